@@ -1,0 +1,50 @@
+/** A pending call; `stop` is idempotent. */
+export type Timer = { readonly stop: () => void }
+
+/** Time as an argument: whoever needs the time or a timer is handed one of these. */
+export type Clock = {
+  /** Milliseconds since the epoch, UTC, an integer. */
+  readonly now: () => number
+  /** Calls once after `ms` milliseconds. */
+  readonly after: (ms: number, call: () => void) => Timer
+}
+
+/** The machine's clock. Its timers never keep the process alive. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after: (ms, call) => {
+    const timer = setTimeout(call, ms)
+    timer.unref()
+    return { stop: () => clearTimeout(timer) }
+  },
+}
+
+export type ManualClock = Clock & {
+  /** Moves time by `ms` (which may be negative) and runs the timers that fall due, in order. */
+  readonly advance: (ms: number) => void
+}
+
+/** A clock that stands still until it is told to move; for tests that simulate days in seconds. */
+export function manualClock(start: number): ManualClock {
+  let now = start
+  let due: { at: number; call: () => void }[] = []
+  return {
+    now: () => now,
+    after: (ms, call) => {
+      const entry = { at: now + ms, call }
+      due.push(entry)
+      return { stop: () => void (due = due.filter((other) => other !== entry)) }
+    },
+    advance: (ms) => {
+      const end = now + ms
+      for (;;) {
+        const next = due.filter((entry) => entry.at <= end).sort((a, b) => a.at - b.at)[0]
+        if (!next) break
+        due = due.filter((entry) => entry !== next)
+        now = Math.max(now, next.at)
+        next.call()
+      }
+      now = end
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import type { Clock } from "./clock.ts"
+import type { Ids } from "./id.ts"
+import type { Random } from "./random.ts"
+import type { Secrets } from "./secret.ts"
+
+/** Who calls. `client` is the OAuth client through which a user calls. */
+export type Caller =
+  | { readonly kind: "anonymous" }
+  | {
+      readonly kind: "user"
+      readonly userId: string
+      readonly orgId: string
+      readonly clientId: string
+    }
+  | { readonly kind: "system"; readonly name: string }
+
+/**
+ * Which rows of a search a caller may see. The dispatcher sets it from the access rule, `search`
+ * applies it; `all` is the whole instance. A row is seen when any of the lists names its owner.
+ */
+export type Scope = {
+  readonly all: boolean
+  readonly orgs: readonly string[]
+  readonly projects: readonly string[]
+  readonly grants: readonly string[]
+  /** The caller's own user id where the rule lets callers see themselves. */
+  readonly self?: string
+}
+
+/** What the process lends to every call: time, ids, randomness and keys are arguments. */
+export type Ground = {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly random: Random
+  readonly secrets: Secrets
+}
+
+/** One call, from the socket to the store. `instance` binds every statement that it runs. */
+export type Call = Ground & {
+  readonly instance: string
+  readonly caller: Caller
+  /** Set by the dispatcher for searches; a search without it is a bug and throws. */
+  readonly scope?: Scope
+  /** The organisation a v1 caller names in x-core-orgid, not yet checked against their roles. */
+  readonly orgId?: string
+  /** Names this request in logs, error pages and events. */
+  readonly requestId: string
+  /** Preferred languages, best first. */
+  readonly languages: readonly string[]
+}

@@ -1,0 +1,64 @@
+import { mkdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { generate } from "./gen.ts"
+import { isFresh, markFresh, root } from "./step.ts"
+
+const mark = "dist/.made-from"
+const inputs = ["proto", "src", "ui", "scripts", "package-lock.json"]
+
+/** A user downloads this file; beyond this size something slipped in that does not belong. */
+const sizeMax = 125_000_000
+
+/** The name of the compiled binary on this machine. */
+export const binary = join(root, "dist", process.platform === "win32" ? "latchkey.exe" : "latchkey")
+
+/** Generates code, bundles the pages and compiles everything into `binary`. */
+export async function build(): Promise<void> {
+  await prepare()
+  mkdirSync(join(root, "dist"), { recursive: true })
+  // The new binary takes the place of the old one in one step, which works while that one runs.
+  const fresh = `${binary}.new`
+  await compile(fresh)
+  const size = statSync(fresh).size
+  if (size > sizeMax) {
+    rmSync(fresh)
+    throw new Error(`the binary has ${megabytes(size)}, more than ${megabytes(sizeMax)}`)
+  }
+  renameSync(fresh, binary)
+  markFresh(mark, inputs)
+  console.log(`dist/latchkey  ${megabytes(size)}`)
+}
+
+/** Everything that type checks and tests need: generated code and bundled pages. */
+export async function prepare(): Promise<void> {
+  await generate()
+  const { buildUi } = await import("../ui/build.ts")
+  await buildUi()
+}
+
+async function compile(outfile: string): Promise<void> {
+  const built = await Bun.build({
+    // A worker is loaded by path at run time: only an entry point of its own is embedded.
+    entrypoints: ["src/main.ts", "src/store/checkpoint-worker.ts"].map((file) => join(root, file)),
+    root: join(root, "src"),
+    format: "esm",
+    minify: true,
+    bytecode: true,
+    define: { "process.env.NODE_ENV": '"production"' },
+    throw: false,
+    compile: {
+      outfile,
+      // Else the binary would read .env, and run what a bunfig.toml in the current folder preloads.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+    },
+  })
+  if (!built.success) throw new Error(`the build failed:\n${built.logs.join("\n")}`)
+}
+
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
+
+if (import.meta.main) {
+  const isCurrent = process.argv.includes("--if-stale") && isFresh(mark, inputs)
+  if (!isCurrent) await build()
+}

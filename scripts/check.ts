@@ -1,0 +1,92 @@
+// The whole check: generated code, pages, format, lint, types, the binary, then every test.
+// Its last line is "N passed, N failed", counted from vitest's own reports; a step that fails
+// counts as one failure. `bun run check`, `npm test` and CI run exactly this.
+import { existsSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { needs, type Prerequisite, prerequisites } from "../test/support/prerequisite.ts"
+import { groups } from "../vitest.config.ts"
+import { build, prepare } from "./build.ts"
+import { root, run } from "./step.ts"
+import { add, nothing, summary, type Tally, tallyOf } from "./tally.ts"
+
+const failure: Tally = { ...nothing, failed: 1 }
+
+type Step = { readonly name: string; readonly work: () => Promise<void> }
+
+const steps: readonly Step[] = [
+  { name: "generated code and pages", work: prepare },
+  { name: "format and lint", work: tool("biome", "check", "--error-on-warnings", ".") },
+  { name: "types", work: tool("tsc", "--noEmit", "-p", ".") },
+  { name: "proto lint", work: tool("buf", "lint", "proto") },
+  { name: "binary", work: build },
+]
+
+let total = nothing
+for (const step of steps) total = add(total, await take(step))
+for (const group of groups) total = add(total, await test(group.name))
+total = add(total, reportMissing())
+if (total.passed === 0 && total.failed === 0) {
+  console.log("No test ran, so nothing was checked.")
+  total = add(total, failure)
+}
+console.log(`\n${summary(total)}`)
+process.exit(total.failed === 0 ? 0 : 1)
+
+function tool(...command: readonly string[]): () => Promise<void> {
+  return async () => {
+    const ended = await run(command)
+    if (!ended.ok) throw new Error(ended.output)
+  }
+}
+
+async function take({ name, work }: Step): Promise<Tally> {
+  const started = performance.now()
+  try {
+    await work()
+    console.log(`ok      ${name}  ${seconds(started)}`)
+    return nothing
+  } catch (error) {
+    console.log(`FAILED  ${name}  ${seconds(started)}\n${messageOf(error)}`)
+    return failure
+  }
+}
+
+/** Runs one group of tests. vitest runs only under Bun, hence --bun. */
+async function test(group: string): Promise<Tally> {
+  console.log(`\n${group}`)
+  const report = join(root, "dist", "test", `${group}.json`)
+  rmSync(report, { force: true })
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
+  const vitest = ["bun", "--bun", "vitest", "run", "--project", group]
+  const ended = await run([...vitest, ...reporters], { show: true })
+  if (!existsSync(report)) {
+    console.log(`FAILED  ${group}: vitest ended without a report`)
+    return failure
+  }
+  const tally = tallyOf(JSON.parse(readFileSync(report, "utf8")))
+  if (ended.ok || tally.failed > 0) return tally
+  console.log(`FAILED  ${group}: vitest failed, though no test did`)
+  return add(tally, failure)
+}
+
+/** Tests may be skipped only for want of a program, and in CI not even then. */
+function reportMissing(): Tally {
+  const missing = names(prerequisites).filter((name) => !needs(name))
+  for (const name of missing) {
+    const { why, remedy } = prerequisites[name]
+    console.log(`Missing: ${name}, for ${why}. To get it: ${remedy}`)
+  }
+  if (missing.length > 0) {
+    return process.env.CI === "true" ? { ...nothing, failed: missing.length } : nothing
+  }
+  if (total.skipped === 0) return nothing
+  console.log("FAILED  tests were skipped, though every prerequisite is there")
+  return failure
+}
+
+const names = (of: typeof prerequisites): Prerequisite[] =>
+  Object.keys(of).filter((name): name is Prerequisite => name in of)
+
+const seconds = (started: number) => `${((performance.now() - started) / 1000).toFixed(1)} s`
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

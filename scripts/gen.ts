@@ -1,0 +1,26 @@
+import { existsSync, rmSync } from "node:fs"
+import { join, relative } from "node:path"
+import { filesBelow, isFresh, markFresh, root, run } from "./step.ts"
+
+const mark = "src/gen/.made-from"
+const inputs = ["proto", "package-lock.json"]
+
+/** Makes src/gen from proto/, unless it was made from exactly this proto/ already. */
+export async function generate(): Promise<void> {
+  if (isFresh(mark, inputs)) return
+  const ended = await run(["buf", "generate"], { cwd: join(root, "proto") })
+  if (!ended.ok) throw new Error(`buf generate failed:\n${ended.output}`)
+  removeOrphans()
+  markFresh(mark, inputs)
+}
+
+/** A renamed or deleted .proto must not live on as code that still compiles. */
+function removeOrphans(): void {
+  const generated = join(root, "src/gen")
+  for (const path of filesBelow(generated).filter((file) => file.endsWith("_pb.ts"))) {
+    const source = relative(generated, path).replace(/_pb\.ts$/, ".proto")
+    if (!existsSync(join(root, "proto", source))) rmSync(path)
+  }
+}
+
+if (import.meta.main) await generate()

@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto"
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { delimiter, join, relative } from "node:path"
+
+/** The folder of the checkout; every script works from here, wherever it is called. */
+export const root = join(import.meta.dir, "..")
+
+export type Ended = { readonly ok: boolean; readonly output: string }
+
+/** Runs a tool of node_modules or of the machine; `show` lets its output through as it comes. */
+export async function run(
+  command: readonly string[],
+  { cwd = root, show = false }: { readonly cwd?: string; readonly show?: boolean } = {},
+): Promise<Ended> {
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: { ...process.env, PATH: toolPath(), NO_COLOR: "1" },
+    stdin: "ignore",
+    stdout: show ? "inherit" : "pipe",
+    stderr: show ? "inherit" : "pipe",
+  })
+  const [out, err, code] = await Promise.all([
+    child.stdout ? new Response(child.stdout).text() : "",
+    child.stderr ? new Response(child.stderr).text() : "",
+    child.exited,
+  ])
+  return { ok: code === 0, output: `${out}${err}` }
+}
+
+/** Whether `output` was made from exactly these inputs, by the mark that `markFresh` left. */
+export function isFresh(mark: string, inputs: readonly string[]): boolean {
+  const path = join(root, mark)
+  return existsSync(path) && readFileSync(path, "utf8") === fingerprint(inputs)
+}
+
+export const markFresh = (mark: string, inputs: readonly string[]): void =>
+  writeFileSync(join(root, mark), fingerprint(inputs))
+
+/** One hash over names and contents: times would call a fresh clone stale, or a stale one fresh. */
+function fingerprint(inputs: readonly string[]): string {
+  const hash = createHash("sha256")
+  for (const path of inputs.flatMap((input) => filesBelow(join(root, input)))) {
+    hash
+      .update(`${relative(root, path)}\0`)
+      .update(readFileSync(path))
+      .update("\0")
+  }
+  return hash.digest("hex")
+}
+
+/** Every file below a folder, sorted, without build outputs; a file stands for itself. */
+export function filesBelow(path: string): string[] {
+  if (!existsSync(path)) return []
+  if (statSync(path).isFile()) return [path]
+  return readdirSync(path)
+    .filter((name) => name !== "dist" && name !== "node_modules")
+    .sort()
+    .flatMap((name) => filesBelow(join(path, name)))
+}
+
+/** Our tools first, and node itself, which the launchers of buf and its plugin ask for. */
+const toolPath = () => [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter)

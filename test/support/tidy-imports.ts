@@ -1,0 +1,157 @@
+import { posix } from "node:path"
+import {
+  isCallExpression,
+  isExportDeclaration,
+  isImportDeclaration,
+  isImportTypeNode,
+  isStringLiteral,
+  type Node,
+  SyntaxKind,
+} from "typescript/unstable/ast"
+import { type Finding, findingAt, nodesOf, type Rule, type Source } from "./tidy-source.ts"
+
+/** A room of the domain stands on the kernel and the store, and on the rooms that it names. */
+const domain = (...rooms: readonly string[]) => [
+  "src/kernel",
+  "src/store",
+  ...rooms.map((room) => `src/domain/${room}`),
+]
+
+/**
+ * Which room may import which others. The list is the architecture: it has no cycle, and an import
+ * that is not in it is a finding.
+ */
+export const mayImport: Readonly<Record<string, readonly string[]>> = {
+  "src/kernel": [],
+  "src/gen": [],
+  "src/store": ["src/kernel"],
+  "src/api": ["src/kernel", "src/gen"],
+  "src/boot": ["src/kernel", "src/store"],
+  "src/domain/instance": domain(),
+  "src/domain/org": domain("instance"),
+  "src/domain/user": domain("org"),
+  "src/domain/project": domain("org"),
+  "src/domain/app": domain("project"),
+  "src/domain/key": domain("instance"),
+  "src/domain/member": domain("user", "org", "project"),
+  "src/domain/session": domain("user"),
+  "ui/kit": [],
+  "ui/login": ["ui/kit"],
+  "ui/console": ["ui/kit", "src/gen"],
+}
+
+/** Rooms that are entered through one door, their index.ts. */
+const hasDoor = (room: string) =>
+  /^src\/(domain\/|login$|oauth$|saml$|scim$)|^ui\/login$/.test(room)
+
+/** v1.ts and v2.ts bind a room to the book; they alone look at generated code. */
+const isBinding = (path: string) => /^src\/domain\/[^/]+\/v\w+\.ts$/.test(path)
+
+const wholeHouse = ["src/server.ts", "scripts/", "test/", "ui/build.ts"]
+
+/** Who may import whom; see src/README.md. */
+export const imports: Rule = (source) => {
+  const { path } = source
+  return importsOf(source).flatMap(({ node, target }) => {
+    const wrong = target && refusal(path, target)
+    return wrong ? [findingAt(source, node, `${wrong}: ${target}`)] : []
+  })
+}
+
+/** Why `path` may not import `target`; undefined when it may. Both are relative to the root. */
+function refusal(path: string, target: string): string | undefined {
+  const [from, to] = [roomOf(path), roomOf(target)]
+  if (from === to || path.startsWith("test/")) return undefined
+  if (to === "src/main.ts" || (to === "src/server.ts" && from !== "src/main.ts")) {
+    return "nobody imports the top of the house"
+  }
+  if (isBinding(path) && (to === "src/gen" || target === "src/api/method.ts")) return undefined
+  if (!mayEnter(path, from, to)) return `${from} may not import ${to}`
+  if (hasDoor(to) && posix.basename(target) !== "index.ts") return `${to} has a door, index.ts`
+  return undefined
+}
+
+function mayEnter(path: string, from: string, to: string): boolean {
+  if (wholeHouse.some((open) => path.startsWith(open))) return true
+  return mayImport[from]?.includes(to) ?? false
+}
+
+/** src/domain/user/view.ts → src/domain/user; ui/kit/button.tsx → ui/kit; src/main.ts → itself. */
+export function roomOf(path: string): string {
+  return /^(src\/domain\/[^/]+|(src|ui)\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path
+}
+
+/** What starts by itself: the process, its worker, and every script that is run by hand. */
+const isEntry = (path: string) =>
+  ["src/main.ts", "src/store/checkpoint-worker.ts", "ui/build.ts"].includes(path) ||
+  path.startsWith("scripts/")
+
+/** Files that nothing in service reaches. A test is not a use: what only tests import is dead. */
+export function deadFiles(sources: readonly Source[]): readonly Finding[] {
+  const files = sources.filter((source) => !source.path.startsWith("test/"))
+  const byPath = new Map(files.map((source) => [source.path, source]))
+  const alive = new Set<string>()
+  const visit = (path: string) => {
+    const source = byPath.get(path)
+    if (!source || alive.has(path)) return
+    alive.add(path)
+    for (const target of mentionsOf(source)) visit(target)
+  }
+  for (const { path } of files.filter((source) => isEntry(source.path))) visit(path)
+  return files
+    .filter((source) => !alive.has(source.path))
+    .map(({ path }) => ({ path, line: 1, message: "nothing in service imports this file" }))
+}
+
+/** A cycle of the list, as a path of rooms; undefined when it has none. */
+export function cycleOf(
+  list: Readonly<Record<string, readonly string[]>>,
+): readonly string[] | undefined {
+  const walk = (room: string, above: readonly string[]): readonly string[] | undefined => {
+    if (above.includes(room)) return [...above, room]
+    for (const next of list[room] ?? []) {
+      const cycle = walk(next, [...above, room])
+      if (cycle) return cycle
+    }
+    return undefined
+  }
+  for (const room of Object.keys(list)) {
+    const cycle = walk(room, [])
+    if (cycle) return cycle
+  }
+  return undefined
+}
+
+type Import = { readonly node: Node; readonly target: string | undefined }
+
+/** Imports of every form: static, re-exported, lazy and of types. Libraries have no target. */
+function importsOf(source: Source): readonly Import[] {
+  return nodesOf(source).flatMap((node) => {
+    const specifier = specifierOf(node)
+    return specifier === undefined ? [] : [{ node, target: resolve(source.path, specifier) }]
+  })
+}
+
+function specifierOf(node: Node): string | undefined {
+  if (isImportDeclaration(node) || isExportDeclaration(node)) {
+    return node.moduleSpecifier && textOf(node.moduleSpecifier)
+  }
+  if (isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword) {
+    return node.arguments[0] && textOf(node.arguments[0])
+  }
+  return isImportTypeNode(node) ? node.argument.getText().slice(1, -1) : undefined
+}
+
+/** Paths that a file names: imports, workers, and the entries of a bundle. */
+function mentionsOf(source: Source): readonly string[] {
+  return nodesOf(source).flatMap((node) => {
+    const text = textOf(node)
+    if (!text || !/\.tsx?$/.test(text)) return []
+    return [posix.join(posix.dirname(source.path), text), posix.normalize(text)]
+  })
+}
+
+const textOf = (node: Node) => (isStringLiteral(node) ? node.text : undefined)
+
+const resolve = (path: string, specifier: string) =>
+  specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : undefined

@@ -1,0 +1,123 @@
+import {
+  isAsExpression,
+  isClassDeclaration,
+  isClassExpression,
+  isIfStatement,
+  isNonNullExpression,
+  isTypeAssertion,
+  type Node,
+  SyntaxKind,
+} from "typescript/unstable/ast"
+import { type Finding, findingAt, isFunction, lineOf, nodesOf, type Rule } from "./tidy-source.ts"
+
+/** The walls of size. Functions of tests are exempt: a `describe` holds a whole table. */
+export const walls = { line: 100, file: 500, function: 70, parameters: 4, nesting: 3 } as const
+
+export const lineLength: Rule = ({ path, text }) =>
+  text.split("\n").flatMap((line, at) => {
+    const columns = [...line].length
+    return columns > walls.line ? [{ path, line: at + 1, message: `${columns} columns` }] : []
+  })
+
+export const fileLength: Rule = ({ path, text }) => {
+  const lines = text.trimEnd().split("\n").length
+  return lines > walls.file ? [{ path, line: walls.file + 1, message: `${lines} lines` }] : []
+}
+
+export const functionLength: Rule = (source) => {
+  if (source.path.startsWith("test/")) return []
+  return nodesOf(source)
+    .filter(isFunction)
+    .flatMap((node) => {
+      const lines = lineOf(source, node.end) - lineOf(source, node.getStart()) + 1
+      return lines > walls.function ? [findingAt(source, node, `function of ${lines} lines`)] : []
+    })
+}
+
+export const parameterCount: Rule = (source) =>
+  nodesOf(source)
+    .filter(isFunction)
+    .flatMap((node) => {
+      const count = childrenOf(node).filter((child) => child.kind === SyntaxKind.Parameter).length
+      return count > walls.parameters
+        ? [findingAt(source, node, `${count} parameters; pass one object`)]
+        : []
+    })
+
+/** Blocks within blocks of one function; an inner function starts anew, `else if` adds nothing. */
+export const nesting: Rule = (source) => {
+  const found: Finding[] = []
+  const visit = (node: Node, depth: number) => {
+    const inner = isFunction(node) ? 0 : depth + (nests(node) ? 1 : 0)
+    if (inner > walls.nesting) found.push(findingAt(source, node, `nested ${inner} deep`))
+    else node.forEachChild((child) => visit(child, inner))
+  }
+  source.tree.forEachChild((node) => visit(node, 0))
+  return found
+}
+
+const nests = (node: Node) =>
+  nestingKinds.has(node.kind) &&
+  !(node.parent && isIfStatement(node.parent) && node.parent.elseStatement === node)
+
+const nestingKinds: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.IfStatement,
+  SyntaxKind.SwitchStatement,
+  SyntaxKind.TryStatement,
+  SyntaxKind.ForStatement,
+  SyntaxKind.ForInStatement,
+  SyntaxKind.ForOfStatement,
+  SyntaxKind.WhileStatement,
+  SyntaxKind.DoStatement,
+])
+
+/** Where types may be overruled, each time with a reason beside it. Tests may do as they like. */
+const overruling = ["src/api/method.ts", "src/api/rest.ts", "src/store/", "test/"]
+
+/** `any`, `as` (but `as const`) and `!` switch the compiler off. */
+export const overruledTypes: Rule = (source) => {
+  if (source.path.startsWith("test/")) return []
+  const isAllowed = overruling.some((path) => source.path.startsWith(path))
+  return nodesOf(source).flatMap((node) => {
+    const form = overruledForm(node)
+    if (!form || (isAllowed && hasReason(source.text, lineOf(source, node.end)))) return []
+    const where = isAllowed ? "needs a comment with its reason" : "is not allowed here"
+    return [findingAt(source, node, `${form} ${where}; narrow with a type guard or a schema`)]
+  })
+}
+
+function overruledForm(node: Node): string | undefined {
+  if (node.kind === SyntaxKind.AnyKeyword) return "any"
+  if (isNonNullExpression(node)) return "!"
+  if (isTypeAssertion(node)) return "<type>"
+  return isAsExpression(node) && node.type.getText() !== "const" ? "as" : undefined
+}
+
+/** A comment on the line, or above the lines of the statement that it belongs to. */
+function hasReason(text: string, line: number): boolean {
+  const lines = text.split("\n")
+  const near = lines.slice(Math.max(0, line - 4), line)
+  return near.some((each) => /\/\/|\*\//.test(each))
+}
+
+const classes = ["Fault", "OAuthError", "Store"]
+
+export const namedClasses: Rule = (source) =>
+  nodesOf(source)
+    .filter((node) => isClassDeclaration(node) || isClassExpression(node))
+    .filter((node) => !classes.includes(node.name?.getText() ?? ""))
+    .map((node) => findingAt(source, node, `no class but ${classes.join(", ")}; write functions`))
+
+const vagueNames = /(^|[/.-])(utils?|helpers?|common|manager|impl|misc)([/.-]|$)/
+
+/** A path reads as the domain says it. */
+export const fileName: Rule = ({ path }) => {
+  const vague = vagueNames.exec(path)?.[2]
+  return vague ? [{ path, line: 1, message: `"${vague}" names nothing; name what it holds` }] : []
+}
+
+function childrenOf(node: Node): readonly Node[] {
+  const found: Node[] = []
+  node.forEachChild((child) => void found.push(child))
+  return found
+}

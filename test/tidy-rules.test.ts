@@ -1,0 +1,236 @@
+// The rules of tidy.test.ts, tried on code that breaks them and on its tidy twin.
+import { describe, expect, test } from "vitest"
+import { cycleOf, deadFiles, imports, mayImport } from "./support/tidy-imports.ts"
+import { parse, type Rule } from "./support/tidy-source.ts"
+import * as walls from "./support/tidy-walls.ts"
+import * as words from "./support/tidy-words.ts"
+
+/** A rule, where it looks, what it must report (once), and what it must let pass. */
+type Trial = {
+  readonly rule: Rule
+  readonly path?: string
+  readonly bad: string
+  readonly good: string
+}
+
+const lines = (count: number, line: string) => `${line}\n`.repeat(count)
+
+const trials: Readonly<Record<string, Trial>> = {
+  "a line of 101 columns": {
+    rule: walls.lineLength,
+    bad: `// ${"x".repeat(98)}`,
+    good: `// ${"x".repeat(97)}`,
+  },
+  "a file of 501 lines": {
+    rule: walls.fileLength,
+    bad: lines(501, "export {}"),
+    good: lines(500, "export {}"),
+  },
+  "a function of 71 lines": {
+    rule: walls.functionLength,
+    bad: `function f() {\n${lines(69, "  f()")}}`,
+    good: `function f() {\n${lines(68, "  f()")}}`,
+  },
+  "an arrow function of 71 lines": {
+    rule: walls.functionLength,
+    bad: `const f = () => {\n${lines(69, "  f()")}}`,
+    good: `const f = () => {\n${lines(68, "  f()")}}`,
+  },
+  "five parameters": {
+    rule: walls.parameterCount,
+    bad: "const f = (a: A, b: B, c: C, d: D, e: E) => a",
+    good: "const f = (a: A, b: B, c: C, d: D) => g(a, b, c, d, 5)",
+  },
+  "four nested blocks": {
+    rule: walls.nesting,
+    bad: "for (;;) { if (a) { try { while (b) {} } catch {} } }",
+    good: "for (;;) { if (a) { try { b(() => { if (c) {} }) } catch {} } else if (d) {} else if (e) {} }",
+  },
+  "any in a signature": {
+    rule: walls.overruledTypes,
+    bad: "const f = (a: any) => a",
+    good: "const any = (a: unknown) => ` as any`",
+  },
+  "a type assertion": {
+    rule: walls.overruledTypes,
+    bad: "const a = b as string",
+    good: 'import { c as d } from "e"\nconst a = ["SELECT b AS c"] as const\nexport { d as f }',
+  },
+  "a non-null assertion": {
+    rule: walls.overruledTypes,
+    bad: "const a = b!.c",
+    good: "const a = !b.c && b !== c",
+  },
+  "an assertion without a reason where it is allowed": {
+    rule: walls.overruledTypes,
+    path: "src/store/row.ts",
+    bad: "const a = b as string",
+    good: "// SQLite answers what the column was declared with.\nconst a = b as string",
+  },
+  "a class of one's own": {
+    rule: walls.namedClasses,
+    bad: "export class ProjectService {}",
+    good: "export class Fault extends Error {}",
+  },
+  "an anonymous class": { rule: walls.namedClasses, bad: "const a = class {}", good: "a.class()" },
+  "the time of the machine": {
+    rule: words.bannedCalls,
+    bad: "const now = Date.now()",
+    good: "const now = cx.clock.now() // not Date.now()",
+  },
+  "the time of the machine as a value": {
+    rule: words.bannedCalls,
+    bad: "const clock = { now: Date.now }",
+    good: 'const clock = { now: "Date.now" }',
+  },
+  "a date without an argument": {
+    rule: words.bannedCalls,
+    bad: "const now = new Date()",
+    good: "const then = new Date(at)",
+  },
+  "a random number": { rule: words.bannedCalls, bad: "Math.random()", good: "Math.round(1.5)" },
+  "a random id": {
+    rule: words.bannedCalls,
+    bad: "globalThis.crypto.randomUUID()",
+    good: "crypto.subtle",
+  },
+  "a call to the network": {
+    rule: words.bannedCalls,
+    bad: "await fetch(url)",
+    good: "const app = { fetch: handle }\napp.fetch(request)",
+  },
+  "a timer": {
+    rule: words.bannedCalls,
+    bad: "const later = setTimeout",
+    good: "cx.clock.after(5, f)",
+  },
+  "the environment": {
+    rule: words.bannedCalls,
+    bad: "const home = process.env.HOME",
+    good: "process.exit(1)",
+  },
+  "work left to do": { rule: words.unfinished, bad: "// TODO: later", good: "// A todo list." },
+  "a skipped test": {
+    rule: words.unfinished,
+    bad: 'describe.skip("a", f)',
+    good: 'describe.runIf(needs("gcc"))("a", f)\nrows.skip(5)',
+  },
+  "a lonely test": { rule: words.unfinished, bad: 'test.only.each([1])("a", f)', good: "only(f)" },
+  "a path of one machine": {
+    rule: words.machineTraces,
+    bad: 'const data = "/home/ada/data"',
+    good: 'const path = "/projects/home/work"',
+  },
+  "a registry's host": {
+    rule: words.machineTraces,
+    bad: 'const host = "https://registry.example.org"',
+    good: "registry.getMessage(name)",
+  },
+  "a compiler told to look away": {
+    rule: words.waivers,
+    bad: "// @ts-expect-error",
+    good: "// @tsconfig",
+  },
+  "a wall opened by a comment": {
+    rule: words.waivers,
+    bad: "// biome-ignore lint/suspicious/noExplicitAny: because",
+    good: "// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it is for",
+  },
+  "the kernel importing a room": {
+    rule: imports,
+    path: "src/kernel/id.ts",
+    bad: 'import { openStore } from "../store/store.ts"',
+    good: 'import type { Clock } from "./clock.ts"\nimport { z } from "zod"',
+  },
+  "the API importing a room": {
+    rule: imports,
+    path: "src/api/dispatch.ts",
+    bad: 'import { findProject } from "../domain/project/index.ts"',
+    good: 'import { Fault } from "../kernel/fault.ts"',
+  },
+  "a lazy import against the list": {
+    rule: imports,
+    path: "src/store/view.ts",
+    bad: 'const api = await import("../api/dispatch.ts")',
+    good: 'const fault = await import("../kernel/fault.ts")',
+  },
+  "a type imported against the list": {
+    rule: imports,
+    path: "src/store/view.ts",
+    bad: 'type A = import("../api/method.ts").A',
+    good: 'type A = import("../kernel/page.ts").Page',
+  },
+  "a re-export against the list": {
+    rule: imports,
+    path: "ui/kit/button.tsx",
+    bad: 'export * from "../login/page.tsx"',
+    good: 'export { Card } from "./card.tsx"',
+  },
+  "a room entered beside its door": {
+    rule: imports,
+    path: "src/server.ts",
+    bad: 'import { addProject } from "./domain/project/commands.ts"',
+    good: 'import { addProject } from "./domain/project/index.ts"',
+  },
+  "generated code outside the bindings": {
+    rule: imports,
+    path: "src/domain/project/commands.ts",
+    bad: 'import { Project } from "../../gen/core/project/v2/project_pb.ts"',
+    good: 'import { project } from "./model.ts"',
+  },
+  "anyone importing the server": {
+    rule: imports,
+    path: "src/domain/project/commands.ts",
+    bad: 'import { serve } from "../../server.ts"',
+    good: 'import { Fault } from "../../kernel/fault.ts"',
+  },
+}
+
+describe("each rule fires on what breaks it, once, and lets its twin pass", () => {
+  test.each(Object.entries(trials))(
+    "%s",
+    async (_, { rule, path = "src/room/thing.ts", ...text }) => {
+      const [bad] = await parse(new Map([[path, text.bad]]))
+      const [good] = await parse(new Map([[path, text.good]]))
+      expect(bad && rule(bad)).toHaveLength(1)
+      expect(good && rule(good)).toEqual([])
+    },
+  )
+})
+
+test("a finding names the line", async () => {
+  const [source] = await parse(new Map([["src/room/thing.ts", "\n\nexport const a = b!\n"]]))
+  expect(source && walls.overruledTypes(source)[0]?.line).toBe(3)
+})
+
+test("generated code is open to v1.ts and v2.ts of a room", async () => {
+  const text = 'import { Project } from "../../gen/core/project/v2/project_pb.ts"'
+  const [source] = await parse(new Map([["src/domain/project/v2.ts", text]]))
+  expect(source && imports(source)).toEqual([])
+})
+
+test.each(["src/domain/project/util.ts", "src/helpers/a.ts", "src/store/row-manager.ts"])(
+  "%s names nothing",
+  async (path) => {
+    const [source] = await parse(new Map([[path, "export {}"]]))
+    expect(source && walls.fileName(source)).toHaveLength(1)
+  },
+)
+
+test("a file that only a test or another dead file imports is dead", async () => {
+  const files = {
+    "src/main.ts": 'import "./alive.ts"\nnew Worker("./worker.ts")',
+    "src/alive.ts": "export {}",
+    "src/worker.ts": "export {}",
+    "src/dead.ts": 'import "./deader.ts"',
+    "src/deader.ts": "export {}",
+    "test/dead.test.ts": 'import "../src/dead.ts"',
+  }
+  const found = deadFiles(await parse(new Map(Object.entries(files))))
+  expect(found.map((finding) => finding.path)).toEqual(["src/dead.ts", "src/deader.ts"])
+})
+
+test("a cycle in the list of rooms is named", () => {
+  expect(cycleOf({ a: ["b"], b: ["c"], c: ["a"] })).toEqual(["a", "b", "c", "a"])
+  expect(cycleOf({ ...mayImport, "src/kernel": ["src/api"] })).toBeDefined()
+})

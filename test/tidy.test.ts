@@ -1,0 +1,60 @@
+import { join } from "node:path"
+import { beforeAll, describe, expect, test } from "vitest"
+import { cycleOf, deadFiles, imports, mayImport } from "./support/tidy-imports.ts"
+import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
+import * as walls from "./support/tidy-walls.ts"
+import * as words from "./support/tidy-words.ts"
+
+const root = join(import.meta.dirname, "..")
+
+/** Every rule, by the name that its test has. */
+const rules: Readonly<Record<string, Rule>> = {
+  "no line is longer than 100 columns": walls.lineLength,
+  "no file is longer than 500 lines": walls.fileLength,
+  "no function is longer than 70 lines": walls.functionLength,
+  "no function takes more than four parameters": walls.parameterCount,
+  "blocks nest at most three deep": walls.nesting,
+  "any, as and ! stand only where they are allowed, with a reason": walls.overruledTypes,
+  "there is no class but the named ones": walls.namedClasses,
+  "no file has a name that names nothing": walls.fileName,
+  "rooms import along the list and through doors": imports,
+  "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
+  "nothing is left unfinished or skipped": words.unfinished,
+  "nothing names the machine it was written on": words.machineTraces,
+  "no comment waives the compiler or a wall": words.waivers,
+}
+
+/** These files spell out what they look for. */
+const isAboutWords = (path: string) =>
+  /^test\/(support\/tidy-words|tidy(-rules)?\.test)\.ts$/.test(path)
+
+const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
+
+const isOurs = (path: string) => !/^(src\/gen|ui\/dist)\//.test(path)
+
+describe("the checkout", () => {
+  let sources: readonly Source[] = []
+  beforeAll(async () => {
+    const texts = textsBelow(root, ["src", "ui", "scripts", "test"], isCode)
+    const ours = [...texts].filter(([path]) => isOurs(path) && !isAboutWords(path))
+    sources = await parse(new Map(ours))
+  })
+
+  test("has files to look at", () => {
+    expect(sources.map((source) => source.path)).toContain("src/kernel/fault.ts")
+  })
+
+  test.each(Object.entries(rules))("%s", (_, rule) => {
+    expect(sources.flatMap(rule).map(asLine)).toEqual([])
+  })
+
+  test("every file of src and ui is in use", () => {
+    expect(deadFiles(sources).map(asLine)).toEqual([])
+  })
+
+  test("the list of rooms has no cycle", () => {
+    expect(cycleOf(mayImport)).toBeUndefined()
+  })
+})
+
+const asLine = ({ path, line, message }: Finding) => `${path}:${line}  ${message}`

@@ -1,0 +1,87 @@
+import type { AnyDraft, AnyEvent, Draft, Receipt, Recorded } from "./event.ts"
+import type { Cx, Decision, Transaction } from "./store.ts"
+
+/** How long streams of a type are kept; see the pruner for the times. */
+export type Retention = "forever" | "audit" | "transient"
+
+/** Brings a payload of revision n to n + 1; pure. */
+export type Upcaster = (
+  data: Record<string, unknown>,
+  secret: Record<string, unknown> | null,
+) => { data: Record<string, unknown>; private: Record<string, unknown> | null }
+
+type Evolve<E extends AnyEvent, State> = {
+  readonly [Type in E["type"]]: (state: State, event: Recorded<Extract<E, { type: Type }>>) => State
+}
+
+export type AggregateSpec<E extends AnyEvent, State> = {
+  /** Name of the streams; the first part of most of its event types. */
+  readonly stream: string
+  readonly retention?: Retention
+  /** The state before the first event. */
+  readonly initial: State
+  /** One pure branch for every event type; a missing one does not compile. */
+  readonly evolve: Evolve<E, State>
+  /** Upcasters by event type; the n-th brings revision n + 1 to n + 2. */
+  readonly upcasters?: { readonly [Type in E["type"]]?: readonly Upcaster[] }
+}
+
+/** A decision: pure and synchronous; what it returns is appended, in order. */
+export type Decide<E extends AnyEvent, State, Input> = (
+  state: State,
+  input: Input,
+  cx: Decision,
+) => readonly Draft<E>[]
+
+/**
+ * An intent bound to its decision. Called, it is a step of its own; `within` makes it part of a
+ * larger step, so that several decisions happen together or not at all.
+ */
+export type Command<Input> = {
+  (cx: Cx, id: string, ...input: Given<Input>): Promise<Receipt>
+  readonly within: (tx: Transaction, id: string, ...input: Given<Input>) => void
+}
+type Given<Input> = undefined extends Input ? [input?: Input] : [input: Input]
+
+export type Aggregate<E extends AnyEvent, State> = AggregateSpec<E, State> & {
+  readonly retention: Retention
+  readonly command: <Input = undefined>(decide: Decide<E, State, Input>) => Command<Input>
+}
+
+/** Any aggregate, its types forgotten; what the store's registry keeps. */
+export type AnyAggregate = {
+  readonly stream: string
+  readonly retention: Retention
+  readonly initial: unknown
+  readonly evolve: object
+  readonly upcasters?: object
+}
+
+/** Declares a kind of stream: its events, its state, and how the one becomes the other. */
+export function aggregate<E extends AnyEvent, State>(
+  spec: AggregateSpec<E, State>,
+): Aggregate<E, State> {
+  const self: Aggregate<E, State> = {
+    ...spec,
+    retention: spec.retention ?? "forever",
+    command: (decide) => commandOf(self, decide),
+  }
+  return self
+}
+
+function commandOf<E extends AnyEvent, State, Input>(
+  kind: Aggregate<E, State>,
+  decide: Decide<E, State, Input>,
+): Command<Input> {
+  const within = (tx: Transaction, id: string, ...[input]: Given<Input>) => {
+    // Reasons for the casts: an optional input is undefined where Input allows it; and Draft<E>
+    // is a conditional type of which the store sees only what all drafts share.
+    const drafts = decide(tx.state(kind, id), input as Input, tx) as readonly AnyDraft[]
+    tx.append(kind, id, drafts)
+  }
+  const call = async (cx: Cx, id: string, ...input: Given<Input>) => {
+    const step = await cx.store.transact(cx, (tx) => within(tx, id, ...input))
+    return step.receipt(kind, id)
+  }
+  return Object.assign(call, { within })
+}

@@ -1,0 +1,76 @@
+import { closeSync, fdatasync, openSync } from "node:fs"
+
+/** Positions up to which the log is written, and up to which it is on disk. */
+export type Durability = {
+  /** Notes that a commit has been written, with the head position it left. */
+  readonly wrote: (position: number) => void
+  /** Resolves when every commit noted so far is on disk. */
+  readonly settle: () => Promise<void>
+  readonly durable: () => number
+  readonly close: () => Promise<void>
+}
+
+/**
+ * One fdatasync of the WAL, off the event loop, shared by all callers that wait: commits that are
+ * written while a sync runs wait for the next one. The descriptor lives as long as the process,
+ * because closing a file that SQLite has open may drop SQLite's locks. A failed sync means that
+ * nobody knows what is on disk (fsyncgate), so `failed` must end the process.
+ */
+export function sharedSync(
+  walFile: string,
+  head: number,
+  failed: (cause: Error) => void,
+): Durability {
+  const descriptor = openSync(walFile, "r")
+  let written = { commit: 0, position: head }
+  let safe = { commit: 0, position: head }
+  let waiting: { commit: number; resolve: () => void }[] = []
+  let running = false
+
+  const sync = () => {
+    running = true
+    const reached = written
+    fdatasync(descriptor, (cause) => {
+      if (cause) return failed(cause)
+      safe = reached
+      const done = waiting.filter((waiter) => waiter.commit <= safe.commit)
+      waiting = waiting.filter((waiter) => waiter.commit > safe.commit)
+      running = waiting.length > 0
+      if (running) sync()
+      for (const waiter of done) waiter.resolve()
+    })
+  }
+
+  const settle = () => {
+    if (safe.commit >= written.commit) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waiting.push({ commit: written.commit, resolve })
+    if (!running) sync()
+    return promise
+  }
+
+  return {
+    wrote: (position) => {
+      written = { commit: written.commit + 1, position }
+    },
+    settle,
+    durable: () => safe.position,
+    close: async () => {
+      await settle()
+      closeSync(descriptor)
+    },
+  }
+}
+
+/** Where the platform's commit itself reaches the disk (synchronous=FULL). */
+export function commitIsDurable(head: number): Durability {
+  let position = head
+  return {
+    wrote: (next) => {
+      position = next
+    },
+    settle: () => Promise.resolve(),
+    durable: () => position,
+    close: () => Promise.resolve(),
+  }
+}

@@ -1,0 +1,8 @@
+export { type Aggregate, type AnyAggregate, aggregate, type Command } from "./aggregate.ts"
+export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
+export { type OpenOptions, openStore } from "./open.ts"
+export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./reactor.ts"
+export { type Filter, fold, type Searchable, search, type TextMethod } from "./search.ts"
+export { type Statement, statement, systemStatement } from "./statement.ts"
+export { type Cx, type Decision, type Step, Store, type Transaction } from "./store.ts"
+export { type View, type ViewWriter, view } from "./view.ts"

@@ -1,0 +1,67 @@
+import type { Envelope, Erasure, ClaimChange } from "./event.ts"
+
+/** An event as the log keeps it: payloads of the revision they were written in. */
+export type LogEvent = Envelope & {
+  readonly type: string
+  readonly data: object
+  readonly private: object | null
+  readonly erase: Erasure | null
+}
+
+/** An event to append; the log gives it its position. */
+export type NewEvent = Omit<LogEvent, "position">
+
+export type Expectation = {
+  readonly stream: string
+  readonly id: string
+  /** 0 where the stream must not exist yet. */
+  readonly version: number
+}
+
+export type ClaimRequest = ClaimChange & { readonly stream: string; readonly id: string }
+
+/** One step of one instance: all of it happens, or nothing. */
+export type Append = {
+  readonly instance: string
+  readonly time: number
+  readonly expect: readonly Expectation[]
+  readonly events: readonly NewEvent[]
+  readonly claims: readonly ClaimRequest[]
+}
+
+/**
+ * `conflict`: an expected version is no longer the stream's; decide again on newer state.
+ * `position` is that of the last event, or the head where the step had none.
+ */
+export type Appended =
+  | { readonly kind: "appended"; readonly position: number }
+  | { readonly kind: "conflict"; readonly stream: string; readonly id: string }
+  | { readonly kind: "taken"; readonly claim: ClaimChange }
+
+/**
+ * The ordered, shared truth. Two implementations stand behind this type and one conformance suite
+ * holds for both. `append` resolves when the step is on disk; `read` shows durable events only.
+ */
+export type Log = {
+  readonly append: (step: Append) => Promise<Appended>
+  /** Events after `position` in order, at most `limit`. A damaged event is refused by name. */
+  readonly read: (position: number, limit: number) => Promise<readonly LogEvent[]>
+  /** Resolves when everything written before this call is on disk. */
+  readonly settle: () => Promise<void>
+  /** The position up to which everything is on disk. */
+  readonly durable: () => number
+  /** Holder of a claim that has not expired at `time`. */
+  readonly holder: (
+    instance: string,
+    kind: string,
+    key: string,
+    time: number,
+  ) => { readonly stream: string; readonly id: string } | undefined
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Called for each event in position order, in the step that appends it. What it throws makes the
+ * whole step undone.
+ */
+export type Apply = (event: LogEvent) => void

@@ -1,0 +1,147 @@
+import type { Clock, Timer } from "../kernel/clock.ts"
+import type { AnyEvent, Recorded } from "./event.ts"
+import type { LogEvent } from "./log.ts"
+import type { Store } from "./store.ts"
+
+/**
+ * What must not happen inside a transaction: mail, webhooks, logout calls. Called at least once
+ * for each event, in order, after it is on disk; `key` is the same for every try of one event, so
+ * that the other side can tell a repetition.
+ */
+export type Reactor = {
+  readonly name: string
+  readonly on: Readonly<
+    Record<string, (event: Recorded<AnyEvent>, key: string) => Promise<void>>
+  >
+}
+
+/** An event that a reactor gave up on; it is kept here until someone retries or removes it. */
+export type FailedEvent = {
+  readonly reactor: string
+  readonly position: number
+  readonly instance: string
+  readonly failures: number
+  readonly error: string
+  readonly last: number
+}
+
+export type Reactors = {
+  /** Works until nothing is left to do; tests and shutdown await it. */
+  readonly drain: () => Promise<void>
+  readonly failed: () => readonly FailedEvent[]
+  /** Tries a failed event again; true when it worked, and it is then off the list. */
+  readonly retry: (reactor: string, position: number) => Promise<boolean>
+  readonly remove: (reactor: string, position: number) => void
+  readonly stop: () => Promise<void>
+}
+
+const triesMax = 5
+const batch = 100
+const pollMs = 200
+
+/** Runs the reactors of one node. A slow reactor delays itself only. */
+export function runReactors(store: Store, clock: Clock, reactors: readonly Reactor[]): Reactors {
+  const book = bookOf(store)
+  const runners = reactors.map((reactor) => runner({ store, clock, book, reactor }))
+  return {
+    drain: async () => void (await Promise.all(runners.map((each) => each.drain()))),
+    failed: book.all,
+    retry: async (name, position) => {
+      const reactor = reactors.find((each) => each.name === name)
+      const [event] = await store.log.read(position - 1, 1)
+      if (!reactor || event?.position !== position) return false
+      const error = await attempt(reactor, event)
+      if (error === undefined) book.remove(name, position)
+      else book.failure(reactor, event, { error, now: clock.now() })
+      return error === undefined
+    },
+    remove: book.remove,
+    stop: async () => void (await Promise.all(runners.map((each) => each.stop()))),
+  }
+}
+
+type Parts = { store: Store; clock: Clock; book: Book; reactor: Reactor }
+
+function runner({ store, clock, book, reactor }: Parts) {
+  let stopped = false
+  let working: Promise<void> = Promise.resolve()
+  let timer: Timer | undefined
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => {
+      timer = clock.after(ms, resolve)
+    })
+
+  const handle = async (event: LogEvent) => {
+    for (let tries = 1; ; tries++) {
+      const error = await attempt(reactor, event)
+      if (error === undefined || stopped) return
+      if (tries === triesMax) return book.failure(reactor, event, { error, now: clock.now() })
+      await sleep(2 ** tries * 100)
+    }
+  }
+  const work = async () => {
+    for (;;) {
+      const events = await store.log.read(book.position(reactor.name), batch)
+      if (events.length === 0 || stopped) return
+      for (const event of events) {
+        if (reactor.on[event.type]) await handle(event)
+        if (stopped) return
+        book.reached(reactor.name, event.position)
+      }
+    }
+  }
+  const drain = () => {
+    working = working.then(work)
+    return working
+  }
+  const poll = () => {
+    timer = clock.after(pollMs, () => void drain().then(() => stopped || poll()))
+  }
+  poll()
+  return {
+    drain,
+    stop: async () => {
+      stopped = true
+      timer?.stop()
+    },
+  }
+}
+
+/** What went wrong, or undefined. A failure is an outcome here: it is counted and shown. */
+async function attempt(reactor: Reactor, event: LogEvent): Promise<string | undefined> {
+  try {
+    await reactor.on[event.type]?.(event, `${reactor.name}/${event.position}`)
+    return undefined
+  } catch (cause) {
+    return cause instanceof Error ? cause.message : String(cause)
+  }
+}
+
+type Book = ReturnType<typeof bookOf>
+
+/** Positions and failures. Both may lag behind the work: at-least-once is the promise. */
+function bookOf(store: Store) {
+  const { database } = store
+  const at = database.prepare<{ position: number }, [string]>(
+    "SELECT position FROM reactor WHERE name = ?",
+  )
+  const move = database.prepare(
+    `INSERT INTO reactor (name, position) VALUES (?, ?)
+     ON CONFLICT DO UPDATE SET position = excluded.position`,
+  )
+  const fail = database.prepare(
+    `INSERT INTO failed_event (reactor, position, instance, failures, error, last)
+     VALUES (?, ?, ?, 1, ?, ?)
+     ON CONFLICT DO UPDATE SET failures = failures + 1, error = excluded.error, last = excluded.last`,
+  )
+  const remove = database.prepare("DELETE FROM failed_event WHERE reactor = ? AND position = ?")
+  const all = database.prepare<FailedEvent, []>("SELECT * FROM failed_event ORDER BY position")
+  return {
+    position: (name: string) => at.get(name)?.position ?? 0,
+    reached: (name: string, position: number) => void move.run(name, position),
+    failure: (reactor: Reactor, event: LogEvent, what: { error: string; now: number }) =>
+      void fail.run(reactor.name, event.position, event.instance, what.error, what.now),
+    remove: (name: string, position: number) => void remove.run(name, position),
+    all: () => all.all(),
+  }
+}

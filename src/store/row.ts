@@ -1,0 +1,116 @@
+import type { Database } from "bun:sqlite"
+import { Fault } from "../kernel/fault.ts"
+import type { LogEvent } from "./log.ts"
+
+/** A row of the event table; `stream` and `type` are codes of the name table. */
+export type EventRow = {
+  readonly position: number
+  readonly instance: string
+  readonly stream: number
+  readonly id: string
+  readonly version: number
+  readonly type: number
+  readonly revision: number
+  readonly data: string
+  readonly private: string | null
+  readonly time: number
+  readonly editor_user: string
+  readonly editor_client: string
+  readonly owner: string
+  readonly correlation: string
+  readonly erase: string | null
+  readonly sum: number
+  readonly private_sum: number | null
+}
+
+/** CRC-32 over everything but `private`. */
+export function sumOf(row: Omit<EventRow, "sum" | "private_sum">): number {
+  const { position, instance, stream, id, version, type, revision, data, time } = row
+  return Bun.hash.crc32(
+    `${position}\n${instance}\n${stream}\n${id}\n${version}\n${type}\n${revision}\n${time}\n` +
+      `${row.editor_user}\n${row.editor_client}\n${row.owner}\n${row.correlation}\n` +
+      `${row.erase ?? ""}\n${data}`,
+  )
+}
+
+/** CRC-32 of `private`, bound to its place in the log; null once erased. */
+export function privateSum(row: Pick<EventRow, "position" | "private">): number | null {
+  return row.private === null ? null : Bun.hash.crc32(`${row.position}\n${row.private}`)
+}
+
+/** Reads a row back, and refuses one whose sums no longer fit. */
+export function decode(row: EventRow, names: Names): LogEvent {
+  if (sumOf(row) !== row.sum || privateSum(row) !== row.private_sum) {
+    throw new Fault(
+      "data_loss",
+      "store.event_damaged",
+      `event ${row.position} is damaged on disk; restore the data folder from a backup`,
+    )
+  }
+  return {
+    position: row.position,
+    instance: row.instance,
+    stream: names.name(row.stream),
+    id: row.id,
+    version: row.version,
+    type: names.name(row.type),
+    revision: row.revision,
+    data: JSON.parse(row.data),
+    private: row.private === null ? null : JSON.parse(row.private),
+    time: row.time,
+    editor: { user: row.editor_user, client: row.editor_client },
+    owner: row.owner,
+    correlation: row.correlation,
+    erase: row.erase === null ? null : JSON.parse(row.erase),
+  }
+}
+
+/** Names as small numbers. A code given within a transaction is kept only if that commits. */
+export type Names = {
+  readonly code: (name: string) => number
+  readonly name: (code: number) => string
+  readonly keep: () => void
+  readonly forget: () => void
+}
+
+export function namesOf(database: Database): Names {
+  const codes = new Map<string, number>()
+  const names = new Map<number, string>()
+  let fresh: string[] = []
+  const insert = database.prepare<{ code: number }, [string]>(
+    "INSERT INTO name (name) VALUES (?) RETURNING code",
+  )
+  const learn = (name: string, code: number) => {
+    codes.set(name, code)
+    names.set(code, name)
+    return code
+  }
+  for (const row of database
+    .query<{ code: number; name: string }, []>("SELECT code, name FROM name")
+    .all()) {
+    learn(row.name, row.code)
+  }
+  return {
+    code: (name) => {
+      const known = codes.get(name)
+      if (known !== undefined) return known
+      fresh.push(name)
+      return learn(name, insert.get(name)?.code ?? 0)
+    },
+    name: (code) => {
+      const known = names.get(code)
+      if (known === undefined) throw new Error(`the database has no name with code ${code}`)
+      return known
+    },
+    keep: () => {
+      fresh = []
+    },
+    forget: () => {
+      for (const name of fresh) {
+        names.delete(codes.get(name) ?? 0)
+        codes.delete(name)
+      }
+      fresh = []
+    },
+  }
+}

@@ -1,0 +1,75 @@
+/** Raised with every change of the tables below; a newer number than ours is not opened. */
+export const schemaVersion = 1
+
+/**
+ * The log's own tables, the state rows, and the bookkeeping of views and reactors. `name` codes
+ * stream and event type names as small numbers. Sums are CRC-32 over the canonical parts, that of
+ * `private` apart so that an erasure leaves the rest provable.
+ */
+export const schema = [
+  "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE name (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+  `CREATE TABLE event (
+    position INTEGER PRIMARY KEY,
+    instance TEXT NOT NULL,
+    stream INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    type INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    private TEXT,
+    time INTEGER NOT NULL,
+    editor_user TEXT NOT NULL,
+    editor_client TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    correlation TEXT NOT NULL,
+    erase TEXT,
+    sum INTEGER NOT NULL,
+    private_sum INTEGER
+  )`,
+  "CREATE UNIQUE INDEX event_stream ON event (instance, stream, id, version)",
+  `CREATE TABLE claim (
+    instance TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    stream TEXT NOT NULL,
+    id TEXT NOT NULL,
+    expires INTEGER,
+    PRIMARY KEY (instance, kind, key)
+  ) WITHOUT ROWID`,
+  "CREATE INDEX claim_expires ON claim (expires) WHERE expires IS NOT NULL",
+  `CREATE TABLE state (
+    instance TEXT NOT NULL,
+    stream TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (instance, stream, id)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE view (
+    name TEXT PRIMARY KEY,
+    hash TEXT NOT NULL,
+    generation INTEGER NOT NULL
+  ) WITHOUT ROWID`,
+  "CREATE TABLE reactor (name TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID",
+  `CREATE TABLE failed_event (
+    reactor TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    instance TEXT NOT NULL,
+    failures INTEGER NOT NULL,
+    error TEXT NOT NULL,
+    last INTEGER NOT NULL,
+    PRIMARY KEY (reactor, position)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE data_key (
+    id TEXT PRIMARY KEY,
+    purpose TEXT NOT NULL,
+    wrapped TEXT NOT NULL,
+    active INTEGER NOT NULL
+  ) WITHOUT ROWID`,
+] as const

@@ -1,0 +1,232 @@
+import { type Database, SQLiteError } from "bun:sqlite"
+import { Fault } from "../kernel/fault.ts"
+import type { Gate } from "./checkpoint.ts"
+import type { Durability } from "./durability.ts"
+import type { Append, Appended, Apply, ClaimRequest, Log, LogEvent } from "./log.ts"
+import { decode, type EventRow, type Names, privateSum, sumOf } from "./row.ts"
+
+type Parts = {
+  readonly database: Database
+  readonly names: Names
+  readonly gate: Gate
+  readonly durability: Durability
+  readonly apply: Apply
+  readonly head: number
+}
+
+type ClaimRow = {
+  readonly stream: string
+  readonly id: string
+  readonly expires: number | null
+}
+
+/**
+ * The log in SQLite's WAL. One process owns the file and a step runs without a break, so a
+ * conflict can only come from a decision that was taken before commits were held.
+ */
+export function sqliteLog(parts: Parts): Log {
+  const { database, gate, durability } = parts
+  const sql = statements(database)
+  let head = parts.head
+
+  const write = (step: Append): Appended => {
+    for (const { stream, id, version } of step.expect) {
+      const row = sql.version.get(step.instance, parts.names.code(stream), id)
+      if ((row?.version ?? 0) !== version) return { kind: "conflict", stream, id }
+    }
+    for (const claim of step.claims) {
+      if (!change(sql, step, claim)) return { kind: "taken", claim }
+    }
+    let position = head
+    for (const event of step.events) {
+      position++
+      insert(sql, parts.names, { ...event, position })
+      parts.apply({ ...event, position })
+    }
+    return { kind: "appended", position }
+  }
+
+  const undo = () => {
+    // SQLite itself ends the transaction on some errors (disk full, I/O).
+    if (database.inTransaction) sql.rollback.run()
+    parts.names.forget()
+  }
+
+  const commit = (step: Append): Appended => {
+    sql.begin.run()
+    try {
+      const result = write(step)
+      if (result.kind !== "appended") {
+        undo()
+        return result
+      }
+      sql.commit.run()
+      head = result.position
+    } catch (cause) {
+      undo()
+      throw full(cause) ?? cause
+    }
+    parts.names.keep()
+    durability.wrote(head)
+    gate.committed()
+    return { kind: "appended", position: head }
+  }
+
+  return {
+    append: async (step) => {
+      for (let held = gate.open(); held; held = gate.open()) await held
+      const result = commit(step)
+      await durability.settle()
+      return result
+    },
+    read: async (position, limit) =>
+      sql.read
+        .all(position, durability.durable(), limit)
+        .map((row) => decode(row, parts.names)),
+    settle: durability.settle,
+    durable: durability.durable,
+    holder: (instance, kind, key, time) => {
+      const row = sql.claim.get(instance, kind, key)
+      return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
+    },
+    close: async () => {
+      await durability.settle()
+      await gate.close()
+      await durability.close()
+    },
+  }
+}
+
+/** False when somebody else holds the key. Taking again what one holds already renews it. */
+function change(sql: Statements, step: Append, claim: ClaimRequest): boolean {
+  if ("release" in claim) {
+    sql.release.run(step.instance, claim.release, claim.key, claim.stream, claim.id)
+    return true
+  }
+  const row = sql.claim.get(step.instance, claim.take, claim.key)
+  const own = row?.stream === claim.stream && row.id === claim.id
+  if (row && !own && !expired(row, step.time)) return false
+  sql.take.run(
+    step.instance,
+    claim.take,
+    claim.key,
+    claim.stream,
+    claim.id,
+    claim.expires ?? null,
+  )
+  return true
+}
+
+const expired = (row: ClaimRow, time: number) => row.expires !== null && row.expires <= time
+
+function insert(sql: Statements, names: Names, event: LogEvent): void {
+  const stream = names.code(event.stream)
+  if (event.erase) erase(sql, names, event)
+  const data = JSON.stringify(event.data)
+  const secret = event.private === null ? null : JSON.stringify(event.private)
+  const row: Omit<EventRow, "sum" | "private_sum"> = {
+    position: event.position,
+    instance: event.instance,
+    stream,
+    id: event.id,
+    version: event.version,
+    type: names.code(event.type),
+    revision: event.revision,
+    data,
+    private: secret,
+    time: event.time,
+    editor_user: event.editor.user,
+    editor_client: event.editor.client,
+    owner: event.owner,
+    correlation: event.correlation,
+    erase: event.erase ? JSON.stringify(event.erase) : null,
+  }
+  sql.insert.run(
+    row.position,
+    row.instance,
+    row.stream,
+    row.id,
+    row.version,
+    row.type,
+    row.revision,
+    row.data,
+    row.private,
+    row.time,
+    row.editor_user,
+    row.editor_client,
+    row.owner,
+    row.correlation,
+    row.erase,
+    sumOf(row),
+    privateSum(row),
+  )
+}
+
+/** Takes the privates that the event makes void out of its stream's earlier events. */
+function erase(sql: Statements, names: Names, event: LogEvent): void {
+  const stream = names.code(event.stream)
+  if (!event.erase?.types) {
+    sql.eraseAll.run(event.instance, stream, event.id, event.version)
+    return
+  }
+  for (const type of event.erase.types) {
+    sql.eraseType.run(event.instance, stream, event.id, event.version, names.code(type))
+  }
+}
+
+type Statements = ReturnType<typeof statements>
+
+/** Positional parameters: this is the hottest path, and every statement stands here alone. */
+function statements(database: Database) {
+  const prepare = <Row = unknown>(text: string) =>
+    // Reason for the cast: bun:sqlite types parameters per statement; ours are checked by use.
+    database.prepare<Row, (string | number | null)[]>(text)
+  return {
+    begin: prepare("BEGIN IMMEDIATE"),
+    commit: prepare("COMMIT"),
+    rollback: prepare("ROLLBACK"),
+    version: prepare<{ version: number }>(
+      `SELECT version FROM event WHERE instance = ? AND stream = ? AND id = ?
+       ORDER BY version DESC LIMIT 1`,
+    ),
+    insert: prepare(
+      `INSERT INTO event (position, instance, stream, id, version, type, revision, data, private,
+         time, editor_user, editor_client, owner, correlation, erase, sum, private_sum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    eraseAll: prepare(
+      `UPDATE event SET private = NULL, private_sum = NULL
+       WHERE instance = ? AND stream = ? AND id = ? AND version < ?`,
+    ),
+    eraseType: prepare(
+      `UPDATE event SET private = NULL, private_sum = NULL
+       WHERE instance = ? AND stream = ? AND id = ? AND version < ? AND type = ?`,
+    ),
+    claim: prepare<ClaimRow>(
+      "SELECT stream, id, expires FROM claim WHERE instance = ? AND kind = ? AND key = ?",
+    ),
+    take: prepare(
+      `INSERT INTO claim (instance, kind, key, stream, id, expires) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET stream = excluded.stream, id = excluded.id,
+         expires = excluded.expires`,
+    ),
+    release: prepare(
+      `DELETE FROM claim
+       WHERE instance = ? AND kind = ? AND key = ? AND stream = ? AND id = ?`,
+    ),
+    read: prepare<EventRow>(
+      "SELECT * FROM event WHERE position > ? AND position <= ? ORDER BY position LIMIT ?",
+    ),
+  }
+}
+
+/** A full disk is the operator's to mend; the step is undone and reads go on. */
+function full(cause: unknown): Fault | undefined {
+  if (!(cause instanceof SQLiteError) || cause.code !== "SQLITE_FULL") return undefined
+  return new Fault(
+    "resource_exhausted",
+    "store.disk_full",
+    "the disk is full, so nothing can be saved; free some space and try again",
+    { cause },
+  )
+}

@@ -1,0 +1,85 @@
+import type { Database } from "bun:sqlite"
+import type { AnyAggregate } from "./aggregate.ts"
+import type { Envelope } from "./event.ts"
+import type { LogEvent, NewEvent } from "./log.ts"
+
+/** The folded state of a stream, with where it stands. Version 0: there is no such stream. */
+export type StateRow = {
+  readonly version: number
+  readonly position: number
+  readonly created: number
+  readonly changed: number
+  readonly owner: string
+  readonly state: unknown
+}
+
+type Row = Omit<StateRow, "state"> & { readonly state: string }
+type Fold = (state: unknown, event: unknown) => unknown
+
+/** One row per stream, kept by `evolve` in the append transaction; no stream is ever folded again. */
+export type States = {
+  readonly read: (instance: string, kind: AnyAggregate, id: string) => StateRow
+  readonly fold: (state: unknown, event: NewEvent) => unknown
+  readonly apply: (event: LogEvent) => void
+  readonly known: (type: string) => AnyAggregate | undefined
+}
+
+export function statesOf(database: Database, kinds: readonly AnyAggregate[]): States {
+  const byStream = new Map(kinds.map((kind) => [kind.stream, kind]))
+  const branches = branchesOf(kinds)
+  const get = database.prepare<Row, [string, string, string]>(
+    `SELECT version, position, created, changed, owner, state FROM state
+     WHERE instance = ? AND stream = ? AND id = ?`,
+  )
+  const set = database.prepare(
+    `INSERT INTO state (instance, stream, id, version, position, created, changed, owner, state)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET version = excluded.version, position = excluded.position,
+       changed = excluded.changed, state = excluded.state`,
+  )
+
+  const read = (instance: string, kind: AnyAggregate, id: string): StateRow => {
+    const row = get.get(instance, kind.stream, id)
+    if (row) return { ...row, state: JSON.parse(row.state) }
+    return { version: 0, position: 0, created: 0, changed: 0, owner: "", state: kind.initial }
+  }
+  const fold = (state: unknown, event: NewEvent | (NewEvent & Pick<Envelope, "position">)) => {
+    const branch = branches.get(event.type)
+    if (!branch || branch.stream !== event.stream) {
+      throw new Error(`no evolve branch for ${event.type} in streams of ${event.stream}`)
+    }
+    return branch.fold(state, event)
+  }
+  const apply = (event: LogEvent) => {
+    const kind = byStream.get(event.stream)
+    if (!kind) throw new Error(`no aggregate owns streams of ${event.stream}`)
+    const row = get.get(event.instance, event.stream, event.id)
+    const state = fold(row ? JSON.parse(row.state) : kind.initial, event)
+    const { instance, stream, id, version, position, time, owner } = event
+    const created = row?.created ?? time
+    const text = JSON.stringify(state)
+    set.run(instance, stream, id, version, position, created, time, row?.owner ?? owner, text)
+  }
+  return {
+    read,
+    fold,
+    apply,
+    known: (type) => byStream.get(branches.get(type)?.stream ?? ""),
+  }
+}
+
+/** Every event type belongs to one aggregate, and every type has its branch. */
+function branchesOf(kinds: readonly AnyAggregate[]) {
+  const branches = new Map<string, { stream: string; fold: Fold }>()
+  const streams = new Set<string>()
+  for (const kind of kinds) {
+    if (streams.has(kind.stream)) throw new Error(`two aggregates own streams of ${kind.stream}`)
+    streams.add(kind.stream)
+    for (const [type, fold] of Object.entries(kind.evolve)) {
+      if (typeof fold !== "function") throw new Error(`${type} has no evolve branch`)
+      if (branches.has(type)) throw new Error(`two aggregates have events of type ${type}`)
+      branches.set(type, { stream: kind.stream, fold })
+    }
+  }
+  return branches
+}

@@ -1,0 +1,253 @@
+import type { Database } from "bun:sqlite"
+import type { Call } from "../kernel/context.ts"
+import { Fault } from "../kernel/fault.ts"
+import type { Aggregate, AnyAggregate } from "./aggregate.ts"
+import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
+import type { Append, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
+import type { States, StateRow } from "./state.ts"
+import type { Statement, Values } from "./statement.ts"
+import type { Views } from "./views.ts"
+
+/** A call that may reach the store; what every command and query is handed. */
+export type Cx = Call & { readonly store: Store }
+
+/**
+ * What a decision may see: its call, one fixed time, and other aggregates. Whatever it looks at
+ * joins the expectations of the step, so that nothing it relied on can have changed.
+ */
+export type Decision = Omit<Call, "clock"> & {
+  /** Milliseconds UTC; the time of the events that are decided. */
+  readonly now: number
+  readonly state: <E extends AnyEvent, State>(kind: Aggregate<E, State>, id: string) => State
+  /** The organisation that owns a stream; empty where it doesn't exist or has none. */
+  readonly owner: (kind: AnyAggregate, id: string) => string
+  /** Holder of a unique key, if any. Only taking it in a draft's `claims` guarantees it. */
+  readonly holder: (kind: string, key: string) => { stream: string; id: string } | undefined
+}
+
+/** A step under way. Its states already show what it has appended. */
+export type Transaction = Decision & {
+  /** `owner` counts for the first event of a stream and is then kept. */
+  readonly append: (
+    kind: AnyAggregate,
+    id: string,
+    drafts: readonly AnyDraft[],
+    owner?: string,
+  ) => void
+}
+
+export type Step<T> = {
+  readonly value: T
+  /** The log position that an answer must carry so that every node can serve it. */
+  readonly position: number
+  readonly receipt: (kind: AnyAggregate, id: string) => Receipt
+}
+
+const attemptsMax = 4
+
+/** The event log, the state rows and the views of one data folder. */
+export class Store {
+  readonly log: Log
+  readonly #database: Database
+  readonly #states: States
+  readonly #views: Views
+  readonly #close: () => Promise<void>
+
+  constructor(parts: {
+    log: Log
+    database: Database
+    states: States
+    views: Views
+    close: () => Promise<void>
+  }) {
+    this.log = parts.log
+    this.#database = parts.database
+    this.#states = parts.states
+    this.#views = parts.views
+    this.#close = parts.close
+  }
+
+  /**
+   * Decides and appends, all or nothing, and resolves when it is on disk, also when it appended
+   * nothing: what the decision read must not vanish. Decides again when what it saw has changed.
+   * Faults with `already_exists` when a claim is taken, with `aborted` after four conflicts.
+   */
+  async transact<T>(cx: Cx, decide: (tx: Transaction) => T): Promise<Step<T>> {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const pending = new Map<string, Pending>()
+      const value = decide(this.#transaction(cx, pending))
+      const step = stepOf(cx, pending)
+      if (step.events.length + step.claims.length === 0) {
+        await this.log.settle()
+        return this.#done(value, cx, pending, this.log.durable())
+      }
+      const result = await this.log.append(step)
+      if (result.kind === "appended") return this.#done(value, cx, pending, result.position)
+      if (result.kind === "taken") throw alreadyTaken(result.claim)
+    }
+    throw new Fault(
+      "aborted",
+      "store.conflict",
+      "somebody else changed the same thing at the same moment; please try again",
+    )
+  }
+
+  /** One row of a view, or undefined. */
+  get<Row>(cx: Pick<Call, "instance">, query: Statement<Row>, values?: Values): Row | undefined {
+    return this.#views.get(query, { instance: cx.instance }, values)
+  }
+
+  /** All rows of a query; searches go through `search`, which scopes and pages them. */
+  all<Row>(cx: Pick<Call, "instance">, query: Statement<Row>, values?: Values): readonly Row[] {
+    return this.#views.all(query, { instance: cx.instance }, values)
+  }
+
+  /** The folded state of a stream, for queries; decisions use theirs. */
+  state<E extends AnyEvent, State>(
+    cx: Pick<Call, "instance">,
+    kind: Aggregate<E, State>,
+    id: string,
+  ): State {
+    return this.#states.read(cx.instance, kind, id).state as State
+  }
+
+  /** Where a stream stands, or undefined when it doesn't exist. */
+  receipt(cx: Pick<Call, "instance">, kind: AnyAggregate, id: string): Receipt | undefined {
+    const row = this.#states.read(cx.instance, kind, id)
+    return row.version === 0 ? undefined : receiptOf(id, row)
+  }
+
+  /** Views that are being rebuilt; they serve their old rows meanwhile. */
+  rebuilding(): readonly string[] {
+    return this.#views.rebuilding()
+  }
+
+  /** Resolves when no view is being rebuilt any more. */
+  rebuilt(): Promise<void> {
+    return this.#views.rebuilt()
+  }
+
+  /** The connection itself, for the store's own parts, backups and tests. */
+  get database(): Database {
+    return this.#database
+  }
+
+  async close(): Promise<void> {
+    await this.#close()
+  }
+
+  #transaction(cx: Cx, pending: Map<string, Pending>): Transaction {
+    const { store: _, clock, ...call } = cx
+    const now = clock.now()
+    const open = (kind: AnyAggregate, id: string): Pending => {
+      const key = `${kind.stream}/${id}`
+      const known = pending.get(key)
+      if (known) return known
+      const row = this.#states.read(cx.instance, kind, id)
+      const entry: Pending = { kind, id, row, state: row.state, owner: row.owner, drafts: [] }
+      pending.set(key, entry)
+      return entry
+    }
+    return {
+      ...call,
+      now,
+      // Reason for the cast: the registry keys states by stream name, so the type is the kind's.
+      state: <E extends AnyEvent, S>(kind: Aggregate<E, S>, id: string) => open(kind, id).state as S,
+      owner: (kind, id) => open(kind, id).owner,
+      holder: (kind, key) => this.log.holder(cx.instance, kind, key, now),
+      append: (kind, id, drafts, owner) => {
+        const entry = open(kind, id)
+        if (entry.row.version + entry.drafts.length === 0) entry.owner = owner ?? ""
+        for (const draft of drafts) {
+          entry.drafts.push({ draft, event: eventOf({ cx: call, entry, draft, now }) })
+          entry.state = this.#states.fold(entry.state, last(entry.drafts).event)
+        }
+      },
+    }
+  }
+
+  #done<T>(value: T, cx: Cx, pending: Map<string, Pending>, position: number): Step<T> {
+    return {
+      value,
+      position,
+      receipt: (kind, id) => {
+        const entry = pending.get(`${kind.stream}/${id}`)
+        const row = this.#states.read(cx.instance, kind, id)
+        // A stream that was only looked at answers with what was seen.
+        return receiptOf(id, entry?.drafts.length ? row : (entry?.row ?? row))
+      },
+    }
+  }
+}
+
+/** A stream as a step sees it. */
+type Pending = {
+  readonly kind: AnyAggregate
+  readonly id: string
+  readonly row: StateRow
+  state: unknown
+  owner: string
+  readonly drafts: { readonly draft: AnyDraft; readonly event: NewEvent }[]
+}
+
+const last = <T>(list: readonly T[]): T => list[list.length - 1] as T
+
+function eventOf(from: {
+  cx: Omit<Call, "clock">
+  entry: Pending
+  draft: AnyDraft
+  now: number
+}): NewEvent {
+  const { cx, entry, draft, now } = from
+  const caller = cx.caller
+  return {
+    instance: cx.instance,
+    stream: entry.kind.stream,
+    id: entry.id,
+    version: entry.row.version + entry.drafts.length + 1,
+    type: draft.type,
+    revision: revisionOf(entry.kind, draft.type),
+    data: draft.data,
+    private: draft.private ?? null,
+    time: now,
+    editor:
+      caller.kind === "user"
+        ? { user: caller.userId, client: caller.clientId }
+        : { user: caller.kind === "system" ? caller.name : "", client: "" },
+    owner: entry.owner,
+    correlation: cx.requestId,
+    erase: draft.erase ?? null,
+  }
+}
+
+/** The revision that new events of a type are written in: one more than its upcasters. */
+export function revisionOf(kind: AnyAggregate, type: string): number {
+  const upcasters = (kind.upcasters ?? {}) as Record<string, readonly unknown[] | undefined>
+  return (upcasters[type]?.length ?? 0) + 1
+}
+
+function stepOf(cx: Cx, pending: Map<string, Pending>): Append {
+  const expect: Expectation[] = []
+  const events: NewEvent[] = []
+  const claims: ClaimRequest[] = []
+  for (const { kind, id, row, drafts } of pending.values()) {
+    expect.push({ stream: kind.stream, id, version: row.version })
+    for (const { draft, event } of drafts) {
+      events.push(event)
+      for (const claim of draft.claims ?? []) claims.push({ ...claim, stream: kind.stream, id })
+    }
+  }
+  // A key that one part of the step releases and another takes must be free when it is taken.
+  claims.sort((a, b) => Number("take" in a) - Number("take" in b))
+  return { instance: cx.instance, time: cx.clock.now(), expect, events, claims }
+}
+
+function alreadyTaken(claim: ClaimChange): Fault {
+  if (!("taken" in claim)) throw new Error("a release can't be refused")
+  return new Fault("already_exists", claim.taken.id, claim.taken.message)
+}
+
+function receiptOf(id: string, row: StateRow): Receipt {
+  const { version, position, created, changed, owner } = row
+  return { id, version, position, created, changed, owner }
+}

@@ -1,0 +1,87 @@
+import { hash } from "node:crypto"
+import type { AnyEvent, Recorded } from "./event.ts"
+import type { Statement, Value, Values } from "./statement.ts"
+
+/**
+ * Writes of a reducer. Beside its own parameters each statement may use those of the event:
+ * `$instance`, `$id` (of the stream), `$version`, `$position`, `$time`, `$owner`.
+ */
+export type ViewWriter = {
+  readonly run: (statement: Statement, values?: Values) => void
+  readonly get: <Row>(statement: Statement<Row>, values?: Values) => Row | undefined
+  readonly all: <Row>(statement: Statement<Row>, values?: Values) => readonly Row[]
+}
+
+export type Table = {
+  /** Column definitions and constraints; `instance TEXT NOT NULL` is put before them. */
+  readonly columns: string
+  /** Columns of the primary key after `instance`. */
+  readonly key: string
+  /** Column lists after `instance`, by index name. */
+  readonly indexes?: Readonly<Record<string, string>>
+  /** Unique indexes, likewise. They back up claims and never replace them. */
+  readonly unique?: Readonly<Record<string, string>>
+}
+
+export type ViewSpec<E extends AnyEvent> = {
+  readonly name: string
+  /** Raised when reducers change in a way that the tables don't show; the view is then rebuilt. */
+  readonly revision?: number
+  readonly tables: Readonly<Record<string, Table>>
+  /** One pure reducer for each event type this view cares about; runs in the append transaction. */
+  readonly on: {
+    readonly [Type in E["type"]]?: (
+      db: ViewWriter,
+      event: Recorded<Extract<E, { type: Type }>>,
+    ) => void
+  }
+}
+
+export type View = {
+  readonly name: string
+  readonly tables: Readonly<Record<string, Table>>
+  readonly hash: string
+  readonly reducers: ReadonlyMap<string, Reducer>
+}
+export type Reducer = (db: ViewWriter, event: Recorded<AnyEvent>) => void
+
+/** Declares a read model: its tables and, beside them, how events change them. */
+export function view<E extends AnyEvent>(spec: ViewSpec<E>): View {
+  const shape = JSON.stringify([spec.revision ?? 1, spec.tables, Object.keys(spec.on).sort()])
+  return {
+    name: spec.name,
+    tables: spec.tables,
+    hash: hash("sha256", shape, "hex"),
+    // The map forgets which payload belongs to which type; the store calls by type only.
+    reducers: new Map(Object.entries(spec.on) as [string, Reducer][]),
+  }
+}
+
+/** DDL of one table under its physical name. */
+export function createTable(physical: string, table: Table): readonly string[] {
+  const index = (unique: string) => (entry: [string, string]) =>
+    `CREATE ${unique}INDEX ${physical}_${entry[0]} ON ${physical} (instance, ${entry[1]})`
+  return [
+    `CREATE TABLE ${physical} (instance TEXT NOT NULL, ${table.columns},
+      PRIMARY KEY (instance, ${table.key})) WITHOUT ROWID`,
+    ...Object.entries(table.indexes ?? {}).map(index("")),
+    ...Object.entries(table.unique ?? {}).map(index("UNIQUE ")),
+  ]
+}
+
+/** The parameters a statement uses, taken from its own values and the event's. */
+export function bound(
+  statement: Statement,
+  fixed: Values,
+  values: Values | undefined,
+): Record<string, Value> {
+  const result: Record<string, Value> = {}
+  for (const name of statement.parameters) {
+    const value = values?.[name] ?? fixed[name]
+    if (value === undefined && values?.[name] !== null) {
+      throw new Error(`no value for $${name} in: ${statement.sql}`)
+    }
+    result[name] = value ?? null
+  }
+  return result
+}

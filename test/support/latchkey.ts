@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { importPKCS8, SignJWT } from "jose"
+
+/** The compiled binary; `npm test` builds it before anything here runs. */
+export const binary = resolve(import.meta.dirname, "../../dist/latchkey")
+
+export const owner = {
+  loginName: "ada@example.com",
+  email: "ada@example.com",
+  password: "Correct-horse-7-battery",
+} as const
+
+export type ServiceKey = {
+  readonly type: "serviceaccount"
+  readonly keyId: string
+  readonly key: string
+  readonly userId: string
+}
+
+export type Running = {
+  readonly url: string
+  readonly grpcPort: number
+  readonly data: string
+  readonly process: ChildProcess
+  /** Everything printed so far, both streams. */
+  readonly output: () => string
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
+}
+
+/** An empty folder of its own, and how to get rid of it. */
+export function temporaryFolder(): { readonly path: string; readonly remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), "latchkey-test-"))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((done, fail) => {
+    const server = createServer()
+    server.once("error", fail)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => done(typeof address === "object" && address ? address.port : 0))
+    })
+  })
+}
+
+/** Runs the binary to its end, with an empty environment. */
+export function run(
+  args: readonly string[],
+  options: { readonly cwd?: string } = {},
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn(binary, [...args], { env: {}, ...options })
+  let output = ""
+  child.stdout.on("data", (chunk) => (output += chunk))
+  child.stderr.on("data", (chunk) => (output += chunk))
+  return new Promise((done, fail) => {
+    child.once("error", fail)
+    child.once("close", (code) => done({ code, output }))
+  })
+}
+
+/** Sets an empty folder up without a person; answers the key of the service user it made. */
+export async function setUp(data: string, url: string): Promise<ServiceKey> {
+  const passwordFile = join(data, "..", `${process.pid}-${Math.random()}.password`)
+  const keyFile = `${passwordFile}.key.json`
+  writeFileSync(passwordFile, `${owner.password}\n`, { mode: 0o600 })
+  try {
+    const { code, output } = await run([
+      ...["setup", "--data", data, "--public-url", url, "--org", "Acme"],
+      ...["--owner", owner.loginName, "--owner-email", owner.email],
+      ...["--owner-password-file", passwordFile, "--service-key-file", keyFile],
+    ])
+    if (code !== 0) throw new Error(`set-up ended with ${code}: ${output}`)
+    return JSON.parse(readFileSync(keyFile, "utf8"))
+  } finally {
+    rmSync(passwordFile, { force: true })
+    rmSync(keyFile, { force: true })
+  }
+}
+
+/** Starts the binary on a folder and waits until it answers. */
+export async function start(options: {
+  readonly data: string
+  readonly port: number
+  readonly args?: readonly string[]
+}): Promise<Running> {
+  const { data, port } = options
+  const grpcPort = await freePort()
+  const child = spawn(
+    binary,
+    [
+      ...["serve", "--data", data, "--listen", `127.0.0.1:${port}`],
+      ...["--grpc-listen", `127.0.0.1:${grpcPort}`, ...(options.args ?? [])],
+    ],
+    { env: {} },
+  )
+  let output = ""
+  child.stdout.on("data", (chunk) => (output += chunk))
+  child.stderr.on("data", (chunk) => (output += chunk))
+  const ended = new Promise<number | null>((done) => child.once("exit", (code) => done(code)))
+  const url = `http://localhost:${port}`
+  await answering(`http://127.0.0.1:${port}/healthz`, ended, () => output)
+  return {
+    url,
+    grpcPort,
+    data,
+    process: child,
+    output: () => output,
+    stop: (signal = "SIGTERM") => {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+async function answering(url: string, ended: Promise<unknown>, output: () => string) {
+  let over = false
+  void ended.then(() => {
+    over = true
+  })
+  const until = Date.now() + 15_000
+  for (;;) {
+    const answer = await fetch(url).catch(() => undefined)
+    if (answer?.ok) return
+    if (over || Date.now() > until) throw new Error(`the server did not start:\n${output()}`)
+    await new Promise((done) => setTimeout(done, 20))
+  }
+}
+
+/** The scope that puts the service's own project into the audience. */
+export const apiScope = "openid urn:core:iam:org:project:id:core:aud"
+
+/** Signs an assertion with a service user's key and trades it for an access token. */
+export async function serviceToken(
+  url: string,
+  key: ServiceKey,
+  scope: string = apiScope,
+): Promise<string> {
+  const response = await fetch(`${url}/oauth/v2/token`, {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+      assertion: await assertionOf(url, key),
+      scope,
+    }),
+  })
+  const body = await response.json()
+  if (!response.ok) throw new Error(`no token: ${response.status} ${JSON.stringify(body)}`)
+  return body.access_token
+}
+
+/** The signed assertion of a service user (RFC 7523). */
+export async function assertionOf(issuer: string, key: ServiceKey): Promise<string> {
+  return new SignJWT({})
+    .setProtectedHeader({ alg: "RS256", kid: key.keyId })
+    .setIssuer(key.userId)
+    .setSubject(key.userId)
+    .setAudience(issuer)
+    .setIssuedAt()
+    .setExpirationTime("5m")
+    .sign(await importPKCS8(key.key, "RS256"))
+}

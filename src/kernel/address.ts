@@ -1,0 +1,51 @@
+import { BlockList, isIP } from "node:net"
+
+/** Where to listen. */
+export type Address = { readonly host: string; readonly port: number }
+
+/** Reads "HOST:PORT", "[IPv6]:PORT" or ":PORT" (every interface); undefined for anything else. */
+export function addressOf(text: string): Address | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]*)):(\d{1,5})$/i.exec(text)
+  const port = Number(match?.[3])
+  if (!match || port > 65_535) return undefined
+  const [, v6, name] = match
+  if (v6 !== undefined) return isIP(v6) === 6 ? { host: v6, port } : undefined
+  return { host: name || "0.0.0.0", port }
+}
+
+/** Writes an address the way `addressOf` reads it. */
+export function addressText({ host, port }: Address): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Where a browser on the same machine finds what listens on `address`. */
+export function localOrigin({ host, port }: Address): string {
+  const local = ["0.0.0.0", "::", "127.0.0.1", "::1"].includes(host)
+  const authority = addressText({ host: local ? "localhost" : host, port })
+  return `http://${port === 80 ? authority.slice(0, -":80".length) : authority}`
+}
+
+/** An address or a block of addresses: "10.0.0.1", "10.0.0.0/8", "fd00::/8". */
+export type Range = { readonly address: string; readonly bits: number; readonly family: 4 | 6 }
+
+/** Reads a range; undefined for anything else. */
+export function rangeOf(text: string): Range | undefined {
+  const match = /^([0-9a-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text)
+  const address = match?.[1] ?? ""
+  const version = isIP(address)
+  if (version !== 4 && version !== 6) return undefined
+  const most = version === 4 ? 32 : 128
+  const bits = Number(match?.[2] ?? most)
+  return bits <= most ? { address, bits, family: version } : undefined
+}
+
+/** Whether an address lies in one of the ranges; an IPv4 peer may come as "::ffff:10.0.0.1". */
+export function matcherOf(ranges: readonly Range[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const { address, bits, family } of ranges) list.addSubnet(address, bits, `ipv${family}`)
+  return (address) => {
+    const plain = address.replace(/^::ffff:(?=\d+\.)/i, "")
+    const version = isIP(plain)
+    return version !== 0 && list.check(plain, version === 6 ? "ipv6" : "ipv4")
+  }
+}

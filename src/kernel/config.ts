@@ -1,0 +1,202 @@
+import { z } from "zod"
+import { addressOf, rangeOf } from "./address.ts"
+import { Fault } from "./fault.ts"
+import { nearest } from "./nearest.ts"
+import { keyLength } from "./secret.ts"
+
+const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as const
+
+const schema = z.object({
+  data: text("the path of a folder", pathOf).default("latchkey-data"),
+  config: text("the path of a TOML file", pathOf).optional(),
+  // Plain HTTP belongs behind a proxy: other machines reach it only when someone says so.
+  listen: text("HOST:PORT, such as 127.0.0.1:8080", addressOf).prefault("127.0.0.1:8080"),
+  grpcListen: text("HOST:PORT, such as 127.0.0.1:8081", addressOf).prefault("127.0.0.1:8081"),
+  publicUrl: text("an address such as https://id.example.com, without a path", originOf).optional(),
+  masterKey: text("32 bytes in base64", masterKeyBytes).optional(),
+  masterKeyFile: text("the path of a file", pathOf).optional(),
+  trustedProxies: list("addresses or blocks, such as 10.0.0.0/8", rangeOf).prefault([]),
+  logLevel: choice(logLevels).default("info"),
+  logFormat: choice(["text", "json"]).default("text"),
+})
+
+/** Everything that can be configured, read and checked. */
+export type Config = Readonly<z.output<typeof schema>>
+
+type Key = keyof Config
+type Source = "flag" | "env" | "file"
+
+/** Where each key may be given (every key in the environment), and what it means to the reader. */
+export const keys: Readonly<Record<Key, { from: readonly Source[]; hint: string; help: string }>> =
+  {
+    data: { from: ["flag", "env"], hint: "DIR", help: "Folder that holds everything" },
+    config: {
+      from: ["flag", "env"],
+      hint: "FILE",
+      help: "Configuration (default: latchkey.toml in the data folder)",
+    },
+    listen: {
+      from: ["flag", "env", "file"],
+      hint: "HOST:PORT",
+      help: "Where to serve HTTP (default: 127.0.0.1:8080; :8080 for every interface)",
+    },
+    grpcListen: {
+      from: ["flag", "env", "file"],
+      hint: "HOST:PORT",
+      help: "Where to serve gRPC (default: 127.0.0.1:8081)",
+    },
+    publicUrl: {
+      from: ["flag", "env", "file"],
+      hint: "URL",
+      help: "The address people use, when it is not the one set at set-up",
+    },
+    // Not a flag: every user of the machine can read the flags of a process.
+    masterKey: { from: ["env", "file"], hint: "KEY", help: "Master key, 32 bytes in base64" },
+    masterKeyFile: {
+      from: ["flag", "env", "file"],
+      hint: "FILE",
+      help: "Where the master key is (default: master.key in the data folder)",
+    },
+    trustedProxies: {
+      from: ["flag", "env", "file"],
+      hint: "LIST",
+      help: "Proxies whose forwarded headers count, such as 10.0.0.0/8,fd00::/8",
+    },
+    logLevel: { from: ["flag", "env", "file"], hint: "LEVEL", help: logLevels.join(", ") },
+    logFormat: { from: ["flag", "env", "file"], hint: "FORMAT", help: "text or json" },
+  }
+
+/** Names and raw values as they were found. `filePath` only names the file in messages. */
+export type Sources = {
+  readonly flags: Readonly<Record<string, string | undefined>>
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly file: Readonly<Record<string, unknown>>
+  readonly filePath?: string
+}
+
+/**
+ * Reads the configuration: flags win over the environment (LATCHKEY_*), that over the file, that
+ * over the defaults. Refuses unknown keys, naming the nearest known one, and bad values, naming
+ * where they came from.
+ */
+export function configOf(sources: Sources): Config {
+  const given = new Map<string, Given>()
+  for (const entry of [...fromFile(sources), ...fromEnv(sources.env), ...fromFlags(sources.flags)])
+    given.set(entry.key, entry)
+
+  const parsed = schema.safeParse(
+    Object.fromEntries([...given.values()].map(({ key, value }) => [key, value])),
+  )
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map(({ path, message }) => {
+      return `${given.get(String(path[0]))?.origin} ${message}`
+    })
+    throw refusal("config.value_invalid", wrong.join("; "))
+  }
+  if (parsed.data.masterKey && parsed.data.masterKeyFile) {
+    const origins = [given.get("masterKey")?.origin, given.get("masterKeyFile")?.origin]
+    throw refusal("config.master_key_twice", `${origins.join(" and ")} exclude each other`)
+  }
+  return parsed.data
+}
+
+/** How a key is spelled in each source. */
+export const spelling: Readonly<Record<Source, (key: string) => string>> = {
+  flag: (key) => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+  env: (key) => `LATCHKEY_${spelling.file(key).toUpperCase()}`,
+  file: (key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+}
+
+/** The keys that may be given in `source`. */
+export const keysFrom = (source: Source): string[] =>
+  Object.entries(keys).flatMap(([key, { from }]) => (from.includes(source) ? [key] : []))
+
+type Given = { readonly key: string; readonly value: unknown; readonly origin: string }
+
+function fromFlags(flags: Sources["flags"]): Given[] {
+  return Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined ? [] : [given("flag", name, { value, origin: name })],
+  )
+}
+
+/** An empty variable counts as not set, as compose files can hardly leave one out. */
+function fromEnv(env: Sources["env"]): Given[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    value && name.startsWith("LATCHKEY_") && !serviceLink.test(name)
+      ? [given("env", name, { value, origin: name })]
+      : [],
+  )
+}
+
+/** Kubernetes sets these in every pod of a namespace that has a service called "latchkey". */
+const serviceLink = /^LATCHKEY_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)$/
+
+function fromFile({ file, filePath = "the configuration file" }: Sources): Given[] {
+  return Object.entries(file).map(([name, value]) =>
+    given("file", name, { value, origin: `${name} in ${filePath}` }),
+  )
+}
+
+function given(source: Source, name: string, found: Omit<Given, "key">): Given {
+  const spell = spelling[source]
+  const key = keysFrom(source).find((known) => spell(known) === name)
+  if (key) return { key, ...found }
+
+  const elsewhere = Object.keys(keys).find((known) => spell(known) === name)
+  if (elsewhere) {
+    const instead = spelling.env(elsewhere)
+    throw refusal("config.key_misplaced", `${found.origin} is not allowed; use ${instead}`)
+  }
+  const closest = nearest(name, keysFrom(source).map(spell))
+  throw refusal("config.key_unknown", `${found.origin} is not known; did you mean ${closest}?`)
+}
+
+const refusal = (id: string, message: string) => new Fault("invalid_argument", id, message)
+
+/** A text that `parse` understands. Messages never repeat the value: it may be a secret. */
+function text<T>(what: string, parse: (text: string) => T | undefined) {
+  return z.string(`must be ${what}`).transform((value, context) => {
+    const parsed = parse(value)
+    if (parsed !== undefined) return parsed
+    context.issues.push({ code: "custom", message: `must be ${what}`, input: value })
+    return z.NEVER
+  })
+}
+
+/** A list: an array in the file, separated by commas elsewhere. */
+function list<T>(what: string, parse: (text: string) => T | undefined) {
+  const items = z.union([z.string().transform(separated), z.array(z.string())], `must be ${what}`)
+  return items.transform((values, context) => {
+    const parsed = values.flatMap((value) => parse(value) ?? [])
+    if (parsed.length === values.length) return parsed
+    context.issues.push({ code: "custom", message: `must be ${what}`, input: values })
+    return z.NEVER
+  })
+}
+
+function choice<const Options extends readonly [string, ...string[]]>(options: Options) {
+  return z.enum(options, `must be one of ${options.join(", ")}`)
+}
+
+function separated(value: string): string[] {
+  return value.split(",").flatMap((part) => part.trim() || [])
+}
+
+function pathOf(value: string): string | undefined {
+  return value !== "" && !value.includes("\0") ? value : undefined
+}
+
+function originOf(value: string): string | undefined {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") return undefined
+  const bare = !url.username && !url.password && url.pathname === "/" && !url.search && !url.hash
+  return bare ? url.origin : undefined
+}
+
+/** Reads a master key in base64 or base64url; undefined unless it is 32 bytes, spelled cleanly. */
+export function masterKeyBytes(value: string): Uint8Array | undefined {
+  const plain = value.trim().replace(/=+$/, "").replaceAll("+", "-").replaceAll("/", "_")
+  const bytes = Buffer.from(plain, "base64url")
+  const clean = bytes.length === keyLength && bytes.toString("base64url") === plain
+  return clean ? new Uint8Array(bytes) : undefined
+}

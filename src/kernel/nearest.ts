@@ -1,0 +1,27 @@
+/** The known word that takes the fewest edits to reach from `word`, for "did you mean". */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const ranked = known.map((candidate) => ({ candidate, edits: edits(word, candidate) }))
+  return ranked.sort((a, b) => a.edits - b.edits)[0]?.candidate
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+function edits(from: string, to: string): number {
+  let before: number[] = []
+  let above = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1]
+      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      const replace = at(above, column - 1) + (same ? 0 : 1)
+      const swap = swapped ? at(before, column - 2) + 1 : replace
+      const best = Math.min(at(above, column) + 1, at(current, column - 1) + 1, replace, swap)
+      current.push(best)
+    }
+    before = above
+    above = current
+  }
+  return at(above, to.length)
+}
+
+const at = (row: readonly number[], column: number): number => row[column] ?? Number.MAX_VALUE

@@ -1,0 +1,87 @@
+import { expect, it } from "vitest"
+import { configOf, type Sources } from "../../src/kernel/config.ts"
+
+const nothing: Sources = { flags: {}, env: {}, file: {} }
+const read = (some: Partial<Sources>) => configOf({ ...nothing, ...some })
+
+it("has a default for everything a newcomer would have to write", () => {
+  expect(read({})).toEqual({
+    data: "latchkey-data",
+    listen: { host: "127.0.0.1", port: 8080 },
+    grpcListen: { host: "127.0.0.1", port: 8081 },
+    trustedProxies: [],
+    logLevel: "info",
+    logFormat: "text",
+  })
+})
+
+it("prefers flags to the environment, that to the file, and that to the default", () => {
+  const file = { listen: "a:1", grpc_listen: "a:2", log_level: "debug", log_format: "json" }
+  const env = { LATCHKEY_LISTEN: "b:1", LATCHKEY_GRPC_LISTEN: "b:2", LATCHKEY_LOG_LEVEL: "" }
+  const config = read({ file, env, flags: { "--listen": "c:1", "--public-url": undefined } })
+  expect(config.listen).toEqual({ host: "c", port: 1 })
+  expect(config.grpcListen).toEqual({ host: "b", port: 2 })
+  expect(config.logLevel).toBe("debug")
+  expect(config.logFormat).toBe("json")
+})
+
+it("refuses unknown keys and names the nearest known one", () => {
+  expect(() => read({ flags: { "--lisetn": "x" } })).toThrow(/--lisetn .* --listen\?/)
+  expect(() => read({ env: { LATCHKEY_PUBLIC_URI: "x" } })).toThrow(
+    /did you mean LATCHKEY_PUBLIC_URL/,
+  )
+  expect(() => read({ file: { grpclisten: "x" }, filePath: "/etc/l.toml" })).toThrow(
+    "grpclisten in /etc/l.toml is not known; did you mean grpc_listen?",
+  )
+})
+
+it("ignores what is not ours in the environment", () => {
+  const env = {
+    PATH: "/bin",
+    LATCHKEY_SERVICE_HOST: "10.0.0.1",
+    LATCHKEY_SERVICE_PORT_HTTP: "8080",
+    LATCHKEY_PORT: "tcp://10.0.0.1:8080",
+    LATCHKEY_PORT_8080_TCP_ADDR: "10.0.0.1",
+  }
+  expect(read({ env })).toEqual(read({}))
+})
+
+it("names where a bad value came from, and never repeats it", () => {
+  expect(() => read({ flags: { "--listen": "8080" } })).toThrow(/^--listen must be HOST:PORT/)
+  expect(() => read({ file: { listen: 8080 } })).toThrow(/^listen in .* must be HOST:PORT/)
+  expect(() => read({ env: { LATCHKEY_MASTER_KEY: "hunter2" } })).toThrow(
+    /^LATCHKEY_MASTER_KEY must be 32 bytes in base64$/,
+  )
+  for (const wrong of ["id.example.com", "ftp://a", "https://a/b", "https://a?b", "https://u@a"]) {
+    expect(() => read({ flags: { "--public-url": wrong } })).toThrow(/--public-url must be/)
+  }
+  for (const wrong of ["127.0.0.1", "host:", "a:65536", "::1:8080", "[::g]:1", "a b:1"]) {
+    expect(() => read({ flags: { "--listen": wrong } })).toThrow(/--listen must be/)
+  }
+  for (const wrong of ["10.0.0.0/33", "fd00::/129", "proxy.local", "10.0.0"]) {
+    expect(() => read({ flags: { "--trusted-proxies": wrong } })).toThrow(/must be addresses/)
+  }
+})
+
+it("never takes the master key from a flag, nor the data folder from the file in it", () => {
+  expect(() => read({ flags: { "--master-key": "x" } })).toThrow(/use LATCHKEY_MASTER_KEY$/)
+  expect(() => read({ file: { data: "x" } })).toThrow(/use LATCHKEY_DATA$/)
+  const key = Buffer.alloc(32, 7).toString("base64")
+  expect(read({ env: { LATCHKEY_MASTER_KEY: key } }).masterKey).toEqual(new Uint8Array(32).fill(7))
+  const both = { master_key: key, master_key_file: "f" }
+  expect(() => read({ file: both })).toThrow(/exclude each other/)
+})
+
+it("reads lists with commas or as arrays, and addresses in every usual form", () => {
+  const ranges = [
+    { address: "10.0.0.0", bits: 8, family: 4 },
+    { address: "::1", bits: 128, family: 6 },
+  ]
+  const env = { LATCHKEY_TRUSTED_PROXIES: "10.0.0.0/8, ::1" }
+  expect(read({ env }).trustedProxies).toEqual(ranges)
+  expect(read({ file: { trusted_proxies: ["10.0.0.0/8", "::1"] } }).trustedProxies).toEqual(ranges)
+  expect(read({ flags: { "--listen": ":80" } }).listen).toEqual({ host: "0.0.0.0", port: 80 })
+  expect(read({ flags: { "--listen": "[::1]:80" } }).listen).toEqual({ host: "::1", port: 80 })
+  const url = read({ flags: { "--public-url": "https://ID.example.com:443/" } }).publicUrl
+  expect(url).toBe("https://id.example.com")
+})

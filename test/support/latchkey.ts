@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process"
+import { createPrivateKey } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { importPKCS8, SignJWT } from "jose"
+import { SignJWT } from "jose"
 
 /** The compiled binary; `npm test` builds it before anything here runs. */
 export const binary = resolve(import.meta.dirname, "../../dist/latchkey")
@@ -162,5 +163,5 @@ export async function assertionOf(issuer: string, key: ServiceKey): Promise<stri
     .setAudience(issuer)
     .setIssuedAt()
     .setExpirationTime("5m")
-    .sign(await importPKCS8(key.key, "RS256"))
+    .sign(createPrivateKey(key.key))
 }

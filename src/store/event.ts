@@ -55,17 +55,17 @@ export type ClaimChange =
  */
 export type Erasure = { readonly types?: readonly string[] }
 
-type PrivatePart<P> = P extends object ? { readonly private: P } : { readonly private?: null }
+type PrivatePart<P> = [P] extends [never] ? { readonly private?: null } : { readonly private: P }
 
 /** An event as a decision proposes it. */
 export type Draft<E extends AnyEvent> =
-  E extends Event<infer Type, infer Data, infer Private>
+  E extends AnyEvent
     ? {
-        readonly type: Type
-        readonly data: Data
+        readonly type: E["type"]
+        readonly data: E["data"]
         readonly claims?: readonly ClaimChange[]
         readonly erase?: Erasure
-      } & PrivatePart<Exclude<Private, null>>
+      } & PrivatePart<Exclude<E["private"], null>>
     : never
 
 /** A draft whose payload types are no longer known; what the log is handed. */

@@ -1,0 +1,65 @@
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
+import { SignJWT } from "jose"
+import type { Algorithm, PublicJwk } from "./model.ts"
+
+export type Claims = Readonly<Record<string, unknown>>
+
+/** The key objects of one key, ready to use. */
+export type PrivateKey = {
+  readonly id: string
+  readonly algorithm: Algorithm
+  readonly key: KeyObject
+}
+export type PublicKey = { readonly algorithm: Algorithm; readonly key: KeyObject }
+
+export const privateKeyOf = (jwk: object): KeyObject =>
+  createPrivateKey({ key: { ...jwk }, format: "jwk" })
+
+export const publicKeyOf = (jwk: PublicJwk): KeyObject =>
+  createPublicKey({ key: { ...jwk }, format: "jwk" })
+
+/**
+ * Signs a JWT. RSA goes through jose, off the event loop, where it uses all cores. The small
+ * signatures don't: a hop between threads costs more than they do (measured with ES256 on one core:
+ * node:crypto 40,000/s in place, WebCrypto 21,000/s one after the other).
+ */
+export function signJwt(
+  { id, algorithm, key }: PrivateKey,
+  claims: Claims,
+  typ: string,
+): string | Promise<string> {
+  const header = { alg: algorithm, kid: id, typ }
+  if (algorithm.startsWith("RS"))
+    return new SignJWT({ ...claims }).setProtectedHeader(header).sign(key)
+  const input = `${encode(header)}.${encode(claims)}`
+  const signature = sign(digests[algorithm], Buffer.from(input), {
+    key,
+    dsaEncoding: "ieee-p1363",
+  })
+  return `${input}.${signature.toString("base64url")}`
+}
+
+/**
+ * Whether a JWS signature is the key's. In place with node:crypto, also for RSA: verifying is what
+ * every call with a JWT waits for (measured, serial: ES256 20,000/s, RS256 64,000/s; through jose
+ * 8,000/s and 21,000/s).
+ */
+export const isSignedBy = (
+  { algorithm, key }: PublicKey,
+  input: string,
+  signature: Uint8Array,
+): boolean =>
+  verify(digests[algorithm], Buffer.from(input), { key, dsaEncoding: "ieee-p1363" }, signature)
+
+/** RFC 7518 §3.1; Ed25519 hashes by itself (RFC 8037 §3.1). */
+const digests = {
+  RS256: "sha256",
+  RS384: "sha384",
+  RS512: "sha512",
+  ES256: "sha256",
+  ES384: "sha384",
+  ES512: "sha512",
+  EdDSA: null,
+} as const satisfies Record<Algorithm, string | null>
+
+const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url")

@@ -1,0 +1,64 @@
+import { aggregate, type Event } from "../../store/index.ts"
+
+/** What kind of key pair; the bits or the curve and the hash make its algorithm. */
+export type KeyKind =
+  | { readonly kind: "rsa"; readonly bits: 2048 | 3072 | 4096; readonly hash: 256 | 384 | 512 }
+  | { readonly kind: "ecdsa"; readonly curve: "P-256" | "P-384" | "P-521" }
+  | { readonly kind: "ed25519" }
+
+export const algorithms = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"] as const
+
+/** A JWS algorithm that we sign with (RFC 7518 §3.1, RFC 8037). */
+export type Algorithm = (typeof algorithms)[number]
+
+/** The public half of a pair as a JWK, without its `kid`, `alg` and `use`. */
+export type PublicJwk = Readonly<Record<string, string>>
+
+export type WebKeyEvent =
+  | Event<
+      "web_key.added",
+      {
+        readonly kind: KeyKind
+        readonly algorithm: Algorithm
+        readonly publicKey: PublicJwk
+      },
+      { readonly sealed: string }
+    >
+  | Event<"web_key.activated">
+  | Event<"web_key.deactivated">
+  | Event<"web_key.removed">
+
+export type WebKeyStatus = "initial" | "active" | "inactive" | "removed"
+
+export type WebKey =
+  | { readonly status: "absent" }
+  | { readonly status: WebKeyStatus; readonly algorithm: Algorithm }
+
+const absent: WebKey = { status: "absent" }
+
+const turned = (state: WebKey, status: WebKeyStatus): WebKey =>
+  state.status === "absent" ? state : { ...state, status }
+
+/** A key pair that tokens are signed with; its id is the `kid` that clients see. */
+export const webKey = aggregate<WebKeyEvent, WebKey>({
+  stream: "web_key",
+  initial: absent,
+  evolve: {
+    "web_key.added": (_, { data }) => ({ status: "initial", algorithm: data.algorithm }),
+    "web_key.activated": (state) => turned(state, "active"),
+    "web_key.deactivated": (state) => turned(state, "inactive"),
+    "web_key.removed": (state) => turned(state, "removed"),
+  },
+})
+
+/** The algorithm of a kind of key; each kind has one. */
+export function algorithmOf(kind: KeyKind): Algorithm {
+  if (kind.kind === "ed25519") return "EdDSA"
+  if (kind.kind === "rsa") return rsaAlgorithms[kind.hash]
+  return curveAlgorithms[kind.curve]
+}
+
+const rsaAlgorithms = { 256: "RS256", 384: "RS384", 512: "RS512" } as const
+
+/** RFC 7518 §3.4: each curve has its own algorithm, and P-521 has ES512. */
+const curveAlgorithms = { "P-256": "ES256", "P-384": "ES384", "P-521": "ES512" } as const

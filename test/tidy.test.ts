@@ -24,10 +24,6 @@ const rules: Readonly<Record<string, Rule>> = {
   "no comment waives the compiler or a wall": words.waivers,
 }
 
-/** These files spell out what they look for. */
-const isAboutWords = (path: string) =>
-  /^test\/(support\/tidy-words|tidy(-rules)?\.test)\.ts$/.test(path)
-
 const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
 
 const isOurs = (path: string) => !/^(src\/gen|ui\/dist)\//.test(path)
@@ -36,8 +32,7 @@ describe("the checkout", () => {
   let sources: readonly Source[] = []
   beforeAll(async () => {
     const texts = textsBelow(root, ["src", "ui", "scripts", "test"], isCode)
-    const ours = [...texts].filter(([path]) => isOurs(path) && !isAboutWords(path))
-    sources = await parse(new Map(ours))
+    sources = await parse(new Map([...texts].filter(([path]) => isOurs(path))))
   })
 
   test("has files to look at", () => {

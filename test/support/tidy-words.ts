@@ -3,6 +3,7 @@ import {
   isNewExpression,
   isPropertyAccessExpression,
   type Node,
+  SyntaxKind,
 } from "typescript/unstable/ast"
 import { type Finding, findingAt, nodesOf, type Rule, type Source } from "./tidy-source.ts"
 
@@ -55,37 +56,65 @@ function isUse(node: Node): boolean {
 }
 
 /** Work that is not finished belongs in the tracker, and a test runs or does not exist. */
-export const unfinished: Rule = (source) => [
-  ...linesWith(source, /\b(TODO|FIXME|XXX|HACK)\b/, "unfinished work is not committed"),
-  ...linesWith(
-    source,
-    /\b(describe|suite|test|it)(\.\w+)*\.(skip|only|todo|skipIf|fails)\b|\bx(it|describe)\(/,
-    "a test runs, or waits for a prerequisite with runIf(needs(…))",
-  ),
-]
-
-/** Nothing of the machine or the network that it was written on. */
-export const machineTraces: Rule = (source) => [
-  ...linesWith(
-    source,
-    /(^|[\s"'`(=:,])\/(work|root|home|Users)\/[\w.]/,
-    "a path of one machine; derive it",
-  ),
-  ...linesWith(source, /\bregistry\.[\w-]+\.(com|org|net|io|dev)\b/, "a registry's host name"),
-]
+export const unfinished: Rule = (source) => {
+  const lines = codeLines(source)
+  return [
+    ...matches(source, lines, /\b(TODO|FIXME|XXX|HACK)\b/, "unfinished work is not committed"),
+    ...matches(
+      source,
+      lines,
+      /\b(describe|suite|test|it)(\.\w+)*\.(skip|only|todo|skipIf|fails)\b|\bx(it|describe)\(/,
+      "a test runs, or waits for a prerequisite with runIf(needs(…))",
+    ),
+  ]
+}
 
 /** The compiler and the walls may not be waved aside by a comment. */
-export const waivers: Rule = (source) => [
-  ...linesWith(source, /@ts-(ignore|nocheck|expect-error)/, "the compiler is right; mend the type"),
-  ...linesWith(
-    source,
-    /biome-ignore(-all|-start)? lint\/suspicious\/no(Explicit|Focused|Skipped)/,
-    "this wall has no gate",
-  ),
-]
-
-function linesWith({ path, text }: Source, pattern: RegExp, message: string): readonly Finding[] {
-  return text
-    .split("\n")
-    .flatMap((line, at) => (pattern.test(line) ? [{ path, line: at + 1, message }] : []))
+export const waivers: Rule = (source) => {
+  const lines = codeLines(source)
+  const walls = /biome-ignore(-all|-start)? lint\/suspicious\/no(Explicit|Focused|Skipped)/
+  return [
+    ...matches(source, lines, /@ts-(ignore|nocheck|expect-error)/, "mend the type instead"),
+    ...matches(source, lines, walls, "this wall has no gate"),
+  ]
 }
+
+/** Nothing of the machine or the network that it was written on, in strings neither. */
+export const machineTraces: Rule = (source) => {
+  const lines = source.text.split("\n")
+  const paths = /(^|[\s"'`(=:,])\/(work|root|home|Users)\/[\w.]/
+  const hosts = /\bregistry\.[\w-]+\.(com|org|net|io|dev)\b/
+  return [
+    ...matches(source, lines, paths, "a path of one machine; derive it"),
+    ...matches(source, lines, hosts, "a registry's host name"),
+  ]
+}
+
+function matches(
+  { path }: Source,
+  lines: readonly string[],
+  pattern: RegExp,
+  message: string,
+): readonly Finding[] {
+  return lines.flatMap((line, at) => (pattern.test(line) ? [{ path, line: at + 1, message }] : []))
+}
+
+/** Code and comments; literals are blanked, so that code may speak about what it must not do. */
+function codeLines(source: Source): readonly string[] {
+  let text = source.text
+  for (const node of nodesOf(source).filter((each) => literals.has(each.kind))) {
+    const blank = text.slice(node.getStart(), node.end).replace(/[^\n]/g, " ")
+    text = text.slice(0, node.getStart()) + blank + text.slice(node.end)
+  }
+  return text.split("\n")
+}
+
+const literals: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.StringLiteral,
+  SyntaxKind.NoSubstitutionTemplateLiteral,
+  SyntaxKind.TemplateHead,
+  SyntaxKind.TemplateMiddle,
+  SyntaxKind.TemplateTail,
+  SyntaxKind.RegularExpressionLiteral,
+  SyntaxKind.JsxText,
+])

@@ -1,0 +1,93 @@
+import { expect, it } from "vitest"
+import {
+  type Engine,
+  hashPassword,
+  loadEngine,
+  passwordsOf,
+  runtimeEngine,
+  verifyNothing,
+  verifyPassword,
+} from "../../../src/domain/user/password.ts"
+
+it("hashes with argon2id at the written cost, with a salt of its own each time", async () => {
+  const hashed = await hashPassword("correct horse")
+  expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(await verifyPassword(hashed, "correct horse")).toBe(true)
+  expect(await verifyPassword(hashed, "correct horsf")).toBe(false)
+  expect(await hashPassword("correct horse")).not.toBe(hashed)
+})
+
+it("reads with either library what the other one hashed", async () => {
+  const native = await loadEngine()
+  expect(native.name).toBe("@node-rs/argon2")
+  expect(await runtimeEngine.verify(await native.hash("secret"), "secret")).toBe(true)
+  expect(await native.verify(await runtimeEngine.hash("secret"), "secret")).toBe(true)
+  expect(await runtimeEngine.hash("secret")).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+})
+
+it("counts every byte of a long password, and refuses an empty or an endless one", async () => {
+  const long = "x".repeat(1023)
+  const hashed = await hashPassword(`${long}a`)
+  expect(await verifyPassword(hashed, `${long}b`)).toBe(false)
+  await expect(hashPassword(`${long}ab`)).rejects.toThrow(/longer than 1024 bytes/)
+  await expect(hashPassword("")).rejects.toThrow(/empty/)
+  expect(await verifyPassword(hashed, `${long}ab`)).toBe(false)
+})
+
+it("accepts a password however the keyboard composes it (NIST SP 800-63B §5.1.1.2)", async () => {
+  const hashed = await hashPassword("pa\u0308sswo\u0308rd\ufb01")
+  expect(await verifyPassword(hashed, "p\u00e4ssw\u00f6rdfi")).toBe(true)
+})
+
+it("does the same work for an account that does not exist", async () => {
+  const asked: string[] = []
+  const engine: Engine = {
+    ...runtimeEngine,
+    verify: async (hashed) => {
+      asked.push(hashed.replace(/[^$]+\$[^$]+$/, ""))
+      return true
+    },
+  }
+  const passwords = passwordsOf(async () => engine, 1)
+  await passwords.verify(await runtimeEngine.hash("secret"), "secret")
+  expect(await passwords.verifyNothing("secret")).toBe(false)
+  expect(asked[1]).toBe(asked[0])
+  // Both libraries accept the stand-in as a hash: it is computed, not refused.
+  expect(await verifyNothing("secret")).toBe(false)
+  await expect(passwordsOf(async () => runtimeEngine, 1).verifyNothing("x")).resolves.toBe(false)
+})
+
+it("hashes no more at once than it has lanes, in order, and bounds who waits", async () => {
+  const open: (() => void)[] = []
+  const done: string[] = []
+  let most = 0
+  const engine: Engine = {
+    name: "held",
+    hash: async (plain) => {
+      const gate = Promise.withResolvers<void>()
+      open.push(gate.resolve)
+      most = Math.max(most, open.length - done.length)
+      await gate.promise
+      done.push(plain)
+      return plain
+    },
+    verify: async () => true,
+  }
+  const { hash } = passwordsOf(async () => engine, 2)
+  const all = Array.from({ length: 258 }, (_, index) => hash(`p${index}`))
+  await expect(hash("one too many")).rejects.toMatchObject({ code: "resource_exhausted" })
+  for (let index = 0; index < 258; index++) {
+    while (!open[index]) await Promise.resolve()
+    open[index]?.()
+  }
+  await Promise.all(all)
+  expect(done).toEqual(Array.from({ length: 258 }, (_, index) => `p${index}`))
+  expect(most).toBe(2)
+})
+
+it("frees its lane when hashing fails", async () => {
+  const engine: Engine = { ...runtimeEngine, hash: () => Promise.reject(new Error("broken")) }
+  const { hash } = passwordsOf(async () => engine, 1)
+  await expect(hash("a")).rejects.toThrow("broken")
+  await expect(hash("b")).rejects.toThrow("broken")
+})

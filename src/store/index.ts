@@ -1,5 +1,6 @@
 export { type Aggregate, type AnyAggregate, aggregate, type Command } from "./aggregate.ts"
 export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
+export { openKeyring } from "./keyring.ts"
 export { type OpenOptions, openStore } from "./open.ts"
 export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./reactor.ts"
 export { type Filter, fold, type Searchable, search, type TextMethod } from "./search.ts"

@@ -1,0 +1,40 @@
+import type { Random } from "../kernel/random.ts"
+import {
+  createDataKey,
+  type DataKeyRow,
+  purposes,
+  type Secrets,
+  secretsOf,
+} from "../kernel/secret.ts"
+import type { Store } from "./store.ts"
+
+type Row = Omit<DataKeyRow, "active"> & { readonly active: number }
+
+/**
+ * The data keys of this database, made on its first start. Nothing may be sealed with a key that a
+ * power cut could take, so new ones are on disk before they are handed out.
+ */
+export function openKeyring(store: Store, random: Random, master: Uint8Array): Secrets {
+  const { database } = store
+  const read = () =>
+    database
+      .query<Row, []>("SELECT id, purpose, wrapped, active FROM data_key")
+      .all()
+      .map((row): DataKeyRow => ({ ...row, active: row.active === 1 }))
+  const missing = purposes.filter(
+    (purpose) => !read().some((row) => row.active && row.purpose === purpose),
+  )
+  if (missing.length > 0) {
+    const insert = database.prepare(
+      "INSERT INTO data_key (id, purpose, wrapped, active) VALUES (?, ?, ?, 1)",
+    )
+    database.transaction(() => {
+      for (const purpose of missing) {
+        const key = createDataKey(random, master, purpose)
+        insert.run(key.id, key.purpose, key.wrapped)
+      }
+    })()
+    database.run("PRAGMA wal_checkpoint(FULL)")
+  }
+  return secretsOf(random, master, read())
+}

@@ -21,16 +21,19 @@ const steps: readonly Step[] = [
   { name: "binary", work: build },
 ]
 
-let total = nothing
-for (const step of steps) total = add(total, await take(step))
-for (const group of groups) total = add(total, await test(group.name))
-total = add(total, reportMissing())
-if (total.passed === 0 && total.failed === 0) {
-  console.log("No test ran, so nothing was checked.")
-  total = add(total, failure)
+/** Runs everything, also past a failure, and answers the exit code. */
+async function check(): Promise<number> {
+  let total = nothing
+  for (const step of steps) total = add(total, await take(step))
+  for (const group of groups) total = add(total, await test(group.name))
+  total = add(total, reportMissing(total))
+  if (total.passed + total.failed === 0) {
+    console.log("FAILED  no test ran, so nothing was checked")
+    total = failure
+  }
+  console.log(`\n${summary(total)}`)
+  return total.failed === 0 ? 0 : 1
 }
-console.log(`\n${summary(total)}`)
-process.exit(total.failed === 0 ? 0 : 1)
 
 function tool(...command: readonly string[]): () => Promise<void> {
   return async () => {
@@ -70,7 +73,7 @@ async function test(group: string): Promise<Tally> {
 }
 
 /** Tests may be skipped only for want of a program, and in CI not even then. */
-function reportMissing(): Tally {
+function reportMissing({ skipped }: Tally): Tally {
   const missing = names(prerequisites).filter((name) => !needs(name))
   for (const name of missing) {
     const { why, remedy } = prerequisites[name]
@@ -79,7 +82,7 @@ function reportMissing(): Tally {
   if (missing.length > 0) {
     return process.env.CI === "true" ? { ...nothing, failed: missing.length } : nothing
   }
-  if (total.skipped === 0) return nothing
+  if (skipped === 0) return nothing
   console.log("FAILED  tests were skipped, though every prerequisite is there")
   return failure
 }
@@ -90,3 +93,5 @@ const names = (of: typeof prerequisites): Prerequisite[] =>
 const seconds = (started: number) => `${((performance.now() - started) / 1000).toFixed(1)} s`
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+process.exit(await check())

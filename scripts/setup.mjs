@@ -13,8 +13,7 @@ const binary = join(root, "dist", windows ? "latchkey.exe" : "latchkey")
 const steps = {
   start: (args) => {
     run(bun, ["scripts/build.ts", "--if-stale"])
-    const data = args.some((arg) => /^--data(=|$)/.test(arg)) ? [] : ["--data", "latchkey-data"]
-    handOver(binary, ["serve", ...data, ...args])
+    handOver(binary, ["serve", ...args])
   },
   test: (args) => handOver(bun, ["scripts/check.ts", ...args]),
   build: (args) => handOver(bun, ["scripts/build.ts", ...args]),
@@ -29,6 +28,7 @@ step(args)
 
 function install() {
   if (isInstalled()) return
+  console.log("Installing what package-lock.json lists …")
   // npm sets npm_execpath for scripts that it runs; calling it through node needs no shell.
   const npm = process.env.npm_execpath
   const ci = ["ci", "--include=dev", "--loglevel=error"]

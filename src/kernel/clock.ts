@@ -33,7 +33,11 @@ export function manualClock(start: number): ManualClock {
     after: (ms, call) => {
       const entry = { at: now + ms, call }
       due.push(entry)
-      return { stop: () => void (due = due.filter((other) => other !== entry)) }
+      return {
+        stop: () => {
+          due = due.filter((other) => other !== entry)
+        },
+      }
     },
     advance: (ms) => {
       const end = now + ms

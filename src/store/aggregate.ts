@@ -26,11 +26,15 @@ export type AggregateSpec<E extends AnyEvent, State> = {
   readonly upcasters?: { readonly [Type in E["type"]]?: readonly Upcaster[] }
 }
 
-/** A decision: pure and synchronous; what it returns is appended, in order. */
+/**
+ * A decision: pure and synchronous; what it returns is appended, in order. `id` is that of the
+ * stream, for who asks others about it.
+ */
 export type Decide<E extends AnyEvent, State, Input> = (
   state: State,
   input: Input,
   cx: Decision,
+  id: string,
 ) => readonly Draft<E>[]
 
 /**
@@ -76,7 +80,7 @@ function commandOf<E extends AnyEvent, State, Input>(
   const within = (tx: Transaction, id: string, ...[input]: Given<Input>) => {
     // Reasons for the casts: an optional input is undefined where Input allows it; and Draft<E>
     // is a conditional type of which the store sees only what all drafts share.
-    const drafts = decide(tx.state(kind, id), input as Input, tx) as readonly AnyDraft[]
+    const drafts = decide(tx.state(kind, id), input as Input, tx, id) as readonly AnyDraft[]
     tx.append(kind, id, drafts)
   }
   const call = async (cx: Cx, id: string, ...input: Given<Input>) => {

@@ -17,4 +17,4 @@ export {
   signer,
   verifyJwt,
 } from "./signer.ts"
-export { listWebKeys, type WebKeyRow, webKeys } from "./view.ts"
+export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"

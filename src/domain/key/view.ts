@@ -28,7 +28,7 @@ const turn = statement(
 const remove = statement("DELETE FROM web_keys WHERE instance = $instance AND id = $id")
 
 /** Published keys; removed ones are gone. */
-export const webKeys = view<WebKeyEvent>({
+export const webKeyView = view<WebKeyEvent>({
   name: "web_key",
   tables: {
     web_keys: {

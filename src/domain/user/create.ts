@@ -1,0 +1,184 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { org } from "../org/index.ts"
+import type { CodeOf, NewCode } from "./code.ts"
+import { type NewPassword, passwordChanged } from "./credential.ts"
+import {
+  emailOf,
+  languageOf,
+  loginNameOf,
+  loginNamesOf,
+  phoneOf,
+  shownTextOf,
+  userIdOf,
+} from "./field.ts"
+import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "./model.ts"
+
+/** Names as they are given; what is left out is derived or empty. */
+export type NewProfile = {
+  readonly givenName: string
+  readonly familyName: string
+  readonly nickName?: string | undefined
+  readonly displayName?: string | undefined
+  readonly preferredLanguage?: string | undefined
+  readonly gender?: Gender | undefined
+}
+
+/** Verified by whoever may say so, or to be verified with a code. */
+export type NewContact = {
+  readonly value: string
+  readonly verified: boolean
+  readonly code?: NewCode | undefined
+}
+
+export type NewHuman = {
+  readonly kind: "human"
+  readonly orgId: string
+  /** The e-mail address where it is left out. */
+  readonly userName?: string | undefined
+  readonly profile: NewProfile
+  readonly email: NewContact
+  readonly phone?: NewContact | undefined
+  readonly password?: NewPassword | undefined
+}
+
+export type NewMachine = {
+  readonly kind: "machine"
+  readonly orgId: string
+  /** The id where it is left out. */
+  readonly userName?: string | undefined
+  readonly name: string
+  readonly description?: string | undefined
+  readonly accessTokenType: AccessTokenType
+}
+
+export type NewUser = NewHuman | NewMachine
+
+/**
+ * Adds a user to an active organisation; new users are active. Refuses an id that was ever used and
+ * a name that somebody else signs in with.
+ */
+export function addUser(tx: Transaction, id: string, input: NewUser): void {
+  const home = tx.state(org, input.orgId)
+  if (home.status === "absent") throw orgMissing()
+  if (home.status === "inactive") throw orgInactive()
+  if (tx.state(user, userIdOf(id)).status !== "absent") throw idTaken()
+  const drafts =
+    input.kind === "human"
+      ? humanAdded(input, home.primaryDomain)
+      : machineAdded(id, input, home.primaryDomain)
+  tx.append(user, id, drafts, input.orgId)
+}
+
+/** Adds a user in a step of its own; see `addUser`. */
+export async function createUser(cx: Cx, id: string, input: NewUser): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => addUser(tx, id, input))
+  return step.receipt(user, id)
+}
+
+function humanAdded(input: NewHuman, domain: string): readonly Draft<UserEvent>[] {
+  const { email, phone, password } = input
+  const userName = loginNameOf(input.userName ?? email.value)
+  const loginNames = loginNamesOf(userName, domain)
+  const added: Draft<UserEvent> = {
+    type: "user.human.added",
+    data: { emailVerified: email.verified, phoneVerified: phone?.verified ?? false },
+    private: {
+      userName,
+      loginNames,
+      profile: profileOf(input.profile),
+      email: emailOf(email.value),
+      phone: phone ? phoneOf(phone.value) : "",
+    },
+    claims: takeNames(loginNames),
+  }
+  return [
+    added,
+    ...(email.code ? [codeAdded("email", email.code)] : []),
+    ...(phone?.code ? [codeAdded("phone", phone.code)] : []),
+    ...(password ? [passwordChanged(password)] : []),
+  ]
+}
+
+function machineAdded(id: string, input: NewMachine, domain: string): readonly Draft<UserEvent>[] {
+  const userName = loginNameOf(input.userName ?? id)
+  const loginNames = loginNamesOf(userName, domain)
+  const added: Draft<UserEvent> = {
+    type: "user.machine.added",
+    data: { accessTokenType: input.accessTokenType },
+    private: {
+      userName,
+      loginNames,
+      name: shownTextOf("name", input.name, { min: 1 }),
+      description: shownTextOf("description", input.description ?? "", { min: 0, max: 500 }),
+    },
+    claims: [...takeNames(loginNames), takeClient(userName)],
+  }
+  return [added]
+}
+
+/** Checks names and fills in what was left out. */
+export function profileOf(given: NewProfile): Profile {
+  const givenName = shownTextOf("given_name", given.givenName, { min: 1 })
+  const familyName = shownTextOf("family_name", given.familyName, { min: 1 })
+  const displayName = shownTextOf("display_name", given.displayName ?? "", { min: 0 })
+  return {
+    givenName,
+    familyName,
+    nickName: shownTextOf("nick_name", given.nickName ?? "", { min: 0 }),
+    displayName: displayName || fullName({ givenName, familyName }),
+    preferredLanguage: languageOf(given.preferredLanguage ?? ""),
+    gender: given.gender ?? "unspecified",
+  }
+}
+
+/** What a person is shown as who has chosen nothing else. */
+export const fullName = ({ givenName, familyName }: Pick<Profile, "givenName" | "familyName">) =>
+  `${givenName} ${familyName}`
+
+/** The event of a new code; an older one is forgotten. */
+export function codeAdded(of: CodeOf, { sealed, expires, returned }: NewCode): Draft<UserEvent> {
+  const type = `user.human.${of}.code.added` as const
+  return { type, data: { expires, returned }, private: { sealed }, erase: { types: [type] } }
+}
+
+/** Login names are unique within an instance, in every form in which they can be typed. */
+export const loginClaim = "login_name"
+
+/** User names of service users and client ids of applications are one namespace. */
+export const clientClaim = "client"
+
+const taken = {
+  id: "user.name_taken",
+  message: "somebody else already signs in with this name; choose another",
+}
+
+export const takeNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
+  loginNames.map((key) => ({ take: loginClaim, key, taken }))
+
+export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
+  loginNames.map((key) => ({ release: loginClaim, key }))
+
+export const takeClient = (userName: string): ClaimChange => ({
+  take: clientClaim,
+  key: userName,
+  taken,
+})
+
+export const releaseClient = (userName: string): ClaimChange => ({
+  release: clientClaim,
+  key: userName,
+})
+
+const orgMissing = () =>
+  new Fault("not_found", "org.missing", "there is no organisation with this id")
+
+const orgInactive = () =>
+  new Fault(
+    "failed_precondition",
+    "org.inactive",
+    "the organisation is deactivated; activate it before adding users",
+  )
+
+const idTaken = () =>
+  new Fault("already_exists", "user.id_taken", "there is or was a user with this id")

@@ -1,0 +1,114 @@
+import { Fault } from "../../kernel/fault.ts"
+import { type Cx, fold, type Transaction } from "../../store/index.ts"
+import { passwordCheck } from "./attempt.ts"
+import { type Human, hasLeft, user } from "./model.ts"
+import { hashPassword, verifyNothing, verifyPassword } from "./password.ts"
+
+/** A password that is ready to be stored. */
+export type NewPassword = { readonly hash: string; readonly changeRequired: boolean }
+
+/** What every new password must have; what is missing is named in the refusal. */
+export const passwordRules: readonly { readonly rule: string; readonly test: RegExp }[] = [
+  { rule: "at least 8 characters", test: /^.{8,}$/su },
+  { rule: "a lower-case letter", test: /\p{Ll}/u },
+  { rule: "an upper-case letter", test: /\p{Lu}/u },
+  { rule: "a digit", test: /\p{Nd}/u },
+  { rule: "a symbol", test: /[^\p{L}\p{N}]/u },
+]
+
+/**
+ * Checks a new password against the rules and hashes it, before any decision. `names` are what it
+ * must not be: the user's own.
+ */
+export async function createPassword(
+  plain: string,
+  { names, changeRequired = false }: { names: readonly string[]; changeRequired?: boolean },
+): Promise<NewPassword> {
+  const missing = passwordRules.filter(({ test }) => !test.test(plain)).map(({ rule }) => rule)
+  if (missing.length > 0) {
+    throw refused("user.password_too_simple", `the password needs ${missing.join(", ")}`)
+  }
+  if (names.some((name) => fold(name) === fold(plain))) {
+    throw refused("user.password_is_name", "the password must not be the user's name")
+  }
+  return { hash: await hashPassword(plain), changeRequired }
+}
+
+/** Takes over a hash that somebody else made; of the forms there are, argon2 is understood. */
+export function importPassword(hash: string, changeRequired: boolean): NewPassword {
+  const [, memory, passes, lanes] = (argon2.exec(hash) ?? []).map(Number)
+  // What an import says a check costs, every sign-in pays: 256 MiB is the most.
+  if (!memory || !passes || !lanes || memory > 262_144 || passes > 16 || lanes > 16) {
+    throw refused(
+      "user.password_hash_unsupported",
+      "the hash must be argon2 in PHC form, such as $argon2id$v=19$m=19456,t=2,p=1$…$…, " +
+        "with at most m=262144,t=16,p=16",
+    )
+  }
+  return { hash, changeRequired }
+}
+
+const argon2 = /^\$argon2(?:id|i|d)\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$[\w+/]{11,}\$[\w+/]{16,}$/
+
+/** Gives a person a password that was prepared before; the old hash is erased. */
+export const setPassword = user.command<NewPassword>((state, { hash, changeRequired }) => {
+  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
+  if (state.kind !== "human") {
+    throw new Fault(
+      "failed_precondition",
+      "user.not_human",
+      "only people have a password; give a service user a key",
+    )
+  }
+  return [passwordChanged({ hash, changeRequired })]
+})
+
+/** The event of a new password; what it replaces is forgotten. */
+export const passwordChanged = ({ hash, changeRequired }: NewPassword) =>
+  ({
+    type: "user.human.password.changed",
+    data: { changeRequired },
+    private: { hash },
+    erase: { types: ["user.human.password.changed"] },
+  }) as const
+
+/** `none`: no such account, or one without a password; never say so to whoever is asking. */
+export type PasswordCheck = "ok" | "wrong" | "locked" | "inactive" | "none"
+
+/**
+ * Checks a password. The try is counted before it is looked at, so that parallel tries can't race
+ * the count, and an account that doesn't exist makes the same work. Whether an account is locked is
+ * told only to who knows its password.
+ */
+export async function checkPassword(
+  cx: Cx,
+  account: string,
+  plain: string,
+): Promise<PasswordCheck> {
+  await cx.store.transact(cx, (tx) =>
+    tx.append(passwordCheck, account, [{ type: "user.human.password.check.failed", data: {} }]),
+  )
+  const hash = passwordOf(cx.store.state(cx, user, account))?.hash
+  if (hash === undefined) {
+    await verifyNothing(plain)
+    return "none"
+  }
+  if (!(await verifyPassword(hash, plain))) return "wrong"
+  const step = await cx.store.transact(cx, (tx) => admit(tx, account, hash))
+  return step.value
+}
+
+/** The password was right; what else has become of the account meanwhile decides. */
+function admit(tx: Transaction, account: string, hash: string): PasswordCheck {
+  const state = tx.state(user, account)
+  if (hasLeft(state)) return "none"
+  if (passwordOf(state)?.hash !== hash) return "wrong"
+  if (state.status !== "active") return state.status
+  tx.append(passwordCheck, account, [{ type: "user.human.password.check.succeeded", data: {} }])
+  return "ok"
+}
+
+const passwordOf = (state: Human | { readonly status: string }) =>
+  "kind" in state && state.kind === "human" ? state.password : null
+
+const refused = (id: string, message: string) => new Fault("invalid_argument", id, message)

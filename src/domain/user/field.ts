@@ -1,0 +1,80 @@
+import { Fault } from "../../kernel/fault.ts"
+import { fold } from "../../store/index.ts"
+
+/**
+ * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each
+ * refuses with `invalid_argument` and says what it wants; none repeats what it was given.
+ */
+const textMax = 200
+
+/** Characters that are not seen, or that turn the order of others: two names must not look alike. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/u
+
+const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
+
+/** A name that somebody signs in with; compare such names folded. */
+export function loginNameOf(text: string): string {
+  const name = text.normalize("NFKC").trim()
+  if (name === "" || name.length > textMax || invisible.test(name)) {
+    throw refused("username", `must have 1 to ${textMax} visible characters`)
+  }
+  return name
+}
+
+/** An id that the caller chose. */
+export function userIdOf(text: string): string {
+  if (text === "" || text.length > textMax || text !== text.trim() || invisible.test(text)) {
+    throw refused("user_id", `must have 1 to ${textMax} visible characters`)
+  }
+  return text
+}
+
+/** A name or description as it is shown; `min` is 0 where it may be empty. */
+export function shownTextOf(
+  field: string,
+  text: string,
+  bounds: { min: 0 | 1; max?: number },
+): string {
+  const { min, max = textMax } = bounds
+  const shown = text.normalize("NFC").trim()
+  if (shown.length < min || shown.length > max || control.test(shown)) {
+    throw refused(field, `must have ${min} to ${max} characters and no control characters`)
+  }
+  return shown
+}
+
+/** An e-mail address: one local part, one domain, nothing that a mail header could trip over. */
+export function emailOf(text: string): string {
+  const address = text.normalize("NFC").trim()
+  if (address.length > textMax || invisible.test(address) || !emailShape.test(address)) {
+    throw refused("email", "must be an e-mail address such as name@example.com")
+  }
+  return address
+}
+
+const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?`
+const emailShape = new RegExp(String.raw`^[^\s@"(),:;<>[\\\]]+@${label}(?:\.${label})*$`, "u")
+
+/** A phone number in its international form (E.164), however it was grouped. */
+export function phoneOf(text: string): string {
+  const number = text.trim().replace(/[\s().-]/g, "")
+  if (!/^\+[1-9]\d{6,14}$/.test(number)) {
+    throw refused("phone", "must be an international number such as +41791234567")
+  }
+  return number
+}
+
+/** A language tag (BCP 47), or nothing. */
+export function languageOf(text: string): string {
+  if (text !== "" && (text.length > 10 || !/^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(text))) {
+    throw refused("preferred_language", "must be a language tag such as en or pt-BR")
+  }
+  return text
+}
+
+/** The forms of a user name under which it is taken, folded; the first is the name alone. */
+export const loginNamesOf = (userName: string, domain: string): readonly string[] =>
+  domain === "" ? [fold(userName)] : [fold(userName), fold(`${userName}@${domain}`)]
+
+const refused = (field: string, wanted: string) =>
+  new Fault("invalid_argument", `user.${field}_invalid`, `${field} ${wanted}`)

@@ -1,0 +1,243 @@
+import { aggregate, type Event } from "../../store/index.ts"
+
+export const genders = ["unspecified", "female", "male", "diverse"] as const
+export type Gender = (typeof genders)[number]
+
+export type Profile = {
+  readonly givenName: string
+  readonly familyName: string
+  readonly nickName: string
+  readonly displayName: string
+  readonly preferredLanguage: string
+  readonly gender: Gender
+}
+
+/** Opaque tokens by default; a service user may be given JWTs instead. */
+export type AccessTokenType = "bearer" | "jwt"
+
+/** What a user signs in with: the name, and every form of it that is taken for them. */
+export type LoginNames = { readonly userName: string; readonly loginNames: readonly string[] }
+
+/** A code that was sent or returned, sealed; `expires` is ms UTC. */
+export type Code = { readonly sealed: string; readonly expires: number }
+
+type CodeAdded<Type extends string> = Event<
+  Type,
+  { readonly expires: number; readonly returned: boolean },
+  { readonly sealed: string }
+>
+
+export type UserEvent =
+  | Event<
+      "user.human.added",
+      { readonly emailVerified: boolean; readonly phoneVerified: boolean },
+      LoginNames & { readonly profile: Profile; readonly email: string; readonly phone: string }
+    >
+  | Event<
+      "user.machine.added",
+      { readonly accessTokenType: AccessTokenType },
+      LoginNames & { readonly name: string; readonly description: string }
+    >
+  | Event<"user.username.changed", Record<never, never>, LoginNames>
+  | Event<"user.human.profile.changed", Record<never, never>, Profile>
+  | Event<"user.human.email.changed", Record<never, never>, { readonly email: string }>
+  | Event<"user.human.email.verified">
+  | CodeAdded<"user.human.email.code.added">
+  | Event<"user.human.phone.changed", Record<never, never>, { readonly phone: string }>
+  | Event<"user.human.phone.verified">
+  | CodeAdded<"user.human.phone.code.added">
+  | Event<"user.human.phone.removed">
+  | Event<
+      "user.human.password.changed",
+      { readonly changeRequired: boolean },
+      { readonly hash: string }
+    >
+  | Event<
+      "user.machine.changed",
+      { readonly accessTokenType: AccessTokenType },
+      { readonly name: string; readonly description: string }
+    >
+  | Event<
+      "user.machine.key.added",
+      { readonly keyId: string; readonly publicKey: string; readonly expires: number }
+    >
+  | Event<"user.machine.key.removed", { readonly keyId: string }>
+  | Event<"user.deactivated">
+  | Event<"user.reactivated">
+  | Event<"user.locked">
+  | Event<"user.unlocked">
+  | Event<"user.removed">
+
+export type UserStatus = "active" | "inactive" | "locked"
+
+type Identity = LoginNames & {
+  readonly status: UserStatus
+  /** When anything about the user last changed, ms UTC. */
+  readonly changed: number
+}
+
+export type Human = Identity & {
+  readonly kind: "human"
+  readonly profile: Profile
+  readonly email: { readonly address: string; readonly verified: boolean }
+  readonly emailCode: Code | null
+  readonly phone: { readonly number: string; readonly verified: boolean } | null
+  readonly phoneCode: Code | null
+  readonly password: Password | null
+}
+
+/** `version` is that of the stream when it was set: what signed in with an older one is over. */
+export type Password = {
+  readonly hash: string
+  readonly changeRequired: boolean
+  readonly changed: number
+  readonly version: number
+}
+
+export type Machine = Identity & {
+  readonly kind: "machine"
+  readonly name: string
+  readonly description: string
+  readonly accessTokenType: AccessTokenType
+  /** Expiry by key id, ms UTC. */
+  readonly keys: Readonly<Record<string, number>>
+}
+
+export type User = { readonly status: "absent" | "removed" } | Human | Machine
+
+const absent: User = { status: "absent" }
+
+const nobody: Profile = {
+  givenName: "",
+  familyName: "",
+  nickName: "",
+  displayName: "",
+  preferredLanguage: "",
+  gender: "unspecified",
+}
+
+/** Names are gone from the events of a removed user. */
+const nameless: LoginNames = { userName: "", loginNames: [] }
+
+export const hasLeft = (state: User): state is Exclude<User, Human | Machine> =>
+  state.status === "absent" || state.status === "removed"
+
+type At = { readonly time: number }
+
+function human(state: User, { time }: At, change: (state: Human) => Partial<Human>): User {
+  if (hasLeft(state) || state.kind !== "human") return state
+  return { ...state, ...change(state), changed: time }
+}
+
+function machine(state: User, { time }: At, change: (state: Machine) => Partial<Machine>): User {
+  if (hasLeft(state) || state.kind !== "machine") return state
+  return { ...state, ...change(state), changed: time }
+}
+
+function turned(state: User, { time }: At, status: UserStatus): User {
+  return hasLeft(state) ? state : { ...state, status, changed: time }
+}
+
+/** People and service users. */
+export const user = aggregate<UserEvent, User>({
+  stream: "user",
+  initial: absent,
+  evolve: {
+    "user.human.added": (_, { data, private: secret, time }) => ({
+      kind: "human",
+      status: "active",
+      changed: time,
+      userName: secret?.userName ?? "",
+      loginNames: secret?.loginNames ?? [],
+      profile: secret?.profile ?? nobody,
+      email: { address: secret?.email ?? "", verified: data.emailVerified },
+      emailCode: null,
+      phone: secret?.phone ? { number: secret.phone, verified: data.phoneVerified } : null,
+      phoneCode: null,
+      password: null,
+    }),
+    "user.machine.added": (_, { data, private: secret, time }) => ({
+      kind: "machine",
+      status: "active",
+      changed: time,
+      userName: secret?.userName ?? "",
+      loginNames: secret?.loginNames ?? [],
+      name: secret?.name ?? "",
+      description: secret?.description ?? "",
+      accessTokenType: data.accessTokenType,
+      keys: {},
+    }),
+    "user.username.changed": (state, { private: secret, time }) =>
+      hasLeft(state) ? state : { ...state, ...(secret ?? nameless), changed: time },
+    "user.human.profile.changed": (state, event) =>
+      human(state, event, () => ({ profile: event.private ?? nobody })),
+    "user.human.email.changed": (state, event) =>
+      human(state, event, () => ({
+        email: { address: event.private?.email ?? "", verified: false },
+        emailCode: null,
+      })),
+    "user.human.email.verified": (state, event) =>
+      human(state, event, ({ email }) => ({
+        email: { ...email, verified: true },
+        emailCode: null,
+      })),
+    "user.human.email.code.added": (state, event) =>
+      human(state, event, () => ({ emailCode: codeOf(event) })),
+    "user.human.phone.changed": (state, event) =>
+      human(state, event, () => ({
+        phone: { number: event.private?.phone ?? "", verified: false },
+        phoneCode: null,
+      })),
+    "user.human.phone.verified": (state, event) =>
+      human(state, event, ({ phone }) => ({
+        phone: phone && { ...phone, verified: true },
+        phoneCode: null,
+      })),
+    "user.human.phone.code.added": (state, event) =>
+      human(state, event, () => ({ phoneCode: codeOf(event) })),
+    "user.human.phone.removed": (state, event) =>
+      human(state, event, () => ({ phone: null, phoneCode: null })),
+    "user.human.password.changed": (state, event) =>
+      human(state, event, () => ({ password: passwordOf(event) })),
+    "user.machine.changed": (state, event) =>
+      machine(state, event, () => ({
+        name: event.private?.name ?? "",
+        description: event.private?.description ?? "",
+        accessTokenType: event.data.accessTokenType,
+      })),
+    "user.machine.key.added": (state, event) =>
+      machine(state, event, ({ keys }) => ({
+        keys: { ...keys, [event.data.keyId]: event.data.expires },
+      })),
+    "user.machine.key.removed": (state, event) =>
+      machine(state, event, ({ keys }) => {
+        const { [event.data.keyId]: _, ...others } = keys
+        return { keys: others }
+      }),
+    "user.deactivated": (state, event) => turned(state, event, "inactive"),
+    "user.reactivated": (state, event) => turned(state, event, "active"),
+    "user.locked": (state, event) => turned(state, event, "locked"),
+    "user.unlocked": (state, event) => turned(state, event, "active"),
+    "user.removed": () => ({ status: "removed" }),
+  },
+})
+
+/** Null once a newer code or the removal of the user has erased it. */
+const codeOf = (event: {
+  readonly data: { readonly expires: number }
+  readonly private: { readonly sealed: string } | null
+}): Code | null => event.private && { sealed: event.private.sealed, expires: event.data.expires }
+
+/** Null once a newer password or the removal of the user has erased the hash. */
+const passwordOf = (event: {
+  readonly data: { readonly changeRequired: boolean }
+  readonly private: { readonly hash: string } | null
+  readonly time: number
+  readonly version: number
+}): Password | null =>
+  event.private && {
+    hash: event.private.hash,
+    changeRequired: event.data.changeRequired,
+    changed: event.time,
+    version: event.version,
+  }

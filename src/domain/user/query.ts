@@ -1,0 +1,133 @@
+import { Fault } from "../../kernel/fault.ts"
+import { type Cx, fold, statement } from "../../store/index.ts"
+import { clientClaim, loginClaim } from "./create.ts"
+import { type Gender, hasLeft, user } from "./model.ts"
+import type { UserRow } from "./view.ts"
+
+const one = statement<UserRow>("SELECT * FROM users WHERE instance = $instance AND id = $id")
+const home = statement<{ org: string }>(
+  "SELECT org FROM users WHERE instance = $instance AND id = $id",
+)
+const key = statement<{ publicKey: string; expires: number }>(
+  `SELECT public_key AS publicKey, expires FROM user_keys
+   WHERE instance = $instance AND user_id = $userId AND key_id = $keyId`,
+)
+
+/** One user. Refuses an id that is nobody's (any more). */
+export function findUser(cx: Cx, id: string): UserRow {
+  const row = cx.store.get(cx, one, { id })
+  if (row) return row
+  throw new Fault("not_found", "user.missing", "there is no such user")
+}
+
+/** The user who signs in with the name, however it is spelled. */
+export function findByLoginName(cx: Cx, text: string): string | undefined {
+  const holder = cx.store.log.holder(cx.instance, loginClaim, fold(text.trim()), cx.clock.now())
+  return holder?.stream === user.stream ? holder.id : undefined
+}
+
+/** The service user of a name; `client_id` of the client credentials grant. */
+export function findMachineByName(cx: Cx, name: string): string | undefined {
+  const holder = cx.store.log.holder(cx.instance, clientClaim, name, cx.clock.now())
+  return holder?.stream === user.stream ? holder.id : undefined
+}
+
+/**
+ * The account that tries with a login name are counted on: the user's id, or for a name that is
+ * nobody's a stand-in that behaves the same, so that nobody learns which names exist.
+ */
+export const accountOf = (cx: Cx, loginName: string): string =>
+  findByLoginName(cx, loginName) ??
+  `nobody:${cx.secrets.hash(fold(loginName.trim()), "login_name")}`
+
+/** What the userinfo endpoint and id_tokens may tell of a user; empty texts are not known. */
+export type UserInfo = {
+  readonly kind: "human" | "machine"
+  readonly userName: string
+  readonly name: string
+  readonly givenName: string
+  readonly familyName: string
+  readonly nickName: string
+  readonly gender: Gender
+  readonly preferredLanguage: string
+  readonly email: string
+  readonly emailVerified: boolean
+  readonly phone: string
+  readonly phoneVerified: boolean
+  /** ms UTC. */
+  readonly changed: number
+}
+
+/** A user's standard claims in our words; undefined for one that is not there any more. */
+export function profile(cx: Cx, id: string): UserInfo | undefined {
+  const state = cx.store.state(cx, user, id)
+  if (hasLeft(state)) return undefined
+  const { kind, userName, changed } = state
+  if (kind === "machine") return { ...unknown, kind, userName, changed, name: state.name }
+  const { displayName, ...names } = state.profile
+  return {
+    ...names,
+    kind,
+    userName,
+    changed,
+    name: displayName,
+    email: state.email.address,
+    emailVerified: state.email.verified,
+    phone: state.phone?.number ?? "",
+    phoneVerified: state.phone?.verified ?? false,
+  }
+}
+
+const unknown = {
+  givenName: "",
+  familyName: "",
+  nickName: "",
+  gender: "unspecified",
+  preferredLanguage: "",
+  email: "",
+  emailVerified: false,
+  phone: "",
+  phoneVerified: false,
+} as const
+
+/** The name that a user signs in with; undefined for one that is not there any more. */
+export function userNameOf(cx: Cx, id: string): string | undefined {
+  const state = cx.store.state(cx, user, id)
+  return hasLeft(state) ? undefined : state.userName
+}
+
+/** Whether a user may do anything at all now; whatever hangs from them asks at every use. */
+export const isUserActive = (cx: Cx, id: string): boolean =>
+  cx.store.state(cx, user, id).status === "active"
+
+/** Whether the person must choose a new password before they go on. */
+export function isPasswordChangeRequired(cx: Cx, id: string): boolean {
+  const state = cx.store.state(cx, user, id)
+  return "kind" in state && state.kind === "human" && (state.password?.changeRequired ?? false)
+}
+
+/**
+ * Raised with every new password: whatever signed in while it was lower is over. 0 where there is
+ * no password.
+ */
+export function passwordVersion(cx: Cx, id: string): number {
+  const state = cx.store.state(cx, user, id)
+  return "kind" in state && state.kind === "human" ? (state.password?.version ?? 0) : 0
+}
+
+/** The public key (PEM, SPKI) that a service user's assertions are checked with; ms UTC. */
+export const serviceUserKey = (
+  cx: Cx,
+  userId: string,
+  keyId: string,
+): { readonly publicKey: string; readonly expires: number } | undefined =>
+  cx.store.get(cx, key, { userId, keyId })
+
+/** What an access rule may hang from a user. */
+export type UserChain = { readonly instance: true; readonly org: string; readonly user: string }
+
+/** The owner chain of a user, or undefined for one that is not there. */
+export function userChain(cx: Cx, id: string): UserChain | undefined {
+  const row = cx.store.get(cx, home, { id })
+  return row && { instance: true, org: row.org, user: id }
+}

@@ -1,0 +1,267 @@
+import { fold, type Searchable, statement, type ViewWriter, view } from "../../store/index.ts"
+import type { AccessTokenType, Gender, Profile, UserEvent, UserStatus } from "./model.ts"
+
+/** A user as listed; times are ms UTC, flags 0 or 1. What a kind does not have is empty. */
+export type UserRow = {
+  readonly id: string
+  readonly org: string
+  readonly status: UserStatus
+  readonly kind: "human" | "machine"
+  readonly user_name: string
+  /** JSON: every form that they may sign in with. */
+  readonly login_names: string
+  readonly given_name: string
+  readonly family_name: string
+  readonly nick_name: string
+  readonly display_name: string
+  readonly preferred_language: string
+  readonly gender: Gender
+  readonly email: string
+  readonly email_verified: number
+  readonly phone: string
+  readonly phone_verified: number
+  readonly change_required: number
+  /** 0 where there is no password. */
+  readonly password_changed: number
+  readonly description: string
+  readonly token_type: AccessTokenType
+  readonly created: number
+  readonly changed: number
+  readonly version: number
+}
+
+/** Texts that are also kept folded, for comparisons that ignore case. */
+const foldedColumns = [
+  "user_name",
+  "given_name",
+  "family_name",
+  "nick_name",
+  "display_name",
+  "email",
+] as const
+
+const insert = statement(
+  `INSERT INTO users (instance, id, org, status, kind, user_name, user_name_folded, login_names,
+     login_name_folded, given_name, given_name_folded, family_name, family_name_folded, nick_name,
+     nick_name_folded, display_name, display_name_folded, preferred_language, gender, email,
+     email_folded, email_verified, phone, phone_verified, change_required, password_changed,
+     description, token_type, created, changed, version)
+   VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $loginNames,
+     $loginNameFolded, $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
+     $nickNameFolded, $displayName, $displayNameFolded, $preferredLanguage, $gender, $email,
+     $emailFolded, $emailVerified, $phone, $phoneVerified, 0, 0,
+     $description, $tokenType, $time, $time, $version)`,
+)
+
+const update = (columns: string) =>
+  statement(
+    `UPDATE users SET ${columns}, changed = $time, version = $version
+     WHERE instance = $instance AND id = $id`,
+  )
+const touch = statement(
+  `UPDATE users SET changed = $time, version = $version
+   WHERE instance = $instance AND id = $id`,
+)
+const setStatus = update("status = $status")
+const setNames = update(
+  `user_name = $userName, user_name_folded = $userNameFolded, login_names = $loginNames,
+   login_name_folded = $loginNameFolded`,
+)
+const setProfile = update(
+  `given_name = $givenName, given_name_folded = $givenNameFolded, family_name = $familyName,
+   family_name_folded = $familyNameFolded, nick_name = $nickName,
+   nick_name_folded = $nickNameFolded, display_name = $displayName,
+   display_name_folded = $displayNameFolded, preferred_language = $preferredLanguage,
+   gender = $gender`,
+)
+const setEmail = update("email = $email, email_folded = $emailFolded, email_verified = 0")
+const verifyEmail = update("email_verified = 1")
+const setPhone = update("phone = $phone, phone_verified = 0")
+const verifyPhone = update("phone_verified = 1")
+const setPassword = update("change_required = $changeRequired, password_changed = $time")
+const setMachine = update(
+  `display_name = $displayName, display_name_folded = $displayNameFolded,
+   description = $description, token_type = $tokenType`,
+)
+const remove = statement("DELETE FROM users WHERE instance = $instance AND id = $id")
+
+const addKey = statement(
+  `INSERT INTO user_keys (instance, key_id, user_id, org, public_key, expires, created, changed)
+   VALUES ($instance, $keyId, $id, $owner, $publicKey, $expires, $time, $time)`,
+)
+const removeKey = statement(
+  "DELETE FROM user_keys WHERE instance = $instance AND user_id = $id AND key_id = $keyId",
+)
+const removeKeys = statement("DELETE FROM user_keys WHERE instance = $instance AND user_id = $id")
+
+/** A service user's name is kept where a person's display name is: both are what one reads. */
+export const userView = view<UserEvent>({
+  name: "user",
+  tables: {
+    users: {
+      columns: `id TEXT NOT NULL, org TEXT NOT NULL, status TEXT NOT NULL, kind TEXT NOT NULL,
+        user_name TEXT NOT NULL, user_name_folded TEXT NOT NULL,
+        login_names TEXT NOT NULL, login_name_folded TEXT NOT NULL,
+        given_name TEXT NOT NULL, given_name_folded TEXT NOT NULL,
+        family_name TEXT NOT NULL, family_name_folded TEXT NOT NULL,
+        nick_name TEXT NOT NULL, nick_name_folded TEXT NOT NULL,
+        display_name TEXT NOT NULL, display_name_folded TEXT NOT NULL,
+        preferred_language TEXT NOT NULL, gender TEXT NOT NULL,
+        email TEXT NOT NULL, email_folded TEXT NOT NULL, email_verified INTEGER NOT NULL,
+        phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
+        change_required INTEGER NOT NULL, password_changed INTEGER NOT NULL,
+        description TEXT NOT NULL, token_type TEXT NOT NULL,
+        created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
+      key: "id",
+      indexes: { org: "org" },
+    },
+    user_keys: {
+      columns: `key_id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL,
+        public_key TEXT NOT NULL, expires INTEGER NOT NULL, created INTEGER NOT NULL,
+        changed INTEGER NOT NULL`,
+      key: "user_id, key_id",
+    },
+  },
+  on: {
+    "user.human.added": (db, { data, private: secret }) =>
+      db.run(insert, {
+        ...blank,
+        ...namesOf(secret),
+        ...profileColumns(secret?.profile),
+        kind: "human",
+        email: secret?.email ?? "",
+        emailFolded: fold(secret?.email ?? ""),
+        emailVerified: data.emailVerified,
+        phone: secret?.phone ?? "",
+        phoneVerified: data.phoneVerified,
+      }),
+    "user.machine.added": (db, { data, private: secret }) =>
+      db.run(insert, {
+        ...blank,
+        ...namesOf(secret),
+        ...machineColumns(secret),
+        kind: "machine",
+        tokenType: data.accessTokenType,
+      }),
+    "user.username.changed": (db, { private: secret }) => db.run(setNames, namesOf(secret)),
+    "user.human.profile.changed": (db, { private: secret }) =>
+      db.run(setProfile, profileColumns(secret ?? undefined)),
+    "user.human.email.changed": (db, { private: secret }) => {
+      const email = secret?.email ?? ""
+      db.run(setEmail, { email, emailFolded: fold(email) })
+    },
+    "user.human.email.verified": (db) => db.run(verifyEmail),
+    "user.human.email.code.added": (db) => db.run(touch),
+    "user.human.phone.changed": (db, { private: secret }) =>
+      db.run(setPhone, { phone: secret?.phone ?? "" }),
+    "user.human.phone.verified": (db) => db.run(verifyPhone),
+    "user.human.phone.code.added": (db) => db.run(touch),
+    "user.human.phone.removed": (db) => db.run(setPhone, { phone: "" }),
+    "user.human.password.changed": (db, { data }) =>
+      db.run(setPassword, { changeRequired: data.changeRequired }),
+    "user.machine.changed": (db, { data, private: secret }) =>
+      db.run(setMachine, { ...machineColumns(secret), tokenType: data.accessTokenType }),
+    "user.machine.key.added": (db, { data }) => {
+      db.run(addKey, data)
+      db.run(touch)
+    },
+    "user.machine.key.removed": (db, { data }) => {
+      db.run(removeKey, data)
+      db.run(touch)
+    },
+    "user.deactivated": (db) => db.run(setStatus, { status: "inactive" }),
+    "user.reactivated": (db) => db.run(setStatus, { status: "active" }),
+    "user.locked": (db) => db.run(setStatus, { status: "locked" }),
+    "user.unlocked": (db) => db.run(setStatus, { status: "active" }),
+    "user.removed": (db: ViewWriter) => {
+      db.run(remove)
+      db.run(removeKeys)
+    },
+  },
+})
+
+const blank = {
+  givenName: "",
+  givenNameFolded: "",
+  familyName: "",
+  familyNameFolded: "",
+  nickName: "",
+  nickNameFolded: "",
+  preferredLanguage: "",
+  gender: "unspecified",
+  email: "",
+  emailFolded: "",
+  emailVerified: false,
+  phone: "",
+  phoneVerified: false,
+  description: "",
+  tokenType: "bearer",
+} as const
+
+/** The names of a removed user are erased; a replay passes through such a row and deletes it. */
+function namesOf(secret: { userName: string; loginNames: readonly string[] } | null) {
+  const { userName = "", loginNames = [] } = secret ?? {}
+  return {
+    userName,
+    userNameFolded: fold(userName),
+    loginNames: JSON.stringify(loginNames),
+    loginNameFolded: loginNames.at(-1) ?? "",
+  }
+}
+
+function profileColumns(profile: Profile | undefined) {
+  const { givenName = "", familyName = "", nickName = "", displayName = "" } = profile ?? {}
+  return {
+    givenName,
+    givenNameFolded: fold(givenName),
+    familyName,
+    familyNameFolded: fold(familyName),
+    nickName,
+    nickNameFolded: fold(nickName),
+    displayName,
+    displayNameFolded: fold(displayName),
+    preferredLanguage: profile?.preferredLanguage ?? "",
+    gender: profile?.gender ?? "unspecified",
+  }
+}
+
+function machineColumns(secret: { name: string; description: string } | null) {
+  const { name = "", description = "" } = secret ?? {}
+  return { displayName: name, displayNameFolded: fold(name), description }
+}
+
+/** Searches see the users of the caller's organisations, and the caller. */
+export const users: Searchable = {
+  table: "users",
+  key: "id",
+  sort: "created",
+  owner: { org: "org", self: "id" },
+  columns: [
+    "org",
+    "status",
+    "kind",
+    ...foldedColumns,
+    ...foldedColumns.map((name) => `${name}_folded`),
+    "login_name_folded",
+    "phone",
+    "created",
+  ],
+}
+
+/** A key of a service user as listed. */
+export type UserKeyRow = {
+  readonly key_id: string
+  readonly user_id: string
+  readonly org: string
+  readonly expires: number
+  readonly created: number
+  readonly changed: number
+}
+
+export const userKeys: Searchable = {
+  table: "user_keys",
+  key: "key_id",
+  sort: "created",
+  owner: { org: "org", self: "user_id" },
+  columns: ["user_id", "org", "expires", "created"],
+}

@@ -1,0 +1,17 @@
+import type { ReactNode } from "react"
+
+type AlertProps = {
+  readonly tone: "danger" | "warning" | "done"
+  readonly title?: string | undefined
+  readonly children: ReactNode
+}
+
+/** A message about the whole of what it stands in; what failed is announced at once. */
+export function Alert({ tone, title, children }: AlertProps) {
+  return (
+    <div className={`alert alert-${tone}`} role={tone === "danger" ? "alert" : "status"}>
+      {title && <p className="alert-title">{title}</p>}
+      {children}
+    </div>
+  )
+}

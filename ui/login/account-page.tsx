@@ -1,0 +1,47 @@
+import { ButtonLink } from "../kit/button.tsx"
+import { Person } from "../kit/person.tsx"
+import { type Account, type Application, FlowForm, Learns, type Target } from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+export type KnownAccount = Account & {
+  /** The sign-in session that the choice posts as `session`. */
+  readonly session: string
+  /** Signed out accounts are offered too; they ask for the password again. */
+  readonly signedIn: boolean
+}
+
+export type AccountPageProps = PageProps & {
+  readonly form: Target
+  readonly accounts: readonly KnownAccount[]
+  readonly otherHref: string
+  readonly application?: Application | undefined
+}
+
+/** Choice among the accounts this browser knows. Each is a button; it posts `session`. */
+export function AccountPage(props: AccountPageProps) {
+  const { t, language, form, accounts, otherHref, application } = props
+  const lead = application
+    ? t("login_name.lead_application", { application: application.name })
+    : t("account.lead")
+  return (
+    <Frame {...props} title={t("account.title")}>
+      <Heading title={t("account.title")} lead={lead} />
+      <FlowForm target={form}>
+        <ul className="account-list">
+          {accounts.map((account) => (
+            <li key={account.session}>
+              <button type="submit" name="session" value={account.session} className="account-row">
+                <Person name={account.displayName} loginName={account.loginName} />
+                {!account.signedIn && <span className="badge">{t("account.signed_out")}</span>}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </FlowForm>
+      <ButtonLink href={otherHref} wide>
+        {t("account.other")}
+      </ButtonLink>
+      {application && <Learns t={t} language={language} application={application} />}
+    </Frame>
+  )
+}

@@ -1,0 +1,53 @@
+import { ButtonLink } from "../kit/button.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+/** Everything that can stop a person on the way; each has a title, a reason and a next step. */
+export const problems = [
+  "unexpected",
+  "expired",
+  "other_browser",
+  "not_found",
+  "unknown_application",
+  "redirect_uri",
+  "invalid_request",
+  "not_allowed",
+  "too_many_tries",
+  "set_up_done",
+  "set_up_link",
+] as const
+export type Problem = (typeof problems)[number]
+
+export type ErrorPageProps = PageProps & {
+  readonly problem: Problem
+  /** Finds this very event in the log; shown so that it can be handed to an administrator. */
+  readonly requestId: string
+  /** One plain sentence of detail that is safe to show to anybody. */
+  readonly detail?: string | undefined
+  readonly startHref?: string | undefined
+}
+
+/** Says what happened, what to do about it, and how to ask for help. */
+export function ErrorPage(props: ErrorPageProps) {
+  const { t, problem, requestId, detail, startHref } = props
+  return (
+    <Frame
+      {...props}
+      title={t(`error.${problem}.title`)}
+      foot={
+        <>
+          {t("error.request_id")} <code>{requestId}</code>
+        </>
+      }
+    >
+      <Heading title={t(`error.${problem}.title`)} />
+      <p>{t(`error.${problem}.happened`)}</p>
+      {detail && <p className="alert alert-warning">{detail}</p>}
+      <p className="quiet">{t(`error.${problem}.todo`)}</p>
+      {startHref && (
+        <ButtonLink href={startHref} wide>
+          {t("error.start")}
+        </ButtonLink>
+      )}
+    </Frame>
+  )
+}

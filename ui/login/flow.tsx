@@ -1,0 +1,64 @@
+import type { ReactNode } from "react"
+import { Person } from "../kit/person.tsx"
+import type { PageProps } from "./frame.tsx"
+
+/** What an application gets to know when somebody signs in to it, in the order it is told. */
+export const learnable = ["identity", "name", "email", "phone", "address", "offline"] as const
+export type Learnable = (typeof learnable)[number]
+
+/** The application somebody is on the way to. */
+export type Application = { readonly name: string; readonly learns: readonly Learnable[] }
+
+export type Account = { readonly displayName: string; readonly loginName: string }
+
+/** Where a form posts to, and what it carries unseen. */
+export type Target = {
+  readonly action: string
+  readonly csrf: string
+  readonly authRequest?: string | undefined
+}
+
+type FlowFormProps = { readonly target: Target; readonly children: ReactNode }
+
+export function FlowForm({ target, children }: FlowFormProps) {
+  return (
+    <form className="stack" method="post" action={target.action}>
+      <input type="hidden" name="csrf" value={target.csrf} />
+      {target.authRequest && <input type="hidden" name="authRequest" value={target.authRequest} />}
+      {children}
+    </form>
+  )
+}
+
+type LearnsProps = Pick<PageProps, "t" | "language"> & { readonly application: Application }
+
+/** Says, before anything is typed, what the application will learn. */
+export function Learns({ t, language, application }: LearnsProps) {
+  const told = learnable.filter((one) => one !== "offline" && application.learns.includes(one))
+  if (told.length === 0) return null
+  const list = new Intl.ListFormat(language, { type: "conjunction" })
+  const what = list.format(told.map((one) => t(`learns.${one}`)))
+  return (
+    <div className="learns">
+      <p>{t("learns.sentence", { application: application.name, what })}</p>
+      {application.learns.includes("offline") && <p>{t("learns.offline")}</p>}
+    </div>
+  )
+}
+
+type AccountChipProps = Pick<PageProps, "t"> & {
+  readonly account: Account
+  readonly changeHref: string
+}
+
+/** The account in question, with the way to another one. */
+export function AccountChip({ t, account, changeHref }: AccountChipProps) {
+  return (
+    <div className="account-chip">
+      <Person name={account.displayName} loginName={account.loginName} />
+      <a href={changeHref} aria-label={t("account.change_long")}>
+        {t("account.change")}
+      </a>
+    </div>
+  )
+}

@@ -1,0 +1,62 @@
+import type { ReactNode } from "react"
+import type { Translate } from "../kit/catalogue.ts"
+import { Mark } from "../kit/mark.tsx"
+import type { TextKey } from "./texts/index.ts"
+
+/** Addresses of the files every page loads, from `uiEntry`. */
+export type Assets = { readonly css: string; readonly pageJs: string; readonly icon: string }
+
+/** What every page needs. `language` is the one `t` speaks. */
+export type PageProps = {
+  readonly t: Translate<TextKey>
+  readonly language: string
+  readonly assets: Assets
+}
+
+type FrameProps = PageProps & {
+  readonly title: string
+  readonly children: ReactNode
+  readonly foot?: ReactNode
+  readonly wide?: boolean
+}
+
+/** The document around one card: the same head, sign and foot for every page. */
+export function Frame({ language, assets, title, children, foot, wide }: FrameProps) {
+  return (
+    <html lang={language}>
+      <head>
+        <meta charSet="utf-8" />
+        <title>{`${title} · Latchkey`}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="referrer" content="no-referrer" />
+        <meta name="robots" content="noindex" />
+        <link rel="stylesheet" href={assets.css} />
+        <link rel="icon" href={assets.icon} type="image/svg+xml" />
+        <script src={assets.pageJs} />
+      </head>
+      <body className="gate">
+        <div className={wide ? "gate-column gate-column-wide" : "gate-column"}>
+          <header className="brand">
+            <Mark />
+            Latchkey
+          </header>
+          <main className="card gate-card">{children}</main>
+          {foot && <footer className="gate-foot">{foot}</footer>}
+        </div>
+      </body>
+    </html>
+  )
+}
+
+type HeadingProps = { readonly title: string; readonly lead?: ReactNode }
+
+/** The question of the step, and one line that says why it is asked. */
+export function Heading({ title, lead }: HeadingProps) {
+  return (
+    <div className="stack stack-tight">
+      <h1>{title}</h1>
+      {lead && <p className="quiet">{lead}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,100 @@
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+export type HostPageProps = PageProps & {
+  /** The host name the request named. */
+  readonly received: string
+  /** The configured public address, e.g. https://id.example.org */
+  readonly expected: string
+  /** Where this process listens, as a proxy would reach it. */
+  readonly upstream: string
+  /** X-Forwarded-Host as received, if any. */
+  readonly forwardedHost?: string | undefined
+  /** Whether the peer is one of the proxies whose headers count. */
+  readonly trustedProxy: boolean
+}
+
+/** An unknown host: what was received, what was expected, and the lines that mend the proxy. */
+export function HostPage(props: HostPageProps) {
+  const { t, received, expected, upstream, forwardedHost, trustedProxy } = props
+  const host = new URL(expected).host
+  return (
+    <Frame {...props} title={t("host.title")} wide>
+      <Heading title={t("host.title")} lead={t("host.lead")} />
+      <dl className="facts">
+        <dt>{t("host.received")}</dt>
+        <dd>
+          <code>{received}</code>
+        </dd>
+        {forwardedHost && (
+          <>
+            <dt>X-Forwarded-Host</dt>
+            <dd>
+              <code>{forwardedHost}</code>{" "}
+              <span className="quiet">
+                {t(trustedProxy ? "host.proxy_trusted" : "host.proxy_not_trusted")}
+              </span>
+            </dd>
+          </>
+        )}
+        <dt>{t("host.expected")}</dt>
+        <dd>
+          <code>{host}</code>
+        </dd>
+      </dl>
+      <p>
+        {t("host.direct")} <a href={expected}>{expected}</a>
+      </p>
+      <section className="stack">
+        <p>{t("host.proxy")}</p>
+        <div>
+          <Snippet name="Caddy" text={caddy(host, upstream)} open />
+          <Snippet name="nginx" text={nginx(host, upstream)} />
+          <Snippet name="Traefik" text={traefik(host, upstream)} />
+        </div>
+      </section>
+    </Frame>
+  )
+}
+
+type SnippetProps = { readonly name: string; readonly text: string; readonly open?: boolean }
+
+function Snippet({ name, text, open }: SnippetProps) {
+  return (
+    <details className="disclosure" open={open}>
+      <summary>{name}</summary>
+      <pre className="snippet">
+        <code>{text}</code>
+      </pre>
+    </details>
+  )
+}
+
+function caddy(host: string, upstream: string): string {
+  return `${host} {\n  reverse_proxy ${upstream}\n}`
+}
+
+function nginx(host: string, upstream: string): string {
+  return `server {
+  server_name ${host};
+  location / {
+    proxy_pass http://${upstream};
+    proxy_set_header Host $host;
+    proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_set_header X-Forwarded-Proto $scheme;
+  }
+}`
+}
+
+function traefik(host: string, upstream: string): string {
+  return `http:
+  routers:
+    latchkey:
+      rule: Host(\`${host}\`)
+      service: latchkey
+  services:
+    latchkey:
+      loadBalancer:
+        passHostHeader: true
+        servers:
+          - url: http://${upstream}`
+}

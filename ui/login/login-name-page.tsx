@@ -1,0 +1,44 @@
+import { Button } from "../kit/button.tsx"
+import { TextField } from "../kit/field.tsx"
+import { type Application, FlowForm, Learns, type Target } from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+export type LoginNamePageProps = PageProps & {
+  readonly form: Target
+  readonly application?: Application | undefined
+  readonly loginName?: string | undefined
+  readonly error?: string | undefined
+}
+
+/** First step: who are you? Posts `loginName`. */
+export function LoginNamePage(props: LoginNamePageProps) {
+  const { t, language, form, application, loginName, error } = props
+  const lead = application
+    ? t("login_name.lead_application", { application: application.name })
+    : t("login_name.lead")
+  return (
+    <Frame {...props} title={t("login_name.title")}>
+      <Heading title={t("login_name.title")} lead={lead} />
+      <FlowForm target={form}>
+        <TextField
+          label={t("login_name.label")}
+          name="loginName"
+          defaultValue={loginName}
+          error={error}
+          autoComplete="username webauthn"
+          autoCapitalize="none"
+          autoCorrect="off"
+          spellCheck={false}
+          enterKeyHint="next"
+          maxLength={200}
+          required
+          autoFocus
+        />
+        <Button kind="primary" type="submit" wide>
+          {t("login_name.submit")}
+        </Button>
+      </FlowForm>
+      {application && <Learns t={t} language={language} application={application} />}
+    </Frame>
+  )
+}

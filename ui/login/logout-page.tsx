@@ -1,0 +1,36 @@
+import { Button, ButtonLink } from "../kit/button.tsx"
+import { Person } from "../kit/person.tsx"
+import { type Account, FlowForm, type Target } from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+export type LogoutPageProps = PageProps & {
+  readonly form: Target
+  readonly accounts: readonly Account[]
+  /** The application that asks for it, when one does. */
+  readonly application?: string | undefined
+  readonly cancelHref: string
+}
+
+/** Asks before it ends a session that nobody proved to be theirs to end. */
+export function LogoutPage(props: LogoutPageProps) {
+  const { t, form, accounts, application, cancelHref } = props
+  const lead = application ? t("logout.lead_application", { application }) : t("logout.lead")
+  return (
+    <Frame {...props} title={t("logout.title")}>
+      <Heading title={t("logout.title")} lead={lead} />
+      {accounts.map((account) => (
+        <div className="account-chip" key={account.loginName}>
+          <Person name={account.displayName} loginName={account.loginName} />
+        </div>
+      ))}
+      <FlowForm target={form}>
+        <Button kind="primary" type="submit" wide>
+          {t("logout.submit")}
+        </Button>
+        <ButtonLink href={cancelHref} wide>
+          {t("logout.cancel")}
+        </ButtonLink>
+      </FlowForm>
+    </Frame>
+  )
+}

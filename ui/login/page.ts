@@ -1,0 +1,50 @@
+/*
+ * The one script of the login pages. They work without it: it keeps the chosen colours, shows
+ * and hides passwords, hands over the set-up code of the link, and submits the page that only
+ * carries an answer to an application.
+ */
+const root = document.documentElement
+root.dataset.script = "on"
+const theme = localStorage.getItem("latchkey.theme")
+if (theme === "light" || theme === "dark") root.dataset.theme = theme
+
+document.addEventListener("DOMContentLoaded", () => {
+  for (const button of document.querySelectorAll("button[data-reveal]")) wireReveal(button)
+  for (const input of document.querySelectorAll("input[data-from-link]")) takeCode(input)
+  for (const form of document.querySelectorAll("form")) wireForm(form)
+})
+
+function wireReveal(button: Element): void {
+  if (!(button instanceof HTMLButtonElement)) return
+  button.addEventListener("click", () => {
+    const input = document.getElementById(button.dataset.reveal ?? "")
+    if (!(input instanceof HTMLInputElement)) return
+    const shown = input.type === "password"
+    input.type = shown ? "text" : "password"
+    button.ariaPressed = String(shown)
+    button.textContent = (shown ? button.dataset.hide : button.dataset.show) ?? ""
+    input.focus()
+  })
+}
+
+/** The code stands behind the # so that it reaches no server log and no Referer header. */
+function takeCode(input: Element): void {
+  const code = location.hash.slice(1)
+  if (!(input instanceof HTMLInputElement) || !code) return
+  input.value = code
+  input.closest("[data-code-field]")?.setAttribute("hidden", "")
+}
+
+/** A second click while the answer is on its way would post the form a second time. */
+function wireForm(form: HTMLFormElement): void {
+  let sent = false
+  form.addEventListener("submit", (event) => {
+    if (sent) event.preventDefault()
+    sent = true
+  })
+  // Coming back by the Back button shows the page as it was left: let it post again.
+  window.addEventListener("pageshow", () => {
+    sent = false
+  })
+  if (form.dataset.autosubmit !== undefined) form.submit()
+}

@@ -1,0 +1,59 @@
+import { Button } from "../kit/button.tsx"
+import { PasswordField } from "../kit/field.tsx"
+import {
+  type Account,
+  AccountChip,
+  type Application,
+  FlowForm,
+  Learns,
+  type Target,
+} from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+export type PasswordPageProps = PageProps & {
+  readonly form: Target
+  readonly account: Account
+  /** Leads back to the first step, where another account can be named. */
+  readonly changeHref: string
+  readonly application?: Application | undefined
+  readonly error?: string | undefined
+}
+
+/** Second step: prove it. Posts `loginName` (unchanged) and `password`. */
+export function PasswordPage(props: PasswordPageProps) {
+  const { t, language, form, account, changeHref, application, error } = props
+  const lead = application && t("login_name.lead_application", { application: application.name })
+  return (
+    <Frame {...props} title={t("password.title")}>
+      <Heading title={t("password.title")} lead={lead} />
+      <AccountChip t={t} account={account} changeHref={changeHref} />
+      <FlowForm target={form}>
+        {/* Lets a password manager see whose password this is. */}
+        <input
+          className="visually-hidden"
+          name="loginName"
+          value={account.loginName}
+          autoComplete="username"
+          tabIndex={-1}
+          aria-hidden="true"
+          readOnly
+        />
+        <PasswordField
+          label={t("password.label")}
+          show={t("password.show")}
+          hide={t("password.hide")}
+          name="password"
+          error={error}
+          autoComplete="current-password"
+          enterKeyHint="go"
+          required
+          autoFocus
+        />
+        <Button kind="primary" type="submit" wide>
+          {t("password.submit")}
+        </Button>
+      </FlowForm>
+      {application && <Learns t={t} language={language} application={application} />}
+    </Frame>
+  )
+}

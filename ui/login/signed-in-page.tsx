@@ -1,0 +1,34 @@
+import { ButtonLink } from "../kit/button.tsx"
+import { Person } from "../kit/person.tsx"
+import type { Account } from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+export type SignedInPageProps = PageProps & {
+  readonly account: Account
+  readonly logoutHref: string
+  /** Only for those who may use the console. */
+  readonly consoleHref?: string | undefined
+}
+
+/** Signed in without an application to go to: says so, and where one can go. */
+export function SignedInPage(props: SignedInPageProps) {
+  const { t, account, logoutHref, consoleHref } = props
+  return (
+    <Frame {...props} title={t("signed_in.title")}>
+      <Heading title={t("signed_in.title")} lead={t("signed_in.lead")} />
+      <div className="account-chip">
+        <Person name={account.displayName} loginName={account.loginName} />
+      </div>
+      <div className="stack">
+        {consoleHref && (
+          <ButtonLink kind="primary" href={consoleHref} wide>
+            {t("signed_in.console")}
+          </ButtonLink>
+        )}
+        <ButtonLink href={logoutHref} wide>
+          {t("logout.submit")}
+        </ButtonLink>
+      </div>
+    </Frame>
+  )
+}

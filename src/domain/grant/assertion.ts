@@ -1,0 +1,30 @@
+import type { Draft, Event, Transaction } from "../../store/index.ts"
+import { aggregate } from "../../store/index.ts"
+
+export type AssertionEvent = Event<"oidc.assertion.used", { readonly issuer: string }>
+
+/** Assertions that carry an id; each counts once while it is valid. */
+export const assertion = aggregate<AssertionEvent, { readonly used: boolean }>({
+  stream: "oidc_assertion",
+  retention: "transient",
+  initial: { used: false },
+  evolve: { "oidc.assertion.used": () => ({ used: true }) },
+})
+
+export type UsedAssertion = {
+  readonly issuer: string
+  readonly jti: string
+  /** ms UTC; afterwards the assertion is refused for its age. */
+  readonly expires: number
+}
+
+/** RFC 7523 §3 (7): notes that an assertion was used. Faults `already_exists` when it was before. */
+export function useAssertion(tx: Transaction, { issuer, jti, expires }: UsedAssertion): void {
+  const taken = { id: "assertion.used", message: "the assertion has been used already" }
+  const used: Draft<AssertionEvent> = {
+    type: "oidc.assertion.used",
+    data: { issuer },
+    claims: [{ take: "assertion", key: JSON.stringify([issuer, jti]), expires, taken }],
+  }
+  tx.append(assertion, tx.ids.next(), [used])
+}

@@ -1,0 +1,83 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { Draft, Transaction } from "../../store/index.ts"
+import { type GrantEvent, grant } from "./model.ts"
+import { type Asked, type AuthRequestEvent, authRequest } from "./request.ts"
+
+const minute = 60_000
+
+/** How long a person has to sign in, and a client to use its code. */
+export const requestLifetimes = { request: 60 * minute, code: minute } as const
+
+type NewRequest = { readonly agentId: string; readonly asked: Asked; readonly loginHint: string }
+
+/** Keeps what a client asked for, bound to the browser that it was asked in. */
+export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): void {
+  const { agentId, asked, loginHint } = input
+  const added: Draft<AuthRequestEvent> = {
+    type: "auth_request.added",
+    data: { agentId, asked },
+    private: { loginHint },
+  }
+  tx.append(authRequest, id, [added])
+}
+
+/** Notes which session the person signed in with or chose for a request. */
+export function linkSession(tx: Transaction, id: string, sessionId: string): void {
+  mustBeOpen(tx, id)
+  const linked: Draft<AuthRequestEvent> = {
+    type: "auth_request.session.linked",
+    data: { sessionId },
+  }
+  tx.append(authRequest, id, [linked])
+}
+
+/** Answers a request with a code, once. */
+export function answerRequest(tx: Transaction, id: string, sessionId: string): void {
+  mustBeOpen(tx, id)
+  const added: Draft<AuthRequestEvent> = { type: "auth_request.code.added", data: { sessionId } }
+  tx.append(authRequest, id, [added])
+}
+
+/** Ends a request that was answered with an error. */
+export function failRequest(tx: Transaction, id: string, reason: string): void {
+  mustBeOpen(tx, id)
+  const failed: Draft<AuthRequestEvent> = { type: "auth_request.failed", data: { reason } }
+  tx.append(authRequest, id, [failed])
+}
+
+function mustBeOpen(tx: Transaction, id: string): void {
+  const state = tx.state(authRequest, id)
+  if (state.status === "open" && tx.now < state.created + requestLifetimes.request) return
+  throw new Fault(
+    "failed_precondition",
+    "auth_request.over",
+    "this sign-in is over; go back to the application and start again",
+  )
+}
+
+/** Turns an answered request into a grant; the caller has checked that the code is right. */
+export function exchangeCode(tx: Transaction, id: string, userId: string): string {
+  const state = tx.state(authRequest, id)
+  if (state.status !== "answered") throw new Error("only an answered request can be exchanged")
+  const { clientId, appId, scopes, audience } = state.asked
+  const grantId = tx.ids.next()
+  const exchanged: Draft<AuthRequestEvent> = {
+    type: "auth_request.code.exchanged",
+    data: { grantId },
+  }
+  const { sessionId } = state
+  const added: Draft<GrantEvent> = {
+    type: "oidc_session.added",
+    data: { clientId, appId, userId, sessionId, scopes, audience },
+  }
+  tx.append(authRequest, id, [exchanged])
+  tx.append(grant, grantId, [added])
+  return grantId
+}
+
+/** Ends a grant, and with it every token that hangs from it. Twice is once. */
+export function endGrant(tx: Transaction, id: string, reason: string): void {
+  if (tx.state(grant, id).status !== "active") return
+  const ended: Draft<GrantEvent> = { type: "oidc_session.terminated", data: { reason } }
+  tx.append(grant, id, [ended])
+}

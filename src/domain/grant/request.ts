@@ -1,0 +1,80 @@
+import { aggregate, type Event } from "../../store/index.ts"
+
+export type Prompt = "none" | "login" | "select_account" | "consent"
+export type ResponseMode = "query" | "fragment" | "form_post"
+
+/** What a client asked for at the authorization endpoint, checked; nothing of it is personal. */
+export type Asked = {
+  readonly clientId: string
+  readonly appId: string
+  readonly redirectUri: string
+  readonly responseMode: ResponseMode
+  readonly scopes: readonly string[]
+  readonly audience: readonly string[]
+  readonly state?: string
+  readonly nonce?: string
+  /** S256 of the PKCE verifier. */
+  readonly challenge?: string
+  readonly prompts: readonly Prompt[]
+  /** Seconds. */
+  readonly maxAge?: number
+  readonly languages: readonly string[]
+  /** The user that an id_token_hint names. */
+  readonly hintedUser?: string
+}
+
+export type AuthRequestEvent =
+  | Event<
+      "auth_request.added",
+      { readonly agentId: string; readonly asked: Asked },
+      { readonly loginHint: string }
+    >
+  | Event<"auth_request.session.linked", { readonly sessionId: string }>
+  | Event<"auth_request.code.added", { readonly sessionId: string }>
+  | Event<"auth_request.code.exchanged", { readonly grantId: string }>
+  | Event<"auth_request.failed", { readonly reason: string }>
+
+type Open = {
+  readonly agentId: string
+  readonly asked: Asked
+  readonly loginHint: string
+  readonly created: number
+  /** The session that was chosen or made for this request; empty before. */
+  readonly sessionId: string
+}
+
+/** `answered`: a code is under way, since `codeAt`. `exchanged`: it has become a grant. */
+export type AuthRequest =
+  | { readonly status: "absent" | "failed" }
+  | (Open & { readonly status: "open" })
+  | (Open & { readonly status: "answered"; readonly codeAt: number })
+  | (Open & { readonly status: "exchanged"; readonly codeAt: number; readonly grantId: string })
+
+const absent: AuthRequest = { status: "absent" }
+
+/** One run of the authorization endpoint in one browser, until its code was used. */
+export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
+  stream: "auth_request",
+  retention: "transient",
+  initial: absent,
+  evolve: {
+    "auth_request.added": (_, { data, private: secret, time }) => ({
+      status: "open",
+      ...data,
+      loginHint: secret?.loginHint ?? "",
+      created: time,
+      sessionId: "",
+    }),
+    "auth_request.session.linked": (state, { data }) =>
+      state.status === "open" ? { ...state, sessionId: data.sessionId } : state,
+    "auth_request.code.added": (state, { data, time }) =>
+      state.status === "open"
+        ? { ...state, status: "answered", sessionId: data.sessionId, codeAt: time }
+        : state,
+    "auth_request.code.exchanged": (state, { data }) =>
+      state.status === "answered"
+        ? { ...state, status: "exchanged", grantId: data.grantId }
+        : state,
+    "auth_request.failed": () => ({ status: "failed" }),
+  },
+})

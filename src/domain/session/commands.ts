@@ -1,0 +1,58 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { Draft, Transaction } from "../../store/index.ts"
+import { user } from "../user/index.ts"
+import { accountsMax, type BrowserEvent, browser, type SessionEvent, session } from "./model.ts"
+import { isLive, passwordVersionOf } from "./query.ts"
+
+export type SignIn = {
+  readonly agentId: string
+  readonly userId: string
+  /** Keyed hash of the secret that the browser's cookie has from now on. */
+  readonly hash: string
+}
+
+/**
+ * Signs a person in whose password was just checked. Their session in this browser goes on where
+ * there is one; the browser's secret is replaced, so that one planted before is worth nothing.
+ */
+export function signIn(tx: Transaction, { agentId, userId, hash }: SignIn): string {
+  const known = tx
+    .state(browser, agentId)
+    .sessions.find((id) => isLive(tx.state(session, id), tx.now, userId))
+  const sessionId = known ?? tx.ids.next()
+  if (known === undefined) {
+    const added: Draft<SessionEvent> = { type: "session.added", data: { userId, agentId } }
+    tx.append(session, sessionId, [added], tx.owner(user, userId))
+  }
+  const passwordVersion = passwordVersionOf(tx.state(user, userId))
+  if (passwordVersion === undefined) {
+    throw new Fault("unauthenticated", "session.user_gone", "this account can't sign in any more")
+  }
+  const checked: Draft<SessionEvent> = {
+    type: "session.password.checked",
+    data: { passwordVersion },
+  }
+  tx.append(session, sessionId, [checked])
+  const entered: Draft<BrowserEvent> = {
+    type: "user_agent.signed.in",
+    data: { sessionId },
+    private: { hash },
+    erase: { types: ["user_agent.signed.in"] },
+  }
+  tx.append(browser, agentId, [entered])
+  const surplus = tx.state(browser, agentId).sessions.slice(0, -accountsMax)
+  for (const id of surplus) endSession(tx, id)
+  return sessionId
+}
+
+/** Ends a sign-in session; everything that hangs from it stops working. Twice is once. */
+export function endSession(tx: Transaction, sessionId: string): void {
+  const { status, agentId } = tx.state(session, sessionId)
+  if (status !== "active") return
+  const ended: Draft<SessionEvent> = { type: "session.terminated", data: {} }
+  tx.append(session, sessionId, [ended])
+  if (tx.state(browser, agentId).sessions.includes(sessionId)) {
+    const left: Draft<BrowserEvent> = { type: "user_agent.signed.out", data: { sessionId } }
+    tx.append(browser, agentId, [left])
+  }
+}

@@ -1,0 +1,149 @@
+import { type Adapter, Lucia, TimeSpan } from "lucia"
+import { randomToken } from "../../kernel/random.ts"
+import type { Cx, Transaction } from "../../store/index.ts"
+import { signIn } from "./commands.ts"
+import { browser, lifetimes } from "./model.ts"
+
+/** A browser as its cookie shows it. Nothing is stored of one in which nobody signed in yet. */
+export type KnownBrowser = {
+  readonly id: string
+  /** Value of its cookie; form tokens hang from it. */
+  readonly cookie: string
+  readonly sessions: readonly string[]
+  /** A Set-Cookie line that the answer must carry. */
+  readonly setCookie?: string
+}
+
+/**
+ * Reads the browser's cookie, or makes one for a browser that is new, was away too long or brings
+ * something that is not ours. `secure` says whether people come by https.
+ */
+export async function readBrowser(
+  cx: Cx,
+  secure: boolean,
+  header: string | null,
+): Promise<KnownBrowser> {
+  const cookie = cookieIn(header ?? "", nameOf(secure))
+  const [id, secret] = partsOf(cookie)
+  const state = cx.store.state(cx, browser, id)
+  if (state.status === "absent") {
+    if (cx.secrets.matches(secret, id, unsigned)) return { id, cookie, sessions: [] }
+    return newBrowser(cx, secure)
+  }
+  const lucia = luciaOf(cx, secure)
+  const { session } = await lucia.validateSession(cookie)
+  if (!session) return newBrowser(cx, secure)
+  const known = { id, cookie, sessions: state.sessions }
+  if (!session.fresh) return known
+  return { ...known, setCookie: lucia.createSessionCookie(cookie).serialize() }
+}
+
+export type Entrance = {
+  readonly userId: string
+  readonly secure: boolean
+  /** Further parts of the same step. */
+  readonly also: (tx: Transaction, sessionId: string) => void
+}
+
+/** Signs a person in and gives the browser a new secret, in one step. Answers the Set-Cookie line. */
+export async function enterBrowser(
+  cx: Cx,
+  agentId: string,
+  { userId, secure, also }: Entrance,
+): Promise<string> {
+  const lucia = luciaOf(cx, secure, async ({ id }) => {
+    const [, secret] = partsOf(id)
+    const hash = cx.secrets.hash(secret, hashAbout(agentId))
+    await cx.store.transact(cx, (tx) => also(tx, signIn(tx, { agentId, userId, hash })))
+  })
+  const sessionId = `${agentId}.${randomToken(cx.random)}`
+  const session = await lucia.createSession(agentId, {}, { sessionId })
+  return lucia.createSessionCookie(session.id).serialize()
+}
+
+/** The Set-Cookie line that makes a browser forget us. */
+export const clearedCookie = (cx: Cx, secure: boolean): string =>
+  luciaOf(cx, secure).createBlankSessionCookie().serialize()
+
+/** What a form carries so that only pages we gave this browser can post. */
+export const csrfOf = (cx: Cx, { cookie }: KnownBrowser): string => cx.secrets.hash(cookie, "csrf")
+
+export const csrfMatches = (cx: Cx, { cookie }: KnownBrowser, token: string): boolean =>
+  cx.secrets.matches(token, cookie, "csrf")
+
+/** Without a store behind it: the id is authenticated by its own keyed hash. */
+function newBrowser(cx: Cx, secure: boolean): KnownBrowser {
+  const id = cx.ids.next()
+  const cookie = `${id}.${cx.secrets.hash(id, unsigned)}`
+  const attributes = ["HttpOnly", "Path=/", "SameSite=Lax", ...(secure ? ["Secure"] : [])]
+  const setCookie = [`${nameOf(secure)}=${cookie}`, ...attributes].join("; ")
+  return { id, cookie, sessions: [], setCookie }
+}
+
+const unsigned = "user_agent/unsigned"
+const hashAbout = (agentId: string) => `user_agent/${agentId}`
+
+/** `__Host-`: never sent by or to a sub-domain, never without https. */
+const nameOf = (secure: boolean) => (secure ? "__Host-latchkey" : "latchkey")
+
+/** Only our own cookie is looked at: what others set on this host may be spelled in any way. */
+function cookieIn(header: string, name: string): string {
+  const pair = header.split(/; */).find((each) => each.startsWith(`${name}=`))
+  return pair?.slice(name.length + 1) ?? ""
+}
+
+/** "<id>.<secret>"; two empty texts for anything else. */
+function partsOf(cookie: string): readonly [id: string, secret: string] {
+  const [, id = "", secret = ""] = /^(\d{1,20})\.([\w.-]{1,200})$/.exec(cookie) ?? []
+  return [id, secret]
+}
+
+/**
+ * lucia keeps the browser's session: its "user" is the user agent. It is handed an adapter for each
+ * call, since ours knows time and instance from the call.
+ */
+function luciaOf(
+  cx: Cx,
+  secure: boolean,
+  setSession: Adapter["setSession"] = () => Promise.reject(new Error("nobody signs in here")),
+): Lucia {
+  return new Lucia(adapterOf(cx, setSession), {
+    sessionExpiresIn: new TimeSpan(lifetimes.browserIdle, "ms"),
+    sessionCookie: { name: nameOf(secure), attributes: { secure, sameSite: "lax" } },
+  })
+}
+
+/** Only hashes are stored, and our own clock decides what has expired. */
+function adapterOf(cx: Cx, setSession: Adapter["setSession"]): Adapter {
+  const read = (cookie: string) => {
+    const [id, secret] = partsOf(cookie)
+    const state = cx.store.state(cx, browser, id)
+    const mine = cx.secrets.matches(state.hash, secret, hashAbout(id))
+    return mine && cx.clock.now() < state.expires ? { id, state } : undefined
+  }
+  return {
+    setSession,
+    getSessionAndUser: async (cookie) => {
+      const found = read(cookie)
+      if (!found) return [null, null]
+      const expiresAt = new Date(found.state.expires)
+      const attributes = {}
+      return [
+        { id: cookie, userId: found.id, expiresAt, attributes },
+        { id: found.id, attributes },
+      ]
+    },
+    // lucia asks when half of the idle time is over, far less than once a day.
+    updateSessionExpiration: async (cookie) => {
+      const [id] = partsOf(cookie)
+      await cx.store.transact(cx, (tx) =>
+        tx.append(browser, id, [{ type: "user_agent.renewed", data: {} }]),
+      )
+    },
+    // An expired session is refused wherever it is used; its rows go with its stream.
+    deleteSession: async () => undefined,
+    deleteUserSessions: async () => undefined,
+    deleteExpiredSessions: async () => undefined,
+    getUserSessions: async () => [],
+  }
+}

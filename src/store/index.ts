@@ -6,4 +6,5 @@ export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./re
 export { type Filter, fold, type Searchable, search, type TextMethod } from "./search.ts"
 export { type Statement, statement, systemStatement } from "./statement.ts"
 export { type Cx, type Decision, type Step, Store, type Transaction } from "./store.ts"
+export { textFilter } from "./text-filter.ts"
 export { type View, type ViewWriter, view } from "./view.ts"

@@ -1,0 +1,28 @@
+import type { Cx } from "../../store/index.ts"
+import { isProjectActive, projectChain } from "../project/index.ts"
+import { type ApiApp, app, isGone, type OidcApp } from "./model.ts"
+
+/** An application as a client of the authorization server. */
+export type Client = { readonly appId: string; readonly state: OidcApp | ApiApp }
+
+/** The application with exactly this client id, usable or not; undefined for anything else. */
+export function findClient(cx: Cx, clientId: string): Client | undefined {
+  const holder = cx.store.log.holder(cx.instance, "client", clientId, cx.clock.now())
+  if (holder?.stream !== app.stream) return undefined
+  const state = cx.store.state(cx, app, holder.id)
+  if (isGone(state) || state.kind === "none") return undefined
+  return { appId: holder.id, state }
+}
+
+/** Whether an application, its project and the organisation that owns them are all active. */
+export function isAppActive(cx: Cx, id: string): boolean {
+  const state = cx.store.state(cx, app, id)
+  return state.status === "active" && isProjectActive(cx, state.projectId)
+}
+
+/** What the access to an application hangs from; undefined where there is none. */
+export function appChain(cx: Cx, id: string) {
+  const state = cx.store.state(cx, app, id)
+  const above = isGone(state) ? undefined : projectChain(cx, state.projectId)
+  return above && { ...above, parent: above.project }
+}

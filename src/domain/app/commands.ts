@@ -1,0 +1,255 @@
+import { Fault } from "../../kernel/fault.ts"
+import { givenName } from "../../kernel/given.ts"
+import { randomToken } from "../../kernel/random.ts"
+import type { ClaimChange, Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { instance } from "../instance/index.ts"
+import { isProjectThere, project, removeProject } from "../project/index.ts"
+import {
+  type ApiApp,
+  type ApiConfig,
+  type App,
+  type AppEvent,
+  type AuthMethod,
+  app,
+  hasSecret,
+  isGone,
+  type OidcApp,
+  type OidcConfig,
+} from "./model.ts"
+import { checkOidc, oidcDefaults } from "./oidc.ts"
+import { appIdsOf } from "./view.ts"
+
+export type AppKind =
+  | { readonly kind: "oidc"; readonly oidc: Partial<OidcConfig> }
+  | { readonly kind: "api"; readonly api: ApiConfig }
+
+export type ApplicationInput = {
+  readonly projectId: string
+  readonly name: string
+  readonly clientId: string
+  readonly config: AppKind
+  /** The hash of the secret, where the client has one; see `newSecret`. */
+  readonly secretHash?: string | undefined
+}
+
+/** A secret of 64 characters and what is kept of it. */
+export function newSecret(
+  cx: Pick<Cx, "random" | "secrets">,
+  appId: string,
+): { readonly secret: string; readonly hash: string } {
+  const secret = randomToken(cx.random, 48)
+  return { secret, hash: cx.secrets.hash(secret, secretOf(appId)) }
+}
+
+/** Binds the hash of a secret to its application. */
+const secretOf = (appId: string) => `client_secret/${appId}`
+
+/** Whether `secret` is the application's; false where it has none. */
+export const isSecret = (
+  cx: Pick<Cx, "secrets">,
+  id: string,
+  { state, secret }: { readonly state: OidcApp | ApiApp; readonly secret: string },
+): boolean => cx.secrets.matches(state.secretHash ?? "", secret, secretOf(id))
+
+/** Adds an application to a project. A client id is unique among clients and service users. */
+export function addApplication(tx: Transaction, id: string, input: ApplicationInput): void {
+  if (tx.state(app, id).status !== "absent") {
+    throw new Fault("already_exists", "app.exists", "there is already an application with this id")
+  }
+  const owner = tx.state(project, input.projectId)
+  if (!isProjectThere(owner)) {
+    throw new Fault("not_found", "project.missing", "there is no such project")
+  }
+  const { projectId, clientId, config, secretHash } = input
+  const claims: ClaimChange[] = [
+    {
+      take: "client",
+      key: clientId,
+      taken: { id: "app.client_id_taken", message: "another client has this client id" },
+    },
+  ]
+  const added: Draft<AppEvent> = {
+    type: "project.application.added",
+    data: { projectId, name: givenName("name", input.name) },
+    claims,
+  }
+  const drafts = [added, configured(config, clientId)]
+  if (secretHash !== undefined) drafts.push(secretChanged(config.kind, secretHash))
+  tx.append(app, id, drafts, owner.orgId)
+}
+
+/** Adds an application in a step of its own, with a secret where its method needs one. */
+export async function createApplication(
+  cx: Cx,
+  id: string,
+  input: Omit<ApplicationInput, "secretHash" | "clientId">,
+): Promise<{
+  readonly receipt: Receipt
+  readonly clientId: string
+  readonly secret: string | undefined
+}> {
+  const fresh = hasSecret(methodOf(input.config)) ? newSecret(cx, id) : undefined
+  const clientId = cx.ids.next()
+  const step = await cx.store.transact(cx, (tx) =>
+    addApplication(tx, id, { ...input, clientId, secretHash: fresh?.hash }),
+  )
+  return { receipt: step.receipt(app, id), clientId, secret: fresh?.secret }
+}
+
+export type ApplicationChange = {
+  readonly name?: string
+  readonly oidc?: Partial<OidcConfig>
+  readonly api?: Partial<ApiConfig>
+}
+
+/** Changes what is given. A method that needs no secret voids the one there was. */
+export const changeApplication = app.command<ApplicationChange>((state, input) => {
+  mustExist(state)
+  const drafts: Draft<AppEvent>[] = []
+  const name = input.name === undefined ? state.name : givenName("name", input.name)
+  if (name !== state.name) drafts.push({ type: "project.application.changed", data: { name } })
+  if (input.oidc) {
+    if (state.kind !== "oidc") throw otherKind()
+    drafts.push(...oidcChanges(state, input.oidc))
+  }
+  if (input.api) {
+    if (state.kind !== "api") throw otherKind()
+    drafts.push(...apiChanges(state, input.api))
+  }
+  return drafts
+})
+
+/** Stops sign-ins to an application. Refuses the console. */
+export const deactivateApplication = app.command((state, _, cx) => {
+  mustExist(state)
+  mustNotBeConsole(cx, state.clientId)
+  if (state.status === "inactive") return []
+  return [{ type: "project.application.deactivated", data: {} }]
+})
+
+export const reactivateApplication = app.command((state) => {
+  mustExist(state)
+  if (state.status === "active") return []
+  return [{ type: "project.application.reactivated", data: {} }]
+})
+
+/** Removes an application for good, and the hash of its secret; nothing happens where it is gone. */
+export const removeApplication = app.command((state, _, cx) => {
+  if (isGone(state)) return []
+  mustNotBeConsole(cx, state.clientId)
+  const claims: ClaimChange[] = [{ release: "client", key: state.clientId }]
+  return [{ type: "project.application.removed", data: {}, claims, erase: {} }]
+})
+
+/** Replaces the secret, or gives one to a client that should have had it; the old one is void. */
+export const replaceSecret = app.command<string>((state, hash) => {
+  mustExist(state)
+  if (state.kind === "none" || !hasSecret(methodOf(state))) {
+    throw new Fault(
+      "failed_precondition",
+      "app.no_secret",
+      "this application authenticates without a secret; change its authentication method first",
+    )
+  }
+  return [secretChanged(state.kind, hash)]
+})
+
+/** Makes a new secret and answers it this once. */
+export async function generateSecret(
+  cx: Cx,
+  id: string,
+): Promise<{ readonly receipt: Receipt; readonly secret: string }> {
+  const { secret, hash } = newSecret(cx, id)
+  return { receipt: await replaceSecret(cx, id, hash), secret }
+}
+
+/** How many applications are removed in the same step as their project. */
+const cascadeMax = 500
+
+/**
+ * Removes a project and its applications. Beyond a bound the project alone stops the rest: every
+ * use of an application asks for its project.
+ */
+export async function removeProjectWithApps(cx: Cx, id: string): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    for (const appId of appIdsOf(cx, id, cascadeMax)) removeApplication.within(tx, appId)
+    removeProject.within(tx, id)
+  })
+  return step.receipt(project, id)
+}
+
+function configured(config: AppKind, clientId: string): Draft<AppEvent> {
+  if (config.kind === "api") {
+    return { type: "project.application.config.api.added", data: { ...config.api, clientId } }
+  }
+  const oidc = { ...oidcDefaults, ...config.oidc }
+  checkOidc(oidc)
+  return { type: "project.application.config.oidc.added", data: { ...oidc, clientId } }
+}
+
+const secretEvents = {
+  oidc: "project.application.config.oidc.secret.changed",
+  api: "project.application.config.api.secret.changed",
+} as const
+
+/** The hash that was valid until now is erased in the same step. */
+const secretChanged = (kind: "oidc" | "api", hashedSecret: string): Draft<AppEvent> => ({
+  type: secretEvents[kind],
+  data: {},
+  private: { hashedSecret },
+  erase: { types: [secretEvents[kind]] },
+})
+
+function oidcChanges({ oidc }: OidcApp, input: Partial<OidcConfig>): readonly Draft<AppEvent>[] {
+  const data = changesOf(oidc, input)
+  if (Object.keys(data).length === 0) return []
+  const next = { ...oidc, ...data }
+  checkOidc(next)
+  const type = "project.application.config.oidc.changed"
+  return hasSecret(next.authMethod)
+    ? [{ type, data }]
+    : [{ type, data, erase: { types: [secretEvents.oidc] } }]
+}
+
+function apiChanges({ api }: ApiApp, input: Partial<ApiConfig>): readonly Draft<AppEvent>[] {
+  const next = { ...api, ...input }
+  if (next.authMethod === api.authMethod) return []
+  const type = "project.application.config.api.changed"
+  return hasSecret(next.authMethod)
+    ? [{ type, data: next }]
+    : [{ type, data: next, erase: { types: [secretEvents.api] } }]
+}
+
+function methodOf(config: AppKind | OidcApp | ApiApp): AuthMethod {
+  if (config.kind === "api") return config.api.authMethod
+  return config.oidc.authMethod ?? oidcDefaults.authMethod
+}
+
+/** The given fields that differ from what is so; values are texts, numbers, and lists of texts. */
+function changesOf(config: OidcConfig, input: Partial<OidcConfig>): Partial<OidcConfig> {
+  const entries = Object.entries(input).filter(
+    ([field, value]) =>
+      value !== undefined && JSON.stringify(value) !== JSON.stringify(Reflect.get(config, field)),
+  )
+  return Object.fromEntries(entries)
+}
+
+function mustExist(state: App): asserts state is Exclude<App, { status: "absent" | "removed" }> {
+  if (isGone(state)) throw missingApp()
+}
+
+/** Whoever stopped the console could not undo it there. */
+function mustNotBeConsole(cx: Decision, clientId: string): void {
+  if (cx.state(instance, cx.instance).consoleClientId !== clientId) return
+  throw new Fault(
+    "failed_precondition",
+    "app.is_console",
+    "this application can't be stopped or removed: it is the console",
+  )
+}
+
+export const missingApp = (): Fault =>
+  new Fault("not_found", "app.missing", "there is no such application")
+
+const otherKind = () =>
+  new Fault("invalid_argument", "app.kind_differs", "the application is of another type")

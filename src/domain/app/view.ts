@@ -1,0 +1,93 @@
+import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
+import type { ProjectEvent } from "../project/index.ts"
+import type { AppEvent, AppStatus } from "./model.ts"
+
+/** What an application is found by; the rest is read from its state. Times are ms UTC. */
+export type AppRow = {
+  readonly id: string
+  readonly project: string
+  readonly name: string
+  readonly state: AppStatus
+  readonly kind: "oidc" | "api"
+  readonly client_id: string
+  readonly created: number
+  readonly changed: number
+}
+
+const insert = statement(
+  `INSERT INTO apps (instance, id, org, project, name, name_folded, state, kind, client_id,
+     created, changed)
+   VALUES ($instance, $id, $owner, $project, $name, $folded, 'active', '', '', $time, $time)`,
+)
+const configure = statement(
+  `UPDATE apps SET kind = $kind, client_id = $clientId, changed = $time
+   WHERE instance = $instance AND id = $id`,
+)
+const rename = statement(
+  `UPDATE apps SET name = $name, name_folded = $folded, changed = $time
+   WHERE instance = $instance AND id = $id`,
+)
+const turn = statement(
+  `UPDATE apps SET state = $state, changed = $time
+   WHERE instance = $instance AND id = $id`,
+)
+const touch = statement("UPDATE apps SET changed = $time WHERE instance = $instance AND id = $id")
+const remove = statement("DELETE FROM apps WHERE instance = $instance AND id = $id")
+const removeAll = statement("DELETE FROM apps WHERE instance = $instance AND project = $id")
+
+export const appView = view<AppEvent | ProjectEvent>({
+  name: "app",
+  tables: {
+    apps: {
+      columns: `id TEXT NOT NULL, org TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
+        name_folded TEXT NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL,
+        client_id TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL`,
+      key: "id",
+      indexes: {
+        org: "org, created",
+        project: "project, created",
+        name: "name_folded",
+        client: "client_id",
+        created: "created",
+      },
+    },
+  },
+  on: {
+    "project.application.added": (db, { data: { projectId, name } }) =>
+      db.run(insert, { project: projectId, name, folded: fold(name) }),
+    "project.application.changed": (db, { data: { name } }) =>
+      db.run(rename, { name, folded: fold(name) }),
+    "project.application.deactivated": (db) => db.run(turn, { state: "inactive" }),
+    "project.application.reactivated": (db) => db.run(turn, { state: "active" }),
+    "project.application.removed": (db) => db.run(remove),
+    "project.application.config.oidc.added": (db, { data }) =>
+      db.run(configure, { kind: "oidc", clientId: data.clientId }),
+    "project.application.config.oidc.changed": (db) => db.run(touch),
+    "project.application.config.oidc.secret.changed": (db) => db.run(touch),
+    "project.application.config.api.added": (db, { data }) =>
+      db.run(configure, { kind: "api", clientId: data.clientId }),
+    "project.application.config.api.changed": (db) => db.run(touch),
+    "project.application.config.api.secret.changed": (db) => db.run(touch),
+    "project.removed": (db) => db.run(removeAll),
+  },
+})
+
+export const apps: Searchable = {
+  table: "apps",
+  columns: [
+    ...["project", "name", "name_folded", "state", "kind", "client_id"],
+    ...["created", "changed"],
+  ],
+  owner: { org: "org", project: "project" },
+  key: "id",
+  sort: "created",
+}
+
+const ofProject = statement<{ id: string }>(
+  `SELECT id FROM apps WHERE instance = $instance AND project = $projectId
+   ORDER BY created LIMIT $limit`,
+)
+
+/** Ids of the oldest applications of a project. */
+export const appIdsOf = (cx: Cx, projectId: string, limit: number): readonly string[] =>
+  cx.store.all(cx, ofProject, { projectId, limit }).map(({ id }) => id)

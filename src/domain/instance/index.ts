@@ -1,0 +1,34 @@
+import type { Cx } from "../../store/index.ts"
+import { instance } from "./model.ts"
+
+export {
+  addInstance,
+  addInstanceMember,
+  changeInstanceMember,
+  isLastOwner,
+  lastOwner,
+  removeInstanceMember,
+  renameInstance,
+  requireInstance,
+  setOwnResources,
+  setPublicUrl,
+} from "./commands.ts"
+export {
+  type Instance,
+  type InstanceEvent,
+  type InstanceMember,
+  instance,
+  ownerRole,
+  ownersOf,
+} from "./model.ts"
+
+/** What an access rule may hang from, by the name of the resource. */
+export const chains = {
+  /** `true` is how a request says "the instance" where it can't name it. */
+  instance: (cx: Cx, id: string) =>
+    (id === cx.instance || id === "true") && cx.store.receipt(cx, instance, cx.instance)
+      ? ({ instance: true } as const)
+      : undefined,
+}
+
+export { instanceAt, instanceHostView, instanceIds } from "./host.ts"

@@ -1,0 +1,79 @@
+import { aggregate, type Event } from "../../store/index.ts"
+
+/** An administrator of the instance: their roles, and the organisation that they belong to. */
+export type InstanceMember = { readonly roles: readonly string[]; readonly orgId: string }
+
+export type InstanceEvent =
+  | Event<"instance.added", { readonly name: string }>
+  | Event<"instance.changed", { readonly name: string }>
+  | Event<"instance.public.url.set", { readonly url: string }>
+  | Event<"instance.default.org.set", { readonly orgId: string }>
+  | Event<"instance.iam.project.set", { readonly projectId: string }>
+  | Event<"instance.iam.console.set", { readonly appId: string; readonly clientId: string }>
+  | Event<
+      "instance.member.added",
+      { readonly userId: string; readonly orgId: string; readonly roles: readonly string[] }
+    >
+  | Event<"instance.member.changed", { readonly userId: string; readonly roles: readonly string[] }>
+  | Event<"instance.member.removed", { readonly userId: string }>
+
+export type Instance = {
+  readonly status: "absent" | "active"
+  readonly name: string
+  /** The origin that people use; the issuer of every token. */
+  readonly publicUrl: string
+  readonly defaultOrgId: string
+  /** Our own project, which the console and the management interface belong to. */
+  readonly projectId: string
+  readonly consoleClientId: string
+  /** Administrators by user id. One aggregate holds them all, so that an owner always remains. */
+  readonly members: Readonly<Record<string, InstanceMember>>
+}
+
+const absent: Instance = {
+  status: "absent",
+  name: "",
+  publicUrl: "",
+  defaultOrgId: "",
+  projectId: "",
+  consoleClientId: "",
+  members: {},
+}
+
+/** One tenant; the id of its only stream is the id of the instance. */
+export const instance = aggregate<InstanceEvent, Instance>({
+  stream: "instance",
+  initial: absent,
+  evolve: {
+    "instance.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
+    "instance.changed": (state, { data }) => ({ ...state, name: data.name }),
+    "instance.public.url.set": (state, { data }) => ({ ...state, publicUrl: data.url }),
+    "instance.default.org.set": (state, { data }) => ({ ...state, defaultOrgId: data.orgId }),
+    "instance.iam.project.set": (state, { data }) => ({ ...state, projectId: data.projectId }),
+    "instance.iam.console.set": (state, { data }) => ({ ...state, consoleClientId: data.clientId }),
+    "instance.member.added": (state, { data: { userId, orgId, roles } }) =>
+      withMember(state, userId, { orgId, roles }),
+    "instance.member.changed": (state, { data: { userId, roles } }) =>
+      withMember(state, userId, { orgId: state.members[userId]?.orgId ?? "", roles }),
+    "instance.member.removed": (state, { data }) => {
+      const { [data.userId]: _, ...members } = state.members
+      return { ...state, members }
+    },
+  },
+})
+
+const withMember = (state: Instance, userId: string, member: InstanceMember): Instance => ({
+  ...state,
+  members: { ...state.members, [userId]: member },
+})
+
+/** The role whose holders own the instance. */
+export const ownerRole = "IAM_OWNER"
+
+/** The users who own the instance, with the organisations that they belong to. */
+export const ownersOf = (
+  state: Instance,
+): readonly { readonly userId: string; readonly orgId: string }[] =>
+  Object.entries(state.members).flatMap(([userId, { roles, orgId }]) =>
+    roles.includes(ownerRole) ? [{ userId, orgId }] : [],
+  )

@@ -1,0 +1,85 @@
+import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
+import type { PrivateLabeling, ProjectEvent, ProjectStatus } from "./model.ts"
+
+/** A project as it is listed; flags are 0 or 1, times ms UTC. */
+export type ProjectRow = {
+  readonly id: string
+  readonly org: string
+  readonly name: string
+  readonly state: ProjectStatus
+  readonly role_assertion: number
+  readonly role_check: number
+  readonly has_project_check: number
+  readonly private_labeling: PrivateLabeling
+  readonly created: number
+  readonly changed: number
+  readonly position: number
+}
+
+const insert = statement(
+  `INSERT INTO projects (instance, id, org, name, name_folded, state, role_assertion, role_check,
+     has_project_check, private_labeling, created, changed, position)
+   VALUES ($instance, $id, $owner, $name, $folded, 'active', $roleAssertion, $roleCheck,
+     $hasProjectCheck, $privateLabeling, $time, $time, $position)`,
+)
+const change = statement(
+  `UPDATE projects SET name = coalesce($name, name), name_folded = coalesce($folded, name_folded),
+     role_assertion = coalesce($roleAssertion, role_assertion),
+     role_check = coalesce($roleCheck, role_check),
+     has_project_check = coalesce($hasProjectCheck, has_project_check),
+     private_labeling = coalesce($privateLabeling, private_labeling),
+     changed = $time, position = $position
+   WHERE instance = $instance AND id = $id`,
+)
+const turn = statement(
+  `UPDATE projects SET state = $state, changed = $time, position = $position
+   WHERE instance = $instance AND id = $id`,
+)
+const remove = statement("DELETE FROM projects WHERE instance = $instance AND id = $id")
+
+export const projectView = view<ProjectEvent>({
+  name: "project",
+  tables: {
+    projects: {
+      columns: `id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL,
+        name_folded TEXT NOT NULL, state TEXT NOT NULL, role_assertion INTEGER NOT NULL,
+        role_check INTEGER NOT NULL, has_project_check INTEGER NOT NULL,
+        private_labeling TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL,
+        position INTEGER NOT NULL`,
+      key: "id",
+      indexes: { org: "org, created", name: "name_folded", created: "created" },
+    },
+  },
+  on: {
+    "project.added": (db, { data }) => db.run(insert, valuesOf(data)),
+    "project.changed": (db, { data }) => db.run(change, valuesOf(data)),
+    "project.deactivated": (db) => db.run(turn, { state: "inactive" }),
+    "project.reactivated": (db) => db.run(turn, { state: "active" }),
+    "project.removed": (db) => db.run(remove),
+  },
+})
+
+const valuesOf = (data: Extract<ProjectEvent, { type: "project.changed" }>["data"]) => ({
+  name: data.name ?? null,
+  folded: data.name === undefined ? null : fold(data.name),
+  roleAssertion: data.projectRoleAssertion ?? null,
+  roleCheck: data.projectRoleCheck ?? null,
+  hasProjectCheck: data.hasProjectCheck ?? null,
+  privateLabeling: data.privateLabelingSetting ?? null,
+})
+
+export const projects: Searchable = {
+  table: "projects",
+  columns: ["org", "name", "name_folded", "state", "created", "changed"],
+  owner: { org: "org", project: "id" },
+  key: "id",
+  sort: "created",
+}
+
+const one = statement<ProjectRow>(
+  "SELECT * FROM projects WHERE instance = $instance AND id = $projectId",
+)
+
+/** One project as it is shown; undefined where there is none. */
+export const projectRow = (cx: Cx, id: string): ProjectRow | undefined =>
+  cx.store.get(cx, one, { projectId: id })

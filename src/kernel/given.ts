@@ -1,0 +1,31 @@
+import { Fault } from "./fault.ts"
+
+const lengthMax = 200
+
+const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
+const invisible = /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
+
+/** Reads a name that is shown: trimmed, in one form, 1 to 200 characters, none of control. */
+export function givenName(field: string, text: string): string {
+  const name = text.normalize("NFC").trim()
+  if (name === "" || name.length > lengthMax || control.test(name)) {
+    throw refused(field, `must have 1 to ${lengthMax} characters and no control characters`)
+  }
+  return name
+}
+
+/** Reads an id that the caller chose; the next one of `ids` where they left it out. */
+export function givenId(
+  ids: { readonly next: () => string },
+  field: string,
+  text: string | undefined,
+): string {
+  if (!text) return ids.next()
+  if (text.length > lengthMax || invisible.test(text)) {
+    throw refused(field, `must have 1 to ${lengthMax} visible characters without spaces`)
+  }
+  return text
+}
+
+const refused = (field: string, wanted: string) =>
+  new Fault("invalid_argument", "request.field_invalid", `${field} ${wanted}`)

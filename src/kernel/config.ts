@@ -1,4 +1,4 @@
-import { z } from "zod"
+import * as z from "zod/mini"
 import { addressOf, rangeOf } from "./address.ts"
 import { Fault } from "./fault.ts"
 import { nearest } from "./nearest.ts"
@@ -7,17 +7,17 @@ import { keyLength } from "./secret.ts"
 const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as const
 
 const schema = z.object({
-  data: text("the path of a folder", pathOf).default("latchkey-data"),
-  config: text("the path of a TOML file", pathOf).optional(),
+  data: z._default(text("the path of a folder", pathOf), "latchkey-data"),
+  config: z.optional(text("the path of a TOML file", pathOf)),
   // Plain HTTP belongs behind a proxy: other machines reach it only when someone says so.
-  listen: text("HOST:PORT, such as 127.0.0.1:8080", addressOf).prefault("127.0.0.1:8080"),
-  grpcListen: text("HOST:PORT, such as 127.0.0.1:8081", addressOf).prefault("127.0.0.1:8081"),
-  publicUrl: text("an address such as https://id.example.com, without a path", originOf).optional(),
-  masterKey: text("32 bytes in base64", masterKeyBytes).optional(),
-  masterKeyFile: text("the path of a file", pathOf).optional(),
-  trustedProxies: list("addresses or blocks, such as 10.0.0.0/8", rangeOf).prefault([]),
-  logLevel: choice(logLevels).default("info"),
-  logFormat: choice(["text", "json"]).default("text"),
+  listen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8080", addressOf), "127.0.0.1:8080"),
+  grpcListen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8081", addressOf), "127.0.0.1:8081"),
+  publicUrl: z.optional(text("an address such as https://id.example.com, no path", originOf)),
+  masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
+  masterKeyFile: z.optional(text("the path of a file", pathOf)),
+  trustedProxies: z.prefault(list("addresses or blocks, such as 10.0.0.0/8", rangeOf), []),
+  logLevel: z._default(choice(logLevels), "info"),
+  logFormat: z._default(choice(["text", "json"]), "text"),
 })
 
 /** Everything that can be configured, read and checked. */
@@ -29,7 +29,11 @@ type Source = "flag" | "env" | "file"
 /** Where each key may be given (every key in the environment), and what it means to the reader. */
 export const keys: Readonly<Record<Key, { from: readonly Source[]; hint: string; help: string }>> =
   {
-    data: { from: ["flag", "env"], hint: "DIR", help: "Folder that holds everything" },
+    data: {
+      from: ["flag", "env"],
+      hint: "DIR",
+      help: "Folder that holds everything (default: latchkey-data)",
+    },
     config: {
       from: ["flag", "env"],
       hint: "FILE",
@@ -155,23 +159,25 @@ const refusal = (id: string, message: string) => new Fault("invalid_argument", i
 
 /** A text that `parse` understands. Messages never repeat the value: it may be a secret. */
 function text<T>(what: string, parse: (text: string) => T | undefined) {
-  return z.string(`must be ${what}`).transform((value, context) => {
+  const understood = z.transform((value: string, context) => {
     const parsed = parse(value)
     if (parsed !== undefined) return parsed
     context.issues.push({ code: "custom", message: `must be ${what}`, input: value })
     return z.NEVER
   })
+  return z.pipe(z.string(`must be ${what}`), understood)
 }
 
 /** A list: an array in the file, separated by commas elsewhere. */
 function list<T>(what: string, parse: (text: string) => T | undefined) {
-  const items = z.union([z.string().transform(separated), z.array(z.string())], `must be ${what}`)
-  return items.transform((values, context) => {
+  const understood = z.transform((given: string | string[], context) => {
+    const values = typeof given === "string" ? separated(given) : given
     const parsed = values.flatMap((value) => parse(value) ?? [])
     if (parsed.length === values.length) return parsed
-    context.issues.push({ code: "custom", message: `must be ${what}`, input: values })
+    context.issues.push({ code: "custom", message: `must be ${what}`, input: given })
     return z.NEVER
   })
+  return z.pipe(z.union([z.string(), z.array(z.string())], `must be ${what}`), understood)
 }
 
 function choice<const Options extends readonly [string, ...string[]]>(options: Options) {

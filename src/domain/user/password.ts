@@ -66,8 +66,8 @@ export const {
 } = passwordsOf(loadEngine, availableParallelism())
 
 /**
- * The native library hashes four times as often as the runtime's own. It is unpacked from the binary
- * into the temporary folder: where that can't be, the runtime does the work, and start says so.
+ * The native library hashes more than twice as fast as the runtime's own. It is unpacked from the
+ * binary into the temporary folder: where that can't be, the runtime hashes, and start says so.
  */
 export async function loadEngine(): Promise<Engine> {
   try {

@@ -1,0 +1,111 @@
+import { chmodSync, rmSync } from "node:fs"
+import { request } from "node:http"
+import * as z from "zod/mini"
+import { codes, Fault } from "../kernel/fault.ts"
+import type { Folder } from "./folder.ts"
+import { refusal, systemCode } from "./refusal.ts"
+
+/** What a running server does for the command line: a name and a function of plain JSON. */
+export type Commands = Readonly<Record<string, (input: unknown) => Promise<unknown>>>
+
+export type Control = { readonly close: () => Promise<void> }
+
+const inputMax = 64 * 1024
+const secondsMax = 30
+
+const answerSchema = z.union([
+  z.object({ fault: z.object({ code: z.enum(codes), id: z.string(), message: z.string() }) }),
+  z.object({ result: z.unknown() }),
+])
+
+/**
+ * Answers commands on a socket in the data folder that only its owner may open. The caller holds
+ * the lock, so what lies there already is what a killed process left. `bug` is told of errors that
+ * are no Faults; the asker only learns that there was one.
+ */
+export function serveControl(
+  folder: Folder,
+  commands: Commands,
+  bug: (error: unknown) => void,
+): Control {
+  rmSync(folder.controlSocket, { force: true })
+  const server = Bun.serve({
+    unix: folder.controlSocket,
+    maxRequestBodySize: inputMax,
+    fetch: async (asked) => Response.json(await answer(commands, asked, bug)),
+  })
+  chmodSync(folder.controlSocket, 0o600)
+  return {
+    close: async () => {
+      await server.stop()
+      rmSync(folder.controlSocket, { force: true })
+    },
+  }
+}
+
+async function answer(commands: Commands, asked: Request, bug: (error: unknown) => void) {
+  try {
+    const command = Object.entries(commands).find(([name]) => `/${name}` === pathOf(asked))?.[1]
+    if (!command) throw new Fault("unimplemented", "control.unknown", unknownText)
+    return { result: (await command(await asked.json())) ?? null }
+  } catch (error) {
+    if (!(error instanceof Fault)) bug(error)
+    const fault = error instanceof Fault ? error : internal
+    return { fault: { code: fault.code, id: fault.id, message: fault.message } }
+  }
+}
+
+const pathOf = (asked: Request) => new URL(asked.url).pathname
+const unknownText = "the running server does not know this command; is it of another version?"
+const internal = new Fault("internal", "control.bug", "the server ran into a bug; see its log")
+
+/**
+ * Asks the server that runs on `folder`; faults as it does, and with "start.not_running" when there
+ * is none.
+ */
+export async function ask(folder: Folder, command: string, input: unknown = {}): Promise<unknown> {
+  const answer = answerSchema.safeParse(JSON.parse(await post(folder, `/${command}`, input)))
+  if (!answer.success) throw new Error(`${folder.controlSocket} is not Latchkey's`)
+  if ("result" in answer.data) return answer.data.result
+  const { code, id, message } = answer.data.fault
+  throw new Fault(code, id, message)
+}
+
+function post(folder: Folder, path: string, input: unknown): Promise<string> {
+  return new Promise((done, fail) => {
+    const asked = request({
+      socketPath: folder.controlSocket,
+      path,
+      method: "POST",
+      // One connection for each question: one that is kept may have lost its server by the next.
+      agent: false,
+      headers: { "content-type": "application/json" },
+      timeout: secondsMax * 1000,
+    })
+    asked.on("timeout", () => asked.destroy(new Error("the running server does not answer")))
+    asked.on("error", (error) => fail(unreachable(folder, error)))
+    asked.on("response", (response) => {
+      let text = ""
+      response.setEncoding("utf8")
+      response.on("data", (chunk) => {
+        text += chunk
+      })
+      response.on("end", () => done(text))
+      response.on("error", fail)
+    })
+    asked.end(JSON.stringify(input))
+  })
+}
+
+function unreachable(folder: Folder, error: Error): unknown {
+  const code = systemCode(error)
+  if (["EACCES", "EPERM"].includes(code)) {
+    return refusal("control_forbidden", `only the owner of ${folder.path} may do this`, error)
+  }
+  if (!["ENOENT", "ECONNREFUSED", "FailedToOpenSocket"].includes(code)) return error
+  return refusal(
+    "not_running",
+    `no server runs on ${folder.path}; start one with: latchkey serve --data ${folder.path}`,
+    error,
+  )
+}

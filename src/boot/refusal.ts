@@ -1,0 +1,42 @@
+import { type Address, addressText } from "../kernel/address.ts"
+import { Fault } from "../kernel/fault.ts"
+
+/** Why the process does not start: one plain line that says what to do. */
+export function refusal(id: string, message: string, cause?: unknown): Fault {
+  return new Fault("failed_precondition", `start.${id}`, message, { cause })
+}
+
+/** The system's short name of what went wrong ("EACCES"); "" when it has none. */
+export function systemCode(error: unknown): string {
+  if (!(error instanceof Error) || !("code" in error)) return ""
+  return typeof error.code === "string" ? error.code : ""
+}
+
+/** Says why nothing can listen on `address`, and which flag to change. Anything else is a bug. */
+export function listenRefusal(error: unknown, flag: string, address: Address): unknown {
+  const where = addressText(address)
+  const because = listenCauses[systemCode(error)]
+  if (!because) return error
+  return refusal(because.id, `${because.text.replace("%", where)} with ${flag} HOST:PORT`, error)
+}
+
+const listenCauses: Readonly<Record<string, { readonly id: string; readonly text: string }>> = {
+  EADDRINUSE: {
+    id: "port_taken",
+    text: "another program already listens on %; stop it, or choose another port",
+  },
+  EACCES: {
+    id: "port_forbidden",
+    text: "this user may not listen on %; choose a port from 1024 up",
+  },
+  EADDRNOTAVAIL: {
+    id: "address_foreign",
+    text: "% is not an address of this machine; choose one that is",
+  },
+}
+
+/** One line for the person at the terminal; what is no Fault is a bug and shows its trace. */
+export function failureText(error: unknown): string {
+  if (error instanceof Fault) return `latchkey: ${error.message}`
+  return `latchkey: a bug: ${error instanceof Error ? (error.stack ?? error.message) : error}`
+}

@@ -1,0 +1,19 @@
+// A process that claims the folder it is given, says how that went, and lives until it is killed.
+import { claimFolder } from "../../src/boot/claim.ts"
+import { serveControl } from "../../src/boot/control.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+
+const [data = "", mode] = process.argv.slice(2)
+const started = performance.now()
+try {
+  const config = configOf({ flags: { "--data": data }, env: {}, file: {} })
+  const { folder, master } = await claimFolder(config, systemRandom)
+  if (mode === "control") serveControl(folder, { status: async () => "here" }, console.error)
+  console.log(`owner ${Buffer.from(master).toString("hex")}`)
+  setInterval(() => {}, 1000)
+} catch (error) {
+  const took = Math.round(performance.now() - started)
+  console.log(`refused after ${took} ms: ${error instanceof Error ? error.message : error}`)
+  process.exit(1)
+}

@@ -1,0 +1,35 @@
+import { refusal } from "./refusal.ts"
+
+/**
+ * Tells systemd how the service is doing (sd_notify(3)). `socket` is $NOTIFY_SOCKET; without it
+ * nobody asked. The runtime has no datagrams on such sockets, hence the system's library.
+ */
+export async function notify(socket: string | undefined, state: string): Promise<void> {
+  if (!socket || process.platform !== "linux") return
+  const { dlopen, ptr } = await import("bun:ffi")
+  const { symbols, close } = dlopen("libc.so.6", {
+    socket: { args: ["int", "int", "int"], returns: "int" },
+    sendto: { args: ["int", "ptr", "u64", "int", "ptr", "u32"], returns: "i64" },
+    close: { args: ["int"], returns: "int" },
+  })
+  const address = addressBytes(socket)
+  const message = Buffer.from(state)
+  const descriptor = symbols.socket(unixFamily, datagram, 0)
+  const size = BigInt(message.length)
+  const sent = symbols.sendto(descriptor, ptr(message), size, 0, ptr(address), address.length)
+  symbols.close(descriptor)
+  close()
+  if (sent === size) return
+  throw refusal("notify_failed", `the service manager does not listen on NOTIFY_SOCKET=${socket}`)
+}
+
+const unixFamily = 1
+const datagram = 2
+
+/** A sockaddr_un; "@" stands for the zero byte that begins an abstract name. */
+function addressBytes(socket: string): Buffer {
+  const isAbstract = socket.startsWith("@")
+  const name = Buffer.from(isAbstract ? `\0${socket.slice(1)}` : `${socket}\0`)
+  const family = Buffer.from(Uint16Array.of(unixFamily).buffer)
+  return Buffer.concat([family, name])
+}

@@ -1,0 +1,23 @@
+import type { Config } from "../kernel/config.ts"
+import type { Commands } from "./control.ts"
+import type { Folder } from "./folder.ts"
+
+/** What the server is started with. The process owns `folder` and began at `started`, in ms. */
+export type Start = {
+  readonly config: Config
+  readonly folder: Folder
+  readonly master: Uint8Array
+  readonly started: number
+}
+
+/** A server that answers. */
+export type Running = {
+  /** Where it is reached from this machine, with the port it really has. */
+  readonly url: string
+  /** The one-time link, as long as there is no owner. */
+  readonly setupUrl?: string
+  /** Stops accepting, answers what is in flight, closes the store. */
+  readonly stop: () => Promise<void>
+  /** What it does for the command line: "setup-link" and "setup". */
+  readonly control: Commands
+}

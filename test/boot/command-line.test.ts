@@ -1,0 +1,59 @@
+import { expect, it } from "vitest"
+import { type CommandLine, type Flags, runCommandLine } from "../../src/boot/command-line.ts"
+
+const seen: Flags[] = []
+const run = async (flags: Flags) => {
+  seen.push(flags)
+  return 3
+}
+const commands: Record<string, CommandLine> = {
+  serve: {
+    help: "Run the service",
+    flags: { "--data": { hint: "DIR", help: "Folder" }, "--grpc-listen": { hint: "A", help: "b" } },
+    run,
+  },
+  setup: { help: "Set up", flags: { "--org": { hint: "N", help: "n", required: true } }, run },
+}
+const about = { name: "latchkey", help: "An identity service", version: "1.2.3" }
+
+async function type(...words: string[]): Promise<{ code: number; printed: string }> {
+  let printed = ""
+  const code = await runCommandLine(about, commands, words, (text) => {
+    printed += Bun.stripANSI(text)
+  })
+  return { code, printed }
+}
+
+it("hands a command its flags by their full names, and answers its exit code", async () => {
+  expect(await type("serve", "--data", "x y", "--grpc-listen=:1")).toEqual({ code: 3, printed: "" })
+  expect(seen.at(-1)).toEqual({ "--data": "x y", "--grpc-listen": ":1" })
+  await type("serve", "--data=a=b")
+  expect(seen.at(-1)).toEqual({ "--data": "a=b", "--grpc-listen": undefined })
+})
+
+it("prints help without a command, and a command's own when asked", async () => {
+  expect((await type()).printed).toContain("serve|setup")
+  expect((await type("--help")).printed).toBe((await type()).printed)
+  const serve = await type("serve", "--help")
+  expect(serve.code).toBe(0)
+  expect(serve.printed).toContain("latchkey serve")
+  expect(serve.printed).toContain("--grpc-listen")
+})
+
+it("refuses what it does not know, naming the nearest that it knows", async () => {
+  await expect(type("sevre")).rejects.toThrow("unknown command sevre; did you mean serve?")
+  await expect(type("serve", "--dta", "x")).rejects.toThrow("did you mean --data?")
+  await expect(type("serve", "--grpcListen", "x")).rejects.toThrow("did you mean --grpc-listen?")
+  await expect(type("serve", "--no-data")).rejects.toThrow("unknown flag --no-data")
+  await expect(type("serve", "-d", "x")).rejects.toThrow("unknown flag -d")
+  await expect(type("constructor")).rejects.toThrow("unknown command constructor")
+})
+
+it("refuses stray words, flags without a value and missing flags", async () => {
+  await expect(type("serve", "now")).rejects.toThrow('"now" is one word too many')
+  await expect(type("serve", "--", "now")).rejects.toThrow(/has no use here/)
+  await expect(type("serve", "--data")).rejects.toThrow("--data needs a value")
+  await expect(type("serve", "--data=")).rejects.toThrow("--data needs a value")
+  await expect(type("serve", "--data", "--grpc-listen", ":1")).rejects.toThrow("needs a value")
+  await expect(type("setup")).rejects.toThrow("latchkey setup needs --org")
+})

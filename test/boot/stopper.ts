@@ -1,0 +1,28 @@
+// A process that stops as it is told: at once, never, or by failing.
+import { failureText } from "../../src/boot/refusal.ts"
+import { untilStopped } from "../../src/boot/stop.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
+
+const mode = process.argv[2]
+setInterval(() => {}, 1000)
+// Time runs a hundred times faster here.
+const clock = {
+  ...systemClock,
+  after: (ms: number, call: () => void) => systemClock.after(ms / 100, call),
+}
+
+async function stop(): Promise<void> {
+  console.log("stopping")
+  if (mode === "fails") throw new Error("the disk is gone")
+  if (mode === "late" || mode === "stuck") await new Promise(() => {})
+  console.log("stopped")
+}
+
+try {
+  const stopped = untilStopped(mode === "late" ? clock : systemClock, stop)
+  console.log("ready")
+  process.exit(await stopped)
+} catch (error) {
+  console.error(failureText(error))
+  process.exit(1)
+}

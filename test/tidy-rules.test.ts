@@ -19,7 +19,7 @@ const trials: Readonly<Record<string, Trial>> = {
   "a line of 101 columns": {
     rule: walls.lineLength,
     bad: `// ${"x".repeat(98)}`,
-    good: `// ${"x".repeat(97)}`,
+    good: `// ${"x".repeat(97)}\nimport { x } from "./${"x".repeat(90)}.ts"`,
   },
   "a file of 501 lines": {
     rule: walls.fileLength,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { delimiter, join, relative } from "node:path"
+import { delimiter, join, relative, resolve } from "node:path"
 
 /** The folder of the checkout; every script works from here, wherever it is called. */
 export const root = join(import.meta.dir, "..")
@@ -27,19 +27,19 @@ export async function run(
   return { ok: code === 0, output: `${out}${err}` }
 }
 
-/** Whether `output` was made from exactly these inputs, by the mark that `markFresh` left. */
+/** Whether `mark` was left by `markFresh` for exactly these inputs: the same names and contents. */
 export function isFresh(mark: string, inputs: readonly string[]): boolean {
-  const path = join(root, mark)
+  const path = resolve(root, mark)
   return existsSync(path) && readFileSync(path, "utf8") === fingerprint(inputs)
 }
 
 export const markFresh = (mark: string, inputs: readonly string[]): void =>
-  writeFileSync(join(root, mark), fingerprint(inputs))
+  writeFileSync(resolve(root, mark), fingerprint(inputs))
 
 /** One hash over names and contents: times would call a fresh clone stale, or a stale one fresh. */
 function fingerprint(inputs: readonly string[]): string {
   const hash = createHash("sha256")
-  for (const path of inputs.flatMap((input) => filesBelow(join(root, input)))) {
+  for (const path of inputs.flatMap((input) => filesBelow(resolve(root, input)))) {
     hash
       .update(`${relative(root, path)}\0`)
       .update(readFileSync(path))

@@ -58,12 +58,18 @@ export function checkpointGate(passive: () => Promise<Progress>, close: () => vo
   }
 }
 
+/** The compiled binary is one bundle beside which scripts/build.ts puts the worker's entry point. */
+const workerUrl = () =>
+  import.meta.url.endsWith("/checkpoint.ts")
+    ? new URL("./checkpoint-worker.ts", import.meta.url)
+    : new URL("./store/checkpoint-worker.js", import.meta.url)
+
 /** The worker's side of the gate. It is started by the first checkpoint, which most days need. */
 export function checkpointWorker(file: string, failed: (cause: Error) => void) {
   let worker: Worker | undefined
   const waiting: ((progress: Progress) => void)[] = []
   const start = () => {
-    const started = new Worker(new URL("./checkpoint-worker.ts", import.meta.url).href)
+    const started = new Worker(workerUrl().href)
     started.addEventListener("message", (event: MessageEvent<Progress>) => {
       waiting.shift()?.(event.data)
     })

@@ -25,6 +25,7 @@ export type Instance = {
   readonly defaultOrgId: string
   /** Our own project, which the console and the management interface belong to. */
   readonly projectId: string
+  readonly consoleAppId: string
   readonly consoleClientId: string
   /** Administrators by user id. One aggregate holds them all, so that an owner always remains. */
   readonly members: Readonly<Record<string, InstanceMember>>
@@ -36,6 +37,7 @@ const absent: Instance = {
   publicUrl: "",
   defaultOrgId: "",
   projectId: "",
+  consoleAppId: "",
   consoleClientId: "",
   members: {},
 }
@@ -50,7 +52,11 @@ export const instance = aggregate<InstanceEvent, Instance>({
     "instance.public.url.set": (state, { data }) => ({ ...state, publicUrl: data.url }),
     "instance.default.org.set": (state, { data }) => ({ ...state, defaultOrgId: data.orgId }),
     "instance.iam.project.set": (state, { data }) => ({ ...state, projectId: data.projectId }),
-    "instance.iam.console.set": (state, { data }) => ({ ...state, consoleClientId: data.clientId }),
+    "instance.iam.console.set": (state, { data }) => ({
+      ...state,
+      consoleAppId: data.appId,
+      consoleClientId: data.clientId,
+    }),
     "instance.member.added": (state, { data: { userId, orgId, roles } }) =>
       withMember(state, userId, { orgId, roles }),
     "instance.member.changed": (state, { data: { userId, roles } }) =>

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { delimiter, join, relative, resolve } from "node:path"
 
 /** The folder of the checkout; every script works from here, wherever it is called. */
-export const root = join(import.meta.dir, "..")
+export const root = join(import.meta.dirname, "..")
 
 export type Ended = { readonly ok: boolean; readonly output: string }
 

@@ -25,6 +25,8 @@ export type Scope = {
   readonly grants: readonly string[]
   /** The caller's own user id where the rule lets callers see themselves. */
   readonly self?: string
+  /** For a search over several kinds of rows: the scope of each kind. The outer one is empty. */
+  readonly kinds?: Readonly<Record<string, Scope>>
 }
 
 /** What the process lends to every call: time, ids, randomness and keys are arguments. */

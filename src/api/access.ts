@@ -1,0 +1,282 @@
+import { type DescMethod, getOption, hasOption, type Message } from "@bufbuild/protobuf"
+import { type Access as AccessOption, access as accessOption } from "../gen/core/options_pb.ts"
+import type { Call, Scope } from "../kernel/context.ts"
+import { Fault } from "../kernel/fault.ts"
+import { fieldsOf, type Reader, readerOf } from "./field.ts"
+import { nameOf } from "./method.ts"
+
+/** Who owns a resource, from the instance down. `user` is set where the resource is a user. */
+export type Chain = {
+  readonly instance: true
+  readonly org?: string
+  readonly project?: string
+  readonly grant?: string
+  readonly user?: string
+  /** What the resource hangs from: the project of an application. */
+  readonly parent?: string
+}
+
+/** Roles of a user on the instance, an organisation, a project or a grant. */
+export type Membership = {
+  readonly level: "instance" | "org" | "project" | "grant"
+  readonly id: string
+  readonly roles: readonly string[]
+}
+
+/** What the rooms know about owners and roles; the server hands it in. */
+export type Authority<C> = {
+  /**
+   * The owner chain of each kind of resource; undefined where it doesn't exist. `parent` is what
+   * the caller says it hangs from, for kinds that are only unique within it.
+   */
+  readonly resources: Readonly<
+    Record<string, (cx: C, id: string, parent: string | undefined) => Chain | undefined>
+  >
+  readonly memberships: (cx: C, userId: string) => readonly Membership[]
+  readonly permissions: (role: string) => ReadonlySet<string>
+}
+
+/** A rule that names one resource. */
+type Rule = {
+  readonly permission: string
+  readonly resource: string
+  /** undefined: the instance. "context": the organisation of the context. */
+  readonly id: "context" | { readonly field: string; readonly read: Reader } | undefined
+  readonly parent: { readonly field: string; readonly read: Reader } | undefined
+  readonly self: string
+}
+
+/** The access rule of a method, made ready at start. */
+export type Access =
+  | { readonly kind: "public" }
+  | { readonly kind: "authenticated" }
+  | { readonly kind: "resource"; readonly rule: Rule }
+  | { readonly kind: "either"; readonly rules: readonly Rule[] }
+  | { readonly kind: "search"; readonly rule: Rule }
+  | { readonly kind: "searches"; readonly rules: readonly Rule[] }
+
+/**
+ * Reads the access rule of a method. Refuses, naming the method: no rule, two kinds of rule, an
+ * unknown resource, a field that the request does not have. What is refused here must not start.
+ */
+export function accessOf(method: DescMethod, resources: ReadonlySet<string>): Access {
+  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
+  if (!hasOption(method, accessOption)) throw refuse("it has no access rule")
+  const option = getOption(method, accessOption)
+  const kinds = [option.permission, option.public, option.authenticated, option.either.length > 0]
+  if (kinds.filter(Boolean).length !== 1) {
+    throw refuse("say exactly one of permission, either, public and authenticated")
+  }
+  if (option.permission) {
+    const rule = ruleOf(method, option, resources)
+    return { kind: option.search ? "search" : "resource", rule }
+  }
+  const hasMore = option.resource || option.id || option.parent || option.self || option.search
+  if (hasMore) throw refuse("resource, id, parent, self and search belong to a permission")
+  if (option.public) return { kind: "public" }
+  if (option.authenticated) return { kind: "authenticated" }
+  return eitherOf(method, option.either, resources)
+}
+
+function eitherOf(
+  method: DescMethod,
+  options: readonly AccessOption[],
+  resources: ReadonlySet<string>,
+): Access {
+  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
+  const isFlat = options.every(
+    (each) => each.permission && !each.public && !each.authenticated && each.either.length === 0,
+  )
+  if (!isFlat) throw refuse("each rule of either needs a permission, and nothing else")
+  const rules = options.map((option) => ruleOf(method, option, resources))
+  const searches = options.filter((option) => option.search).length
+  if (searches === options.length) return { kind: "searches", rules }
+  if (searches > 0) throw refuse("either all rules search or none does")
+  const named = rules.every(({ id }) => typeof id === "object")
+  if (!named) throw refuse("each rule of either needs an id, which decides between them")
+  return { kind: "either", rules }
+}
+
+function ruleOf(method: DescMethod, option: AccessOption, resources: ReadonlySet<string>): Rule {
+  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
+  const { permission, resource, id, parent, self, search } = option
+  if (resource !== "instance" && !resources.has(resource)) {
+    throw refuse(`its access rule names a resource "${resource}", which does not exist`)
+  }
+  if (search && (id || parent)) throw refuse("a search names no resource, so no id and no parent")
+  if (!search && !id && resource !== "instance") throw refuse("its access rule needs an id")
+  if (parent && !id) throw refuse("a parent needs an id")
+  if (id === "@org" && resource !== "org") throw refuse('"@org" names an organisation')
+  const read = (path: string) => {
+    const fields = fieldsOf(method.input, path)
+    if (fields?.at(-1)?.fieldKind !== "scalar") {
+      throw refuse(`its access rule names a field "${path}", which does not exist`)
+    }
+    return { field: path, read: readerOf(fields) }
+  }
+  const named = id === "@org" ? ("context" as const) : id ? read(id) : undefined
+  return { permission, resource, id: named, parent: parent ? read(parent) : undefined, self }
+}
+
+/**
+ * Lets a call pass or faults. Answers the context with what the rule found: the scope of a search,
+ * the organisation of the context. A resource of somebody else answers exactly like an absent one.
+ */
+export function authorise<C extends Call>(
+  authority: Authority<C>,
+  access: Access,
+  cx: C,
+  request: Message,
+): C {
+  if (access.kind === "public") return cx
+  const { caller } = cx
+  if (caller.kind === "anonymous") {
+    throw new Fault(
+      "unauthenticated",
+      "access.token_missing",
+      "this needs a token; send it in the Authorization header as Bearer",
+    )
+  }
+  if (caller.kind === "system") {
+    throw new Fault("permission_denied", "access.denied", "the system has no business here")
+  }
+  const placed = { ...cx, orgId: cx.orgId || caller.orgId }
+  if (access.kind === "authenticated") return placed
+
+  const holder = holderOf(authority, placed, caller.userId)
+  if (access.kind === "search") {
+    const scope = scopeOf(holder, access.rule)
+    if (!mayMatch(scope)) throw denied(access.rule.permission)
+    return { ...placed, scope }
+  }
+  if (access.kind === "searches") return { ...placed, scope: scopesOf(holder, access.rules) }
+  const rule = access.kind === "resource" ? access.rule : chosenOf(access.rules, request)
+  admit(authority, placed, { rule, holder, request })
+  return placed
+}
+
+/** What the caller holds where. */
+type Holder = {
+  readonly userId: string
+  readonly memberships: readonly Membership[]
+  readonly holds: (membership: Membership, permission: string) => boolean
+}
+
+function holderOf<C>(authority: Authority<C>, cx: C, userId: string): Holder {
+  return {
+    userId,
+    memberships: authority.memberships(cx, userId),
+    holds: ({ roles }, permission) =>
+      roles.some((role) => authority.permissions(role).has(permission)),
+  }
+}
+
+/** The rule whose resource the request names. */
+function chosenOf(rules: readonly Rule[], request: Message): Rule {
+  const chosen = rules.find(({ id }) => typeof id === "object" && id.read(request))
+  if (chosen) return chosen
+  const fields = rules.map(({ id }) => (typeof id === "object" ? id.field : "")).join(", ")
+  throw new Fault(
+    "invalid_argument",
+    "request.resource_missing",
+    `say what this is about with one of: ${fields}`,
+  )
+}
+
+function admit<C extends Call>(
+  authority: Authority<C>,
+  cx: C,
+  { rule, holder, request }: { rule: Rule; holder: Holder; request: Message },
+): void {
+  const chain = chainOf(authority, cx, rule, request)
+  const { memberships, holds } = holder
+  const held = memberships.filter((membership) => holds(membership, rule.permission))
+  if (chain && held.some((membership) => covers(membership, chain))) return
+  if (chain && chain.user === holder.userId && passesAsSelf(holder, rule.self)) return
+  if (held.length === 0) throw denied(rule.permission)
+  throw absent(rule.resource)
+}
+
+/** The owners of the resource that the request names; undefined where it is not there. */
+function chainOf<C extends Call>(
+  authority: Authority<C>,
+  cx: C,
+  rule: Rule,
+  request: Message,
+): Chain | undefined {
+  if (rule.resource === "instance") return isThisInstance(cx, rule, request) ? here : undefined
+  const id = rule.id === "context" ? cx.orgId : given(rule.id, request)
+  if (!id) return undefined
+  const parent = rule.parent && given(rule.parent, request)
+  const chain = authority.resources[rule.resource]?.(cx, id, parent)
+  return rule.parent && chain?.parent !== parent ? undefined : chain
+}
+
+const here: Chain = { instance: true }
+
+/** The instance may stay unnamed, be named by its id, or be chosen by a flag. */
+function isThisInstance(cx: Call, { id }: Rule, request: Message): boolean {
+  const named = typeof id === "object" ? id.read(request) : undefined
+  return !named || named === true || named === cx.instance
+}
+
+function given(from: Rule["parent"], request: Message): string | undefined {
+  const value = from?.read(request)
+  if (typeof value === "string" && value !== "") return value
+  throw new Fault(
+    "invalid_argument",
+    "request.id_missing",
+    `${from?.field} is missing; it says what this is about`,
+  )
+}
+
+/** A membership reaches everything below the thing that it is on. */
+function covers({ level, id }: Membership, chain: Chain): boolean {
+  return level === "instance" ? chain.instance : chain[level] === id
+}
+
+function passesAsSelf({ memberships, holds }: Holder, self: string): boolean {
+  if (self === "authenticated") return true
+  return self !== "" && memberships.some((membership) => holds(membership, self))
+}
+
+/** Which rows of a search the caller may see. */
+function scopeOf(holder: Holder, { permission, self }: Rule): Scope {
+  const held = holder.memberships.filter((each) => holder.holds(each, permission))
+  const ids = (level: Membership["level"]) =>
+    held.filter((each) => each.level === level).map(({ id }) => id)
+  const scope = {
+    all: held.some(({ level }) => level === "instance"),
+    orgs: ids("org"),
+    projects: ids("project"),
+    grants: ids("grant"),
+  }
+  return passesAsSelf(holder, self) ? { ...scope, self: holder.userId } : scope
+}
+
+/**
+ * The scope of a search over several kinds of rows, one for each kind. The scope around them lets
+ * nothing through, so a search that overlooks the kinds finds nothing rather than too much.
+ */
+function scopesOf(holder: Holder, rules: readonly Rule[]): Scope {
+  const kinds = Object.fromEntries(rules.map((rule) => [rule.resource, scopeOf(holder, rule)]))
+  if (!Object.values(kinds).some(mayMatch))
+    throw denied(rules.map((rule) => rule.permission).join(", "))
+  return { all: false, orgs: [], projects: [], grants: [], kinds }
+}
+
+const mayMatch = ({ all, orgs, projects, grants, self }: Scope): boolean =>
+  all || self !== undefined || orgs.length + projects.length + grants.length > 0
+
+const denied = (permission: string) =>
+  new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)
+
+/** One text for what is not there and for what is somebody else's. */
+const absent = (resource: string) =>
+  new Fault("not_found", `${resource}.missing`, `there is no such ${names[resource] ?? resource}`)
+
+const names: Readonly<Record<string, string>> = {
+  app: "application",
+  grant: "project grant",
+  org: "organisation",
+}

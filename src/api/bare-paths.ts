@@ -1,0 +1,50 @@
+/** A row of the interface that also answers at its bare path, without its family's prefix. */
+export type BarePath = { readonly verb: string; readonly path: string; readonly method: string }
+
+/**
+ * The bare paths, each with the family that answers: several families share a path, and there the
+ * interface names one. Everything else answers below its family's prefix only.
+ */
+export const barePaths: readonly BarePath[] = [
+  { verb: "GET", path: "/", method: "core.resources.webkey.v3alpha.CoreWebKeys/ListWebKeys" },
+  { verb: "POST", path: "/", method: "core.resources.webkey.v3alpha.CoreWebKeys/CreateWebKey" },
+  {
+    verb: "POST",
+    path: "/domains/_search",
+    method: "core.admin.v1.AdminService/ListInstanceDomains",
+  },
+  {
+    verb: "POST",
+    path: "/global/projectorgs/_search",
+    method: "core.auth.v1.AuthService/ListMyProjectOrgs",
+  },
+  { verb: "GET", path: "/healthz", method: "core.system.v1.SystemService/Healthz" },
+  { verb: "GET", path: "/iam", method: "core.management.v1.ManagementService/GetIAM" },
+]
+
+/** Where each family of REST paths is mounted, by its package. */
+export const prefixes: Readonly<Record<string, string>> = {
+  "core.admin.v1": "/admin/v1",
+  "core.auth.v1": "/auth/v1",
+  "core.management.v1": "/management/v1",
+  "core.system.v1": "/system/v1",
+  "core.resources.action.v3alpha": "/resources/v3alpha/actions",
+  "core.resources.webkey.v3alpha": "/resources/v3alpha/web_keys",
+}
+
+/** Paths of the house itself; an operation that lands on or below one stops the start. */
+export const ownPaths: readonly string[] = [
+  "/.well-known",
+  "/assets",
+  "/debug",
+  "/device",
+  "/idps/callback",
+  "/login",
+  "/oauth",
+  "/oidc",
+  "/openapi",
+  "/saml",
+  "/scim",
+  "/setup",
+  "/ui",
+]

@@ -1,0 +1,28 @@
+import { AdminService } from "../gen/core/admin/v1/admin_service_pb.ts"
+import { ApplicationService } from "../gen/core/application/v2/application_service_pb.ts"
+import { AuthService } from "../gen/core/auth/v1/auth_service_pb.ts"
+import { InstanceService } from "../gen/core/instance/v2/instance_service_pb.ts"
+import { InternalPermissionService } from "../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
+import { ManagementService } from "../gen/core/management/v1/management_service_pb.ts"
+import { OrganizationService } from "../gen/core/org/v2/organization_service_pb.ts"
+import { ProjectService } from "../gen/core/project/v2/project_service_pb.ts"
+import { CoreWebKeys } from "../gen/core/resources/webkey/v3alpha/webkey_service_pb.ts"
+import { SystemService } from "../gen/core/system/v1/system_service_pb.ts"
+import { UserService } from "../gen/core/user/v2/user_service_pb.ts"
+import { WebKeyService } from "../gen/core/webkey/v2/webkey_service_pb.ts"
+
+/** Every service that is served. A service in proto/ that is not listed here fails the check. */
+export const book = [
+  AdminService,
+  ApplicationService,
+  AuthService,
+  CoreWebKeys,
+  InstanceService,
+  InternalPermissionService,
+  ManagementService,
+  OrganizationService,
+  ProjectService,
+  SystemService,
+  UserService,
+  WebKeyService,
+] as const

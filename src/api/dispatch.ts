@@ -1,0 +1,201 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf"
+import type { Clock } from "../kernel/clock.ts"
+import type { Call } from "../kernel/context.ts"
+import { type Code, Fault } from "../kernel/fault.ts"
+import type { Ids } from "../kernel/id.ts"
+import { type Access, type Authority, accessOf, authorise } from "./access.ts"
+import { unknownEnumIn } from "./enums.ts"
+import { nameOf, type Operation } from "./method.ts"
+import { redacted } from "./redact.ts"
+
+export type Encoding = "rest" | "connect" | "grpc" | "grpc-web"
+
+/** What every encoding knows about a call before its message is read. */
+export type Arrival = {
+  readonly headers: Headers
+  /** Of the peer; the server has already looked through the proxies that it trusts. */
+  readonly address: string
+  readonly encoding: Encoding
+  /** After this time the caller no longer waits. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** How one encoding reads its request and writes its answer. */
+export type Codec<T> = {
+  readonly decode: () => Message | Promise<Message>
+  readonly encode: (answer: Message) => T
+}
+
+export type Answer<T> = {
+  /** x-request-id, and x-core-position where the call wrote. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly result:
+    | { readonly ok: true; readonly value: T }
+    | { readonly ok: false; readonly fault: Fault }
+}
+
+/** What the hooks learn about a call that has ended. */
+export type CallEnd = {
+  readonly method: string
+  readonly encoding: Encoding
+  readonly address: string
+  readonly requestId: string
+  readonly code: Code | "ok"
+  readonly durationMs: number
+  readonly userId: string | undefined
+  readonly fault: Fault | undefined
+  /** The request with its secrets hidden; undefined if it could not be read. */
+  readonly request: () => unknown
+}
+
+/** Logs, metrics and traces hang here: at the dispatcher, and nowhere else on the way of a call. */
+export type Hooks = {
+  readonly started?: (call: { readonly method: string; readonly requestId: string }) => void
+  readonly ended?: (call: CallEnd) => void
+}
+
+/** What the server lends to the pipeline. */
+export type Pipeline<C extends Call> = {
+  readonly operations: readonly Operation<C>[]
+  readonly authority: Authority<C>
+  /** Answers who calls, also if it is nobody; faults with `unauthenticated` for a bad token. */
+  readonly authenticate: (
+    headers: Headers,
+    arrival: { readonly requestId: string; readonly address: string },
+  ) => Promise<C>
+  /** The log position that a call wrote, if it wrote. */
+  readonly position?: (cx: C) => number | undefined
+  readonly hooks: readonly Hooks[]
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+/** One operation, ready to be called. */
+export type Entry = {
+  readonly method: DescMethod
+  readonly name: string
+  readonly call: <T>(arrival: Arrival, codec: Codec<T>) => Promise<Answer<T>>
+}
+
+/**
+ * Makes the only way to a handler: decode → authenticate → authorise → handler → encode, the same
+ * for every encoding. Reads all access rules now, so that a wrong one stops the start.
+ */
+export function entriesOf<C extends Call>(pipeline: Pipeline<C>): readonly Entry[] {
+  const resources = new Set(Object.keys(pipeline.authority.resources))
+  return pipeline.operations.map((operation) => {
+    const { method } = operation
+    const line: Line<C> = { operation, access: accessOf(method, resources), name: nameOf(method) }
+    return {
+      method,
+      name: line.name,
+      call: (arrival, codec) => call(pipeline, line, arrival, codec),
+    }
+  })
+}
+
+type Line<C> = {
+  readonly operation: Operation<C>
+  readonly access: Access
+  readonly name: string
+}
+
+/** What becomes known on the way of one call. */
+type Progress<C> = { request?: Message; cx?: C }
+
+async function call<C extends Call, T>(
+  pipeline: Pipeline<C>,
+  line: Line<C>,
+  arrival: Arrival,
+  codec: Codec<T>,
+): Promise<Answer<T>> {
+  const { clock, hooks } = pipeline
+  const started = clock.now()
+  const requestId = pipeline.ids.next()
+  for (const { started } of hooks) started?.({ method: line.name, requestId })
+
+  const progress: Progress<C> = {}
+  const work = run(pipeline, line, { arrival, codec, requestId, progress })
+  const result = await resultOf(withDeadline(clock, arrival.timeoutMs, work), requestId)
+
+  const fault = result.ok ? undefined : result.fault
+  const { cx, request } = progress
+  const end: CallEnd = {
+    method: line.name,
+    encoding: arrival.encoding,
+    address: arrival.address,
+    requestId,
+    code: fault?.code ?? "ok",
+    durationMs: clock.now() - started,
+    userId: cx?.caller.kind === "user" ? cx.caller.userId : undefined,
+    fault,
+    request: () => request && redacted(line.operation.method.input, request),
+  }
+  for (const { ended } of hooks) ended?.(end)
+  const position = cx && pipeline.position?.(cx)
+  const headers = { "x-request-id": requestId }
+  return {
+    headers: position === undefined ? headers : { ...headers, "x-core-position": `${position}` },
+    result,
+  }
+}
+
+async function run<C extends Call, T>(
+  { authenticate, authority }: Pipeline<C>,
+  { operation, access }: Line<C>,
+  given: { arrival: Arrival; codec: Codec<T>; requestId: string; progress: Progress<C> },
+): Promise<T> {
+  const { arrival, codec, requestId, progress } = given
+  const { output } = operation.method
+  const request = await codec.decode()
+  progress.request = request
+  refuseUnknownEnum(operation.method, request)
+
+  const { headers, address } = arrival
+  const cx = await authenticate(headers, { requestId, address })
+  progress.cx = cx
+  const admitted = authorise(authority, access, cx, request)
+  progress.cx = admitted
+
+  const answer = await operation.handler(request, admitted)
+  return codec.encode(create(output, Object(answer)))
+}
+
+function refuseUnknownEnum({ input }: DescMethod, request: Message): void {
+  const field = unknownEnumIn(input, request)
+  if (field === undefined) return
+  const message = `${field} has a value that this server does not know`
+  throw new Fault("invalid_argument", "request.enum_unknown", message)
+}
+
+/** The one place where anything thrown becomes an answer. */
+async function resultOf<T>(work: Promise<T>, requestId: string): Promise<Answer<T>["result"]> {
+  try {
+    return { ok: true, value: await work }
+  } catch (error) {
+    return { ok: false, fault: error instanceof Fault ? error : bug(error, requestId) }
+  }
+}
+
+/** Whatever is not a Fault is ours to mend: the log gets its cause, the caller only an id. */
+const bug = (cause: unknown, requestId: string) =>
+  new Fault(
+    "internal",
+    "internal",
+    `something went wrong here; the log says more about request ${requestId}`,
+    { cause },
+  )
+
+/** Timers count in 32 bits and would run out at once beyond them. */
+const timerMsMax = 2 ** 31 - 1
+
+/** Answers in time, even if the work goes on: whoever called no longer waits. */
+function withDeadline<T>(clock: Clock, ms: number | undefined, work: Promise<T>): Promise<T> {
+  if (ms === undefined || ms > timerMsMax) return work
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      reject(new Fault("deadline_exceeded", "request.late", "this took longer than you allowed"))
+    const timer = clock.after(ms, late)
+    work.finally(timer.stop).then(resolve, reject)
+  })
+}

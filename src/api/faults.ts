@@ -1,0 +1,54 @@
+import { create, toBinary } from "@bufbuild/protobuf"
+import { ErrorDetailSchema } from "../gen/core/v1/error_pb.ts"
+import type { Code, Fault } from "../kernel/fault.ts"
+
+/** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
+const travel = {
+  canceled: { grpc: 1, http: 499 },
+  unknown: { grpc: 2, http: 500 },
+  invalid_argument: { grpc: 3, http: 400 },
+  deadline_exceeded: { grpc: 4, http: 504 },
+  not_found: { grpc: 5, http: 404 },
+  already_exists: { grpc: 6, http: 409 },
+  permission_denied: { grpc: 7, http: 403 },
+  resource_exhausted: { grpc: 8, http: 429 },
+  failed_precondition: { grpc: 9, http: 400 },
+  aborted: { grpc: 10, http: 409 },
+  out_of_range: { grpc: 11, http: 400 },
+  unimplemented: { grpc: 12, http: 501 },
+  internal: { grpc: 13, http: 500 },
+  unavailable: { grpc: 14, http: 503 },
+  data_loss: { grpc: 15, http: 500 },
+  unauthenticated: { grpc: 16, http: 401 },
+} as const satisfies Record<Code, { readonly grpc: number; readonly http: number }>
+
+export const grpcNumber = (code: Code) => travel[code].grpc
+export const httpStatus = (code: Code) => travel[code].http
+
+/** What a caller reads: the words first, then the id to search for. */
+export const textOf = ({ message, id }: Fault): string => `${message} (${id})`
+
+/** The body of a failed REST call: google.rpc.Status in JSON. */
+export function statusOf(fault: Fault): object {
+  const { id, message } = fault
+  return {
+    code: grpcNumber(fault.code),
+    message: textOf(fault),
+    details: [{ "@type": `type.googleapis.com/${ErrorDetailSchema.typeName}`, id, message }],
+  }
+}
+
+/** What an unknown path answers, word for word as clients of such services know it. */
+export const nothingHere = { code: grpcNumber("not_found"), message: "Not Found", details: [] }
+
+/** The body of a failed Connect call. */
+export function connectErrorOf(fault: Fault): object {
+  const { code, id, message } = fault
+  const value = Buffer.from(toBinary(ErrorDetailSchema, create(ErrorDetailSchema, { id, message })))
+  const detail = {
+    type: ErrorDetailSchema.typeName,
+    value: value.toString("base64").replace(/=+$/, ""),
+    debug: { id, message },
+  }
+  return { code, message: textOf(fault), details: [detail] }
+}

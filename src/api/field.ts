@@ -1,0 +1,41 @@
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf"
+
+/** Reads one field of a request; undefined where it, or a message on the way to it, is not set. */
+export type Reader = (message: Message) => unknown
+
+/** A dotted path of proto field names, or undefined where it doesn't exist in the message. */
+export function fieldsOf(message: DescMessage, path: string): readonly DescField[] | undefined {
+  const fields: DescField[] = []
+  let within: DescMessage | undefined = message
+  for (const name of path.split(".")) {
+    const field: DescField | undefined = within?.fields.find((each) => each.name === name)
+    if (!field) return undefined
+    fields.push(field)
+    within = field.fieldKind === "message" ? field.message : undefined
+  }
+  return fields
+}
+
+/** Walks the path once, at start, so that a call only follows ready-made steps. */
+export function readerOf(fields: readonly DescField[]): Reader {
+  const steps = fields.map(getterOf)
+  return (message) => {
+    let value: unknown = message
+    for (const step of steps) {
+      if (typeof value !== "object" || value === null) return undefined
+      value = step(value)
+    }
+    return value
+  }
+}
+
+/** Reads one field from its message, also where it is one of several. */
+export function getterOf({ localName, oneof }: DescField): (from: object) => unknown {
+  if (!oneof) return (from) => Reflect.get(from, localName)
+  const group = oneof.localName
+  return (from) => {
+    const chosen: unknown = Reflect.get(from, group)
+    if (typeof chosen !== "object" || chosen === null) return undefined
+    return Reflect.get(chosen, "case") === localName ? Reflect.get(chosen, "value") : undefined
+  }
+}

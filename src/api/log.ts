@@ -1,0 +1,25 @@
+import type { Logger } from "@logtape/logtape"
+import type { CallEnd, Hooks } from "./dispatch.ts"
+
+/** One line for each call: what, who, how it ended. Requests only where we failed, secrets hidden. */
+export function callLog(logger: Logger): Hooks {
+  return {
+    ended: (call) => {
+      if (call.code === "internal" || call.code === "data_loss") logger.error(words, failure(call))
+      else logger.info(words, line(call))
+    },
+  }
+}
+
+const words = "{method} {code}"
+
+function line({ method, encoding, address, requestId, ...call }: CallEnd) {
+  const { code, durationMs, userId, fault } = call
+  return { method, code, durationMs, requestId, userId, address, encoding, fault: fault?.id }
+}
+
+function failure(call: CallEnd) {
+  const { cause } = call.fault ?? {}
+  const stack = cause instanceof Error ? cause.stack : undefined
+  return { ...line(call), cause: `${cause}`, stack, request: call.request() }
+}

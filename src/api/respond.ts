@@ -1,0 +1,55 @@
+import type { Fault } from "../kernel/fault.ts"
+import { httpStatus, nothingHere, statusOf } from "./faults.ts"
+
+type Headers = Readonly<Record<string, string>>
+
+/** Every page may call: a token comes in a header, never in a cookie, so no page has one by itself. */
+export const crossOrigin: Headers = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "grpc-status, grpc-message, grpc-status-details-bin, location, x-request-id, x-core-position",
+}
+
+/** Answers depend on the caller and may hold secrets: nobody on the way keeps them. */
+const always: Headers = {
+  ...crossOrigin,
+  "content-type": "application/json",
+  "cache-control": "no-store",
+}
+
+export const respond = (body: string | Uint8Array<ArrayBuffer>, headers: Headers, status = 200) =>
+  new Response(body, { status, headers: { ...always, ...headers } })
+
+/** Where HTTP has a status that is more exact than the code's own. */
+const exact: Readonly<Record<string, number>> = {
+  "request.method_wrong": 405,
+  "request.too_large": 413,
+  "request.type_unknown": 415,
+}
+
+export const httpStatusOf = ({ id, code }: Fault): number => exact[id] ?? httpStatus(code)
+
+/** A failed REST call. */
+export const respondFault = (fault: Fault, headers: Headers): Response =>
+  respond(JSON.stringify(statusOf(fault)), { ...challenge(fault), ...headers }, httpStatusOf(fault))
+
+/** RFC 6750 §3: a request without a usable token is told what kind is wanted. */
+export const challenge = ({ code }: Fault): Headers =>
+  code === "unauthenticated" ? { "www-authenticate": "Bearer" } : {}
+
+/** Tells a browser beforehand what a page of another origin may send. */
+export const preflight = (): Response =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      ...crossOrigin,
+      "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
+      "access-control-allow-headers":
+        "accept-language, authorization, connect-protocol-version, connect-timeout-ms, " +
+        "content-type, grpc-timeout, x-core-orgid, x-grpc-web, x-user-agent",
+      "access-control-max-age": "7200",
+    },
+  })
+
+/** What nobody serves. */
+export const notFound = (): Response => respond(JSON.stringify(nothingHere), {}, 404)

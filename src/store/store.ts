@@ -52,6 +52,7 @@ export class Store {
   readonly #states: States
   readonly #views: Views
   readonly #close: () => Promise<void>
+  readonly #written = new WeakMap<Cx, number>()
 
   constructor(parts: {
     log: Log
@@ -82,7 +83,10 @@ export class Store {
         return this.#done(value, cx, pending, this.log.durable())
       }
       const result = await this.log.append(step)
-      if (result.kind === "appended") return this.#done(value, cx, pending, result.position)
+      if (result.kind === "appended") {
+        this.#written.set(cx, result.position)
+        return this.#done(value, cx, pending, result.position)
+      }
       if (result.kind === "taken") throw alreadyTaken(result.claim)
     }
     throw new Fault(
@@ -90,6 +94,11 @@ export class Store {
       "store.conflict",
       "somebody else changed the same thing at the same moment; please try again",
     )
+  }
+
+  /** The position of the last step of a call, if it wrote; its answer carries it. */
+  written(cx: Cx): number | undefined {
+    return this.#written.get(cx)
   }
 
   /** One row of a view, or undefined. */

@@ -1,3 +1,7 @@
+import { webKey } from "./model.ts"
+import { v2 } from "./v2.ts"
+import { v3alpha } from "./v3alpha.ts"
+
 export {
   activateWebKey,
   addKeys,
@@ -18,3 +22,9 @@ export {
   verifyJwt,
 } from "./signer.ts"
 export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"
+
+/** What this room keeps streams of. */
+export const aggregates = [webKey] as const
+
+/** The operations that this room answers. */
+export const shares = [v2, v3alpha] as const

@@ -1,4 +1,5 @@
 import type { Cx } from "../../store/index.ts"
+import { urlTemplateOf } from "./field.ts"
 
 /** A verification code, sealed for the mail that carries it, or also returned to the caller. */
 export type NewCode = {
@@ -6,6 +7,8 @@ export type NewCode = {
   readonly sealed: string
   readonly expires: number
   readonly returned: boolean
+  /** The link that the mail carries instead of ours; empty for ours. */
+  readonly urlTemplate: string
 }
 
 /** What a code proves the ownership of. */
@@ -21,7 +24,7 @@ const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 export function createCode(
   cx: Pick<Cx, "clock" | "random" | "secrets">,
   userId: string,
-  { of, returned }: { of: CodeOf; returned: boolean },
+  { of, returned, urlTemplate = "" }: { of: CodeOf; returned: boolean; urlTemplate?: string },
 ): NewCode {
   const bytes = cx.random.bytes(length)
   const plain = [...bytes].map((byte) => alphabet[byte % alphabet.length]).join("")
@@ -30,6 +33,7 @@ export function createCode(
     sealed: cx.secrets.seal("seal", plain, codeAbout(userId, of)),
     expires: cx.clock.now() + lifetimeMs,
     returned,
+    urlTemplate: urlTemplateOf(urlTemplate),
   }
 }
 

@@ -27,11 +27,13 @@ import {
 
 /** What may be changed of a person; what is left out stays as it is. An empty phone goes. */
 export type HumanChange = {
-  readonly profile?: Partial<NewProfile> | undefined
+  readonly profile?: ProfileChange | undefined
   readonly email?: NewContact | undefined
   readonly phone?: NewContact | undefined
   readonly password?: NewPassword | undefined
 }
+
+type ProfileChange = { readonly [Name in keyof NewProfile]?: NewProfile[Name] | undefined }
 
 /** What may be changed of a service user; what is left out stays as it is. */
 export type MachineChange = {
@@ -136,7 +138,7 @@ function humanChanged(state: Human, change: HumanChange): readonly Draft<UserEve
   ]
 }
 
-function profileChanged(state: Human, change: Partial<NewProfile>): readonly Draft<UserEvent>[] {
+function profileChanged(state: Human, change: ProfileChange): readonly Draft<UserEvent>[] {
   const before = state.profile
   const given = Object.entries(change).filter(([, value]) => value !== undefined)
   // A display name that nobody chose follows the names that it was made of.

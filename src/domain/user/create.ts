@@ -1,5 +1,12 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
+import {
+  type ClaimChange,
+  type Cx,
+  type Draft,
+  fold,
+  type Receipt,
+  type Transaction,
+} from "../../store/index.ts"
 import { org } from "../org/index.ts"
 import type { CodeOf, NewCode } from "./code.ts"
 import { type NewPassword, passwordChanged } from "./credential.ts"
@@ -137,9 +144,15 @@ export const fullName = ({ givenName, familyName }: Pick<Profile, "givenName" | 
   `${givenName} ${familyName}`
 
 /** The event of a new code; an older one is forgotten. */
-export function codeAdded(of: CodeOf, { sealed, expires, returned }: NewCode): Draft<UserEvent> {
+export function codeAdded(of: CodeOf, code: NewCode): Draft<UserEvent> {
   const type = `user.human.${of}.code.added` as const
-  return { type, data: { expires, returned }, private: { sealed }, erase: { types: [type] } }
+  const { sealed, expires, returned, urlTemplate } = code
+  return {
+    type,
+    data: { expires, returned, urlTemplate },
+    private: { sealed },
+    erase: { types: [type] },
+  }
 }
 
 /** Login names are unique within an instance, in every form in which they can be typed. */
@@ -154,10 +167,10 @@ const taken = {
 }
 
 export const takeNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
-  loginNames.map((key) => ({ take: loginClaim, key, taken }))
+  loginNames.map((name) => ({ take: loginClaim, key: fold(name), taken }))
 
 export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
-  loginNames.map((key) => ({ release: loginClaim, key }))
+  loginNames.map((name) => ({ release: loginClaim, key: fold(name) }))
 
 export const takeClient = (userName: string): ClaimChange => ({
   take: clientClaim,

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, type Transaction } from "../../store/index.ts"
 import { passwordCheck } from "./attempt.ts"
-import { type Human, hasLeft, user } from "./model.ts"
+import { type Human, hasLeft, type User, user } from "./model.ts"
 import { hashPassword, verifyNothing, verifyPassword } from "./password.ts"
 
 /** A password that is ready to be stored. */
@@ -50,18 +50,56 @@ export function importPassword(hash: string, changeRequired: boolean): NewPasswo
 
 const argon2 = /^\$argon2(?:id|i|d)\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$[\w+/]{11,}\$[\w+/]{16,}$/
 
-/** Gives a person a password that was prepared before; the old hash is erased. */
-export const setPassword = user.command<NewPassword>((state, { hash, changeRequired }) => {
-  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
-  if (state.kind !== "human") {
-    throw new Fault(
-      "failed_precondition",
-      "user.not_human",
-      "only people have a password; give a service user a key",
-    )
+/** A wish for a new password, and what it is backed by. */
+export type PasswordChange = {
+  readonly wanted:
+    | { readonly plain: string; readonly changeRequired: boolean }
+    | { readonly hash: string; readonly changeRequired: boolean }
+  readonly proof?: { readonly current: string } | { readonly code: string } | undefined
+  /** Whether the caller was let in by the permission to write others' credentials. */
+  readonly permitted: boolean
+}
+
+/**
+ * Prepares a new password for a person. Their own they change with the current one only; others'
+ * need the permission, or the current one.
+ */
+export async function changedPassword(
+  cx: Cx,
+  id: string,
+  { wanted, proof, permitted }: PasswordChange,
+): Promise<NewPassword> {
+  const state = personOf(cx.store.state(cx, user, id))
+  if (proof && "code" in proof) {
+    throw refused("user.password_code_wrong", "the code is wrong or no longer good")
   }
-  return [passwordChanged({ hash, changeRequired })]
+  if (proof && (await checkPassword(cx, id, proof.current)) !== "ok") {
+    throw refused("user.password_wrong", "the current password is wrong")
+  }
+  const isOwn = cx.caller.kind === "user" && cx.caller.userId === id
+  if (!proof && (isOwn ? state.password !== null : !permitted)) {
+    throw refused("user.current_password_missing", "say the current password to set a new one")
+  }
+  if ("hash" in wanted) return importPassword(wanted.hash, wanted.changeRequired)
+  const names = [...state.loginNames, state.email.address]
+  return createPassword(wanted.plain, { names, changeRequired: wanted.changeRequired })
+}
+
+/** Gives a person a password that was prepared before; the old hash is erased. */
+export const setPassword = user.command<NewPassword>((state, password) => {
+  personOf(state)
+  return [passwordChanged(password)]
 })
+
+function personOf(state: User): Human {
+  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
+  if (state.kind === "human") return state
+  throw new Fault(
+    "failed_precondition",
+    "user.not_human",
+    "only people have a password; give a service user a key",
+  )
+}
 
 /** The event of a new password; what it replaces is forgotten. */
 export const passwordChanged = ({ hash, changeRequired }: NewPassword) =>
@@ -108,7 +146,7 @@ function admit(tx: Transaction, account: string, hash: string): PasswordCheck {
   return "ok"
 }
 
-const passwordOf = (state: Human | { readonly status: string }) =>
+const passwordOf = (state: User) =>
   "kind" in state && state.kind === "human" ? state.password : null
 
 const refused = (id: string, message: string) => new Fault("invalid_argument", id, message)

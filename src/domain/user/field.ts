@@ -1,5 +1,4 @@
 import { Fault } from "../../kernel/fault.ts"
-import { fold } from "../../store/index.ts"
 
 /**
  * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each
@@ -72,9 +71,17 @@ export function languageOf(text: string): string {
   return text
 }
 
-/** The forms of a user name under which it is taken, folded; the first is the name alone. */
+/** The forms in which a user may type their name, the name alone first; taken folded. */
 export const loginNamesOf = (userName: string, domain: string): readonly string[] =>
-  domain === "" ? [fold(userName)] : [fold(userName), fold(`${userName}@${domain}`)]
+  domain === "" ? [userName] : [userName, `${userName}@${domain}`]
+
+/** The template of a link that a mail carries: the address of a page, with places to fill in. */
+export function urlTemplateOf(text: string): string {
+  if (text !== "" && !/^https?:\/\/[^\s<>"]{1,200}$/.test(text)) {
+    throw refused("url_template", "must be an http or https address")
+  }
+  return text
+}
 
 const refused = (field: string, wanted: string) =>
   new Fault("invalid_argument", `user.${field}_invalid`, `${field} ${wanted}`)

@@ -1,6 +1,10 @@
 import { passwordCheck } from "./attempt.ts"
 import { user } from "./model.ts"
 import { userChain } from "./query.ts"
+import { auth, management } from "./v1.ts"
+import { v2 } from "./v2.ts"
+import { v2key } from "./v2key.ts"
+import { v2search } from "./v2search.ts"
 
 export { type Attempts, attemptsOf } from "./attempt.ts"
 export { createCode, type NewCode } from "./code.ts"
@@ -21,10 +25,12 @@ export {
   type NewUser,
 } from "./create.ts"
 export {
+  changedPassword,
   checkPassword,
   createPassword,
   importPassword,
   type NewPassword,
+  type PasswordChange,
   type PasswordCheck,
   passwordRules,
   setPassword,
@@ -35,6 +41,7 @@ export {
   hasLeft,
   type Machine,
   type User,
+  type UserEvent,
   user,
 } from "./model.ts"
 export { warmPasswords } from "./password.ts"
@@ -68,3 +75,6 @@ export const aggregates = [user, passwordCheck] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = { user: userChain } as const
+
+/** The operations that this room answers. */
+export const shares = [v2, v2search, v2key, management, auth] as const

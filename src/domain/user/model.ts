@@ -23,7 +23,7 @@ export type Code = { readonly sealed: string; readonly expires: number }
 
 type CodeAdded<Type extends string> = Event<
   Type,
-  { readonly expires: number; readonly returned: boolean },
+  { readonly expires: number; readonly returned: boolean; readonly urlTemplate: string },
   { readonly sealed: string }
 >
 

@@ -1,9 +1,9 @@
 import { createPublicKey, generateKeyPair, type KeyObject } from "node:crypto"
 import { promisify } from "node:util"
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx } from "../../store/index.ts"
+import type { Cx, Draft, Receipt } from "../../store/index.ts"
 import { existing } from "./commands.ts"
-import { user } from "./model.ts"
+import { type UserEvent, user } from "./model.ts"
 
 /** A key to be registered; `content` is the key file of a pair that we made, else empty. */
 export type ServiceKey = {
@@ -74,12 +74,21 @@ export const addServiceKey = user.command<AddKey>((state, { keyId, publicKey, ex
   return [{ type: "user.machine.key.added", data }]
 })
 
-/** Removes a key; what it signs from now on is refused. Nothing happens where it isn't there. */
-export const removeServiceKey = user.command<{ keyId: string }>((state, { keyId }) => {
-  const present = existing(state)
-  if (present.kind !== "machine" || !Object.hasOwn(present.keys, keyId)) return []
-  return [{ type: "user.machine.key.removed", data: { keyId } }]
-})
+/** Removes a key; what it signs is refused. Answers undefined where there is no such key. */
+export async function removeServiceKey(
+  cx: Cx,
+  userId: string,
+  keyId: string,
+): Promise<Receipt | undefined> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const present = existing(tx.state(user, userId))
+    if (present.kind !== "machine" || !Object.hasOwn(present.keys, keyId)) return false
+    const removed: Draft<UserEvent> = { type: "user.machine.key.removed", data: { keyId } }
+    tx.append(user, userId, [removed])
+    return true
+  })
+  return step.value ? step.receipt(user, userId) : undefined
+}
 
 const pemOf = (key: KeyObject): string => key.export({ format: "pem", type: "spki" }).toString()
 

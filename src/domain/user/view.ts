@@ -1,4 +1,4 @@
-import { fold, type Searchable, statement, type ViewWriter, view } from "../../store/index.ts"
+import { fold, type Searchable, statement, view } from "../../store/index.ts"
 import type { AccessTokenType, Gender, Profile, UserEvent, UserStatus } from "./model.ts"
 
 /** A user as listed; times are ms UTC, flags 0 or 1. What a kind does not have is empty. */
@@ -173,7 +173,7 @@ export const userView = view<UserEvent>({
     "user.reactivated": (db) => db.run(setStatus, { status: "active" }),
     "user.locked": (db) => db.run(setStatus, { status: "locked" }),
     "user.unlocked": (db) => db.run(setStatus, { status: "active" }),
-    "user.removed": (db: ViewWriter) => {
+    "user.removed": (db) => {
       db.run(remove)
       db.run(removeKeys)
     },
@@ -205,7 +205,7 @@ function namesOf(secret: { userName: string; loginNames: readonly string[] } | n
     userName,
     userNameFolded: fold(userName),
     loginNames: JSON.stringify(loginNames),
-    loginNameFolded: loginNames.at(-1) ?? "",
+    loginNameFolded: fold(loginNames.at(-1) ?? ""),
   }
 }
 

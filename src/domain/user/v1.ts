@@ -1,0 +1,75 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { share } from "../../api/method.ts"
+import { AuthService } from "../../gen/core/auth/v1/auth_service_pb.ts"
+import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
+import {
+  AccessTokenType,
+  Gender,
+  type UserSchema,
+  UserState,
+} from "../../gen/core/user/v1/user_pb.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import { at, details } from "./answer.ts"
+import { findUser } from "./query.ts"
+import type { UserRow } from "./view.ts"
+
+export const management = share<Cx>()(ManagementService, {
+  getUserByID: (req, cx) => ({ user: toUser(findUser(cx, req.id)) }),
+})
+
+export const auth = share<Cx>()(AuthService, {
+  getMyUser: (_, cx) => ({ user: toUser(findUser(cx, callerOf(cx))) }),
+})
+
+function callerOf({ caller }: Cx): string {
+  if (caller.kind === "user") return caller.userId
+  throw new Fault("unauthenticated", "user.nobody", "sign in to see who you are")
+}
+
+const toUser = (row: UserRow): MessageInitShape<typeof UserSchema> => ({
+  id: row.id,
+  details: details({ ...row, owner: row.org }),
+  state: states[row.status],
+  userName: row.user_name,
+  loginNames: JSON.parse(row.login_names),
+  preferredLoginName: row.user_name,
+  type:
+    row.kind === "human"
+      ? { case: "human", value: toHuman(row) }
+      : { case: "machine", value: toMachine(row) },
+})
+
+const toHuman = (row: UserRow) => ({
+  profile: {
+    firstName: row.given_name,
+    lastName: row.family_name,
+    nickName: row.nick_name,
+    displayName: row.display_name,
+    preferredLanguage: row.preferred_language,
+    gender: genders[row.gender],
+  },
+  email: { email: row.email, isEmailVerified: row.email_verified === 1 },
+  ...(row.phone ? { phone: { phone: row.phone, isPhoneVerified: row.phone_verified === 1 } } : {}),
+  ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
+})
+
+const toMachine = (row: UserRow) => ({
+  name: row.display_name,
+  description: row.description,
+  hasSecret: false,
+  accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
+})
+
+const states = {
+  active: UserState.ACTIVE,
+  inactive: UserState.INACTIVE,
+  locked: UserState.LOCKED,
+} as const
+
+const genders = {
+  unspecified: Gender.UNSPECIFIED,
+  female: Gender.FEMALE,
+  male: Gender.MALE,
+  diverse: Gender.DIVERSE,
+} as const

@@ -96,6 +96,15 @@ export class Store {
     )
   }
 
+  /** Time of the newest event, in ms UTC; 0 where there is none. New ids must lie after it. */
+  newest(): number {
+    return (
+      this.#database
+        .query<{ time: number }, []>("SELECT time FROM event ORDER BY position DESC LIMIT 1")
+        .get()?.time ?? 0
+    )
+  }
+
   /** The position of the last step of a call, if it wrote; its answer carries it. */
   written(cx: Cx): number | undefined {
     return this.#written.get(cx)

@@ -1,0 +1,42 @@
+import { getOption } from "@bufbuild/protobuf"
+import { expect, test } from "vitest"
+import { book } from "../../src/api/book.ts"
+import { type Access, access } from "../../src/gen/core/options_pb.ts"
+import { tableOf } from "./table.ts"
+
+/** One rule as the golden list writes it. */
+function textOf(rule: Access): string {
+  if (rule.either.length > 0) return rule.either.map(textOf).join(" | ")
+  if (rule.public) return "public"
+  if (rule.authenticated) return "authenticated"
+  const search = rule.search ? " search" : ""
+  const id = rule.id && ` ${rule.id}`
+  const parent = rule.parent && ` of ${rule.parent}`
+  const self = rule.self && ` or self ${rule.self}`
+  return `${rule.permission} on ${rule.resource}${search}${id}${parent}${self}`
+}
+
+const golden = tableOf("test/contract/access.tsv")
+
+test("every operation has the access rule that the golden list says", () => {
+  const said = book.flatMap((service) =>
+    service.methods.map((method) => [
+      `${service.typeName}/${method.name}`,
+      textOf(getOption(method, access)),
+    ]),
+  )
+  const listed = golden.map(({ service, rpc, rule }) => [`${service}/${rpc}`, rule])
+  expect(said.sort()).toEqual(listed.sort())
+})
+
+test("every row of the golden list gives its reason", () => {
+  expect(golden.filter(({ reason }) => (reason ?? "").length < 10)).toEqual([])
+})
+
+test("an operation open to every token says in the book why that shows nobody else's data", () => {
+  const options = book.flatMap((service) =>
+    service.methods.map((method) => getOption(method, access)),
+  )
+  const open = options.filter((option) => option.authenticated !== "")
+  expect(open.map(({ authenticated }) => authenticated.length > 20)).not.toContain(false)
+})

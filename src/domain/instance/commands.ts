@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
-import type { Cx, Decision, Draft, Transaction } from "../../store/index.ts"
+import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { type Instance, type InstanceEvent, instance, ownerRole, ownersOf } from "./model.ts"
 
 /** Begins the instance; a part of set-up, which is done once. */
@@ -121,14 +121,23 @@ export function requireInstance(cx: Pick<Cx, "store" | "instance">): Instance {
   return state
 }
 
+/** The instance with where its stream stands; faults before set-up. */
+export function findInstance(cx: Pick<Cx, "store" | "instance">): Instance & Receipt {
+  const receipt = cx.store.receipt(cx, instance, cx.instance)
+  if (!receipt) throw notSetUp()
+  return { ...requireInstance(cx), ...receipt, owner: cx.instance }
+}
+
 function mustExist(state: Instance): void {
-  if (state.status !== "absent") return
-  throw new Fault(
+  if (state.status === "absent") throw notSetUp()
+}
+
+const notSetUp = () =>
+  new Fault(
     "failed_precondition",
     "instance.not_set_up",
     "nothing is set up yet; open the set-up link that the server printed",
   )
-}
 
 const missingMember = () =>
   new Fault("not_found", "member.missing", "the user is not an administrator here")

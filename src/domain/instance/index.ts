@@ -1,5 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { instance } from "./model.ts"
+import { admin, auth, management, system } from "./v1.ts"
+import { v2 } from "./v2.ts"
 
 export {
   addInstance,
@@ -21,6 +23,12 @@ export {
   ownerRole,
   ownersOf,
 } from "./model.ts"
+
+/** What this room keeps streams of. */
+export const aggregates = [instance] as const
+
+/** What this room answers of the book. */
+export const shares = [admin, auth, management, system, v2] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = {

@@ -55,17 +55,17 @@ export const renameOrganization = org.command<string>((state, text) => {
  * Stops an organisation: none of its users signs in, none of its projects serves. Refuses the
  * default organisation, which the console lives in, and what would leave the instance ownerless.
  */
-export const deactivateOrganization = org.command((state, _, cx) => {
+export const deactivateOrganization = org.command((state, _, cx, id) => {
   mustExist(state)
   if (state.status === "inactive") return []
-  if (cx.state(instance, cx.instance).defaultOrgId === state.id) {
+  if (cx.state(instance, cx.instance).defaultOrgId === id) {
     throw new Fault(
       "failed_precondition",
       "org.is_default",
       "the default organisation can't be deactivated: the console belongs to it",
     )
   }
-  if (holdsEveryOwner(cx, state.id)) throw lastOwner()
+  if (holdsEveryOwner(cx, id)) throw lastOwner()
   return [{ type: "org.deactivated", data: {} }]
 })
 

@@ -1,6 +1,8 @@
-import type { Call } from "../../kernel/context.ts"
 import type { Cx } from "../../store/index.ts"
 import { org } from "./model.ts"
+import { management } from "./v1.ts"
+import { v2 } from "./v2.ts"
+import { orgView } from "./view.ts"
 
 export {
   activateOrganization,
@@ -9,8 +11,18 @@ export {
   deactivateOrganization,
   renameOrganization,
 } from "./commands.ts"
+export { contextOrg } from "./context.ts"
 export { type Org, type OrgEvent, type OrgStatus, org } from "./model.ts"
-export { type OrgRow, orgRow, orgs, orgView } from "./view.ts"
+export { findOrg, type OrgRow, orgs, orgView } from "./view.ts"
+
+/** What this room keeps streams of. */
+export const aggregates = [org] as const
+
+/** What this room shows. */
+export const views = [orgView] as const
+
+/** What this room answers of the book. */
+export const shares = [management, v2] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = {
@@ -21,7 +33,3 @@ export const chains = {
 /** Whether an organisation exists and nobody has stopped it. */
 export const isOrgActive = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
   cx.store.state(cx, org, id).status === "active"
-
-/** The organisation of a v1 call: the one it names, else the caller's own. */
-export const contextOrg = (cx: Pick<Call, "orgId" | "caller">): string =>
-  cx.orgId ?? (cx.caller.kind === "user" ? cx.caller.orgId : "")

@@ -10,7 +10,6 @@ export type OrgEvent =
 export type OrgStatus = "active" | "inactive"
 
 export type Org = {
-  readonly id: string
   readonly status: "absent" | OrgStatus
   readonly name: string
   /** Made from the name at creation, and kept: login names end in it. */
@@ -20,9 +19,9 @@ export type Org = {
 /** The owner of users and projects; it owns itself. */
 export const org = aggregate<OrgEvent, Org>({
   stream: "org",
-  initial: { id: "", status: "absent", name: "", primaryDomain: "" },
+  initial: { status: "absent", name: "", primaryDomain: "" },
   evolve: {
-    "org.added": (state, { id, data: { name } }) => ({ ...state, id, status: "active", name }),
+    "org.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
     "org.domain.primary.set": (state, { data }) => ({ ...state, primaryDomain: data.domain }),
     "org.changed": (state, { data }) => ({ ...state, name: data.name }),
     "org.deactivated": (state) => ({ ...state, status: "inactive" }),

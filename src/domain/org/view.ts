@@ -1,3 +1,4 @@
+import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
 import type { OrgEvent, OrgStatus } from "./model.ts"
 
@@ -9,25 +10,25 @@ export type OrgRow = {
   readonly state: OrgStatus
   readonly created: number
   readonly changed: number
-  readonly position: number
+  readonly version: number
 }
 
 const insert = statement(
   `INSERT INTO orgs (instance, id, name, name_folded, domain, domain_folded, state, created,
-     changed, position)
-   VALUES ($instance, $id, $name, $folded, '', '', 'active', $time, $time, $position)`,
+     changed, version)
+   VALUES ($instance, $id, $name, $folded, '', '', 'active', $time, $time, $version)`,
 )
 const rename = statement(
-  `UPDATE orgs SET name = $name, name_folded = $folded, changed = $time, position = $position
+  `UPDATE orgs SET name = $name, name_folded = $folded, changed = $time, version = $version
    WHERE instance = $instance AND id = $id`,
 )
 const setDomain = statement(
   `UPDATE orgs SET domain = $domain, domain_folded = $domain, changed = $time,
-     position = $position
+     version = $version
    WHERE instance = $instance AND id = $id`,
 )
 const turn = statement(
-  `UPDATE orgs SET state = $state, changed = $time, position = $position
+  `UPDATE orgs SET state = $state, changed = $time, version = $version
    WHERE instance = $instance AND id = $id`,
 )
 
@@ -37,7 +38,7 @@ export const orgView = view<OrgEvent>({
     orgs: {
       columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,
         domain TEXT NOT NULL, domain_folded TEXT NOT NULL, state TEXT NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL, position INTEGER NOT NULL`,
+        created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "id",
       indexes: { name: "name_folded", created: "created" },
     },
@@ -61,6 +62,9 @@ export const orgs: Searchable = {
 
 const one = statement<OrgRow>("SELECT * FROM orgs WHERE instance = $instance AND id = $orgId")
 
-/** One organisation as it is shown; undefined where there is none. */
-export const orgRow = (cx: Cx, id: string): OrgRow | undefined =>
-  cx.store.get(cx, one, { orgId: id })
+/** One organisation as it is shown; faults where there is none. */
+export function findOrg(cx: Cx, id: string): OrgRow {
+  const row = cx.store.get(cx, one, { orgId: id })
+  if (!row) throw new Fault("not_found", "org.missing", "there is no such organisation")
+  return row
+}

@@ -36,8 +36,12 @@ export async function createProject(cx: Cx, id: string, input: ProjectInput): Pr
   return step.receipt(project, id)
 }
 
+export type ProjectChange = {
+  readonly [Field in keyof ProjectFields]?: ProjectFields[Field] | undefined
+}
+
 /** Changes the fields that are given; nothing happens where they say what is so already. */
-export const changeProject = project.command<Partial<ProjectFields>>((state, input) => {
+export const changeProject = project.command<ProjectChange>((state, input) => {
   mustExist(state)
   const { name } = input
   const wanted = name === undefined ? input : { ...input, name: givenName("name", name) }
@@ -46,9 +50,9 @@ export const changeProject = project.command<Partial<ProjectFields>>((state, inp
 })
 
 /** Stops sign-ins to every application of a project. Refuses our own project. */
-export const deactivateProject = project.command((state, _, cx) => {
+export const deactivateProject = project.command((state, _, cx, id) => {
   mustExist(state)
-  mustNotBeOurs(cx, state.id)
+  mustNotBeOurs(cx, id)
   return state.status === "inactive" ? [] : [{ type: "project.deactivated", data: {} }]
 })
 
@@ -58,9 +62,9 @@ export const activateProject = project.command((state) => {
 })
 
 /** Removes a project for good; nothing happens where it is gone. Refuses our own project. */
-export const removeProject = project.command((state, _, cx) => {
+export const removeProject = project.command((state, _, cx, id) => {
   if (!isThere(state)) return []
-  mustNotBeOurs(cx, state.id)
+  mustNotBeOurs(cx, id)
   return [{ type: "project.removed", data: {} }]
 })
 
@@ -79,7 +83,7 @@ function mustNotBeOurs(cx: Decision, id: string): void {
 }
 
 /** The given fields that differ from what is so. */
-function changesOf(state: Project, input: Partial<ProjectFields>): Partial<ProjectFields> {
+function changesOf(state: Project, input: ProjectChange): Partial<ProjectFields> {
   const entries = Object.entries(input).filter(([field, value]) => {
     return value !== undefined && value !== Reflect.get(state, field)
   })

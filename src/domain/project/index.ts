@@ -1,6 +1,9 @@
 import type { Cx } from "../../store/index.ts"
 import { isOrgActive } from "../org/index.ts"
 import { isThere, project } from "./model.ts"
+import { management } from "./v1.ts"
+import { v2 } from "./v2.ts"
+import { projectView } from "./view.ts"
 
 export {
   activateProject,
@@ -20,7 +23,16 @@ export {
   type ProjectStatus,
   project,
 } from "./model.ts"
-export { type ProjectRow, projectRow, projects, projectView } from "./view.ts"
+export { findProject, type ProjectRow, projects, projectView } from "./view.ts"
+
+/** What this room keeps streams of. */
+export const aggregates = [project] as const
+
+/** What this room shows. */
+export const views = [projectView] as const
+
+/** What this room answers of the book. */
+export const shares = [management, v2] as const
 
 /** What the access to a project hangs from; undefined where there is none. */
 export function projectChain(cx: Cx, id: string) {

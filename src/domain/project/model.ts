@@ -25,7 +25,6 @@ export type ProjectEvent =
 export type ProjectStatus = "active" | "inactive"
 
 export type Project = ProjectFields & {
-  readonly id: string
   readonly status: "absent" | ProjectStatus | "removed"
   /** The organisation that owns it. */
   readonly orgId: string
@@ -35,7 +34,6 @@ export type Project = ProjectFields & {
 export const project = aggregate<ProjectEvent, Project>({
   stream: "project",
   initial: {
-    id: "",
     status: "absent",
     orgId: "",
     name: "",
@@ -45,7 +43,7 @@ export const project = aggregate<ProjectEvent, Project>({
     privateLabelingSetting: "unspecified",
   },
   evolve: {
-    "project.added": (_, { id, data, owner }) => ({ ...data, id, status: "active", orgId: owner }),
+    "project.added": (_, { data, owner }) => ({ ...data, status: "active", orgId: owner }),
     "project.changed": (state, { data }) => ({ ...state, ...data }),
     "project.deactivated": (state) => ({ ...state, status: "inactive" }),
     "project.reactivated": (state) => ({ ...state, status: "active" }),

@@ -1,3 +1,4 @@
+import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
 import type { PrivateLabeling, ProjectEvent, ProjectStatus } from "./model.ts"
 
@@ -13,14 +14,14 @@ export type ProjectRow = {
   readonly private_labeling: PrivateLabeling
   readonly created: number
   readonly changed: number
-  readonly position: number
+  readonly version: number
 }
 
 const insert = statement(
   `INSERT INTO projects (instance, id, org, name, name_folded, state, role_assertion, role_check,
-     has_project_check, private_labeling, created, changed, position)
+     has_project_check, private_labeling, created, changed, version)
    VALUES ($instance, $id, $owner, $name, $folded, 'active', $roleAssertion, $roleCheck,
-     $hasProjectCheck, $privateLabeling, $time, $time, $position)`,
+     $hasProjectCheck, $privateLabeling, $time, $time, $version)`,
 )
 const change = statement(
   `UPDATE projects SET name = coalesce($name, name), name_folded = coalesce($folded, name_folded),
@@ -28,11 +29,11 @@ const change = statement(
      role_check = coalesce($roleCheck, role_check),
      has_project_check = coalesce($hasProjectCheck, has_project_check),
      private_labeling = coalesce($privateLabeling, private_labeling),
-     changed = $time, position = $position
+     changed = $time, version = $version
    WHERE instance = $instance AND id = $id`,
 )
 const turn = statement(
-  `UPDATE projects SET state = $state, changed = $time, position = $position
+  `UPDATE projects SET state = $state, changed = $time, version = $version
    WHERE instance = $instance AND id = $id`,
 )
 const remove = statement("DELETE FROM projects WHERE instance = $instance AND id = $id")
@@ -45,7 +46,7 @@ export const projectView = view<ProjectEvent>({
         name_folded TEXT NOT NULL, state TEXT NOT NULL, role_assertion INTEGER NOT NULL,
         role_check INTEGER NOT NULL, has_project_check INTEGER NOT NULL,
         private_labeling TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL,
-        position INTEGER NOT NULL`,
+        version INTEGER NOT NULL`,
       key: "id",
       indexes: { org: "org, created", name: "name_folded", created: "created" },
     },
@@ -80,6 +81,9 @@ const one = statement<ProjectRow>(
   "SELECT * FROM projects WHERE instance = $instance AND id = $projectId",
 )
 
-/** One project as it is shown; undefined where there is none. */
-export const projectRow = (cx: Cx, id: string): ProjectRow | undefined =>
-  cx.store.get(cx, one, { projectId: id })
+/** One project as it is shown; faults where there is none. */
+export function findProject(cx: Cx, id: string): ProjectRow {
+  const row = cx.store.get(cx, one, { projectId: id })
+  if (!row) throw new Fault("not_found", "project.missing", "there is no such project")
+  return row
+}

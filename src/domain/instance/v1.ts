@@ -1,0 +1,76 @@
+import { share } from "../../api/method.ts"
+import {
+  AdminService,
+  type ListInstanceDomainsRequest,
+} from "../../gen/core/admin/v1/admin_service_pb.ts"
+import { AuthService } from "../../gen/core/auth/v1/auth_service_pb.ts"
+import { type DomainSearchQuery, State } from "../../gen/core/instance/v1/instance_pb.ts"
+import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
+import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
+import { at, details, filterMissing } from "../../kernel/answer.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { version } from "../../kernel/version.ts"
+import type { Cx } from "../../store/index.ts"
+import { findInstance, requireInstance } from "./commands.ts"
+import { type DomainFilter, domainsOf, type InstanceDomain, searchDomains } from "./domain.ts"
+
+export const admin = share<Cx>()(AdminService, {
+  healthz: () => ({}),
+  getMyInstance: (_, cx) => ({ instance: toInstance(cx) }),
+  listInstanceDomains: (req, cx) => listDomains(cx, req),
+})
+
+export const management = share<Cx>()(ManagementService, {
+  healthz: () => ({}),
+  getIAM: (_, cx) => ownIds(cx),
+})
+
+export const auth = share<Cx>()(AuthService, { healthz: () => ({}) })
+
+export const system = share<Cx>()(SystemService, { healthz: () => ({}) })
+
+function ownIds(cx: Cx) {
+  const { defaultOrgId, projectId } = requireInstance(cx)
+  return { globalOrgId: defaultOrgId, defaultOrgId, iamProjectId: projectId }
+}
+
+function toInstance(cx: Cx) {
+  const found = findInstance(cx)
+  return {
+    id: found.id,
+    details: details(found),
+    state: State.RUNNING,
+    name: found.name,
+    version,
+    domains: domainsOf(cx, found.created).map((domain) => toDomain(cx, domain)),
+  }
+}
+
+function listDomains(cx: Cx, req: ListInstanceDomainsRequest) {
+  const { created } = findInstance(cx)
+  const query = { page: pageOf(req.query), filters: req.queries.map(filterOf) }
+  const found = searchDomains(domainsOf(cx, created), query)
+  return {
+    details: {
+      totalResult: BigInt(found.total),
+      processedSequence: BigInt(cx.store.log.durable()),
+      viewTimestamp: at(cx.clock.now()),
+    },
+    sortingColumn: req.sortingColumn,
+    result: found.rows.map((domain) => toDomain(cx, domain)),
+  }
+}
+
+function filterOf({ query }: DomainSearchQuery): DomainFilter {
+  if (query.case === "domainQuery") return { text: query.value.domain, method: query.value.method }
+  if (query.case === "generatedQuery") return { generated: query.value.generated }
+  if (query.case === "primaryQuery") return { primary: query.value.primary }
+  throw filterMissing()
+}
+
+const toDomain = (cx: Cx, { domain, primary, generated }: InstanceDomain) => ({
+  details: details(findInstance(cx)),
+  domain,
+  primary,
+  generated,
+})

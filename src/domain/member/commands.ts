@@ -1,0 +1,179 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { Decision, Draft, Transaction } from "../../store/index.ts"
+import {
+  addInstanceMember,
+  changeInstanceMember,
+  instance,
+  ownerRole,
+  removeInstanceMember,
+} from "../instance/index.ts"
+import { org } from "../org/index.ts"
+import { isProjectThere, project } from "../project/index.ts"
+import { hasLeft, user } from "../user/index.ts"
+import { type MemberEvent, member, memberId, type Target } from "./model.ts"
+import { roles as known, permissionsOf } from "./roles.ts"
+
+type MemberInput = {
+  readonly target: Target
+  readonly userId: string
+  readonly roles: readonly string[]
+}
+
+/** Makes a user an administrator. Refuses roles that the caller does not hold themself. */
+export function addMember(tx: Transaction, input: MemberInput): void {
+  checkRoles(input)
+  mustHold(tx, input)
+  putMember(tx, input)
+}
+
+/** Makes whoever created a project its owner; not a gift, so what they hold does not matter. */
+export function addCreator(tx: Transaction, projectId: string, userId: string): void {
+  putMember(tx, { target: { level: "project", id: projectId }, userId, roles: ["PROJECT_OWNER"] })
+}
+
+/** Replaces the roles of an administrator; those that the caller adds they must hold themself. */
+export function changeMember(tx: Transaction, input: MemberInput): void {
+  const { target, userId, roles } = input
+  checkRoles(input)
+  const present = rolesOn(tx, target, userId)
+  mustHold(tx, { target, roles: roles.filter((role) => !present.includes(role)) })
+  if (target.level === "instance") {
+    changeInstanceMember.within(tx, tx.instance, { userId, roles, isUsable: usable(tx) })
+    return
+  }
+  if (present.length === 0) {
+    throw new Fault("not_found", "member.missing", "the user is not an administrator here")
+  }
+  if (present.length === roles.length && roles.every((role) => present.includes(role))) return
+  const type = `${target.level}.member.changed` as const
+  const changed: Draft<MemberEvent> = { type, data: { userId, roles } }
+  tx.append(member, memberId(target.level, target.id, userId), [changed])
+}
+
+/** Takes all roles on one thing; nothing happens where there are none. */
+export function removeMember(tx: Transaction, input: Omit<MemberInput, "roles">): void {
+  const { target, userId } = input
+  if (target.level === "instance") {
+    removeInstanceMember.within(tx, tx.instance, { userId, isUsable: usable(tx) })
+    return
+  }
+  if (rolesOn(tx, target, userId).length === 0) return
+  const type = `${target.level}.member.removed` as const
+  const removed: Draft<MemberEvent> = { type, data: { userId } }
+  tx.append(member, memberId(target.level, target.id, userId), [removed])
+}
+
+/** Every permission that a user holds on a thing, through its owners too. */
+export function permissionsOn(cx: Decision, target: Target, userId: string): ReadonlySet<string> {
+  const held = above(cx, target).flatMap((each) => rolesOn(cx, each, userId))
+  return new Set(held.flatMap((role) => [...permissionsOf(role)]))
+}
+
+function putMember(tx: Transaction, { target, userId, roles }: MemberInput): void {
+  if (hasLeft(tx.state(user, userId))) {
+    throw new Fault("not_found", "user.missing", "there is no such user")
+  }
+  if (target.level === "instance") {
+    const orgId = tx.owner(user, userId)
+    addInstanceMember.within(tx, tx.instance, { userId, orgId, roles })
+    return
+  }
+  if (rolesOn(tx, target, userId).length > 0) {
+    throw new Fault(
+      "already_exists",
+      "member.exists",
+      "the user is an administrator here already; change their roles instead",
+    )
+  }
+  const { level, id } = target
+  const added: Draft<MemberEvent> =
+    level === "org"
+      ? { type: "org.member.added", data: { orgId: id, userId, roles } }
+      : { type: "project.member.added", data: { projectId: id, userId, roles } }
+  tx.append(member, memberId(level, id, userId), [added], orgOf(tx, target))
+}
+
+/** The organisation that a thing is or belongs to; faults where the thing is not there. */
+function orgOf(tx: Transaction, { level, id }: Exclude<Target, { level: "instance" }>): string {
+  if (level === "org") {
+    if (tx.state(org, id).status !== "absent") return id
+    throw new Fault("not_found", "org.missing", "there is no such organisation")
+  }
+  const state = tx.state(project, id)
+  if (isProjectThere(state)) return state.orgId
+  throw new Fault("not_found", "project.missing", "there is no such project")
+}
+
+/** Roles are known, each is given once, and each belongs on the thing it is given for. */
+function checkRoles({ target, roles }: MemberInput): void {
+  if (roles.length === 0) {
+    throw new Fault("invalid_argument", "member.roles_missing", "name at least one role")
+  }
+  if (new Set(roles).size < roles.length) {
+    throw new Fault("invalid_argument", "member.role_twice", "name each role once")
+  }
+  const wrong = roles.find((role) => known[role]?.level !== target.level)
+  if (wrong === undefined) return
+  throw new Fault(
+    "invalid_argument",
+    "member.role_unknown",
+    `one of the roles does not exist for ${names[target.level]}; those that do: ${rolesFor(target.level)}`,
+  )
+}
+
+const names = { instance: "the instance", org: "an organisation", project: "a project" } as const
+
+const rolesFor = (level: Target["level"]): string =>
+  Object.entries(known)
+    .flatMap(([name, role]) => (role.level === level ? [name] : []))
+    .join(", ")
+
+/**
+ * Nobody may give what they lack. Who owns the instance may give every role: some permissions
+ * (impersonation, linking sessions) no owner holds, and somebody must be able to give them.
+ */
+function mustHold(cx: Decision, { target, roles }: Omit<MemberInput, "userId">): void {
+  if (cx.caller.kind === "system") return
+  const caller = cx.caller.kind === "user" ? cx.caller.userId : ""
+  if (rolesOn(cx, { level: "instance" }, caller).includes(ownerRole)) return
+  const held = permissionsOn(cx, target, caller)
+  const lacking = roles
+    .flatMap((role) => [...permissionsOf(role)])
+    .find((permission) => !isHeld(held, permission))
+  if (lacking === undefined) return
+  throw new Fault(
+    "permission_denied",
+    "member.role_too_high",
+    `you can't give a role that permits more than yours: you lack ${lacking}`,
+  )
+}
+
+/** Narrow permissions that whoever holds the wide one has, though no role lists both. */
+const within: Readonly<Record<string, string>> = {
+  "project.read:self": "project.read",
+  "project.grant.user.grant.read": "user.grant.read",
+  "user.self.delete": "user.delete",
+}
+
+const isHeld = (held: ReadonlySet<string>, permission: string): boolean =>
+  held.has(permission) || held.has(within[permission] ?? "")
+
+/** A thing and what it belongs to: roles up there reach down here. */
+function above(cx: Decision, target: Target): readonly Target[] {
+  const top: Target = { level: "instance" }
+  if (target.level === "instance") return [top]
+  if (target.level === "org") return [top, target]
+  return [top, { level: "org", id: cx.state(project, target.id).orgId }, target]
+}
+
+function rolesOn(cx: Decision, target: Target, userId: string): readonly string[] {
+  if (target.level === "instance") {
+    return cx.state(instance, cx.instance).members[userId]?.roles ?? []
+  }
+  return cx.state(member, memberId(target.level, target.id, userId)).roles
+}
+
+/** Whether a user can sign in: what makes an owner count. */
+const usable = (cx: Decision) => (userId: string) =>
+  cx.state(user, userId).status === "active" &&
+  cx.state(org, cx.owner(user, userId)).status === "active"

@@ -1,0 +1,164 @@
+import type { Scope } from "../../kernel/context.ts"
+import type { Found, Page } from "../../kernel/page.ts"
+import {
+  type Cx,
+  type Filter,
+  type Searchable,
+  search,
+  statement,
+  view,
+} from "../../store/index.ts"
+import type { InstanceEvent } from "../instance/index.ts"
+import type { ProjectEvent } from "../project/index.ts"
+import type { UserEvent } from "../user/index.ts"
+import type { MemberEvent } from "./model.ts"
+
+/** Roles of a user on the instance, an organisation or a project. */
+export type Membership = {
+  readonly level: "instance" | "org" | "project"
+  readonly id: string
+  readonly roles: readonly string[]
+}
+
+/** An administrator as listed, with the names of the user and of the thing. Times are ms UTC. */
+export type AdministratorRow = {
+  readonly level: Membership["level"]
+  readonly target: string
+  readonly user_id: string
+  readonly roles: string
+  readonly created: number
+  readonly changed: number
+  readonly login_name: string
+  readonly display_name: string
+  readonly user_org: string
+  /** The organisation that the thing is or belongs to. */
+  readonly org: string
+  readonly org_name: string | null
+  readonly project_name: string | null
+}
+
+const insert = statement(
+  `INSERT INTO administrators (instance, id, level, target, user_id, org, roles, created, changed)
+   VALUES ($instance, $key, $level, $target, $userId, $owner, $roles, $time, $time)`,
+)
+const change = statement(
+  `UPDATE administrators SET roles = $roles, changed = $time
+   WHERE instance = $instance AND id = $key`,
+)
+const remove = statement("DELETE FROM administrators WHERE instance = $instance AND id = $key")
+const removeUser = statement(
+  "DELETE FROM administrators WHERE instance = $instance AND user_id = $id",
+)
+const removeProject = statement(
+  `DELETE FROM administrators
+   WHERE instance = $instance AND level = 'project' AND target = $id`,
+)
+
+/** Administrators of every level; `roles` reads "|A|B|", so that one of them can be searched. */
+export const memberView = view<InstanceEvent | MemberEvent | UserEvent | ProjectEvent>({
+  name: "member",
+  tables: {
+    administrators: {
+      columns: `id TEXT NOT NULL, level TEXT NOT NULL, target TEXT NOT NULL,
+        user_id TEXT NOT NULL, org TEXT NOT NULL, roles TEXT NOT NULL,
+        created INTEGER NOT NULL, changed INTEGER NOT NULL`,
+      key: "id",
+      indexes: { user: "user_id", target: "target", org: "org", created: "created" },
+    },
+  },
+  on: {
+    "instance.member.added": (db, { instance, data: { userId, roles } }) =>
+      db.run(insert, {
+        ...{ key: instanceKey(userId), level: "instance", target: instance },
+        ...{ userId, roles: rolesText(roles) },
+      }),
+    "instance.member.changed": (db, { data: { userId, roles } }) =>
+      db.run(change, { key: instanceKey(userId), roles: rolesText(roles) }),
+    "instance.member.removed": (db, { data: { userId } }) =>
+      db.run(remove, { key: instanceKey(userId) }),
+    "org.member.added": (db, { id, data: { orgId, userId, roles } }) =>
+      db.run(insert, { key: id, level: "org", target: orgId, userId, roles: rolesText(roles) }),
+    "org.member.changed": (db, { id, data: { roles } }) =>
+      db.run(change, { key: id, roles: rolesText(roles) }),
+    "org.member.removed": (db, { id }) => db.run(remove, { key: id }),
+    "project.member.added": (db, { id, data: { projectId, userId, roles } }) =>
+      db.run(insert, {
+        ...{ key: id, level: "project", target: projectId },
+        ...{ userId, roles: rolesText(roles) },
+      }),
+    "project.member.changed": (db, { id, data: { roles } }) =>
+      db.run(change, { key: id, roles: rolesText(roles) }),
+    "project.member.removed": (db, { id }) => db.run(remove, { key: id }),
+    "user.removed": (db) => db.run(removeUser),
+    "project.removed": (db) => db.run(removeProject),
+  },
+})
+
+const instanceKey = (userId: string) => `instance//${encodeURIComponent(userId)}`
+
+const rolesText = (roles: readonly string[]) => `|${roles.join("|")}|`
+
+export const rolesIn = (text: string): readonly string[] => text.split("|").filter(Boolean)
+
+const mine = statement<{ level: Membership["level"]; id: string; roles: string }>(
+  `SELECT level, target AS id, roles FROM administrators
+   WHERE instance = $instance AND user_id = $userId`,
+)
+
+/** What a user is an administrator of. */
+export const memberships = (cx: Cx, userId: string): readonly Membership[] =>
+  cx.store
+    .all(cx, mine, { userId })
+    .map(({ level, id, roles }) => ({ level, id, roles: rolesIn(roles) }))
+
+/** Names stand where they belong, so a list joins what it shows. */
+const administrators: Searchable = {
+  table: `(SELECT a.*, json_extract(u.login_names, '$[#-1]') AS login_name,
+      u.login_name_folded, u.display_name, u.display_name_folded, u.org AS user_org,
+      o.name AS org_name, p.name AS project_name
+    FROM administrators a
+    JOIN users u ON u.instance = a.instance AND u.id = a.user_id
+    LEFT JOIN orgs o ON o.instance = a.instance AND o.id = a.org
+    LEFT JOIN projects p ON a.level = 'project' AND p.instance = a.instance AND p.id = a.target)`,
+  columns: [
+    ...["level", "target", "user_id", "org", "roles", "created", "changed", "user_org"],
+    ...["login_name", "login_name_folded", "display_name", "display_name_folded"],
+  ],
+  owner: {},
+  key: "id",
+  sort: "created",
+}
+
+/** The administrators that the caller may see, each level by its own permission. */
+export function searchAdministrators(
+  cx: Cx,
+  query: { readonly page: Page; readonly sort?: string; readonly filters: readonly Filter[] },
+): Found<AdministratorRow> {
+  const kinds: Kinds | undefined = cx.scope?.kinds
+  if (!kinds) throw new Error("a search of administrators needs the scope of each level")
+  const visible: Filter = {
+    any: [
+      { all: [isLevel("instance"), seen(kinds.instance, [])] },
+      { all: [isLevel("org"), seen(kinds.org, ["org"])] },
+      { all: [isLevel("project"), seen(kinds.project, ["org", "project"])] },
+    ],
+  }
+  const all: Scope = { all: true, orgs: [], projects: [], grants: [] }
+  const filters = [visible, ...query.filters]
+  return search<AdministratorRow>({ ...cx, scope: all }, administrators, { ...query, filters })
+}
+
+type Kinds = { readonly [Level in Membership["level"]]?: Scope }
+
+const isLevel = (level: Membership["level"]): Filter => ({ equals: "level", value: level })
+
+/** Rows of one level: `by` says which ids of the scope may name them. */
+function seen(scope: Scope | undefined, by: readonly ("org" | "project")[]): Filter {
+  if (!scope) return { any: [] }
+  if (scope.all) return { all: [] }
+  const owners: Record<"org" | "project", Filter> = {
+    org: { oneOf: "org", values: scope.orgs },
+    project: { oneOf: "target", values: scope.projects },
+  }
+  return { any: by.map((each) => owners[each]) }
+}

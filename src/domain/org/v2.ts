@@ -1,0 +1,84 @@
+import { share } from "../../api/method.ts"
+import {
+  OrganizationFieldName,
+  OrganizationState,
+  type SearchQuery,
+} from "../../gen/core/org/v2/org_pb.ts"
+import {
+  type ListOrganizationsRequest,
+  OrganizationService,
+} from "../../gen/core/org/v2/organization_service_pb.ts"
+import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
+import { requireInstance } from "../instance/index.ts"
+import { activateOrganization, deactivateOrganization, renameOrganization } from "./commands.ts"
+import { type OrgRow, orgs } from "./view.ts"
+
+/** All but AddOrganization, which also makes administrators: see the room of the members. */
+export const v2 = share<Cx>()(OrganizationService, {
+  updateOrganization: async (req, cx) =>
+    changed(await renameOrganization(cx, req.organizationId, req.name)),
+  listOrganizations: (req, cx) => list(cx, req),
+  deactivateOrganization: async (req, cx) =>
+    changed(await deactivateOrganization(cx, req.organizationId)),
+  activateOrganization: async (req, cx) =>
+    changed(await activateOrganization(cx, req.organizationId)),
+})
+
+const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
+
+function list(cx: Cx, req: ListOrganizationsRequest) {
+  const found = search<OrgRow>(cx, orgs, {
+    page: pageOf(req.query),
+    sort: meaning(columns, req.sortingColumn),
+    filters: req.queries.map((query) => filterOf(cx, query)),
+  })
+  return {
+    details: {
+      totalResult: BigInt(found.total),
+      processedSequence: BigInt(cx.store.log.durable()),
+      timestamp: at(cx.clock.now()),
+    },
+    sortingColumn: req.sortingColumn,
+    result: found.rows.map(toOrganization),
+  }
+}
+
+const columns = {
+  [OrganizationFieldName.UNSPECIFIED]: "created",
+  [OrganizationFieldName.NAME]: "name_folded",
+  [OrganizationFieldName.CREATION_DATE]: "created",
+} as const
+
+function filterOf(cx: Cx, { query }: SearchQuery): Filter {
+  switch (query.case) {
+    case "nameQuery":
+      return textFilter("name", query.value.name, query.value.method)
+    case "domainQuery":
+      return textFilter("domain", query.value.domain, query.value.method)
+    case "stateQuery":
+      return meaning(stateFilters, query.value.state)
+    case "idQuery":
+      return { equals: "id", value: query.value.id }
+    case "defaultQuery":
+      return { equals: "id", value: requireInstance(cx).defaultOrgId }
+    default:
+      throw filterMissing()
+  }
+}
+
+const stateFilters: Readonly<Record<OrganizationState, Filter>> = {
+  [OrganizationState.UNSPECIFIED]: { all: [] },
+  [OrganizationState.ACTIVE]: { equals: "state", value: "active" },
+  [OrganizationState.INACTIVE]: { equals: "state", value: "inactive" },
+  [OrganizationState.REMOVED]: { any: [] },
+}
+
+const toOrganization = (row: OrgRow) => ({
+  id: row.id,
+  details: details({ ...row, owner: row.id }),
+  state: row.state === "active" ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
+  name: row.name,
+  primaryDomain: row.domain,
+})

@@ -6,12 +6,12 @@ export const at = (ms: number): Timestamp => timestampFromMs(ms)
 
 /** Where a resource stands, as the answers of both versions say it. */
 export const details = ({
-  version,
+  position,
   created,
   changed,
   owner,
-}: Omit<Receipt, "id" | "position">) => ({
-  sequence: BigInt(version),
+}: Omit<Receipt, "id" | "version">) => ({
+  sequence: BigInt(position),
   creationDate: at(created),
   changeDate: at(changed),
   resourceOwner: owner,

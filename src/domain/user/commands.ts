@@ -1,6 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
+import { givenName as nameOf } from "../../kernel/given.ts"
 import type { Decision, Draft } from "../../store/index.ts"
-import { instance, ownersOf } from "../instance/index.ts"
+import { isLastOwner, lastOwner } from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import {
   codeAdded,
@@ -14,7 +15,7 @@ import {
   takeNames,
 } from "./create.ts"
 import { type NewPassword, passwordChanged } from "./credential.ts"
-import { emailOf, loginNameOf, loginNamesOf, phoneOf, shownTextOf } from "./field.ts"
+import { emailOf, loginNameOf, loginNamesOf, optionalTextOf, phoneOf } from "./field.ts"
 import {
   type AccessTokenType,
   type Human,
@@ -103,15 +104,8 @@ export function existing(state: User): Human | Machine {
 
 /** An instance is never left without an owner who can still sign in. */
 function keepAnOwner(cx: Decision, id: string): void {
-  const owners = ownersOf(cx.state(instance, cx.instance)).map(({ userId }) => userId)
-  if (!owners.includes(id)) return
-  const others = owners.filter((owner) => owner !== id)
-  if (others.some((owner) => cx.state(user, owner).status === "active")) return
-  throw new Fault(
-    "failed_precondition",
-    "user.last_owner",
-    "this is the last owner of the instance who can sign in; make somebody else an owner first",
-  )
+  const isUsable = (other: string) => cx.state(user, other).status === "active"
+  if (isLastOwner(cx, id, isUsable)) throw lastOwner()
 }
 
 function renamed(
@@ -178,11 +172,8 @@ function phoneChanged(state: Human, { value, ...how }: NewContact): readonly Dra
 }
 
 function machineChanged(state: Machine, change: MachineChange): readonly Draft<UserEvent>[] {
-  const name = shownTextOf("name", change.name ?? state.name, { min: 1 })
-  const description = shownTextOf("description", change.description ?? state.description, {
-    min: 0,
-    max: 500,
-  })
+  const name = nameOf("name", change.name ?? state.name)
+  const description = optionalTextOf("description", change.description ?? state.description, 500)
   const accessTokenType = change.accessTokenType ?? state.accessTokenType
   const same =
     name === state.name &&

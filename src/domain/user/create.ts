@@ -1,4 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
+import { givenName as nameOf } from "../../kernel/given.ts"
 import {
   type ClaimChange,
   type Cx,
@@ -10,15 +11,7 @@ import {
 import { org } from "../org/index.ts"
 import type { CodeOf, NewCode } from "./code.ts"
 import { type NewPassword, passwordChanged } from "./credential.ts"
-import {
-  emailOf,
-  languageOf,
-  loginNameOf,
-  loginNamesOf,
-  phoneOf,
-  shownTextOf,
-  userIdOf,
-} from "./field.ts"
+import { emailOf, languageOf, loginNameOf, loginNamesOf, optionalTextOf, phoneOf } from "./field.ts"
 import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "./model.ts"
 
 /** Names as they are given; what is left out is derived or empty. */
@@ -69,7 +62,7 @@ export function addUser(tx: Transaction, id: string, input: NewUser): void {
   const home = tx.state(org, input.orgId)
   if (home.status === "absent") throw orgMissing()
   if (home.status === "inactive") throw orgInactive()
-  if (tx.state(user, userIdOf(id)).status !== "absent") throw idTaken()
+  if (tx.state(user, id).status !== "absent") throw idTaken()
   const drafts =
     input.kind === "human"
       ? humanAdded(input, home.primaryDomain)
@@ -116,8 +109,8 @@ function machineAdded(id: string, input: NewMachine, domain: string): readonly D
     private: {
       userName,
       loginNames,
-      name: shownTextOf("name", input.name, { min: 1 }),
-      description: shownTextOf("description", input.description ?? "", { min: 0, max: 500 }),
+      name: nameOf("name", input.name),
+      description: optionalTextOf("description", input.description, 500),
     },
     claims: [...takeNames(loginNames), takeClient(userName)],
   }
@@ -126,13 +119,13 @@ function machineAdded(id: string, input: NewMachine, domain: string): readonly D
 
 /** Checks names and fills in what was left out. */
 export function profileOf(given: NewProfile): Profile {
-  const givenName = shownTextOf("given_name", given.givenName, { min: 1 })
-  const familyName = shownTextOf("family_name", given.familyName, { min: 1 })
-  const displayName = shownTextOf("display_name", given.displayName ?? "", { min: 0 })
+  const givenName = nameOf("given_name", given.givenName)
+  const familyName = nameOf("family_name", given.familyName)
+  const displayName = optionalTextOf("display_name", given.displayName)
   return {
     givenName,
     familyName,
-    nickName: shownTextOf("nick_name", given.nickName ?? "", { min: 0 }),
+    nickName: optionalTextOf("nick_name", given.nickName),
     displayName: displayName || fullName({ givenName, familyName }),
     preferredLanguage: languageOf(given.preferredLanguage ?? ""),
     gender: given.gender ?? "unspecified",

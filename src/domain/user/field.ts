@@ -20,24 +20,11 @@ export function loginNameOf(text: string): string {
   return name
 }
 
-/** An id that the caller chose. */
-export function userIdOf(text: string): string {
-  if (text === "" || text.length > textMax || text !== text.trim() || invisible.test(text)) {
-    throw refused("user_id", `must have 1 to ${textMax} visible characters`)
-  }
-  return text
-}
-
-/** A name or description as it is shown; `min` is 0 where it may be empty. */
-export function shownTextOf(
-  field: string,
-  text: string,
-  bounds: { min: 0 | 1; max?: number },
-): string {
-  const { min, max = textMax } = bounds
-  const shown = text.normalize("NFC").trim()
-  if (shown.length < min || shown.length > max || control.test(shown)) {
-    throw refused(field, `must have ${min} to ${max} characters and no control characters`)
+/** A text that may be left out: trimmed, in one form, and nothing of control in it. */
+export function optionalTextOf(field: string, text: string | undefined, max = textMax): string {
+  const shown = (text ?? "").normalize("NFC").trim()
+  if (shown.length > max || control.test(shown)) {
+    throw refused(field, `must have at most ${max} characters and no control characters`)
   }
   return shown
 }

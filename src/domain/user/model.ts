@@ -72,7 +72,7 @@ export type UserStatus = "active" | "inactive" | "locked"
 
 type Identity = LoginNames & {
   readonly status: UserStatus
-  /** When anything about the user last changed, ms UTC. */
+  /** When anything about the user last changed, ms UTC; asking for a code changes nothing. */
   readonly changed: number
 }
 
@@ -126,7 +126,7 @@ type At = { readonly time: number }
 
 function human(state: User, { time }: At, change: (state: Human) => Partial<Human>): User {
   if (hasLeft(state) || state.kind !== "human") return state
-  return { ...state, ...change(state), changed: time }
+  return { ...state, changed: time, ...change(state) }
 }
 
 function machine(state: User, { time }: At, change: (state: Machine) => Partial<Machine>): User {
@@ -182,7 +182,7 @@ export const user = aggregate<UserEvent, User>({
         emailCode: null,
       })),
     "user.human.email.code.added": (state, event) =>
-      human(state, event, () => ({ emailCode: codeOf(event) })),
+      human(state, event, ({ changed }) => ({ emailCode: codeOf(event), changed })),
     "user.human.phone.changed": (state, event) =>
       human(state, event, () => ({
         phone: { number: event.private?.phone ?? "", verified: false },
@@ -194,7 +194,7 @@ export const user = aggregate<UserEvent, User>({
         phoneCode: null,
       })),
     "user.human.phone.code.added": (state, event) =>
-      human(state, event, () => ({ phoneCode: codeOf(event) })),
+      human(state, event, ({ changed }) => ({ phoneCode: codeOf(event), changed })),
     "user.human.phone.removed": (state, event) =>
       human(state, event, () => ({ phone: null, phoneCode: null })),
     "user.human.password.changed": (state, event) =>

@@ -14,6 +14,7 @@ import {
   UserService,
 } from "../../gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { givenId } from "../../kernel/given.ts"
 import type { Cx } from "../../store/index.ts"
 import { at, details, meaning } from "./answer.ts"
 import { type CodeOf, createCode } from "./code.ts"
@@ -39,7 +40,7 @@ import type { AccessTokenType, Gender } from "./model.ts"
 
 /** Changing users; looking at them is in v2search.ts, their keys are in v2key.ts. */
 export const v2 = share<Cx>()(UserService, {
-  createUser: (req, cx) => create(cx, req.userId ?? cx.ids.next(), req),
+  createUser: (req, cx) => create(cx, givenId(cx.ids, "user_id", req.userId), req),
   updateUser: (req, cx) => update(cx, req),
   deactivateUser: async (req, cx) => ({ details: details(await deactivateUser(cx, req.userId)) }),
   reactivateUser: async (req, cx) => ({ details: details(await reactivateUser(cx, req.userId)) }),

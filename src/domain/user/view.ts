@@ -27,7 +27,7 @@ export type UserRow = {
   readonly token_type: AccessTokenType
   readonly created: number
   readonly changed: number
-  readonly version: number
+  readonly position: number
 }
 
 /** Texts that are also kept folded, for comparisons that ignore case. */
@@ -45,21 +45,21 @@ const insert = statement(
      login_name_folded, given_name, given_name_folded, family_name, family_name_folded, nick_name,
      nick_name_folded, display_name, display_name_folded, preferred_language, gender, email,
      email_folded, email_verified, phone, phone_verified, change_required, password_changed,
-     description, token_type, created, changed, version)
+     description, token_type, created, changed, position)
    VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $loginNames,
      $loginNameFolded, $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
      $nickNameFolded, $displayName, $displayNameFolded, $preferredLanguage, $gender, $email,
      $emailFolded, $emailVerified, $phone, $phoneVerified, 0, 0,
-     $description, $tokenType, $time, $time, $version)`,
+     $description, $tokenType, $time, $time, $position)`,
 )
 
 const update = (columns: string) =>
   statement(
-    `UPDATE users SET ${columns}, changed = $time, version = $version
+    `UPDATE users SET ${columns}, changed = $time, position = $position
      WHERE instance = $instance AND id = $id`,
   )
 const touch = statement(
-  `UPDATE users SET changed = $time, version = $version
+  `UPDATE users SET changed = $time, position = $position
    WHERE instance = $instance AND id = $id`,
 )
 const setStatus = update("status = $status")
@@ -111,7 +111,7 @@ export const userView = view<UserEvent>({
         phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
         change_required INTEGER NOT NULL, password_changed INTEGER NOT NULL,
         description TEXT NOT NULL, token_type TEXT NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
+        created INTEGER NOT NULL, changed INTEGER NOT NULL, position INTEGER NOT NULL`,
       key: "id",
       indexes: { org: "org" },
     },
@@ -151,11 +151,9 @@ export const userView = view<UserEvent>({
       db.run(setEmail, { email, emailFolded: fold(email) })
     },
     "user.human.email.verified": (db) => db.run(verifyEmail),
-    "user.human.email.code.added": (db) => db.run(touch),
     "user.human.phone.changed": (db, { private: secret }) =>
       db.run(setPhone, { phone: secret?.phone ?? "" }),
     "user.human.phone.verified": (db) => db.run(verifyPhone),
-    "user.human.phone.code.added": (db) => db.run(touch),
     "user.human.phone.removed": (db) => db.run(setPhone, { phone: "" }),
     "user.human.password.changed": (db, { data }) =>
       db.run(setPassword, { changeRequired: data.changeRequired }),

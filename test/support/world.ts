@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto"
+import { type ManualClock, manualClock } from "../../src/kernel/clock.ts"
+import type { Call, Caller } from "../../src/kernel/context.ts"
+import { idsOf } from "../../src/kernel/id.ts"
+import type { Random } from "../../src/kernel/random.ts"
+import {
+  createDataKey,
+  keyLength,
+  purposes,
+  type Secrets,
+  secretsOf,
+} from "../../src/kernel/secret.ts"
+import {
+  type AnyAggregate,
+  type Cx,
+  openStore,
+  type Store,
+  type View,
+} from "../../src/store/index.ts"
+import { temporaryFolder } from "./latchkey.ts"
+
+export type World = {
+  readonly store: Store
+  readonly clock: ManualClock
+  readonly secrets: Secrets
+  /** A call; by the system, on instance "i1" and with the whole instance in scope, unless told. */
+  readonly cx: (call?: Partial<Call>) => Cx
+  readonly close: () => Promise<void>
+}
+
+/** A store of its own in a temporary folder, with a clock that stands still. */
+export function openWorld(rooms: {
+  readonly aggregates: readonly AnyAggregate[]
+  readonly views: readonly View[]
+}): World {
+  const folder = temporaryFolder()
+  const clock = manualClock(Date.UTC(2026, 0, 2))
+  const random = countingRandom()
+  const rows = purposes.map((purpose) => {
+    const master = new Uint8Array(keyLength)
+    return { ...createDataKey(random, master, purpose), active: true }
+  })
+  const secrets = secretsOf(random, new Uint8Array(keyLength), rows)
+  const store = openStore({
+    ...rooms,
+    file: `${folder.path}/latchkey.db`,
+    fatal: (cause) => {
+      throw cause
+    },
+    notReady: (_, cause) => {
+      throw cause
+    },
+  })
+  const base = {
+    store,
+    clock,
+    random,
+    secrets,
+    ids: idsOf(clock),
+    instance: "i1",
+    caller: { kind: "system", name: "test" } as const,
+    scope: { all: true, orgs: [], projects: [], grants: [] },
+    requestId: "request",
+    languages: ["en"],
+  }
+  return {
+    store,
+    clock,
+    secrets,
+    cx: (call = {}) => ({ ...base, ...call }),
+    close: async () => {
+      await store.close()
+      folder.remove()
+    },
+  }
+}
+
+/** A user who calls. */
+export const callerOf = (userId: string, orgId = "org1"): Caller => ({
+  kind: "user",
+  userId,
+  orgId,
+  clientId: "client",
+})
+
+/** The same bytes in every run, and never the same twice in one. */
+function countingRandom(): Random {
+  let count = 0
+  const block = () => createHash("sha512").update(`seed ${count++}`).digest()
+  return {
+    bytes: (wanted) => {
+      const blocks = Array.from({ length: Math.ceil(wanted / 64) }, block)
+      return new Uint8Array(Buffer.concat(blocks).subarray(0, wanted))
+    },
+  }
+}

@@ -89,7 +89,7 @@ function mount(tree: Tree<Route>, entry: Entry, rule: HttpRule, prefix: string):
   const { case: verb, value } = rule.pattern
   if (!verb || verb === "custom") throw new Error(`${entry.name} has a path with no usual verb`)
   const path = value === "/" && prefix ? prefix : `${prefix}${value}`
-  const parts = templateOf(path)
+  const parts = value.startsWith("/") ? templateOf(path) : undefined
   if (!parts) throw new Error(`${entry.name}: the path ${path} is not of a form that is served`)
   const own = ownPaths.find((each) => path === each || path.startsWith(`${each}/`))
   if (own) throw new Error(`${entry.name}: the path ${path} lies below ${own}, which is our own`)

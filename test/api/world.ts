@@ -1,0 +1,191 @@
+// A small house with the real book and made-up rooms: handlers that answer from maps.
+
+import type { Authority, Chain, Membership } from "../../src/api/access.ts"
+import { book } from "../../src/api/book.ts"
+import { type CallEnd, type Entry, entriesOf, type Pipeline } from "../../src/api/dispatch.ts"
+import { apiHandler } from "../../src/api/http.ts"
+import type { Operation } from "../../src/api/method.ts"
+import { type Clock, manualClock } from "../../src/kernel/clock.ts"
+import type { Call } from "../../src/kernel/context.ts"
+import { Fault } from "../../src/kernel/fault.ts"
+import { idsOf } from "../../src/kernel/id.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+import { createDataKey, purposes, secretsOf } from "../../src/kernel/secret.ts"
+
+export type Cx = Call & { wrote?: number }
+
+/** What a fake room says to a request; it may look at the context. */
+export type Answer = (request: never, cx: Cx) => unknown
+
+export type World = {
+  readonly entries: readonly Entry[]
+  readonly fetch: (path: string, init?: RequestInit & { as?: string }) => Promise<Response>
+  /** Calls that have ended, oldest first. */
+  readonly ended: CallEnd[]
+  /** Requests that reached a handler, with the context that they came with. */
+  readonly handled: { method: string; request: unknown; cx: Cx }[]
+  readonly clock: Clock & { readonly advance: (ms: number) => void }
+}
+
+/** Two organisations; a project with an application and a user in each. */
+export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> = {
+  org: { o1: { instance: true, org: "o1" }, o2: { instance: true, org: "o2" } },
+  project: {
+    p1: { instance: true, org: "o1", project: "p1" },
+    p2: { instance: true, org: "o2", project: "p2" },
+  },
+  app: {
+    a1: { instance: true, org: "o1", project: "p1", parent: "p1" },
+    a2: { instance: true, org: "o2", project: "p2", parent: "p2" },
+  },
+  user: {
+    u1: { instance: true, org: "o1", user: "u1" },
+    u2: { instance: true, org: "o2", user: "u2" },
+    owner: { instance: true, org: "o1", user: "owner" },
+    nobody: { instance: true, org: "o1", user: "nobody" },
+  },
+  grant: { "o2@p1": { instance: true, org: "o1", project: "p1", grant: "g1", parent: "p1" } },
+}
+
+const roles: Readonly<Record<string, readonly string[]>> = {
+  EVERYTHING: [
+    "iam.read",
+    "iam.web_key.read",
+    "iam.web_key.write",
+    "org.create",
+    "org.read",
+    "user.read",
+    "user.write",
+    "user.delete",
+    "project.read",
+    "project.write",
+    "project.create",
+    "project.app.read",
+    "project.app.write",
+    "iam.member.read",
+    "iam.member.write",
+    "org.member.read",
+    "org.member.write",
+    "project.member.read",
+  ],
+  USERS: ["user.read", "user.write"],
+  PROJECT: ["project.read", "project.write", "project.app.write", "project.member.read"],
+  ORG_MEMBERS: ["org.member.read", "org.member.write"],
+  GRANT: ["project.grant.member.write", "project.grant.member.read"],
+  SELF: ["user.self.delete"],
+}
+
+/** Who holds what where; the name of the user is also their bearer token. */
+export const people: Readonly<Record<string, { org: string; memberships: Membership[] }>> = {
+  owner: { org: "o1", memberships: [{ level: "instance", id: "i1", roles: ["EVERYTHING"] }] },
+  manager1: { org: "o1", memberships: [{ level: "org", id: "o1", roles: ["EVERYTHING"] }] },
+  users1: { org: "o1", memberships: [{ level: "org", id: "o1", roles: ["USERS"] }] },
+  project1: { org: "o1", memberships: [{ level: "project", id: "p1", roles: ["PROJECT"] }] },
+  orgmembers: { org: "o1", memberships: [{ level: "instance", id: "i1", roles: ["ORG_MEMBERS"] }] },
+  grant1: { org: "o2", memberships: [{ level: "grant", id: "g1", roles: ["GRANT"] }] },
+  u1: { org: "o1", memberships: [{ level: "org", id: "o1", roles: ["SELF"] }] },
+  u2: { org: "o2", memberships: [] },
+  nobody: { org: "o1", memberships: [] },
+}
+
+export const authority: Authority<Cx> = {
+  resources: Object.fromEntries(
+    Object.entries(chains).map(([kind, byId]) => [
+      kind,
+      (_cx: Cx, id: string, parent?: string) => byId[kind === "grant" ? `${id}@${parent}` : id],
+    ]),
+  ),
+  memberships: (_cx, userId) => people[userId]?.memberships ?? [],
+  permissions: (role) => new Set(roles[role]),
+}
+
+/** A context as the server would make it; `token` is a name of `people`. */
+export function contextOf(token: string | null, more: Partial<Cx> = {}): Cx {
+  const clock = manualClock(1_700_000_000_000)
+  const person = token === null ? undefined : people[token]
+  if (token !== null && !person) {
+    throw new Fault("unauthenticated", "token.invalid", "the token is not valid")
+  }
+  return {
+    clock,
+    ids: idsOf(clock),
+    random: systemRandom,
+    secrets,
+    instance: "i1",
+    caller: person
+      ? { kind: "user", userId: token ?? "", orgId: person.org, clientId: "c1" }
+      : { kind: "anonymous" },
+    requestId: "r1",
+    languages: [],
+    ...more,
+  }
+}
+
+const master = systemRandom.bytes(32)
+const secrets = secretsOf(
+  systemRandom,
+  master,
+  purposes.map((purpose) => ({ ...createDataKey(systemRandom, master, purpose), active: true })),
+)
+
+/** The book with fake answers; a method without one answers an empty message. */
+export function operationsOf(
+  answers: Readonly<Record<string, Answer>>,
+  handled: World["handled"] = [],
+): readonly Operation<Cx>[] {
+  return book.flatMap((service) =>
+    service.methods.map((method): Operation<Cx> => {
+      const name = `${service.typeName}/${method.name}`
+      const handler = (request: unknown, cx: Cx) => {
+        handled.push({ method: name, request, cx })
+        return answers[name]?.(request as never, cx) ?? {}
+      }
+      return { method, handler }
+    }),
+  )
+}
+
+export function worldOf(
+  answers: Readonly<Record<string, Answer>> = {},
+  more: Partial<Pipeline<Cx>> = {},
+): World {
+  const clock = manualClock(1_700_000_000_000)
+  const ended: CallEnd[] = []
+  const handled: World["handled"] = []
+  const entries = entriesOf<Cx>({
+    operations: operationsOf(answers, handled),
+    authority,
+    authenticate: async (headers, { requestId }) => {
+      const token = /^Bearer (.+)$/.exec(headers.get("authorization") ?? "")?.[1] ?? null
+      const orgId = headers.get("x-core-orgid")
+      return contextOf(token, { requestId, ...(orgId ? { orgId } : {}) })
+    },
+    position: (cx) => cx.wrote,
+    hooks: [{ ended: (call) => void ended.push(call) }],
+    clock,
+    ids: idsOf(clock),
+    ...more,
+  })
+  const handle = apiHandler(entries)
+  return {
+    entries,
+    ended,
+    handled,
+    clock,
+    fetch: async (path, { as, ...init } = {}) => {
+      const request = new Request(`http://id.test${path}`, init)
+      if (as) request.headers.set("authorization", `Bearer ${as}`)
+      return (
+        (await handle(request, { address: "10.0.0.7" })) ?? new Response("nobody", { status: 599 })
+      )
+    },
+  }
+}
+
+/** Sends JSON. */
+export const json = (body: unknown, more: RequestInit = {}): RequestInit => ({
+  method: "POST",
+  body: typeof body === "string" ? body : JSON.stringify(body),
+  ...more,
+  headers: { "content-type": "application/json", ...more.headers },
+})

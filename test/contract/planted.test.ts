@@ -1,0 +1,210 @@
+// Breaks the book on purpose, by editing its descriptors, and expects the start to refuse.
+import {
+  create,
+  createFileRegistry,
+  type DescFile,
+  fromBinary,
+  type MessageInitShape,
+  setExtension,
+  toBinary,
+} from "@bufbuild/protobuf"
+import {
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  type MethodDescriptorProto,
+  MethodOptionsSchema,
+} from "@bufbuild/protobuf/wkt"
+import { describe, expect, test } from "vitest"
+import { type Entry, entriesOf } from "../../src/api/dispatch.ts"
+import { join, type Operation, share } from "../../src/api/method.ts"
+import { restOf } from "../../src/api/rest.ts"
+import { AuthService } from "../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
+import { AccessSchema, access } from "../../src/gen/core/options_pb.ts"
+import { SystemService } from "../../src/gen/core/system/v1/system_service_pb.ts"
+import { http } from "../../src/gen/google/api/annotations_pb.ts"
+import { HttpRuleSchema } from "../../src/gen/google/api/http_pb.ts"
+import { authority, type Cx, worldOf } from "../api/world.ts"
+
+const file = ManagementService.file
+
+type Rule = MessageInitShape<typeof AccessSchema>
+
+/** The operations of the management service after one of its methods was changed. */
+function planted(rpc: string, change: (method: MethodDescriptorProto) => void) {
+  const bytes = toBinary(FileDescriptorProtoSchema, file.proto)
+  const proto: FileDescriptorProto = fromBinary(FileDescriptorProtoSchema, bytes)
+  const method = proto.service[0]?.method.find(({ name }) => name === rpc)
+  if (!method) throw new Error(`no ${rpc}`)
+  change(method)
+  const dependencies = new Map(
+    reach(file.dependencies).map((each): [string, DescFile] => [`${each.name}.proto`, each]),
+  )
+  const registry = createFileRegistry(proto, (name) => dependencies.get(name))
+  const service = registry.getService(ManagementService.typeName)
+  if (!service) throw new Error("no service")
+  return service.methods.map((each): Operation<Cx> => ({ method: each, handler: () => ({}) }))
+}
+
+function reach(files: readonly DescFile[]): readonly DescFile[] {
+  return files.flatMap((each) => [each, ...reach(each.dependencies)])
+}
+
+function start(operations: readonly Operation<Cx>[]): readonly Entry[] {
+  const { clock, ids } = worldParts
+  const hooks: [] = []
+  const authenticate = async () => {
+    throw new Error("nobody calls")
+  }
+  return entriesOf<Cx>({ operations, authority, authenticate, hooks, clock, ids })
+}
+
+const worldParts = { clock: worldOf().clock, ids: { next: () => "1" } }
+
+function withAccess(rule: Rule | undefined) {
+  return planted("DeactivateProject", (method) => {
+    const options = create(MethodOptionsSchema)
+    if (rule) setExtension(options, access, create(AccessSchema, rule))
+    method.options = options
+  })
+}
+
+const onProject = { permission: "project.write", resource: "project", id: "id" }
+
+describe("the start refuses, naming the method,", () => {
+  const refused: Readonly<Record<string, [Rule | undefined, RegExp]>> = {
+    "a method without an access rule": [undefined, /it has no access rule/],
+    "an empty rule": [{}, /say exactly one of/],
+    "two kinds of rule": [{ ...onProject, public: true }, /say exactly one of/],
+    "a public method with an id": [{ public: true, id: "id" }, /belong to a permission/],
+    "an unknown resource": [{ ...onProject, resource: "castle" }, /"castle", which does not exist/],
+    "a field that does not exist": [{ ...onProject, id: "project_id" }, /field "project_id"/],
+    "a parent that does not exist": [{ ...onProject, parent: "org" }, /a field "org"/],
+    "a field below a text": [{ ...onProject, id: "id.more" }, /a field "id.more"/],
+    "a resource without an id": [{ ...onProject, id: "" }, /needs an id/],
+    "a search with an id": [{ ...onProject, search: true }, /a search names no resource/],
+    "the context as a project": [{ ...onProject, id: "@org" }, /names an organisation/],
+    "a choice between rules without ids": [
+      { either: [create(AccessSchema, { permission: "iam.write", resource: "instance" })] },
+      /needs an id, which decides/,
+    ],
+    "a choice that holds a choice": [
+      { either: [create(AccessSchema, { either: [create(AccessSchema, onProject)] })] },
+      /needs a permission, and nothing else/,
+    ],
+  }
+  for (const [name, [rule, why]] of Object.entries(refused)) {
+    test(name, () => {
+      const operations = withAccess(rule)
+      expect(() => start(operations)).toThrow(why)
+      expect(() => start(operations)).toThrow(
+        "core.management.v1.ManagementService/DeactivateProject",
+      )
+    })
+  }
+
+  test("and accepts the same method with its rule", () => {
+    expect(start(withAccess(onProject)).length).toBe(ManagementService.methods.length)
+  })
+})
+
+/** The management service with another path for ReactivateProject. */
+function withPath(path: string, body = "*") {
+  const operations = planted("ReactivateProject", ({ options }) => {
+    if (!options) throw new Error("no options")
+    const pattern = { case: "post", value: path } as const
+    setExtension(options, http, create(HttpRuleSchema, { pattern, body }))
+  })
+  return () => restOf(start(operations), [])
+}
+
+describe("the start refuses a path that", () => {
+  test("another operation has, naming both", () => {
+    const same = "/projects/{id}/_deactivate"
+    expect(withPath(same)).toThrow(
+      /DeactivateProject and .*\/ReactivateProject share the path|ReactivateProject and .*\/DeactivateProject share the path/,
+    )
+  })
+
+  test("has a field that the request does not", () => {
+    expect(withPath("/projects/{name}/_reactivate")).toThrow(/a field "name"/)
+  })
+
+  test("is not of a form that is served", () => {
+    expect(withPath("/projects/{id=**}/_reactivate")).toThrow(/not of a form/)
+    expect(withPath("projects")).toThrow(/not of a form/)
+  })
+
+  test("has a body that is no message of the request", () => {
+    expect(withPath("/projects/{id}/_reactivate", "id")).toThrow(/its body names "id"/)
+  })
+
+  test("stands in the list of bare paths, but nowhere in the book", () => {
+    const entries = start(withAccess(onProject))
+    const row = { verb: "GET", path: "/iam", method: "core.management.v1.ManagementService/GetIAM" }
+    expect(() => restOf(entries, [row])).not.toThrow()
+    expect(() => restOf(entries, [{ ...row, verb: "POST" }])).toThrow(/not at the bare path POST/)
+    expect(() => restOf(entries, [{ ...row, path: "/ian" }])).toThrow(/not at the bare path/)
+  })
+
+  test("is one of our own, once it answers bare", () => {
+    const entries = withPathEntries("/setup/{id}")
+    const method = "core.management.v1.ManagementService/ReactivateProject"
+    const bare = [{ verb: "POST", path: "/setup/{id}", method }]
+    expect(() => restOf(entries, [])).not.toThrow()
+    expect(() => restOf(entries, bare)).toThrow(/lies below \/setup, which is our own/)
+  })
+})
+
+function withPathEntries(path: string) {
+  return start(
+    planted("ReactivateProject", ({ options }) => {
+      const pattern = { case: "post", value: path } as const
+      if (options) setExtension(options, http, create(HttpRuleSchema, { pattern, body: "*" }))
+    }),
+  )
+}
+
+describe("the shares of the rooms", () => {
+  const healthz = () => ({})
+  const system = share<Cx>()(SystemService, { healthz })
+  const auth = share<Cx>()(AuthService, { healthz, getMyUser: () => ({}) })
+  const rest = share<Cx>()(AuthService, { listMyProjectOrgs: () => ({}) })
+
+  test("cover the book, each method once", () => {
+    const operations = join([SystemService, AuthService], [system, auth, rest])
+    expect(operations.map(({ method }) => method.name).sort()).toEqual([
+      "GetMyUser",
+      "Healthz",
+      "Healthz",
+      "ListMyProjectOrgs",
+    ])
+  })
+
+  test("may not bind a method twice", () => {
+    const twice = () => join([SystemService, AuthService], [system, auth, rest, auth])
+    expect(twice).toThrow("core.auth.v1.AuthService/Healthz is bound twice")
+  })
+
+  type Book = readonly [typeof SystemService, typeof AuthService]
+  type Takes<S extends Parameters<typeof join>[1]> = S extends Parameters<typeof join<Book, S>>[1]
+    ? "yes"
+    : "no"
+
+  test("compile only where they cover the book", () => {
+    const whole: Takes<readonly [typeof system, typeof auth, typeof rest]> = "yes"
+    const part: Takes<readonly [typeof system, typeof auth]> = "no"
+    expect([whole, part]).toEqual(["yes", "no"])
+  })
+
+  test("may not leave a method out at start either", () => {
+    const shares: readonly [typeof system, typeof auth, typeof rest] = [
+      system,
+      auth,
+      { ...rest, handlers: {} },
+    ]
+    expect(() => join([SystemService, AuthService], shares)).toThrow(
+      "nobody binds core.auth.v1.AuthService/ListMyProjectOrgs",
+    )
+  })
+})

@@ -17,7 +17,7 @@ import {
   type OidcConfig,
 } from "./model.ts"
 import { checkOidc, oidcDefaults } from "./oidc.ts"
-import { appIdsOf } from "./view.ts"
+import { appIdsOf, missingApp } from "./view.ts"
 
 export type AppKind =
   | { readonly kind: "oidc"; readonly oidc: Partial<OidcConfig> }
@@ -247,9 +247,6 @@ function mustNotBeConsole(cx: Decision, clientId: string): void {
     "this application can't be stopped or removed: it is the console",
   )
 }
-
-export const missingApp = (): Fault =>
-  new Fault("not_found", "app.missing", "there is no such application")
 
 const otherKind = () =>
   new Fault("invalid_argument", "app.kind_differs", "the application is of another type")

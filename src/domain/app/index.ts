@@ -1,4 +1,8 @@
 import { appChain } from "./client.ts"
+import { app } from "./model.ts"
+import { management, projectV2, v2 } from "./v2.ts"
+import { v2search } from "./v2search.ts"
+import { appView } from "./view.ts"
 
 export { appChain, type Client, findClient, isAppActive } from "./client.ts"
 export {
@@ -30,6 +34,15 @@ export {
 } from "./model.ts"
 export { allowedOrigins, complianceProblems, oidcDefaults } from "./oidc.ts"
 export { apps, appView } from "./view.ts"
+
+/** What this room keeps streams of. */
+export const aggregates = [app] as const
+
+/** What this room shows. */
+export const views = [appView] as const
+
+/** What this room answers of the book. */
+export const shares = [v2, v2search, projectV2, management] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = { app: appChain }

@@ -14,7 +14,8 @@ export type TokenType = "bearer" | "jwt"
 
 /** Which login serves an application; `baseUri` is where a login of one's own stands. */
 export type LoginVersion =
-  | { readonly version: "unspecified" | "v1" }
+  | { readonly version: "unspecified" }
+  | { readonly version: "v1" }
   | { readonly version: "v2"; readonly baseUri: string }
 
 export type OidcConfig = {

@@ -1,3 +1,4 @@
+import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { AppEvent, AppStatus } from "./model.ts"
@@ -82,6 +83,18 @@ export const apps: Searchable = {
   key: "id",
   sort: "created",
 }
+
+const one = statement<AppRow>("SELECT * FROM apps WHERE instance = $instance AND id = $appId")
+
+/** One application as it is listed; faults where there is none. */
+export function findApp(cx: Cx, id: string): AppRow {
+  const row = cx.store.get(cx, one, { appId: id })
+  if (!row) throw missingApp()
+  return row
+}
+
+export const missingApp = (): Fault =>
+  new Fault("not_found", "app.missing", "there is no such application")
 
 const ofProject = statement<{ id: string }>(
   `SELECT id FROM apps WHERE instance = $instance AND project = $projectId

@@ -1,0 +1,147 @@
+import { share } from "../../api/method.ts"
+import { APIAuthMethodType, ApplicationType } from "../../gen/core/application/v2/application_pb.ts"
+import {
+  ApplicationService,
+  type CreateApplicationRequest,
+  type UpdateApplicationRequest,
+} from "../../gen/core/application/v2/application_service_pb.ts"
+import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
+import { ProjectService } from "../../gen/core/project/v2/project_service_pb.ts"
+import { at, details, meaning } from "../../kernel/answer.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { givenId } from "../../kernel/given.ts"
+import type { Cx } from "../../store/index.ts"
+import {
+  type AppKind,
+  type ApplicationChange,
+  changeApplication,
+  createApplication,
+  deactivateApplication,
+  generateSecret,
+  reactivateApplication,
+  removeApplication,
+  removeProjectWithApps,
+} from "./commands.ts"
+import { oidcDefaults } from "./oidc.ts"
+import { compliance, newOidc, oidcChange } from "./v2oidc.ts"
+
+/** Changing applications; looking at them is in v2search.ts. */
+export const v2 = share<Cx>()(ApplicationService, {
+  createApplication: (req, cx) => create(cx, req),
+  updateApplication: async (req, cx) => {
+    const { changed } = await changeApplication(cx, req.applicationId, changeOf(req))
+    return { changeDate: at(changed) }
+  },
+  deactivateApplication: async (req, cx) => {
+    const { changed } = await deactivateApplication(cx, req.applicationId)
+    return { deactivationDate: at(changed) }
+  },
+  reactivateApplication: async (req, cx) => {
+    const { changed } = await reactivateApplication(cx, req.applicationId)
+    return { reactivationDate: at(changed) }
+  },
+  deleteApplication: async (req, cx) => {
+    const { changed } = await removeApplication(cx, req.applicationId)
+    return { deletionDate: at(changed) }
+  },
+  generateClientSecret: async (req, cx) => {
+    const { secret, receipt } = await generateSecret(cx, req.applicationId)
+    return { clientSecret: secret, creationDate: at(receipt.changed) }
+  },
+})
+
+/** A project goes with its applications, so it is removed here. */
+export const projectV2 = share<Cx>()(ProjectService, {
+  deleteProject: async (req, cx) => {
+    const { changed } = await removeProjectWithApps(cx, req.projectId)
+    return { deletionDate: at(changed) }
+  },
+})
+
+export const management = share<Cx>()(ManagementService, {
+  removeProject: async (req, cx) => ({ details: details(await removeProjectWithApps(cx, req.id)) }),
+})
+
+async function create(cx: Cx, req: CreateApplicationRequest) {
+  const { projectId, name } = req
+  const id = givenId(cx.ids, "application_id", req.applicationId)
+  const config = kindOf(req)
+  const { receipt, clientId, secret } = await createApplication(cx, id, { projectId, name, config })
+  const clientSecret = secret ?? ""
+  return {
+    applicationId: id,
+    creationDate: at(receipt.created),
+    applicationType:
+      config.kind === "api"
+        ? ({ case: "apiConfiguration", value: { clientId, clientSecret } } as const)
+        : ({
+            case: "oidcConfiguration",
+            value: { clientId, clientSecret, ...compliance({ ...oidcDefaults, ...config.oidc }) },
+          } as const),
+  }
+}
+
+/** Both spellings of the three kinds count; `type` may be left out but not contradict. */
+function kindOf({
+  type,
+  applicationType: { case: kind, value },
+}: CreateApplicationRequest): AppKind {
+  switch (kind) {
+    case "oidc":
+    case "oidcConfiguration":
+      mustAgree(type, ApplicationType.OIDC)
+      return { kind: "oidc", oidc: newOidc(value) }
+    case "api":
+    case "apiConfiguration":
+      mustAgree(type, ApplicationType.API)
+      return { kind: "api", api: { authMethod: meaning(apiMethods, value.authMethodType) } }
+    case "saml":
+    case "samlConfiguration":
+      mustAgree(type, ApplicationType.SAML)
+      throw noSaml()
+    default:
+      throw new Fault(
+        "invalid_argument",
+        "app.kind_missing",
+        "say what the application is with one of oidc, api, saml",
+      )
+  }
+}
+
+function mustAgree(said: ApplicationType, is: ApplicationType): void {
+  if (said === ApplicationType.UNSPECIFIED || said === is) return
+  throw new Fault(
+    "invalid_argument",
+    "app.type_contradicts",
+    "type and the configuration that is given are not of the same kind; leave type out",
+  )
+}
+
+const apiMethods = {
+  [APIAuthMethodType.API_AUTH_METHOD_TYPE_BASIC]: "basic",
+  [APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT]: "private_key_jwt",
+} as const
+
+/** An empty name is one that was left out. */
+function changeOf({ name, applicationType }: UpdateApplicationRequest): ApplicationChange {
+  const named = name === "" ? {} : { name }
+  switch (applicationType.case) {
+    case "oidcConfiguration":
+      return { ...named, oidc: oidcChange(applicationType.value) }
+    case "apiConfiguration": {
+      const { authMethodType } = applicationType.value
+      return { ...named, api: { authMethod: meaning(apiMethods, authMethodType) } }
+    }
+    case "samlConfiguration":
+      throw noSaml()
+    default:
+      return named
+  }
+}
+
+const noSaml = () =>
+  new Fault(
+    "unimplemented",
+    "app.saml_not_built",
+    "this server does not speak SAML yet; register the application with oidc",
+  )

@@ -1,0 +1,149 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
+import type {
+  LoginVersion as LoginVersionMessage,
+  LoginVersionSchema,
+} from "../../gen/core/application/v2/application_pb.ts"
+import type {
+  CreateOIDCApplicationRequest,
+  UpdateOIDCApplicationConfigurationRequest,
+} from "../../gen/core/application/v2/application_service_pb.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { LoginVersion, OidcConfig } from "./model.ts"
+import { allowedOrigins, complianceProblems } from "./oidc.ts"
+
+// The enums of the interface.
+const responseTypes = { code: 1, id_token: 2, id_token_token: 3 } as const
+const grantTypes = {
+  authorization_code: 0,
+  implicit: 1,
+  refresh_token: 2,
+  device_code: 3,
+  token_exchange: 4,
+} as const
+const appTypes = { web: 0, user_agent: 1, native: 2 } as const
+const authMethods = { basic: 0, post: 1, none: 2, private_key_jwt: 3 } as const
+const tokenTypes = { bearer: 0, jwt: 1 } as const
+
+/** What a new application is asked to be; an empty list leaves the default. */
+export const newOidc = (req: CreateOIDCApplicationRequest): Partial<OidcConfig> => ({
+  ...listsOf(req),
+  appType: named(appTypes, req.applicationType),
+  authMethod: named(authMethods, req.authMethodType),
+  tokenType: named(tokenTypes, req.accessTokenType),
+  devMode: req.developmentMode,
+  clockSkewSeconds: secondsOf(req.clockSkew) ?? 0,
+  accessTokenRoleAssertion: req.accessTokenRoleAssertion,
+  idTokenRoleAssertion: req.idTokenRoleAssertion,
+  idTokenUserinfoAssertion: req.idTokenUserinfoAssertion,
+  skipNativeAppSuccessPage: req.skipNativeAppSuccessPage,
+  backChannelLogoutUri: req.backChannelLogoutUri,
+  loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
+})
+
+/** What is to change; an empty list can't be told from none, so it changes nothing. */
+export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Partial<OidcConfig> =>
+  given({
+    ...listsOf(req),
+    appType: optional(appTypes, req.applicationType),
+    authMethod: optional(authMethods, req.authMethodType),
+    tokenType: optional(tokenTypes, req.accessTokenType),
+    devMode: req.developmentMode,
+    clockSkewSeconds: secondsOf(req.clockSkew),
+    accessTokenRoleAssertion: req.accessTokenRoleAssertion,
+    idTokenRoleAssertion: req.idTokenRoleAssertion,
+    idTokenUserinfoAssertion: req.idTokenUserinfoAssertion,
+    skipNativeAppSuccessPage: req.skipNativeAppSuccessPage,
+    backChannelLogoutUri: req.backChannelLogoutUri,
+    loginVersion: loginVersionOf(req.loginVersion),
+  })
+
+/** A configuration as it is shown. */
+export const toOidc = (clientId: string, config: OidcConfig) => ({
+  redirectUris: [...config.redirectUris],
+  postLogoutRedirectUris: [...config.postLogoutRedirectUris],
+  responseTypes: config.responseTypes.map((type) => responseTypes[type]),
+  grantTypes: config.grantTypes.map((type) => grantTypes[type]),
+  applicationType: appTypes[config.appType],
+  authMethodType: authMethods[config.authMethod],
+  accessTokenType: tokenTypes[config.tokenType],
+  clientId,
+  ...compliance(config),
+  developmentMode: config.devMode,
+  accessTokenRoleAssertion: config.accessTokenRoleAssertion,
+  idTokenRoleAssertion: config.idTokenRoleAssertion,
+  idTokenUserinfoAssertion: config.idTokenUserinfoAssertion,
+  clockSkew: durationFromMs(config.clockSkewSeconds * 1000),
+  additionalOrigins: [...config.additionalOrigins],
+  allowedOrigins: [...allowedOrigins(config)],
+  skipNativeAppSuccessPage: config.skipNativeAppSuccessPage,
+  backChannelLogoutUri: config.backChannelLogoutUri,
+  loginVersion: toLoginVersion(config.loginVersion),
+})
+
+/** What is advised against, in words; it works nevertheless. */
+export function compliance(config: OidcConfig) {
+  const problems = complianceProblems(config)
+  return {
+    nonCompliant: problems.length > 0,
+    complianceProblems: problems.map(({ key, message }) => ({ key, localizedMessage: message })),
+  }
+}
+
+type Lists = Pick<
+  CreateOIDCApplicationRequest,
+  "redirectUris" | "responseTypes" | "grantTypes" | "postLogoutRedirectUris" | "additionalOrigins"
+>
+
+const listsOf = (req: Lists): Partial<OidcConfig> => ({
+  ...(req.redirectUris.length > 0 && { redirectUris: unique(req.redirectUris) }),
+  ...(req.postLogoutRedirectUris.length > 0 && {
+    postLogoutRedirectUris: unique(req.postLogoutRedirectUris),
+  }),
+  ...(req.responseTypes.length > 0 && {
+    responseTypes: unique(req.responseTypes.map((type) => named(responseTypes, type))),
+  }),
+  ...(req.grantTypes.length > 0 && {
+    grantTypes: unique(req.grantTypes.map((type) => named(grantTypes, type))),
+  }),
+  ...(req.additionalOrigins.length > 0 && { additionalOrigins: unique(req.additionalOrigins) }),
+})
+
+const unique = <T>(list: readonly T[]): readonly T[] => [...new Set(list)]
+
+/** The name of an enum's number; refuses numbers that the book does not know. */
+function named<Numbers extends Readonly<Record<string, number>>>(
+  numbers: Numbers,
+  value: number,
+): Extract<keyof Numbers, string> {
+  for (const name in numbers) if (numbers[name] === value) return name
+  throw new Fault("invalid_argument", "request.enum_unknown", `${value} is not a known value`)
+}
+
+const optional = <Numbers extends Readonly<Record<string, number>>>(
+  numbers: Numbers,
+  value: number | undefined,
+) => (value === undefined ? undefined : named(numbers, value))
+
+type Asked = { readonly [Field in keyof OidcConfig]?: OidcConfig[Field] | undefined }
+
+/** Only the fields that were given. */
+function given(fields: Asked): Partial<OidcConfig> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+const secondsOf = (duration: Duration | undefined): number | undefined =>
+  duration && durationMs(duration) / 1000
+
+function loginVersionOf(message: LoginVersionMessage | undefined): LoginVersion | undefined {
+  if (!message) return undefined
+  const { version } = message
+  if (version.case === "loginV2") return { version: "v2", baseUri: version.value.baseUri ?? "" }
+  return version.case === "loginV1" ? { version: "v1" } : { version: "unspecified" }
+}
+
+function toLoginVersion(login: LoginVersion): MessageInitShape<typeof LoginVersionSchema> {
+  if (login.version === "unspecified") return {}
+  if (login.version === "v1") return { version: { case: "loginV1", value: {} } }
+  return { version: { case: "loginV2", value: { baseUri: login.baseUri } } }
+}

@@ -11,7 +11,7 @@ export const assertion = aggregate<AssertionEvent, { readonly used: boolean }>({
   evolve: { "oidc.assertion.used": () => ({ used: true }) },
 })
 
-export type UsedAssertion = {
+export type SpentAssertion = {
   readonly issuer: string
   readonly jti: string
   /** ms UTC; afterwards the assertion is refused for its age. */
@@ -19,7 +19,7 @@ export type UsedAssertion = {
 }
 
 /** RFC 7523 §3 (7): notes that an assertion was used. Faults `already_exists` when it was before. */
-export function useAssertion(tx: Transaction, { issuer, jti, expires }: UsedAssertion): void {
+export function spendAssertion(tx: Transaction, { issuer, jti, expires }: SpentAssertion): void {
   const taken = { id: "assertion.used", message: "the assertion has been used already" }
   const used: Draft<AssertionEvent> = {
     type: "oidc.assertion.used",

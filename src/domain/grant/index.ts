@@ -2,7 +2,7 @@ import { assertion } from "./assertion.ts"
 import { grant } from "./model.ts"
 import { authRequest } from "./request.ts"
 
-export { type UsedAssertion, useAssertion } from "./assertion.ts"
+export { type SpentAssertion, spendAssertion } from "./assertion.ts"
 export {
   addAuthRequest,
   answerRequest,
@@ -13,7 +13,13 @@ export {
   requestLifetimes,
 } from "./commands.ts"
 export { type Grant, grant } from "./model.ts"
-export { type Asked, type AuthRequest, authRequest, type Prompt } from "./request.ts"
+export {
+  type Asked,
+  type AuthRequest,
+  authRequest,
+  type Prompt,
+  type ResponseMode,
+} from "./request.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [authRequest, grant, assertion] as const

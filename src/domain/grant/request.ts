@@ -45,7 +45,8 @@ type Open = {
 
 /** `answered`: a code is under way, since `codeAt`. `exchanged`: it has become a grant. */
 export type AuthRequest =
-  | { readonly status: "absent" | "failed" }
+  | { readonly status: "absent" }
+  | { readonly status: "failed" }
   | (Open & { readonly status: "open" })
   | (Open & { readonly status: "answered"; readonly codeAt: number })
   | (Open & { readonly status: "exchanged"; readonly codeAt: number; readonly grantId: string })

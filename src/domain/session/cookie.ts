@@ -1,4 +1,4 @@
-import { type Adapter, Lucia, TimeSpan } from "lucia"
+import { type Adapter, Cookie, Lucia, TimeSpan } from "lucia"
 import { randomToken } from "../../kernel/random.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { signIn } from "./commands.ts"
@@ -35,7 +35,7 @@ export async function readBrowser(
   if (!session) return newBrowser(cx, secure)
   const known = { id, cookie, sessions: state.sessions }
   if (!session.fresh) return known
-  return { ...known, setCookie: lucia.createSessionCookie(cookie).serialize() }
+  return { ...known, setCookie: keptCookie(lucia, cookie) }
 }
 
 export type Entrance = {
@@ -58,7 +58,7 @@ export async function enterBrowser(
   })
   const sessionId = `${agentId}.${randomToken(cx.random)}`
   const session = await lucia.createSession(agentId, {}, { sessionId })
-  return lucia.createSessionCookie(session.id).serialize()
+  return keptCookie(lucia, session.id)
 }
 
 /** The Set-Cookie line that makes a browser forget us. */
@@ -108,10 +108,26 @@ function luciaOf(
   setSession: Adapter["setSession"] = () => Promise.reject(new Error("nobody signs in here")),
 ): Lucia {
   return new Lucia(adapterOf(cx, setSession), {
-    sessionExpiresIn: new TimeSpan(lifetimes.browserIdle, "ms"),
+    sessionExpiresIn: luciaLifetime,
     sessionCookie: { name: nameOf(secure), attributes: { secure, sameSite: "lax" } },
   })
 }
+
+/** The line that keeps a cookie for as long as the browser may stay away. */
+function keptCookie(lucia: Lucia, value: string): string {
+  const { name, attributes } = lucia.createSessionCookie(value)
+  const maxAge = lifetimes.browserIdle / 1000
+  return new Cookie(name, value, { ...attributes, maxAge }).serialize()
+}
+
+/**
+ * lucia reads the machine's clock and renews in the second half of a lifetime. The call's clock is
+ * what counts here, so lucia is told of a lifetime so long that we choose its half by the date.
+ */
+const luciaLifetime = new TimeSpan(20_000, "w")
+const firstHalf = new Date(Date.UTC(2900, 0))
+const secondHalf = new Date(Date.UTC(2160, 0))
+const renewedAfter = 86_400_000
 
 /** Only hashes are stored, and our own clock decides what has expired. */
 function adapterOf(cx: Cx, setSession: Adapter["setSession"]): Adapter {
@@ -126,14 +142,14 @@ function adapterOf(cx: Cx, setSession: Adapter["setSession"]): Adapter {
     getSessionAndUser: async (cookie) => {
       const found = read(cookie)
       if (!found) return [null, null]
-      const expiresAt = new Date(found.state.expires)
+      const age = cx.clock.now() - found.state.renewed
+      const expiresAt = age >= renewedAfter ? secondHalf : firstHalf
       const attributes = {}
       return [
         { id: cookie, userId: found.id, expiresAt, attributes },
         { id: found.id, attributes },
       ]
     },
-    // lucia asks when half of the idle time is over, far less than once a day.
     updateSessionExpiration: async (cookie) => {
       const [id] = partsOf(cookie)
       await cx.store.transact(cx, (tx) =>

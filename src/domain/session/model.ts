@@ -25,6 +25,7 @@ export type Browser = {
   /** Keyed hash of the secret in the cookie; empty where it was erased. */
   readonly hash: string
   readonly signedIn: number
+  readonly renewed: number
   readonly expires: number
   /** Sign-in sessions, oldest first. */
   readonly sessions: readonly string[]
@@ -34,17 +35,19 @@ export type Browser = {
 export const browser = aggregate<BrowserEvent, Browser>({
   stream: "user_agent",
   retention: "transient",
-  initial: { status: "absent", hash: "", signedIn: 0, expires: 0, sessions: [] },
+  initial: { status: "absent", hash: "", signedIn: 0, renewed: 0, expires: 0, sessions: [] },
   evolve: {
     "user_agent.signed.in": (state, { data, private: secret, time }) => ({
       status: "active",
       hash: secret?.hash ?? "",
       signedIn: time,
+      renewed: time,
       expires: time + lifetimes.browserIdle,
       sessions: [...without(state, data.sessionId), data.sessionId],
     }),
     "user_agent.renewed": (state, { time }) => ({
       ...state,
+      renewed: time,
       expires: Math.min(time + lifetimes.browserIdle, state.signedIn + lifetimes.browserMost),
     }),
     "user_agent.signed.out": (state, { data }) => ({

@@ -1,0 +1,81 @@
+import type { Application, Learnable, Target } from "../../ui/login/index.ts"
+import { csrfOf } from "../domain/session/index.ts"
+import type { Cx } from "../store/index.ts"
+import type { Fields } from "./form.ts"
+import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
+import { withRequest } from "./path.ts"
+import { applicationName, isOwnForm, type Visit, type Waiting, waitingRequest } from "./visit.ts"
+
+/** Everything that a page of the sign-in works with. */
+export type Scene = {
+  readonly cx: Cx
+  readonly show: ShowPage
+  readonly request: Request
+  readonly visit: Visit
+  /** Absent where somebody signs in without an application to go to. */
+  readonly waiting: Waiting | undefined
+}
+
+/** Sets the scene of a page: the request it names must wait in this very browser. */
+export async function sceneOf(
+  base: Omit<Scene, "waiting">,
+  requestId: string,
+): Promise<Scene | Response> {
+  if (requestId === "") return { ...base, waiting: undefined }
+  const waiting = waitingRequest(base.cx, base.visit, requestId)
+  if (waiting) return { ...base, waiting }
+  return trouble(base, { problem: "expired" })
+}
+
+/** The scene of a posted page, which must be one that we gave to this browser. */
+export async function postedScene(
+  base: Omit<Scene, "waiting">,
+  fields: Fields | undefined,
+): Promise<Scene | Response> {
+  const { cx, visit, request } = base
+  if (!fields) return trouble(base, { problem: "invalid_request" })
+  if (!isOwnForm(cx, visit, { request, csrf: fields.get("csrf") })) {
+    return trouble(base, { problem: "other_browser", status: 403 })
+  }
+  return sceneOf(base, fields.get("authRequest"))
+}
+
+/** Shows that something stands in the way. */
+export const trouble = (
+  { cx, show, visit }: Omit<Scene, "waiting">,
+  what: Trouble,
+): Promise<Response> => showTrouble(show, cx, { ...what, cookies: [visit.browser.setCookie] })
+
+/** Where a form of the scene posts to. */
+export const targetOf = ({ cx, visit, waiting }: Scene, action: string): Target => ({
+  action,
+  csrf: csrfOf(cx, visit.browser),
+  authRequest: waiting?.id,
+})
+
+/** An address that keeps the request of the scene. */
+export const hrefOf = ({ waiting }: Scene, path: string): string =>
+  withRequest(path, waiting?.id ?? "")
+
+/** Options that every page of the scene has. */
+export const optionsOf = ({ visit, waiting }: Scene, status = 200): PageOptions => ({
+  status,
+  languages: waiting?.asked.languages ?? [],
+  target: waiting?.asked.redirectUri,
+  cookies: [visit.browser.setCookie],
+})
+
+/** The application that waits, and what it will learn. */
+export function applicationOf({ cx, waiting }: Scene): Application | undefined {
+  if (!waiting) return undefined
+  const { clientId, scopes } = waiting.asked
+  const learns = scopes.flatMap((scope) => learned[scope] ?? [])
+  return { name: applicationName(cx, clientId), learns }
+}
+
+const learned: Readonly<Record<string, Learnable>> = {
+  openid: "identity",
+  profile: "name",
+  email: "email",
+  phone: "phone",
+}

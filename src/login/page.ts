@@ -1,0 +1,79 @@
+import type { ReactElement } from "react"
+import type { Assets, PageProps, Problem } from "../../ui/login/index.ts"
+import type { Cx } from "../store/index.ts"
+
+type Ui = typeof import("../../ui/login/index.ts")
+
+export type PageOptions = {
+  readonly status?: number
+  /** Preferred before the browser's own, best first. */
+  readonly languages?: readonly string[]
+  /** Where a form of the page may lead in the end, beside ourselves. */
+  readonly target?: string | undefined
+  /** Set-Cookie lines. */
+  readonly cookies?: readonly (string | undefined)[]
+}
+
+/** Renders one page with the headers that every page has. */
+export type ShowPage = (
+  cx: Cx,
+  render: (ui: Ui, shared: PageProps) => ReactElement,
+  options?: PageOptions,
+) => Promise<Response>
+
+/** React is loaded with the first page that somebody asks for: start-up does without it. */
+export const pagesWith =
+  (assets: Assets): ShowPage =>
+  async (cx, render, options = {}) => {
+    const ui = await import("../../ui/login/index.ts")
+    const { language, t } = ui.translator([...(options.languages ?? []), ...cx.languages])
+    const html = ui.renderPage(render(ui, { t, language, assets }))
+    const headers = new Headers({
+      "content-type": "text/html; charset=utf-8",
+      "content-language": language,
+      "cache-control": "no-store",
+      "content-security-policy": policy(options.target),
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "x-robots-tag": "noindex",
+    })
+    for (const cookie of options.cookies ?? []) if (cookie) headers.append("set-cookie", cookie)
+    return new Response(html, { status: options.status ?? 200, headers })
+  }
+
+/** What went wrong, with the id that finds it in the log. */
+export type Trouble = PageOptions & { readonly problem: Problem; readonly detail?: string }
+
+export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<Response> => {
+  const { problem, detail, status = 400 } = trouble
+  return show(
+    cx,
+    (ui, shared) => ui.ErrorPage({ ...shared, problem, detail, requestId: cx.requestId }),
+    { ...trouble, status },
+  )
+}
+
+/**
+ * Nothing inline, nothing from elsewhere, never in a frame. Browsers apply form-action to the
+ * redirect that answers a form as well, so it names the application that waits at the end.
+ */
+const policy = (target: string | undefined): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    `form-action ${["'self'", ...sourceOf(target)].join(" ")}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join("; ")
+
+/** An origin, or the scheme alone where an application has its own. */
+function sourceOf(target: string | undefined): readonly string[] {
+  if (target === undefined || !URL.canParse(target)) return []
+  const { protocol, origin } = new URL(target)
+  return [protocol === "https:" || protocol === "http:" ? origin : protocol]
+}

@@ -1,0 +1,23 @@
+import type { Step } from "./flow.ts"
+
+/** Addresses of the login pages. */
+export const loginPaths = {
+  entry: "/ui/login",
+  loginName: "/ui/login/loginname",
+  password: "/ui/login/password",
+  accounts: "/ui/login/accounts",
+  signedIn: "/ui/login/signedin",
+  signedOut: "/ui/login/signedout",
+} as const
+
+/** An address with the request that it serves, where there is one. */
+export const withRequest = (path: string, requestId: string): string =>
+  requestId === "" ? path : `${path}?authRequest=${encodeURIComponent(requestId)}`
+
+/** The page that shows a step; undefined where nothing is left to show. */
+export function stepPath(step: Step, requestId: string): string | undefined {
+  if (step.kind === "choose") return withRequest(loginPaths.accounts, requestId)
+  if (step.kind === "login name") return withRequest(loginPaths.loginName, requestId)
+  if (step.kind === "password") return withRequest(loginPaths.password, requestId)
+  return undefined
+}

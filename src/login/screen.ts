@@ -1,0 +1,178 @@
+import type { Account } from "../../ui/login/index.ts"
+import { linkSession } from "../domain/grant/index.ts"
+import { profile } from "../domain/user/index.ts"
+import type { Cx } from "../store/index.ts"
+import { applicationOf, hrefOf, optionsOf, type Scene, targetOf, trouble } from "./context.ts"
+import { nextStep, type Step } from "./flow.ts"
+import { type Fields, goTo } from "./form.ts"
+import { loginPaths } from "./path.ts"
+import { type SignedIn, signInWith } from "./sign-in.ts"
+
+/** Where a request goes on when the login has done its part; see the authorization endpoint. */
+export type Continue = (requestId: string) => string
+
+/** GET of the first page; a login_hint fills it in. */
+export const askLoginName = (scene: Scene): Promise<Response> =>
+  loginNamePage(scene, { loginName: scene.waiting?.loginHint ?? "" })
+
+/** The login name was given; whether it is anybody's is not said here or later. */
+export function takeLoginName(scene: Scene, fields: Fields): Promise<Response> {
+  const loginName = fields.get("loginName").trim()
+  if (loginName === "" || loginName.length > loginNameMax) {
+    return loginNamePage(scene, { loginName, missing: true })
+  }
+  return passwordPage(scene, { displayName: loginName, loginName })
+}
+
+const loginNameMax = 200
+
+/** GET of the password page: only for a person that the flow knows already. */
+export function askPassword(scene: Scene): Promise<Response> | Response {
+  const step = stepOf(scene)
+  if (step.kind !== "password") return goTo(hrefOf(scene, loginPaths.loginName))
+  return passwordPage(scene, accountOf(scene.cx, step.userId))
+}
+
+/** The password was given. */
+export async function takePassword(
+  scene: Scene,
+  fields: Fields,
+  onward: Continue,
+): Promise<Response> {
+  const loginName = fields.get("loginName").trim()
+  const password = fields.get("password")
+  if (loginName === "") return goTo(hrefOf(scene, loginPaths.loginName))
+  const account = shownAccount(scene, loginName)
+  if (password === "") return passwordPage(scene, account, "password.error.missing")
+  const result = await signInWith(scene, loginName, password)
+  if (result.kind === "in") return goTo(afterwards(scene, onward), result.setCookie)
+  return refused(scene, account, result)
+}
+
+/** GET of the choice among the accounts of this browser. */
+export function askAccount(scene: Scene): Promise<Response> | Response {
+  const { cx, show, visit } = scene
+  if (visit.present.length === 0) return goTo(hrefOf(scene, loginPaths.loginName))
+  const accounts = visit.present.map(({ id, userId }) => ({
+    ...accountOf(cx, userId),
+    session: id,
+    signedIn: true,
+  }))
+  const form = targetOf(scene, loginPaths.accounts)
+  const otherHref = hrefOf(scene, loginPaths.loginName)
+  const application = applicationOf(scene)
+  return show(
+    cx,
+    (ui, shared) => ui.AccountPage({ ...shared, form, accounts, otherHref, application }),
+    optionsOf(scene),
+  )
+}
+
+/** An account was chosen; it must be one that this browser has. */
+export async function takeAccount(
+  scene: Scene,
+  fields: Fields,
+  onward: Continue,
+): Promise<Response> {
+  const { cx, visit, waiting } = scene
+  const chosen = visit.present.find(({ id }) => id === fields.get("session"))
+  if (!chosen) return goTo(hrefOf(scene, loginPaths.accounts))
+  if (waiting) await cx.store.transact(cx, (tx) => linkSession(tx, waiting.id, chosen.id))
+  return goTo(afterwards(scene, onward))
+}
+
+/** Signed in, with nowhere to go; the newest account is shown. */
+export function showSignedIn(scene: Scene, hrefs: SignedInHrefs): Promise<Response> | Response {
+  const { cx, show, visit } = scene
+  const newest = visit.present.at(-1)
+  if (!newest) return goTo(loginPaths.loginName)
+  const account = accountOf(cx, newest.userId)
+  const { logout, console } = hrefs
+  return show(
+    cx,
+    (ui, shared) =>
+      ui.SignedInPage({ ...shared, account, logoutHref: logout, consoleHref: console }),
+    optionsOf(scene),
+  )
+}
+
+export type SignedInHrefs = { readonly logout: string; readonly console?: string | undefined }
+
+export const showSignedOut = (scene: Scene): Promise<Response> =>
+  scene.show(
+    scene.cx,
+    (ui, shared) => ui.SignedOutPage({ ...shared, signInHref: loginPaths.entry }),
+    optionsOf(scene),
+  )
+
+/** A user as pages show them to whoever may know. */
+export function accountOf(cx: Cx, userId: string): Account {
+  const known = profile(cx, userId)
+  return { displayName: known?.name || (known?.userName ?? ""), loginName: known?.userName ?? "" }
+}
+
+const stepOf = ({ cx, visit, waiting }: Scene): Step =>
+  waiting ? nextStep(waiting.wanted, visit.present, cx.clock.now()) : { kind: "login name" }
+
+const afterwards = ({ waiting }: Scene, onward: Continue): string =>
+  waiting ? onward(waiting.id) : loginPaths.signedIn
+
+/** Only the name that was typed: more would tell who exists. Known people are shown in full. */
+function shownAccount(scene: Scene, loginName: string): Account {
+  const step = stepOf(scene)
+  const known = step.kind === "password" ? accountOf(scene.cx, step.userId) : undefined
+  return known?.loginName === loginName ? known : { displayName: loginName, loginName }
+}
+
+function loginNamePage(
+  scene: Scene,
+  { loginName, missing = false }: { loginName: string; missing?: boolean },
+): Promise<Response> {
+  const form = targetOf(scene, loginPaths.loginName)
+  const application = applicationOf(scene)
+  return scene.show(
+    scene.cx,
+    (ui, shared) => {
+      const error = missing ? shared.t("login_name.error.missing") : undefined
+      return ui.LoginNamePage({ ...shared, form, application, loginName, error })
+    },
+    optionsOf(scene, missing ? 422 : 200),
+  )
+}
+
+type PasswordProblem = "password.error.missing" | "password.error.wrong" | "password.error.busy"
+
+function passwordPage(
+  scene: Scene,
+  account: Account,
+  problem?: PasswordProblem,
+): Promise<Response> {
+  const form = targetOf(scene, loginPaths.password)
+  const changeHref = hrefOf(scene, loginPaths.loginName)
+  const application = applicationOf(scene)
+  return scene.show(
+    scene.cx,
+    (ui, shared) => {
+      const error = problem && shared.t(problem)
+      return ui.PasswordPage({ ...shared, form, account, changeHref, application, error })
+    },
+    optionsOf(scene, problem ? 422 : 200),
+  )
+}
+
+/** What keeps a person out whose password is right is said to them, and to nobody else. */
+function refused(
+  scene: Scene,
+  account: Account,
+  { kind }: Exclude<SignedIn, { kind: "in" }>,
+): Promise<Response> {
+  if (kind === "wrong") return passwordPage(scene, account, "password.error.wrong")
+  if (kind === "busy") return passwordPage(scene, account, "password.error.busy")
+  return trouble(scene, { problem: "not_allowed", status: 403, detail: reasons[kind] })
+}
+
+const reasons = {
+  locked: "This account is locked.",
+  inactive: "This account has been deactivated.",
+  "change required": "Your administrator wants you to have a new password; ask for one.",
+} as const

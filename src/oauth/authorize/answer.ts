@@ -1,0 +1,43 @@
+import type { Asked } from "../../domain/grant/index.ts"
+import type { ShowPage } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { ownOf } from "../own.ts"
+import { redirect } from "../response.ts"
+
+type Back = Pick<Asked, "redirectUri" | "responseMode"> & { readonly state?: string | undefined }
+
+export type Answer = {
+  readonly back: Back
+  readonly fields: Readonly<Record<string, string>>
+  readonly application: string
+  /** Set-Cookie lines. */
+  readonly cookies: readonly (string | undefined)[]
+}
+
+/**
+ * Sends an answer of the authorization endpoint to the client, the way it asked for. RFC 9207 §2:
+ * each names its issuer, so that no client takes one server's answer for another's.
+ */
+export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Promise<Response> {
+  const { back, application, cookies } = answer
+  const fields = {
+    ...answer.fields,
+    ...(back.state !== undefined && { state: back.state }),
+    iss: ownOf(cx).issuer,
+  }
+  if (back.responseMode === "form_post") {
+    return show(
+      cx,
+      (ui, shared) => ui.FormPostPage({ ...shared, action: back.redirectUri, fields, application }),
+      { target: back.redirectUri, cookies },
+    )
+  }
+  const text = new URLSearchParams(fields).toString()
+  return redirect(joined(back, text), ...cookies)
+}
+
+/** RFC 6749 §3.1.2: a query that the redirect URI has already is kept. */
+function joined({ redirectUri, responseMode }: Back, text: string): string {
+  if (responseMode === "fragment") return `${redirectUri}#${text}`
+  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${text}`
+}

@@ -1,0 +1,50 @@
+import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
+import type { ResponseMode } from "../../domain/grant/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { isRegistered } from "./redirect-uri.ts"
+
+/** Where an answer goes that nobody else may get. */
+export type ReturnPath = {
+  readonly clientId: string
+  readonly appId: string
+  readonly app: OidcApp
+  readonly redirectUri: string
+  readonly responseMode: ResponseMode
+  readonly state: string | undefined
+}
+
+export type Untrusted = {
+  readonly problem: "unknown_application" | "redirect_uri" | "invalid_request"
+  readonly detail?: string
+}
+
+/**
+ * RFC 6749 §4.1.2.1: before anything is sent anywhere, client and redirect URI must be right; what
+ * is wrong with them is told to the person, on our own page.
+ */
+export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untrusted {
+  const [clientId, ...otherClients] = search.getAll("client_id")
+  const [redirectUri, ...otherUris] = search.getAll("redirect_uri")
+  if (otherClients.length + otherUris.length > 0) {
+    return { problem: "invalid_request", detail: "client_id or redirect_uri is repeated." }
+  }
+  if (!clientId) return { problem: "invalid_request", detail: "client_id is missing." }
+  const client = findClient(cx, clientId)
+  if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) {
+    return { problem: "unknown_application" }
+  }
+  if (!redirectUri) return { problem: "invalid_request", detail: "redirect_uri is missing." }
+  if (!isRegistered(client.state.oidc, redirectUri)) return { problem: "redirect_uri" }
+  return {
+    clientId,
+    appId: client.appId,
+    app: client.state,
+    redirectUri,
+    responseMode: modeOf(search.get("response_mode")),
+    state: search.get("state") || undefined,
+  }
+}
+
+/** OAuth 2.0 Multiple Response Types §2.1: a code goes into the query where nothing is asked. */
+const modeOf = (text: string | null): ResponseMode =>
+  text === "fragment" || text === "form_post" ? text : "query"

@@ -1,0 +1,44 @@
+import { answerRequest, failRequest } from "../../domain/grant/index.ts"
+import { usableSession } from "../../domain/session/index.ts"
+import {
+  applicationName,
+  nextStep,
+  showTrouble,
+  stepPath,
+  visitOf,
+  waitingRequest,
+} from "../../login/index.ts"
+import { answerClient } from "../authorize/answer.ts"
+import { writeCode } from "../code.ts"
+import { redirect } from "../response.ts"
+import type { Endpoint } from "./endpoint.ts"
+
+/** Where the login pages hand back to: answers the client, or shows what is still to be done. */
+export const callback: Endpoint = {
+  methods: ["GET"],
+  anyOrigin: false,
+  answer: async ({ cx, request, url, show }) => {
+    const visit = await visitOf(cx, request)
+    const cookies = [visit.browser.setCookie]
+    const waiting = waitingRequest(cx, visit, url.searchParams.get("id") ?? "")
+    if (!waiting) return showTrouble(show, cx, { problem: "expired", cookies })
+
+    const { id, asked } = waiting
+    const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
+    const step = nextStep(waiting.wanted, visit.present, cx.clock.now())
+    if (step.kind === "refuse") {
+      await cx.store.transact(cx, (tx) => failRequest(tx, id, "login_required"))
+      const error_description = "somebody else signed in than id_token_hint names"
+      const fields = { error: "login_required", error_description }
+      return answerClient(cx, show, { ...answer, fields })
+    }
+    if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
+    const answered = await cx.store.transact(cx, (tx) => {
+      const usable = usableSession(tx, step.sessionId) !== undefined
+      if (usable) answerRequest(tx, id, step.sessionId)
+      return usable
+    })
+    if (!answered.value) return showTrouble(show, cx, { problem: "expired", cookies })
+    return answerClient(cx, show, { ...answer, fields: { code: writeCode(cx, id) } })
+  },
+}

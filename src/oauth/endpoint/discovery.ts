@@ -1,0 +1,62 @@
+import { promptValues, responseModes } from "../authorize/parse.ts"
+import { grants } from "../grant/list.ts"
+import { ownOf, paths } from "../own.ts"
+import { remembered } from "../remembered.ts"
+import { anyOrigin, type Headers } from "../response.ts"
+import { userClaimNames } from "../token/claims.ts"
+import { standardScopes } from "../token/scope.ts"
+import type { Endpoint } from "./endpoint.ts"
+
+const headers: Headers = {
+  ...anyOrigin,
+  "content-type": "application/json",
+  "cache-control": "public, max-age=300",
+}
+
+/** OpenID Connect Discovery §4. Names what exists, and nothing else. */
+export const discovery: Endpoint = {
+  methods: ["GET"],
+  anyOrigin: true,
+  answer: ({ cx }) => new Response(document(cx), { headers }),
+}
+
+const document = remembered((cx) => {
+  const { issuer } = ownOf(cx)
+  return JSON.stringify({
+    issuer,
+    authorization_endpoint: issuer + paths.authorize,
+    token_endpoint: issuer + paths.token,
+    userinfo_endpoint: issuer + paths.userinfo,
+    jwks_uri: issuer + paths.keys,
+    end_session_endpoint: issuer + paths.endSession,
+    scopes_supported: standardScopes,
+    response_types_supported: ["code"],
+    response_modes_supported: responseModes,
+    grant_types_supported: grants.map(({ name }) => name),
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["RS256"],
+    token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+    code_challenge_methods_supported: ["S256"],
+    claims_supported: [...idTokenClaims, ...userClaimNames],
+    prompt_values_supported: promptValues,
+    claims_parameter_supported: false,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    authorization_response_iss_parameter_supported: true,
+  })
+})
+
+const idTokenClaims = [
+  "iss",
+  "sub",
+  "aud",
+  "exp",
+  "iat",
+  "auth_time",
+  "nonce",
+  "amr",
+  "azp",
+  "client_id",
+  "at_hash",
+  "sid",
+] as const

@@ -1,0 +1,19 @@
+import type { ShowPage } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
+
+/** One request to one endpoint. */
+export type Asking = {
+  readonly cx: Cx
+  readonly request: Request
+  /** Parsed once for all. */
+  readonly url: URL
+  readonly show: ShowPage
+}
+
+/** What the router must know of an endpoint. */
+export type Endpoint = {
+  readonly methods: readonly ("GET" | "POST")[]
+  /** Whether scripts of other origins may call it: true where no cookie is looked at. */
+  readonly anyOrigin: boolean
+  readonly answer: (asking: Asking) => Promise<Response> | Response
+}

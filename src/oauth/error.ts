@@ -1,0 +1,39 @@
+/** Error codes of RFC 6749 §4.1.2.1 and §5.2, OpenID Connect Core §3.1.2.6 and RFC 6750 §3.1. */
+export type OAuthErrorCode =
+  | "invalid_request"
+  | "invalid_client"
+  | "invalid_grant"
+  | "invalid_scope"
+  | "invalid_token"
+  | "insufficient_scope"
+  | "unauthorized_client"
+  | "unsupported_grant_type"
+  | "unsupported_response_type"
+  | "access_denied"
+  | "server_error"
+  | "temporarily_unavailable"
+  | "login_required"
+  | "interaction_required"
+  | "account_selection_required"
+  | "consent_required"
+  | "request_not_supported"
+  | "request_uri_not_supported"
+  | "registration_not_supported"
+
+/**
+ * An expected failure of a protocol endpoint. The description is for the client's developer, in
+ * plain words; it never repeats what was sent (RFC 6749 allows few characters there).
+ */
+export class OAuthError extends Error {
+  readonly error: OAuthErrorCode
+  readonly description: string
+  readonly status: number
+
+  constructor(error: OAuthErrorCode, description: string, status = 400) {
+    super(`${error}: ${description}`)
+    this.name = "OAuthError"
+    this.error = error
+    this.description = description
+    this.status = status
+  }
+}

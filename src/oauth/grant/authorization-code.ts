@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto"
+import type { OidcApp } from "../../domain/app/index.ts"
+import {
+  type AuthRequest,
+  authRequest,
+  endGrant,
+  exchangeCode,
+  requestLifetimes,
+} from "../../domain/grant/index.ts"
+import { usableSession } from "../../domain/session/index.ts"
+import { sameText } from "../../kernel/secret.ts"
+import type { Transaction } from "../../store/index.ts"
+import type { AuthenticatedClient } from "../client/authentication.ts"
+import { readCode } from "../code.ts"
+import { OAuthError } from "../error.ts"
+import { type Parameters, required } from "../request.ts"
+import type { Issuance } from "../token/issue.ts"
+import type { Grant } from "./grant.ts"
+
+/** RFC 6749 §4.1.3 with PKCE (RFC 7636). */
+export const authorizationCode: Grant = {
+  name: "authorization_code",
+  client: "authenticated",
+  allow: async (cx, { parameters, client }) => {
+    const { state } = client
+    if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("authorization_code")) {
+      throw new OAuthError("unauthorized_client", "this client may not use codes")
+    }
+    const requestId = readCode(cx, required(parameters, "code"))
+    if (requestId === undefined) throw wrongCode()
+    const asked = { requestId, parameters, client, oidc: state.oidc, projectId: state.projectId }
+    const step = await cx.store.transact(cx, (tx) => redeem(tx, asked))
+    if (step.value === "used before") throw wrongCode()
+    return step.value
+  },
+}
+
+type Asked = {
+  readonly requestId: string
+  readonly parameters: Parameters
+  readonly client: AuthenticatedClient
+  readonly oidc: OidcApp["oidc"]
+  readonly projectId: string
+}
+
+/** Uses up the code and adds the grant, in one step. */
+function redeem(tx: Transaction, asked: Asked): Issuance | "used before" {
+  const { requestId, parameters, client, oidc } = asked
+  const request = ownRequest(tx.state(authRequest, requestId), client)
+  if (request.status === "exchanged") {
+    // RFC 6749 §4.1.2: a second use revokes what the first one gave.
+    endGrant(tx, request.grantId, "code used twice")
+    return "used before"
+  }
+  if (request.status !== "answered") throw wrongCode()
+  if (tx.now >= request.codeAt + requestLifetimes.code) throw wrongCode()
+  // RFC 6749 §4.1.3: same redirect_uri as at authorization.
+  if (required(parameters, "redirect_uri") !== request.asked.redirectUri) {
+    throw new OAuthError("invalid_grant", "redirect_uri is not that of the authorization request")
+  }
+  checkVerifier(request.asked.challenge, parameters.get("code_verifier"))
+
+  const session = usableSession(tx, request.sessionId)
+  if (!session) throw new OAuthError("invalid_grant", "the person has signed out meanwhile")
+  const { clientId, scopes, audience, nonce } = request.asked
+  return {
+    grantId: exchangeCode(tx, requestId, session.userId),
+    userId: session.userId,
+    clientId,
+    audience,
+    scopes,
+    tokenType: oidc.tokenType,
+    clockSkewSeconds: oidc.clockSkewSeconds,
+    identity: {
+      audience: [clientId, asked.projectId],
+      nonce,
+      sessionId: request.sessionId,
+      authTime: session.authTime,
+      methods: session.methods,
+      withUserClaims: oidc.idTokenUserinfoAssertion,
+    },
+  }
+}
+
+/** RFC 6749 §4.1.3: a code is worth something only to the client it was issued to. */
+function ownRequest(request: AuthRequest, { state }: AuthenticatedClient) {
+  if (request.status === "absent" || request.status === "failed") throw wrongCode()
+  if (request.asked.clientId !== state.clientId) throw wrongCode()
+  return request
+}
+
+/** RFC 7636 §4.6; RFC 9700 §4.8.2: a verifier without a challenge means that it was taken away. */
+function checkVerifier(challenge: string | undefined, verifier: string | undefined): void {
+  if (challenge === undefined && verifier === undefined) return
+  const wellFormed = verifier !== undefined && /^[\w.~-]{43,128}$/.test(verifier)
+  const hash = wellFormed ? createHash("sha256").update(verifier).digest("base64url") : ""
+  if (challenge !== undefined && sameText(hash, challenge)) return
+  throw new OAuthError("invalid_grant", "code_verifier does not fit the code_challenge")
+}
+
+/** One answer for every code that isn't good: unknown, expired, used or someone else's. */
+const wrongCode = () => new OAuthError("invalid_grant", "the code is not valid (any more)")

@@ -1,0 +1,23 @@
+import type { Cx } from "../../store/index.ts"
+import type { AuthenticatedClient } from "../client/authentication.ts"
+import type { Parameters } from "../request.ts"
+import type { Issuance } from "../token/issue.ts"
+
+type Asked<Client> = { readonly parameters: Parameters; readonly client: Client }
+
+/**
+ * A way to get tokens. The token endpoint parses the request, authenticates the client where the
+ * grant wants one, and makes the tokens; a grant only says what is allowed, or throws.
+ */
+export type Grant =
+  | {
+      readonly name: string
+      readonly client: "authenticated"
+      readonly allow: (cx: Cx, asked: Asked<AuthenticatedClient>) => Promise<Issuance>
+    }
+  | {
+      readonly name: string
+      /** The grant itself proves who asks. */
+      readonly client: "none"
+      readonly allow: (cx: Cx, asked: Omit<Asked<never>, "client">) => Promise<Issuance>
+    }

@@ -1,0 +1,53 @@
+import { type ShowPage, showTrouble } from "../login/index.ts"
+import type { Cx } from "../store/index.ts"
+import { authorize } from "./endpoint/authorize.ts"
+import { callback } from "./endpoint/callback.ts"
+import { discovery } from "./endpoint/discovery.ts"
+import { endSession } from "./endpoint/end-session.ts"
+import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
+import { keys } from "./endpoint/keys.ts"
+import { token } from "./endpoint/token.ts"
+import { userinfo } from "./endpoint/userinfo.ts"
+import { OAuthError } from "./error.ts"
+import { paths } from "./own.ts"
+import { errorJson, methodNotAllowed, preflight } from "./response.ts"
+
+const endpoints: ReadonlyMap<string, Endpoint> = new Map([
+  [paths.discovery, discovery],
+  [paths.keys, keys],
+  [paths.authorize, authorize],
+  [paths.callback, callback],
+  [paths.token, token],
+  [paths.userinfo, userinfo],
+  [paths.endSession, endSession],
+  [paths.endSessionAlias, endSession],
+])
+
+export type OAuthParts = { readonly show: ShowPage }
+
+/** Serves the protocol endpoints; undefined for paths that aren't theirs. */
+export const oauthHandler =
+  ({ show }: OAuthParts) =>
+  async (request: Request, cx: Cx): Promise<Response | undefined> => {
+    const url = new URL(request.url)
+    const endpoint = endpoints.get(url.pathname)
+    if (!endpoint) return undefined
+    const method = request.method === "HEAD" ? "GET" : request.method
+    if (method === "OPTIONS" && endpoint.anyOrigin) return preflight(endpoint.methods)
+    if (!endpoint.methods.some((known) => known === method)) {
+      return methodNotAllowed(endpoint.methods)
+    }
+    return answerOf(endpoint, { cx, request, url, show })
+  }
+
+/** Expected failures are told to programs as JSON, and to people on a page. */
+async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
+  try {
+    return await endpoint.answer(asking)
+  } catch (cause) {
+    if (!(cause instanceof OAuthError)) throw cause
+    if (endpoint.anyOrigin) return errorJson(cause)
+    const detail = `${cause.description}.`
+    return showTrouble(asking.show, asking.cx, { problem: "invalid_request", detail })
+  }
+}

@@ -1,0 +1,5 @@
+export { apiCaller } from "./api-caller.ts"
+export { OAuthError } from "./error.ts"
+export { type OAuthParts, oauthHandler } from "./handler.ts"
+export { onward, paths as oauthPaths } from "./own.ts"
+export { bearerOf } from "./token/bearer.ts"

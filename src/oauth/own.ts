@@ -1,0 +1,32 @@
+import { requireInstance } from "../domain/instance/index.ts"
+import { remembered } from "./remembered.ts"
+
+/** What every endpoint must know of the instance that it speaks for. */
+export type Own = {
+  /** The configured public address, never what a request calls us. */
+  readonly issuer: string
+  readonly secure: boolean
+  /** Our own project, in the audience of whoever may call the management interface. */
+  readonly projectId: string
+}
+
+export const ownOf = remembered((cx): Own => {
+  const { publicUrl, projectId } = requireInstance(cx)
+  return { issuer: publicUrl, secure: publicUrl.startsWith("https:"), projectId }
+})
+
+/** Addresses of the endpoints; discovery and the router read the same table. */
+export const paths = {
+  discovery: "/.well-known/openid-configuration",
+  keys: "/oauth/v2/keys",
+  authorize: "/oauth/v2/authorize",
+  callback: "/oauth/v2/authorize/callback",
+  token: "/oauth/v2/token",
+  userinfo: "/oidc/v1/userinfo",
+  endSession: "/oidc/v1/endsession",
+  endSessionAlias: "/oidc/v1/end_session",
+} as const
+
+/** Where the login pages hand back to, for the request they served. */
+export const onward = (requestId: string): string =>
+  `${paths.callback}?id=${encodeURIComponent(requestId)}`

@@ -1,0 +1,19 @@
+import type { Cx, Store } from "../store/index.ts"
+
+/**
+ * Wraps a query so that its answer is kept while nothing at all was written: everything that can
+ * be read is a function of the log. `compute` must depend on nothing but the store.
+ */
+export function remembered<T>(compute: (cx: Cx) => T): (cx: Cx) => T {
+  const stores = new WeakMap<Store, Map<string, { position: number; value: T }>>()
+  return (cx) => {
+    const known = stores.get(cx.store) ?? new Map<string, { position: number; value: T }>()
+    stores.set(cx.store, known)
+    const position = cx.store.log.durable()
+    const entry = known.get(cx.instance)
+    if (entry?.position === position) return entry.value
+    const value = compute(cx)
+    known.set(cx.instance, { position, value })
+    return value
+  }
+}

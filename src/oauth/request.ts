@@ -1,0 +1,49 @@
+import { OAuthError } from "./error.ts"
+
+/** Parameters of a protocol request: each name once, none of them empty. */
+export type Parameters = ReadonlyMap<string, string>
+
+const bodyMax = 65_536
+
+/** Reads parameters. RFC 6749 §3.1: a repeated one is refused, an empty one was not sent. */
+export function parametersOf(search: URLSearchParams): Parameters {
+  const found = new Map<string, string>()
+  const seen = new Set<string>()
+  for (const [name, value] of search) {
+    if (seen.has(name)) throw new OAuthError("invalid_request", "a parameter is repeated")
+    seen.add(name)
+    if (value !== "") found.set(name, value)
+  }
+  return found
+}
+
+/** Reads the form of a POST; see `formSearchOf` and `parametersOf`. */
+export const formOf = async (request: Request): Promise<Parameters> =>
+  parametersOf(await formSearchOf(request))
+
+/** RFC 6749 §3.2: parameters come form-urlencoded, in the body only. */
+export async function formSearchOf(request: Request): Promise<URLSearchParams> {
+  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
+  if (type !== "application/x-www-form-urlencoded") {
+    const wanted = "the body must be application/x-www-form-urlencoded"
+    throw new OAuthError("invalid_request", wanted)
+  }
+  if (Number(request.headers.get("content-length") ?? 0) > bodyMax) throw tooLarge()
+  const body = await request.text()
+  if (body.length > bodyMax) throw tooLarge()
+  return new URLSearchParams(body)
+}
+
+const tooLarge = () => new OAuthError("invalid_request", "the body is too large", 413)
+
+/** A parameter that must be there. */
+export function required(parameters: Parameters, name: string): string {
+  const value = parameters.get(name)
+  if (value === undefined) throw new OAuthError("invalid_request", `${name} is missing`)
+  return value
+}
+
+/** RFC 6749 §3.3: words separated by spaces; each once. */
+export const wordsOf = (text: string | undefined): readonly string[] => [
+  ...new Set((text ?? "").split(" ").filter((word) => word !== "")),
+]

@@ -1,0 +1,46 @@
+import type { OAuthError } from "./error.ts"
+
+export type Headers = Readonly<Record<string, string>>
+
+/** RFC 6749 §5.1: answers with tokens, and about them, are kept by nobody. */
+export const noStore = { "cache-control": "no-store", pragma: "no-cache" } as const
+
+/** Endpoints that scripts of any origin may read: nothing there depends on cookies. */
+export const anyOrigin = { "access-control-allow-origin": "*" } as const
+
+const jsonType = { "content-type": "application/json" } as const
+
+/** A JSON answer for programs, readable from every origin. */
+export const json = (body: object, { status = 200, headers = noStore as Headers } = {}): Response =>
+  new Response(JSON.stringify(body), { status, headers: { ...jsonType, ...anyOrigin, ...headers } })
+
+/** RFC 6749 §5.2. */
+export function errorJson(fault: OAuthError): Response {
+  const { error, description, status } = fault
+  const challenge: Headers = status === 401 ? { "www-authenticate": "Basic" } : {}
+  const body = { error, error_description: description }
+  return json(body, { status, headers: { ...noStore, ...challenge } })
+}
+
+/** Sends the browser on with GET; `cookies` are Set-Cookie lines. */
+export function redirect(location: string, ...cookies: readonly (string | undefined)[]): Response {
+  const headers = new globalThis.Headers({ ...noStore, location, "referrer-policy": "no-referrer" })
+  for (const cookie of cookies) if (cookie) headers.append("set-cookie", cookie)
+  return new Response(null, { status: 303, headers })
+}
+
+/** RFC 9110 §15.5.6: the wrong method is told the right ones. */
+export const methodNotAllowed = (allowed: readonly string[]): Response =>
+  new Response(null, { status: 405, headers: { allow: allowed.join(", ") } })
+
+/** What a script may send to an endpoint of `methods` from another origin. */
+export const preflight = (methods: readonly string[]): Response =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      ...anyOrigin,
+      "access-control-allow-methods": methods.join(", "),
+      "access-control-allow-headers": "authorization, content-type",
+      "access-control-max-age": "86400",
+    },
+  })

@@ -1,0 +1,93 @@
+import { type Claims, signer, verifyJwt } from "../../domain/key/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { ownOf } from "../own.ts"
+
+/**
+ * What an access token says. The token itself carries and authenticates it; the store keeps only
+ * what it hangs from. Times are seconds, as in JWTs.
+ */
+export type Statement = {
+  readonly id: string
+  /** Empty for service users, who allow nothing to anybody else. */
+  readonly grantId: string
+  readonly userId: string
+  readonly clientId: string
+  readonly audience: readonly string[]
+  readonly scopes: readonly string[]
+  readonly issued: number
+  readonly expires: number
+}
+
+export type TokenType = "bearer" | "jwt"
+
+/** Writes a statement down as an access token: opaque, or a JWT that others can read too. */
+export async function writeToken(cx: Cx, said: Statement, type: TokenType): Promise<string> {
+  if (type === "bearer") return cx.secrets.seal("token", JSON.stringify(packed(said)), about)
+  return signer(cx, "ES256").sign(claimsOf(cx, said), jwtType)
+}
+
+/** Reads an access token of ours that has not expired; undefined for anything else. */
+export function readToken(cx: Cx, token: string): Statement | undefined {
+  const said = token.split(".").length === 3 ? fromJwt(cx, token) : fromOpaque(cx, token)
+  return said && said.expires * 1000 > cx.clock.now() ? said : undefined
+}
+
+const about = "access_token"
+
+/** RFC 9068 §2.1: so that no other JWT of ours passes for an access token. */
+const jwtType = "at+jwt"
+
+/** A list keeps the token short; what is written here is read only here. */
+const packed = (said: Statement) => [
+  1,
+  said.id,
+  said.grantId,
+  said.userId,
+  said.clientId,
+  said.audience,
+  said.scopes,
+  said.issued,
+  said.expires,
+]
+
+function fromOpaque(cx: Cx, token: string): Statement | undefined {
+  const plain = cx.secrets.open("token", token, about)
+  if (plain === undefined) return undefined
+  const [version, id, grantId, userId, clientId, audience, scopes, issued, expires] =
+    JSON.parse(plain)
+  if (version !== 1) return undefined
+  return { id, grantId, userId, clientId, audience, scopes, issued, expires }
+}
+
+/** RFC 9068 §2.2. The grant stands before the token's own id in `jti`. */
+const claimsOf = (cx: Cx, said: Statement): Claims => ({
+  iss: ownOf(cx).issuer,
+  sub: said.userId,
+  aud: said.audience,
+  client_id: said.clientId,
+  iat: said.issued,
+  nbf: said.issued,
+  exp: said.expires,
+  jti: said.grantId ? `${said.grantId}-${said.id}` : said.id,
+  scope: said.scopes.join(" "),
+})
+
+function fromJwt(cx: Cx, token: string): Statement | undefined {
+  const claims = verifyJwt(cx, token, { typ: jwtType, algorithms: ["ES256"] })
+  if (claims?.iss !== ownOf(cx).issuer) return undefined
+  const { sub, aud, client_id: clientId, iat, exp, jti, scope } = claims
+  if (typeof sub !== "string" || typeof clientId !== "string" || typeof jti !== "string") {
+    return undefined
+  }
+  const [id = "", grantId = ""] = jti.split("-").reverse()
+  return {
+    id,
+    grantId,
+    userId: sub,
+    clientId,
+    audience: Array.isArray(aud) ? aud.map(String) : [String(aud)],
+    scopes: String(scope).split(" "),
+    issued: Number(iat),
+    expires: Number(exp),
+  }
+}

@@ -1,0 +1,135 @@
+import { createLocalJWKSet, jwtVerify } from "jose"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import * as instances from "../../../src/domain/instance/index.ts"
+import type { KeyKind } from "../../../src/domain/key/index.ts"
+import {
+  activateWebKey,
+  addKeys,
+  aggregates,
+  createWebKey,
+  deleteWebKey,
+  listWebKeys,
+  prepareKeys,
+  publicKeys,
+  signer,
+  webKeyView,
+} from "../../../src/domain/key/index.ts"
+import { openWorld, type World } from "../../support/world.ts"
+
+const es256: KeyKind = { kind: "ecdsa", curve: "P-256" }
+
+let world: World
+beforeEach(() => {
+  world = openWorld({ aggregates: [...aggregates, instances.instance], views: [webKeyView] })
+})
+afterEach(() => world.close())
+
+const statuses = () =>
+  Object.fromEntries(listWebKeys(world.cx()).map((row) => [row.id, row.status]))
+
+test("a new key is published at once and signs nothing", async () => {
+  const cx = world.cx()
+  const { id } = await createWebKey(cx, es256)
+  expect(publicKeys(cx).map((key) => key.kid)).toEqual([id])
+  expect(() => signer(cx, "ES256")).toThrow("no ES256 key is active")
+})
+
+test("activating a key retires the active one of its algorithm, and of no other", async () => {
+  const cx = world.cx()
+  const [first, second] = [await createWebKey(cx, es256), await createWebKey(cx, es256)]
+  const other = await createWebKey(cx, { kind: "ed25519" })
+  for (const { id } of [first, other, second]) await activateWebKey(cx, id)
+  expect(statuses()).toEqual({
+    [first.id]: "inactive",
+    [second.id]: "active",
+    [other.id]: "active",
+  })
+  expect(signer(cx, "ES256").kid).toBe(second.id)
+  expect(publicKeys(cx)).toHaveLength(3)
+})
+
+test("activating what is active changes nothing", async () => {
+  const cx = world.cx()
+  const { id } = await createWebKey(cx, es256)
+  const before = await activateWebKey(cx, id)
+  expect(await activateWebKey(cx, id)).toEqual(before)
+})
+
+test("an inactive key can be activated again", async () => {
+  const cx = world.cx()
+  const [first, second] = [await createWebKey(cx, es256), await createWebKey(cx, es256)]
+  for (const { id } of [first, second, first]) await activateWebKey(cx, id)
+  expect(statuses()).toEqual({ [first.id]: "active", [second.id]: "inactive" })
+})
+
+test("activations at the same moment leave one active key", async () => {
+  const cx = world.cx()
+  const keys = await Promise.all(Array.from({ length: 8 }, () => createWebKey(cx, es256)))
+  await Promise.allSettled(keys.map(({ id }) => activateWebKey(cx, id)))
+  expect(Object.values(statuses()).filter((status) => status === "active")).toHaveLength(1)
+})
+
+test("the active key can't be deleted", async () => {
+  const cx = world.cx()
+  const { id } = await createWebKey(cx, es256)
+  await activateWebKey(cx, id)
+  await expect(deleteWebKey(cx, id)).rejects.toMatchObject({
+    code: "failed_precondition",
+    id: "web_key.active",
+  })
+})
+
+test("deleting what isn't there succeeds and changes nothing", async () => {
+  const cx = world.cx()
+  expect(await deleteWebKey(cx, "nobody")).toBeUndefined()
+  const { id } = await createWebKey(cx, es256)
+  expect(await deleteWebKey(cx, id)).toMatchObject({ id })
+  expect(await deleteWebKey(cx, id)).toBeUndefined()
+  await expect(activateWebKey(cx, id)).rejects.toMatchObject({ code: "not_found" })
+})
+
+test("a deleted key leaves no private half in the log", async () => {
+  const cx = world.cx()
+  const { id } = await createWebKey(cx, es256)
+  const privates = async () =>
+    (await world.store.log.read(0, 10)).map((event) => event.private !== null)
+  expect(await privates()).toEqual([true])
+  await deleteWebKey(cx, id)
+  expect(await privates()).toEqual([false, false])
+})
+
+test("no private member is published or kept in the clear", async () => {
+  const cx = world.cx()
+  await createWebKey(cx, { kind: "rsa", bits: 2048, hash: 256 })
+  await createWebKey(cx, { kind: "ed25519" })
+  const hidden = ["d", "p", "q", "dp", "dq", "qi"]
+  for (const key of publicKeys(cx)) {
+    for (const member of hidden) expect(key).not.toHaveProperty(member)
+    expect(key).toMatchObject({ use: "sig" })
+  }
+  const kept = JSON.stringify(await world.store.log.read(0, 10))
+  for (const member of hidden) expect(kept).not.toContain(`"${member}":`)
+})
+
+test("set-up's keys sign with RS256 and ES256, and clients can verify them", async () => {
+  const cx = world.cx()
+  const pairs = await prepareKeys(cx)
+  await world.store.transact(cx, (tx) => addKeys(tx, pairs))
+  const keys = createLocalJWKSet({ keys: publicKeys(cx).map((key) => ({ ...key })) })
+  for (const alg of ["RS256", "ES256"] as const) {
+    const jwt = await signer(cx, alg).sign({ sub: "anna" }, "JWT")
+    const { payload, protectedHeader } = await jwtVerify(jwt, keys)
+    expect(payload).toEqual({ sub: "anna" })
+    expect(protectedHeader).toEqual({ alg, kid: signer(cx, alg).kid, typ: "JWT" })
+  }
+})
+
+test("the keys of one instance are nothing to another, even with the same ids", async () => {
+  const [here, there] = [world.cx(), world.cx({ instance: "i2" })]
+  const pairs = await prepareKeys(here)
+  await world.store.transact(here, (tx) => addKeys(tx, pairs))
+  expect(publicKeys(there)).toEqual([])
+  expect(() => signer(there, "ES256")).toThrow("no ES256 key is active")
+  expect(await deleteWebKey(there, pairs[0]?.id ?? "")).toBeUndefined()
+  expect(publicKeys(here)).toHaveLength(2)
+})

@@ -1,0 +1,88 @@
+import { mkdir, readdir, rm } from "node:fs/promises"
+import { basename, join } from "node:path"
+
+const ui = import.meta.dir
+const dist = join(ui, "dist")
+const generated = join(ui, "..", "src", "gen", "ui-assets.ts")
+
+const types: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+}
+
+/**
+ * Bundles everything the browser loads into ui/dist under names that carry their content's hash,
+ * and writes src/gen/ui-assets.ts, through which the server embeds it.
+ */
+export async function buildUi(): Promise<void> {
+  await rm(dist, { recursive: true, force: true })
+  await mkdir(dist, { recursive: true })
+  await writeModule({
+    css: await bundle("kit/kit.css"),
+    consoleCss: await bundle("kit/console.css"),
+    pageJs: await bundle("login/page.ts", "iife"),
+    consoleJs: await bundle("console/main.tsx"),
+    icon: await hashed("kit/mark.svg"),
+  })
+}
+
+/** Bundles one entry point and answers the path that serves it. */
+async function bundle(entry: string, format: "esm" | "iife" = "esm"): Promise<string> {
+  const wanted = entry.endsWith(".css") ? ".css" : ".js"
+  const result = await Bun.build({
+    entrypoints: [join(ui, entry)],
+    outdir: dist,
+    target: "browser",
+    format,
+    minify: true,
+    naming: "[name]-[hash].[ext]",
+    define: { "process.env.NODE_ENV": '"production"' },
+  })
+  const output = result.outputs.find(({ path }) => path.endsWith(wanted))
+  if (!output) throw new Error(`Bundling ${entry} gave no ${wanted} file.`)
+  return served(basename(output.path))
+}
+
+/** Takes one file as it is, under a name with its hash; answers the path that serves it. */
+async function hashed(source: string): Promise<string> {
+  const content = await Bun.file(join(ui, source)).text()
+  const hash = Bun.hash(content).toString(36).slice(0, 8)
+  const file = basename(source).replace(".", `-${hash}.`)
+  await Bun.write(join(dist, file), content)
+  return served(file)
+}
+
+const served = (file: string) => `/ui/assets/${file}`
+
+async function writeModule(entry: Readonly<Record<string, string>>): Promise<void> {
+  const files = (await readdir(dist)).sort()
+  const imports = files.map(
+    (file, at) => `import file${at} from "../../ui/dist/${file}" with { type: "file" }`,
+  )
+  const rows = files.map((file, at) => {
+    const type = types[file.split(".").at(-1) ?? ""] ?? "application/octet-stream"
+    return `  "${served(file)}": { file: String(file${at}), type: "${type}" },`
+  })
+  const named = Object.entries(entry).map(([name, path]) => `  ${name}: "${path}",`)
+  const source = `// Written by ui/build.ts; never edited.
+// @ts-nocheck: what \`type: "file"\` imports has no types of its own; the exports below have.
+${imports.join("\n")}
+
+export type UiAsset = { readonly file: string; readonly type: string }
+
+/** The embedded files by the path that serves them; their names change with their content. */
+export const uiAssets: Readonly<Record<string, UiAsset>> = {
+${rows.join("\n")}
+}
+
+/** What a page loads first. */
+export const uiEntry = {
+${named.join("\n")}
+} as const
+`
+  await mkdir(join(generated, ".."), { recursive: true })
+  await Bun.write(generated, source)
+}
+
+if (import.meta.main) await buildUi()

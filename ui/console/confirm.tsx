@@ -1,0 +1,75 @@
+import { type ReactNode, useState } from "react"
+import { Alert } from "../kit/alert.tsx"
+import { Button } from "../kit/button.tsx"
+import { Dialog } from "../kit/dialog.tsx"
+import { TextField } from "../kit/field.tsx"
+import { useHouse } from "./house.ts"
+import { useAction } from "./load.ts"
+
+type ActionButtonProps = {
+  readonly label: string
+  readonly act: () => Promise<unknown>
+}
+
+/** A change that can be undone: it happens at once, and a refusal is said beside it. */
+export function ActionButton({ label, act }: ActionButtonProps) {
+  const action = useAction(act)
+  return (
+    <>
+      <Button onClick={action.run} disabled={action.busy}>
+        {label}
+      </Button>
+      {action.error && <Alert tone="danger">{action.error}</Alert>}
+    </>
+  )
+}
+
+type DeleteProps = {
+  readonly name: string
+  readonly title: string
+  readonly consequence: ReactNode
+  readonly act: () => Promise<unknown>
+}
+
+/** A change that can't be undone asks for the name of what it destroys. */
+export function DeleteButton({ name, title, consequence, act }: DeleteProps) {
+  const { t } = useHouse()
+  const [open, setOpen] = useState(false)
+  const [typed, setTyped] = useState("")
+  const action = useAction(act)
+  return (
+    <>
+      <Button kind="danger" onClick={() => setOpen(true)}>
+        {title}
+      </Button>
+      {open && (
+        <Dialog title={title} onClose={() => setOpen(false)}>
+          <p>{consequence}</p>
+          {action.error && <Alert tone="danger">{action.error}</Alert>}
+          <form
+            className="form"
+            onSubmit={(event) => {
+              event.preventDefault()
+              action.run()
+            }}
+          >
+            <TextField
+              label={t("delete.type_name", { name })}
+              value={typed}
+              onChange={(event) => setTyped(event.target.value)}
+              autoComplete="off"
+              spellCheck={false}
+              autoFocus
+            />
+            <div className="form-actions">
+              <Button kind="danger" type="submit" disabled={typed !== name || action.busy}>
+                {title}
+              </Button>
+              <Button onClick={() => setOpen(false)}>{t("form.cancel")}</Button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,37 @@
+import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect"
+import { createConnectTransport } from "@connectrpc/connect-web"
+import { ApplicationService } from "../../src/gen/core/application/v2/application_service_pb.ts"
+import { OrganizationService } from "../../src/gen/core/org/v2/organization_service_pb.ts"
+import { ProjectService } from "../../src/gen/core/project/v2/project_service_pb.ts"
+import { UserService } from "../../src/gen/core/user/v2/user_service_pb.ts"
+
+/** The services of the server that the console calls. */
+export type Core = ReturnType<typeof coreOf>
+
+/** Clients that carry the token; `expired` is called once the server no longer accepts it. */
+export function coreOf(accessToken: string, expired: () => void) {
+  const started = Date.now()
+  const bearer: Interceptor = (next) => async (request) => {
+    request.header.set("authorization", `Bearer ${accessToken}`)
+    try {
+      return await next(request)
+    } catch (failure) {
+      const unauthenticated = ConnectError.from(failure).code === Code.Unauthenticated
+      // A token refused as soon as it was issued would send the browser round in circles.
+      if (unauthenticated && Date.now() - started > 30_000) expired()
+      throw failure
+    }
+  }
+  const transport = createConnectTransport({ baseUrl: location.origin, interceptors: [bearer] })
+  return {
+    users: createClient(UserService, transport),
+    projects: createClient(ProjectService, transport),
+    applications: createClient(ApplicationService, transport),
+    organizations: createClient(OrganizationService, transport),
+  }
+}
+
+/** What the server said went wrong, without the id it ends with. */
+export function messageOf(failure: unknown): string {
+  return ConnectError.from(failure).rawMessage.replace(/\s\([a-z0-9_.]+\)$/, "")
+}

@@ -1,0 +1,42 @@
+import { SecretBox } from "../kit/secret-box.tsx"
+import { Copyable } from "./detail.tsx"
+import { useHouse } from "./house.ts"
+
+export type Credentials = {
+  readonly name: string
+  readonly clientId: string
+  /** Empty for applications that can't keep one. */
+  readonly clientSecret: string
+}
+
+/** What an application needs to know to sign people in. */
+export function CredentialsBox({ credentials }: { readonly credentials: Credentials }) {
+  const { t } = useHouse()
+  const { name, clientId, clientSecret } = credentials
+  const texts = { copy: t("copy.do"), copied: t("copy.done"), download: t("copy.download") }
+  return (
+    <div className="stack">
+      <dl className="facts">
+        <dt>{t("field.issuer")}</dt>
+        <dd>
+          <Copyable value={location.origin} what={t("field.issuer")} />
+        </dd>
+        <dt>{t("field.client_id")}</dt>
+        <dd>
+          <Copyable value={clientId} what={t("field.client_id")} />
+        </dd>
+      </dl>
+      {clientSecret ? (
+        <SecretBox
+          title={t("secret.client")}
+          warning={t("secret.once")}
+          secret={clientSecret}
+          file={`${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-client-secret.txt`}
+          texts={texts}
+        />
+      ) : (
+        <p className="quiet">{t("secret.none")}</p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,89 @@
+import { useMemo, useState } from "react"
+import type { Translate } from "../kit/catalogue.ts"
+import { coreOf } from "./core.ts"
+import { Gate } from "./gate.tsx"
+import { HouseContext, type Organization } from "./house.ts"
+import { useLoad } from "./load.ts"
+import { Navigation } from "./navigation.tsx"
+import { ApplicationPage } from "./page/application-page.tsx"
+import { ApplicationsPage } from "./page/applications-page.tsx"
+import { MissingPage } from "./page/missing-page.tsx"
+import { NewApplicationPage } from "./page/new-application-page.tsx"
+import { NewUserPage } from "./page/new-user-page.tsx"
+import { ProjectPage } from "./page/project-page.tsx"
+import { ProjectsPage } from "./page/projects-page.tsx"
+import { UserPage } from "./page/user-page.tsx"
+import { UsersPage } from "./page/users-page.tsx"
+import { type Route, useRoute } from "./route.ts"
+import type { SignedIn } from "./sign-in.ts"
+import type { TextKey } from "./texts/index.ts"
+
+type InsideProps = {
+  readonly t: Translate<TextKey>
+  readonly language: string
+  readonly signedIn: SignedIn
+}
+
+const chosenKey = "latchkey.organization"
+
+/** The signed-in console: it first finds the organisations one may see. */
+export function Inside({ t, language, signedIn }: InsideProps) {
+  const core = useMemo(() => coreOf(signedIn.accessToken, signedIn.again), [signedIn])
+  const [chosen, setChosen] = useState(localStorage.getItem(chosenKey))
+  const loaded = useLoad("organizations", "", async (signal) => {
+    const query = { limit: 200, asc: true }
+    const answer = await core.organizations.listOrganizations({ query }, { signal })
+    return answer.result.map(({ id, name }): Organization => ({ id, name }))
+  })
+  if (loaded.status === "loading") return null
+  const refused = { action: t("nav.sign_out"), onAct: signedIn.signOut }
+  if (loaded.status === "failed") {
+    return <Gate title={t("gate.failed")} message={loaded.message} {...refused} />
+  }
+  const organizations = loaded.value
+  const organization = organizations.find((one) => one.id === chosen) ?? organizations[0]
+  if (!organization) return <Gate title={t("gate.no_organization")} {...refused} />
+  const choose = (id: string) => {
+    localStorage.setItem(chosenKey, id)
+    setChosen(id)
+  }
+  const house = { t, language, core, signedIn, organizations, organization, choose }
+  return (
+    <HouseContext value={house}>
+      <div className="console">
+        <aside className="sidebar">
+          <Navigation />
+        </aside>
+        <Content />
+      </div>
+    </HouseContext>
+  )
+}
+
+function Content() {
+  const route = useRoute()
+  return <div className="column">{pageOf(route)}</div>
+}
+
+function pageOf(route: Route) {
+  switch (route.page) {
+    case "projects":
+      return <ProjectsPage />
+    case "project":
+      return <ProjectPage key={route.projectId} projectId={route.projectId} />
+    case "new-application":
+      return <NewApplicationPage key={route.projectId} projectId={route.projectId} />
+    case "application":
+      return <ApplicationPage key={route.applicationId} applicationId={route.applicationId} />
+    case "applications":
+      return <ApplicationsPage />
+    case "users":
+      return <UsersPage />
+    case "new-user":
+      return <NewUserPage />
+    case "user":
+      return <UserPage key={route.userId} userId={route.userId} />
+    case "missing":
+      return <MissingPage />
+  }
+}

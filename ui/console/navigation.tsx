@@ -1,0 +1,104 @@
+import { useState } from "react"
+import { Button } from "../kit/button.tsx"
+import { Chips } from "../kit/choice.tsx"
+import { Mark } from "../kit/mark.tsx"
+import { Menu } from "../kit/menu.tsx"
+import { Person } from "../kit/person.tsx"
+import { chooseTheme, chosenTheme, type Theme, themes } from "../kit/theme.ts"
+import { useHouse } from "./house.ts"
+import { Icon } from "./icon.tsx"
+import { Link } from "./link.tsx"
+import { type Route, useRoute } from "./route.ts"
+
+const places = ["projects", "applications", "users"] as const
+
+type NavigationProps = { readonly onFollow?: () => void }
+
+/** Organisation on top, the places below it, oneself at the end. */
+export function Navigation({ onFollow }: NavigationProps) {
+  const { t } = useHouse()
+  const current = placeOf(useRoute())
+  return (
+    <div className="nav">
+      <div className="brand">
+        <Mark />
+        Latchkey
+      </div>
+      <OrganizationSwitch />
+      <nav className="nav-links" aria-label={t("nav.label")}>
+        {places.map((place) => (
+          <Link
+            key={place}
+            to={{ page: place }}
+            className="nav-link"
+            current={place === current}
+            {...(onFollow && { onFollow })}
+          >
+            <Icon name={place} />
+            {t(`nav.${place}`)}
+          </Link>
+        ))}
+      </nav>
+      <Account />
+    </div>
+  )
+}
+
+function placeOf(route: Route): (typeof places)[number] | undefined {
+  switch (route.page) {
+    case "project":
+    case "new-application":
+      return "projects"
+    case "application":
+      return "applications"
+    case "user":
+    case "new-user":
+      return "users"
+    case "missing":
+      return undefined
+    default:
+      return route.page
+  }
+}
+
+function OrganizationSwitch() {
+  const { t, organizations, organization, choose } = useHouse()
+  if (organizations.length === 1) return <p className="org-name">{organization.name}</p>
+  return (
+    <div className="org-switch">
+      <select
+        className="input"
+        aria-label={t("nav.organization")}
+        value={organization.id}
+        onChange={(event) => choose(event.target.value)}
+      >
+        {organizations.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+function Account() {
+  const { t, signedIn } = useHouse()
+  const [theme, setTheme] = useState<Theme>(chosenTheme)
+  const { name, loginName } = signedIn.person
+  return (
+    <Menu name={t("nav.account")} label={<Person name={name} loginName={loginName} />}>
+      <Chips
+        legend={t("nav.theme")}
+        name="theme"
+        options={themes.map((value) => ({ value, label: t(`nav.theme.${value}`) }))}
+        value={theme}
+        onChange={(value) => {
+          chooseTheme(value)
+          setTheme(value)
+        }}
+      />
+      <Button onClick={signedIn.signOut}>{t("nav.sign_out")}</Button>
+    </Menu>
+  )
+}

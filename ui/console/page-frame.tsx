@@ -1,0 +1,110 @@
+import { Fragment, type ReactNode, useEffect, useState } from "react"
+import { Button } from "../kit/button.tsx"
+import { Modal } from "../kit/dialog.tsx"
+import { useHouse } from "./house.ts"
+import { Icon } from "./icon.tsx"
+import { Link } from "./link.tsx"
+import { Navigation } from "./navigation.tsx"
+import type { Route } from "./route.ts"
+import { Search } from "./search.tsx"
+
+export type Crumb = { readonly label: string; readonly to: Route }
+
+type PageFrameProps = {
+  readonly title: string
+  readonly crumbs?: readonly Crumb[]
+  readonly badge?: ReactNode
+  readonly actions?: ReactNode
+  /** Forms are easier to follow in a narrow column. */
+  readonly narrow?: boolean
+  readonly children: ReactNode
+}
+
+/** One page: the bar that says where one is, the title with its actions, the content. */
+export function PageFrame(props: PageFrameProps) {
+  const { title, crumbs = [], badge, actions, narrow, children } = props
+  useEffect(() => {
+    document.title = `${title} · Latchkey`
+  }, [title])
+  return (
+    <>
+      <Bar title={title} crumbs={crumbs} />
+      <main className={narrow ? "content content-narrow" : "content"}>
+        <div className="page-head">
+          <div className="page-head-title">
+            <h1>{title}</h1>
+            {badge}
+          </div>
+          {actions && <div className="row">{actions}</div>}
+        </div>
+        {children}
+      </main>
+    </>
+  )
+}
+
+type BarProps = { readonly title: string; readonly crumbs: readonly Crumb[] }
+
+function Bar({ title, crumbs }: BarProps) {
+  const { t, organization } = useHouse()
+  return (
+    <header className="bar">
+      <SheetButton />
+      <nav className="crumbs" aria-label={t("nav.crumbs")}>
+        <ol>
+          {crumbs.length === 0 && <li className="quiet">{organization.name}</li>}
+          {crumbs.map((crumb) => (
+            <li key={crumb.label}>
+              <Link to={crumb.to}>{crumb.label}</Link>
+            </li>
+          ))}
+          <li aria-current="page">{title}</li>
+        </ol>
+      </nav>
+      <SearchButton />
+    </header>
+  )
+}
+
+function SheetButton() {
+  const { t } = useHouse()
+  const [open, setOpen] = useState(false)
+  return (
+    <div className="bar-menu">
+      <Button small aria-label={t("nav.open")} onClick={() => setOpen(true)}>
+        <Icon name="menu" />
+      </Button>
+      {open && (
+        <Modal className="sheet" label={t("nav.label")} onClose={() => setOpen(false)}>
+          <Navigation onFollow={() => setOpen(false)} />
+        </Modal>
+      )}
+    </div>
+  )
+}
+
+function SearchButton() {
+  const { t } = useHouse()
+  const [open, setOpen] = useState(false)
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return
+      event.preventDefault()
+      setOpen(true)
+    }
+    document.addEventListener("keydown", press)
+    return () => document.removeEventListener("keydown", press)
+  }, [])
+  return (
+    <Fragment>
+      <div className="search-open">
+        <Button small onClick={() => setOpen(true)}>
+          <Icon name="search" />
+          {t("search.open")}
+          <kbd>{/mac/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
+        </Button>
+      </div>
+      {open && <Search onClose={() => setOpen(false)} />}
+    </Fragment>
+  )
+}

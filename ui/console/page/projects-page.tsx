@@ -1,0 +1,125 @@
+import { useState } from "react"
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import {
+  type Project,
+  ProjectFieldName,
+  ProjectOrganizationIDFilter_Type,
+  ProjectState,
+} from "../../../src/gen/core/project/v2/project_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import { Button } from "../../kit/button.tsx"
+import { Dialog } from "../../kit/dialog.tsx"
+import { EmptyState } from "../../kit/empty-state.tsx"
+import { TextField } from "../../kit/field.tsx"
+import type { Column } from "../../kit/table.tsx"
+import { type House, useHouse } from "../house.ts"
+import { Link } from "../link.tsx"
+import { type Asked, Listing } from "../listing.tsx"
+import { useAction } from "../load.ts"
+import { PageFrame } from "../page-frame.tsx"
+import { go } from "../route.ts"
+import { StateBadge } from "../state-badge.tsx"
+import { Time } from "../time.tsx"
+
+export function ProjectsPage() {
+  const house = useHouse()
+  const { t, organization } = house
+  const [creating, setCreating] = useState(false)
+  const create = (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      {t("projects.create")}
+    </Button>
+  )
+  const empty = (
+    <EmptyState title={t("projects.empty.title")} action={create}>
+      {t("projects.empty.text")}
+    </EmptyState>
+  )
+  return (
+    <PageFrame title={t("nav.projects")} actions={create}>
+      <Listing
+        caption={t("nav.projects")}
+        scope={organization.id}
+        read={(asked, signal) => readProjects(house, asked, signal)}
+        columns={columnsOf(house)}
+        keyOf={(project) => project.projectId}
+        empty={empty}
+      />
+      {creating && <CreateProject onClose={() => setCreating(false)} />}
+    </PageFrame>
+  )
+}
+
+async function readProjects({ core, organization }: House, asked: Asked, signal: AbortSignal) {
+  const { text, offset, limit } = asked
+  const own = { organizationId: organization.id, type: ProjectOrganizationIDFilter_Type.OWNED }
+  const named = { projectName: text, method: TextFilterMethod.CONTAINS_IGNORE_CASE }
+  const filters = [
+    { filter: { case: "organizationIdFilter", value: own } as const },
+    ...(text ? [{ filter: { case: "projectNameFilter", value: named } as const }] : []),
+  ]
+  const request = {
+    pagination: { offset, limit, asc: true },
+    sortingColumn: ProjectFieldName.NAME,
+    filters,
+  }
+  const { projects, pagination } = await core.projects.listProjects(request, { signal })
+  return { rows: projects, total: Number(pagination?.totalResult ?? projects.length) }
+}
+
+const columnsOf = ({ t }: House): readonly Column<Project>[] => [
+  {
+    label: t("field.name"),
+    cell: ({ projectId, name }) => (
+      <Link className="row-link" to={{ page: "project", projectId }}>
+        {name}
+      </Link>
+    ),
+  },
+  {
+    label: t("field.state"),
+    cell: ({ state }) => (
+      <StateBadge state={state === ProjectState.INACTIVE ? "inactive" : "active"} />
+    ),
+  },
+  { label: t("field.changed"), cell: ({ changeDate }) => <Time at={changeDate} /> },
+]
+
+function CreateProject({ onClose }: { readonly onClose: () => void }) {
+  const { t, core, organization } = useHouse()
+  const [name, setName] = useState("")
+  const action = useAction(async () => {
+    const wanted = { organizationId: organization.id, name: name.trim() }
+    const { projectId } = await core.projects.createProject(wanted)
+    go({ page: "project", projectId })
+  })
+  return (
+    <Dialog title={t("projects.create")} onClose={onClose}>
+      {action.error && <Alert tone="danger">{action.error}</Alert>}
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          action.run()
+        }}
+      >
+        <TextField
+          label={t("field.name")}
+          hint={t("projects.name_hint")}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          maxLength={200}
+          autoComplete="off"
+          required
+          autoFocus
+        />
+        <div className="form-actions">
+          <Button kind="primary" type="submit" disabled={action.busy}>
+            {t("projects.create")}
+          </Button>
+          <Button onClick={onClose}>{t("form.cancel")}</Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

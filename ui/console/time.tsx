@@ -1,0 +1,35 @@
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
+import { useHouse } from "./house.ts"
+
+const steps = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+] as const
+
+/** How long ago, in a reader's words: "2 hours ago". */
+export function agoOf(language: string, time: number, now: number): string {
+  const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
+  const seconds = Math.round((time - now) / 1000)
+  for (const [unit, size] of steps) {
+    if (Math.abs(seconds) >= size) return format.format(Math.trunc(seconds / size), unit)
+  }
+  return format.format(0, "second")
+}
+
+type TimeProps = { readonly at: Timestamp | undefined }
+
+/** A time as people say it; the exact one on hover. */
+export function Time({ at }: TimeProps) {
+  const { language } = useHouse()
+  if (!at) return null
+  const ms = timestampMs(at)
+  const exact = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "medium" })
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={exact.format(ms)}>
+      {agoOf(language, ms, Date.now())}
+    </time>
+  )
+}

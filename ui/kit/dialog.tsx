@@ -1,0 +1,52 @@
+import { type ReactNode, useEffect, useId, useRef } from "react"
+
+type DialogProps = {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** One question above the page. Escape and a click beside it leave everything as it was. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const id = useId()
+  return (
+    <Modal className="dialog" labelledBy={id} onClose={onClose}>
+      <h2 className="dialog-title" id={id}>
+        {title}
+      </h2>
+      {children}
+    </Modal>
+  )
+}
+
+type ModalProps = {
+  readonly className: string
+  readonly label?: string
+  readonly labelledBy?: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** What dialogs, the sheet and the search stand on: focus is kept in, and given back. */
+export function Modal({ className, label, labelledBy, onClose, children }: ModalProps) {
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = ref.current
+    if (dialog && !dialog.open) dialog.showModal()
+  }, [])
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the click closes; Escape does it for keyboards
+    <dialog
+      ref={ref}
+      className={className}
+      aria-label={label}
+      aria-labelledby={labelledBy}
+      onClose={onClose}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose()
+      }}
+    >
+      <div className="modal-body">{children}</div>
+    </dialog>
+  )
+}

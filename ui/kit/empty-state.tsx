@@ -1,0 +1,18 @@
+import type { ReactNode } from "react"
+
+type EmptyStateProps = {
+  readonly title: string
+  readonly children: ReactNode
+  readonly action?: ReactNode
+}
+
+/** An empty list says what it is for and offers the first step. */
+export function EmptyState({ title, children, action }: EmptyStateProps) {
+  return (
+    <div className="empty">
+      <h2>{title}</h2>
+      <p className="quiet">{children}</p>
+      {action && <div className="row">{action}</div>}
+    </div>
+  )
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { textsBelow } from "../support/tidy-source.ts"
+
+const root = join(import.meta.dirname, "../..")
+const read = (path: string) => readFileSync(join(root, path), "utf8")
+const { dependencies, devDependencies } = JSON.parse(read("package.json"))
+
+test.each(Object.keys({ ...dependencies, ...devDependencies }))(
+  "%s has a reason in src/README.md",
+  (name) => {
+    expect(read("src/README.md")).toMatch(new RegExp(`^\\|.*\`${name}\`.*\\| .+ \\|$`, "m"))
+  },
+)
+
+test.each(Object.keys(dependencies))("%s is used by what ships", (name) => {
+  const texts = textsBelow(root, ["src", "ui"], (path) => /\.tsx?$/.test(path))
+  const isUsed = (text: string) => text.includes(`"${name}"`) || text.includes(`"${name}/`)
+  expect([...texts.values()].some(isUsed)).toBe(true)
+})

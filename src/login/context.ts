@@ -16,11 +16,11 @@ export type Scene = {
   readonly waiting: Waiting | undefined
 }
 
+/** What is known before the request that waits. */
+export type Base = Omit<Scene, "waiting">
+
 /** Sets the scene of a page: the request it names must wait in this very browser. */
-export async function sceneOf(
-  base: Omit<Scene, "waiting">,
-  requestId: string,
-): Promise<Scene | Response> {
+export async function sceneOf(base: Base, requestId: string): Promise<Scene | Response> {
   if (requestId === "") return { ...base, waiting: undefined }
   const waiting = waitingRequest(base.cx, base.visit, requestId)
   if (waiting) return { ...base, waiting }
@@ -28,12 +28,8 @@ export async function sceneOf(
 }
 
 /** The scene of a posted page, which must be one that we gave to this browser. */
-export async function postedScene(
-  base: Omit<Scene, "waiting">,
-  fields: Fields | undefined,
-): Promise<Scene | Response> {
+export async function postedScene(base: Base, fields: Fields): Promise<Scene | Response> {
   const { cx, visit, request } = base
-  if (!fields) return trouble(base, { problem: "invalid_request" })
   if (!isOwnForm(cx, visit, { request, csrf: fields.get("csrf") })) {
     return trouble(base, { problem: "other_browser", status: 403 })
   }
@@ -41,10 +37,8 @@ export async function postedScene(
 }
 
 /** Shows that something stands in the way. */
-export const trouble = (
-  { cx, show, visit }: Omit<Scene, "waiting">,
-  what: Trouble,
-): Promise<Response> => showTrouble(show, cx, { ...what, cookies: [visit.browser.setCookie] })
+export const trouble = ({ cx, show, visit }: Base, what: Trouble): Promise<Response> =>
+  showTrouble(show, cx, { ...what, cookies: [visit.browser.setCookie] })
 
 /** Where a form of the scene posts to. */
 export const targetOf = ({ cx, visit, waiting }: Scene, action: string): Target => ({

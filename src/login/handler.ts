@@ -1,7 +1,8 @@
+import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import { postedScene, type Scene, sceneOf, trouble } from "./context.ts"
+import { type Base, postedScene, type Scene, sceneOf, trouble } from "./context.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
-import type { ShowPage } from "./page.ts"
+import { type ShowPage, showFault } from "./page.ts"
 import { loginPaths } from "./path.ts"
 import {
   askAccount,
@@ -37,18 +38,28 @@ export function loginHandler({ show, onward, hrefs }: LoginParts) {
     const url = new URL(request.url)
     const route = routes[url.pathname]
     if (!route) return undefined
-    const base = { cx, show, request, visit: await visitOf(cx, request) }
-    if (request.method === "GET" || request.method === "HEAD") {
-      const scene = await sceneOf(base, url.searchParams.get("authRequest") ?? "")
-      return scene instanceof Response ? scene : route.get(scene)
+    try {
+      const visit = await visitOf(cx, request)
+      return await answer(route, { cx, show, request, visit }, url.searchParams)
+    } catch (cause) {
+      if (cause instanceof Fault) return showFault(show, cx, cause)
+      throw cause
     }
-    const { post } = route
-    if (request.method !== "POST" || !post) return wrongMethod(post !== undefined)
-    const fields = await fieldsOf(request)
-    const scene = await postedScene(base, fields)
-    if (scene instanceof Response) return scene
-    return fields ? post(scene, fields) : trouble(base, { problem: "invalid_request" })
   }
+}
+
+async function answer(route: Route, base: Base, search: URLSearchParams): Promise<Response> {
+  const { method } = base.request
+  if (method === "GET" || method === "HEAD") {
+    const scene = await sceneOf(base, search.get("authRequest") ?? "")
+    return scene instanceof Response ? scene : route.get(scene)
+  }
+  const { post } = route
+  if (method !== "POST" || !post) return wrongMethod(post !== undefined)
+  const fields = await fieldsOf(base.request)
+  if (!fields) return trouble(base, { problem: "invalid_request" })
+  const scene = await postedScene(base, fields)
+  return scene instanceof Response ? scene : post(scene, fields)
 }
 
 const routesOf = (onward: Continue, hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({

@@ -1,5 +1,6 @@
 import type { ReactElement } from "react"
 import type { Assets, PageProps, Problem } from "../../ui/login/index.ts"
+import type { Code, Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
@@ -52,6 +53,22 @@ export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<R
     (ui, shared) => ui.ErrorPage({ ...shared, problem, detail, requestId: cx.requestId }),
     { ...trouble, status },
   )
+}
+
+/** An expected failure, as a page; the person learns what to do, and the log has the rest. */
+export function showFault(show: ShowPage, cx: Cx, fault: Fault): Promise<Response> {
+  const [problem, status] = faultPages[fault.code] ?? ["unexpected", 500]
+  return showTrouble(show, cx, { problem, status })
+}
+
+const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = {
+  failed_precondition: ["expired", 400],
+  invalid_argument: ["invalid_request", 400],
+  unauthenticated: ["not_allowed", 403],
+  permission_denied: ["not_allowed", 403],
+  resource_exhausted: ["too_many_tries", 429],
+  aborted: ["unexpected", 503],
+  unavailable: ["unexpected", 503],
 }
 
 /**

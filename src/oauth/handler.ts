@@ -1,4 +1,5 @@
-import { type ShowPage, showTrouble } from "../login/index.ts"
+import { Fault } from "../kernel/fault.ts"
+import { type ShowPage, showFault, showTrouble } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
 import { authorize } from "./endpoint/authorize.ts"
 import { callback } from "./endpoint/callback.ts"
@@ -42,12 +43,24 @@ export const oauthHandler =
 
 /** Expected failures are told to programs as JSON, and to people on a page. */
 async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
+  const { cx, show } = asking
   try {
     return await endpoint.answer(asking)
   } catch (cause) {
+    if (cause instanceof Fault) {
+      return endpoint.anyOrigin ? errorJson(errorOf(cause)) : showFault(show, cx, cause)
+    }
     if (!(cause instanceof OAuthError)) throw cause
     if (endpoint.anyOrigin) return errorJson(cause)
     const detail = `${cause.description}.`
-    return showTrouble(asking.show, asking.cx, { problem: "invalid_request", detail })
+    return showTrouble(show, cx, { problem: "invalid_request", detail })
   }
+}
+
+/** What a fault of a room means to a client of the protocol: that it may come again, or not. */
+function errorOf({ code, message }: Fault): OAuthError {
+  const passing = code === "aborted" || code === "unavailable" || code === "resource_exhausted"
+  return passing
+    ? new OAuthError("temporarily_unavailable", message, 503)
+    : new OAuthError("server_error", message, 500)
 }

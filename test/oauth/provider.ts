@@ -1,0 +1,212 @@
+import { createHash } from "node:crypto"
+import * as app from "../../src/domain/app/index.ts"
+import * as grant from "../../src/domain/grant/index.ts"
+import * as instance from "../../src/domain/instance/index.ts"
+import * as key from "../../src/domain/key/index.ts"
+import * as org from "../../src/domain/org/index.ts"
+import * as project from "../../src/domain/project/index.ts"
+import * as session from "../../src/domain/session/index.ts"
+import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import { loginHandler, pagesWith } from "../../src/login/index.ts"
+import { oauthHandler, onward } from "../../src/oauth/index.ts"
+import type { AnyAggregate } from "../../src/store/index.ts"
+import { openWorld, type World } from "../support/world.ts"
+
+export const issuer = "https://id.example.com"
+export const password = "Correct-Horse-7"
+export const redirectUri = "https://app.example.com/callback"
+export const signedOutUri = "https://app.example.com/bye"
+
+export type Provider = World & {
+  readonly setup: SetupOutcome
+  readonly projectId: string
+  /** Sends a request as it would come in from a listener. */
+  readonly send: (path: string, init?: RequestInit) => Promise<Response>
+  readonly addClient: (oidc?: Partial<app.OidcConfig>) => Promise<NewClient>
+  readonly addPerson: (userName: string, orgId?: string) => Promise<string>
+}
+
+export type NewClient = { readonly appId: string; readonly id: string; readonly secret: string }
+
+const aggregates: readonly AnyAggregate[] = [
+  ...app.aggregates,
+  ...grant.aggregates,
+  ...instance.aggregates,
+  ...key.aggregates,
+  ...org.aggregates,
+  ...project.aggregates,
+  ...session.aggregates,
+  ...user.aggregates,
+]
+const views = [
+  app.appView,
+  instance.instanceHostView,
+  key.webKeyView,
+  org.orgView,
+  project.projectView,
+  user.userView,
+]
+
+const assets = { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" }
+
+/** A whole provider over a store of its own, set up, without sockets. */
+export async function openProvider(instanceId = "i1"): Promise<Provider> {
+  const world = openWorld({ aggregates, views })
+  const cx = world.cx({ instance: instanceId })
+  const owner = {
+    loginName: "olga",
+    email: "olga@example.com",
+    firstName: "Olga",
+    lastName: "Owner",
+    password,
+  }
+  const setup = await setUp(cx, {
+    publicUrl: issuer,
+    organization: "Example",
+    owner,
+    serviceUser: true,
+  })
+  const projectId = instance.requireInstance(cx).projectId
+  const show = pagesWith(assets)
+  const login = loginHandler({ show, onward, hrefs: { logout: "/oidc/v1/endsession" } })
+  const oauth = oauthHandler({ show })
+  const send = async (path: string, init?: RequestInit) => {
+    const request = new Request(new URL(path, issuer), { redirect: "manual", ...init })
+    const call = world.cx({ instance: instanceId, caller: { kind: "anonymous" } })
+    const answer = (await oauth(request, call)) ?? (await login(request, call))
+    return answer ?? new Response(null, { status: 404 })
+  }
+  const addClient = async (oidc: Partial<app.OidcConfig> = {}) => {
+    const appId = cx.ids.next()
+    const made = await app.createApplication(cx, appId, {
+      projectId,
+      name: "Example App",
+      config: {
+        kind: "oidc",
+        oidc: { redirectUris: [redirectUri], postLogoutRedirectUris: [signedOutUri], ...oidc },
+      },
+    })
+    return { appId, id: made.clientId, secret: made.secret ?? "" }
+  }
+  const addPerson = async (userName: string, orgId = setup.orgId) => {
+    const id = cx.ids.next()
+    const email = `${userName}@example.org`
+    await user.createUser(cx, id, {
+      kind: "human",
+      orgId,
+      userName,
+      profile: { givenName: "Pat", familyName: "Person" },
+      email: { value: email, verified: true },
+      password: await user.createPassword(password, { names: [userName] }),
+    })
+    return id
+  }
+  return { ...world, setup, projectId, send, addClient, addPerson }
+}
+
+export const verifier = "v".repeat(43)
+export const challenge = createHash("sha256").update(verifier).digest("base64url")
+
+/** A good authorization request; fields set to undefined are left out. */
+export function authorizePath(
+  clientId: string,
+  changes: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const all = {
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    response_type: "code",
+    scope: "openid profile email",
+    state: "s-1",
+    nonce: "n-1",
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+    ...changes,
+  }
+  const given = Object.entries(all).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  )
+  return `/oauth/v2/authorize?${new URLSearchParams(given)}`
+}
+
+/** A browser: keeps its cookie, follows redirects within us, stops where they leave. */
+export function browserOf(provider: Provider) {
+  let cookie = ""
+  const go = async (path: string, init: RequestInit = {}): Promise<Visited> => {
+    const headers = { ...Object.fromEntries(new Headers(init.headers)), cookie }
+    const response = await provider.send(path, { ...init, headers })
+    for (const line of response.headers.getSetCookie()) cookie = line.split(";")[0] ?? ""
+    const location = response.headers.get("location")
+    if (location === null) return { path, response, page: await response.text() }
+    const next = new URL(location, issuer)
+    if (next.origin !== issuer) return { path: location, response, page: "" }
+    return go(next.pathname + next.search)
+  }
+  const post = (at: Visited, fields: Readonly<Record<string, string>>) =>
+    go(formAction(at.page), {
+      method: "POST",
+      body: new URLSearchParams({ ...hiddenFields(at.page), ...fields }),
+    })
+  const signIn = async (path: string, loginName = "olga", secret = password) => {
+    const named = await post(await go(path), { loginName })
+    return post(named, { loginName, password: secret })
+  }
+  return {
+    go,
+    post,
+    signIn,
+    cookie: () => cookie,
+    setCookie: (line: string) => {
+      cookie = line
+    },
+  }
+}
+
+/** Where a browser ended: a page of ours, or an address that isn't ours. */
+export type Visited = {
+  readonly path: string
+  readonly response: Response
+  readonly page: string
+}
+
+const formAction = (page: string) =>
+  unescapeHtml(/<form[^>]*action="([^"]*)"/.exec(page)?.[1] ?? "/no-form")
+
+const hiddenFields = (page: string): Record<string, string> =>
+  Object.fromEntries(
+    [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(
+      ([, name = "", value = ""]) => [name, unescapeHtml(value)],
+    ),
+  )
+
+const unescapeHtml = (text: string) =>
+  text.replaceAll("&quot;", '"').replaceAll("&#x27;", "'").replaceAll("&amp;", "&")
+
+/** What came back to the client in the redirect's query. */
+export const answerOf = ({ path }: Visited): Record<string, string> =>
+  Object.fromEntries(new URL(path).searchParams)
+
+/** Posts to the token endpoint; `basic` is "<id>:<secret>". */
+export async function askToken(
+  provider: Provider,
+  fields: Readonly<Record<string, string>>,
+  basic?: string,
+) {
+  const headers: Record<string, string> = basic
+    ? { authorization: `Basic ${Buffer.from(basic).toString("base64")}` }
+    : {}
+  const body = new URLSearchParams(fields)
+  const response = await provider.send("/oauth/v2/token", { method: "POST", body, headers })
+  const answer: Record<string, unknown> = await response.json()
+  return { status: response.status, headers: response.headers, answer }
+}
+
+/** The token request that a code wants. */
+export const codeFields = (code: string, changes: Readonly<Record<string, string>> = {}) => ({
+  grant_type: "authorization_code",
+  code,
+  redirect_uri: redirectUri,
+  code_verifier: verifier,
+  ...changes,
+})

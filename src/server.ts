@@ -1,0 +1,70 @@
+import type { Running, Start } from "./boot/running.ts"
+import { type SetupRequest, type SetupResult, setupRequest } from "./boot/setup.ts"
+import { keepSetupLink } from "./boot/setup-link.ts"
+import { instanceIds } from "./domain/instance/index.ts"
+import { warmPasswords } from "./domain/user/index.ts"
+import { localOrigin } from "./kernel/address.ts"
+import { openBase } from "./server/base.ts"
+import { houseOf } from "./server/house.ts"
+import { type Listener, listenGrpc, listenHttp } from "./server/listener.ts"
+import { followPublicUrl, setUpByRequest } from "./server/setup.ts"
+import { setupTicket } from "./server/ticket.ts"
+
+/** Opens the data folder, answers on both listeners, and says where. */
+export async function serve(start: Start): Promise<Running> {
+  const { config, folder } = start
+  const base = openBase(start)
+  await followPublicUrl(base, config.publicUrl)
+  const ticket = setupTicket(base.random, {
+    open: instanceIds(base.store).length === 0,
+    closed: () => keepSetupLink(folder, undefined),
+  })
+  const house = houseOf({ base, ticket, upstream: localOrigin(config.listen) })
+
+  const listeners: Listener[] = []
+  const stop = async () => {
+    await Promise.all(listeners.map((each) => each.stop()))
+    await base.store.close()
+  }
+  try {
+    listeners.push(await listenGrpc(house, config.grpcListen))
+    listeners.unshift(listenHttp(house, config.listen))
+  } catch (cause) {
+    await stop()
+    throw cause
+  }
+  const url = localOrigin({ ...config.listen, port: listeners[0]?.port ?? config.listen.port })
+  const link = () => `${config.publicUrl ?? url}/setup#${ticket.renew()}`
+
+  void warmPasswords().then((engine) => {
+    if (engine !== "Bun.password") return
+    base.log.warning("the addon for argon2 can't load here; passwords are checked more slowly")
+  })
+  return {
+    url,
+    ...(ticket.isOpen() ? { setupUrl: link() } : {}),
+    stop,
+    control: {
+      "setup-link": async () => {
+        const fresh = link()
+        keepSetupLink(folder, fresh)
+        return fresh
+      },
+      setup: async (input) => {
+        const outcome = await setUpByRequest(base, setupRequest.parse(input))
+        ticket.close()
+        return outcome
+      },
+    },
+  }
+}
+
+/** Sets up without serving: opens the store, takes the one step, closes it. */
+export async function setup(start: Start, request: SetupRequest): Promise<SetupResult> {
+  const base = openBase(start)
+  try {
+    return await setUpByRequest(base, request)
+  } finally {
+    await base.store.close()
+  }
+}

@@ -1,0 +1,65 @@
+import type { Logger } from "@logtape/logtape"
+import { openLog } from "../boot/logging.ts"
+import type { Start } from "../boot/running.ts"
+import { matcherOf } from "../kernel/address.ts"
+import { systemClock } from "../kernel/clock.ts"
+import type { Ground } from "../kernel/context.ts"
+import { idsOf } from "../kernel/id.ts"
+import { systemRandom } from "../kernel/random.ts"
+import { type Cx, openKeyring, openStore, type Store } from "../store/index.ts"
+import { aggregates, views } from "./rooms.ts"
+
+/** What everything in the process stands on. */
+export type Base = Ground & {
+  readonly store: Store
+  readonly log: Logger
+  /** Whether a peer is one of the proxies whose forwarded headers count. */
+  readonly isProxy: (address: string) => boolean
+  /** A call of the process itself, on one instance. */
+  readonly call: (instance: string, name: string) => Cx
+  /** Why this node is not ready; undefined when it is. */
+  readonly notReady: () => string | undefined
+}
+
+/** Opens the store of the data folder and everything that every call needs. */
+export function openBase({ config, folder, master }: Start): Base {
+  const log = openLog(config)
+  let broken: string | undefined
+  const store = openStore({
+    file: folder.database,
+    aggregates,
+    views,
+    // Nobody knows what is on disk any more: the next start reads what really is.
+    fatal: (cause) => {
+      log.fatal("the disk failed; stopping: {cause}", { cause: String(cause) })
+      process.exit(1)
+    },
+    notReady: (view, cause) => {
+      broken = `the view ${view} can't be rebuilt: ${cause instanceof Error ? cause.message : cause}`
+      log.error("{broken}", { broken })
+    },
+  })
+  const random = systemRandom
+  const secrets = openKeyring(store, random, master)
+  const ground: Ground = {
+    clock: systemClock,
+    ids: idsOf(systemClock, 0, store.newest()),
+    random,
+    secrets,
+  }
+  return {
+    ...ground,
+    store,
+    log,
+    isProxy: matcherOf(config.trustedProxies),
+    call: (instance, name) => ({
+      ...ground,
+      store,
+      instance,
+      caller: { kind: "system", name },
+      requestId: ground.ids.next(),
+      languages: [],
+    }),
+    notReady: () => broken,
+  }
+}

@@ -1,0 +1,101 @@
+import { instanceAt, instanceIds } from "../domain/instance/index.ts"
+import { Fault } from "../kernel/fault.ts"
+import type { Cx } from "../store/index.ts"
+import type { Base } from "./base.ts"
+
+/** What a request tells about where it came from, before anybody looks at who sent it. */
+export type Origin = {
+  /** The host that was asked for: the Host header, or :authority. */
+  readonly host: string
+  /** The client's address, seen through the proxies that are trusted. */
+  readonly address: string
+  readonly requestId: string
+}
+
+/** The instance that a host names; undefined for an unknown host, and before set-up. */
+export function instanceOf({ store }: Base, host: string): string | undefined {
+  return instanceAt(store, host.toLowerCase())
+}
+
+/** A call of nobody on the instance of the request's host; undefined where there is none. */
+export function anonymousCall(base: Base, headers: Headers, origin: Origin): Cx | undefined {
+  const instance = instanceOf(base, origin.host)
+  return instance === undefined ? undefined : callOn(base, instance, { headers, origin })
+}
+
+function callOn(
+  { clock, ids, random, secrets, store }: Base,
+  instance: string,
+  { headers, origin }: { readonly headers: Headers; readonly origin: Origin },
+): Cx {
+  const orgId = headers.get("x-core-orgid")
+  return {
+    ...{ clock, ids, random, secrets, store, instance },
+    caller: { kind: "anonymous" },
+    requestId: origin.requestId,
+    languages: languagesOf(headers.get("accept-language")),
+    ...(orgId ? { orgId } : {}),
+  }
+}
+
+/** RFC 9110 §12.5.4: languages by weight, best first; at most ten are looked at. */
+export function languagesOf(header: string | null): readonly string[] {
+  const weighted = (header ?? "")
+    .slice(0, 500)
+    .split(",")
+    .slice(0, 10)
+    .map((part) => {
+      const [tag = "", ...parameters] = part.trim().split(/\s*;\s*/)
+      const weight = parameters.find((each) => each.startsWith("q="))?.slice(2)
+      return { tag, weight: weight === undefined ? 1 : Number(weight) || 0 }
+    })
+  return weighted
+    .filter(({ tag, weight }) => tag !== "" && tag !== "*" && weight > 0)
+    .sort((a, b) => b.weight - a.weight)
+    .map(({ tag }) => tag)
+}
+
+/**
+ * Who calls the management interface: the bearer of a token with our own project in its audience,
+ * or nobody. Faults with `unauthenticated` for any other token, and for a host we don't serve.
+ */
+export const authenticateWith =
+  (base: Base, bearerCaller: (cx: Cx, token: string) => Cx["caller"]) =>
+  async (
+    headers: Headers,
+    { requestId, address }: { readonly requestId: string; readonly address: string },
+  ): Promise<Cx> => {
+    const origin = { host: headers.get("host") ?? "", address, requestId }
+    const cx = anonymousCall(base, headers, origin)
+    const authorization = headers.get("authorization")
+    if (!cx) {
+      if (authorization !== null) throw unknownHost(base, origin.host)
+      return callOn(base, "", { headers, origin })
+    }
+    if (authorization === null) return cx
+    const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? []
+    if (token === undefined) {
+      throw new Fault(
+        "unauthenticated",
+        "auth.scheme",
+        "send the access token as Authorization: Bearer <token>",
+      )
+    }
+    return { ...cx, caller: bearerCaller(cx, token) }
+  }
+
+/** RFC 9110 §15.5.20, in words: the request went to the wrong place. */
+function unknownHost({ store }: Base, host: string): Fault {
+  if (instanceIds(store).length === 0) {
+    return new Fault(
+      "failed_precondition",
+      "instance.not_set_up",
+      "nothing is set up here yet; open the set-up link that the server printed",
+    )
+  }
+  return new Fault(
+    "unauthenticated",
+    "instance.unknown_host",
+    `nothing is served at ${host}; use the configured public address, and have a proxy keep Host`,
+  )
+}

@@ -1,0 +1,156 @@
+import { type Entry, entriesOf } from "../api/dispatch.ts"
+import { type ApiHandler, apiHandler } from "../api/http.ts"
+import { callLog } from "../api/log.ts"
+import { respondFault } from "../api/respond.ts"
+import { instanceIds, requireInstance } from "../domain/instance/index.ts"
+import { uiAssets, uiEntry } from "../gen/ui-assets.ts"
+import { Fault } from "../kernel/fault.ts"
+import { loginHandler, pagesWith, type ShowPage, showTrouble } from "../login/index.ts"
+import { apiCaller, oauthHandler, oauthPaths, onward } from "../oauth/index.ts"
+import type { Cx } from "../store/index.ts"
+import type { Base } from "./base.ts"
+import { anonymousCall, authenticateWith, type Origin } from "./caller.ts"
+import { consoleHandler } from "./console.ts"
+import { authority, operations } from "./rooms.ts"
+import { setupPages, wantsPage } from "./setup-pages.ts"
+import type { Ticket } from "./ticket.ts"
+
+/** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
+export type House = {
+  readonly answer: (request: Request, peer: string) => Promise<Response>
+  readonly entries: readonly Entry[]
+}
+
+export type HouseParts = {
+  readonly base: Base
+  readonly ticket: Ticket
+  /** Where this process listens, as a proxy on the same machine would reach it. */
+  readonly upstream: string
+}
+
+/** Joins the rooms. Whatever the contracts forbid stops the start here. */
+export function houseOf(parts: HouseParts): House {
+  const { base, ticket } = parts
+  const entries = entriesOf<Cx>({
+    operations: operations(),
+    authority,
+    authenticate: authenticateWith(base, apiCaller),
+    position: (cx) => base.store.written(cx),
+    hooks: [callLog(base.log)],
+    clock: base.clock,
+    ids: base.ids,
+  })
+  const show = pagesWith(uiEntry)
+  const rooms = {
+    api: apiHandler(entries),
+    show,
+    setup: setupPages(base, ticket, show),
+    instance: instanceHandler(show),
+  }
+  return { entries, answer: (request, peer) => answer(parts, rooms, { request, peer }) }
+}
+
+type Rooms = {
+  readonly api: ApiHandler
+  readonly show: ShowPage
+  readonly setup: ReturnType<typeof setupPages>
+  readonly instance: ReturnType<typeof instanceHandler>
+}
+
+async function answer(
+  parts: HouseParts,
+  rooms: Rooms,
+  { request, peer }: { readonly request: Request; readonly peer: string },
+): Promise<Response> {
+  const { base, ticket } = parts
+  const asset = assetAt(request)
+  if (asset) return asset
+  const origin = originOf(base, request, peer)
+  try {
+    const cx = anonymousCall(base, request.headers, origin)
+    const page = cx
+      ? await rooms.instance(request, cx)
+      : ticket.isOpen()
+        ? await rooms.setup(request, origin)
+        : await elsewhere(parts, rooms.show, { request, origin })
+    return page ?? (await rooms.api(request, origin)) ?? (await missing(rooms.show, request, cx))
+  } catch (cause) {
+    base.log.error("{method} {path} failed: {cause}", {
+      method: request.method,
+      path: new URL(request.url).pathname,
+      requestId: origin.requestId,
+      cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
+    })
+    const id = origin.requestId
+    return respondFault(
+      cause instanceof Fault
+        ? cause
+        : new Fault("internal", "internal", `something went wrong here; the log knows ${id}`),
+      {},
+    )
+  }
+}
+
+/** What browsers and OAuth clients of an instance ask for. */
+function instanceHandler(show: ShowPage) {
+  const oauth = oauthHandler({ show })
+  const login = loginHandler({ show, onward, hrefs })
+  const console = consoleHandler(uiEntry)
+  return async (request: Request, cx: Cx): Promise<Response | undefined> =>
+    (await oauth(request, cx)) ?? (await login(request, cx)) ?? (await console(request, cx))
+}
+
+const hrefs = { logout: oauthPaths.endSession, console: "/ui/console/" }
+
+/** Embedded files; their names change with their content, so they are kept for good. */
+function assetAt(request: Request): Response | undefined {
+  if (request.method !== "GET" && request.method !== "HEAD") return undefined
+  const asset = uiAssets[new URL(request.url).pathname]
+  if (!asset) return undefined
+  return new Response(Bun.file(asset.file), {
+    headers: {
+      "content-type": asset.type,
+      "cache-control": "public, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+    },
+  })
+}
+
+/**
+ * Where a request comes from. Forwarded headers count only from proxies that are trusted, and only
+ * for who is limited and logged, never for links.
+ */
+function originOf({ ids, isProxy }: Base, request: Request, peer: string): Origin {
+  const { headers } = request
+  const forwarded = (headers.get("x-forwarded-for") ?? "").split(",").map((each) => each.trim())
+  const chain = [...forwarded.filter((each) => each !== ""), peer]
+  const address = chain.findLast((each, at) => at === 0 || !isProxy(each)) ?? peer
+  const host = headers.get("host") ?? new URL(request.url).host
+  return { host, address, requestId: ids.next() }
+}
+
+/** A browser that asked for a host we don't serve sees what to mend. */
+async function elsewhere(
+  { base, upstream }: HouseParts,
+  show: ShowPage,
+  { request, origin }: { readonly request: Request; readonly origin: Origin },
+): Promise<Response | undefined> {
+  const [instance] = instanceIds(base.store)
+  if (instance === undefined || !wantsPage(request)) return undefined
+  const cx = { ...base.call(instance, "host"), requestId: origin.requestId }
+  const page = {
+    received: origin.host,
+    expected: requireInstance(cx).publicUrl,
+    upstream: upstream.replace(/^https?:\/\//, ""),
+    forwardedHost: request.headers.get("x-forwarded-host") ?? undefined,
+    trustedProxy: base.isProxy(origin.address),
+  }
+  return show(cx, (ui, shared) => ui.HostPage({ ...shared, ...page }), { status: 421 })
+}
+
+const nowhere = new Fault("not_found", "request.path_unknown", "Not Found")
+
+async function missing(show: ShowPage, request: Request, cx: Cx | undefined): Promise<Response> {
+  if (!cx || !wantsPage(request)) return respondFault(nowhere, {})
+  return showTrouble(show, cx, { problem: "not_found", status: 404 })
+}

@@ -1,0 +1,58 @@
+import type { Http2Server, Http2Session } from "node:http2"
+import { Elysia } from "elysia"
+import { grpcServer } from "../api/grpc.ts"
+import { listenRefusal } from "../boot/refusal.ts"
+import type { Address } from "../kernel/address.ts"
+import type { House } from "./house.ts"
+
+/** Something that listens; `port` is the one it really has. */
+export type Listener = { readonly port: number; readonly stop: () => Promise<void> }
+
+const bodyBytesMax = 4 * 1024 * 1024 + 4096
+
+/**
+ * Serves HTTP. The house does its own routing, before Elysia's: that loses the path of hosts with
+ * fewer than four letters ("http://nas/").
+ */
+export function listenHttp(house: House, address: Address): Listener {
+  const app = new Elysia({ serve: { maxRequestBodySize: bodyBytesMax, idleTimeout: 30 } })
+  app.onRequest(({ request }) =>
+    house.answer(request, app.server?.requestIP(request)?.address ?? ""),
+  )
+  try {
+    app.listen({ hostname: address.host, port: address.port, reusePort: false })
+  } catch (cause) {
+    throw listenRefusal(cause, "--listen", address)
+  }
+  return {
+    port: app.server?.port ?? address.port,
+    // Without force: what is in flight is answered.
+    stop: async () => void (await app.server?.stop()),
+  }
+}
+
+/** Serves native gRPC, which needs the trailers of HTTP/2. */
+export function listenGrpc(house: House, address: Address): Promise<Listener> {
+  const server = grpcServer(house.entries)
+  const sessions = new Set<Http2Session>()
+  server.on("session", (session) => {
+    sessions.add(session)
+    session.on("close", () => sessions.delete(session))
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<Listener>()
+  server.once("error", (cause) => reject(listenRefusal(cause, "--grpc-listen", address)))
+  server.listen(address.port, address.host, () => {
+    const bound = server.address()
+    const port = typeof bound === "object" && bound ? bound.port : address.port
+    resolve({ port, stop: () => closed(server, sessions) })
+  })
+  return promise
+}
+
+/** Tells every peer to go, and lets the calls in flight end. */
+function closed(server: Http2Server, sessions: ReadonlySet<Http2Session>): Promise<void> {
+  return new Promise((done) => {
+    server.close(() => done())
+    for (const session of sessions) session.close()
+  })
+}

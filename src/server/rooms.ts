@@ -1,0 +1,63 @@
+import type { Authority } from "../api/access.ts"
+import { book } from "../api/book.ts"
+import { join } from "../api/method.ts"
+import * as app from "../domain/app/index.ts"
+import * as grant from "../domain/grant/index.ts"
+import * as instance from "../domain/instance/index.ts"
+import * as key from "../domain/key/index.ts"
+import * as member from "../domain/member/index.ts"
+import * as org from "../domain/org/index.ts"
+import * as project from "../domain/project/index.ts"
+import * as session from "../domain/session/index.ts"
+import * as user from "../domain/user/index.ts"
+import type { Cx } from "../store/index.ts"
+
+/** Every kind of stream. */
+export const aggregates = [
+  ...instance.aggregates,
+  ...org.aggregates,
+  ...user.aggregates,
+  ...project.aggregates,
+  ...app.aggregates,
+  ...member.aggregates,
+  ...key.aggregates,
+  ...session.aggregates,
+  ...grant.aggregates,
+]
+
+/** Every read model. */
+export const views = [
+  instance.instanceHostView,
+  org.orgView,
+  user.userView,
+  project.projectView,
+  app.appView,
+  member.memberView,
+  key.webKeyView,
+]
+
+/** Every operation of the book with the room's answer to it. */
+export const operations = () =>
+  join(book, [
+    ...instance.shares,
+    ...org.shares,
+    ...user.shares,
+    ...project.shares,
+    ...app.shares,
+    ...member.shares,
+    ...key.shares,
+  ])
+
+/** Who owns what, and who may do what. */
+export const authority: Authority<Cx> = {
+  resources: {
+    ...instance.chains,
+    ...org.chains,
+    ...user.chains,
+    ...project.chains,
+    ...app.chains,
+    ...member.chains,
+  },
+  memberships: member.memberships,
+  permissions: member.permissionsOf,
+}

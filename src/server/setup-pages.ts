@@ -1,0 +1,117 @@
+import type { SetupField, SetupPageProps } from "../../ui/login/index.ts"
+import { enterBrowser, readBrowser } from "../domain/session/index.ts"
+import { firstInstance, type SetupInput, setUp } from "../domain/setup/index.ts"
+import { Fault } from "../kernel/fault.ts"
+import type { ShowPage } from "../login/index.ts"
+import type { Cx } from "../store/index.ts"
+import type { Base } from "./base.ts"
+import { languagesOf, type Origin } from "./caller.ts"
+import type { Ticket } from "./ticket.ts"
+
+const bodyMax = 16_384
+
+type Values = Partial<Record<SetupField, string>>
+type Wrong = Pick<SetupPageProps, "error" | "errors">
+
+/** The pages of a server that nobody owns yet: the way in, and the form behind the link. */
+export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
+  const form = { action: "/setup", csrf: "" }
+
+  const page = (cx: Cx, values: Values, wrong: Wrong, status: number) =>
+    show(cx, (ui, shared) => ui.SetupPage({ ...shared, form, values, ...wrong }), { status })
+
+  const post = async (cx: Cx, request: Request): Promise<Response> => {
+    const { values, password } = await fieldsOf(request)
+    if (!ticket.matches(values.token ?? "")) {
+      const { t } = await texts(cx)
+      return page(cx, values, { errors: { token: t("setup.error.token") } }, 403)
+    }
+    try {
+      const publicUrl = (values.publicUrl ?? "").trim().replace(/\/$/, "")
+      const { ownerId } = await setUp(cx, inputOf({ ...values, publicUrl }, password))
+      ticket.close()
+      base.log.info("the instance was set up at {publicUrl}", { publicUrl })
+      return await enter(cx, request, { ownerId, publicUrl })
+    } catch (cause) {
+      if (!(cause instanceof Fault)) throw cause
+      return page(cx, values, await wrongOf(cx, cause), 400)
+    }
+  }
+
+  /** Answers what browsers ask for; programs get the API's own word. */
+  return async (request: Request, origin: Origin): Promise<Response | undefined> => {
+    const { pathname, protocol } = new URL(request.url)
+    const cx = { ...base.call(firstInstance, "setup"), ...visitorOf(request, origin) }
+    if (pathname === "/setup" && request.method === "POST") return post(cx, request)
+    if (pathname === "/setup" && wantsPage(request)) {
+      return page(cx, { publicUrl: `${protocol}//${origin.host}` }, {}, 200)
+    }
+    if (!wantsPage(request)) return undefined
+    return show(cx, (ui, shared) => ui.SetupLinkPage(shared), { status: 503 })
+  }
+}
+
+const visitorOf = (request: Request, { requestId }: Origin) => ({
+  requestId,
+  languages: languagesOf(request.headers.get("accept-language")),
+})
+
+const inputOf = (values: Values, password: string): SetupInput => ({
+  publicUrl: values.publicUrl ?? "",
+  organization: values.organization ?? "",
+  owner: {
+    loginName: values.loginName ?? "",
+    email: values.email ?? "",
+    firstName: values.firstName ?? "",
+    lastName: values.lastName ?? "",
+    password,
+  },
+  serviceUser: false,
+})
+
+/**
+ * Signs the new owner in and opens the console. From another address than the public one the
+ * browser's session would not count there, so the root says where to go.
+ */
+async function enter(
+  cx: Cx,
+  request: Request,
+  { ownerId, publicUrl }: { ownerId: string; publicUrl: string },
+): Promise<Response> {
+  const headers = new Headers({ location: "/", "cache-control": "no-store" })
+  if (new URL(request.url).origin === new URL(publicUrl).origin) {
+    const secure = publicUrl.startsWith("https:")
+    const browser = await readBrowser(cx, secure, request.headers.get("cookie"))
+    const entrance = { userId: ownerId, secure, also: () => undefined }
+    headers.set("set-cookie", await enterBrowser(cx, browser.id, entrance))
+    headers.set("location", "/ui/console/")
+  }
+  return new Response(null, { status: 303, headers })
+}
+
+const texts = async (cx: Cx) => (await import("../../ui/login/index.ts")).translator(cx.languages)
+
+/** Puts a refusal beside the field it is about. */
+async function wrongOf(cx: Cx, { id, message }: Fault): Promise<Wrong> {
+  const { t } = await texts(cx)
+  if (id === "instance.public_url_invalid") {
+    return { errors: { publicUrl: t("setup.error.public_url") } }
+  }
+  if (id === "user.email_invalid") return { errors: { email: t("setup.error.email") } }
+  if (id === "user.username_invalid") return { errors: { loginName: t("setup.error.login_name") } }
+  if (id.startsWith("user.password")) return { errors: { password: message } }
+  return { error: message }
+}
+
+/** Whether a browser asks for something to show. */
+export const wantsPage = ({ method, headers }: Request): boolean =>
+  (method === "GET" || method === "HEAD") && (headers.get("accept") ?? "").includes("text/html")
+
+async function fieldsOf(request: Request): Promise<{ values: Values; password: string }> {
+  const body = await request.text()
+  if (body.length > bodyMax) {
+    throw new Fault("resource_exhausted", "request.too_large", "the form is too large")
+  }
+  const { password = "", ...values } = Object.fromEntries(new URLSearchParams(body))
+  return { values, password }
+}

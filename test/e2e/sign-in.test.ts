@@ -1,0 +1,122 @@
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openBrowser } from "../support/browser.ts"
+import { freePort, owner, type Running, start, temporaryFolder } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+import { type RelyingParty, relyingParty } from "../support/relying-party.ts"
+
+describe.runIf(needs("chromium"))("a person from set-up to a signed-in application", () => {
+  const folder = temporaryFolder()
+  let server: Running
+  let browser: Browser
+  let page: Page
+  let party: RelyingParty
+  let clientId = ""
+  let clientSecret = ""
+  const violations: string[] = []
+
+  beforeAll(async () => {
+    server = await start({ data: folder.path, port: await freePort() })
+    party = await relyingParty(await freePort())
+    browser = await openBrowser()
+    page = await browser.newPage()
+    page.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) violations.push(message.text())
+    })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    party?.close()
+    await server?.stop()
+    folder.remove()
+  })
+
+  test("a browser that comes without the link is told where to find it", async () => {
+    await page.goto(server.url)
+    await page.getByText("latchkey setup-link").waitFor()
+  })
+
+  test("the printed link opens the form, and the owner lands in the console signed in", async () => {
+    const link = /http:\S+\/setup#\S+/.exec(server.output())?.[0]
+    expect(link).toBeDefined()
+    await page.goto(link ?? "")
+    expect(await page.inputValue('[name="publicUrl"]')).toBe(server.url)
+    await page.fill('[name="organization"]', "Acme")
+    await page.fill('[name="firstName"]', "Ada")
+    await page.fill('[name="lastName"]', "Lovelace")
+    await page.fill('[name="email"]', owner.email)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    await page.getByRole("heading", { name: "Projects" }).waitFor()
+  })
+
+  test("the link works once", async () => {
+    const other = await browser.newPage()
+    const link = /http:\S+\/setup#\S+/.exec(server.output())?.[0] ?? ""
+    const answer = await other.goto(link)
+    expect(answer?.status()).toBe(404)
+    await other.close()
+  })
+
+  test("the owner creates a project and an application, whose secret is shown once", async () => {
+    await page.getByRole("button", { name: "Create project" }).first().click()
+    await page.getByLabel("Name", { exact: true }).fill("Intranet")
+    await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
+    await page.getByRole("heading", { name: "Intranet" }).waitFor()
+    await page.getByText("Create application").first().click()
+    await page.getByText("Web application", { exact: true }).click()
+    await page.getByLabel("Name", { exact: true }).fill("Wiki")
+    await page.getByLabel("Redirect URIs", { exact: true }).fill(party.redirectUri)
+    await page.getByLabel(/Post-logout redirect URIs/).fill(party.postLogoutRedirectUri)
+    await page.getByRole("button", { name: "Create application" }).click()
+    await page.getByText("The application is ready").waitFor()
+    const facts = await page.locator("dl.facts").innerText()
+    clientId = /Client ID\s+(\d{18})/.exec(facts)?.[1] ?? ""
+    clientSecret = (await page.locator(".secret code").innerText()).trim()
+    expect(clientId).toMatch(/^\d{18}$/)
+    expect(clientSecret).toMatch(/^[\w-]{64}$/)
+  })
+
+  test("openid-client signs the person in with a password and reads userinfo", async () => {
+    await party.register(server.url, clientId, clientSecret)
+    const visitor = await browser.newContext({ javaScriptEnabled: false })
+    const visit = await visitor.newPage()
+    const completed = party.next()
+    await visit.goto(party.url)
+    await visit.getByText("Wiki").first().waitFor()
+    await visit.fill('[name="loginName"]', owner.loginName)
+    await visit.click('button[type="submit"]')
+    await visit.fill('[name="password"]', owner.password)
+    await visit.click('button[type="submit"]')
+    const { claims, userinfo } = await completed
+    expect(claims.iss).toBe(server.url)
+    expect(claims.aud).toContain(clientId)
+    expect(userinfo).toMatchObject({
+      sub: claims.sub,
+      name: "Ada Lovelace",
+      email: owner.email,
+      email_verified: true,
+    })
+    await visitor.close()
+  })
+
+  test("a browser with a session signs in without another question", async () => {
+    const completed = party.next()
+    await page.goto(party.url)
+    const answer = await Promise.race([
+      completed.then(() => "signed in"),
+      page
+        .locator('button[type="submit"]')
+        .first()
+        .waitFor()
+        .then(() => "asked"),
+    ])
+    // With one session the person is not asked; nothing else of the page was ours to run.
+    expect(answer).toBe("signed in")
+  })
+
+  test("no page asked for anything that its policy forbids", () => {
+    expect(violations).toEqual([])
+  })
+})

@@ -45,7 +45,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/oauth": [...domain(...rooms), "src/login"],
   "src/server": [
     ...domain(...rooms, "setup"),
-    ...["src/api", "src/boot", "src/gen", "src/login", "src/oauth", "ui/login"],
+    ...["src/api", "src/boot", "src/gen", "src/login", "src/oauth", "ui/console", "ui/login"],
   ],
   "ui/kit": [],
   "ui/login": ["ui/kit"],

@@ -50,17 +50,18 @@ export function changeMember(tx: Transaction, input: MemberInput): void {
   tx.append(member, memberId(target.level, target.id, userId), [changed])
 }
 
-/** Takes all roles on one thing; nothing happens where there are none. */
-export function removeMember(tx: Transaction, input: Omit<MemberInput, "roles">): void {
+/** Takes all roles on one thing. Answers whether there were any. */
+export function removeMember(tx: Transaction, input: Omit<MemberInput, "roles">): boolean {
   const { target, userId } = input
+  if (rolesOn(tx, target, userId).length === 0) return false
   if (target.level === "instance") {
     removeInstanceMember.within(tx, tx.instance, { userId, isUsable: usable(tx) })
-    return
+    return true
   }
-  if (rolesOn(tx, target, userId).length === 0) return
   const type = `${target.level}.member.removed` as const
   const removed: Draft<MemberEvent> = { type, data: { userId } }
   tx.append(member, memberId(target.level, target.id, userId), [removed])
+  return true
 }
 
 /** Every permission that a user holds on a thing, through its owners too. */
@@ -68,6 +69,10 @@ export function permissionsOn(cx: Decision, target: Target, userId: string): Rea
   const held = above(cx, target).flatMap((each) => rolesOn(cx, each, userId))
   return new Set(held.flatMap((role) => [...permissionsOf(role)]))
 }
+
+/** Whether a user has any role on exactly this thing. */
+export const isMember = (cx: Decision, target: Target, userId: string): boolean =>
+  rolesOn(cx, target, userId).length > 0
 
 function putMember(tx: Transaction, { target, userId, roles }: MemberInput): void {
   if (hasLeft(tx.state(user, userId))) {

@@ -1,4 +1,9 @@
 import type { Cx } from "../../store/index.ts"
+import { member } from "./model.ts"
+import { auth, management } from "./v1.ts"
+import { orgV2, projectV2, v2 } from "./v2.ts"
+import { v2search } from "./v2search.ts"
+import { memberView } from "./view.ts"
 
 export {
   addCreator,
@@ -10,6 +15,15 @@ export {
 export { type Member, type MemberEvent, member, type Target } from "./model.ts"
 export { permissionsOf } from "./roles.ts"
 export { type AdministratorRow, type Membership, memberships, memberView } from "./view.ts"
+
+/** What this room keeps streams of. */
+export const aggregates = [member] as const
+
+/** What this room shows. */
+export const views = [memberView] as const
+
+/** What this room answers of the book. */
+export const shares = [v2, v2search, orgV2, projectV2, auth, management] as const
 
 /**
  * What an access rule may hang from, by the name of the resource. Nothing makes project grants

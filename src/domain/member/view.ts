@@ -11,7 +11,7 @@ import {
 import type { InstanceEvent } from "../instance/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { UserEvent } from "../user/index.ts"
-import type { MemberEvent } from "./model.ts"
+import { type MemberEvent, memberId, type Target } from "./model.ts"
 
 /** Roles of a user on the instance, an organisation or a project. */
 export type Membership = {
@@ -93,6 +93,17 @@ export const memberView = view<InstanceEvent | MemberEvent | UserEvent | Project
     "project.removed": (db) => db.run(removeProject),
   },
 })
+
+const stand = statement<{ changed: number }>(
+  "SELECT changed FROM administrators WHERE instance = $instance AND id = $key",
+)
+
+/** When the roles of an administrator last changed, ms UTC; undefined where there is none. */
+export const memberChanged = (cx: Cx, target: Target, userId: string): number | undefined =>
+  cx.store.get(cx, stand, { key: keyOf(target, userId) })?.changed
+
+const keyOf = (target: Target, userId: string) =>
+  target.level === "instance" ? instanceKey(userId) : memberId(target.level, target.id, userId)
 
 const instanceKey = (userId: string) => `instance//${encodeURIComponent(userId)}`
 

@@ -13,6 +13,7 @@ export {
   lockUser,
   reactivateUser,
   removeUser,
+  type UserChange,
   unlockUser,
   updateUser,
 } from "./commands.ts"
@@ -68,6 +69,7 @@ export {
   removeServiceKey,
   type ServiceKey,
 } from "./service-key.ts"
+export { codesOf, newHuman } from "./v2.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 
 /** What this room keeps streams of. */

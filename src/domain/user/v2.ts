@@ -69,10 +69,13 @@ async function newUser(cx: Cx, id: string, req: CreateUserRequest): Promise<NewU
   return { orgId, userName, kind, name, description, accessTokenType }
 }
 
-async function newHuman(
+/** Reads a new person from any request that describes one. */
+export async function newHuman(
   cx: Cx,
   id: string,
-  human: CreateUserRequest_Human,
+  human: Omit<CreateUserRequest_Human, "$typeName" | "metadata"> & {
+    readonly metadata: readonly unknown[]
+  },
   userName = "",
 ): Promise<Omit<NewHuman, "orgId" | "userName">> {
   refuseUnbuilt("metadata", human.metadata.length > 0)
@@ -198,7 +201,7 @@ function contact(
 type Contacts = { email?: NewContact | undefined; phone?: NewContact | undefined }
 
 /** The codes that the caller asked to have returned; those that are sent stay secret. */
-function codesOf({ email, phone }: Contacts): { emailCode?: string; phoneCode?: string } {
+export function codesOf({ email, phone }: Contacts): { emailCode?: string; phoneCode?: string } {
   return {
     ...(email?.code?.returned ? { emailCode: email.code.plain } : {}),
     ...(phone?.code?.returned ? { phoneCode: phone.code.plain } : {}),

@@ -1,0 +1,87 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import * as instances from "../../../src/domain/instance/index.ts"
+import { aggregates, shares, webKeyView } from "../../../src/domain/key/index.ts"
+import { ask } from "../../support/ask.ts"
+import { openWorld, type World } from "../../support/world.ts"
+
+const [v2, v3alpha] = shares
+
+let world: World
+beforeEach(() => {
+  world = openWorld({ aggregates: [...aggregates, instances.instance], views: [webKeyView] })
+})
+afterEach(() => world.close())
+
+const key = (shown: string, value: object) => ({ key: { case: shown, value } })
+
+test("v2 creates, lists, activates and deletes keys", async () => {
+  const cx = world.cx()
+  const made = await ask([v2], "createWebKey", cx, key("ecdsa", { curve: 2 }))
+  expect(timestampMs(made.creationDate)).toBe(world.clock.now())
+
+  world.clock.advance(1000)
+  const { changeDate } = await ask([v2], "activateWebKey", cx, { id: made.id })
+  expect(timestampMs(changeDate)).toBe(world.clock.now())
+  const { webKeys } = await ask([v2], "listWebKeys", cx)
+  expect(webKeys).toMatchObject([
+    { id: made.id, state: 2, key: { case: "ecdsa", value: { curve: 2 } } },
+  ])
+
+  const spare = await ask([v2], "createWebKey", cx, key("ed25519", {}))
+  expect((await ask([v2], "deleteWebKey", cx, { id: spare.id })).deletionDate).toBeDefined()
+  expect((await ask([v2], "deleteWebKey", cx, { id: spare.id })).deletionDate).toBeUndefined()
+})
+
+test("without a kind a key is RSA with 2048 bits and SHA-256", async () => {
+  const cx = world.cx()
+  await ask([v2], "createWebKey", cx)
+  const { webKeys } = await ask([v2], "listWebKeys", cx)
+  expect(webKeys).toMatchObject([{ state: 1, key: { case: "rsa", value: { bits: 1, hasher: 1 } } }])
+})
+
+test("a kind that says only half of what it must is refused, and no key is made", async () => {
+  const cx = world.cx()
+  const half = [
+    key("rsa", {}),
+    key("rsa", { bits: 2 }),
+    key("rsa", { hasher: 1 }),
+    key("ecdsa", {}),
+  ]
+  for (const request of half) {
+    await expect(ask([v2], "createWebKey", cx, request)).rejects.toMatchObject({
+      code: "invalid_argument",
+    })
+  }
+  expect((await ask([v2], "listWebKeys", cx)).webKeys).toEqual([])
+})
+
+test("v3alpha shows the same keys in its own words", async () => {
+  const cx = world.cx()
+  const { details } = await ask([v3alpha], "createWebKey", cx, {
+    key: { config: { case: "rsa", value: { bits: 1, hasher: 2 } } },
+  })
+  expect(details.owner).toMatchObject({ type: 2, id: "i1" })
+  const { webKeys } = await ask([v3alpha], "listWebKeys", cx)
+  expect(webKeys).toMatchObject([
+    {
+      details: { id: details.id, created: details.created },
+      config: { config: { case: "rsa", value: { bits: 1, hasher: 2 } } },
+      state: 1,
+    },
+  ])
+})
+
+test("v3alpha serves the instance that was called, by its domain, and no other", async () => {
+  const cx = world.cx()
+  await world.store.transact(cx, (tx) =>
+    instances.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" }),
+  )
+  const by = (value: string) => ({ instance: { property: { case: "domain", value } } })
+  expect(await ask([v3alpha], "listWebKeys", cx, by("id.example.com"))).toBeDefined()
+  for (const name of ["createWebKey", "activateWebKey", "deleteWebKey", "listWebKeys"]) {
+    await expect(ask([v3alpha], name, cx, by("elsewhere.example.com"))).rejects.toMatchObject({
+      code: "not_found",
+    })
+  }
+})

@@ -1,0 +1,57 @@
+import * as instances from "../../../src/domain/instance/index.ts"
+import * as orgs from "../../../src/domain/org/index.ts"
+import {
+  aggregates,
+  createUser,
+  type NewHuman,
+  type NewMachine,
+  userView,
+} from "../../../src/domain/user/index.ts"
+import type { Cx } from "../../../src/store/index.ts"
+import { openWorld, type World } from "../../support/world.ts"
+
+/** A world with an instance and two organisations, whose domains are acme and globex.localhost. */
+export async function openHousehold(instance = "i1"): Promise<World> {
+  const world = openWorld({
+    aggregates: [instances.instance, orgs.org, ...aggregates],
+    views: [orgs.orgView, userView],
+  })
+  await furnish(world.cx({ instance }))
+  return world
+}
+
+/** Gives an instance of a world what users need. */
+export async function furnish(cx: Cx): Promise<void> {
+  await cx.store.transact(cx, (tx) => {
+    instances.addInstance(tx, { name: "Home", publicUrl: "http://localhost:8080" })
+    orgs.addOrganization(tx, "org1", { name: "Acme" })
+    orgs.addOrganization(tx, "org2", { name: "Globex" })
+  })
+}
+
+export function human(change: Partial<NewHuman> = {}): NewHuman {
+  return {
+    kind: "human",
+    orgId: "org1",
+    userName: "anna",
+    profile: { givenName: "Anna", familyName: "Berg" },
+    email: { value: "anna@example.com", verified: true },
+    ...change,
+  }
+}
+
+export function machine(change: Partial<NewMachine> = {}): NewMachine {
+  return {
+    kind: "machine",
+    orgId: "org1",
+    userName: "robot",
+    name: "Robot",
+    accessTokenType: "bearer",
+    ...change,
+  }
+}
+
+export const anna = (cx: Cx, change: Partial<NewHuman> = {}) => createUser(cx, "u1", human(change))
+
+export const robot = (cx: Cx, change: Partial<NewMachine> = {}) =>
+  createUser(cx, "m1", machine(change))

@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import {
+  accountOf,
+  createUser,
+  findByLoginName,
+  findMachineByName,
+  removeUser,
+  updateUser,
+  userNameOf,
+} from "../../../src/domain/user/index.ts"
+import type { World } from "../../support/world.ts"
+import { anna, human, machine, openHousehold, robot } from "./household.ts"
+
+let world: World
+beforeEach(async () => {
+  world = await openHousehold()
+})
+afterEach(() => world.close())
+
+const taken = { code: "already_exists", id: "user.name_taken" }
+
+test("a login name is found however it is spelled, alone and with the domain", async () => {
+  const cx = world.cx()
+  await anna(cx, { userName: "Änna" })
+  for (const spelling of ["Änna", "ÄNNA", "A\u0308nna", " änna ", "änna@acme.localhost"]) {
+    expect(findByLoginName(cx, spelling), spelling).toBe("u1")
+  }
+  expect(findByLoginName(cx, "anna")).toBeUndefined()
+  expect(userNameOf(cx, "u1")).toBe("Änna")
+})
+
+test("names that only look different are one name", async () => {
+  const cx = world.cx()
+  await anna(cx)
+  for (const userName of ["anna", "ANNA", "\uff41nna", " anna ", "anna@ACME.localhost"]) {
+    const other = createUser(cx, "u2", human({ orgId: "org2", userName }))
+    await expect(other, userName).rejects.toMatchObject(taken)
+  }
+})
+
+test("of twenty who want one name at the same moment one gets it", async () => {
+  const cx = world.cx()
+  const tries = Array.from({ length: 20 }, (_, at) => createUser(cx, `u${at}`, human()))
+  const outcomes = await Promise.allSettled(tries)
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
+  for (const outcome of outcomes) {
+    if (outcome.status === "rejected") expect(outcome.reason).toMatchObject(taken)
+  }
+})
+
+test("a name may be used in another organisation only if no form of it is taken", async () => {
+  const cx = world.cx()
+  await anna(cx, { userName: "bob@globex.localhost" })
+  const bob = human({ orgId: "org2", userName: "bob" })
+  await expect(createUser(cx, "u2", bob)).rejects.toMatchObject(taken)
+})
+
+test("a person's user name is their e-mail address where none is given", async () => {
+  const cx = world.cx()
+  await anna(cx, { userName: undefined })
+  expect(userNameOf(cx, "u1")).toBe("anna@example.com")
+})
+
+test("a service user's name is their id where none is given, and a client id", async () => {
+  const cx = world.cx()
+  await robot(cx, { userName: undefined })
+  expect(findMachineByName(cx, "m1")).toBe("m1")
+  await anna(cx)
+  expect(findMachineByName(cx, "anna")).toBeUndefined()
+})
+
+test.each([
+  ["nothing", "  "],
+  ["too much", "a".repeat(201)],
+  ["a line break", "an\nna"],
+  ["a zero-width space", "an\u200bna"],
+  ["a turned direction", "an\u202ena"],
+  ["a soft hyphen", "an\u00adna"],
+  ["a lone surrogate", "an\ud800na"],
+])("a login name with %s is refused", async (_, userName) => {
+  const made = anna(world.cx(), { userName })
+  await expect(made).rejects.toMatchObject({ code: "invalid_argument" })
+})
+
+test("renaming frees the old name and takes the new one, in all forms", async () => {
+  const cx = world.cx()
+  await anna(cx)
+  await updateUser(cx, "u1", { userName: "anne" })
+  expect(findByLoginName(cx, "anna")).toBeUndefined()
+  expect(findByLoginName(cx, "anna@acme.localhost")).toBeUndefined()
+  expect(findByLoginName(cx, "anne@acme.localhost")).toBe("u1")
+  await createUser(cx, "u2", human())
+  await expect(updateUser(cx, "u1", { userName: "ANNA" })).rejects.toMatchObject(taken)
+})
+
+test("somebody may change only the case of their name", async () => {
+  const cx = world.cx()
+  await anna(cx)
+  await updateUser(cx, "u1", { userName: "Anna" })
+  expect(userNameOf(cx, "u1")).toBe("Anna")
+  expect(findByLoginName(cx, "anna")).toBe("u1")
+})
+
+test("renaming a service user moves its client id", async () => {
+  const cx = world.cx()
+  await robot(cx)
+  await updateUser(cx, "m1", { userName: "drone" })
+  expect(findMachineByName(cx, "robot")).toBeUndefined()
+  expect(findMachineByName(cx, "drone")).toBe("m1")
+  await createUser(cx, "m2", machine())
+})
+
+test("a removed user's names are free, their id is not", async () => {
+  const cx = world.cx()
+  await anna(cx)
+  await robot(cx)
+  await removeUser(cx, "u1")
+  await removeUser(cx, "m1")
+  await createUser(cx, "u2", human())
+  await createUser(cx, "m2", machine())
+  await expect(createUser(cx, "u1", human({ userName: "x" }))).rejects.toMatchObject({
+    code: "already_exists",
+    id: "user.id_taken",
+  })
+})
+
+test("a name of nobody's has an account to count tries on, the same for every spelling", async () => {
+  const cx = world.cx()
+  await anna(cx)
+  expect(accountOf(cx, "ANNA")).toBe("u1")
+  expect(accountOf(cx, "Nobody")).toBe(accountOf(cx, " nobody"))
+  expect(accountOf(cx, "nobody")).not.toBe(accountOf(cx, "somebody"))
+})
+
+test("two instances have the same names, ids and organisations, and nothing in common", async () => {
+  const there = world.cx({ instance: "i2" })
+  const { furnish } = await import("./household.ts")
+  await furnish(there)
+  await anna(world.cx())
+  await anna(there, { email: { value: "other@example.com", verified: true } })
+  await removeUser(there, "u1")
+  expect(findByLoginName(there, "anna")).toBeUndefined()
+  expect(findByLoginName(world.cx(), "anna")).toBe("u1")
+})

@@ -37,8 +37,11 @@ export async function connect(entry: Entry, request: Request, address: string): 
     const type = isJson ? "application/json" : "application/proto"
     return respond(result.value, { ...headers, "content-type": type })
   }
-  // Errors are JSON in either case.
-  const { fault } = result
+  return refuse(result.fault, headers)
+}
+
+/** A failed Connect call; errors are JSON, whatever the request was. */
+export function refuse(fault: Fault, headers: Readonly<Record<string, string>> = {}): Response {
   const body = JSON.stringify(connectErrorOf(fault))
   return respond(body, { ...challenge(fault), ...headers }, httpStatusOf(fault))
 }

@@ -25,7 +25,7 @@ export function decodeJson(schema: DescMessage, text: string): Message {
   try {
     return fromJsonString(schema, text)
   } catch (cause) {
-    throw new Fault("invalid_argument", "request.invalid", whatIsWrong(schema, text, cause), {
+    throw new Fault("invalid_argument", "request.invalid", whatIsWrong(schema, text), {
       cause,
     })
   }
@@ -41,7 +41,7 @@ export function decodeBinary(schema: DescMessage, bytes: Uint8Array): Message {
   }
 }
 
-function whatIsWrong(schema: DescMessage, text: string, cause: unknown): string {
+function whatIsWrong(schema: DescMessage, text: string): string {
   let json: unknown
   try {
     json = JSON.parse(text)
@@ -49,12 +49,5 @@ function whatIsWrong(schema: DescMessage, text: string, cause: unknown): string 
     const { line, column } = placeOf(text)
     return `the body is not JSON: it goes wrong at line ${line}, column ${column}`
   }
-  return explain(schema, json) ?? `the body can't be read: ${reasonOf(cause)}`
-}
-
-/** The few refusals that only the library sees; their words repeat no value. */
-function reasonOf(cause: unknown): string {
-  const words = cause instanceof Error ? cause.message : ""
-  if (words.includes("recursion depth")) return "it nests too deep"
-  return "a key is given twice, or a value is out of range"
+  return explain(schema, json) ?? "in the body, a key is given twice or a value is out of range"
 }

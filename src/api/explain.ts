@@ -1,11 +1,20 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf"
 import { nearest } from "../kernel/nearest.ts"
 
+/** As deep as the decoder goes; below that nothing is looked at. */
+const depthMax = 100
+
 /**
  * Says what about a JSON value does not fit the message that it should be, and where; undefined if
  * nothing is found. Walks once, and never repeats a value: it may be a password.
  */
-export function explain(schema: DescMessage, json: unknown, path = ""): string | undefined {
+export function explain(
+  schema: DescMessage,
+  json: unknown,
+  path = "",
+  depth = 1,
+): string | undefined {
+  if (depth > depthMax) return "the body nests too deep"
   const known = form(schema, json, path || "the body")
   if (known !== "object") return known
   const given = new Map<string, string>()
@@ -13,7 +22,7 @@ export function explain(schema: DescMessage, json: unknown, path = ""): string |
     const at = path ? `${path}.${key}` : key
     const field = schema.fields.find(({ name, jsonName }) => key === name || key === jsonName)
     const wrong = field
-      ? (explainTwice(given, field, at) ?? explainField(field, value, at))
+      ? (explainTwice(given, field, at) ?? explainField(field, value, at, depth))
       : unknownField(schema, at, key)
     if (wrong) return wrong
   }
@@ -49,18 +58,24 @@ function explainTwice(given: Map<string, string>, field: DescField, at: string) 
   return other === undefined ? undefined : `"${other}" and "${at}" can't be given together`
 }
 
-function explainField(field: DescField, value: unknown, at: string): string | undefined {
+function explainField(
+  field: DescField,
+  value: unknown,
+  at: string,
+  depth: number,
+): string | undefined {
   // null stands for "not set" everywhere but within a list.
   if (value === null) return undefined
+  const each = (item: unknown, place: string) => explainOne(field, item, place, depth)
   if (field.fieldKind === "list") {
     if (!Array.isArray(value)) return `${at} must be a list`
-    return firstOf(value.entries(), (item, index) => explainOne(field, item, `${at}[${index}]`))
+    return firstOf(value.entries(), (item, index) => each(item, `${at}[${index}]`))
   }
   if (field.fieldKind === "map") {
     if (!isObject(value)) return `${at} must be an object`
-    return firstOf(Object.entries(value), (item, key) => explainOne(field, item, `${at}.${key}`))
+    return firstOf(Object.entries(value), (item, key) => each(item, `${at}.${key}`))
   }
-  return explainOne(field, value, at)
+  return each(value, at)
 }
 
 function firstOf<K>(
@@ -74,8 +89,13 @@ function firstOf<K>(
   return undefined
 }
 
-function explainOne(field: DescField, value: unknown, at: string): string | undefined {
-  if (field.message) return explain(field.message, value, at)
+function explainOne(
+  field: DescField,
+  value: unknown,
+  at: string,
+  depth: number,
+): string | undefined {
+  if (field.message) return explain(field.message, value, at, depth + 1)
   if (field.enum) return explainEnum(field.enum, value, at)
   const expected = field.scalar === undefined ? undefined : scalars[field.scalar]
   return expected && !expected.fits(value) ? `${at} must be ${expected.name}` : undefined

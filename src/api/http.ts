@@ -4,9 +4,10 @@ import {
   universalServerResponseToFetch,
 } from "@connectrpc/connect/protocol"
 import { Fault } from "../kernel/fault.ts"
-import { connect, isPlainConnect } from "./connect.ts"
+import { wrongType } from "./body.ts"
+import { connect, isPlainConnect, refuse } from "./connect.ts"
 import type { Entry } from "./dispatch.ts"
-import { crossOrigin, preflight, respondFault } from "./respond.ts"
+import { crossOrigin, preflight } from "./respond.ts"
 import { restOf } from "./rest.ts"
 import { connectOptions, peerValues, routesOf } from "./routes.ts"
 
@@ -51,6 +52,7 @@ async function other(
   const asked = universalServerRequestFromFetch(request, {})
   const answer = await handler?.({ ...asked, contextValues: peerValues({ address }) })
   if (!answer) return undefined
+  if (answer.status === 415) return refuse(wrongType("application/json or application/proto"))
   const response = universalServerResponseToFetch(answer)
   for (const [name, value] of Object.entries(crossOrigin)) response.headers.set(name, value)
   response.headers.set("cache-control", "no-store")
@@ -62,7 +64,7 @@ function isPerson({ method, headers }: Request, { pathname }: URL): boolean {
   return isRoot && (headers.get("accept") ?? "").includes("text/html")
 }
 
-function postOnly(): Response {
-  const fault = new Fault("unimplemented", "request.method_wrong", "this path takes POST")
-  return respondFault(fault, { allow: "POST" })
-}
+const postOnly = () =>
+  refuse(new Fault("unimplemented", "request.method_wrong", "this path takes POST"), {
+    allow: "POST",
+  })

@@ -1,0 +1,303 @@
+import { describe, expect, test } from "vitest"
+import { bodyBytesMax } from "../../src/api/decode.ts"
+import { httpStatus } from "../../src/api/faults.ts"
+import { notFound } from "../../src/api/respond.ts"
+import { type Code, codes } from "../../src/kernel/fault.ts"
+import { json, worldOf } from "./world.ts"
+
+const world = worldOf()
+const secret = "Tr0ub4dor&3"
+const createUser = "/core.user.v2.UserService/CreateUser"
+const project = "/management/v1/projects"
+
+async function refusal(path: string, init: RequestInit) {
+  const handled = world.handled.length
+  const response = await world.fetch(path, { as: "owner", ...init })
+  const text = await response.text()
+  expect(world.handled.length).toBe(handled)
+  expect(text).not.toContain(secret)
+  return { status: response.status, text, body: JSON.parse(text) }
+}
+
+const human = (more: object) => ({ organizationId: "o1", human: more })
+const deep = (levels: number) => `${'{"notQuery":{"query":'.repeat(levels)}{}${"}}".repeat(levels)}`
+
+/** What is sent as JSON, and the words that must come back. */
+const bodies: Readonly<Record<string, [body: unknown, words: string]>> = {
+  "text that is not JSON": [
+    `{"organizationId": "o1", "human": {"password": {"password": ${secret}}}}`,
+    "the body is not JSON: it goes wrong at line 1, column 61",
+  ],
+  "JSON that ends early": [
+    `{"organizationId": "${secret}",\n  "username": `,
+    "the body is not JSON: it goes wrong at line 2, column 15",
+  ],
+  "an unterminated text": [`{"username": "${secret}`, "it goes wrong at line 1, column 14"],
+  "a list where an object belongs": [[secret], "the body must be an object"],
+  nothing: [null, "the body must be an object"],
+  "an unknown field": [
+    { organisationId: secret },
+    'there is no field "organisationId" here; did you mean "organizationId"?',
+  ],
+  "an unknown field deep inside": [
+    human({ profile: { given: secret } }),
+    'there is no field "human.profile.given" here; did you mean "givenName"?',
+  ],
+  "a number for a text": [{ username: 5 }, "username must be a text"],
+  "a text for an object": [{ human: secret }, "human must be an object"],
+  "a text for a list": [{ metadata: secret }, "metadata must be a list"],
+  "a wrong element of a list": [
+    { metadata: [{ key: "a" }, secret] },
+    "metadata[1] must be an object",
+  ],
+  "a text for a flag": [
+    human({ password: { password: secret, changeRequired: secret } }),
+    "human.password.changeRequired must be true or false",
+  ],
+  "bytes that are not base64": [
+    { metadata: [{ key: "a", value: `${secret}!` }] },
+    "metadata[0].value must be bytes in base64",
+  ],
+  "an unknown enum name": [
+    human({ profile: { gender: secret } }),
+    "human.profile.gender must be one of GENDER_UNSPECIFIED, GENDER_FEMALE",
+  ],
+  "an unknown enum number": [
+    human({ profile: { gender: 77 } }),
+    "human.profile.gender has a value that this server does not know",
+  ],
+  "an enum number that is no number": [
+    human({ profile: { gender: 1.5 } }),
+    "human.profile.gender must be one of",
+  ],
+  "two of a kind": [
+    human({ password: { password: secret }, hashedPassword: { hash: secret } }),
+    '"human.password" and "human.hashedPassword" can\'t be given together',
+  ],
+  "a field in both spellings": [
+    { organization_id: secret, organizationId: secret },
+    '"organization_id" and "organizationId" can\'t be given together',
+  ],
+  "a key twice": [
+    `{"username": "${secret}", "username": "${secret}"}`,
+    "in the body, a key is given twice or a value is out of range",
+  ],
+}
+
+describe("Connect JSON refuses, naming the place and no value,", () => {
+  for (const [name, [body, words]] of Object.entries(bodies)) {
+    test(name, async () => {
+      const { status, body: answer } = await refusal(createUser, json(body))
+      expect(status).toBe(400)
+      expect(answer.code).toBe("invalid_argument")
+      expect(answer.message).toContain(words)
+    })
+  }
+
+  test("messages that nest too deep, however deep", async () => {
+    const path = "/core.user.v2.UserService/ListUsers"
+    for (const levels of [60, 100_000]) {
+      const { body } = await refusal(path, json(`{"queries":[${deep(levels)}]}`))
+      expect(body.message).toContain("the body nests too deep")
+    }
+  })
+
+  test("JSON that nests a million lists deep, in no time", async () => {
+    const text = `{"metadata": ${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}}`
+    const started = performance.now()
+    const { status } = await refusal(createUser, json(text))
+    expect(status).toBe(400)
+    expect(performance.now() - started).toBeLessThan(1000)
+  })
+
+  test("bytes that are not UTF-8", async () => {
+    const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d])
+    const { body: answer } = await refusal(createUser, { ...json(""), body })
+    expect(answer.message).toContain("the body is not UTF-8")
+  })
+
+  test("a version of the protocol that is not 1, and a timeout that is no number", async () => {
+    const version = { headers: { "connect-protocol-version": "2" } }
+    expect((await refusal(createUser, json({}, version))).body.message).toContain("version 1")
+    const timeout = { headers: { "connect-timeout-ms": "5s" } }
+    expect((await refusal(createUser, json({}, timeout))).body.message).toContain("Timeout-Ms")
+  })
+})
+
+/** A length-delimited field. */
+const wrap = (tag: number, inner: readonly number[]): number[] => {
+  const length = inner.length
+  return length < 128
+    ? [tag, length, ...inner]
+    : [tag, (length & 0x7f) | 0x80, length >> 7, ...inner]
+}
+
+describe("binary", () => {
+  const binary = (bytes: readonly number[]): RequestInit => ({
+    method: "POST",
+    headers: { "content-type": "application/proto" },
+    body: new Uint8Array(bytes),
+  })
+
+  test("that is no message is refused", async () => {
+    const { status, body } = await refusal(createUser, binary([0x0a, 0xff]))
+    expect([status, body.code]).toEqual([400, "invalid_argument"])
+    expect(body.message).toContain("not a CreateUserRequest in protobuf's binary encoding")
+  })
+
+  test("with an unknown enum value is refused", async () => {
+    // machine (5) { access_token_type (3): 9 }
+    const { body } = await refusal(createUser, binary([0x2a, 0x02, 0x18, 0x09]))
+    expect(body.message).toContain("machine.access_token_type has a value")
+  })
+
+  test("that nests too deep is refused", async () => {
+    // queries (3) { not_query (13) { query (1) { … } } }
+    let inner: number[] = []
+    for (let level = 0; level < 40; level++) {
+      inner = wrap(0x6a, wrap(0x0a, inner))
+    }
+    const path = "/core.user.v2.UserService/ListUsers"
+    expect((await world.fetch(path, { ...binary(wrap(0x1a, inner)), as: "owner" })).status).toBe(
+      200,
+    )
+    for (let level = 0; level < 40; level++) inner = wrap(0x6a, wrap(0x0a, inner))
+    expect((await refusal(path, binary(wrap(0x1a, inner)))).status).toBe(400)
+  })
+})
+
+describe("REST refuses", () => {
+  test("with Status and the same words as Connect", async () => {
+    const { status, body } = await refusal(project, json({ nam: secret }))
+    expect(status).toBe(400)
+    const message = 'there is no field "nam" here; did you mean "name"?'
+    expect(body).toEqual({
+      code: 3,
+      message: `${message} (request.invalid)`,
+      details: [
+        {
+          "@type": "type.googleapis.com/core.v1.ErrorDetail",
+          id: "request.invalid",
+          message,
+        },
+      ],
+    })
+  })
+
+  const parameters: Readonly<Record<string, string>> = {
+    "query.limit=many": "query.limit must be a whole number from 0 to 4294967295",
+    "query.limit=-1": "query.limit must be a whole number from 0 to",
+    "query.limits=5": 'there is no parameter "query.limits" here; did you mean "limit"?',
+    "quary.limit=5": 'there is no parameter "quary.limit" here; did you mean "query"?',
+    "query.limit=5&query.limit=6": 'the parameter "query.limit" is given twice',
+    "query.asc=yes": "query.asc must be true or false",
+    "query=5": "query can't be given in the address",
+    "queries=5": "queries can't be given in the address",
+    "sortingColumn=BY_MOOD": "sorting_column must be one of DOMAIN_FIELD_NAME_UNSPECIFIED",
+    "sortingColumn=99": "sorting_column has a value that this server does not know",
+    "query.limit.more=5": 'there is no parameter "query.limit.more" here',
+    "__proto__.x=5": 'there is no parameter "__proto__.x" here',
+  }
+  for (const [query, words] of Object.entries(parameters)) {
+    test(`the parameter ${query}`, async () => {
+      const { status, body } = await refusal(`/domains/_search?${query}`, { method: "POST" })
+      expect([status, body.code]).toEqual([400, 3])
+      expect(body.message).toContain(words)
+    })
+  }
+
+  test("a body where none belongs, and parameters where the body has the fields", async () => {
+    const search = await refusal("/domains/_search", json({ query: {} }))
+    expect(search.body.message).toContain("leave the body empty")
+    const added = await refusal(`${project}?name=n`, json({ name: "n" }))
+    expect(added.body.message).toContain("from the body, not from the address")
+  })
+
+  test("a body of another type with 415", async () => {
+    for (const type of ["application/x-www-form-urlencoded", "text/plain", "application/xml"]) {
+      const init = { method: "POST", body: "name=n", headers: { "content-type": type } }
+      const { status, body } = await refusal(project, init)
+      expect([status, body.code]).toEqual([415, 3])
+      expect(body.message).toContain("the body must be application/json")
+    }
+  })
+
+  test("a broken %-code as an unknown path", async () => {
+    expect((await world.fetch("/management/v1/projects/%zz", { as: "owner" })).status).toBe(599)
+  })
+})
+
+describe("a body", () => {
+  const large = "x".repeat(bodyBytesMax + 1)
+  const streamed = () =>
+    new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let sent = 0; sent <= bodyBytesMax; sent += 65_536) {
+          controller.enqueue(new Uint8Array(65_536).fill(32))
+        }
+        controller.close()
+      },
+    })
+
+  test("above the limit is refused with 413, whether or not it says its length", async () => {
+    for (const path of [project, createUser]) {
+      for (const body of [large, streamed()]) {
+        const headers = { "content-type": "application/json" }
+        const { status, body: answer } = await refusal(path, { method: "POST", body, headers })
+        expect(status).toBe(413)
+        expect(answer.message).toContain("larger than 4 MB")
+        expect([8, "resource_exhausted"]).toContain(answer.code)
+      }
+    }
+  })
+
+  test("at the limit is read", async () => {
+    const text = `{"name":"${"x".repeat(bodyBytesMax - 11)}"}`
+    expect((await world.fetch(project, { ...json(text), as: "owner" })).status).toBe(200)
+  })
+})
+
+describe("a Connect path", () => {
+  test("takes POST only", async () => {
+    const response = await world.fetch(createUser, { as: "owner" })
+    expect(response.status).toBe(405)
+    expect(response.headers.get("allow")).toBe("POST")
+  })
+
+  test("answers a type that nobody speaks with 415 and says which are spoken", async () => {
+    const init = { method: "POST", body: "a=b", headers: { "content-type": "text/plain" } }
+    const { status, body } = await refusal(createUser, init)
+    expect([status, body.code]).toEqual([415, "invalid_argument"])
+    expect(body.message).toContain("application/json or application/proto")
+  })
+
+  test("that does not exist is nobody's, as is every other unknown path", async () => {
+    for (const path of ["/core.user.v2.UserService/Create", "/users", "//healthz", "/healthz/"]) {
+      expect((await world.fetch(path, { ...json({}), as: "owner" })).status).toBe(599)
+    }
+    expect(await notFound().json()).toEqual({ code: 5, message: "Not Found", details: [] })
+    expect(notFound().status).toBe(404)
+  })
+})
+
+test("every code has its HTTP status", () => {
+  const statuses: Readonly<Record<Code, number>> = {
+    canceled: 499,
+    unknown: 500,
+    invalid_argument: 400,
+    deadline_exceeded: 504,
+    not_found: 404,
+    already_exists: 409,
+    permission_denied: 403,
+    resource_exhausted: 429,
+    failed_precondition: 400,
+    aborted: 409,
+    out_of_range: 400,
+    unimplemented: 501,
+    internal: 500,
+    unavailable: 503,
+    data_loss: 500,
+    unauthenticated: 401,
+  }
+  expect(Object.fromEntries(codes.map((code) => [code, httpStatus(code)]))).toEqual(statuses)
+})

@@ -1,0 +1,305 @@
+// The same calls over every encoding, so that they cannot drift.
+import type { Http2Server } from "node:http2"
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  fromJson,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf"
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect"
+import { compressionGzip } from "@connectrpc/connect-node"
+import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web"
+import { credentials, Client as GrpcClient, Metadata, type ServiceError } from "@grpc/grpc-js"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { grpcServer } from "../../src/api/grpc.ts"
+import {
+  type CreateUserRequest,
+  type GetUserByIDRequest,
+  type ListUsersRequest,
+  UserService,
+} from "../../src/gen/core/user/v2/user_service_pb.ts"
+import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
+import { Fault } from "../../src/kernel/fault.ts"
+import { type Answer, type Cx, json, worldOf } from "./world.ts"
+
+const names = new Map([["u1", "ada"]])
+
+const answers: Readonly<Record<string, Answer>> = {
+  "core.user.v2.UserService/CreateUser": (request: CreateUserRequest, cx: Cx) => {
+    if (names.has(request.userId ?? "")) {
+      throw new Fault("already_exists", "user.exists", "there is such a user already")
+    }
+    names.set(request.userId ?? "", request.username ?? "")
+    cx.wrote = 42
+    return { id: request.userId, creationDate: { seconds: 1_700_000_000n, nanos: 5_000_000 } }
+  },
+  "core.user.v2.UserService/GetUserByID": ({ userId }: GetUserByIDRequest) => ({
+    user: { userId, username: names.get(userId) ?? "", state: 1 },
+  }),
+  "core.user.v2.UserService/ListUsers": ({ query }: ListUsersRequest) => ({
+    details: { totalResult: query?.offset ?? 0n },
+    sortingColumn: query?.limit,
+  }),
+}
+
+const world = worldOf(answers)
+
+/** One way to call; answers the message, or throws what every encoding says about a failure. */
+type Way = <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+  as?: string,
+) => Promise<MessageShape<O>>
+
+type Failure = { readonly code: string; readonly message: string; readonly id: string }
+
+const fetchWorld = (input: RequestInfo | URL, init?: RequestInit) => {
+  const request = new Request(input, init)
+  return world.fetch(new URL(request.url).pathname, {
+    method: request.method,
+    headers: request.headers,
+    body: request.body,
+  })
+}
+
+/** Through connect-es's own client, which checks what we say against the protocol. */
+const through =
+  (transportOf: (options: { baseUrl: string; fetch: typeof fetch }) => Transport): Way =>
+  async (method, request, as) => {
+    const fetch = Object.assign(fetchWorld, { preconnect: () => {} })
+    const transport = transportOf({ baseUrl: "http://id.test", fetch })
+    const headers = as ? { authorization: `Bearer ${as}` } : {}
+    try {
+      const answer = await transport.unary(method, undefined, undefined, headers, request)
+      return answer.message
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof ConnectError)) throw error
+  const [detail] = error.findDetails(ErrorDetailSchema)
+  return { code: Code[error.code] ?? "", message: error.rawMessage, id: detail?.id ?? "" }
+}
+
+/** By hand, in the bytes of curl. */
+const byHand: Way = async (method, request, as) => {
+  const body = toJson(method.input, create(method.input, request))
+  const path = `/${method.parent.typeName}/${method.name}`
+  const response = await world.fetch(path, { ...json(body), ...(as && { as }) })
+  const answer = await response.json()
+  if (response.ok) return fromJson(method.output, answer)
+  const { code, message, details } = answer
+  const bytes = Buffer.from(details[0].value, "base64")
+  expect(details[0].type).toBe("core.v1.ErrorDetail")
+  const { id } = fromBinary(ErrorDetailSchema, bytes)
+  const words = code.replace(/(^|_)(.)/g, (_: string, __: string, letter: string) =>
+    letter.toUpperCase(),
+  )
+  throw { code: words, message, id } satisfies Failure
+}
+
+let server: Http2Server
+let grpc: GrpcClient
+
+beforeAll(async () => {
+  server = grpcServer(world.entries)
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address()
+  if (typeof address !== "object" || !address) throw new Error("no port")
+  grpc = new GrpcClient(`127.0.0.1:${address.port}`, credentials.createInsecure())
+})
+
+afterAll(() => {
+  grpc.close()
+  server.close()
+})
+
+/** With a client that shares no code with us. */
+const native: Way = (method, request, as) =>
+  new Promise((resolve, reject) => {
+    const metadata = new Metadata()
+    if (as) metadata.set("authorization", `Bearer ${as}`)
+    grpc.makeUnaryRequest(
+      `/${method.parent.typeName}/${method.name}`,
+      (message: MessageShape<typeof method.input>) => Buffer.from(toBinary(method.input, message)),
+      (bytes: Buffer) => fromBinary(method.output, bytes),
+      create(method.input, request),
+      metadata,
+      (error, value) => (error ? reject(nativeFailure(error)) : resolve(value!)),
+    )
+  })
+
+function nativeFailure({ code, details, metadata }: ServiceError): Failure {
+  const status = metadata.get("grpc-status-details-bin")[0]
+  // The id is the first text of the detail inside google.rpc.Status.
+  const id = /core\.v1\.ErrorDetail[^a-z]+([a-z_]+\.[a-z_]+)/s.exec(`${status}`)?.[1] ?? ""
+  return { code: Code[code] ?? "", message: details, id }
+}
+
+const ways: Readonly<Record<string, Way>> = {
+  "Connect JSON, by hand": byHand,
+  "Connect JSON": through((options) => createConnectTransport(options)),
+  "Connect binary": through((options) =>
+    createConnectTransport({ ...options, useBinaryFormat: true }),
+  ),
+  "gRPC-Web binary": through((options) => createGrpcWebTransport(options)),
+  "gRPC-Web JSON": through((options) =>
+    createGrpcWebTransport({ ...options, useBinaryFormat: false }),
+  ),
+  "native gRPC": native,
+}
+
+const { createUser, getUserByID, listUsers } = UserService.method
+
+for (const [name, call] of Object.entries(ways)) {
+  describe(name, () => {
+    test("carries a request and its answer", async () => {
+      const userId = `made by ${name}`
+      const made = await call(
+        createUser,
+        { organizationId: "o1", userId, username: "gr\u00e4ce \ud83d\ude80" },
+        "owner",
+      )
+      expect(made.id).toBe(userId)
+      expect(made.creationDate).toMatchObject({ seconds: 1_700_000_000n, nanos: 5_000_000 })
+      expect(names.get(userId)).toBe("gr\u00e4ce \ud83d\ude80")
+    })
+
+    test("carries 64-bit numbers and nested messages", async () => {
+      const offset = 9_007_199_254_740_993n
+      const listed = await call(listUsers, { query: { offset, limit: 3 } }, "owner")
+      expect(listed.details?.totalResult).toBe(offset)
+      expect(listed.sortingColumn).toBe(3)
+    })
+
+    test("answers an empty message to a request without a body", async () => {
+      const got = await call(getUserByID, { userId: "u1" }, "owner")
+      expect(got.user?.username).toBe("ada")
+    })
+
+    const failures: Readonly<Record<string, [string | undefined, string, Failure]>> = {
+      "no token": [
+        undefined,
+        "u1",
+        {
+          code: "Unauthenticated",
+          message:
+            "this needs a token; send it in the Authorization header as Bearer (access.token_missing)",
+          id: "access.token_missing",
+        },
+      ],
+      "a missing permission": [
+        "project1",
+        "u1",
+        {
+          code: "PermissionDenied",
+          message: "this needs the permission user.read (access.denied)",
+          id: "access.denied",
+        },
+      ],
+      "a foreign id": [
+        "users1",
+        "u2",
+        {
+          code: "NotFound",
+          message: "there is no such user (user.missing)",
+          id: "user.missing",
+        },
+      ],
+    }
+    for (const [what, [as, userId, failure]] of Object.entries(failures)) {
+      test(`says what failed: ${what}`, async () => {
+        await expect(call(getUserByID, { userId }, as)).rejects.toEqual(failure)
+      })
+    }
+  })
+}
+
+describe("headers", () => {
+  const create = json({ organizationId: "o1", userId: "h1", username: "h" })
+
+  test("name the request, and the position of what it wrote", async () => {
+    const made = await world.fetch("/core.user.v2.UserService/CreateUser", {
+      ...create,
+      as: "owner",
+    })
+    expect(made.headers.get("x-request-id")).toMatch(/^\d{18}$/)
+    expect(made.headers.get("x-core-position")).toBe("42")
+    const again = await world.fetch("/core.user.v2.UserService/CreateUser", {
+      ...create,
+      as: "owner",
+    })
+    expect(again.status).toBe(409)
+    expect(again.headers.get("x-request-id")).not.toBe(made.headers.get("x-request-id"))
+    expect(again.headers.has("x-core-position")).toBe(false)
+  })
+
+  test("come with gRPC too", async () => {
+    const headers = await new Promise<Metadata>((resolve) => {
+      const metadata = new Metadata()
+      metadata.set("authorization", "Bearer owner")
+      const { input, output } = getUserByID
+      const call = grpc.makeUnaryRequest(
+        "/core.user.v2.UserService/GetUserByID",
+        (message: GetUserByIDRequest) => Buffer.from(toBinary(input, message)),
+        (bytes: Buffer) => fromBinary(output, bytes),
+        createMessage({ userId: "u1" }),
+        metadata,
+        () => {},
+      )
+      call.on("metadata", resolve)
+    })
+    expect(headers.get("x-request-id")[0]).toMatch(/^\d{18}$/)
+  })
+
+  test("tell the room who calls, and from where, over gRPC too", async () => {
+    await native(getUserByID, { userId: "u1" }, "owner")
+    const last = world.ended.at(-1)
+    expect(last).toMatchObject({ encoding: "grpc", userId: "owner", code: "ok" })
+    expect(last?.address).toMatch(/127\.0\.0\.1$/)
+  })
+
+  test("forbid every cache to keep an answer", async () => {
+    for (const path of ["/healthz", "/core.system.v1.SystemService/Healthz"]) {
+      const response = await world.fetch(path, path === "/healthz" ? {} : json({}))
+      expect(response.headers.get("cache-control")).toBe("no-store")
+    }
+  })
+})
+
+const createMessage = (init: MessageInitShape<typeof getUserByID.input>) =>
+  create(getUserByID.input, init)
+
+describe("a compressed Connect request", () => {
+  test("is read, and bounded by what it unpacks to", async () => {
+    const send = async (text: string) => {
+      const body = await compressionGzip.compress(new TextEncoder().encode(text))
+      return world.fetch("/core.user.v2.UserService/GetUserByID", {
+        method: "POST",
+        as: "owner",
+        body: new Uint8Array(body),
+        headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      })
+    }
+    const small = await send('{"userId":"u1"}')
+    expect(await small.json()).toMatchObject({ user: { username: "ada" } })
+    const bomb = await send(`{"userId":"${"0".repeat(8 * 1024 * 1024)}"}`)
+    expect(await bomb.json()).toMatchObject({ code: "resource_exhausted" })
+  })
+})
+
+test("a typed client of connect-es works without knowing us", async () => {
+  const fetch = Object.assign(fetchWorld, { preconnect: () => {} })
+  const transport = createConnectTransport({ baseUrl: "http://id.test", fetch })
+  const client = createClient(UserService, transport)
+  const headers = { authorization: "Bearer owner" }
+  const { user } = await client.getUserByID({ userId: "u1" }, { headers })
+  expect(user?.userId).toBe("u1")
+})

@@ -53,5 +53,5 @@ export function machine(change: Partial<NewMachine> = {}): NewMachine {
 
 export const anna = (cx: Cx, change: Partial<NewHuman> = {}) => createUser(cx, "u1", human(change))
 
-export const robot = (cx: Cx, change: Partial<NewMachine> = {}) =>
-  createUser(cx, "m1", machine(change))
+export const robot = (cx: Cx, change: Partial<NewMachine> = {}, id = "m1") =>
+  createUser(cx, id, machine(change))

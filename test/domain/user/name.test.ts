@@ -124,7 +124,7 @@ test("a removed user's names are free, their id is not", async () => {
   })
 })
 
-test("a name of nobody's has an account to count tries on, the same for every spelling", async () => {
+test("a name of nobody's has an account to count tries on, one for every spelling", async () => {
   const cx = world.cx()
   await anna(cx)
   expect(accountOf(cx, "ANNA")).toBe("u1")
@@ -132,7 +132,7 @@ test("a name of nobody's has an account to count tries on, the same for every sp
   expect(accountOf(cx, "nobody")).not.toBe(accountOf(cx, "somebody"))
 })
 
-test("two instances have the same names, ids and organisations, and nothing in common", async () => {
+test("two instances have the same names and ids, and nothing in common", async () => {
   const there = world.cx({ instance: "i2" })
   const { furnish } = await import("./household.ts")
   await furnish(there)

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { profile, shares, user } from "../../../src/domain/user/index.ts"
+import { ask } from "../../support/ask.ts"
+import type { World } from "../../support/world.ts"
+import { openHousehold } from "./household.ts"
+
+let world: World
+beforeEach(async () => {
+  world = await openHousehold()
+})
+afterEach(() => world.close())
+
+const human = (change: object = {}) => ({
+  organizationId: "org1",
+  username: "anna",
+  userType: {
+    case: "human",
+    value: {
+      profile: { givenName: "Anna", familyName: "Berg" },
+      email: { email: "anna@example.com" },
+      ...change,
+    },
+  },
+})
+const make = (request: object) => ask(shares, "createUser", world.cx(), request)
+const types = async () => (await world.store.log.read(0, 100)).slice(6).map(({ type }) => type)
+
+test("a user whose address is verified already is one event", async () => {
+  const verification = { case: "isVerified", value: true }
+  const { id, emailCode } = await make(human({ email: { email: "a@example.com", verification } }))
+  expect(emailCode).toBeUndefined()
+  expect(profile(world.cx(), id)).toMatchObject({ emailVerified: true })
+  expect((await types()).filter((type) => type.startsWith("user."))).toEqual(["user.human.added"])
+})
+
+test("without a word about the address a code is sent, and not told to the caller", async () => {
+  const { id, emailCode } = await make(human())
+  expect(emailCode).toBeUndefined()
+  expect(await types()).toContain("user.human.email.code.added")
+  const state = world.store.state(world.cx(), user, id)
+  expect(state).toMatchObject({ emailCode: { expires: world.clock.now() + 3_600_000 } })
+})
+
+test("a returned code is the one that is kept, sealed for this user and purpose", async () => {
+  const verification = { case: "returnCode", value: {} }
+  const email = { email: "a@example.com", verification }
+  const phone = { phone: "+41791234567", verification }
+  const { id, emailCode, phoneCode } = await make(human({ email, phone }))
+  expect(emailCode).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
+  const state = world.store.state(world.cx(), user, id)
+  const kept = "kind" in state && state.kind === "human" ? state : undefined
+  const open = (sealed = "", about = "") => world.secrets.open("seal", sealed, about)
+  expect(open(kept?.emailCode?.sealed, `user/${id}/email_code`)).toBe(emailCode)
+  expect(open(kept?.phoneCode?.sealed, `user/${id}/phone_code`)).toBe(phoneCode)
+  expect(open(kept?.emailCode?.sealed, `user/${id}/phone_code`)).toBeUndefined()
+  expect(JSON.stringify(await world.store.log.read(0, 100))).not.toContain(emailCode)
+})
+
+test("the link of a mail is a web address or refused", async () => {
+  for (const urlTemplate of ["javascript:alert(1)", "https://a b", "//x"]) {
+    const verification = { case: "sendCode", value: { urlTemplate } }
+    const made = make(human({ email: { email: "a@example.com", verification } }))
+    await expect(made, urlTemplate).rejects.toMatchObject({ id: "user.url_template_invalid" })
+  }
+})
+
+test("an id may be chosen once", async () => {
+  expect((await make({ ...human(), userId: "mine" })).id).toBe("mine")
+  const again = make({ ...human(), userId: "mine", username: "other" })
+  await expect(again).rejects.toMatchObject({ code: "already_exists", id: "user.id_taken" })
+})
+
+test("what a user is must be said", async () => {
+  const { userType: _, ...rest } = human()
+  await expect(make(rest)).rejects.toMatchObject({ id: "user.kind_missing" })
+})
+
+test.each([
+  ["metadata", { ...human(), metadata: [{ key: "k", value: new Uint8Array([1]) }] }],
+  ["metadata of a person", human({ metadata: [{ key: "k", value: new Uint8Array([1]) }] })],
+  ["links to providers", human({ idpLinks: [{ idpId: "1" }] })],
+  ["a TOTP secret", human({ totpSecret: "ABC" })],
+])("%s is refused rather than dropped", async (_, request) => {
+  await expect(make(request)).rejects.toMatchObject({ code: "unimplemented" })
+  expect((await types()).some((type) => type.startsWith("user."))).toBe(false)
+})
+
+test("a first password must follow the rules and works from then on", async () => {
+  const password = (plain: string) => ({ case: "password", value: { password: plain } })
+  const weak = make(human({ passwordType: password("password") }))
+  await expect(weak).rejects.toMatchObject({ id: "user.password_too_simple" })
+  const { id } = await make(human({ passwordType: password("Correct-Horse-7") }))
+  const { checkPassword } = await import("../../../src/domain/user/index.ts")
+  expect(await checkPassword(world.cx(), id, "Correct-Horse-7")).toBe("ok")
+})
+
+test("a service user is created with its token type", async () => {
+  const value = { name: "Robot", description: "Builds", accessTokenType: 1 }
+  const { id } = await make({ organizationId: "org1", userType: { case: "machine", value } })
+  const answer = await ask(shares, "getUserByID", world.cx(), { userId: id })
+  expect(answer.user).toMatchObject({
+    username: id,
+    type: { case: "machine", value: { ...value, hasSecret: false } },
+  })
+})

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest"
+import { orgView } from "../../../src/domain/org/index.ts"
+import {
+  addServiceKey,
+  createUser,
+  lockUser,
+  removeUser,
+  setPassword,
+  updateUser,
+  userView,
+} from "../../../src/domain/user/index.ts"
+import { statement } from "../../../src/store/index.ts"
+import type { World } from "../../support/world.ts"
+import { anna, human, openHousehold, robot } from "./household.ts"
+
+const users = statement("SELECT * FROM users WHERE instance = $instance ORDER BY id")
+const keys = statement("SELECT * FROM user_keys WHERE instance = $instance ORDER BY key_id")
+const rows = ({ store, cx }: World) => [store.all(cx(), users), store.all(cx(), keys)]
+
+test("replaying the log gives the rows that are there, also after erasures", async () => {
+  const world = await openHousehold()
+  const cx = world.cx()
+  const code = { plain: "", sealed: "s", expires: 9, returned: false, urlTemplate: "" }
+  await anna(cx, { email: { value: "a@example.com", verified: false, code } })
+  await createUser(cx, "u2", human({ userName: "gone" }))
+  await robot(cx)
+  await robot(cx, { userName: "scrap" }, "m2")
+  for (const id of ["m1", "m2"]) {
+    const key = { keyId: `k-${id}`, publicKey: "pem", expires: cx.clock.now() + 9 }
+    await addServiceKey(cx, id, key)
+  }
+  for (const hash of ["h1", "h2"]) await setPassword(cx, "u1", { hash, changeRequired: true })
+  await updateUser(cx, "u1", {
+    userName: "anne",
+    human: {
+      profile: { nickName: "A", gender: "female" },
+      email: { value: "b@example.com", verified: true },
+      phone: { value: "+41791234567", verified: true },
+    },
+  })
+  await updateUser(cx, "m1", { machine: { accessTokenType: "jwt" } })
+  await lockUser(cx, "u1")
+  await removeUser(cx, "u2")
+  await removeUser(cx, "m2")
+
+  const live = rows(world)
+  expect(live).toMatchObject([[{ id: "m1" }, { id: "u1", user_name: "anne" }], [{ user_id: "m1" }]])
+  const again = await world.reopen([orgView, { ...userView, hash: "changed" }])
+  expect(rows(again)).toEqual(live)
+  await again.close()
+})

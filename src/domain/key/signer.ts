@@ -26,7 +26,7 @@ export type Signer = {
 export type Expected = {
   readonly typ: string
   readonly algorithms: readonly Algorithm[]
-  /** Where an expired token is still a hint (RP-initiated logout); everywhere else it is nothing. */
+  /** Where an expired token is still a hint, as at logout; everywhere else it is nothing. */
   readonly expired?: "accepted"
 }
 

@@ -18,7 +18,8 @@ type Stored = Omit<WebKeyRow, "kind" | "publicKey"> & {
 }
 
 const insert = statement(
-  `INSERT INTO web_keys (instance, id, status, algorithm, kind, public_key, sealed, created, changed)
+  `INSERT INTO web_keys (instance, id, status, algorithm, kind, public_key, sealed, created,
+     changed)
    VALUES ($instance, $id, 'initial', $algorithm, $kind, $publicKey, $sealed, $time, $time)`,
 )
 const turn = statement(

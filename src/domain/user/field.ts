@@ -6,7 +6,7 @@ import { Fault } from "../../kernel/fault.ts"
  */
 const textMax = 200
 
-/** Characters that are not seen, or that turn the order of others: two names must not look alike. */
+/** Characters that are not seen, or that turn others around: no two names may look alike. */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/u
 
 const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u

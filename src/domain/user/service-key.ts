@@ -42,7 +42,8 @@ export function importServiceKey(cx: Pick<Cx, "ids">, pem: string): ServiceKey {
   if (!key || !isStrong(key)) {
     throw invalid(
       "user.key_unsupported",
-      "the key must be a public key in PEM: RSA from 2048 bits, EC P-256, P-384 or P-521, or Ed25519",
+      "the key must be a public key in PEM: RSA from 2048 bits, EC P-256, P-384 or P-521, " +
+        "or Ed25519",
     )
   }
   return { keyId: cx.ids.next(), publicKey: pemOf(key), content: "" }

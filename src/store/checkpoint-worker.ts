@@ -1,4 +1,4 @@
-import { Database } from "bun:sqlite"
+import { Database, SQLiteError } from "bun:sqlite"
 import type { CheckpointRequest, Progress } from "./checkpoint.ts"
 
 // The only code of ours that runs off the main thread: it copies the WAL into the database file
@@ -12,10 +12,27 @@ self.onmessage = (event: MessageEvent<CheckpointRequest>) => {
     database?.close()
     process.exit(0)
   }
-  database ??= new Database(event.data.file, { readwrite: true, create: false, strict: true })
-  const row = database
-    .query<{ busy: number; log: number; checkpointed: number }, []>("PRAGMA wal_checkpoint(PASSIVE)")
-    .get()
-  const answer: Progress = { frames: row?.log ?? 0, copied: row?.checkpointed ?? 0 }
-  self.postMessage(answer)
+  self.postMessage(passive(event.data.file))
+}
+
+function passive(file: string): Progress {
+  try {
+    database ??= connect(file)
+    const row = database
+      .query<{ log: number; checkpointed: number }, []>("PRAGMA wal_checkpoint(PASSIVE)")
+      .get()
+    return { frames: row?.log ?? 0, copied: row?.checkpointed ?? 0 }
+  } catch (cause) {
+    // The WAL still has everything; the next checkpoint tries again, perhaps on a roomier disk.
+    if (cause instanceof SQLiteError && cause.code === "SQLITE_FULL")
+      return { frames: 0, copied: 0 }
+    throw cause
+  }
+}
+
+function connect(file: string): Database {
+  const connection = new Database(file, { readwrite: true, create: false, strict: true })
+  // With NORMAL a checkpoint syncs the WAL before it copies, and the database file after.
+  connection.run("PRAGMA synchronous = NORMAL")
+  return connection
 }

@@ -1,19 +1,25 @@
 /** Frames in the WAL and how many of them the database file already has. */
 export type Progress = { readonly frames: number; readonly copied: number }
 
-/** What the worker is asked, and answers. */
+/** What the worker is asked. */
 export type CheckpointRequest = { readonly file: string } | { readonly close: true }
 
 export type Gate = {
-  /** Resolves at once unless a checkpoint is finishing; commits wait for it. */
+  /** Nothing unless a checkpoint is finishing; commits wait for what it answers. */
   readonly open: () => Promise<void> | undefined
-  /** Notes a commit; enough of them start a checkpoint. */
-  readonly committed: () => void
+  /** Notes a commit of so many events; enough of them start a checkpoint. */
+  readonly committed: (events: number) => void
   readonly close: () => Promise<void>
 }
 
-/** Commits between checkpoints: about 40 MB of WAL at seven pages a commit. */
-const commitsBetween = 1500
+/** Whoever copies the WAL: the worker, or a test. */
+export type Checkpointer = {
+  readonly passive: () => Promise<Progress>
+  readonly close: () => Promise<void>
+}
+
+/** Events between checkpoints: about 40 MB of WAL at seven pages an event. */
+const eventsBetween = 1500
 
 /**
  * Checkpoints that never stall the event loop and keep the WAL bounded. A worker copies most of
@@ -21,39 +27,33 @@ const commitsBetween = 1500
  * few frames that came meanwhile, and since nobody reads the WAL any more the next commit starts
  * it from the beginning. Without the hold the WAL of a busy server would never be restarted.
  */
-export function checkpointGate(passive: () => Promise<Progress>, close: () => void): Gate {
-  let commits = 0
+export function checkpointGate({ passive, close }: Checkpointer): Gate {
+  let events = 0
   let held: Promise<void> | undefined
   let running: Promise<void> | undefined
 
-  const hold = async () => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    held = promise
-    try {
-      await passive()
-    } finally {
-      held = undefined
-      resolve()
-    }
-  }
   const checkpoint = async () => {
     await passive()
-    commits = 0
-    await hold()
+    events = 0
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held = promise
+    await passive()
+    held = undefined
+    resolve()
   }
 
   return {
     open: () => held,
-    committed: () => {
-      commits++
-      if (commits < commitsBetween || running) return
+    committed: (count) => {
+      events += count
+      if (events < eventsBetween || running !== undefined) return
       running = checkpoint().finally(() => {
         running = undefined
       })
     },
     close: async () => {
       await running
-      close()
+      await close()
     },
   }
 }
@@ -64,8 +64,11 @@ const workerUrl = () =>
     ? new URL("./checkpoint-worker.ts", import.meta.url)
     : new URL("./store/checkpoint-worker.js", import.meta.url)
 
-/** The worker's side of the gate. It is started by the first checkpoint, which most days need. */
-export function checkpointWorker(file: string, failed: (cause: Error) => void) {
+/**
+ * The worker, which the first checkpoint starts. When it fails nobody knows what it has synced, so
+ * `failed` must end the process; whoever waits for it then waits forever.
+ */
+export function checkpointWorker(file: string, failed: (cause: Error) => void): Checkpointer {
   let worker: Worker | undefined
   const waiting: ((progress: Progress) => void)[] = []
   const start = () => {
@@ -79,16 +82,19 @@ export function checkpointWorker(file: string, failed: (cause: Error) => void) {
     return started
   }
   return {
-    passive: (): Promise<Progress> => {
+    passive: () => {
       worker ??= start()
       const { promise, resolve } = Promise.withResolvers<Progress>()
       waiting.push(resolve)
       worker.postMessage({ file } satisfies CheckpointRequest)
       return promise
     },
-    close: () => {
-      worker?.postMessage({ close: true } satisfies CheckpointRequest)
-      worker = undefined
+    close: async () => {
+      if (!worker) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      worker.addEventListener("close", () => resolve())
+      worker.postMessage({ close: true } satisfies CheckpointRequest)
+      await promise
     },
   }
 }

@@ -58,15 +58,14 @@ export type Erasure = { readonly types?: readonly string[] }
 type PrivatePart<P> = [P] extends [never] ? { readonly private?: null } : { readonly private: P }
 
 /** An event as a decision proposes it. */
-export type Draft<E extends AnyEvent> =
-  E extends AnyEvent
-    ? {
-        readonly type: E["type"]
-        readonly data: E["data"]
-        readonly claims?: readonly ClaimChange[]
-        readonly erase?: Erasure
-      } & PrivatePart<Exclude<E["private"], null>>
-    : never
+export type Draft<E extends AnyEvent> = E extends AnyEvent
+  ? {
+      readonly type: E["type"]
+      readonly data: E["data"]
+      readonly claims?: readonly ClaimChange[]
+      readonly erase?: Erasure
+    } & PrivatePart<Exclude<E["private"], null>>
+  : never
 
 /** A draft whose payload types are no longer known; what the log is handed. */
 export type AnyDraft = {

@@ -1,4 +1,4 @@
-import type { Envelope, Erasure, ClaimChange } from "./event.ts"
+import type { ClaimChange, Envelope, Erasure } from "./event.ts"
 
 /** An event as the log keeps it: payloads of the revision they were written in. */
 export type LogEvent = Envelope & {

@@ -1,17 +1,18 @@
 import { Database, SQLiteError } from "bun:sqlite"
-import { existsSync } from "node:fs"
 import { Fault } from "../kernel/fault.ts"
-import type { AnyAggregate, Upcaster } from "./aggregate.ts"
-import { checkpointGate, checkpointWorker } from "./checkpoint.ts"
+import type { AnyAggregate } from "./aggregate.ts"
+import { checkpointGate, checkpointWorker, type Gate } from "./checkpoint.ts"
 import { commitIsDurable, sharedSync } from "./durability.ts"
-import type { Apply, Log, LogEvent } from "./log.ts"
-import { decode, type EventRow, namesOf } from "./row.ts"
-import { schema, schemaVersion } from "./schema.ts"
+import { checkKinds, kindsOf, upcaster } from "./kind.ts"
+import type { Apply, Log } from "./log.ts"
+import type { Slice } from "./rebuild.ts"
+import { decode, type EventRow, headOf, namesOf } from "./row.ts"
+import { applicationId, schema, schemaVersion } from "./schema.ts"
 import { sqliteLog } from "./sqlite-log.ts"
 import { statesOf } from "./state.ts"
-import { revisionOf, Store } from "./store.ts"
+import { Store } from "./store.ts"
 import type { View } from "./view.ts"
-import { headOf, viewsOf } from "./views.ts"
+import { viewsOf } from "./views.ts"
 
 export type OpenOptions = {
   /** The database file; its folder exists and this process owns it. */
@@ -26,26 +27,34 @@ export type OpenOptions = {
 
 /**
  * Opens the store, or makes it. Faults with one plain line, and touches nothing, when the file is
- * damaged or was written by a newer Latchkey.
+ * damaged, is not one of ours, or was written by a newer Latchkey.
  */
 export function openStore(options: OpenOptions): Store {
-  const database = openDatabase(options.file)
+  const database = openDatabase(options.file, options.aggregates)
+  try {
+    return storeOn(database, options)
+  } catch (cause) {
+    database.close()
+    throw cause
+  }
+}
+
+function storeOn(database: Database, options: OpenOptions): Store {
   const names = namesOf(database)
+  const kinds = kindsOf(database)
   const states = statesOf(database, options.aggregates)
   const head = headOf(database)
   const upcast = upcaster(options.aggregates)
-
   const durability =
     process.platform === "linux"
       ? sharedSync(`${options.file}-wal`, head, options.fatal)
       : commitIsDurable(head)
-  const worker = checkpointWorker(options.file, options.fatal)
-  const gate = checkpointGate(worker.passive, worker.close)
+  const gate = checkpointGate(checkpointWorker(options.file, options.fatal))
   const apply: Apply = (event) => {
     states.apply(event)
     views.apply(event)
   }
-  const raw = sqliteLog({ database, names, gate, durability, apply, head })
+  const raw = sqliteLog({ database, names, kinds, gate, durability, apply, head })
   const log: Log = {
     ...raw,
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
@@ -54,7 +63,7 @@ export function openStore(options: OpenOptions): Store {
     database,
     views: options.views,
     replay: log.read,
-    pause: () => new Promise((resolve) => setImmediate(resolve)),
+    slice: slices(database, gate),
     failed: options.notReady,
   })
   const close = async () => {
@@ -65,31 +74,52 @@ export function openStore(options: OpenOptions): Store {
   return new Store({ log, database, states, views, close })
 }
 
-function openDatabase(file: string): Database {
-  const fresh = !existsSync(file)
+/** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */
+const slices =
+  (database: Database, gate: Gate): Slice =>
+  async (work) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    for (let held = gate.open(); held; held = gate.open()) await held
+    const result = database.transaction(work)()
+    gate.committed(sliceWeight)
+    return result
+  }
+/** What a slice counts towards the next checkpoint, in events. */
+const sliceWeight = 100
+
+function openDatabase(file: string, aggregates: readonly AnyAggregate[]): Database {
+  let database: Database | undefined
   try {
-    const database = new Database(file, { readwrite: true, create: true, strict: true })
-    if (fresh) {
-      // Both must stand before the first table.
-      database.run("PRAGMA page_size = 4096")
-      database.run("PRAGMA auto_vacuum = INCREMENTAL")
-    } else {
-      checkVersion(database)
-    }
+    database = new Database(file, { readwrite: true, create: true, strict: true })
+    const fresh = isFresh(database)
+    if (!fresh) inspect(database, aggregates)
     configure(database)
-    if (versionOf(database) === 0) create(database)
-    checkTail(database)
+    if (fresh) create(database)
     return database
   } catch (cause) {
+    database?.close()
     throw cause instanceof SQLiteError ? refusal(cause) : cause
   }
 }
 
-const versionOf = (database: Database): number =>
-  database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0
+/** Nothing in it yet: new, or of a first start that was killed. */
+const isFresh = (database: Database): boolean =>
+  numberOf(database, "user_version") === 0 &&
+  database.query("SELECT 1 FROM sqlite_master LIMIT 1").get() === null
 
-function checkVersion(database: Database): void {
-  const version = versionOf(database)
+const numberOf = (database: Database, pragma: "user_version" | "application_id"): number =>
+  database.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get()?.[pragma] ?? 0
+
+/** Refuses, before anything is written, what this version can't read rightly. */
+function inspect(database: Database, aggregates: readonly AnyAggregate[]): void {
+  if (numberOf(database, "application_id") !== applicationId) {
+    throw new Fault(
+      "failed_precondition",
+      "start.database_foreign",
+      "the database is not one of Latchkey's; nothing was changed. Choose another data folder",
+    )
+  }
+  const version = numberOf(database, "user_version")
   if (version > schemaVersion) {
     throw new Fault(
       "failed_precondition",
@@ -98,76 +128,59 @@ function checkVersion(database: Database): void {
         `${schemaVersion}); start that version, or restore an older backup`,
     )
   }
+  const names = namesOf(database)
+  checkKinds(database, names, aggregates)
+  // The newest events are what a torn write would hurt; the rest is `verify`'s to read.
+  const newest = database.query<EventRow, []>("SELECT * FROM event ORDER BY position DESC LIMIT 64")
+  for (const row of newest.all()) decode(row, names)
 }
 
 function configure(database: Database): void {
+  // Both count only before the first table.
+  database.run("PRAGMA page_size = 4096")
+  database.run("PRAGMA auto_vacuum = INCREMENTAL")
   database.run("PRAGMA journal_mode = WAL")
-  // On Linux a shared fdatasync follows each commit; elsewhere the commit itself must sync.
-  database.run(`PRAGMA synchronous = ${process.platform === "linux" ? "NORMAL" : "FULL"}`)
-  if (process.platform === "darwin") database.run("PRAGMA fullfsync = ON")
   database.run("PRAGMA wal_autocheckpoint = 0")
   database.run("PRAGMA secure_delete = FAST")
   database.run("PRAGMA temp_store = MEMORY")
   database.run("PRAGMA cache_size = -16384")
+  if (process.platform === "darwin") database.run("PRAGMA fullfsync = ON")
   // All that an earlier process wrote reaches the database file before anyone is answered.
   database.run("PRAGMA synchronous = FULL")
   database.run("PRAGMA wal_checkpoint(TRUNCATE)")
-  database.run(`PRAGMA synchronous = ${process.platform === "linux" ? "NORMAL" : "FULL"}`)
+  // On Linux a shared fdatasync follows each commit; elsewhere the commit itself must sync.
+  if (process.platform === "linux") database.run("PRAGMA synchronous = NORMAL")
 }
 
 /** Tables and version in one transaction: a first start that is killed leaves nothing half. */
 function create(database: Database): void {
   database.transaction(() => {
     for (const sql of schema) database.run(sql)
+    database.run(`PRAGMA application_id = ${applicationId}`)
     database.run(`PRAGMA user_version = ${schemaVersion}`)
   })()
 }
 
-/** The newest events are what a torn write would hurt; the rest is `verify`'s to read. */
-function checkTail(database: Database): void {
-  const names = namesOf(database)
-  const rows = database
-    .query<EventRow, []>("SELECT * FROM event ORDER BY position DESC LIMIT 64")
-    .all()
-  for (const row of rows) decode(row, names)
-}
-
 function refusal(cause: SQLiteError): Fault {
-  const id = cause.code === "SQLITE_BUSY" ? "start.database_busy" : "start.database_damaged"
-  const message =
-    cause.code === "SQLITE_BUSY"
-      ? "another process has the database open; stop it first"
-      : "the database is damaged or is not one of Latchkey's; nothing was changed. " +
-        "Restore the data folder from a backup"
-  return new Fault("data_loss", id, message, { cause })
+  const [id, message] = refusals[cause.code?.split("_", 2).join("_") ?? ""] ?? damaged
+  return new Fault("failed_precondition", id, message, { cause })
 }
-
-/**
- * Brings payloads to today's revision. An unknown type or a newer revision is refused by name:
- * whoever skipped it would show a world that never was.
- */
-function upcaster(kinds: readonly AnyAggregate[]): (event: LogEvent) => LogEvent {
-  const byStream = new Map(kinds.map((kind) => [kind.stream, kind]))
-  return (event) => {
-    const kind = byStream.get(event.stream)
-    if (!kind || !(event.type in kind.evolve)) throw unreadable(event, "its type is not known")
-    const current = revisionOf(kind, event.type)
-    if (event.revision === current) return event
-    if (event.revision > current) throw unreadable(event, `its revision ${event.revision} is newer`)
-    const all = kind.upcasters as Record<string, readonly Upcaster[]>
-    let payload = { data: event.data, private: event.private } as ReturnType<Upcaster>
-    for (const step of all[event.type]?.slice(event.revision - 1) ?? []) {
-      payload = step(payload.data, payload.private)
-    }
-    return { ...event, ...payload, revision: current }
-  }
+const unwritable = [
+  "start.database_unwritable",
+  "the database can't be opened for writing; check who owns the data folder and its files",
+] as const
+const refusals: Readonly<Record<string, readonly [string, string]>> = {
+  SQLITE_BUSY: ["start.database_busy", "another process has the database open; stop it first"],
+  SQLITE_FULL: [
+    "start.disk_full",
+    "the disk is full, so the database can't be opened; free some space and start again",
+  ],
+  SQLITE_CANTOPEN: unwritable,
+  SQLITE_READONLY: unwritable,
+  SQLITE_PERM: unwritable,
 }
-
-function unreadable(event: LogEvent, why: string): Fault {
-  return new Fault(
-    "unavailable",
-    "store.event_unreadable",
-    `event ${event.position} (${event.type}) can't be read by this version: ${why}; ` +
-      "start the version that wrote it",
-  )
-}
+const damaged = [
+  "start.database_damaged",
+  "the database is damaged or is not one of Latchkey's; nothing was changed. " +
+    "Restore the data folder from a backup",
+] as const

@@ -10,9 +10,7 @@ import type { Store } from "./store.ts"
  */
 export type Reactor = {
   readonly name: string
-  readonly on: Readonly<
-    Record<string, (event: Recorded<AnyEvent>, key: string) => Promise<void>>
-  >
+  readonly on: Readonly<Record<string, (event: Recorded<AnyEvent>, key: string) => Promise<void>>>
 }
 
 /** An event that a reactor gave up on; it is kept here until someone retries or removes it. */
@@ -39,10 +37,18 @@ const triesMax = 5
 const batch = 100
 const pollMs = 200
 
-/** Runs the reactors of one node. A slow reactor delays itself only. */
-export function runReactors(store: Store, clock: Clock, reactors: readonly Reactor[]): Reactors {
+/**
+ * Runs the reactors of one node. A slow reactor delays itself only; one that meets an event which
+ * can't be read stops there, and `stuck` says why.
+ */
+export function runReactors(
+  store: Store,
+  clock: Clock,
+  reactors: readonly Reactor[],
+  stuck: (reactor: string, cause: unknown) => void = rethrow,
+): Reactors {
   const book = bookOf(store)
-  const runners = reactors.map((reactor) => runner({ store, clock, book, reactor }))
+  const runners = reactors.map((reactor) => runner({ store, clock, book, reactor, stuck }))
   return {
     drain: async () => void (await Promise.all(runners.map((each) => each.drain()))),
     failed: book.all,
@@ -60,15 +66,31 @@ export function runReactors(store: Store, clock: Clock, reactors: readonly React
   }
 }
 
-type Parts = { store: Store; clock: Clock; book: Book; reactor: Reactor }
+const rethrow = (_: string, cause: unknown): never => {
+  throw cause
+}
 
-function runner({ store, clock, book, reactor }: Parts) {
+type Parts = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly book: Book
+  readonly reactor: Reactor
+  readonly stuck: (reactor: string, cause: unknown) => void
+}
+
+function runner({ store, clock, book, reactor, stuck }: Parts) {
   let stopped = false
   let working: Promise<void> = Promise.resolve()
-  let timer: Timer | undefined
+  const pauses = new Set<() => void>()
   const sleep = (ms: number) =>
     new Promise<void>((resolve) => {
-      timer = clock.after(ms, resolve)
+      const end = () => {
+        pauses.delete(end)
+        timer.stop()
+        resolve()
+      }
+      const timer: Timer = clock.after(ms, end)
+      pauses.add(end)
     })
 
   const handle = async (event: LogEvent) => {
@@ -77,12 +99,13 @@ function runner({ store, clock, book, reactor }: Parts) {
       if (error === undefined || stopped) return
       if (tries === triesMax) return book.failure(reactor, event, { error, now: clock.now() })
       await sleep(2 ** tries * 100)
+      if (stopped) return
     }
   }
   const work = async () => {
-    for (;;) {
+    while (!stopped) {
       const events = await store.log.read(book.position(reactor.name), batch)
-      if (events.length === 0 || stopped) return
+      if (events.length === 0) return
       for (const event of events) {
         if (reactor.on[event.type]) await handle(event)
         if (stopped) return
@@ -91,18 +114,22 @@ function runner({ store, clock, book, reactor }: Parts) {
     }
   }
   const drain = () => {
-    working = working.then(work)
-    return working
+    const turn = working.then(work)
+    working = turn.catch(() => undefined)
+    return turn
   }
-  const poll = () => {
-    timer = clock.after(pollMs, () => void drain().then(() => stopped || poll()))
+  const poll = async () => {
+    while (!stopped) {
+      await sleep(pollMs)
+      await drain()
+    }
   }
-  poll()
+  poll().catch((cause: unknown) => stuck(reactor.name, cause))
   return {
     drain,
     stop: async () => {
       stopped = true
-      timer?.stop()
+      for (const end of [...pauses]) end()
     },
   }
 }

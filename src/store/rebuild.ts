@@ -1,89 +1,103 @@
 import type { Database } from "bun:sqlite"
 import type { AnyEvent, Recorded } from "./event.ts"
+import { handleOf } from "./handle.ts"
 import type { LogEvent } from "./log.ts"
-import { createTables, type Handle, headOf, type Placement, physical, type Replay } from "./views.ts"
+import { createTables, type Placement, settle, unusedTables } from "./placement.ts"
+import { headOf } from "./row.ts"
+import type { View } from "./view.ts"
 
-/** A view being made anew beside the one that serves. */
-export type Rebuild = {
-  readonly name: string
-  readonly running: () => boolean
+/** Reads the log for a rebuild, upcast to today's payloads. */
+export type Replay = (position: number, limit: number) => Promise<readonly LogEvent[]>
+
+/** Runs `work` in a transaction of its own, when others have had their turn. */
+export type Slice = <T>(work: () => T) => Promise<T>
+
+export type RebuildParts = {
+  readonly database: Database
+  readonly replay: Replay
+  readonly slice: Slice
+  readonly swapped: (placement: Placement) => void
+  /** A view that met an event it can't read: the node is not ready, and says which event. */
+  readonly failed: (view: string, cause: unknown) => void
+}
+
+/** Views being made anew beside the ones that serve. */
+export type Rebuilds = {
+  readonly running: () => readonly string[]
   readonly done: Promise<void>
   readonly stop: () => void
 }
 
-type Job = {
-  readonly database: Database
-  readonly old: Placement
-  readonly replay: Replay
-  readonly pause: () => Promise<void>
-  readonly handle: (placements: readonly Placement[]) => Handle
-  readonly swapped: (placement: Placement) => void
-  readonly failed: (view: string, cause: unknown) => void
-}
-
 /** Events in one transaction of a rebuild: a slice of about four milliseconds. */
-const slice = 100
+const sliceEvents = 100
+/** Rows of a table that goes, likewise. */
+const sliceRows = 500
 
-/**
- * Replays the log into new tables, slice by slice between other work, and then swaps them in: the
- * last slice and the swap are one transaction, in which nothing else can append.
- */
-export function rebuild(job: Job): Rebuild {
+/** Replays the log into new tables, view by view, and removes the tables that nobody uses. */
+export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
+  const waiting = new Set(stale)
   let stopped = false
-  let running = true
-  const done = replayAll(job, () => stopped)
-    .catch((cause: unknown) => job.failed(job.old.view.name, cause))
-    .finally(() => {
-      running = false
-    })
+  const all = async () => {
+    await sweep(parts, () => stopped)
+    for (const view of stale) {
+      await replayAll(parts, view, () => stopped).catch((cause: unknown) =>
+        parts.failed(view.name, cause),
+      )
+      waiting.delete(view)
+    }
+    await sweep(parts, () => stopped)
+  }
   return {
-    name: job.old.view.name,
-    running: () => running,
-    done,
+    running: () => [...waiting].map((view) => view.name),
+    done: all().catch((cause: unknown) => parts.failed("(unused tables)", cause)),
     stop: () => {
       stopped = true
     },
   }
 }
 
-async function replayAll(job: Job, stopped: () => boolean): Promise<void> {
-  const { database, old } = job
-  const next: Placement = { view: old.view, generation: old.generation + 1 }
-  dropTables(database, next)
-  database.transaction(() => createTables(database, next))()
-  // The new tables stand for their own view; all others are not written by its reducers.
-  const target = job.handle([next])
+/** The last slice and the swap are one transaction, in which nothing else can append. */
+async function replayAll(parts: RebuildParts, view: View, stopped: () => boolean): Promise<void> {
+  const { database, replay, slice } = parts
+  if (stopped()) return
+  const next = await slice(() => createTables(database, view))
+  // The new tables stand for their own view; its reducers write to no other.
+  const target = handleOf(database, [next])
+  const reduce = (event: LogEvent) => {
+    const recorded: Recorded<AnyEvent> = event
+    view.reducers.get(event.type)?.(target.writer(event), recorded)
+  }
   let position = 0
-  for (;;) {
-    await job.pause()
-    if (stopped()) return
-    const events = await job.replay(position, slice)
+  let swapped = false
+  while (!swapped && !stopped()) {
+    const events = await replay(position, sliceEvents)
     const reached = events.at(-1)?.position ?? position
-    const swap = database.transaction(() => {
-      for (const event of events) reduce(target, next, event)
-      // Nothing runs between reading the head and the commit: the transaction is synchronous.
+    swapped = await slice(() => {
+      for (const event of events) reduce(event)
       if (headOf(database) > reached) return false
-      dropTables(database, old)
-      database
-        .prepare("UPDATE view SET hash = ?, generation = ? WHERE name = ?")
-        .run(next.view.hash, next.generation, next.view.name)
+      settle(database, next, view.hash)
       return true
     })
     position = reached
-    if (swap()) return job.swapped(next)
   }
+  if (swapped) parts.swapped(next)
 }
 
-function reduce(target: Handle, { view }: Placement, event: LogEvent): void {
-  const reducer = view.reducers.get(event.type)
-  if (!reducer) return
-  const recorded: Recorded<AnyEvent> = event
-  reducer(target.writer(event), recorded)
-}
-
-/** Also removes what an interrupted rebuild left behind. */
-function dropTables(database: Database, { view, generation }: Placement): void {
-  for (const name of Object.keys(view.tables)) {
-    database.run(`DROP TABLE IF EXISTS ${physical(name, generation)}`)
+/** Empties unused tables before it drops them: to drop a full one would stall everybody. */
+async function sweep({ database, slice }: RebuildParts, stopped: () => boolean): Promise<void> {
+  for (const table of unusedTables(database)) {
+    const key = database
+      .query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?) WHERE pk > 0")
+      .all(table)
+      .map((column) => column.name)
+      .join(", ")
+    const some = `DELETE FROM ${table}
+      WHERE (${key}) IN (SELECT ${key} FROM ${table} LIMIT ${sliceRows})`
+    let changes = 1
+    while (changes > 0) {
+      if (stopped()) return
+      changes = await slice(() => database.run(some).changes)
+    }
+    await slice(() => database.run(`DROP TABLE ${table}`))
   }
 }

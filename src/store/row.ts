@@ -23,6 +23,11 @@ export type EventRow = {
   readonly private_sum: number | null
 }
 
+/** The newest position that is written, on disk or not. */
+export const headOf = (database: Database): number =>
+  database.query<{ head: number }, []>("SELECT coalesce(max(position), 0) AS head FROM event").get()
+    ?.head ?? 0
+
 /** CRC-32 over everything but `private`. */
 export function sumOf(row: Omit<EventRow, "sum" | "private_sum">): number {
   const { position, instance, stream, id, version, type, revision, data, time } = row

@@ -1,14 +1,25 @@
 /** Raised with every change of the tables below; a newer number than ours is not opened. */
 export const schemaVersion = 1
 
+/** Marks an SQLite file as one of ours: "Lkey" in ASCII. */
+export const applicationId = 0x4c6b6579
+
 /**
  * The log's own tables, the state rows, and the bookkeeping of views and reactors. `name` codes
- * stream and event type names as small numbers. Sums are CRC-32 over the canonical parts, that of
- * `private` apart so that an erasure leaves the rest provable.
+ * stream and event type names as small numbers; `kind` says where each revision of a type was
+ * first written, so that a start sees without a scan whether it can read them all. Sums are CRC-32
+ * over the canonical parts, that of `private` apart so that an erasure leaves the rest provable.
  */
 export const schema = [
   "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
   "CREATE TABLE name (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+  `CREATE TABLE kind (
+    stream INTEGER NOT NULL,
+    type INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (stream, type, revision)
+  ) WITHOUT ROWID`,
   `CREATE TABLE event (
     position INTEGER PRIMARY KEY,
     instance TEXT NOT NULL,
@@ -54,7 +65,8 @@ export const schema = [
   `CREATE TABLE view (
     name TEXT PRIMARY KEY,
     hash TEXT NOT NULL,
-    generation INTEGER NOT NULL
+    generation INTEGER NOT NULL,
+    tables TEXT NOT NULL
   ) WITHOUT ROWID`,
   "CREATE TABLE reactor (name TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID",
   `CREATE TABLE failed_event (

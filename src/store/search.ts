@@ -35,7 +35,11 @@ export type Searchable = {
   readonly sort: string
 }
 
-export type Query = { readonly page: Page; readonly sort?: string; readonly filters: readonly Filter[] }
+export type Query = {
+  readonly page: Page
+  readonly sort?: string
+  readonly filters: readonly Filter[]
+}
 
 type Built = { sql: string; values: Record<string, Value> }
 
@@ -95,7 +99,8 @@ function scoped(built: Built, what: Searchable, scope: Scope): string {
 function condition(built: Built, what: Searchable, filter: Filter): string {
   if ("all" in filter) return join(built, what, filter.all, " AND ", "true")
   if ("any" in filter) return join(built, what, filter.any, " OR ", "false")
-  if ("not" in filter) return `NOT (${condition(built, what, filter.not)})`
+  // What a NULL makes unknown is not the case either.
+  if ("not" in filter) return `(${condition(built, what, filter.not)}) IS NOT TRUE`
   if ("oneOf" in filter) return list(built, column(what, filter.oneOf), filter.values)
   if ("equals" in filter) {
     return `${column(what, filter.equals)} = ${parameter(built, filter.value)}`
@@ -146,4 +151,5 @@ function column(what: Searchable, name: string): string {
 }
 
 /** One form for texts that only look different: compatibility forms and case are gone. */
-export const fold = (value: string): string => value.normalize("NFKC").toLowerCase().normalize("NFC")
+export const fold = (value: string): string =>
+  value.normalize("NFKC").toLowerCase().normalize("NFC")

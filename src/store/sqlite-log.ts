@@ -2,12 +2,14 @@ import { type Database, SQLiteError } from "bun:sqlite"
 import { Fault } from "../kernel/fault.ts"
 import type { Gate } from "./checkpoint.ts"
 import type { Durability } from "./durability.ts"
+import type { Kinds } from "./kind.ts"
 import type { Append, Appended, Apply, ClaimRequest, Log, LogEvent } from "./log.ts"
 import { decode, type EventRow, type Names, privateSum, sumOf } from "./row.ts"
 
 type Parts = {
   readonly database: Database
   readonly names: Names
+  readonly kinds: Kinds
   readonly gate: Gate
   readonly durability: Durability
   readonly apply: Apply
@@ -40,8 +42,9 @@ export function sqliteLog(parts: Parts): Log {
     let position = head
     for (const event of step.events) {
       position++
-      insert(sql, parts.names, { ...event, position })
-      parts.apply({ ...event, position })
+      const placed: LogEvent = { ...event, position }
+      insert(sql, parts, placed)
+      parts.apply(placed)
     }
     return { kind: "appended", position }
   }
@@ -50,6 +53,7 @@ export function sqliteLog(parts: Parts): Log {
     // SQLite itself ends the transaction on some errors (disk full, I/O).
     if (database.inTransaction) sql.rollback.run()
     parts.names.forget()
+    parts.kinds.forget()
   }
 
   const commit = (step: Append): Appended => {
@@ -67,8 +71,9 @@ export function sqliteLog(parts: Parts): Log {
       throw full(cause) ?? cause
     }
     parts.names.keep()
+    parts.kinds.keep()
     durability.wrote(head)
-    gate.committed()
+    gate.committed(step.events.length)
     return { kind: "appended", position: head }
   }
 
@@ -80,9 +85,7 @@ export function sqliteLog(parts: Parts): Log {
       return result
     },
     read: async (position, limit) =>
-      sql.read
-        .all(position, durability.durable(), limit)
-        .map((row) => decode(row, parts.names)),
+      sql.read.all(position, durability.durable(), limit).map((row) => decode(row, parts.names)),
     settle: durability.settle,
     durable: durability.durable,
     holder: (instance, kind, key, time) => {
@@ -106,20 +109,13 @@ function change(sql: Statements, step: Append, claim: ClaimRequest): boolean {
   const row = sql.claim.get(step.instance, claim.take, claim.key)
   const own = row?.stream === claim.stream && row.id === claim.id
   if (row && !own && !expired(row, step.time)) return false
-  sql.take.run(
-    step.instance,
-    claim.take,
-    claim.key,
-    claim.stream,
-    claim.id,
-    claim.expires ?? null,
-  )
+  sql.take.run(step.instance, claim.take, claim.key, claim.stream, claim.id, claim.expires ?? null)
   return true
 }
 
 const expired = (row: ClaimRow, time: number) => row.expires !== null && row.expires <= time
 
-function insert(sql: Statements, names: Names, event: LogEvent): void {
+function insert(sql: Statements, { names, kinds }: Parts, event: LogEvent): void {
   const stream = names.code(event.stream)
   if (event.erase) erase(sql, names, event)
   const data = JSON.stringify(event.data)
@@ -141,6 +137,7 @@ function insert(sql: Statements, names: Names, event: LogEvent): void {
     correlation: event.correlation,
     erase: event.erase ? JSON.stringify(event.erase) : null,
   }
+  kinds.note(row)
   sql.insert.run(
     row.position,
     row.instance,

@@ -15,20 +15,39 @@ export type Value = string | number | bigint | boolean | null | Uint8Array
 export type Values = Readonly<Record<string, Value>>
 
 export function statement<Row = unknown>(sql: string): Statement<Row> {
-  const parameters = [...new Set([...sql.matchAll(/\$(\w+)/g)].map((match) => match[1] ?? ""))]
-  if (!/\binstance\s*=\s*\$instance\b/.test(sql) && !insertsInstance(sql)) {
-    throw new Error(`a statement must be bound to $instance: ${sql.trim()}`)
+  const bindings = sql.match(/\binstance\s*=\s*(\$instance\b|\w+\.instance\b)/g)?.length ?? 0
+  const inserts = insertsInstance(sql) ? 1 : 0
+  if (bindings + inserts < tablesIn(sql) || !/\$instance\b/.test(sql)) {
+    throw new Error(`a statement must bind every table to $instance: ${sql.trim()}`)
   }
-  return { sql, parameters }
+  return { sql, parameters: parametersOf(sql) }
 }
+
+const parametersOf = (sql: string): readonly string[] => [
+  ...new Set([...sql.matchAll(/\$(\w+)/g)].map((match) => match[1] ?? "")),
+]
 
 /** `INSERT INTO t (instance, …) VALUES ($instance, …)`. */
 const insertsInstance = (sql: string): boolean =>
-  /^\s*(INSERT|REPLACE)\b[^(]*\(\s*instance\b[^)]*\)\s*VALUES\s*\(\s*\$instance\b/i.test(sql)
+  /^\s*(INSERT|REPLACE)\b[^(]*\(\s*instance\b[^)]*\)\s*(VALUES\s*\(|SELECT\b)\s*\$instance\b/i.test(
+    sql,
+  )
+
+/** How often the statement names a table; each time wants its own `instance = …`. */
+function tablesIn(sql: string): number {
+  const named = [...sql.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)/gi)].map((match) => match[1])
+  const local = new Set(
+    [...sql.matchAll(/(?:\bWITH|\bRECURSIVE|,)\s+(\w+)(?:\s*\([^)]*\))?\s+AS\s*\(/gi)].map(
+      (match) => match[1],
+    ),
+  )
+  return named.filter(
+    (name) => !/^(json_each|json_tree|set)$/i.test(name ?? "") && !local.has(name),
+  ).length
+}
 
 /** A statement of the process itself, across instances; says why that is right. */
 export function systemStatement<Row = unknown>(sql: string, reason: string): Statement<Row> {
   if (!reason) throw new Error(`a statement across instances needs a reason: ${sql}`)
-  const parameters = [...new Set([...sql.matchAll(/\$(\w+)/g)].map((match) => match[1] ?? ""))]
-  return { sql, parameters }
+  return { sql, parameters: parametersOf(sql) }
 }

@@ -3,8 +3,9 @@ import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Aggregate, AnyAggregate } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
+import { revisionOf } from "./kind.ts"
 import type { Append, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
-import type { States, StateRow } from "./state.ts"
+import type { StateRow, States } from "./state.ts"
 import type { Statement, Values } from "./statement.ts"
 import type { Views } from "./views.ts"
 
@@ -69,23 +70,30 @@ export class Store {
   }
 
   /**
-   * Decides and appends, all or nothing, and resolves when it is on disk, also when it appended
-   * nothing: what the decision read must not vanish. Decides again when what it saw has changed.
-   * Faults with `already_exists` when a claim is taken, with `aborted` after four conflicts.
+   * Decides and appends, all or nothing, and resolves when it is on disk; so does a decision that
+   * appends nothing or faults, because what it read must not vanish. Decides again when what it
+   * saw has changed. Faults with `already_exists` when a claim is taken, with `aborted` after four
+   * conflicts.
    */
   async transact<T>(cx: Cx, decide: (tx: Transaction) => T): Promise<Step<T>> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const pending = new Map<string, Pending>()
-      const value = decide(this.#transaction(cx, pending))
-      const step = stepOf(cx, pending)
-      if (step.events.length + step.claims.length === 0) {
+      const draft: Drafting = { now: cx.clock.now(), pending: new Map() }
+      let value: T
+      try {
+        value = decide(this.#transaction(cx, draft))
+      } catch (refusal) {
         await this.log.settle()
-        return this.#done(value, cx, pending, this.log.durable())
+        throw refusal
+      }
+      const step = stepOf(cx, draft)
+      if (step.events.length === 0) {
+        await this.log.settle()
+        return this.#done({ cx, value, draft, position: this.log.durable() })
       }
       const result = await this.log.append(step)
       if (result.kind === "appended") {
         this.#written.set(cx, result.position)
-        return this.#done(value, cx, pending, result.position)
+        return this.#done({ cx, value, draft, position: result.position })
       }
       if (result.kind === "taken") throw alreadyTaken(result.claim)
     }
@@ -154,9 +162,8 @@ export class Store {
     await this.#close()
   }
 
-  #transaction(cx: Cx, pending: Map<string, Pending>): Transaction {
-    const { store: _, clock, ...call } = cx
-    const now = clock.now()
+  #transaction(cx: Cx, { now, pending }: Drafting): Transaction {
+    const { store: _, clock: __, ...call } = cx
     const open = (kind: AnyAggregate, id: string): Pending => {
       const key = `${kind.stream}/${id}`
       const known = pending.get(key)
@@ -170,33 +177,40 @@ export class Store {
       ...call,
       now,
       // Reason for the cast: the registry keys states by stream name, so the type is the kind's.
-      state: <E extends AnyEvent, S>(kind: Aggregate<E, S>, id: string) => open(kind, id).state as S,
+      state: <E extends AnyEvent, S>(kind: Aggregate<E, S>, id: string) =>
+        open(kind, id).state as S,
       owner: (kind, id) => open(kind, id).owner,
       holder: (kind, key) => this.log.holder(cx.instance, kind, key, now),
       append: (kind, id, drafts, owner) => {
         const entry = open(kind, id)
         if (entry.row.version + entry.drafts.length === 0) entry.owner = owner ?? ""
         for (const draft of drafts) {
-          entry.drafts.push({ draft, event: eventOf({ cx: call, entry, draft, now }) })
-          entry.state = this.#states.fold(entry.state, last(entry.drafts).event)
+          const event = eventOf({ cx: call, entry, draft, now })
+          entry.drafts.push({ draft, event })
+          entry.state = this.#states.fold(entry.state, event)
         }
       },
     }
   }
 
-  #done<T>(value: T, cx: Cx, pending: Map<string, Pending>, position: number): Step<T> {
+  #done<T>(step: { cx: Cx; value: T; draft: Drafting; position: number }): Step<T> {
+    const { cx, value, draft, position } = step
     return {
       value,
       position,
       receipt: (kind, id) => {
-        const entry = pending.get(`${kind.stream}/${id}`)
-        const row = this.#states.read(cx.instance, kind, id)
-        // A stream that was only looked at answers with what was seen.
-        return receiptOf(id, entry?.drafts.length ? row : (entry?.row ?? row))
+        const entry = draft.pending.get(`${kind.stream}/${id}`)
+        const row = entry
+          ? standing(entry, draft, position)
+          : this.#states.read(cx.instance, kind, id)
+        return receiptOf(id, row)
       },
     }
   }
 }
+
+/** What one attempt of a step has decided so far, stream by stream. */
+type Drafting = { readonly now: number; readonly pending: Map<string, Pending> }
 
 /** A stream as a step sees it. */
 type Pending = {
@@ -208,7 +222,21 @@ type Pending = {
   readonly drafts: { readonly draft: AnyDraft; readonly event: NewEvent }[]
 }
 
-const last = <T>(list: readonly T[]): T => list[list.length - 1] as T
+/** Where a stream stood right after a step that ended at `position`, whatever came later. */
+function standing(entry: Pending, { now, pending }: Drafting, position: number): StateRow {
+  const { row, drafts, owner, state } = entry
+  if (drafts.length === 0) return row
+  const streams = [...pending.values()]
+  const later = streams.slice(streams.indexOf(entry) + 1).flatMap((other) => other.drafts)
+  return {
+    version: row.version + drafts.length,
+    position: position - later.length,
+    created: row.version === 0 ? now : row.created,
+    changed: now,
+    owner,
+    state,
+  }
+}
 
 function eventOf(from: {
   cx: Omit<Call, "clock">
@@ -238,13 +266,7 @@ function eventOf(from: {
   }
 }
 
-/** The revision that new events of a type are written in: one more than its upcasters. */
-export function revisionOf(kind: AnyAggregate, type: string): number {
-  const upcasters = (kind.upcasters ?? {}) as Record<string, readonly unknown[] | undefined>
-  return (upcasters[type]?.length ?? 0) + 1
-}
-
-function stepOf(cx: Cx, pending: Map<string, Pending>): Append {
+function stepOf(cx: Cx, { now, pending }: Drafting): Append {
   const expect: Expectation[] = []
   const events: NewEvent[] = []
   const claims: ClaimRequest[] = []
@@ -257,7 +279,7 @@ function stepOf(cx: Cx, pending: Map<string, Pending>): Append {
   }
   // A key that one part of the step releases and another takes must be free when it is taken.
   claims.sort((a, b) => Number("take" in a) - Number("take" in b))
-  return { instance: cx.instance, time: cx.clock.now(), expect, events, claims }
+  return { instance: cx.instance, time: now, expect, events, claims }
 }
 
 function alreadyTaken(claim: ClaimChange): Fault {

@@ -69,7 +69,10 @@ export function createTable(physical: string, table: Table): readonly string[] {
   ]
 }
 
-/** The parameters a statement uses, taken from its own values and the event's. */
+/**
+ * The parameters a statement uses, taken from its own values and the event's. The instance is
+ * always the handle's, whatever the values say.
+ */
 export function bound(
   statement: Statement,
   fixed: Values,
@@ -77,11 +80,10 @@ export function bound(
 ): Record<string, Value> {
   const result: Record<string, Value> = {}
   for (const name of statement.parameters) {
-    const value = values?.[name] ?? fixed[name]
-    if (value === undefined && values?.[name] !== null) {
-      throw new Error(`no value for $${name} in: ${statement.sql}`)
-    }
-    result[name] = value ?? null
+    const own = name === "instance" ? undefined : values?.[name]
+    const value = own === undefined ? fixed[name] : own
+    if (value === undefined) throw new Error(`no value for $${name} in: ${statement.sql}`)
+    result[name] = value
   }
   return result
 }

@@ -1,0 +1,50 @@
+import type { Database, Statement as Prepared } from "bun:sqlite"
+import type { LogEvent } from "./log.ts"
+import { type Placement, physical } from "./placement.ts"
+import type { Statement, Value, Values } from "./statement.ts"
+import { bound, type ViewWriter } from "./view.ts"
+
+/** Statements against the tables of some placements. */
+export type Handle = {
+  readonly get: <Row>(query: Statement<Row>, fixed: Values, values?: Values) => Row | undefined
+  readonly all: <Row>(query: Statement<Row>, fixed: Values, values?: Values) => readonly Row[]
+  readonly writer: (event: LogEvent) => ViewWriter
+}
+
+/** Runs statements against the tables of the given placements, prepared once each. */
+export function handleOf(database: Database, placements: readonly Placement[]): Handle {
+  const names = new Map(
+    placements.flatMap(({ view, generation }) =>
+      Object.keys(view.tables).map((name) => [name, physical(name, generation)] as const),
+    ),
+  )
+  const tables = new RegExp(`(?<![.$\\w])(${[...names.keys()].join("|") || "(?!)"})(?!\\w)`, "g")
+  // Weak: a search that nobody asks any more must not keep its prepared statement.
+  const cache = new WeakMap<Statement, Prepared<unknown, [Record<string, Value>]>>()
+  const prepared = (query: Statement) => {
+    let found = cache.get(query)
+    if (!found) {
+      const sql = query.sql.replace(tables, (name) => names.get(name) ?? name)
+      found = database.prepare<unknown, [Record<string, Value>]>(sql)
+      cache.set(query, found)
+    }
+    return found
+  }
+  // Reason for the casts: a statement's Row type is its declaration's word about its columns.
+  const get = <Row>(query: Statement<Row>, fixed: Values, values?: Values) =>
+    (prepared(query).get(bound(query, fixed, values)) ?? undefined) as Row | undefined
+  const all = <Row>(query: Statement<Row>, fixed: Values, values?: Values) =>
+    prepared(query).all(bound(query, fixed, values)) as readonly Row[]
+  return {
+    get,
+    all,
+    writer: ({ instance, id, version, position, time, owner }) => {
+      const at = { instance, id, version, position, time, owner }
+      return {
+        run: (query, values) => void prepared(query).run(bound(query, at, values)),
+        get: (query, values) => get(query, at, values),
+        all: (query, values) => all(query, at, values),
+      }
+    },
+  }
+}

@@ -1,7 +1,7 @@
 import type { Logger } from "@logtape/logtape"
 import type { CallEnd, Hooks } from "./dispatch.ts"
 
-/** One line for each call: what, who, how it ended. Requests only where we failed, secrets hidden. */
+/** One line for each call: what, who, how it ended; the request only where the bug is ours. */
 export function callLog(logger: Logger): Hooks {
   return {
     ended: (call) => {

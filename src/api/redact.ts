@@ -9,7 +9,7 @@ import { sensitive } from "../gen/core/options_pb.ts"
 
 const hidden = "***"
 
-/** A message as JSON for logs, audit and events, with every sensitive field hidden, at any depth. */
+/** A message as JSON for logs, audit and events: sensitive fields are hidden at any depth. */
 export function redacted(schema: DescMessage, message: Message): unknown {
   return hide(schema, toJson(schema, message))
 }

@@ -3,7 +3,7 @@ import { httpStatus, nothingHere, statusOf } from "./faults.ts"
 
 type Headers = Readonly<Record<string, string>>
 
-/** Every page may call: a token comes in a header, never in a cookie, so no page has one by itself. */
+/** Every page may call: the token comes in a header, so no page has one by itself. */
 export const crossOrigin: Headers = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":

@@ -38,7 +38,7 @@ describe("a handler that throws something else than a Fault", () => {
 })
 
 describe("the hooks", () => {
-  test("learn of each call what it was, who called, how it ended and how long it took", async () => {
+  test("learn of each call what it was, who called, how it ended and after how long", async () => {
     const world = worldOf({
       [createUser]: async (_: never, cx: Cx) => {
         world.clock.advance(7)

@@ -156,6 +156,8 @@ const ways: Readonly<Record<string, Way>> = {
   "native gRPC": native,
 }
 
+const needsToken = "this needs a token; send it in the Authorization header as Bearer"
+
 const { createUser, getUserByID, listUsers } = UserService.method
 
 for (const [name, call] of Object.entries(ways)) {
@@ -190,8 +192,7 @@ for (const [name, call] of Object.entries(ways)) {
         "u1",
         {
           code: "Unauthenticated",
-          message:
-            "this needs a token; send it in the Authorization header as Bearer (access.token_missing)",
+          message: `${needsToken} (access.token_missing)`,
           id: "access.token_missing",
         },
       ],
@@ -276,6 +277,14 @@ describe("headers", () => {
 
 const createMessage = (init: MessageInitShape<typeof getUserByID.input>) =>
   create(getUserByID.input, init)
+
+test("a message above the limit is refused in every encoding", async () => {
+  const username = "x".repeat(5 * 1024 * 1024)
+  for (const call of Object.values(ways)) {
+    const sent = call(createUser, { organizationId: "o1", username }, "owner")
+    await expect(sent).rejects.toMatchObject({ code: "ResourceExhausted" })
+  }
+})
 
 describe("a compressed Connect request", () => {
   test("is read, and bounded by what it unpacks to", async () => {

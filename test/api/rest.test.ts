@@ -48,7 +48,7 @@ describe("the paths of a family", () => {
     ])
   })
 
-  test("answer bare only where the list of bare paths says so, with the family that it names", async () => {
+  test("answer bare only where the list says so, with the family that it names", async () => {
     expect((await reached("/healthz")).method).toBe("core.system.v1.SystemService/Healthz")
     expect((await reached("/iam")).method).toBe(`${management}/GetIAM`)
     expect((await reached("/domains/_search", json({}))).method).toBe(
@@ -91,7 +91,7 @@ describe("a request", () => {
     expect(world.ended.at(-1)?.request()).toEqual({ id: "p1/_deactivate" })
   })
 
-  test("takes a list query from the address, in both spellings, with an empty body or {}", async () => {
+  test("takes a list query from the address, with an empty body or {}", async () => {
     const wanted = { query: { offset: 9_007_199_254_740_993n, limit: 5, asc: true } }
     const path =
       "/admin/v1/domains/_search?query.offset=9007199254740993&query.limit=5&query.asc=true"
@@ -113,7 +113,7 @@ describe("a request", () => {
     }
   })
 
-  test("takes one field from the body where the path says so, the rest from the address", async () => {
+  test("takes one field from the body where the rule says so, others from the path", async () => {
     const { request } = await reached(
       "/?instance.id=i1",
       json({ ecdsa: { curve: "ECDSA_CURVE_P384" } }),

@@ -1,14 +1,14 @@
 import { mkdir, readdir, rm } from "node:fs/promises"
-import { basename, join } from "node:path"
+import { basename, extname, join } from "node:path"
 
 const ui = import.meta.dir
 const dist = join(ui, "dist")
 const generated = join(ui, "..", "src", "gen", "ui-assets.ts")
 
 const types: Readonly<Record<string, string>> = {
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  svg: "image/svg+xml",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
 }
 
 /**
@@ -16,15 +16,16 @@ const types: Readonly<Record<string, string>> = {
  * and writes src/gen/ui-assets.ts, through which the server embeds it.
  */
 export async function buildUi(): Promise<void> {
-  await rm(dist, { recursive: true, force: true })
   await mkdir(dist, { recursive: true })
-  await writeModule({
+  const entry = {
     css: await bundle("kit/kit.css"),
     consoleCss: await bundle("kit/console.css"),
     pageJs: await bundle("login/page.ts", "iife"),
     consoleJs: await bundle("console/main.tsx"),
     icon: await hashed("kit/mark.svg"),
-  })
+  }
+  await writeModule(entry)
+  await removeStale(Object.values(entry))
 }
 
 /** Bundles one entry point and answers the path that serves it. */
@@ -55,16 +56,18 @@ async function hashed(source: string): Promise<string> {
 
 const served = (file: string) => `/ui/assets/${file}`
 
+const fileOf = (path = "") => basename(path)
+
 async function writeModule(entry: Readonly<Record<string, string>>): Promise<void> {
-  const files = (await readdir(dist)).sort()
-  const imports = files.map(
-    (file, at) => `import file${at} from "../../ui/dist/${file}" with { type: "file" }`,
+  const names = Object.keys(entry)
+  const imports = names.map(
+    (name) => `import ${name} from "../../ui/dist/${fileOf(entry[name])}" with { type: "file" }`,
   )
-  const rows = files.map((file, at) => {
-    const type = types[file.split(".").at(-1) ?? ""] ?? "application/octet-stream"
-    return `  "${served(file)}": { file: String(file${at}), type: "${type}" },`
+  const rows = names.map((name) => {
+    const type = types[extname(fileOf(entry[name]))] ?? "application/octet-stream"
+    return `  "${entry[name]}": { file: String(${name}), type: "${type}" },`
   })
-  const named = Object.entries(entry).map(([name, path]) => `  ${name}: "${path}",`)
+  const named = names.map((name) => `  ${name}: "${entry[name]}",`)
   const source = `// Written by ui/build.ts; never edited.
 // @ts-nocheck: what \`type: "file"\` imports has no types of its own; the exports below have.
 ${imports.join("\n")}
@@ -83,6 +86,14 @@ ${named.join("\n")}
 `
   await mkdir(join(generated, ".."), { recursive: true })
   await Bun.write(generated, source)
+}
+
+/** Last, so that a server which runs from the sources never misses a file. */
+async function removeStale(paths: readonly string[]): Promise<void> {
+  const current = new Set(paths.map(fileOf))
+  for (const file of await readdir(dist)) {
+    if (!current.has(file)) await rm(join(dist, file))
+  }
 }
 
 if (import.meta.main) await buildUi()

@@ -9,14 +9,15 @@ import { useAction } from "./load.ts"
 type ActionButtonProps = {
   readonly label: string
   readonly act: () => Promise<unknown>
+  readonly small?: boolean
 }
 
 /** A change that can be undone: it happens at once, and a refusal is said beside it. */
-export function ActionButton({ label, act }: ActionButtonProps) {
+export function ActionButton({ label, act, small }: ActionButtonProps) {
   const action = useAction(act)
   return (
     <>
-      <Button onClick={action.run} disabled={action.busy}>
+      <Button small={small} onClick={action.run} disabled={action.busy}>
         {label}
       </Button>
       {action.error && <Alert tone="danger">{action.error}</Alert>}

@@ -53,7 +53,13 @@ export function Copyable({ value, what }: CopyableProps) {
   return (
     <span className="value">
       <code>{value}</code>
-      <CopyButton value={value} label={t("copy.do")} done={t("copy.done")} what={what} />
+      <CopyButton
+        kind="plain"
+        value={value}
+        label={t("copy.do")}
+        done={t("copy.done")}
+        what={what}
+      />
     </span>
   )
 }

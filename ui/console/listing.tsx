@@ -9,6 +9,9 @@ import { useLoad, useRested } from "./load.ts"
 
 const pageSize = 50
 
+/** A list that can be taken in at a glance is not searched. */
+const glance = 8
+
 export type Asked = { readonly text: string; readonly offset: bigint; readonly limit: number }
 export type Found<Row> = { readonly rows: readonly Row[]; readonly total: number }
 
@@ -37,11 +40,11 @@ export function Listing<Row>(props: ListingProps<Row>) {
     read({ text: wanted, offset: BigInt(at), limit: pageSize }, signal),
   )
   const total = found.status === "ready" ? found.value.total : 0
-  const plain = wanted === "" && text === "" && !filtered
+  const plain = text === "" && wanted === "" && !filtered
   if (found.status === "ready" && total === 0 && plain) return <>{props.empty}</>
   return (
     <div className="stack">
-      <div className="list-tools">
+      <div className="list-tools" hidden={plain && !filters && total < glance}>
         <TextField
           label={t("list.search")}
           placeholder={t("list.search")}

@@ -98,9 +98,9 @@ function SearchButton() {
   return (
     <Fragment>
       <div className="search-open">
-        <Button small onClick={() => setOpen(true)}>
+        <Button small aria-label={t("search.open")} onClick={() => setOpen(true)}>
           <Icon name="search" />
-          {t("search.open")}
+          <span className="search-word">{t("search.open")}</span>
           <kbd>{/mac/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
         </Button>
       </div>

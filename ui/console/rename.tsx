@@ -21,7 +21,7 @@ export function Rename({ name, act }: RenameProps) {
     return (
       <>
         {name}
-        <Button small onClick={() => setTyped(name)}>
+        <Button small kind="plain" onClick={() => setTyped(name)}>
           {t("action.rename")}
         </Button>
       </>

@@ -7,7 +7,7 @@ import type { Core } from "./core.ts"
 import { useHouse } from "./house.ts"
 import { Link } from "./link.tsx"
 import { useLoad, useRested } from "./load.ts"
-import type { Route } from "./route.ts"
+import { go, type Route } from "./route.ts"
 import { nameOf } from "./user.ts"
 
 type Hit = {
@@ -28,15 +28,25 @@ export function Search({ onClose }: { readonly onClose: () => void }) {
   const hits = found.status === "ready" ? found.value : []
   return (
     <Modal className="search" label={t("search.label")} onClose={onClose}>
-      <TextField
-        label={t("search.label")}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        autoComplete="off"
-        enterKeyHint="search"
-        maxLength={200}
-        autoFocus
-      />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          const [first] = hits
+          if (!first) return
+          go(first.to)
+          onClose()
+        }}
+      >
+        <TextField
+          label={t("search.label")}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          autoComplete="off"
+          enterKeyHint="go"
+          maxLength={200}
+          autoFocus
+        />
+      </form>
       {found.status === "failed" && <p className="search-note">{found.message}</p>}
       {found.status === "ready" && wanted !== "" && hits.length === 0 && (
         <p className="search-note">{t("search.nothing", { text: wanted })}</p>

@@ -65,7 +65,7 @@ function KeyList({ keys, onRemoved }: KeyListProps) {
     { label: t("field.expires"), cell: (key) => <Time at={key.expirationDate} /> },
     {
       label: t("field.action"),
-      cell: (key) => <ActionButton label={t("keys.remove")} act={remove(key)} />,
+      cell: (key) => <ActionButton small label={t("keys.remove")} act={remove(key)} />,
     },
   ]
   return <Table caption={t("keys.title")} columns={columns} rows={keys} keyOf={(key) => key.id} />

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react"
-import { Button } from "./button.tsx"
+import { Button, type ButtonKind } from "./button.tsx"
 
 type CopyButtonProps = {
   readonly value: string
@@ -7,10 +7,11 @@ type CopyButtonProps = {
   readonly done: string
   /** What is copied, for those who don't see what stands beside the button. */
   readonly what?: string
+  readonly kind?: ButtonKind
 }
 
 /** Copies, and says so for two seconds. */
-export function CopyButton({ value, label, done, what }: CopyButtonProps) {
+export function CopyButton({ value, label, done, what, kind }: CopyButtonProps) {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
     if (!copied) return
@@ -20,6 +21,7 @@ export function CopyButton({ value, label, done, what }: CopyButtonProps) {
   return (
     <Button
       small
+      kind={kind}
       aria-label={what && `${copied ? done : label}: ${what}`}
       onClick={() => {
         copyText(value)

@@ -6,7 +6,6 @@ import {
   ProjectOrganizationIDFilter_Type,
   ProjectState,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
@@ -95,7 +94,6 @@ function CreateProject({ onClose }: { readonly onClose: () => void }) {
   })
   return (
     <Dialog title={t("projects.create")} onClose={onClose}>
-      {action.error && <Alert tone="danger">{action.error}</Alert>}
       <form
         className="form"
         onSubmit={(event) => {
@@ -106,6 +104,7 @@ function CreateProject({ onClose }: { readonly onClose: () => void }) {
         <TextField
           label={t("field.name")}
           hint={t("projects.name_hint")}
+          error={action.error}
           value={name}
           onChange={(event) => setName(event.target.value)}
           maxLength={200}

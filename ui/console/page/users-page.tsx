@@ -85,6 +85,14 @@ function queriesOf(chosen: FilterName) {
   }
 }
 
+function LoginName({ name }: { readonly name: string }) {
+  return (
+    <bdi className="clip" title={name}>
+      {name}
+    </bdi>
+  )
+}
+
 const columnsOf = ({ t }: House): readonly Column<User>[] => [
   {
     label: t("field.name"),
@@ -94,7 +102,7 @@ const columnsOf = ({ t }: House): readonly Column<User>[] => [
       </Link>
     ),
   },
-  { label: t("field.login_name"), cell: (user) => <bdi>{loginNameOf(user)}</bdi> },
+  { label: t("field.login_name"), cell: (user) => <LoginName name={loginNameOf(user)} /> },
   {
     label: t("field.kind"),
     cell: (user) => t(user.type.case === "machine" ? "kind.service" : "kind.person"),

@@ -58,7 +58,7 @@ function doneOrPassword(wanted: Wanted, session: Present, now: number): Step {
 
 /** OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent. */
 function isRecent({ prompts, maxAge, created }: Wanted, { authTime }: Present, now: number) {
-  if (authTime >= created) return true
+  if (authTime > created) return true
   if (prompts.includes("login")) return false
   return maxAge === undefined || now - authTime <= maxAge * 1000
 }

@@ -1,4 +1,5 @@
 import { createLocalJWKSet, jwtVerify } from "jose"
+import * as client from "openid-client"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
   answerOf,
@@ -10,27 +11,34 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  redirectUri,
 } from "./provider.ts"
 
 let provider: Provider
-let client: NewClient
+let app: NewClient
 beforeAll(async () => {
   provider = await openProvider()
-  client = await provider.addClient()
+  app = await provider.addClient()
 })
 afterAll(() => provider.close())
 
-const basic = () => `${client.id}:${client.secret}`
+const basic = () => `${app.id}:${app.secret}`
 
-const signedIn = async (changes = {}) => {
-  const browser = browserOf(provider)
-  const end = await browser.signIn(authorizePath(client.id, changes))
-  return { browser, end, code: answerOf(end).code ?? "" }
+const codeFor = async (of = app, changes = {}) => {
+  const end = await browserOf(provider).signIn(authorizePath(of.id, changes))
+  return answerOf(end).code ?? ""
+}
+
+const userinfo = async (token: unknown) => {
+  const headers = { authorization: `Bearer ${token}` }
+  return provider.send("/oidc/v1/userinfo", { headers })
 }
 
 describe("the code flow", () => {
   test("signs a person in and gives verifiable tokens", async () => {
-    const { end, code } = await signedIn()
+    const end = await browserOf(provider).signIn(authorizePath(app.id))
+    const { code = "" } = answerOf(end)
+    // RFC 9207 §2: the answer names its issuer.
     expect(answerOf(end)).toEqual({ code, state: "s-1", iss: issuer })
 
     const { status, headers, answer } = await askToken(provider, codeFields(code), basic())
@@ -43,26 +51,187 @@ describe("the code flow", () => {
     })
     const keys = await (await provider.send("/oauth/v2/keys")).json()
     const currentDate = new Date(provider.clock.now())
-    const options = { issuer, audience: client.id, currentDate }
+    const options = { issuer, audience: app.id, currentDate }
     const { payload } = await jwtVerify(String(answer.id_token), createLocalJWKSet(keys), options)
     expect(payload).toMatchObject({
       sub: provider.setup.ownerId,
-      aud: [client.id, provider.projectId],
-      azp: client.id,
+      aud: [app.id, provider.projectId],
+      azp: app.id,
       nonce: "n-1",
       amr: ["pwd"],
       auth_time: Math.floor(provider.clock.now() / 1000),
     })
+    // Spec §2: claims of the scopes are read at userinfo, unless the application asks otherwise.
     expect(payload).not.toHaveProperty("email")
 
-    const authorization = `Bearer ${answer.access_token}`
-    const info = await provider.send("/oidc/v1/userinfo", { headers: { authorization } })
-    expect(await info.json()).toMatchObject({
+    expect(await (await userinfo(answer.access_token)).json()).toMatchObject({
       sub: provider.setup.ownerId,
       email: "olga@example.com",
       email_verified: true,
       given_name: "Olga",
       preferred_username: "olga",
     })
+  })
+
+  test("works with openid-client, which checks everything a relying party must", async () => {
+    // Its clock is the machine's, ours stands still somewhere else.
+    const skew = Math.round((provider.clock.now() - Date.now()) / 1000)
+    const registration = { client_secret: app.secret, [client.clockSkew]: skew }
+    const config = await client.discovery(new URL(issuer), app.id, registration, undefined, {
+      execute: [client.enableNonRepudiationChecks],
+      [client.customFetch]: (url, { body, ...options }) =>
+        provider.send(new URL(url).pathname, { ...options, body: body ? String(body) : null }),
+    })
+    const pkceCodeVerifier = client.randomPKCECodeVerifier()
+    const expectedState = client.randomState()
+    const expectedNonce = client.randomNonce()
+    const url = client.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: "openid email",
+      state: expectedState,
+      nonce: expectedNonce,
+      code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: "S256",
+    })
+    const end = await browserOf(provider).signIn(url.pathname + url.search)
+    const tokens = await client.authorizationCodeGrant(config, new URL(end.path), {
+      pkceCodeVerifier,
+      expectedState,
+      expectedNonce,
+      idTokenExpected: true,
+    })
+    const sub = tokens.claims()?.sub ?? ""
+    const info = await client.fetchUserInfo(config, tokens.access_token, sub)
+    expect(info).toMatchObject({ sub: provider.setup.ownerId, email: "olga@example.com" })
+  })
+
+  test("takes a secret in the header or in the body, and a public client with PKCE alone", async () => {
+    const posted = { client_id: app.id, client_secret: app.secret }
+    expect((await askToken(provider, codeFields(await codeFor(), posted))).status).toBe(200)
+    const native = await provider.addClient({ appType: "native", authMethod: "none" })
+    const fields = codeFields(await codeFor(native), { client_id: native.id })
+    expect((await askToken(provider, fields)).status).toBe(200)
+  })
+
+  test("gives a JWT access token (RFC 9068) to applications that want one", async () => {
+    const jwt = await provider.addClient({ tokenType: "jwt" })
+    const code = await codeFor(jwt)
+    const { answer } = await askToken(provider, codeFields(code), `${jwt.id}:${jwt.secret}`)
+    const keys = await (await provider.send("/oauth/v2/keys")).json()
+    const token = String(answer.access_token)
+    const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
+      issuer,
+      audience: jwt.id,
+      typ: "at+jwt",
+      algorithms: ["ES256"],
+      currentDate: new Date(provider.clock.now()),
+    })
+    expect(payload).toMatchObject({ client_id: jwt.id, scope: "openid profile email" })
+    expect((await userinfo(token)).status).toBe(200)
+    // An id_token is no access token, though both are JWTs of ours.
+    expect((await userinfo(answer.id_token)).status).toBe(401)
+  })
+
+  test("puts user claims in the id_token where the application asserts them", async () => {
+    const rich = await provider.addClient({ idTokenUserinfoAssertion: true })
+    const code = await codeFor(rich)
+    const { answer } = await askToken(provider, codeFields(code), `${rich.id}:${rich.secret}`)
+    const [, body = ""] = String(answer.id_token).split(".")
+    const claims = JSON.parse(Buffer.from(body, "base64url").toString())
+    expect(claims.email).toBe("olga@example.com")
+  })
+})
+
+describe("a code", () => {
+  test("works once; a second use ends what the first gave (RFC 6749 §4.1.2)", async () => {
+    const code = await codeFor()
+    const first = await askToken(provider, codeFields(code), basic())
+    expect((await userinfo(first.answer.access_token)).status).toBe(200)
+    const second = await askToken(provider, codeFields(code), basic())
+    expect(second).toMatchObject({ status: 400, answer: { error: "invalid_grant" } })
+    expect((await userinfo(first.answer.access_token)).status).toBe(401)
+  })
+
+  test("gives one grant to twenty clients that use it at once", async () => {
+    const code = await codeFor()
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => askToken(provider, codeFields(code), basic())),
+    )
+    expect(all.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
+    const [won] = all.filter(({ status }) => status === 200)
+    if (won) expect((await userinfo(won.answer.access_token)).status).toBe(401)
+  })
+
+  test("is refused when it is too old, altered, or used with anything that isn't its own", async () => {
+    const stranger = await provider.addClient()
+    const other = `${stranger.id}:${stranger.secret}`
+    const refused = async (code: string, changes = {}, as = basic()) => {
+      const { status, answer } = await askToken(provider, codeFields(code, changes), as)
+      expect([status, answer.error]).toEqual([400, "invalid_grant"])
+    }
+    const code = await codeFor()
+    await refused(code.slice(0, -1))
+    await refused(`${code}A`)
+    await refused(`${code}=`)
+    await refused(code, {}, other)
+    await refused(code, { redirect_uri: `${redirectUri}/` })
+    await refused(code, { code_verifier: "w".repeat(43) })
+    await refused(code, { code_verifier: "short" })
+    const unchallenged = { code_challenge: undefined, code_challenge_method: undefined }
+    await refused(await codeFor(app, unchallenged))
+    provider.clock.advance(60_000)
+    await refused(code)
+  })
+})
+
+describe("client authentication", () => {
+  type Case = readonly [string, () => Record<string, string>, () => string | undefined]
+  const cases: readonly Case[] = [
+    ["a wrong secret", () => ({}), () => `${app.id}:wrong`],
+    ["an unknown client", () => ({}), () => "nobody:wrong"],
+    ["no authentication", () => ({}), () => undefined],
+    ["a client with a secret that shows none", () => ({ client_id: app.id }), () => undefined],
+    ["an empty secret", () => ({}), () => `${app.id}:`],
+    ["a broken header", () => ({}), () => "%zz:%zz"],
+  ]
+  test.each(cases)("refuses %s with 401 invalid_client", async (_, fields, as) => {
+    const { status, headers, answer } = await askToken(provider, codeFields("c", fields()), as())
+    expect([status, answer.error]).toEqual([401, "invalid_client"])
+    expect(headers.get("www-authenticate")).toBe("Basic")
+  })
+
+  test("uses one method only (RFC 6749 §2.3)", async () => {
+    const fields = codeFields("c", { client_secret: app.secret })
+    expect((await askToken(provider, fields, basic())).answer.error).toBe("invalid_request")
+  })
+
+  test("refuses a switched-off application", async () => {
+    const off = await provider.addClient()
+    const code = await codeFor(off)
+    const { deactivateApplication } = await import("../../src/domain/app/index.ts")
+    await deactivateApplication(provider.cx(), off.appId)
+    const { status, answer } = await askToken(provider, codeFields(code), `${off.id}:${off.secret}`)
+    expect([status, answer.error]).toEqual([401, "invalid_client"])
+  })
+})
+
+describe("the token endpoint", () => {
+  const bad: readonly (readonly [string, string, string])[] = [
+    ["an unknown grant", "grant_type=password", "unsupported_grant_type"],
+    ["no grant", "code=x", "invalid_request"],
+    ["a repeated parameter", "grant_type=a&grant_type=a", "invalid_request"],
+  ]
+  test.each(bad)("refuses %s", async (_, text, error) => {
+    const headers = { "content-type": "application/x-www-form-urlencoded" }
+    const response = await provider.send("/oauth/v2/token", { method: "POST", body: text, headers })
+    expect([response.status, (await response.json()).error]).toEqual([400, error])
+  })
+
+  test("wants a form and the method POST", async () => {
+    const headers = { "content-type": "application/json" }
+    const init = { method: "POST", body: "{}", headers }
+    expect((await provider.send("/oauth/v2/token", init)).status).toBe(400)
+    const get = await provider.send("/oauth/v2/token")
+    expect([get.status, get.headers.get("allow")]).toEqual([405, "POST"])
   })
 })

@@ -23,7 +23,7 @@ export type Provider = World & {
   readonly projectId: string
   /** Sends a request as it would come in from a listener. */
   readonly send: (path: string, init?: RequestInit) => Promise<Response>
-  readonly addClient: (oidc?: Partial<app.OidcConfig>) => Promise<NewClient>
+  readonly addClient: (oidc?: Partial<app.OidcConfig>, projectId?: string) => Promise<NewClient>
   readonly addPerson: (userName: string, orgId?: string) => Promise<string>
 }
 
@@ -77,10 +77,10 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     const answer = (await oauth(request, call)) ?? (await login(request, call))
     return answer ?? new Response(null, { status: 404 })
   }
-  const addClient = async (oidc: Partial<app.OidcConfig> = {}) => {
+  const addClient = async (oidc: Partial<app.OidcConfig> = {}, inProject = projectId) => {
     const appId = cx.ids.next()
     const made = await app.createApplication(cx, appId, {
-      projectId,
+      projectId: inProject,
       name: "Example App",
       config: {
         kind: "oidc",

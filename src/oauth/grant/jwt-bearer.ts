@@ -6,6 +6,7 @@ import { type Assertion, readAssertion, verifyAssertion } from "../client/assert
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import { required, wordsOf } from "../request.ts"
+import { grantOfKey } from "../token/chain.ts"
 import { audienceOf, grantedScopes } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
 
@@ -14,13 +15,13 @@ export const jwtBearer: Grant = {
   name: "urn:ietf:params:oauth:grant-type:jwt-bearer",
   client: "none",
   allow: async (cx, { parameters }) => {
-    const userId = await provenUser(cx, required(parameters, "assertion"))
+    const { userId, keyId } = await provenUser(cx, required(parameters, "assertion"))
     const state = cx.store.state(cx, user, userId)
     if (!("kind" in state) || state.kind !== "machine") throw refused()
     const scopes = grantedScopes(wordsOf(required(parameters, "scope")))
     const audience = audienceOf(cx, scopes)
     return {
-      grantId: "",
+      grantId: grantOfKey(keyId),
       userId,
       clientId: userId,
       // RFC 9068 §3: without a wish, the token is for ourselves.
@@ -33,14 +34,14 @@ export const jwtBearer: Grant = {
   },
 }
 
-async function provenUser(cx: Cx, text: string): Promise<string> {
-  const { issuer, keyId } = (await readAssertion(text)) ?? {}
+async function provenUser(cx: Cx, text: string) {
+  const { issuer = "", keyId = "" } = (await readAssertion(text)) ?? {}
   const key = issuer && keyId ? serviceUserKey(cx, issuer, keyId) : undefined
   if (!key || key.expires <= cx.clock.now()) throw refused()
   const proven = await verifyAssertion(cx, text, key.publicKey)
   if (!proven) throw refused()
   if (proven.jti !== undefined) await spend(cx, proven)
-  return proven.issuer
+  return { userId: proven.issuer, keyId }
 }
 
 async function spend(cx: Cx, { issuer, jti, expires }: Assertion): Promise<void> {

@@ -26,11 +26,23 @@ const answersMax = 10_000
 /** ms UTC; 0 where it stands no more. */
 function standsUntil(cx: Cx, { grantId, userId }: Pick<Statement, "grantId" | "userId">): number {
   if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return 0
-  if (grantId === "") return Number.POSITIVE_INFINITY
+  const keyId = keyIn(grantId)
+  if (keyId !== undefined) return keyUntil(cx, userId, keyId)
   const given = cx.store.state(cx, grant, grantId)
   if (given.status !== "active" || given.userId !== userId) return 0
   if (!isAppActive(cx, given.appId)) return 0
   return usableSession(readerOf(cx), given.sessionId)?.expires ?? 0
+}
+
+/** A service user grants itself, with a key: what the key got ends with it. */
+export const grantOfKey = (keyId: string): string => `key/${keyId}`
+
+const keyIn = (grantId: string): string | undefined => /^key\/(.+)$/.exec(grantId)?.[1]
+
+function keyUntil(cx: Cx, userId: string, keyId: string): number {
+  const state = cx.store.state(cx, user, userId)
+  const keys = "kind" in state && state.kind === "machine" ? state.keys : {}
+  return (Object.hasOwn(keys, keyId) ? keys[keyId] : undefined) ?? 0
 }
 
 /** The organisation that a user belongs to. */

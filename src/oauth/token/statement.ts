@@ -8,7 +8,7 @@ import { ownOf } from "../own.ts"
  */
 export type Statement = {
   readonly id: string
-  /** Empty for service users, who allow nothing to anybody else. */
+  /** The grant of a person, or the key that a service user came with; see `grantOfKey`. */
   readonly grantId: string
   readonly userId: string
   readonly clientId: string
@@ -68,7 +68,7 @@ const claimsOf = (cx: Cx, said: Statement): Claims => ({
   iat: said.issued,
   nbf: said.issued,
   exp: said.expires,
-  jti: said.grantId ? `${said.grantId}-${said.id}` : said.id,
+  jti: `${said.grantId}-${said.id}`,
   scope: said.scopes.join(" "),
 })
 

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { browser, enterBrowser, lifetimes, readBrowser } from "../../../src/domain/session/index.ts"
+import { openProvider, type Provider } from "../../oauth/provider.ts"
+
+const day = 86_400_000
+
+let provider: Provider
+let cookie = ""
+beforeEach(async () => {
+  provider = await openProvider()
+  const stranger = await read("")
+  const line = await enterBrowser(provider.cx(), stranger.id, {
+    userId: provider.setup.ownerId,
+    secure: true,
+    also: () => undefined,
+  })
+  cookie = line.split(";")[0] ?? ""
+})
+afterEach(() => provider.close())
+
+const read = (header: string) => readBrowser(provider.cx(), true, header)
+const isKnown = async () => (await read(cookie)).sessions.length === 1
+const eventsOf = () =>
+  provider.store.log
+    .read(0, 1000)
+    .then((all) => all.filter(({ stream }) => stream === "user_agent"))
+
+describe("a browser's session", () => {
+  test("is found by its cookie among others, however those are spelled", async () => {
+    const found = await read(`%=%; a="b; c"; ${cookie}; __Host-latchkey2=1.2`)
+    expect(found.sessions).toHaveLength(1)
+    expect(found.setCookie).toBeUndefined()
+  })
+
+  test("is kept as a hash only, and the hash it replaced is erased", async () => {
+    const { id } = await read(cookie)
+    const entrance = { userId: provider.setup.ownerId, secure: true, also: () => undefined }
+    await enterBrowser(provider.cx(), id, entrance)
+    const [, value = ""] = cookie.split("=")
+    const dump = JSON.stringify(provider.store.database.query("SELECT * FROM event").all())
+    expect(dump).not.toContain(value.split(".")[1])
+    const [first, second] = await eventsOf()
+    expect([first?.private, typeof second?.private]).toEqual([null, "object"])
+    expect(await isKnown()).toBe(false)
+  })
+
+  test("stores nothing for a browser in which nobody signed in", async () => {
+    const before = provider.store.log.durable()
+    const stranger = await read("")
+    const again = await read(stranger.setCookie?.split(";")[0] ?? "")
+    expect(again.id).toBe(stranger.id)
+    expect(provider.store.log.durable()).toBe(before)
+  })
+
+  test("refuses an altered cookie and takes it for a stranger's", async () => {
+    for (const changed of [cookie.slice(0, -1), `${cookie}A`, cookie.replace(/=\d/, "=9")]) {
+      expect((await read(changed)).sessions).toEqual([])
+    }
+  })
+
+  test("is renewed while it is used, at most once a day", async () => {
+    for (let hour = 0; hour < 48; hour++) {
+      provider.clock.advance(day / 24)
+      await read(cookie)
+    }
+    const types = (await eventsOf()).map(({ type }) => type)
+    expect(types).toEqual(["user_agent.signed.in", "user_agent.renewed", "user_agent.renewed"])
+  })
+
+  test("is over when the browser stays away", async () => {
+    provider.clock.advance(lifetimes.browserIdle - 1)
+    const { id } = await read(cookie)
+    expect(cookie).toContain(id)
+    provider.clock.advance(lifetimes.browserIdle)
+    expect((await read(cookie)).id).not.toBe(id)
+  })
+
+  test("is over after its absolute lifetime, however busy the browser is", async () => {
+    const { id } = await read(cookie)
+    for (let passed = 0; passed < lifetimes.browserMost - day; passed += day) {
+      provider.clock.advance(day)
+      expect((await read(cookie)).id).toBe(id)
+    }
+    provider.clock.advance(day)
+    expect((await read(cookie)).id).not.toBe(id)
+  })
+
+  test("keeps one session for one person, and lets the oldest of too many go", async () => {
+    const { id } = await read(cookie)
+    const enter = (userId: string) =>
+      enterBrowser(provider.cx(), id, { userId, secure: true, also: () => undefined })
+    const state = () => provider.store.state(provider.cx(), browser, id)
+    const [first] = state().sessions
+    await enter(provider.setup.ownerId)
+    expect(state().sessions).toEqual([first])
+    for (let count = 0; count < 10; count++) await enter(await provider.addPerson(`p${count}`))
+    expect(state().sessions).toHaveLength(10)
+    expect(state().sessions).not.toContain(first)
+  })
+
+  test("is not begun when a part of the same step fails", async () => {
+    const stranger = await read("")
+    const failed = enterBrowser(provider.cx(), stranger.id, {
+      userId: provider.setup.ownerId,
+      secure: true,
+      also: () => {
+        throw new Error("no")
+      },
+    })
+    await expect(failed).rejects.toThrow("no")
+    expect(provider.store.state(provider.cx(), browser, stranger.id).status).toBe("absent")
+  })
+})

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { attemptsOf, createPassword, lockUser, setPassword } from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+} from "../oauth/provider.ts"
+
+let provider: Provider
+let client: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+})
+afterAll(() => provider.close())
+
+const path = (changes = {}) => authorizePath(client.id, changes)
+
+describe("the login pages", () => {
+  test("lead from a login name over the password back to the application", async () => {
+    const browser = browserOf(provider)
+    const first = await browser.go(path())
+    expect(first.page).toContain("Example App")
+    const second = await browser.post(first, { loginName: " OLGA@example.com " })
+    expect(second.page).toMatch(/autocomplete="current-password"/i)
+    const end = await browser.post(second, { loginName: "olga", password })
+    expect(answerOf(end)).toHaveProperty("code")
+  })
+
+  test("sign in without an application, too", async () => {
+    const browser = browserOf(provider)
+    const end = await browser.signIn("/ui/login")
+    expect([end.path, end.response.status]).toEqual(["/ui/login/signedin", 200])
+    expect(end.page).toContain("Olga Owner")
+  })
+
+  test("answer an unknown login name like a wrong password", async () => {
+    const text = async (loginName: string) => {
+      const end = await browserOf(provider).signIn(path(), loginName, "Wrong-Horse-7")
+      const { page, response } = end
+      const plain = page.replaceAll(/value="[^"]*"/g, "").replaceAll(/authRequest=\d+/g, "")
+      return [response.status, plain.replaceAll(loginName, "NAME")]
+    }
+    // The same initial: the avatar shows that of what was typed.
+    const [status, page] = await text("olaf")
+    expect(status).toBe(422)
+    expect(await text("olga")).toEqual([status, page])
+  })
+
+  test("carry strict headers", async () => {
+    const { response } = await browserOf(provider).go(path())
+    const policy = response.headers.get("content-security-policy") ?? ""
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain("unsafe")
+    expect(policy).toContain("form-action 'self' https://app.example.com;")
+    expect(response.headers.get("cache-control")).toBe("no-store")
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff")
+  })
+
+  test("speak the language that the application or the browser asks for", async () => {
+    const { page, response } = await browserOf(provider).go(path({ ui_locales: "fr de" }))
+    expect(response.headers.get("content-language")).toBe("de")
+    expect(page).toContain('<html lang="de">')
+  })
+
+  test("tell who knows the password that the account is locked, and nobody else", async () => {
+    const id = await provider.addPerson("lara")
+    await lockUser(provider.cx(), id)
+    const right = await browserOf(provider).signIn(path(), "lara")
+    expect(right.response.status).toBe(403)
+    expect(right.page).toContain("This account is locked.")
+    const wrong = await browserOf(provider).signIn(path(), "lara", "Wrong-Horse-7")
+    expect(wrong.response.status).toBe(422)
+  })
+
+  test("let nobody in who must have a new password first", async () => {
+    const id = await provider.addPerson("nina")
+    const fresh = await createPassword("Another-Horse-8", { names: [], changeRequired: true })
+    await setPassword(provider.cx(), id, fresh)
+    const end = await browserOf(provider).signIn(path(), "nina", "Another-Horse-8")
+    expect(end.response.status).toBe(403)
+    expect(end.response.headers.getSetCookie()).toEqual([])
+  })
+})
+
+describe("a form", () => {
+  test("counts only in the browser that it was given to", async () => {
+    const [mine, other] = [browserOf(provider), browserOf(provider)]
+    const page = await mine.go(path())
+    await other.go(path())
+    const stolen = await other.post(page, { loginName: "olga" })
+    expect(stolen.response.status).toBe(403)
+  })
+
+  test("counts only with our own token, and only from our own pages", async () => {
+    const browser = browserOf(provider)
+    const page = await browser.go(path())
+    expect((await browser.post(page, { loginName: "olga", csrf: "no" })).response.status).toBe(403)
+    const foreign = await browser.go("/ui/login/loginname", {
+      method: "POST",
+      headers: { origin: "https://evil.example" },
+      body: new URLSearchParams({ loginName: "olga" }),
+    })
+    expect(foreign.response.status).toBe(403)
+  })
+
+  test("can't be used for a request of another browser", async () => {
+    const [mine, other] = [browserOf(provider), browserOf(provider)]
+    const page = await mine.go(path())
+    const id = /authRequest" value="(\d+)"/.exec(page.page)?.[1] ?? ""
+    const end = await other.go(`/ui/login/loginname?authRequest=${id}`)
+    expect(end.response.status).toBe(400)
+    expect((await other.go(`/oauth/v2/authorize/callback?id=${id}`)).response.status).toBe(400)
+  })
+
+  test("is over an hour after the request began", async () => {
+    const browser = browserOf(provider)
+    const page = await browser.go(path())
+    provider.clock.advance(3_600_000)
+    expect((await browser.post(page, { loginName: "olga" })).response.status).toBe(400)
+  })
+})
+
+describe("the browser's session", () => {
+  test("has another secret after the sign-in, and the one before is worth nothing", async () => {
+    const browser = browserOf(provider)
+    await browser.go(path())
+    const before = browser.cookie()
+    await browser.signIn(path())
+    expect(browser.cookie()).not.toBe(before)
+    const thief = browserOf(provider)
+    thief.setCookie(before)
+    expect((await thief.go("/ui/login/signedin")).path).toBe("/ui/login/loginname")
+  })
+
+  test("answers the next application at once, and prompt=none", async () => {
+    const browser = browserOf(provider)
+    await browser.signIn(path())
+    expect(answerOf(await browser.go(path()))).toHaveProperty("code")
+    expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+    const again = await browser.go(path({ prompt: "login" }))
+    expect(again.page).toContain("Olga Owner")
+    expect(await browser.go(again.path)).toHaveProperty("path", again.path)
+    provider.clock.advance(1)
+    const end = await browser.post(again, { loginName: "olga", password })
+    expect(answerOf(end)).toHaveProperty("code")
+  })
+
+  test("keeps several accounts, of which one is chosen", async () => {
+    const id = await provider.addPerson("paul")
+    const browser = browserOf(provider)
+    await browser.signIn(path())
+    const asked = await browser.go(path({ prompt: "select_account" }))
+    const other = /href="(\/ui\/login\/loginname[^"]*)"/.exec(asked.page)?.[1] ?? ""
+    expect(answerOf(await browser.signIn(other, "paul"))).toHaveProperty("code")
+    const choice = await browser.go(path())
+    expect(choice.page).toContain("Pat Person")
+    const silent = await browser.go(path({ prompt: "none" }))
+    expect(answerOf(silent).error).toBe("account_selection_required")
+    const sessions = [...choice.page.matchAll(/<button[^>]*value="(\d+)"/g)].map(([, s]) => s)
+    expect(sessions).toHaveLength(2)
+    expect(answerOf(await browser.post(choice, { session: sessions[1] ?? "" }))).toHaveProperty(
+      "code",
+    )
+    const foreign = await browser.post(choice, { session: id })
+    expect(foreign.response.status).toBe(400)
+  })
+
+  test("is marked Secure, HttpOnly and __Host-", async () => {
+    const response = await provider.send(path())
+    const [line = ""] = response.headers.getSetCookie()
+    expect(line).toMatch(/^__Host-latchkey=/)
+    for (const part of ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"])
+      expect(line).toContain(part)
+    expect(line).not.toContain("Domain")
+  })
+})
+
+describe("failed tries", () => {
+  test("are counted per account, whatever the spelling, also for names of nobody", async () => {
+    const { accountOf } = await import("../../src/domain/user/index.ts")
+    for (const name of ["zoe", "ZOE", " zoe "]) {
+      await browserOf(provider).signIn(path(), name, "Wrong-Horse-7")
+    }
+    const cx = provider.cx()
+    expect(attemptsOf(cx, accountOf(cx, "zoe")).failures).toBe(3)
+  })
+
+  test("slow the next one down: a second for each five, whether the account exists or not", async () => {
+    for (const name of ["yara", "nobody-else"]) {
+      if (name === "yara") await provider.addPerson(name)
+      for (let tries = 0; tries < 5; tries++) {
+        await browserOf(provider).signIn(path(), name, "Wrong-Horse-7")
+      }
+      let answered = false
+      const slow = browserOf(provider).signIn(path(), name, password)
+      void slow.then(() => {
+        answered = true
+      })
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      expect(answered, name).toBe(false)
+      provider.clock.advance(1000)
+      await slow
+    }
+  })
+})
+
+describe("end session", () => {
+  const spellings = ["/oidc/v1/endsession", "/oidc/v1/end_session"]
+  test.each(spellings)("at %s asks first when nobody proves whose session it is", async (at) => {
+    const browser = browserOf(provider)
+    await browser.signIn(path())
+    const asked = await browser.go(at)
+    expect(asked.page).toContain("Olga Owner")
+    const end = await browser.post(asked, {})
+    expect(end.path).toBe("/ui/login/signedout")
+    expect((await browser.go("/ui/login/signedin")).path).toBe("/ui/login/loginname")
+  })
+})

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  redirectUri,
+} from "./provider.ts"
+
+let provider: Provider
+let web: NewClient
+let native: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  web = await provider.addClient()
+  native = await provider.addClient({
+    appType: "native",
+    authMethod: "none",
+    redirectUris: ["http://127.0.0.1/cb?x=1", "com.example.app:/cb", "https://app.example.com/n"],
+  })
+})
+afterAll(() => provider.close())
+
+type Changes = Readonly<Record<string, string | undefined>>
+
+const locationOf = async (id: string, changes: Changes) =>
+  (await provider.send(authorizePath(id, changes))).headers.get("location") ?? ""
+
+describe("authorize", () => {
+  const toClient: readonly (readonly [string, Changes, string])[] = [
+    ["no response_type", { response_type: undefined }, "invalid_request"],
+    ["another response_type", { response_type: "token" }, "unsupported_response_type"],
+    ["a scope without openid", { scope: "profile" }, "invalid_scope"],
+    ["no scope", { scope: undefined }, "invalid_scope"],
+    ["an unknown prompt", { prompt: "dance" }, "invalid_request"],
+    ["prompt=create, for there is no registration yet", { prompt: "create" }, "invalid_request"],
+    ["prompt=none with another", { prompt: "none login" }, "invalid_request"],
+    ["prompt=none without a session", { prompt: "none" }, "login_required"],
+    ["a max_age that is no number", { max_age: "-1" }, "invalid_request"],
+    ["the PKCE method plain", { code_challenge_method: "plain" }, "invalid_request"],
+    ["a challenge without its method", { code_challenge_method: undefined }, "invalid_request"],
+    ["a challenge that is no hash", { code_challenge: "short" }, "invalid_request"],
+    ["a foreign id_token_hint", { id_token_hint: "a.b.c" }, "invalid_request"],
+    ["an unknown response_mode", { response_mode: "carrier_pigeon" }, "invalid_request"],
+    ["a request object", { request: "a.b.c" }, "request_not_supported"],
+    ["a request_uri", { request_uri: "https://a.example" }, "request_uri_not_supported"],
+    ["a registration", { registration: "{}" }, "registration_not_supported"],
+  ]
+  test.each(toClient)("answers %s at the redirect URI", async (_, changes, error) => {
+    const location = await locationOf(web.id, changes)
+    expect(location.startsWith(`${redirectUri}?`)).toBe(true)
+    const { error_description, ...answer } = answerOf({ path: location } as never)
+    expect(answer).toEqual({ error, state: "s-1", iss: issuer })
+    // RFC 6749 §4.1.2.1 allows few characters in a description.
+    expect(error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
+  })
+
+  test("refuses a repeated parameter (RFC 6749 §3.1)", async () => {
+    const response = await provider.send(`${authorizePath(web.id)}&scope=openid`)
+    expect(response.headers.get("location")).toContain("error=invalid_request")
+  })
+
+  const toPerson: readonly (readonly [string, Changes])[] = [
+    ["an unknown client", { client_id: "nobody" }],
+    ["no client", { client_id: undefined }],
+    ["no redirect URI", { redirect_uri: undefined }],
+    ["an unregistered redirect URI", { redirect_uri: "https://evil.example/callback" }],
+    ["a redirect URI with more path", { redirect_uri: `${redirectUri}/x` }],
+    ["a redirect URI with a query", { redirect_uri: `${redirectUri}?x` }],
+    ["a redirect URI in other case", { redirect_uri: redirectUri.replace("app", "APP") }],
+    [
+      "a port that a web application did not register",
+      { redirect_uri: "https://app.example.com:1/callback" },
+    ],
+    ["no redirect URI that a browser would run", { redirect_uri: "javascript:alert(1)" }],
+  ]
+  test.each(toPerson)("tells the person about %s, and goes nowhere", async (_, changes) => {
+    const response = await provider.send(authorizePath(web.id, changes))
+    expect(response.status).toBe(400)
+    expect(response.headers.has("location")).toBe(false)
+    expect(await response.text()).toContain("<code>request</code>")
+  })
+
+  test("goes nowhere when client_id or redirect_uri is repeated", async () => {
+    for (const more of ["client_id=x", "redirect_uri=https://evil.example"]) {
+      const response = await provider.send(`${authorizePath(web.id)}&${more}`)
+      expect([response.status, response.headers.get("location")]).toEqual([400, null])
+    }
+  })
+
+  test("wants PKCE of public clients (RFC 9700 §2.1.1)", async () => {
+    const redirect_uri = "https://app.example.com/n"
+    const without = { redirect_uri, code_challenge: undefined, code_challenge_method: undefined }
+    expect(await locationOf(native.id, without)).toContain("error=invalid_request")
+    expect(await locationOf(native.id, { redirect_uri })).toMatch(/^\/ui\/login\/loginname/)
+  })
+
+  const loopback: readonly (readonly [string, boolean])[] = [
+    ["http://127.0.0.1:51234/cb?x=1", true],
+    ["http://127.0.0.1/cb?x=1", true],
+    ["com.example.app:/cb", true],
+    ["http://127.0.0.1:51234/cb?x=2", false],
+    ["http://127.0.0.1:51234/cb", false],
+    ["http://localhost:51234/cb?x=1", false],
+    ["https://127.0.0.1:51234/cb?x=1", false],
+    ["http://127.0.0.1:51234@evil.example/cb?x=1", false],
+    ["http://127.0.0.1.evil.example/cb?x=1", false],
+  ]
+  test.each(loopback)("lets a native application pick its port only: %s", async (uri, fine) => {
+    const response = await provider.send(authorizePath(native.id, { redirect_uri: uri }))
+    expect(response.status).toBe(fine ? 303 : 400)
+  })
+
+  test("takes a POST as the GET that brings the cookie along", async () => {
+    const body = new URLSearchParams(authorizePath(web.id).split("?")[1])
+    const response = await provider.send("/oauth/v2/authorize", { method: "POST", body })
+    expect(response.headers.get("location")).toBe(authorizePath(web.id))
+  })
+
+  test("answers in the fragment or by a form where the client asks so", async () => {
+    const browser = browserOf(provider)
+    const path = authorizePath(web.id, { response_mode: "fragment" })
+    expect((await browser.signIn(path)).path).toMatch(/callback#code=/)
+    const page = await browser.go(authorizePath(web.id, { response_mode: "form_post" }))
+    expect(page.page).toContain(`action="${redirectUri}"`)
+    expect(page.page).toMatch(/name="code" value="[^"]+"/)
+    const policy = page.response.headers.get("content-security-policy")
+    expect(policy).toContain("form-action 'self' https://app.example.com;")
+  })
+})
+
+describe("discovery", () => {
+  test("is built from the configured address and names only what answers", async () => {
+    const response = await provider.send("/.well-known/openid-configuration")
+    expect(response.headers.get("access-control-allow-origin")).toBe("*")
+    const document: Record<string, unknown> = await response.json()
+    expect(document.issuer).toBe(issuer)
+    for (const [name, value] of Object.entries(document)) {
+      if (!name.endsWith("_endpoint") && name !== "jwks_uri") continue
+      const answer = await provider.send(String(value))
+      expect(answer.status, name).not.toBe(404)
+    }
+    expect(document.grant_types_supported).toEqual([
+      "authorization_code",
+      "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    ])
+  })
+
+  test("publishes no private key", async () => {
+    const { keys } = await (await provider.send("/oauth/v2/keys")).json()
+    expect(keys.map((key: { alg: string }) => key.alg).sort()).toEqual(["ES256", "RS256"])
+    for (const key of keys) expect(Object.keys(key)).not.toContain("d")
+  })
+
+  test("has no OAuth server metadata beside it (spec §4.3)", async () => {
+    const response = await provider.send("/.well-known/oauth-authorization-server")
+    expect(response.status).toBe(404)
+  })
+})

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import * as app from "../../src/domain/app/index.ts"
+import * as org from "../../src/domain/org/index.ts"
+import * as project from "../../src/domain/project/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+} from "./provider.ts"
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await openProvider()
+})
+afterAll(() => provider.close())
+
+/** A person of an organisation of their own, signed in to an application of one's own project. */
+type Given = {
+  readonly orgId: string
+  readonly userId: string
+  readonly projectId: string
+  readonly client: NewClient
+  readonly browser: ReturnType<typeof browserOf>
+  readonly token: string
+  readonly idToken: string
+}
+let given: Given
+let count = 0
+
+const begin = async (tokenType: app.TokenType): Promise<Given> => {
+  const cx = provider.cx()
+  const name = `person${count++}`
+  const orgId = cx.ids.next()
+  await org.createOrganization(cx, orgId, { name: `Org of ${name}` })
+  const projectId = cx.ids.next()
+  await project.createProject(cx, projectId, { orgId, name })
+  const userId = await provider.addPerson(name, orgId)
+  const client = await provider.addClient({ tokenType }, projectId)
+  const browser = browserOf(provider)
+  const { code = "" } = answerOf(await browser.signIn(authorizePath(client.id), name))
+  const as = `${client.id}:${client.secret}`
+  const { answer } = await askToken(provider, codeFields(code), as)
+  const [token, idToken] = [String(answer.access_token), String(answer.id_token)]
+  return { orgId, userId, projectId, client, browser, token, idToken }
+}
+
+const statusOf = async (token: string) => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await provider.send("/oidc/v1/userinfo", { headers })).status
+}
+
+describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) => {
+  beforeEach(async () => {
+    given = await begin(tokenType)
+    expect(await statusOf(given.token)).toBe(200)
+  })
+
+  type End = (cx: ReturnType<Provider["cx"]>) => Promise<unknown>
+  const ends: Readonly<Record<string, End>> = {
+    "its user is deactivated": (cx) => user.deactivateUser(cx, given.userId),
+    "its user is locked": (cx) => user.lockUser(cx, given.userId),
+    "its user is removed": (cx) => user.removeUser(cx, given.userId),
+    "the organisation is deactivated": (cx) => org.deactivateOrganization(cx, given.orgId),
+    "the project is deactivated": (cx) => project.deactivateProject(cx, given.projectId),
+    "the application is deactivated": (cx) => app.deactivateApplication(cx, given.client.appId),
+    "the application is removed": (cx) => app.removeApplication(cx, given.client.appId),
+    "the password is changed": async (cx) => {
+      const fresh = await user.createPassword("Another-Horse-8", { names: [] })
+      return user.setPassword(cx, given.userId, fresh)
+    },
+    "the person signs out": () =>
+      given.browser.go(`/oidc/v1/endsession?id_token_hint=${given.idToken}`),
+    "the session is too old": async () => provider.clock.advance(10 * 86_400_000),
+    "it expires": async () => provider.clock.advance(12 * 3_600_000),
+  }
+  test.each(Object.entries(ends))("is worth nothing once %s", async (_, end) => {
+    await end(provider.cx())
+    expect(await statusOf(given.token)).toBe(401)
+  })
+
+  test("comes back to life with its user", async () => {
+    await user.lockUser(provider.cx(), given.userId)
+    await user.unlockUser(provider.cx(), given.userId)
+    expect(await statusOf(given.token)).toBe(200)
+  })
+
+  test("is refused in any other spelling", async () => {
+    const { token } = given
+    const half = Math.floor(token.length / 2)
+    const flipped = (at: number) => {
+      const letter = token[at] ?? ""
+      const other = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
+      return token.slice(0, at) + (other === letter ? "_" : other) + token.slice(at + 1)
+    }
+    const spellings = [
+      token.slice(0, -1),
+      token.slice(0, half),
+      token.slice(1),
+      `${token}A`,
+      `${token}=`,
+      `${token}.`,
+      `.${token}`,
+      flipped(half),
+      flipped(token.length - 1),
+      flipped(3),
+      token.replace(/\..*\./, ".."),
+    ]
+    for (const spelling of spellings.filter((each) => each !== token)) {
+      expect(await statusOf(spelling), spelling).toBe(401)
+    }
+  })
+})
+
+describe("userinfo", () => {
+  test("tells an absent token from a wrong one (RFC 6750 §3)", async () => {
+    const none = await provider.send("/oidc/v1/userinfo")
+    expect([none.status, none.headers.get("www-authenticate")]).toEqual([
+      401,
+      'Bearer realm="userinfo"',
+    ])
+    const headers = { authorization: "Bearer nonsense" }
+    const wrong = await provider.send("/oidc/v1/userinfo", { headers })
+    expect(wrong.headers.get("www-authenticate")).toContain('error="invalid_token"')
+  })
+
+  test("takes GET and POST, with the token in the header or the form", async () => {
+    const { token } = await begin("bearer")
+    const headers = { authorization: `Bearer ${token}` }
+    const posted = await provider.send("/oidc/v1/userinfo", { method: "POST", headers })
+    expect(posted.status).toBe(200)
+    const body = new URLSearchParams({ access_token: token })
+    expect((await provider.send("/oidc/v1/userinfo", { method: "POST", body })).status).toBe(200)
+  })
+
+  test("never shows one instance's person to another's token", async () => {
+    const { token } = await begin("bearer")
+    const { store, clock } = provider
+    const { apiCaller } = await import("../../src/oauth/index.ts")
+    const { setUp } = await import("../../src/domain/setup/index.ts")
+    const cx = provider.cx({ instance: "i2" })
+    const owner = { loginName: "olga", email: "o@example.com", firstName: "O", lastName: "O" }
+    await setUp(cx, {
+      publicUrl: "https://two.example.com",
+      organization: "Two",
+      owner: { ...owner, password: "Correct-Horse-7" },
+      serviceUser: false,
+    })
+    expect(store && clock).toBeTruthy()
+    expect(() => apiCaller(cx, token)).toThrow(/not valid/)
+  })
+})

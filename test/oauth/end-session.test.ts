@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+  signedOutUri,
+} from "./provider.ts"
+
+let provider: Provider
+let client: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+})
+afterAll(() => provider.close())
+
+let browser: ReturnType<typeof browserOf>
+let hint = ""
+beforeEach(async () => {
+  browser = browserOf(provider)
+  const { code = "" } = answerOf(await browser.signIn(authorizePath(client.id)))
+  const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  hint = String(answer.id_token)
+})
+
+const leave = (parameters: Readonly<Record<string, string>>) =>
+  browser.go(`/oidc/v1/endsession?${new URLSearchParams(parameters)}`)
+
+const isIn = async () => (await browser.go("/ui/login/signedin")).path === "/ui/login/signedin"
+
+/** OpenID Connect RP-Initiated Logout 1.0. */
+describe("end session", () => {
+  test("ends the hinted session and leads back with state", async () => {
+    const post_logout_redirect_uri = signedOutUri
+    const end = await leave({ id_token_hint: hint, post_logout_redirect_uri, state: "x y" })
+    expect(end.path).toBe(`${signedOutUri}?state=x+y`)
+    expect(await isIn()).toBe(false)
+  })
+
+  test("takes an id_token that has expired for a hint", async () => {
+    provider.clock.advance(13 * 3_600_000)
+    const end = await leave({ id_token_hint: hint })
+    expect(end.path).toBe("/ui/login/signedout")
+    expect(await isIn()).toBe(false)
+  })
+
+  test("takes POST, also from another site, which brings no cookie", async () => {
+    const body = new URLSearchParams({ id_token_hint: hint })
+    const posted = await provider.send("/oidc/v1/end_session", { method: "POST", body })
+    expect(posted.headers.getSetCookie()).toEqual([])
+    await browser.go(posted.headers.get("location") ?? "")
+    expect(await isIn()).toBe(false)
+  })
+
+  const refused: Readonly<Record<string, () => Record<string, string>>> = {
+    "an unregistered redirect": () => ({
+      id_token_hint: hint,
+      post_logout_redirect_uri: `${signedOutUri}/`,
+    }),
+    "a foreign hint": () => ({ id_token_hint: "a.b.c" }),
+    "a client_id that isn't the hint's": () => ({ id_token_hint: hint, client_id: "other" }),
+  }
+  test.each(Object.entries(refused))("refuses %s and ends nothing", async (_, parameters) => {
+    const end = await leave(parameters())
+    expect(end.response.status).toBe(400)
+    expect(await isIn()).toBe(true)
+  })
+
+  test("asks where no hint proves anything, and keeps the way back", async () => {
+    const asked = await leave({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
+    expect(asked.page).toContain("Example App")
+    expect(await isIn()).toBe(true)
+    expect((await browser.post(asked, {})).path).toBe(signedOutUri)
+    expect(await isIn()).toBe(false)
+  })
+
+  test("ignores a redirect that no client is known for", async () => {
+    const asked = await leave({ post_logout_redirect_uri: "https://evil.example" })
+    expect((await browser.post(asked, {})).path).toBe("/ui/login/signedout")
+  })
+})

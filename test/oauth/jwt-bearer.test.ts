@@ -1,0 +1,135 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto"
+import { SignJWT } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import * as user from "../../src/domain/user/index.ts"
+import { apiCaller } from "../../src/oauth/index.ts"
+import { askToken, issuer, openProvider, type Provider } from "./provider.ts"
+
+const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+let provider: Provider
+let key: KeyObject
+let userId = ""
+let keyId = ""
+beforeAll(async () => {
+  provider = await openProvider()
+  const file = JSON.parse(provider.setup.serviceKey ?? "")
+  key = createPrivateKey(file.key)
+  userId = file.userId
+  keyId = file.keyId
+})
+afterAll(() => provider.close())
+
+type Changes = {
+  readonly claims?: Readonly<Record<string, unknown>>
+  readonly header?: { readonly kid?: string; readonly alg?: string }
+  readonly key?: KeyObject | Uint8Array
+}
+
+const assertionOf = (changes: Changes = {}) => {
+  const now = Math.floor(provider.clock.now() / 1000)
+  const claims = { iss: userId, sub: userId, aud: issuer, iat: now, exp: now + 300 }
+  const kept = Object.entries({ ...claims, ...changes.claims }).filter(
+    ([, value]) => value !== null,
+  )
+  return new SignJWT(Object.fromEntries(kept))
+    .setProtectedHeader({ alg: "RS256", kid: keyId, ...changes.header })
+    .sign(changes.key ?? key)
+}
+
+const ask = async (changes: Changes = {}, scope = "openid") =>
+  askToken(provider, { grant_type, assertion: await assertionOf(changes), scope })
+
+const coreScope = (id: string) => `openid urn:core:iam:org:project:id:${id}:aud`
+
+describe("a service user's assertion (RFC 7523)", () => {
+  test("gets a token and an id_token", async () => {
+    const { status, answer } = await ask()
+    expect(status).toBe(200)
+    expect(answer).toMatchObject({ token_type: "Bearer", scope: "openid" })
+    expect(Object.keys(answer).sort()).toEqual(
+      ["access_token", "expires_in", "id_token", "scope", "token_type"].sort(),
+    )
+  })
+
+  test("opens the management interface only with our project in the audience (spec §5.4)", async () => {
+    const call = provider.cx()
+    const without = await ask()
+    expect(() => apiCaller(call, String(without.answer.access_token))).toThrow(/not meant/)
+    for (const id of ["core", provider.projectId]) {
+      const { answer } = await ask({}, coreScope(id))
+      expect(apiCaller(call, String(answer.access_token))).toEqual({
+        kind: "user",
+        userId,
+        orgId: provider.setup.orgId,
+        clientId: userId,
+      })
+    }
+    const elsewhere = await ask({}, coreScope("12345"))
+    expect(() => apiCaller(call, String(elsewhere.answer.access_token))).toThrow(/not meant/)
+  })
+
+  test("takes the token endpoint as audience, and several audiences", async () => {
+    expect((await ask({ claims: { aud: `${issuer}/oauth/v2/token` } })).status).toBe(200)
+    expect((await ask({ claims: { aud: ["other", issuer] } })).status).toBe(200)
+  })
+
+  const seconds = () => Math.floor(provider.clock.now() / 1000)
+  const bad: Readonly<Record<string, () => Changes>> = {
+    "another audience": () => ({ claims: { aud: "https://other.example" } }),
+    "no audience": () => ({ claims: { aud: null } }),
+    "no expiry": () => ({ claims: { exp: null } }),
+    "an expiry in the past": () => ({ claims: { exp: seconds() - 2 } }),
+    "no time of issue": () => ({ claims: { iat: null } }),
+    "an age over an hour": () => ({ claims: { iat: seconds() - 3602, exp: seconds() + 60 } }),
+    "a time of issue to come": () => ({ claims: { iat: seconds() + 60 } }),
+    "another subject": () => ({ claims: { sub: provider.setup.ownerId } }),
+    "another issuer": () => ({
+      claims: { iss: provider.setup.ownerId, sub: provider.setup.ownerId },
+    }),
+    "an unknown key": () => ({ header: { kid: "1" } }),
+    "no key": () => ({ header: { kid: "" } }),
+    "a foreign key": () => ({
+      key: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey,
+    }),
+    // RFC 8725 §2.1: the public key as an HMAC secret.
+    "a symmetric algorithm": () => ({
+      header: { alg: "HS256" },
+      key: new TextEncoder().encode("the public key, which everybody may know"),
+    }),
+  }
+  test.each(Object.entries(bad))("is refused with %s", async (_, changes) => {
+    const { status, answer } = await ask(changes())
+    expect([status, answer.error]).toEqual([400, "invalid_grant"])
+  })
+
+  test("is refused unsigned, or when it is no JWT at all", async () => {
+    const [, body] = (await assertionOf()).split(".")
+    const header = Buffer.from(JSON.stringify({ alg: "none", kid: keyId })).toString("base64url")
+    for (const assertion of [`${header}.${body}.`, "a.b.c", "nonsense"]) {
+      const { answer } = await askToken(provider, { grant_type, assertion, scope: "openid" })
+      expect(answer.error).toBe("invalid_grant")
+    }
+  })
+
+  test("counts once when it carries an id", async () => {
+    const assertion = await assertionOf({ claims: { jti: "once" } })
+    const all = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        askToken(provider, { grant_type, assertion, scope: "openid" }),
+      ),
+    )
+    expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
+  })
+
+  test("wants a scope, and is worth nothing once its key is gone", async () => {
+    const assertion = await assertionOf()
+    const none = await askToken(provider, { grant_type, assertion })
+    expect(none.answer.error).toBe("invalid_request")
+    const before = await ask({}, coreScope("core"))
+    await user.removeServiceKey(provider.cx(), userId, keyId)
+    expect((await ask()).answer.error).toBe("invalid_grant")
+    const token = String(before.answer.access_token)
+    expect(() => apiCaller(provider.cx(), token)).toThrow(/not valid/)
+  })
+})

@@ -1,10 +1,11 @@
-import { mkdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { generate } from "./gen.ts"
-import { isFresh, markFresh, root } from "./step.ts"
+import { recordStart } from "./start-order.ts"
+import { fingerprint, isFresh, root } from "./step.ts"
 
 const mark = "dist/.made-from"
-const inputs = ["proto", "src", "ui", "scripts", "package-lock.json"]
+const inputs = ["proto", "src", "ui", "scripts/build.ts", "package-lock.json"]
 
 /** A user downloads this file; beyond this size something slipped in that does not belong. */
 const sizeMax = 125_000_000
@@ -15,18 +16,25 @@ export const binary = join(root, "dist", process.platform === "win32" ? "latchke
 /** Generates code, bundles the pages and compiles everything into `binary`. */
 export async function build(): Promise<void> {
   await prepare()
+  const made = fingerprint(inputs)
   mkdirSync(join(root, "dist"), { recursive: true })
   // The new binary takes the place of the old one in one step, which works while that one runs.
-  const fresh = `${binary}.new`
-  await compile(fresh)
-  const size = statSync(fresh).size
-  if (size > sizeMax) {
-    rmSync(fresh)
-    throw new Error(`the binary has ${megabytes(size)}, more than ${megabytes(sizeMax)}`)
+  const fresh = `${binary}.${process.pid}`
+  const order = `${fresh}.order`
+  try {
+    await compile(fresh)
+    await recordStart(fresh, order)
+    await compile(fresh, order)
+    const size = statSync(fresh).size
+    if (size > sizeMax) {
+      throw new Error(`the binary has ${megabytes(size)}, more than ${megabytes(sizeMax)}`)
+    }
+    renameSync(fresh, binary)
+    console.log(`dist/latchkey  ${megabytes(size)}`)
+  } finally {
+    for (const file of [fresh, order]) rmSync(file, { force: true })
   }
-  renameSync(fresh, binary)
-  markFresh(mark, inputs)
-  console.log(`dist/latchkey  ${megabytes(size)}`)
+  writeFileSync(join(root, mark), made)
 }
 
 /** Everything that type checks and tests need: generated code and bundled pages. */
@@ -36,7 +44,7 @@ export async function prepare(): Promise<void> {
   await buildUi()
 }
 
-async function compile(outfile: string): Promise<void> {
+async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
   const built = await Bun.build({
     // A worker is loaded by path at run time: only an entry point of its own is embedded.
     entrypoints: ["src/main.ts", "src/store/checkpoint-worker.ts"].map((file) => join(root, file)),
@@ -44,10 +52,13 @@ async function compile(outfile: string): Promise<void> {
     format: "esm",
     minify: true,
     bytecode: true,
+    // What start-up does without (pages, React) stays unread until somebody asks for it.
+    splitting: true,
     define: { "process.env.NODE_ENV": '"production"' },
     throw: false,
     compile: {
       outfile,
+      bytecodeOrder: bytecodeOrder ?? false,
       // Else the binary would read .env, and run what a bunfig.toml in the current folder preloads.
       autoloadDotenv: false,
       autoloadBunfig: false,
@@ -59,6 +70,6 @@ async function compile(outfile: string): Promise<void> {
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
 
 if (import.meta.main) {
-  const isCurrent = process.argv.includes("--if-stale") && isFresh(mark, inputs)
-  if (!isCurrent) await build()
+  const isCurrent = existsSync(binary) && isFresh(mark, inputs)
+  if (!isCurrent || !process.argv.includes("--if-stale")) await build()
 }

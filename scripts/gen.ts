@@ -1,6 +1,6 @@
-import { existsSync, rmSync } from "node:fs"
+import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { filesBelow, isFresh, markFresh, root, run } from "./step.ts"
+import { filesBelow, fingerprint, isFresh, root, run } from "./step.ts"
 
 const mark = "src/gen/.made-from"
 const inputs = ["proto", "package-lock.json"]
@@ -8,10 +8,11 @@ const inputs = ["proto", "package-lock.json"]
 /** Makes src/gen from proto/, unless it was made from exactly this proto/ already. */
 export async function generate(): Promise<void> {
   if (isFresh(mark, inputs)) return
+  const made = fingerprint(inputs)
   const ended = await run(["buf", "generate"], { cwd: join(root, "proto") })
   if (!ended.ok) throw new Error(`buf generate failed:\n${ended.output}`)
   removeOrphans()
-  markFresh(mark, inputs)
+  writeFileSync(join(root, mark), made)
 }
 
 /** A renamed or deleted .proto must not live on as code that still compiles. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { delimiter, join, relative, resolve } from "node:path"
 
 /** The folder of the checkout; every script works from here, wherever it is called. */
@@ -27,17 +27,17 @@ export async function run(
   return { ok: code === 0, output: `${out}${err}` }
 }
 
-/** Whether `mark` was left by `markFresh` for exactly these inputs: the same names and contents. */
+/** Whether `mark` holds the fingerprint of exactly these inputs. */
 export function isFresh(mark: string, inputs: readonly string[]): boolean {
   const path = resolve(root, mark)
   return existsSync(path) && readFileSync(path, "utf8") === fingerprint(inputs)
 }
 
-export const markFresh = (mark: string, inputs: readonly string[]): void =>
-  writeFileSync(resolve(root, mark), fingerprint(inputs))
-
-/** One hash over names and contents: times would call a fresh clone stale, or a stale one fresh. */
-function fingerprint(inputs: readonly string[]): string {
+/**
+ * One hash over names and contents; times would call a fresh clone stale, or a stale one fresh. It
+ * is taken before the work, so that a change under way is not missed, and written after it.
+ */
+export function fingerprint(inputs: readonly string[]): string {
   const hash = createHash("sha256")
   for (const path of inputs.flatMap((input) => filesBelow(resolve(root, input)))) {
     hash

@@ -10,6 +10,8 @@ export type Durability = {
   readonly close: () => Promise<void>
 }
 
+type Sync = (descriptor: number, done: (cause: Error | null) => void) => void
+
 /**
  * One fdatasync of the WAL, off the event loop, shared by all callers that wait: commits that are
  * written while a sync runs wait for the next one. The descriptor lives as long as the process,
@@ -20,6 +22,7 @@ export function sharedSync(
   walFile: string,
   head: number,
   failed: (cause: Error) => void,
+  sync: Sync = fdatasync,
 ): Durability {
   const descriptor = openSync(walFile, "r")
   let written = { commit: 0, position: head }
@@ -27,16 +30,16 @@ export function sharedSync(
   let waiting: { commit: number; resolve: () => void }[] = []
   let running = false
 
-  const sync = () => {
+  const round = () => {
     running = true
     const reached = written
-    fdatasync(descriptor, (cause) => {
+    sync(descriptor, (cause) => {
       if (cause) return failed(cause)
       safe = reached
       const done = waiting.filter((waiter) => waiter.commit <= safe.commit)
       waiting = waiting.filter((waiter) => waiter.commit > safe.commit)
       running = waiting.length > 0
-      if (running) sync()
+      if (running) round()
       for (const waiter of done) waiter.resolve()
     })
   }
@@ -45,7 +48,7 @@ export function sharedSync(
     if (safe.commit >= written.commit) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     waiting.push({ commit: written.commit, resolve })
-    if (!running) sync()
+    if (!running) round()
     return promise
   }
 

@@ -1,0 +1,161 @@
+// A small room for the store's own tests: accounts with a login name, an address, and an end.
+import type { Call } from "../../src/kernel/context.ts"
+import { Fault } from "../../src/kernel/fault.ts"
+import {
+  type AnyAggregate,
+  aggregate,
+  type Event,
+  openStore,
+  type Store,
+  statement,
+  type View,
+  view,
+} from "../../src/store/index.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+
+export type AccountEvent =
+  | Event<"account.opened", { name: string }, { email: string }>
+  | Event<"account.renamed", { name: string }>
+  | Event<"account.moved", Record<never, never>, { email: string }>
+  | Event<"account.reserved", { code: string }>
+  | Event<"account.erased">
+
+export type Account = {
+  readonly status: "absent" | "open" | "erased"
+  readonly name: string
+  readonly email: string | null
+}
+
+const absent: Account = { status: "absent", name: "", email: null }
+
+export const account = aggregate<AccountEvent, Account>({
+  stream: "account",
+  initial: absent,
+  evolve: {
+    "account.opened": (_, { data, private: secret }) => ({
+      status: "open",
+      name: data.name,
+      email: secret?.email ?? null,
+    }),
+    "account.renamed": (state, { data }) => ({ ...state, name: data.name }),
+    "account.moved": (state, event) => ({ ...state, email: event.private?.email ?? null }),
+    "account.reserved": (state) => state,
+    "account.erased": () => ({ status: "erased", name: "", email: null }),
+  },
+})
+
+const takeName = (key: string) =>
+  ({
+    take: "name",
+    key,
+    taken: { id: "account.name_taken", message: `${key} is taken; choose another name` },
+  }) as const
+
+export const openAccount = account.command<{ name: string; email?: string }>((state, input) => {
+  if (state.status !== "absent") throw new Fault("already_exists", "account.exists", "It exists.")
+  const { name, email = `${name}@example.com` } = input
+  return [{ type: "account.opened", data: { name }, private: { email }, claims: [takeName(name)] }]
+})
+
+export const renameAccount = account.command<string>((state, name) => {
+  if (state.status !== "open") throw new Fault("not_found", "account.missing", "There is none.")
+  if (state.name === name) return []
+  const claims = [{ release: "name", key: state.name }, takeName(name)]
+  return [{ type: "account.renamed", data: { name }, claims }]
+})
+
+/** The old address is of no use any more. */
+export const moveAccount = account.command<string>((_, email) => [
+  {
+    type: "account.moved",
+    data: {},
+    private: { email },
+    erase: { types: ["account.opened", "account.moved"] },
+  },
+])
+
+/** Holds a code until a time, in ms UTC. */
+export const reserveCode = account.command<{ code: string; expires: number }>((_, input) => {
+  const { code, expires } = input
+  const taken = { id: "account.code_taken", message: "The code is taken; take another." }
+  const claims = [{ take: "code", key: code, expires, taken }]
+  return [{ type: "account.reserved", data: { code }, claims }]
+})
+
+export const eraseAccount = account.command((state) => [
+  {
+    type: "account.erased",
+    data: {},
+    erase: {},
+    claims: [{ release: "name", key: state.name }],
+  },
+])
+
+const insert = statement(
+  `INSERT INTO accounts (instance, id, name, email, changed)
+   VALUES ($instance, $id, $name, $email, $time)`,
+)
+const rename = statement(
+  "UPDATE accounts SET name = $name, changed = $time WHERE instance = $instance AND id = $id",
+)
+const move = statement(
+  "UPDATE accounts SET email = $email, changed = $time WHERE instance = $instance AND id = $id",
+)
+const remove = statement("DELETE FROM accounts WHERE instance = $instance AND id = $id")
+
+export type AccountRow = { readonly id: string; readonly name: string; readonly email: string }
+
+export const accounts = view<AccountEvent>({
+  name: "account",
+  tables: {
+    accounts: {
+      columns: "id TEXT NOT NULL, name TEXT NOT NULL, email TEXT, changed INTEGER NOT NULL",
+      key: "id",
+      indexes: { by_name: "name" },
+    },
+  },
+  on: {
+    "account.opened": (db, { data, private: secret }) =>
+      db.run(insert, { name: data.name, email: secret?.email ?? null }),
+    "account.renamed": (db, { data }) => db.run(rename, { name: data.name }),
+    "account.moved": (db, event) => db.run(move, { email: event.private?.email ?? null }),
+    "account.erased": (db) => db.run(remove),
+  },
+})
+
+export const allAccounts = statement<AccountRow>(
+  "SELECT id, name, email FROM accounts WHERE instance = $instance ORDER BY id",
+)
+
+export const rooms = { aggregates: [account], views: [accounts] } as const
+
+/** Opens a file with other rooms than usual, or to see what it says when it can't. */
+export function openFile(
+  file: string,
+  parts: {
+    readonly aggregates?: readonly AnyAggregate[]
+    readonly views?: readonly View[]
+    readonly notReady?: (view: string, cause: unknown) => void
+  } = {},
+): Store {
+  const unexpected = (cause: unknown) => {
+    throw cause
+  }
+  const notReady = (_: string, cause: unknown) => unexpected(cause)
+  return openStore({ ...rooms, fatal: unexpected, notReady, file, ...parts })
+}
+
+/** A file in a folder of its own. */
+export function temporaryFile() {
+  const folder = temporaryFolder()
+  return { file: `${folder.path}/latchkey.db`, remove: folder.remove }
+}
+
+/** What a promise was refused with; a fault by its id. */
+export const refusalOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => "nothing",
+    (cause: unknown) => (cause instanceof Fault ? `${cause.code} ${cause.id}` : cause),
+  )
+
+export const on = (instance: string): Partial<Call> => ({ instance })

@@ -1,0 +1,190 @@
+// What every implementation of the log must do. A second one runs this suite as it stands.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import type { Append, Apply, ClaimRequest, Log, NewEvent } from "../../src/store/log.ts"
+
+/** Types of the events that the suite appends, all in streams of "note". */
+export const noteTypes = ["note.added", "note.changed", "note.erased"] as const
+
+export type OpenLog = (apply: Apply) => Promise<{
+  readonly log: Log
+  readonly close: () => Promise<void>
+}>
+
+const time = Date.UTC(2026, 0, 2)
+
+function event(id: string, version: number, over: Partial<NewEvent> = {}): NewEvent {
+  return {
+    instance: "i1",
+    stream: "note",
+    id,
+    version,
+    type: version === 1 ? "note.added" : "note.changed",
+    revision: 1,
+    data: { text: `${id} ${version}` },
+    private: null,
+    time,
+    editor: { user: "u", client: "c" },
+    owner: "o",
+    correlation: "r",
+    erase: null,
+    ...over,
+  }
+}
+
+/** A step of one instance that appends these events to streams as they then stand. */
+function step(events: readonly NewEvent[], over: Partial<Append> = {}): Append {
+  const first = new Map(events.map(({ id }) => [id, events.find((each) => each.id === id)]))
+  const expect = [...first].map(([id, each]) => ({
+    stream: "note",
+    id,
+    version: (each?.version ?? 1) - 1,
+  }))
+  return { instance: "i1", time, expect, events, claims: [], ...over }
+}
+
+const note = { stream: "note" } as const
+const taken = { id: "note.taken", message: "It is taken." }
+const take = (id: string, key: string, expires?: number): ClaimRequest => ({
+  ...{ ...note, id, take: "key", key, taken },
+  ...(expires === undefined ? {} : { expires }),
+})
+
+export function logConformance(name: string, open: OpenLog): void {
+  describe(name, () => {
+    let log: Log
+    let close: () => Promise<void>
+    let applied: number[]
+    let refuse: string | undefined
+    beforeEach(async () => {
+      applied = []
+      refuse = undefined
+      const opened = await open(({ id, position }) => {
+        if (id === refuse) throw new Error(`${id} is refused`)
+        applied.push(position)
+      })
+      log = opened.log
+      close = opened.close
+    })
+    afterEach(() => close())
+    const all = () => log.read(0, 1000)
+
+    test("positions rise by one in the order of the steps, and are applied in that order", async () => {
+      const first = await log.append(step([event("a", 1), event("a", 2)]))
+      const second = await log.append(step([event("b", 1)]))
+      expect([first, second]).toEqual([
+        { kind: "appended", position: 2 },
+        { kind: "appended", position: 3 },
+      ])
+      expect((await all()).map(({ position, id }) => [position, id])).toEqual([
+        [1, "a"],
+        [2, "a"],
+        [3, "b"],
+      ])
+      expect(applied).toEqual([1, 2, 3])
+    })
+
+    test("an event is read back as it was written", async () => {
+      const written = event("a", 1, {
+        private: { mail: "ä@example.com" },
+        data: { "\n": "\u0000" },
+      })
+      await log.append(step([written]))
+      expect(await all()).toEqual([{ ...written, position: 1 }])
+    })
+
+    test("of two appends with one expected version one gets a conflict", async () => {
+      await log.append(step([event("a", 1)]))
+      const results = await Promise.all([
+        log.append(step([event("a", 2, { data: { who: 1 } })])),
+        log.append(step([event("a", 2, { data: { who: 2 } })])),
+      ])
+      expect(results.map((each) => each.kind).sort()).toEqual(["appended", "conflict"])
+      expect(results).toContainEqual({ kind: "conflict", stream: "note", id: "a" })
+      expect(await all()).toHaveLength(2)
+    })
+
+    test("a version that is only expected counts as much as one that is written", async () => {
+      await log.append(step([event("a", 1)]))
+      const seen = [
+        { stream: "note", id: "a", version: 0 },
+        { stream: "note", id: "b", version: 0 },
+      ]
+      expect(await log.append(step([event("b", 1)], { expect: seen }))).toMatchObject({
+        kind: "conflict",
+        id: "a",
+      })
+    })
+
+    test("a step of several streams happens wholly or not at all", async () => {
+      await log.append(step([event("b", 1)]))
+      const both = step([event("a", 1), event("b", 1)], { claims: [take("a", "k")] })
+      expect((await log.append(both)).kind).toBe("conflict")
+      expect(await all()).toHaveLength(1)
+      expect(log.holder("i1", "key", "k", time)).toBeUndefined()
+    })
+
+    test("what applying throws undoes the step, its claims and its position", async () => {
+      refuse = "b"
+      const both = step([event("a", 1), event("b", 1)], { claims: [take("a", "k")] })
+      await expect(log.append(both)).rejects.toThrow("b is refused")
+      expect(await all()).toEqual([])
+      expect(log.holder("i1", "key", "k", time)).toBeUndefined()
+      refuse = undefined
+      expect(await log.append(both)).toEqual({ kind: "appended", position: 2 })
+    })
+
+    test("a claim has one holder until it is released", async () => {
+      const mine = step([event("a", 1)], { claims: [take("a", "k")] })
+      await log.append(mine)
+      const theirs = step([event("b", 1)], { claims: [take("b", "k")] })
+      expect(await log.append(theirs)).toMatchObject({ kind: "taken", claim: { key: "k" } })
+      const release: ClaimRequest = { ...note, id: "b", release: "key", key: "k" }
+      await log.append(step([event("b", 1)], { claims: [release] }))
+      expect(log.holder("i1", "key", "k", time)).toEqual({ stream: "note", id: "a" })
+      await log.append(step([event("a", 2)], { claims: [{ ...release, id: "a" }] }))
+      expect(log.holder("i1", "key", "k", time)).toBeUndefined()
+    })
+
+    test("a claim is free from the moment it expires, and its holder may renew it", async () => {
+      await log.append(step([event("a", 1)], { claims: [take("a", "k", time + 10)] }))
+      await log.append(step([event("a", 2)], { claims: [take("a", "k", time + 20)] }))
+      const late = (at: number) =>
+        log.append(step([event("b", 1)], { time: at, claims: [take("b", "k")] }))
+      expect((await late(time + 19)).kind).toBe("taken")
+      expect(log.holder("i1", "key", "k", time + 20)).toBeUndefined()
+      expect((await late(time + 20)).kind).toBe("appended")
+    })
+
+    test("instances share neither streams nor claims", async () => {
+      const claims = [take("a", "k")]
+      await log.append(step([event("a", 1)], { claims }))
+      const other = step([event("a", 1, { instance: "i2" })], { instance: "i2", claims })
+      expect((await log.append(other)).kind).toBe("appended")
+      expect(log.holder("i3", "key", "k", time)).toBeUndefined()
+    })
+
+    test("reading goes on after a position, and no further than asked", async () => {
+      for (const id of ["a", "b", "c", "d"]) await log.append(step([event(id, 1)]))
+      expect((await log.read(1, 2)).map(({ id }) => id)).toEqual(["b", "c"])
+      expect(await log.read(4, 10)).toEqual([])
+    })
+
+    test("an erasure voids the privates of its stream's earlier events, by type or all", async () => {
+      const secret = (id: string, version: number) =>
+        event(id, version, { private: { id, version } })
+      await log.append(step([secret("a", 1), secret("a", 2), secret("b", 1)]))
+      await log.append(step([{ ...secret("a", 3), erase: { types: ["note.changed"] } }]))
+      const privates = async () => (await all()).map((each) => each.private !== null)
+      expect(await privates()).toEqual([true, false, true, true])
+      await log.append(step([event("a", 4, { type: "note.erased", erase: {} })]))
+      expect(await privates()).toEqual([false, false, true, false, false])
+    })
+
+    test("what is acknowledged is durable", async () => {
+      const result = await log.append(step([event("a", 1)]))
+      expect(result.kind === "appended" && log.durable() >= result.position).toBe(true)
+      await log.settle()
+      expect(log.durable()).toBe(1)
+    })
+  })
+}

@@ -2,7 +2,6 @@ import type { Running, Start } from "./boot/running.ts"
 import { type SetupRequest, type SetupResult, setupRequest } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
 import { instanceIds } from "./domain/instance/index.ts"
-import { warmPasswords } from "./domain/user/index.ts"
 import { localOrigin } from "./kernel/address.ts"
 import { openBase } from "./server/base.ts"
 import { houseOf } from "./server/house.ts"
@@ -36,10 +35,6 @@ export async function serve(start: Start): Promise<Running> {
   const url = localOrigin({ ...config.listen, port: listeners[0]?.port ?? config.listen.port })
   const link = () => `${config.publicUrl ?? url}/setup#${ticket.renew()}`
 
-  void warmPasswords().then((engine) => {
-    if (engine !== "Bun.password") return
-    base.log.warning("the addon for argon2 can't load here; passwords are checked more slowly")
-  })
   return {
     url,
     ...(ticket.isOpen() ? { setupUrl: link() } : {}),

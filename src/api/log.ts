@@ -6,12 +6,13 @@ export function callLog(logger: Logger): Hooks {
   return {
     ended: (call) => {
       if (call.code === "internal" || call.code === "data_loss") logger.error(words, failure(call))
-      else logger.info(words, line(call))
+      else if (call.code === "ok") logger.debug(words, () => line(call))
+      else logger.info(words, () => line(call))
     },
   }
 }
 
-const words = "{method} {code}"
+const words = "{method}: {code} in {durationMs} ms ({requestId})"
 
 function line({ method, encoding, address, requestId, ...call }: CallEnd) {
   const { code, durationMs, userId, fault } = call

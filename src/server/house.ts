@@ -1,11 +1,13 @@
+import type { Logger } from "@logtape/logtape"
 import { type Entry, entriesOf } from "../api/dispatch.ts"
 import { type ApiHandler, apiHandler } from "../api/http.ts"
 import { callLog } from "../api/log.ts"
-import { respondFault } from "../api/respond.ts"
+import { notFound, respondFault } from "../api/respond.ts"
 import { instanceIds, requireInstance } from "../domain/instance/index.ts"
+import { warmPasswords } from "../domain/user/index.ts"
 import { uiAssets, uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
-import { loginHandler, pagesWith, type ShowPage, showTrouble } from "../login/index.ts"
+import { loginHandler, loginPaths, pagesWith, type ShowPage, showTrouble } from "../login/index.ts"
 import { apiCaller, oauthHandler, oauthPaths, onward } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Base } from "./base.ts"
@@ -45,7 +47,7 @@ export function houseOf(parts: HouseParts): House {
     api: apiHandler(entries),
     show,
     setup: setupPages(base, ticket, show),
-    instance: instanceHandler(show),
+    instance: instanceHandler(base, show),
   }
   return { entries, answer: (request, peer) => answer(parts, rooms, { request, peer }) }
 }
@@ -92,12 +94,33 @@ async function answer(
 }
 
 /** What browsers and OAuth clients of an instance ask for. */
-function instanceHandler(show: ShowPage) {
+function instanceHandler({ log }: Base, show: ShowPage) {
   const oauth = oauthHandler({ show })
   const login = loginHandler({ show, onward, hrefs })
   const console = consoleHandler(uiEntry)
-  return async (request: Request, cx: Cx): Promise<Response | undefined> =>
-    (await oauth(request, cx)) ?? (await login(request, cx)) ?? (await console(request, cx))
+  const warm = once(() => warmed(log))
+  return async (request: Request, cx: Cx): Promise<Response | undefined> => {
+    if (new URL(request.url).pathname.startsWith(loginPaths.entry)) warm()
+    return (await oauth(request, cx)) ?? (await login(request, cx)) ?? console(request, cx)
+  }
+}
+
+/**
+ * Loads the password library while a person still types, and not at start: a server that nobody
+ * signs in to does without its memory.
+ */
+async function warmed(log: Logger): Promise<void> {
+  if ((await warmPasswords()) !== "Bun.password") return
+  log.warning("the addon for argon2 can't load here; passwords are checked more slowly")
+}
+
+function once(act: () => Promise<void>): () => void {
+  let acted = false
+  return () => {
+    if (acted) return
+    acted = true
+    void act()
+  }
 }
 
 const hrefs = { logout: oauthPaths.endSession, console: "/ui/console/" }
@@ -148,9 +171,7 @@ async function elsewhere(
   return show(cx, (ui, shared) => ui.HostPage({ ...shared, ...page }), { status: 421 })
 }
 
-const nowhere = new Fault("not_found", "request.path_unknown", "Not Found")
-
 async function missing(show: ShowPage, request: Request, cx: Cx | undefined): Promise<Response> {
-  if (!cx || !wantsPage(request)) return respondFault(nowhere, {})
+  if (!cx || !wantsPage(request)) return notFound()
   return showTrouble(show, cx, { problem: "not_found", status: 404 })
 }

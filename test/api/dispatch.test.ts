@@ -104,7 +104,7 @@ describe("the log", () => {
     const [line, ...more] = await logged(() => ({}))
     expect(more).toEqual([])
     expect(line).toMatchObject({
-      level: "info",
+      level: "debug",
       properties: { method: createUser, code: "ok", userId: "owner", address: "10.0.0.7" },
     })
     expect(line?.properties).not.toHaveProperty("request")

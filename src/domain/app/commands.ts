@@ -133,7 +133,7 @@ export const reactivateApplication = app.command((state) => {
   return [{ type: "project.application.reactivated", data: {} }]
 })
 
-/** Removes an application for good, and the hash of its secret; nothing happens where it is gone. */
+/** Removes an application and the hash of its secret; nothing happens where it is gone. */
 export const removeApplication = app.command((state, _, cx) => {
   if (isGone(state)) return []
   mustNotBeConsole(cx, state.clientId)
@@ -172,8 +172,8 @@ const cascadeMax = 500
  */
 export async function removeProjectWithApps(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
-    for (const appId of appIdsOf(cx, id, cascadeMax)) removeApplication.within(tx, appId)
     removeProject.within(tx, id)
+    for (const appId of appIdsOf(cx, id, cascadeMax)) removeApplication.within(tx, appId)
   })
   return step.receipt(project, id)
 }

@@ -1,7 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { type Instance, type InstanceEvent, instance, ownerRole, ownersOf } from "./model.ts"
+import {
+  type Instance,
+  type InstanceEvent,
+  instance,
+  memberOf,
+  ownerRole,
+  ownersOf,
+} from "./model.ts"
 
 /** Begins the instance; a part of set-up, which is done once. */
 export function addInstance(
@@ -83,7 +90,7 @@ type MemberInput = {
 export const addInstanceMember = instance.command<Omit<MemberInput, "isUsable">>(
   (state, { userId, orgId, roles }) => {
     mustExist(state)
-    if (state.members[userId]) {
+    if (memberOf(state, userId)) {
       throw new Fault(
         "already_exists",
         "member.exists",
@@ -97,7 +104,7 @@ export const addInstanceMember = instance.command<Omit<MemberInput, "isUsable">>
 /** Replaces the roles of an administrator. Refuses to take ownership from the last owner. */
 export const changeInstanceMember = instance.command<Omit<MemberInput, "orgId">>(
   (state, { userId, roles, isUsable }, cx) => {
-    const member = state.members[userId]
+    const member = memberOf(state, userId)
     if (!member) throw missingMember()
     if (sameRoles(member.roles, roles)) return []
     if (!roles.includes(ownerRole) && isLastOwner(cx, userId, isUsable)) throw lastOwner()
@@ -108,7 +115,7 @@ export const changeInstanceMember = instance.command<Omit<MemberInput, "orgId">>
 /** Takes all roles on the instance; nothing happens where the user has none. */
 export const removeInstanceMember = instance.command<Pick<MemberInput, "userId" | "isUsable">>(
   (state, { userId, isUsable }, cx) => {
-    if (!state.members[userId]) return []
+    if (!memberOf(state, userId)) return []
     if (isLastOwner(cx, userId, isUsable)) throw lastOwner()
     return [{ type: "instance.member.removed", data: { userId } }]
   },

@@ -24,6 +24,11 @@ const byHost = systemStatement<{ instance: string }>(
   "SELECT instance FROM instance_hosts WHERE host = $host",
   "a request's host is what tells its instance",
 )
+const byName = systemStatement<{ host: string }>(
+  `SELECT host FROM instance_hosts
+   WHERE host = $name OR substr(host, 1, length($name) + 1) = $name || ':' LIMIT 2`,
+  "gRPC clients name the port that they dial, which is not the public address's",
+)
 const every = systemStatement<{ instance: string }>(
   "SELECT instance FROM instance_hosts ORDER BY instance",
   "the process asks what it serves before any request has come",
@@ -32,6 +37,19 @@ const every = systemStatement<{ instance: string }>(
 /** The instance that people reach at `host` ("id.example.com", with a port where it has one). */
 export const instanceAt = (store: Store, host: string): string | undefined =>
   store.get({ instance: "" }, byHost, { host })?.instance
+
+/**
+ * The public host that `authority` names on the listener of gRPC, whose port is its own: the same
+ * name with the public port. Where several instances share a name, only the exact host will do.
+ */
+export function grpcHost(store: Store, authority: string): string {
+  const asked = authority.toLowerCase()
+  if (instanceAt(store, asked) !== undefined) return asked
+  const [found, another] = store.all({ instance: "" }, byName, {
+    name: asked.replace(/:\d+$/, ""),
+  })
+  return found && !another ? found.host : asked
+}
 
 /** Every instance of this data folder; none before set-up. */
 export const instanceIds = (store: Store): readonly string[] =>

@@ -20,6 +20,7 @@ export {
   type InstanceEvent,
   type InstanceMember,
   instance,
+  memberOf,
   ownerRole,
   ownersOf,
 } from "./model.ts"
@@ -39,4 +40,4 @@ export const chains = {
       : undefined,
 }
 
-export { instanceAt, instanceHostView, instanceIds } from "./host.ts"
+export { grpcHost, instanceAt, instanceHostView, instanceIds } from "./host.ts"

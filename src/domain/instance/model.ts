@@ -60,7 +60,7 @@ export const instance = aggregate<InstanceEvent, Instance>({
     "instance.member.added": (state, { data: { userId, orgId, roles } }) =>
       withMember(state, userId, { orgId, roles }),
     "instance.member.changed": (state, { data: { userId, roles } }) =>
-      withMember(state, userId, { orgId: state.members[userId]?.orgId ?? "", roles }),
+      withMember(state, userId, { orgId: memberOf(state, userId)?.orgId ?? "", roles }),
     "instance.member.removed": (state, { data }) => {
       const { [data.userId]: _, ...members } = state.members
       return { ...state, members }
@@ -72,6 +72,10 @@ const withMember = (state: Instance, userId: string, member: InstanceMember): In
   ...state,
   members: { ...state.members, [userId]: member },
 })
+
+/** The roles of a user on the instance. Ids are callers' choice: "constructor" may be one. */
+export const memberOf = (state: Instance, userId: string): InstanceMember | undefined =>
+  Object.hasOwn(state.members, userId) ? state.members[userId] : undefined
 
 /** The role whose holders own the instance. */
 export const ownerRole = "IAM_OWNER"

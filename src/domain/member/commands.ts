@@ -4,6 +4,7 @@ import {
   addInstanceMember,
   changeInstanceMember,
   instance,
+  memberOf,
   ownerRole,
   removeInstanceMember,
 } from "../instance/index.ts"
@@ -122,7 +123,7 @@ function checkRoles({ target, roles }: MemberInput): void {
   throw new Fault(
     "invalid_argument",
     "member.role_unknown",
-    `one of the roles does not exist for ${names[target.level]}; those that do: ${rolesFor(target.level)}`,
+    `one of the roles is not for ${names[target.level]}; these are: ${rolesFor(target.level)}`,
   )
 }
 
@@ -173,7 +174,7 @@ function above(cx: Decision, target: Target): readonly Target[] {
 
 function rolesOn(cx: Decision, target: Target, userId: string): readonly string[] {
   if (target.level === "instance") {
-    return cx.state(instance, cx.instance).members[userId]?.roles ?? []
+    return memberOf(cx.state(instance, cx.instance), userId)?.roles ?? []
   }
   return cx.state(member, memberId(target.level, target.id, userId)).roles
 }

@@ -1,0 +1,141 @@
+import { create, type DescMethod } from "@bufbuild/protobuf"
+import { type Access, type Authority, accessOf, authorise } from "../../src/api/access.ts"
+import * as app from "../../src/domain/app/index.ts"
+import * as instance from "../../src/domain/instance/index.ts"
+import * as member from "../../src/domain/member/index.ts"
+import * as org from "../../src/domain/org/index.ts"
+import * as project from "../../src/domain/project/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import type { Call } from "../../src/kernel/context.ts"
+import type { Cx, Transaction } from "../../src/store/index.ts"
+import { ask } from "./ask.ts"
+import { callerOf, openWorld, type World } from "./world.ts"
+
+const rooms = [instance, org, project, app, member, user] as const
+
+const shares = [
+  ...instance.shares,
+  ...org.shares,
+  ...project.shares,
+  ...app.shares,
+  ...member.shares,
+]
+
+const authority: Authority<Cx> = {
+  resources: {
+    ...instance.chains,
+    ...org.chains,
+    ...project.chains,
+    ...app.chains,
+    ...member.chains,
+    ...user.chains,
+  },
+  memberships: member.memberships,
+  permissions: member.permissionsOf,
+}
+
+/** Users of the estate, by the organisation that they belong to. */
+const homes = {
+  owner: "org1",
+  manager: "org1",
+  nobody: "org1",
+  stranger: "org2",
+} as const
+export type Person = keyof typeof homes
+
+export type Estate = World & {
+  /** Calls an operation as that person, through its access rule; `of` names an older service. */
+  readonly as: (
+    person: Person,
+    name: string,
+    request?: object,
+    call?: { readonly of?: string; readonly cx?: Partial<Call> },
+  ) => Promise<any>
+  readonly step: (act: (tx: Transaction) => void, call?: Partial<Call>) => Promise<void>
+}
+
+/**
+ * Two organisations: org1 is the default and holds our own project; its manager owns it, and so
+ * does the stranger org2. The owner owns the instance, and nobody owns nothing.
+ */
+export async function openEstate(instances: readonly string[] = ["i1"]): Promise<Estate> {
+  const world = openWorld({
+    aggregates: rooms.flatMap(({ aggregates }) => [...aggregates]),
+    views: [
+      instance.instanceHostView,
+      ...org.views,
+      ...project.views,
+      ...app.views,
+      ...member.views,
+      user.userView,
+    ],
+  })
+  for (const id of instances) {
+    await world.store.transact(world.cx({ instance: id }), (tx) => furnish(tx))
+  }
+  return {
+    ...world,
+    step: async (act, call) => void (await world.store.transact(world.cx(call), act)),
+    as: (person, name, request = {}, { of, cx = {} } = {}) => {
+      const { method, share } = found(name, of)
+      const { scope: _, ...bare } = world.cx({ caller: callerOf(person, homes[person]), ...cx })
+      const admitted = authorise(
+        authority,
+        ruleOf(method),
+        bare,
+        create(method.input, request as never),
+      )
+      return ask([share], name, admitted, request)
+    },
+  }
+}
+
+function furnish(tx: Transaction): void {
+  instance.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" })
+  org.addOrganization(tx, "org1", { name: "Acme" })
+  org.addOrganization(tx, "org2", { name: "Globex" })
+  project.addProject(tx, "own", { orgId: "org1", name: "Core" })
+  app.addApplication(tx, "console", {
+    projectId: "own",
+    name: "Console",
+    clientId: "console-client",
+    config: { kind: "oidc", oidc: { appType: "user_agent", authMethod: "none" } },
+  })
+  const console = { appId: "console", clientId: "console-client" }
+  instance.setOwnResources(tx, { orgId: "org1", projectId: "own", console })
+  for (const [id, orgId] of Object.entries(homes)) user.addUser(tx, id, person(id, orgId))
+  const give = (userId: string, target: member.Target, role: string) =>
+    member.addMember(tx, { userId, target, roles: [role] })
+  give("owner", { level: "instance" }, "IAM_OWNER")
+  give("manager", { level: "org", id: "org1" }, "ORG_OWNER")
+  give("stranger", { level: "org", id: "org2" }, "ORG_OWNER")
+}
+
+export const person = (name: string, orgId: string): user.NewHuman => ({
+  kind: "human",
+  orgId,
+  userName: name,
+  profile: { givenName: name, familyName: "Person" },
+  email: { value: `${name}@example.com`, verified: true },
+})
+
+const rules = new Map<DescMethod, Access>()
+const resources = new Set(Object.keys(authority.resources))
+
+function ruleOf(method: DescMethod): Access {
+  const rule = rules.get(method) ?? accessOf(method, resources)
+  rules.set(method, rule)
+  return rule
+}
+
+/** The share that binds an operation; of two with one name v2 has the first word. */
+function found(name: string, of = "") {
+  const bound = shares.flatMap((share) => {
+    const methods: Readonly<Record<string, DescMethod>> = share.service.method
+    const method = name in share.handlers ? methods[name] : undefined
+    return method && share.service.typeName.includes(of) ? [{ share, method }] : []
+  })
+  const newest = bound.find(({ share }) => share.service.typeName.includes(".v2.")) ?? bound[0]
+  if (!newest) throw new Error(`no room binds ${name}`)
+  return newest
+}

@@ -4,6 +4,7 @@ import { ApplicationService } from "../../src/gen/core/application/v2/applicatio
 import { OrganizationService } from "../../src/gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../../src/gen/core/project/v2/project_service_pb.ts"
 import { UserService } from "../../src/gen/core/user/v2/user_service_pb.ts"
+import { sentenceOf } from "../kit/sentence.ts"
 
 /** The services of the server that the console calls. */
 export type Core = ReturnType<typeof coreOf>
@@ -33,5 +34,5 @@ export function coreOf(accessToken: string, expired: () => void) {
 
 /** What the server said went wrong, without the id it ends with. */
 export function messageOf(failure: unknown): string {
-  return ConnectError.from(failure).rawMessage.replace(/\s\([a-z0-9_.]+\)$/, "")
+  return sentenceOf(ConnectError.from(failure).rawMessage.replace(/\s\([a-z0-9_.]+\)$/, ""))
 }

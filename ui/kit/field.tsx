@@ -1,4 +1,5 @@
 import { type InputHTMLAttributes, type TextareaHTMLAttributes, useId, useState } from "react"
+import { sentenceOf } from "./sentence.ts"
 
 type FieldText = {
   readonly label: string
@@ -35,7 +36,7 @@ export function Field({ label, hint, error, optional, control }: FieldProps) {
       </div>
       {error && (
         <p className="field-error" id={`${id}-note`} role="alert">
-          {error}
+          {sentenceOf(error)}
         </p>
       )}
       {hint && !error && (

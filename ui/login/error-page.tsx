@@ -13,7 +13,6 @@ export const problems = [
   "not_allowed",
   "too_many_tries",
   "set_up_done",
-  "set_up_link",
 ] as const
 export type Problem = (typeof problems)[number]
 

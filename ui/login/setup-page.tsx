@@ -1,6 +1,7 @@
 import { Alert } from "../kit/alert.tsx"
 import { Button } from "../kit/button.tsx"
 import { PasswordField, TextField } from "../kit/field.tsx"
+import { sentenceOf } from "../kit/sentence.ts"
 import { FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
@@ -30,7 +31,7 @@ export function SetupPage(props: SetupPageProps) {
   return (
     <Frame {...props} title={t("setup.title")} wide>
       <Heading title={t("setup.title")} lead={t("setup.lead")} />
-      {error && <Alert tone="danger">{error}</Alert>}
+      {error && <Alert tone="danger">{sentenceOf(error)}</Alert>}
       <FlowForm target={form}>
         <CodeField {...props} />
         <PlaceFields {...props} />

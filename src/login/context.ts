@@ -1,7 +1,7 @@
 import type { Application, Learnable, Target } from "../../ui/login/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
 import type { Cx } from "../store/index.ts"
-import type { Fields } from "./form.ts"
+import { type Fields, goTo } from "./form.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
 import { withRequest } from "./path.ts"
 import { applicationName, isOwnForm, type Visit, type Waiting, waitingRequest } from "./visit.ts"
@@ -12,6 +12,8 @@ export type Scene = {
   readonly show: ShowPage
   readonly request: Request
   readonly visit: Visit
+  /** Where a request goes on when the login has done its part. */
+  readonly onward: (requestId: string) => string
   /** Absent where somebody signs in without an application to go to. */
   readonly waiting: Waiting | undefined
 }
@@ -30,10 +32,11 @@ export async function sceneOf(base: Base, requestId: string): Promise<Scene | Re
 /** The scene of a posted page, which must be one that we gave to this browser. */
 export async function postedScene(base: Base, fields: Fields): Promise<Scene | Response> {
   const { cx, visit, request } = base
-  if (!isOwnForm(cx, visit, { request, csrf: fields.get("csrf") })) {
-    return trouble(base, { problem: "other_browser", status: 403 })
-  }
-  return sceneOf(base, fields.get("authRequest"))
+  const requestId = fields.get("authRequest")
+  if (isOwnForm(cx, visit, { request, csrf: fields.get("csrf") })) return sceneOf(base, requestId)
+  // Another tab has signed in meanwhile and changed the cookie: nothing is lost by going on.
+  if (waitingRequest(cx, visit, requestId)) return goTo(base.onward(requestId))
+  return trouble(base, { problem: "other_browser", status: 403 })
 }
 
 /** Shows that something stands in the way. */

@@ -8,7 +8,6 @@ import {
   askAccount,
   askLoginName,
   askPassword,
-  type Continue,
   type SignedInHrefs,
   showSignedIn,
   showSignedOut,
@@ -21,7 +20,7 @@ import { visitOf } from "./visit.ts"
 export type LoginParts = {
   readonly show: ShowPage
   /** Where a request goes on when the login has done its part. */
-  readonly onward: Continue
+  readonly onward: Scene["onward"]
   readonly hrefs: SignedInHrefs
 }
 
@@ -33,14 +32,14 @@ type Route = {
 
 /** Serves the login pages; undefined for paths that aren't theirs. */
 export function loginHandler({ show, onward, hrefs }: LoginParts) {
-  const routes = routesOf(onward, hrefs)
+  const routes = routesOf(hrefs)
   return async (request: Request, cx: Cx): Promise<Response | undefined> => {
     const url = new URL(request.url)
     const route = routes[url.pathname]
     if (!route) return undefined
     try {
       const visit = await visitOf(cx, request)
-      return await answer(route, { cx, show, request, visit }, url.searchParams)
+      return await answer(route, { cx, show, request, visit, onward }, url.searchParams)
     } catch (cause) {
       if (cause instanceof Fault) return showFault(show, cx, cause)
       throw cause
@@ -62,17 +61,11 @@ async function answer(route: Route, base: Base, search: URLSearchParams): Promis
   return scene instanceof Response ? scene : post(scene, fields)
 }
 
-const routesOf = (onward: Continue, hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
+const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.entry]: { get: () => goTo(loginPaths.signedIn) },
   [loginPaths.loginName]: { get: askLoginName, post: takeLoginName },
-  [loginPaths.password]: {
-    get: askPassword,
-    post: (scene, fields) => takePassword(scene, fields, onward),
-  },
-  [loginPaths.accounts]: {
-    get: askAccount,
-    post: (scene, fields) => takeAccount(scene, fields, onward),
-  },
+  [loginPaths.password]: { get: askPassword, post: takePassword },
+  [loginPaths.accounts]: { get: askAccount, post: takeAccount },
   [loginPaths.signedIn]: { get: (scene) => showSignedIn(scene, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },
 })

@@ -8,9 +8,6 @@ import { type Fields, goTo } from "./form.ts"
 import { loginPaths } from "./path.ts"
 import { type SignedIn, signInWith } from "./sign-in.ts"
 
-/** Where a request goes on when the login has done its part; see the authorization endpoint. */
-export type Continue = (requestId: string) => string
-
 /** GET of the first page; a login_hint fills it in. */
 export const askLoginName = (scene: Scene): Promise<Response> =>
   loginNamePage(scene, { loginName: scene.waiting?.loginHint ?? "" })
@@ -34,18 +31,14 @@ export function askPassword(scene: Scene): Promise<Response> | Response {
 }
 
 /** The password was given. */
-export async function takePassword(
-  scene: Scene,
-  fields: Fields,
-  onward: Continue,
-): Promise<Response> {
+export async function takePassword(scene: Scene, fields: Fields): Promise<Response> {
   const loginName = fields.get("loginName").trim()
   const password = fields.get("password")
   if (loginName === "") return goTo(hrefOf(scene, loginPaths.loginName))
   const account = shownAccount(scene, loginName)
   if (password === "") return passwordPage(scene, account, "password.error.missing")
   const result = await signInWith(scene, loginName, password)
-  if (result.kind === "in") return goTo(afterwards(scene, onward), result.setCookie)
+  if (result.kind === "in") return goTo(afterwards(scene), result.setCookie)
   return refused(scene, account, result)
 }
 
@@ -69,16 +62,12 @@ export function askAccount(scene: Scene): Promise<Response> | Response {
 }
 
 /** An account was chosen; it must be one that this browser has. */
-export async function takeAccount(
-  scene: Scene,
-  fields: Fields,
-  onward: Continue,
-): Promise<Response> {
+export async function takeAccount(scene: Scene, fields: Fields): Promise<Response> {
   const { cx, visit, waiting } = scene
   const chosen = visit.present.find(({ id }) => id === fields.get("session"))
   if (!chosen) return goTo(hrefOf(scene, loginPaths.accounts))
   if (waiting) await cx.store.transact(cx, (tx) => linkSession(tx, waiting.id, chosen.id))
-  return goTo(afterwards(scene, onward))
+  return goTo(afterwards(scene))
 }
 
 /** Signed in, with nowhere to go; the newest account is shown. */
@@ -114,7 +103,7 @@ export function accountOf(cx: Cx, userId: string): Account {
 const stepOf = ({ cx, visit, waiting }: Scene): Step =>
   waiting ? nextStep(waiting.wanted, visit.present, cx.clock.now()) : { kind: "login name" }
 
-const afterwards = ({ waiting }: Scene, onward: Continue): string =>
+const afterwards = ({ waiting, onward }: Scene): string =>
   waiting ? onward(waiting.id) : loginPaths.signedIn
 
 /** Only the name that was typed: more would tell who exists. Known people are shown in full. */

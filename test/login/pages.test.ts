@@ -100,7 +100,9 @@ describe("a form", () => {
   test("counts only with our own token, and only from our own pages", async () => {
     const browser = browserOf(provider)
     const page = await browser.go(path())
-    expect((await browser.post(page, { loginName: "olga", csrf: "no" })).response.status).toBe(403)
+    // The request waits in this very browser: it starts over, and nothing was done.
+    const again = await browser.post(page, { loginName: "olga", csrf: "no" })
+    expect(again.path).toMatch(/loginname/)
     const foreign = await browser.go("/ui/login/loginname", {
       method: "POST",
       headers: { origin: "https://evil.example" },
@@ -116,6 +118,14 @@ describe("a form", () => {
     const end = await other.go(`/ui/login/loginname?authRequest=${id}`)
     expect(end.response.status).toBe(400)
     expect((await other.go(`/oauth/v2/authorize/callback?id=${id}`)).response.status).toBe(400)
+  })
+
+  test("of a second tab goes on by itself when the first has signed in", async () => {
+    const browser = browserOf(provider)
+    const second = await browser.go(path({ state: "second" }))
+    await browser.signIn(path())
+    const end = await browser.post(second, { loginName: "olga" })
+    expect(answerOf(end)).toMatchObject({ state: "second", code: expect.any(String) })
   })
 
   test("is over an hour after the request began", async () => {

@@ -137,21 +137,4 @@ describe("userinfo", () => {
     const body = new URLSearchParams({ access_token: token })
     expect((await provider.send("/oidc/v1/userinfo", { method: "POST", body })).status).toBe(200)
   })
-
-  test("never shows one instance's person to another's token", async () => {
-    const { token } = await begin("bearer")
-    const { store, clock } = provider
-    const { apiCaller } = await import("../../src/oauth/index.ts")
-    const { setUp } = await import("../../src/domain/setup/index.ts")
-    const cx = provider.cx({ instance: "i2" })
-    const owner = { loginName: "olga", email: "o@example.com", firstName: "O", lastName: "O" }
-    await setUp(cx, {
-      publicUrl: "https://two.example.com",
-      organization: "Two",
-      owner: { ...owner, password: "Correct-Horse-7" },
-      serviceUser: false,
-    })
-    expect(store && clock).toBeTruthy()
-    expect(() => apiCaller(cx, token)).toThrow(/not valid/)
-  })
 })

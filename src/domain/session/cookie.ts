@@ -27,7 +27,7 @@ export async function readBrowser(
   const [id, secret] = partsOf(cookie)
   const state = cx.store.state(cx, browser, id)
   if (state.status === "absent") {
-    if (cx.secrets.matches(secret, id, unsigned)) return { id, cookie, sessions: [] }
+    if (cx.secrets.matches(secret, id, unsignedAbout(cx))) return { id, cookie, sessions: [] }
     return newBrowser(cx, secure)
   }
   const lucia = luciaOf(cx, secure)
@@ -53,7 +53,7 @@ export async function enterBrowser(
 ): Promise<string> {
   const lucia = luciaOf(cx, secure, async ({ id }) => {
     const [, secret] = partsOf(id)
-    const hash = cx.secrets.hash(secret, hashAbout(agentId))
+    const hash = cx.secrets.hash(secret, hashAbout(cx, agentId))
     await cx.store.transact(cx, (tx) => also(tx, signIn(tx, { agentId, userId, hash })))
   })
   const sessionId = `${agentId}.${randomToken(cx.random)}`
@@ -74,14 +74,15 @@ export const csrfMatches = (cx: Cx, { cookie }: KnownBrowser, token: string): bo
 /** Without a store behind it: the id is authenticated by its own keyed hash. */
 function newBrowser(cx: Cx, secure: boolean): KnownBrowser {
   const id = cx.ids.next()
-  const cookie = `${id}.${cx.secrets.hash(id, unsigned)}`
+  const cookie = `${id}.${cx.secrets.hash(id, unsignedAbout(cx))}`
   const attributes = ["HttpOnly", "Path=/", "SameSite=Lax", ...(secure ? ["Secure"] : [])]
   const setCookie = [`${nameOf(secure)}=${cookie}`, ...attributes].join("; ")
   return { id, cookie, sessions: [], setCookie }
 }
 
-const unsigned = "user_agent/unsigned"
-const hashAbout = (agentId: string) => `user_agent/${agentId}`
+/** Ids may repeat across instances: a cookie of one must not count in another. */
+const unsignedAbout = (cx: Cx) => `user_agent/${cx.instance}`
+const hashAbout = (cx: Cx, agentId: string) => `user_agent/${cx.instance}/${agentId}`
 
 /** `__Host-`: never sent by or to a sub-domain, never without https. */
 const nameOf = (secure: boolean) => (secure ? "__Host-latchkey" : "latchkey")
@@ -134,7 +135,7 @@ function adapterOf(cx: Cx, setSession: Adapter["setSession"]): Adapter {
   const read = (cookie: string) => {
     const [id, secret] = partsOf(cookie)
     const state = cx.store.state(cx, browser, id)
-    const mine = cx.secrets.matches(state.hash, secret, hashAbout(id))
+    const mine = cx.secrets.matches(state.hash, secret, hashAbout(cx, id))
     return mine && cx.clock.now() < state.expires ? { id, state } : undefined
   }
   return {

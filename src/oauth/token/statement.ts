@@ -1,6 +1,7 @@
 import { type Claims, signer, verifyJwt } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
+import { remembered } from "../remembered.ts"
 
 /**
  * What an access token says. The token itself carries and authenticates it; the store keeps only
@@ -22,7 +23,7 @@ export type TokenType = "bearer" | "jwt"
 
 /** Writes a statement down as an access token: opaque, or a JWT that others can read too. */
 export async function writeToken(cx: Cx, said: Statement, type: TokenType): Promise<string> {
-  if (type === "bearer") return cx.secrets.seal("token", JSON.stringify(packed(said)), about)
+  if (type === "bearer") return cx.secrets.seal("token", JSON.stringify(packed(said)), aboutOf(cx))
   return signer(cx, "ES256").sign(claimsOf(cx, said), jwtType)
 }
 
@@ -32,7 +33,8 @@ export function readToken(cx: Cx, token: string): Statement | undefined {
   return said && said.expires * 1000 > cx.clock.now() ? said : undefined
 }
 
-const about = "access_token"
+/** Ids may repeat across instances: a token of one must not open in another. */
+const aboutOf = (cx: Cx) => `access_token/${cx.instance}`
 
 /** RFC 9068 §2.1: so that no other JWT of ours passes for an access token. */
 const jwtType = "at+jwt"
@@ -51,7 +53,7 @@ const packed = (said: Statement) => [
 ]
 
 function fromOpaque(cx: Cx, token: string): Statement | undefined {
-  const plain = cx.secrets.open("token", token, about)
+  const plain = cx.secrets.open("token", token, aboutOf(cx))
   if (plain === undefined) return undefined
   const [version, id, grantId, userId, clientId, audience, scopes, issued, expires] =
     JSON.parse(plain)
@@ -72,7 +74,18 @@ const claimsOf = (cx: Cx, said: Statement): Claims => ({
   scope: said.scopes.join(" "),
 })
 
+/** A signature costs ten times the rest to check; it stays good until anything is written. */
 function fromJwt(cx: Cx, token: string): Statement | undefined {
+  const known = checked(cx)
+  const said = known.get(token) ?? checkJwt(cx, token)
+  if (said && known.size < checkedMax) known.set(token, said)
+  return said
+}
+
+const checked = remembered(() => new Map<string, Statement>())
+const checkedMax = 2000
+
+function checkJwt(cx: Cx, token: string): Statement | undefined {
   const claims = verifyJwt(cx, token, { typ: jwtType, algorithms: ["ES256"] })
   if (claims?.iss !== ownOf(cx).issuer) return undefined
   const { sub, aud, client_id: clientId, iat, exp, jti, scope } = claims

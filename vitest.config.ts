@@ -5,8 +5,10 @@ export const groups = [
   {
     name: "unit",
     include: ["test/**/*.test.{ts,tsx}"],
-    exclude: ["test/reliability/**", "test/e2e/**"],
+    exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**"],
   },
+  // From here on everything runs against the compiled binary.
+  { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], exclude: [] },
   { name: "reliability", include: ["test/reliability/**/*.test.ts"], exclude: [] },
   { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [] },
 ]

@@ -21,6 +21,11 @@ const shares = [
   ...member.shares,
 ]
 
+/** The operations of the estate's rooms, "healthz" apart: it looks at nothing. */
+export const operationNames: ReadonlySet<string> = new Set(
+  shares.flatMap(({ handlers }) => Object.keys(handlers)).filter((name) => name !== "healthz"),
+)
+
 const authority: Authority<Cx> = {
   resources: {
     ...instance.chains,

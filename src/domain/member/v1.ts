@@ -1,19 +1,14 @@
 import { share } from "../../api/method.ts"
-import {
-  AuthService,
-  type ListMyProjectOrgsRequest,
-} from "../../gen/core/auth/v1/auth_service_pb.ts"
+import { AuthService } from "../../gen/core/auth/v1/auth_service_pb.ts"
 import {
   type AddProjectRequest,
   ManagementService,
 } from "../../gen/core/management/v1/management_service_pb.ts"
-import { OrgFieldName, type OrgQuery, OrgState } from "../../gen/core/org/v1/org_pb.ts"
-import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
+import { details, meaning } from "../../kernel/answer.ts"
 import type { Scope } from "../../kernel/context.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
-import { contextOrg, type OrgRow, orgs } from "../org/index.ts"
-import { project } from "../project/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { contextOrg, listOrgs } from "../org/index.ts"
+import { labelings, project } from "../project/index.ts"
 import { createProjectWithAdmins } from "./create.ts"
 import { permissionsOf } from "./roles.ts"
 import { memberships } from "./view.ts"
@@ -23,7 +18,7 @@ export const management = share<Cx>()(ManagementService, {
 })
 
 export const auth = share<Cx>()(AuthService, {
-  listMyProjectOrgs: (req, cx) => listOrgs(cx, req),
+  listMyProjectOrgs: (req, cx) => listOrgs({ ...cx, scope: mine(cx) }, req),
 })
 
 async function addProject(cx: Cx, req: AddProjectRequest) {
@@ -38,24 +33,6 @@ async function addProject(cx: Cx, req: AddProjectRequest) {
     admins: req.admins,
   })
   return { id, details: details(receipt) }
-}
-
-const labelings = ["unspecified", "project_owner", "login_user"] as const
-
-function listOrgs(cx: Cx, req: ListMyProjectOrgsRequest) {
-  const found = search<OrgRow>({ ...cx, scope: mine(cx) }, orgs, {
-    page: pageOf(req.query),
-    sort: meaning(columns, req.sortingColumn),
-    filters: req.queries.map(filterOf),
-  })
-  return {
-    details: {
-      totalResult: BigInt(found.total),
-      processedSequence: BigInt(cx.store.log.durable()),
-      viewTimestamp: at(cx.clock.now()),
-    },
-    result: found.rows.map(toOrg),
-  }
 }
 
 /** The caller's own organisation and those in which a role of theirs reaches something. */
@@ -77,38 +54,3 @@ function orgOf(cx: Cx, { level, id }: { level: string; id: string }): readonly s
   if (level === "org") return [id]
   return level === "project" ? [cx.store.state(cx, project, id).orgId] : []
 }
-
-const columns = {
-  [OrgFieldName.UNSPECIFIED]: "created",
-  [OrgFieldName.NAME]: "name_folded",
-} as const
-
-function filterOf({ query }: OrgQuery): Filter {
-  switch (query.case) {
-    case "nameQuery":
-      return textFilter("name", query.value.name, query.value.method)
-    case "domainQuery":
-      return textFilter("domain", query.value.domain, query.value.method)
-    case "stateQuery":
-      return meaning(stateFilters, query.value.state)
-    case "idQuery":
-      return { equals: "id", value: query.value.id }
-    default:
-      throw filterMissing()
-  }
-}
-
-const stateFilters: Readonly<Record<OrgState, Filter>> = {
-  [OrgState.UNSPECIFIED]: { all: [] },
-  [OrgState.ACTIVE]: { equals: "state", value: "active" },
-  [OrgState.INACTIVE]: { equals: "state", value: "inactive" },
-  [OrgState.REMOVED]: { any: [] },
-}
-
-const toOrg = (row: OrgRow) => ({
-  id: row.id,
-  details: details({ ...row, owner: row.id }),
-  state: row.state === "active" ? OrgState.ACTIVE : OrgState.INACTIVE,
-  name: row.name,
-  primaryDomain: row.domain,
-})

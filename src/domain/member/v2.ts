@@ -17,6 +17,7 @@ import { at, details, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { givenId } from "../../kernel/given.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
+import { labelings } from "../project/index.ts"
 import { codesOf, newHuman } from "../user/index.ts"
 import { addMember, changeMember, removeMember } from "./commands.ts"
 import {
@@ -122,5 +123,3 @@ async function addProject(cx: Cx, req: CreateProjectRequest) {
   })
   return { projectId: id, creationDate: at(created) }
 }
-
-const labelings = ["unspecified", "project_owner", "login_user"] as const

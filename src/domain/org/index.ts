@@ -13,6 +13,7 @@ export {
 } from "./commands.ts"
 export { contextOrg } from "./context.ts"
 export { type Org, type OrgEvent, type OrgStatus, org } from "./model.ts"
+export { listOrgs } from "./v1.ts"
 export { findOrg, type OrgRow, orgs, orgView } from "./view.ts"
 
 /** What this room keeps streams of. */

@@ -16,6 +16,7 @@ export {
 } from "./commands.ts"
 export {
   isThere as isProjectThere,
+  labelings,
   type PrivateLabeling,
   type Project,
   type ProjectEvent,

@@ -1,7 +1,8 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
-/** Whose branding the login shows: that of the project's owner, or also that of the user's. */
-export type PrivateLabeling = "unspecified" | "project_owner" | "login_user"
+/** Whose branding the login shows, in the order of the interface's numbers. */
+export const labelings = ["unspecified", "project_owner", "login_user"] as const
+export type PrivateLabeling = (typeof labelings)[number]
 
 /** What a project asks of its applications and users. */
 export type ProjectSettings = {

@@ -15,7 +15,7 @@ import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
 import { contextOrg } from "../org/index.ts"
 import { activateProject, changeProject, deactivateProject } from "./commands.ts"
-import { type ProjectFields, project } from "./model.ts"
+import { labelings, type ProjectFields, project } from "./model.ts"
 import { findProject, type ProjectRow, projects } from "./view.ts"
 
 /** All but AddProject and RemoveProject; see v2.ts. */
@@ -48,8 +48,6 @@ const fieldsOf = (req: UpdateProjectRequest): ProjectFields => ({
   hasProjectCheck: req.hasProjectCheck,
   privateLabelingSetting: meaning(labelings, req.privateLabelingSetting),
 })
-
-const labelings = ["unspecified", "project_owner", "login_user"] as const
 
 function list(cx: Cx, req: ListProjectsRequest) {
   const found = search<ProjectRow>(cx, projects, {

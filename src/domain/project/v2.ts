@@ -21,6 +21,7 @@ import {
   deactivateProject,
   type ProjectChange,
 } from "./commands.ts"
+import { labelings } from "./model.ts"
 import { findProject, type ProjectRow, projects } from "./view.ts"
 
 /**
@@ -47,8 +48,6 @@ const changeOf = (req: UpdateProjectRequest): ProjectChange => ({
       ? undefined
       : meaning(labelings, req.privateLabelingSetting),
 })
-
-const labelings = ["unspecified", "project_owner", "login_user"] as const
 
 function list(cx: Cx, req: ListProjectsRequest) {
   const found = search<ProjectRow>(cx, projects, {

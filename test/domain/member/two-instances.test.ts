@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { type Estate, openEstate, operationNames } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate(["i1", "i2"])
+  for (const instance of ["i1", "i2"]) {
+    await inside(instance, "createProject", {
+      organizationId: "org1",
+      projectId: "p1",
+      name: `Project of ${instance}`,
+    })
+    await inside(instance, "createApplication", {
+      projectId: "p1",
+      applicationId: "a1",
+      name: `Application of ${instance}`,
+      applicationType: { case: "api", value: {} },
+    })
+  }
+})
+afterEach(() => estate.close())
+
+const inside = (instance: string, name: string, request: object = {}, of = "") =>
+  estate.as("owner", name, request, { of, cx: { instance } })
+
+const org2 = { organizationId: "org2" }
+const p1 = { projectId: "p1" }
+const a1 = { applicationId: "a1", projectId: "p1" }
+const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
+
+/** Every operation of these rooms that changes something, in an order that lets each succeed. */
+const changes: readonly (readonly [string, object, string?])[] = [
+  ["addOrganization", { name: "New", organizationId: "org3" }],
+  ["updateOrganization", { ...org2, name: "Other" }],
+  ["deactivateOrganization", org2],
+  ["activateOrganization", org2],
+  ["updateProject", { ...p1, name: "Other" }],
+  ["deactivateProject", p1],
+  ["activateProject", p1],
+  ["addProject", { name: "Older" }, "v1"],
+  ["updateProject", { id: "p1", name: "Older" }, "v1"],
+  ["deactivateProject", { id: "p1" }, "v1"],
+  ["reactivateProject", { id: "p1" }, "v1"],
+  ["updateApplication", { ...a1, name: "Other" }],
+  ["deactivateApplication", a1],
+  ["reactivateApplication", a1],
+  ["generateClientSecret", a1],
+  ["createAdministrator", { ...seat, roles: ["PROJECT_OWNER"] }],
+  ["updateAdministrator", { ...seat, roles: ["PROJECT_OWNER_VIEWER"] }],
+  ["deleteAdministrator", seat],
+  ["deleteApplication", a1],
+  ["deleteProject", p1],
+]
+
+const looks: readonly (readonly [string, object, string?])[] = [
+  ["getInstance", {}],
+  ["getMyInstance", {}],
+  ["getIAM", {}],
+  ["listInstanceDomains", {}],
+  ["listOrganizations", {}],
+  ["getMyOrg", {}],
+  ["listMyProjectOrgs", {}],
+  ["listProjects", {}],
+  ["listProjects", {}, "v1"],
+  ["getProject", p1],
+  ["getProjectByID", { id: "p1" }],
+  ["listApplications", {}],
+  ["getApplication", { applicationId: "a1" }],
+  ["listAdministrators", {}],
+]
+
+test("every operation of these rooms is tried", () => {
+  const made = ["createProject", "createApplication"]
+  const tried = [...changes, ...looks].map(([name]) => name)
+  expect(new Set([...made, ...tried])).toEqual(operationNames)
+})
+
+test("of two instances with equal ids everywhere one changes and the other does not", async () => {
+  const seen = async () =>
+    JSON.stringify(
+      await Promise.all(looks.map(([name, request, of]) => inside("i1", name, request, of))),
+      // How far the log has come is the same for all who share it.
+      (key, value) => (key === "processedSequence" ? undefined : printable(value)),
+    )
+  const before = await seen()
+  expect(before).toContain("Project of i1")
+  expect(before).not.toContain("of i2")
+  for (const [name, request, of] of changes) await inside("i2", name, request, of)
+  expect(await seen()).toBe(before)
+})
+
+const printable = (value: unknown) => (typeof value === "bigint" ? `${value}` : value)

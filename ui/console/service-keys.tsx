@@ -30,6 +30,10 @@ export function ServiceKeys({ userId }: { readonly userId: string }) {
     setAsking(false)
     keys.reload()
   }
+  const forget = (keyId: string) => {
+    if (made?.id === keyId) setMade(undefined)
+    keys.reload()
+  }
   const create = <Button onClick={() => setAsking(true)}>{t("keys.create")}</Button>
   const texts = { copy: t("copy.do"), copied: t("copy.done"), download: t("copy.download") }
   return (
@@ -45,7 +49,7 @@ export function ServiceKeys({ userId }: { readonly userId: string }) {
         />
       )}
       {keys.status === "failed" && <Alert tone="danger">{keys.message}</Alert>}
-      {keys.status === "ready" && <KeyList keys={keys.value} onRemoved={keys.reload} />}
+      {keys.status === "ready" && <KeyList keys={keys.value} onRemoved={forget} />}
     </Section>
   )
 }
@@ -100,14 +104,17 @@ const dayMs = 86_400_000
 
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
 
-type KeyListProps = { readonly keys: readonly Key[]; readonly onRemoved: () => void }
+type KeyListProps = {
+  readonly keys: readonly Key[]
+  readonly onRemoved: (keyId: string) => void
+}
 
 function KeyList({ keys, onRemoved }: KeyListProps) {
   const { t, core } = useHouse()
   if (keys.length === 0) return <p className="quiet">{t("keys.none")}</p>
   const remove = (key: Key) => async () => {
     await core.users.removeKey({ userId: key.userId, keyId: key.id })
-    onRemoved()
+    onRemoved(key.id)
   }
   const columns: readonly Column<Key>[] = [
     { label: t("field.key_id"), cell: (key) => <code>{key.id}</code> },

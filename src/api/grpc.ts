@@ -10,9 +10,13 @@ import { connectOptions, peerValues, routesOf } from "./routes.ts"
 
 /**
  * Native gRPC, on a listener of its own: it needs HTTP/2 trailers, which the main one cannot send.
- * The caller makes it listen and closes it.
+ * The caller makes it listen and closes it. `hostOf` says which public host an :authority means,
+ * since its port is that of this listener.
  */
-export function grpcServer(entries: readonly Entry[]): Http2Server {
+export function grpcServer(
+  entries: readonly Entry[],
+  hostOf: (authority: string) => string = (authority) => authority,
+): Http2Server {
   const router = createConnectRouter({ ...connectOptions, grpcWeb: false, connect: false })
   routesOf(entries)(router)
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
@@ -25,7 +29,7 @@ export function grpcServer(entries: readonly Entry[]): Http2Server {
     }
     const address = request.socket.remoteAddress ?? ""
     // HTTP/2 has no Host header; the host stands in :authority.
-    const values = peerValues({ address, host: request.authority })
+    const values = peerValues({ address, host: hostOf(request.authority ?? "") })
     handler(universalRequestFromNodeRequest(request, response, undefined, values))
       .then((answer) => universalResponseToNodeResponse(plainly(answer), response))
       .catch(() => response.stream.destroy())

@@ -3,7 +3,7 @@ import { type Entry, entriesOf } from "../api/dispatch.ts"
 import { type ApiHandler, apiHandler } from "../api/http.ts"
 import { callLog } from "../api/log.ts"
 import { notFound, respondFault } from "../api/respond.ts"
-import { instanceIds, requireInstance } from "../domain/instance/index.ts"
+import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
 import { uiAssets, uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
@@ -21,6 +21,8 @@ import type { Ticket } from "./ticket.ts"
 export type House = {
   readonly answer: (request: Request, peer: string) => Promise<Response>
   readonly entries: readonly Entry[]
+  /** The public host that the :authority of a gRPC call means. */
+  readonly grpcHost: (authority: string) => string
 }
 
 export type HouseParts = {
@@ -49,7 +51,11 @@ export function houseOf(parts: HouseParts): House {
     setup: setupPages(base, ticket, show),
     instance: instanceHandler(base, show),
   }
-  return { entries, answer: (request, peer) => answer(parts, rooms, { request, peer }) }
+  return {
+    entries,
+    answer: (request, peer) => answer(parts, rooms, { request, peer }),
+    grpcHost: (authority) => grpcHost(base.store, authority),
+  }
 }
 
 type Rooms = {

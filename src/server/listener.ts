@@ -8,7 +8,11 @@ import type { House } from "./house.ts"
 /** Something that listens; `port` is the one it really has. */
 export type Listener = { readonly port: number; readonly stop: () => Promise<void> }
 
-const bodyBytesMax = 4 * 1024 * 1024 + 4096
+/**
+ * The wall behind the limits of the rooms, which refuse in words what declares itself too large and
+ * count what does not. Bun only closes the door: 413 without a body.
+ */
+const bodyBytesMax = 16 * 1024 * 1024
 
 /**
  * Serves HTTP. The house does its own routing, before Elysia's: that loses the path of hosts with
@@ -33,7 +37,7 @@ export function listenHttp(house: House, address: Address): Listener {
 
 /** Serves native gRPC, which needs the trailers of HTTP/2. */
 export function listenGrpc(house: House, address: Address): Promise<Listener> {
-  const server = grpcServer(house.entries)
+  const server = grpcServer(house.entries, house.grpcHost)
   const sessions = new Set<Http2Session>()
   server.on("session", (session) => {
     sessions.add(session)

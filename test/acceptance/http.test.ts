@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { bearer, openService, type Reply, reply, type Service } from "./service.ts"
+
+let service: Service
+
+beforeAll(async () => {
+  service = await openService()
+})
+afterAll(() => service?.close())
+
+type Sent = RequestInit & { readonly token?: string }
+
+async function send(path: string, { token = "", ...init }: Sent = {}): Promise<Reply> {
+  const headers = { ...bearer(token), ...Object(init.headers) }
+  return reply(await fetch(`${service.url}${path}`, { ...init, headers, redirect: "manual" }))
+}
+
+const json = (body: string | object): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: typeof body === "string" ? body : JSON.stringify(body),
+})
+
+/** Nothing that tells how the server is made. */
+const internals = /node_modules|\.ts:\d|\$bunfs|at .*\(.*:\d+:\d+\)|SQLITE|SELECT |latchkey-data/
+
+function expectStatus({ status, body }: Reply, expected: number, code: number) {
+  expect({ status, code: body.code }).toEqual({ status: expected, code })
+  expect(Object.keys(body)).toEqual(["code", "message", "details"])
+  expect(JSON.stringify(body)).not.toMatch(internals)
+}
+
+describe("a probe", () => {
+  test.each(["", "/system/v1", "/admin/v1", "/auth/v1", "/management/v1"])(
+    "needs no token at %s/healthz",
+    async (prefix) => {
+      expect(await send(`${prefix}/healthz`)).toMatchObject({ status: 200, body: {} })
+    },
+  )
+})
+
+describe("the instance's ids", () => {
+  test.each(["/iam", "/management/v1/iam"])("are at %s for who has a token", async (path) => {
+    const { status, body } = await send(path, { token: service.token })
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      globalOrgId: expect.stringMatching(/^\d{18}$/),
+      iamProjectId: expect.stringMatching(/^\d{18}$/),
+      defaultOrgId: expect.stringMatching(/^\d{18}$/),
+    })
+    expectStatus(await send(path), 401, 16)
+  })
+
+  test.each(["/system/v1/iam", "/admin/v1/iam", "/auth/v1/iam"])(
+    "are not at %s, which is another family's",
+    async (path) => {
+      expectStatus(await send(path, { token: service.token }), 404, 5)
+    },
+  )
+})
+
+describe("GET /", () => {
+  test("leads a browser to the console", async () => {
+    const answer = await fetch(service.url, {
+      headers: { accept: "text/html,application/xhtml+xml" },
+    })
+    expect(new URL(answer.url).pathname).toBe("/ui/console/")
+    expect(answer.headers.get("content-type")).toContain("text/html")
+    expect(await answer.text()).toContain("<!doctype html>")
+  })
+
+  test("lists the web keys to a program with a token", async () => {
+    for (const path of ["/", "/resources/v3alpha/web_keys"]) {
+      const { status, body } = await send(path, { token: service.token })
+      expect(status).toBe(200)
+      expect(body.webKeys.map((key: any) => key.state)).toEqual(["STATE_ACTIVE", "STATE_ACTIVE"])
+    }
+  })
+
+  test("asks a program without a token for one", async () => {
+    const answer = await send("/")
+    expectStatus(answer, 401, 16)
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer")
+  })
+})
+
+describe("a path", () => {
+  test("that nobody serves answers in the words that clients know", async () => {
+    const token = service.token
+    for (const path of ["/nothing", "/management/v1/nothing", "/core.user.v2.UserService/Nope"]) {
+      for (const init of [{}, { token }, { method: "POST", token }, { method: "DELETE" }]) {
+        const { status, body } = await send(path, init)
+        expect({ path, status, body }).toEqual({
+          path,
+          status: 404,
+          body: { code: 5, message: "Not Found", details: [] },
+        })
+      }
+    }
+  })
+
+  test("answers another method with 405 and those that it takes", async () => {
+    for (const [path, allow] of [
+      ["/healthz", "GET"],
+      ["/", "GET, POST"],
+      ["/domains/_search", "POST"],
+      ["/core.user.v2.UserService/ListUsers", "POST"],
+    ] as const) {
+      const answer = await send(path, { method: "PUT", token: service.token })
+      expect([path, answer.status, answer.headers.get("allow")]).toEqual([path, 405, allow])
+      expect(JSON.stringify(answer.body)).not.toMatch(internals)
+    }
+  })
+})
+
+describe("a v1 search", () => {
+  test("takes its list query from nested parameters, in either spelling", async () => {
+    for (const path of ["/domains/_search", "/admin/v1/domains/_search"]) {
+      const none = "?query.limit=1&query.offset=1"
+      const one = "?query.limit=1&sortingColumn=DOMAIN_FIELD_NAME_DOMAIN"
+      const again = "?query.limit=1&sorting_column=DOMAIN_FIELD_NAME_DOMAIN"
+      for (const [search, rows] of [
+        [none, 0],
+        [one, 1],
+        [again, 1],
+      ] as const) {
+        const answer = await send(`${path}${search}`, { method: "POST", token: service.token })
+        expect([search, answer.status, answer.body.result?.length ?? 0]).toEqual([
+          search,
+          200,
+          rows,
+        ])
+        expect(answer.body.details.totalResult).toBe("1")
+      }
+    }
+  })
+
+  test("refuses a limit that is no number, or too large", async () => {
+    for (const limit of ["many", "-1", "1001", "99999999999"]) {
+      const path = `/management/v1/projects/_search`
+      const answer = await send(path, { ...json({ query: { limit } }), token: service.token })
+      expectStatus(answer, 400, 3)
+    }
+  })
+})
+
+describe("a body", () => {
+  const path = "/management/v1/projects"
+  const as = (init: RequestInit): Sent => ({ ...init, token: service.token })
+
+  test("may spell its fields either way", async () => {
+    for (const [name, body] of Object.entries({
+      camel: { name: "camel", projectRoleAssertion: true },
+      snake: { name: "snake", project_role_assertion: true },
+    })) {
+      const made = await send(path, as(json(body)))
+      expect(made.status).toBe(200)
+      const { body: shown } = await send(`${path}/${made.body.id}`, { token: service.token })
+      expect(shown.project).toMatchObject({ name, projectRoleAssertion: true })
+    }
+  })
+
+  test.each([
+    ["cut off", '{"name": '],
+    ["a list", "[]"],
+    ["a text", '"name"'],
+    ["with an unknown field", '{"name":"p","nope":1}'],
+    ["with a number for a flag", '{"name":"p","projectRoleCheck":1}'],
+    ["with an unknown enum", '{"name":"p","privateLabelingSetting":"NOPE"}'],
+    ["with an enum out of range", '{"name":"p","privateLabelingSetting":77}'],
+    ["with a number for a text", '{"name":7}'],
+  ])("that is %s is refused", async (_, body) => {
+    expectStatus(await send(path, as(json(body))), 400, 3)
+  })
+
+  test("above 4 MB is refused", async () => {
+    expectStatus(await send(path, as(json({ name: "p".repeat(4_200_000) }))), 413, 8)
+  })
+
+  test("above every limit is refused even at the door", async () => {
+    const response = await fetch(`${service.url}${path}`, json("p".repeat(17_000_000)))
+    expect([response.status, await response.text()]).toEqual([413, ""])
+  })
+
+  test("of another type is refused with 415", async () => {
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml"]) {
+      const init = { method: "POST", body: "{}", headers: { "content-type": type } }
+      expectStatus(await send(path, as(init)), 415, 3)
+    }
+  })
+})

@@ -1,0 +1,161 @@
+import type { DescMethod } from "@bufbuild/protobuf"
+import { book } from "../../src/api/book.ts"
+import {
+  freePort,
+  type Running,
+  type ServiceKey,
+  serviceToken,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+
+/** What came back: Connect and REST answer JSON whatever happens. */
+export type Reply = {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: any
+}
+
+export type Service = Running & {
+  /** Of the service user that set-up made; it owns the instance. */
+  readonly key: ServiceKey
+  readonly token: string
+  /** Calls an operation by Connect, as the owner unless told; without a token if it is "". */
+  readonly call: (name: string, request?: object, token?: string) => Promise<Reply>
+  /** Like `call`, for what must succeed; answers the message. */
+  readonly get: (name: string, request?: object, token?: string) => Promise<any>
+  readonly close: () => Promise<void>
+}
+
+/** The binary on a port and a folder of its own, set up. */
+export async function openService(args: readonly string[] = []): Promise<Service> {
+  const folder = temporaryFolder()
+  const port = await freePort()
+  const data = `${folder.path}/data`
+  const key = await setUp(data, `http://localhost:${port}`)
+  const server = await start({ data, port, args })
+  const token = await serviceToken(server.url, key)
+  const call: Service["call"] = (name, request = {}, bearer = token) =>
+    connect(server.url, name, { request, token: bearer })
+  return {
+    ...server,
+    key,
+    token,
+    call,
+    get: async (name, request, bearer) => {
+      const { status, body } = await call(name, request, bearer)
+      if (status === 200) return body
+      throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`)
+    },
+    close: async () => {
+      await server.stop()
+      folder.remove()
+    },
+  }
+}
+
+/** A Connect call in JSON. */
+export async function connect(
+  url: string,
+  name: string,
+  { request, token }: { readonly request: object; readonly token: string },
+): Promise<Reply> {
+  const response = await fetch(`${url}${pathOf(methodOf(name))}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...bearer(token) },
+    body: JSON.stringify(request),
+  })
+  return reply(response)
+}
+
+export const bearer = (token: string): Readonly<Record<string, string>> =>
+  token ? { authorization: `Bearer ${token}` } : {}
+
+export async function reply(response: Response): Promise<Reply> {
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text && JSON.parse(text) }
+}
+
+/** Every operation of the book. */
+export const methods: readonly DescMethod[] = book.flatMap(({ methods }) => methods)
+
+/** An operation by its full name, or by its rpc alone, which then is the one of v2. */
+export function methodOf(name: string): DescMethod {
+  const found = methods.find(
+    (each) => pathOf(each) === `/${name}` || (each.name === name && /\.v2$/.test(packageOf(each))),
+  )
+  if (!found) throw new Error(`the book has no operation ${name}`)
+  return found
+}
+
+export const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`
+
+const packageOf = (method: DescMethod) => method.parent.file.proto.package
+
+/** An organisation with its own manager, who is a service user in it. */
+export type Household = {
+  readonly orgId: string
+  readonly managerId: string
+  readonly key: ServiceKey
+  readonly token: string
+  readonly userId: string
+  readonly keyId: string
+  readonly projectId: string
+  readonly appId: string
+}
+
+/** Makes an organisation with one of everything. */
+export async function openHousehold(service: Service, name: string): Promise<Household> {
+  const { organizationId: orgId } = await service.get("AddOrganization", { name })
+  const managerId = await addMachine(service, orgId, `${name}-manager`)
+  const resource = { organizationId: orgId }
+  const roles = ["ORG_OWNER"]
+  await service.get("CreateAdministrator", { userId: managerId, resource, roles })
+  const key = await addKey(service, managerId)
+  const userId = await addMachine(service, orgId, `${name}-robot`)
+  const { keyId } = await addKey(service, userId)
+  const { projectId } = await service.get("CreateProject", {
+    organizationId: orgId,
+    name: `${name} project`,
+  })
+  const { applicationId: appId } = await service.get("CreateApplication", {
+    projectId,
+    name: `${name} app`,
+    oidcConfiguration: { redirectUris: [`https://${name}.example.com/callback`] },
+  })
+  const token = await serviceToken(service.url, key)
+  return { orgId, managerId, key, token, userId, keyId, projectId, appId }
+}
+
+/** A service user; answers its id. */
+export async function addMachine(
+  { get }: Pick<Service, "get">,
+  organizationId: string,
+  username: string,
+): Promise<string> {
+  const machine = { name: username }
+  return (await get("CreateUser", { organizationId, username, machine })).id
+}
+
+/** A key of a service user, with which it can sign assertions for a year. */
+export async function addKey({ get }: Pick<Service, "get">, userId: string): Promise<ServiceKey> {
+  const expirationDate = new Date(Date.now() + 365 * 86_400_000).toISOString()
+  const { keyContent } = await get("AddKey", { userId, expirationDate })
+  return JSON.parse(Buffer.from(keyContent, "base64").toString())
+}
+
+/** A person with a password; answers their id. */
+export async function addPerson(
+  { get }: Pick<Service, "get">,
+  organizationId: string,
+  username: string,
+): Promise<string> {
+  const { id } = await get("CreateUser", { organizationId, username, human: personOf(username) })
+  return id
+}
+
+export const personOf = (name: string) => ({
+  profile: { givenName: name, familyName: "Person" },
+  email: { email: `${name}@example.com`, isVerified: true },
+})

@@ -50,6 +50,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["deleteAdministrator", seat],
   ["deleteApplication", a1],
   ["deleteProject", p1],
+  ["createProject", { organizationId: "org1", projectId: "p2", name: "Two" }],
+  ["removeProject", { id: "p2" }, "v1"],
 ]
 
 const looks: readonly (readonly [string, object, string?])[] = [
@@ -70,9 +72,8 @@ const looks: readonly (readonly [string, object, string?])[] = [
 ]
 
 test("every operation of these rooms is tried", () => {
-  const made = ["createProject", "createApplication"]
   const tried = [...changes, ...looks].map(([name]) => name)
-  expect(new Set([...made, ...tried])).toEqual(operationNames)
+  expect(new Set(["createApplication", ...tried])).toEqual(operationNames)
 })
 
 test("of two instances with equal ids everywhere one changes and the other does not", async () => {

@@ -1,6 +1,6 @@
 import type { Cx } from "../store/index.ts"
 
-/** The code of an answered request. It authenticates itself; the request's state makes it single. */
+/** The code of an answered request. It authenticates itself; the request's state counts it. */
 export const writeCode = (cx: Cx, requestId: string): string =>
   cx.secrets.seal("token", requestId, aboutOf(cx))
 

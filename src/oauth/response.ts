@@ -10,8 +10,10 @@ export const anyOrigin = { "access-control-allow-origin": "*" } as const
 
 const jsonType = { "content-type": "application/json" } as const
 
+type Answer = { readonly status?: number; readonly headers?: Headers }
+
 /** A JSON answer for programs, readable from every origin. */
-export const json = (body: object, { status = 200, headers = noStore as Headers } = {}): Response =>
+export const json = (body: object, { status = 200, headers = noStore }: Answer = {}): Response =>
   new Response(JSON.stringify(body), { status, headers: { ...jsonType, ...anyOrigin, ...headers } })
 
 /** RFC 6749 §5.2. */

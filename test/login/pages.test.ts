@@ -201,7 +201,7 @@ describe("failed tries", () => {
     expect(attemptsOf(cx, accountOf(cx, "zoe")).failures).toBe(3)
   })
 
-  test("slow the next one down: a second for each five, whether the account exists or not", async () => {
+  test("slow the next one down, whether the account exists or not", async () => {
     for (const name of ["yara", "nobody-else"]) {
       if (name === "yara") await provider.addPerson(name)
       for (let tries = 0; tries < 5; tries++) {

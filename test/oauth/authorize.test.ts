@@ -132,6 +132,33 @@ describe("authorize", () => {
   })
 })
 
+describe("the scope that opens the management interface", () => {
+  const scope = "openid urn:core:iam:org:project:id:core:aud"
+
+  test("is granted to an application of ours at once", async () => {
+    const ours = { appType: "user_agent", authMethod: "none" } as const
+    const console = await provider.addClient(ours)
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(console.id))
+    expect(answerOf(await browser.go(authorizePath(console.id, { scope })))).toHaveProperty("code")
+  })
+
+  test("is granted to anybody else only when the person was asked", async () => {
+    const { createProject } = await import("../../src/domain/project/index.ts")
+    const projectId = provider.cx().ids.next()
+    await createProject(provider.cx(), projectId, { orgId: provider.setup.orgId, name: "Theirs" })
+    const other = await provider.addClient({}, projectId)
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(other.id))
+    expect(answerOf(await browser.go(authorizePath(other.id)))).toHaveProperty("code")
+    const silent = await browser.go(authorizePath(other.id, { scope, prompt: "none" }))
+    expect(answerOf(silent).error).toBe("consent_required")
+    const asked = await browser.go(authorizePath(other.id, { scope }))
+    const [, session = ""] = /<button[^>]*value="(\d+)"/.exec(asked.page) ?? []
+    expect(answerOf(await browser.post(asked, { session }))).toHaveProperty("code")
+  })
+})
+
 describe("discovery", () => {
   test("is built from the configured address and names only what answers", async () => {
     const response = await provider.send("/.well-known/openid-configuration")

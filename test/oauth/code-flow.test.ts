@@ -105,7 +105,7 @@ describe("the code flow", () => {
     expect(info).toMatchObject({ sub: provider.setup.ownerId, email: "olga@example.com" })
   })
 
-  test("takes a secret in the header or in the body, and a public client with PKCE alone", async () => {
+  test("takes a secret in header or body, and a public client with PKCE alone", async () => {
     const posted = { client_id: app.id, client_secret: app.secret }
     expect((await askToken(provider, codeFields(await codeFor(), posted))).status).toBe(200)
     const native = await provider.addClient({ appType: "native", authMethod: "none" })
@@ -162,7 +162,7 @@ describe("a code", () => {
     if (won) expect((await userinfo(won.answer.access_token)).status).toBe(401)
   })
 
-  test("is refused when it is too old, altered, or used with anything that isn't its own", async () => {
+  test("is refused too old, altered, or with anything that isn't its own", async () => {
     const stranger = await provider.addClient()
     const other = `${stranger.id}:${stranger.secret}`
     const refused = async (code: string, changes = {}, as = basic()) => {

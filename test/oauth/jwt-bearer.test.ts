@@ -52,7 +52,7 @@ describe("a service user's assertion (RFC 7523)", () => {
     )
   })
 
-  test("opens the management interface only with our project in the audience (spec §5.4)", async () => {
+  test("opens the management interface with our project as audience only", async () => {
     const call = provider.cx()
     const without = await ask()
     expect(() => apiCaller(call, String(without.answer.access_token))).toThrow(/not meant/)

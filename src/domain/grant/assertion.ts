@@ -18,7 +18,7 @@ export type SpentAssertion = {
   readonly expires: number
 }
 
-/** RFC 7523 §3 (7): notes that an assertion was used. Faults `already_exists` when it was before. */
+/** RFC 7523 §3 (7): notes that an assertion was used. Faults when it was used before. */
 export function spendAssertion(tx: Transaction, { issuer, jti, expires }: SpentAssertion): void {
   const taken = { id: "assertion.used", message: "the assertion has been used already" }
   const used: Draft<AssertionEvent> = {

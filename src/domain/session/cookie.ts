@@ -45,7 +45,7 @@ export type Entrance = {
   readonly also: (tx: Transaction, sessionId: string) => void
 }
 
-/** Signs a person in and gives the browser a new secret, in one step. Answers the Set-Cookie line. */
+/** Signs a person in and gives the browser a new secret, in one step. Answers its cookie line. */
 export async function enterBrowser(
   cx: Cx,
   agentId: string,

@@ -17,27 +17,31 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
   checkResponse(parameters, back)
   const scopes = scopesOf(parameters)
   const { clientId, appId, app, redirectUri, responseMode, state } = back
+  const nonce = parameters.get("nonce")
+  const challenge = challengeOf(parameters, app.oidc.authMethod === "none")
+  const maxAge = maxAgeOf(parameters)
+  const hintedUser = hintedUserOf(cx, parameters)
+  const audience = [...new Set([clientId, app.projectId, ...audienceOf(cx, scopes)])]
   const asked: Asked = {
     clientId,
     appId,
     redirectUri,
     responseMode,
     scopes,
-    audience: [...new Set([clientId, app.projectId, ...audienceOf(cx, scopes)])],
-    prompts: promptsOf(parameters),
-    languages: wordsOf(parameters.get("ui_locales")).slice(0, 10),
-    ...given("state", state),
-    ...given("nonce", parameters.get("nonce")),
-    ...given("challenge", challengeOf(parameters, app.oidc.authMethod === "none")),
-    ...given("maxAge", maxAgeOf(parameters)),
-    ...given("hintedUser", hintedUserOf(cx, parameters)),
+    audience,
+    prompts: [...promptsOf(parameters), ...extraPrompts(cx, app.projectId, audience)],
+    languages: wordsOf(parameters.get("ui_locales")).slice(0, languagesMax),
+    ...(state !== undefined && { state }),
+    ...(nonce !== undefined && { nonce }),
+    ...(challenge !== undefined && { challenge }),
+    ...(maxAge !== undefined && { maxAge }),
+    ...(hintedUser !== undefined && { hintedUser }),
   }
-  return { asked, loginHint: (parameters.get("login_hint") ?? "").slice(0, 200) }
+  return { asked, loginHint: (parameters.get("login_hint") ?? "").slice(0, loginHintMax) }
 }
 
-const given = <Name extends string, Value>(name: Name, value: Value | undefined) =>
-  // A computed name loses its type; the callers spread it where only that name fits.
-  value === undefined ? {} : { [name]: value }
+const languagesMax = 10
+const loginHintMax = 200
 
 /** OpenID Connect Core §3.1.2.6 has an error of its own for each of these. */
 function refuseUnsupported(parameters: Parameters): void {
@@ -89,6 +93,15 @@ function promptsOf(parameters: Parameters): readonly Prompt[] {
     throw new OAuthError("invalid_request", "prompt none stands alone")
   }
   return prompts
+}
+
+/**
+ * A token for the management interface is worth all that its person may do. Nobody hands that to
+ * an application unasked, by a session that answers silently; our own applications are ourselves.
+ */
+function extraPrompts(cx: Cx, projectId: string, audience: readonly string[]): readonly Prompt[] {
+  const own = ownOf(cx).projectId
+  return audience.includes(own) && projectId !== own ? ["consent"] : []
 }
 
 function maxAgeOf(parameters: Parameters): number | undefined {

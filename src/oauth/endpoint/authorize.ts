@@ -65,7 +65,7 @@ async function begin(asking: Asking, back: ReturnPath, checked: Checked): Promis
     })
     return sendCode(asking, back, { id, visit })
   }
-  if (asked.prompts.includes("none")) throw silentRefusal(step)
+  if (asked.prompts.includes("none")) throw silentRefusal(step, asked.prompts.includes("consent"))
   await cx.store.transact(cx, (tx) =>
     addAuthRequest(tx, id, { ...checked, agentId: visit.browser.id }),
   )
@@ -89,7 +89,10 @@ function sendError({ cx, show }: Asking, back: ReturnPath, fault: OAuthError): P
 }
 
 /** OpenID Connect Core §3.1.2.6: why prompt=none could not be served. */
-function silentRefusal(step: Step): OAuthError {
+function silentRefusal(step: Step, asksConsent: boolean): OAuthError {
+  if (step.kind === "choose" && asksConsent) {
+    return new OAuthError("consent_required", "the person must be asked for this scope")
+  }
   return step.kind === "choose"
     ? new OAuthError("account_selection_required", "several accounts are signed in")
     : new OAuthError("login_required", "nobody is signed in who fits the request")

@@ -8,7 +8,7 @@ export const standardScopes = ["openid", "profile", "email", "phone"] as const
 /** Asks for a project in the audience; `core` stands for our own. */
 const audienceScope = /^urn:core:iam:org:project:id:([^:]{1,200}):aud$/
 
-/** RFC 6749 §3.3: what is granted of the asked scopes; those that mean nothing here are left out. */
+/** RFC 6749 §3.3: what is granted of the asked scopes; what means nothing here is left out. */
 export const grantedScopes = (asked: readonly string[]): readonly string[] =>
   asked.filter((scope) => isStandard(scope) || audienceScope.test(scope))
 

@@ -35,7 +35,9 @@ const insertsInstance = (sql: string): boolean =>
 
 /** How often the statement names a table; each time wants its own `instance = …`. */
 function tablesIn(sql: string): number {
-  const named = [...sql.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)/gi)].map((match) => match[1])
+  const named = [...sql.matchAll(/(?<![$.\w])(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)/gi)].map(
+    (match) => match[1],
+  )
   const local = new Set(
     [...sql.matchAll(/(?:\bWITH|\bRECURSIVE|,)\s+(\w+)(?:\s*\([^)]*\))?\s+AS\s*\(/gi)].map(
       (match) => match[1],

@@ -1,0 +1,89 @@
+import { statSync } from "node:fs"
+import { describe, expect, test } from "vitest"
+import { checkpointGate, type Progress } from "../../src/store/checkpoint.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+import { openWorld } from "../support/world.ts"
+import { allAccounts, openAccount, rooms } from "./account.ts"
+
+/** A gate whose copies end when the test says so. */
+function gated() {
+  const copies: ((progress: Progress) => void)[] = []
+  const gate = checkpointGate({
+    passive: () => new Promise((resolve) => copies.push(resolve)),
+    close: async () => undefined,
+  })
+  const finish = async () => {
+    copies.shift()?.({ frames: 1, copied: 1 })
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { gate, copies, finish }
+}
+
+describe("the checkpoint gate", () => {
+  test("stays open while most is copied, is shut for the rest, and opens again", async () => {
+    const { gate, copies, finish } = gated()
+    gate.committed(1499)
+    expect(copies).toHaveLength(0)
+    gate.committed(1)
+    expect([copies.length, gate.open()]).toEqual([1, undefined])
+    await finish()
+    expect(copies).toHaveLength(1)
+    const held = gate.open()
+    expect(held).toBeInstanceOf(Promise)
+    await finish()
+    await held
+    expect(gate.open()).toBeUndefined()
+  })
+
+  test("runs one checkpoint at a time, and the next after as many events again", async () => {
+    const { gate, copies, finish } = gated()
+    gate.committed(1500)
+    gate.committed(5000)
+    expect(copies).toHaveLength(1)
+    await finish()
+    gate.committed(1499)
+    await finish()
+    expect(copies).toHaveLength(0)
+    gate.committed(1)
+    expect(copies).toHaveLength(1)
+  })
+
+  test("lets a checkpoint end before it closes", async () => {
+    const { gate, finish } = gated()
+    gate.committed(1500)
+    let closed = false
+    const closing = gate.close().then(() => {
+      closed = true
+    })
+    await finish()
+    expect(closed).toBe(false)
+    await finish()
+    await closing
+  })
+})
+
+test("a busy store's WAL is copied and begun anew, and no commit is lost by it", async () => {
+  const folder = temporaryFolder()
+  const world = openWorld(rooms, folder)
+  const file = `${folder.path}/latchkey.db`
+  const sizes: number[] = []
+  let n = 0
+  const writer = async () => {
+    while (n < 8000) {
+      const name = `${n++}`
+      await openAccount(world.cx(), name, { name })
+      if (n % 1000 === 0) sizes.push(statSync(`${file}-wal`).size)
+    }
+  }
+  await Promise.all(Array.from({ length: 64 }, writer))
+  expect(statSync(file).size).toBeGreaterThan(1_000_000)
+  // 8,000 events unbounded would come to more than 200 MB.
+  expect(Math.max(...sizes)).toBeLessThan(100_000_000)
+  await world.store.close()
+  const again = openWorld(rooms, folder)
+  expect(again.store.all(again.cx(), allAccounts)).toHaveLength(n)
+  expect(again.store.database.query("PRAGMA integrity_check").get()).toEqual({
+    integrity_check: "ok",
+  })
+  await again.close()
+})

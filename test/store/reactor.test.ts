@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { type Reactor, type Reactors, runReactors } from "../../src/store/index.ts"
+import { openWorld, type World } from "../support/world.ts"
+import { openAccount, renameAccount, rooms } from "./account.ts"
+
+let world: World
+let running: Reactors | undefined
+beforeEach(() => {
+  world = openWorld(rooms)
+})
+afterEach(async () => {
+  await running?.stop()
+  await world.close()
+})
+
+/** A reactor that writes down what it was called with, and refuses as often as it is told. */
+function recorder(name = "mail") {
+  const calls: string[] = []
+  const refusals = new Map<string, number>()
+  const reactor: Reactor = {
+    name,
+    on: {
+      "account.opened": async ({ id }, key) => {
+        calls.push(`${id} ${key}`)
+        const left = refusals.get(id) ?? 0
+        refusals.set(id, left - 1)
+        if (left > 0) throw new Error(`no post for ${id}`)
+      },
+    },
+  }
+  return { calls, refusals, reactor }
+}
+
+function run(...reactors: readonly Reactor[]): Reactors {
+  running = runReactors(world.store, world.clock, reactors)
+  return running
+}
+
+/** Drains while the clock runs, so that waits between tries end. */
+async function drained(reactors: Reactors): Promise<void> {
+  let done = false
+  const end = reactors.drain().then(() => {
+    done = true
+  })
+  while (!done) {
+    world.clock.advance(60_000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await end
+}
+
+test("events reach a reactor in order, once each, with a key that names them", async () => {
+  const { calls, reactor } = recorder()
+  const reactors = run(reactor)
+  await openAccount(world.cx(), "1", { name: "ada" })
+  await renameAccount(world.cx(), "1", "eve")
+  await openAccount(world.cx(), "2", { name: "bob" })
+  await reactors.drain()
+  await reactors.drain()
+  expect(calls).toEqual(["1 mail/1", "2 mail/3"])
+})
+
+test("polling finds new events without being told", async () => {
+  const { calls, reactor } = recorder()
+  run(reactor)
+  await openAccount(world.cx(), "1", { name: "ada" })
+  for (let turn = 0; turn < 20; turn++) {
+    world.clock.advance(250)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(calls).toEqual(["1 mail/1"])
+})
+
+test("a failure is tried again with the same key, and later events wait their turn", async () => {
+  const { calls, refusals, reactor } = recorder()
+  refusals.set("1", 2)
+  const reactors = run(reactor)
+  await openAccount(world.cx(), "1", { name: "ada" })
+  await openAccount(world.cx(), "2", { name: "bob" })
+  await drained(reactors)
+  expect(calls).toEqual(["1 mail/1", "1 mail/1", "1 mail/1", "2 mail/2"])
+  expect(reactors.failed()).toEqual([])
+})
+
+test("what keeps failing becomes a failed event, and the others go on", async () => {
+  const { calls, refusals, reactor } = recorder()
+  const other = recorder("audit")
+  refusals.set("1", 7)
+  const reactors = run(reactor, other.reactor)
+  await openAccount(world.cx(), "1", { name: "ada" })
+  await openAccount(world.cx(), "2", { name: "bob" })
+  await drained(reactors)
+  expect(calls.filter((call) => call.startsWith("1"))).toHaveLength(5)
+  expect(calls).toContain("2 mail/2")
+  expect(other.calls).toEqual(["1 audit/1", "2 audit/2"])
+  expect(reactors.failed()).toMatchObject([
+    { reactor: "mail", position: 1, instance: "i1", failures: 1, error: "no post for 1" },
+  ])
+  expect(await world.store.log.read(0, 9)).toHaveLength(2)
+})
+
+test("a failed event can be tried again and removed; the stream stays as it is", async () => {
+  const { refusals, reactor } = recorder()
+  refusals.set("1", 6)
+  refusals.set("2", 99)
+  const reactors = run(reactor)
+  await openAccount(world.cx(), "1", { name: "ada" })
+  await openAccount(world.cx(), "2", { name: "bob" })
+  await drained(reactors)
+  expect(await reactors.retry("mail", 1)).toBe(false)
+  expect(reactors.failed().map(({ position, failures }) => [position, failures])).toEqual([
+    [1, 2],
+    [2, 1],
+  ])
+  expect(await reactors.retry("mail", 1)).toBe(true)
+  reactors.remove("mail", 2)
+  expect(reactors.failed()).toEqual([])
+  expect(await reactors.retry("mail", 77)).toBe(false)
+  expect(await world.store.log.read(0, 9)).toHaveLength(2)
+})
+
+test("after a restart a reactor goes on where it was", async () => {
+  const first = recorder()
+  await openAccount(world.cx(), "1", { name: "ada" })
+  const before = run(first.reactor)
+  await before.drain()
+  await before.stop()
+  await openAccount(world.cx(), "2", { name: "bob" })
+  const second = recorder()
+  await run(second.reactor).drain()
+  expect([first.calls, second.calls]).toEqual([["1 mail/1"], ["2 mail/2"]])
+})
+
+test("one that is stopped while it waits for its next try calls nobody any more", async () => {
+  const { calls, refusals, reactor } = recorder()
+  refusals.set("1", 99)
+  const reactors = run(reactor)
+  await openAccount(world.cx(), "1", { name: "ada" })
+  const draining = reactors.drain()
+  while (calls.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await reactors.stop()
+  await draining
+  expect(calls).toHaveLength(1)
+  expect(reactors.failed()).toEqual([])
+})
+
+test("an event that can't be read stops the reactor, and is named", async () => {
+  const stuck: unknown[] = []
+  await openAccount(world.cx(), "1", { name: "ada" })
+  world.store.database.run("UPDATE event SET data = '{}'")
+  running = runReactors(world.store, world.clock, [recorder().reactor], (...what) =>
+    stuck.push(what),
+  )
+  world.clock.advance(1000)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(stuck).toMatchObject([["mail", { id: "store.event_damaged" }]])
+})

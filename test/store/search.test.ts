@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import type { Scope } from "../../src/kernel/context.ts"
+import {
+  aggregate,
+  type Event,
+  type Filter,
+  fold,
+  type Searchable,
+  search,
+  statement,
+  view,
+} from "../../src/store/index.ts"
+import { openWorld, type World } from "../support/world.ts"
+
+type Row = { readonly id: string; readonly name: string; readonly note: string | null }
+type BookEvent = Event<"book.added", Row & { folded: string; org: string; rank: number }>
+
+const book = aggregate<BookEvent, null>({
+  stream: "book",
+  initial: null,
+  evolve: { "book.added": () => null },
+})
+const insert = statement(
+  `INSERT INTO books (instance, id, name, name_folded, note, org, rank)
+   VALUES ($instance, $id, $name, $folded, $note, $org, $rank)`,
+)
+const bookView = view<BookEvent>({
+  name: "book",
+  tables: {
+    books: {
+      columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL, note TEXT,
+        org TEXT NOT NULL, rank INTEGER NOT NULL`,
+      key: "id",
+    },
+  },
+  on: { "book.added": (db, { data }) => db.run(insert, { ...data }) },
+})
+const searchable: Searchable = {
+  table: "books",
+  columns: ["name", "name_folded", "note", "rank"],
+  owner: { org: "org", self: "id" },
+  key: "id",
+  sort: "rank",
+}
+
+const shelf: readonly (readonly [string, string, string, number, string | null])[] = [
+  ["1", "100% Wool", "a", 3, null],
+  ["2", "under_score", "a", 1, "x"],
+  ["3", "Émile", "b", 2, "y"],
+  ["4", "it's; DROP TABLE books_1 --", "b", 2, "y"],
+  ["5", "wool", "c", 2, "z"],
+]
+
+let world: World
+beforeAll(async () => {
+  world = openWorld({ aggregates: [book], views: [bookView] })
+  for (const instance of ["i1", "i2"]) {
+    await world.store.transact(world.cx({ instance }), (tx) => {
+      for (const [id, name, org, rank, note] of shelf) {
+        const data = { id, name, folded: fold(name), org, rank, note }
+        tx.append(book, id, [{ type: "book.added", data }])
+      }
+    })
+  }
+})
+afterAll(() => world.close())
+
+const everything: Scope = { all: true, orgs: [], projects: [], grants: [] }
+const page = { offset: 0, limit: 100, asc: true }
+
+function find(
+  filters: readonly Filter[],
+  over: { scope?: Scope; page?: typeof page; sort?: string } = {},
+) {
+  const cx = world.cx({ scope: over.scope ?? everything })
+  const { scope: _, ...query } = { page, filters, ...over }
+  const found = search<Row>(cx, searchable, query)
+  return { ids: found.rows.map((row) => row.id).join(""), total: found.total }
+}
+const ids = (...filters: readonly Filter[]) => [...find(filters).ids].sort().join("")
+
+test("an empty search finds all of its own instance, sorted, ties by key", () => {
+  expect(find([])).toEqual({ ids: "23451", total: 5 })
+  expect(find([], { page: { ...page, asc: false } }).ids).toBe("15432")
+  expect(find([], { sort: "name" }).ids).toBe("14253")
+  expect(find([], { sort: "id" }).ids).toBe("12345")
+})
+
+test("a window is a part of the whole, and its total counts the whole", () => {
+  const windows = [0, 2, 4, 6].map((offset) => find([], { page: { offset, limit: 2, asc: true } }))
+  expect(windows.map((window) => window.ids)).toEqual(["23", "45", "1", ""])
+  expect(windows.map((window) => window.total)).toEqual([5, 5, 5, 5])
+})
+
+describe("the caller's scope", () => {
+  const scoped = (scope: Partial<Scope>) =>
+    find([], { scope: { ...everything, all: false, ...scope } })
+
+  test("limits rows and total alike", () => {
+    expect(scoped({ orgs: ["a"] })).toEqual({ ids: "21", total: 2 })
+    expect(scoped({ orgs: ["a", "c"] })).toEqual({ ids: "251", total: 3 })
+    expect(scoped({ orgs: ["b"], self: "1" })).toEqual({ ids: "341", total: 3 })
+  })
+  test("that names nothing shows nothing, nor does one of things that the table has not", () => {
+    expect(scoped({})).toEqual({ ids: "", total: 0 })
+    expect(scoped({ projects: ["a"], grants: ["a"] })).toEqual({ ids: "", total: 0 })
+  })
+  test("holds against every filter", () => {
+    const any: Filter = {
+      any: [{ equals: "rank", value: 3 }, { not: { equals: "rank", value: 3 } }],
+    }
+    expect(find([any], { scope: { ...everything, all: false, orgs: ["c"] } }).ids).toBe("5")
+  })
+  test("is a must: a search without one is a bug and throws", () => {
+    const { scope: _, ...cx } = world.cx()
+    expect(() => search(cx, searchable, { page, filters: [] })).toThrow(/needs the scope/)
+  })
+})
+
+describe("texts", () => {
+  const text = (method: "equals" | "starts_with" | "contains" | "ends_with", value: string) =>
+    ids({ text: "name", method, value })
+
+  test("compare whole, from the start, within, and from the end", () => {
+    expect(text("equals", "wool")).toBe("5")
+    expect(text("starts_with", "under")).toBe("2")
+    expect(text("contains", "mil")).toBe("3")
+    expect(text("ends_with", "ool")).toBe("15")
+  })
+  test("take no character for a wildcard or for SQL", () => {
+    expect(text("contains", "%")).toBe("1")
+    expect(text("contains", "_")).toBe("24")
+    expect(text("starts_with", "*")).toBe("")
+    expect(text("equals", "it's; DROP TABLE books_1 --")).toBe("4")
+    expect(text("contains", "' OR 1=1 --")).toBe("")
+  })
+  test("an empty value is the start, a part and the end of everything", () => {
+    expect(text("starts_with", "")).toBe("12345")
+    expect(text("contains", "")).toBe("12345")
+    expect(text("ends_with", "")).toBe("12345")
+  })
+  test("ignore case where the folded column is asked", () => {
+    const value = fold("WOOL")
+    expect(ids({ text: "name_folded", method: "ends_with", value })).toBe("15")
+    expect(ids({ text: "name_folded", method: "equals", value: fold("E\u0301MILE") })).toBe("3")
+  })
+})
+
+test("conditions combine, and what a NULL makes unknown is not the case", () => {
+  expect(ids({ compare: "rank", by: ">=", value: 2 }, { equals: "note", value: "y" })).toBe("34")
+  expect(ids({ not: { equals: "note", value: "y" } })).toBe("125")
+  expect(
+    ids({
+      not: {
+        all: [
+          { equals: "note", value: "y" },
+          { equals: "rank", value: 3 },
+        ],
+      },
+    }),
+  ).toBe("12345")
+  expect(ids({ oneOf: "note", values: ["x", "z"] })).toBe("25")
+  expect(ids({ oneOf: "note", values: [] })).toBe("")
+  expect([ids({ all: [] }), ids({ any: [] })]).toEqual(["12345", ""])
+})
+
+test("only declared columns are searched and sorted by", () => {
+  for (const name of ["org", "instance", "1; DROP TABLE books_1", "rank DESC --"]) {
+    expect(() => ids({ equals: name, value: 1 })).toThrow(/can't be searched by/)
+    expect(() => find([], { sort: name })).toThrow(/can't be searched by/)
+  }
+})

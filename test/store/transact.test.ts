@@ -1,0 +1,232 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { aggregate, type Event, statement, view } from "../../src/store/index.ts"
+import type { Log } from "../../src/store/log.ts"
+import { openWorld, type World } from "../support/world.ts"
+import {
+  account,
+  accounts,
+  allAccounts,
+  eraseAccount,
+  on,
+  openAccount,
+  refusalOf,
+  renameAccount,
+  reserveCode,
+  rooms,
+} from "./account.ts"
+
+describe("a step", () => {
+  let world: World
+  beforeEach(() => {
+    world = openWorld(rooms)
+  })
+  afterEach(() => world.close())
+  const names = (call = {}) => world.store.all(world.cx(call), allAccounts).map((row) => row.name)
+
+  test("is there for whoever reads once it is answered", async () => {
+    const receipt = await openAccount(world.cx(), "1", { name: "ada" })
+    expect(receipt).toMatchObject({ id: "1", version: 1, position: 1, created: receipt.changed })
+    expect(names()).toEqual(["ada"])
+    expect(world.store.state(world.cx(), account, "1")).toMatchObject({ name: "ada" })
+  })
+
+  test("answers where it left its streams, whatever came later", async () => {
+    const cx = world.cx()
+    const { store } = world
+    const step = await store.transact(cx, (tx) => {
+      openAccount.within(tx, "1", { name: "ada" })
+      openAccount.within(tx, "2", { name: "bob" })
+      renameAccount.within(tx, "1", "eve")
+    })
+    await renameAccount(cx, "1", "later")
+    expect(step.receipt(account, "1")).toMatchObject({ version: 2, position: 2 })
+    expect(step.receipt(account, "2")).toMatchObject({ version: 1, position: 3 })
+    expect(store.receipt(cx, account, "1")).toMatchObject({ version: 3, position: 4 })
+  })
+
+  test("fifty at once on one stream all serialize", async () => {
+    await openAccount(world.cx(), "1", { name: "ada" })
+    const all = Array.from({ length: 50 }, (_, n) => renameAccount(world.cx(), "1", `n${n}`))
+    const versions = (await Promise.all(all)).map((receipt) => receipt.version)
+    expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n + 2))
+  })
+
+  test("twenty that take one name leave one account and nineteen refusals", async () => {
+    const tries = Array.from({ length: 20 }, (_, n) =>
+      refusalOf(openAccount(world.cx(), `${n}`, { name: "ada" })),
+    )
+    const refused = (await Promise.all(tries)).filter((each) => each !== "nothing")
+    expect(refused).toEqual(Array(19).fill("already_exists account.name_taken"))
+    expect(names()).toEqual(["ada"])
+  })
+
+  test("that changes a name gives the old one free in the same step", async () => {
+    const cx = world.cx()
+    await openAccount(cx, "1", { name: "ada" })
+    await openAccount(cx, "2", { name: "bob" })
+    await world.store.transact(cx, (tx) => {
+      // The name is taken before it is released, by order of the decisions.
+      renameAccount.within(tx, "2", "ada")
+      renameAccount.within(tx, "1", "carl")
+    })
+    expect(names()).toEqual(["carl", "ada"])
+    expect(await refusalOf(openAccount(cx, "3", { name: "bob" }))).toBe("nothing")
+  })
+
+  test("that reserves holds the code until its time and not a moment longer", async () => {
+    const expires = world.clock.now() + 1000
+    await reserveCode(world.cx(), "1", { code: "x", expires })
+    const other = () => refusalOf(reserveCode(world.cx(), "2", { code: "x", expires: 1e15 }))
+    world.clock.advance(999)
+    expect(await other()).toBe("already_exists account.code_taken")
+    world.clock.advance(1)
+    expect(await other()).toBe("nothing")
+  })
+
+  test("whose stream keeps changing under it is given up as aborted", async () => {
+    await openAccount(world.cx(), "1", { name: "ada" })
+    let appends = 0
+    const stubborn: Partial<Log> = {
+      append: async () => {
+        appends++
+        return { kind: "conflict", stream: "account", id: "1" }
+      },
+    }
+    Object.assign(world.store, { log: { ...world.store.log, ...stubborn } })
+    expect(await refusalOf(renameAccount(world.cx(), "1", "x"))).toBe("aborted store.conflict")
+    expect(appends).toBe(4)
+  })
+
+  test("decides again on newer state when a conflict says that it must", async () => {
+    const cx = world.cx()
+    await openAccount(cx, "1", { name: "ada" })
+    const { log } = world.store
+    const interfering: Partial<Log> = {
+      append: async (step) => {
+        Object.assign(world.store, { log })
+        await renameAccount(world.cx(), "1", "meanwhile")
+        return log.append(step)
+      },
+    }
+    Object.assign(world.store, { log: { ...log, ...interfering } })
+    const seen: string[] = []
+    await world.store.transact(cx, (tx) => {
+      seen.push(tx.state(account, "1").name)
+      renameAccount.within(tx, "1", `${tx.state(account, "1").name} 2`)
+    })
+    expect(seen).toEqual(["ada", "meanwhile"])
+    expect(names()).toEqual(["meanwhile 2"])
+  })
+
+  test("keeps the order of the log when the clock steps back, and ids grow on", async () => {
+    const cx = world.cx()
+    const before = cx.ids.next()
+    await openAccount(cx, before, { name: "ada" })
+    world.clock.advance(-3_600_000)
+    const after = cx.ids.next()
+    await openAccount(cx, after, { name: "bob" })
+    expect(after > before).toBe(true)
+    const events = await world.store.log.read(0, 10)
+    expect(events.map((event) => event.id)).toEqual([before, after])
+    expect(events[1]?.time).toBe((events[0]?.time ?? 0) - 3_600_000)
+  })
+
+  test("on a full disk is refused and undone, reads go on, and it works again after", async () => {
+    await openAccount(world.cx(), "1", { name: "ada" })
+    const { database } = world.store
+    const pages = database.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count
+    database.run(`PRAGMA max_page_count = ${pages}`)
+    const large = { name: "bob", email: "x".repeat(100_000) }
+    const refusal = "resource_exhausted store.disk_full"
+    expect(await refusalOf(openAccount(world.cx(), "2", large))).toBe(refusal)
+    expect(names()).toEqual(["ada"])
+    database.run("PRAGMA max_page_count = 1000000")
+    expect(await refusalOf(openAccount(world.cx(), "2", large))).toBe("nothing")
+    expect(names()).toEqual(["ada", "bob"])
+  })
+})
+
+describe("two instances with equal ids everywhere", () => {
+  test("see and change nothing of each other", async () => {
+    const world = openWorld(rooms)
+    const [one, two] = [world.cx(on("i1")), world.cx(on("i2"))]
+    await openAccount(one, "1", { name: "ada" })
+    await openAccount(two, "1", { name: "ada", email: "two@example.com" })
+    await renameAccount(one, "1", "eve")
+    await reserveCode(one, "1", { code: "x", expires: 1e15 })
+    await reserveCode(two, "1", { code: "x", expires: 1e15 })
+    const rows = (cx: typeof one) => world.store.all(cx, allAccounts)
+    expect(rows(one)).toEqual([{ id: "1", name: "eve", email: "ada@example.com" }])
+    expect(rows(two)).toEqual([{ id: "1", name: "ada", email: "two@example.com" }])
+    expect(world.store.state(two, account, "1").name).toBe("ada")
+    expect(world.store.receipt(two, account, "1")?.version).toBe(2)
+    await eraseAccount(two, "1")
+    expect(rows(one)).toHaveLength(1)
+    expect(rows(two)).toEqual([])
+    const privates = (await world.store.log.read(0, 10)).map((event) => event.private)
+    expect(privates.filter((each) => each !== null)).toEqual([{ email: "ada@example.com" }])
+    await world.close()
+  })
+
+  test("stay apart though a query is handed the other's name as a value", async () => {
+    const world = openWorld(rooms)
+    await openAccount(world.cx(), "1", { name: "ada" })
+    expect(world.store.all(world.cx(on("i2")), allAccounts, { instance: "i1" })).toEqual([])
+    await world.close()
+  })
+})
+
+describe("what throws inside a step undoes all of it", () => {
+  type PotEvent = Event<"pot.filled", { with: string }> | Event<"pot.broken">
+  const fail = () => {
+    throw new Error("broken")
+  }
+  const pot = (evolves: boolean) =>
+    aggregate<PotEvent, string>({
+      stream: "pot",
+      initial: "",
+      evolve: {
+        "pot.filled": (_, { data }) => data.with,
+        "pot.broken": evolves ? (state) => state : fail,
+      },
+    })
+  const insert = statement("INSERT INTO pots (instance, id) VALUES ($instance, $id)")
+  const pots = view<PotEvent>({
+    name: "pot",
+    tables: { pots: { columns: "id TEXT NOT NULL", key: "id" } },
+    on: { "pot.filled": (db) => db.run(insert), "pot.broken": fail },
+  })
+
+  for (const [where, evolves] of [
+    ["a reducer", true],
+    ["evolve", false],
+  ] as const) {
+    test(where, async () => {
+      const kind = pot(evolves)
+      const world = openWorld({ aggregates: [kind, account], views: [pots, accounts] })
+      const { store, cx } = world
+      const broken = store.transact(cx(), (tx) => {
+        tx.append(kind, "p", [{ type: "pot.filled", data: { with: "tea" } }])
+        openAccount.within(tx, "1", { name: "ada" })
+        tx.append(kind, "p", [{ type: "pot.broken", data: {} }])
+      })
+      await expect(broken).rejects.toThrow("broken")
+      const count = (table: string) =>
+        store.database.query(`SELECT count(*) AS n FROM ${table}`).get()
+      for (const table of ["event", "claim", "state", "name", "kind", "pots_1"]) {
+        expect(count(table), table).toEqual({ n: 0 })
+      }
+      // The names that the step had coded are coded anew, and lead back to themselves.
+      await openAccount(cx(), "1", { name: "ada" })
+      const fill = () => tx(kind, "tea")
+      const tx = (of: typeof kind, what: string) =>
+        store.transact(cx(), (step) =>
+          step.append(of, "p", [{ type: "pot.filled", data: { with: what } }]),
+        )
+      await fill()
+      const types = (await store.log.read(0, 9)).map((event) => event.type)
+      expect(types).toEqual(["account.opened", "pot.filled"])
+      await world.close()
+    })
+  }
+})

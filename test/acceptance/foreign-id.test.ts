@@ -1,0 +1,143 @@
+import { type DescField, type DescMethod, getOption, type JsonObject } from "@bufbuild/protobuf"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Access, access } from "../../src/gen/core/options_pb.ts"
+import {
+  type Household,
+  methods,
+  openHousehold,
+  openService,
+  pathOf,
+  type Reply,
+  type Service,
+} from "./service.ts"
+
+let service: Service
+let mine: Household
+let theirs: Household
+
+beforeAll(async () => {
+  service = await openService()
+  mine = await openHousehold(service, "alpha")
+  theirs = await openHousehold(service, "beta")
+})
+afterAll(() => service?.close())
+
+/** Well-formed, and nobody's. */
+const nobodys = "100000000000000001"
+
+describe("a manager finds what is another organisation's like what is not there, by", () => {
+  for (const { method, rule } of named()) {
+    const by = rule.parent ? `${rule.id} of ${rule.parent}` : rule.id
+    test(`${method.parent.typeName}/${method.name} (${by})`, async () => {
+      const foreign = idsOf(theirs)[rule.resource] ?? ""
+      const replies = await Promise.all(
+        [foreign, nobodys].map((id) => ask(method, rule, { id, parent: theirs.projectId })),
+      )
+      const [seen, absent] = replies.map(masked)
+      expect(seen).toEqual(absent)
+      expect(seen?.status).toBe(404)
+      if (!method.name.startsWith("Get")) return
+      const own = { id: idsOf(mine)[rule.resource] ?? "", parent: mine.projectId }
+      expect((await ask(method, rule, own)).status).toBe(200)
+    })
+  }
+
+  test("x-core-orgid, whatever it names", async () => {
+    const replies = [theirs.orgId, nobodys].map(async (orgId) => {
+      const response = await fetch(`${service.url}/management/v1/orgs/me`, {
+        headers: { authorization: `Bearer ${mine.token}`, "x-core-orgid": orgId },
+      })
+      return masked({
+        status: response.status,
+        headers: response.headers,
+        body: await response.json(),
+      })
+    })
+    const [seen, absent] = await Promise.all(replies)
+    expect(seen).toEqual(absent)
+    expect(seen?.status).toBe(404)
+  })
+})
+
+test("nothing of the other organisation was changed by trying", async () => {
+  const { user } = await service.get("GetUserByID", { userId: theirs.userId })
+  expect(user.state).toBe("USER_STATE_ACTIVE")
+  const { project } = await service.get("GetProject", { projectId: theirs.projectId })
+  expect(project.state).toBe("PROJECT_STATE_ACTIVE")
+  const { application } = await service.get("GetApplication", { applicationId: theirs.appId })
+  expect(application.name).toBe("beta app")
+})
+
+type Named = { readonly method: DescMethod; readonly rule: Access }
+
+/** Every operation that names what it is about, once for each way of naming it. */
+function named(): readonly Named[] {
+  return methods.flatMap((method) => {
+    const option = getOption(method, access)
+    return [option, ...option.either]
+      .filter(({ id, resource }) => id && !id.startsWith("@") && kinds.has(resource))
+      .map((rule) => ({ method, rule }))
+  })
+}
+
+const kinds: ReadonlySet<string> = new Set(["org", "project", "app", "user"])
+
+const idsOf = (house: Household): Readonly<Record<string, string>> => ({
+  org: house.orgId,
+  project: house.projectId,
+  app: house.appId,
+  user: house.userId,
+})
+
+function ask(
+  method: DescMethod,
+  rule: Access,
+  { id, parent }: { readonly id: string; readonly parent: string },
+): Promise<Reply> {
+  const request = { ...filled(method) }
+  put(request, namesOf(method, rule.id), id)
+  if (rule.parent) put(request, namesOf(method, rule.parent), parent)
+  return service.call(pathOf(method).slice(1), request, mine.token)
+}
+
+/** What else a request needs so that only who asks can be wrong about it. */
+function filled(method: DescMethod): JsonObject {
+  const fields = new Map(method.input.fields.map((field) => [field.name, field]))
+  const has = (name: string) => fields.get(name)?.fieldKind === "scalar"
+  const machine = { name: "robot" }
+  return {
+    ...(has("name") && { name: "Changed" }),
+    ...(method.name === "CreateUser" && { username: "newcomer", machine }),
+    ...(method.name.endsWith("Administrator") && { userId: mine.userId }),
+    ...(fields.has("roles") && { roles: ["ORG_OWNER"] }),
+    ...(fields.has("key_id") && { keyId: theirs.keyId }),
+    ...(fields.has("new_password") && { newPassword: { password: "Correct-horse-7-battery" } }),
+  }
+}
+
+/** A dotted path of the book as the JSON names that lead there. */
+function namesOf(method: DescMethod, path: string): readonly string[] {
+  let fields: readonly DescField[] = method.input.fields
+  return path.split(".").map((name) => {
+    const field = fields.find((each) => each.name === name)
+    if (!field) throw new Error(`${method.name} has no field ${path}`)
+    fields = field.message?.fields ?? []
+    return field.jsonName
+  })
+}
+
+function put(into: JsonObject, [name = "", ...rest]: readonly string[], value: string): void {
+  if (rest.length === 0) {
+    into[name] = value
+    return
+  }
+  const inner = { ...Object(into[name]) }
+  put(inner, rest, value)
+  into[name] = inner
+}
+
+/** An answer without what differs from one call to the next. */
+function masked({ status, headers, body }: Reply) {
+  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name))
+  return { status, headers: Object.fromEntries(kept), body }
+}

@@ -5,11 +5,12 @@ import { callLog } from "../api/log.ts"
 import { notFound, respondFault } from "../api/respond.ts"
 import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
-import { uiAssets, uiEntry } from "../gen/ui-assets.ts"
+import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
 import { loginHandler, loginPaths, pagesWith, type ShowPage, showTrouble } from "../login/index.ts"
 import { apiCaller, oauthHandler, oauthPaths, onward } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
+import { assetAt } from "./asset.ts"
 import type { Base } from "./base.ts"
 import { anonymousCall, authenticateWith, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
@@ -71,7 +72,7 @@ async function answer(
   { request, peer }: { readonly request: Request; readonly peer: string },
 ): Promise<Response> {
   const { base, ticket } = parts
-  const asset = assetAt(request)
+  const asset = await assetAt(request)
   if (asset) return asset
   const origin = originOf(base, request, peer)
   try {
@@ -83,20 +84,30 @@ async function answer(
         : await elsewhere(parts, rooms.show, { request, origin })
     return page ?? (await rooms.api(request, origin)) ?? (await missing(rooms.show, request, cx))
   } catch (cause) {
-    base.log.error("{method} {path} failed: {cause}", {
-      method: request.method,
-      path: new URL(request.url).pathname,
-      requestId: origin.requestId,
-      cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
-    })
-    const id = origin.requestId
-    return respondFault(
-      cause instanceof Fault
-        ? cause
-        : new Fault("internal", "internal", `something went wrong here; the log knows ${id}`),
-      {},
-    )
+    return failed(parts, rooms.show, { request, origin, cause })
   }
+}
+
+type Failure = { readonly request: Request; readonly origin: Origin; readonly cause: unknown }
+
+/** A page or an endpoint that failed: the log gets the cause, the caller an id that finds it. */
+async function failed(
+  { base }: HouseParts,
+  show: ShowPage,
+  { request, origin, cause }: Failure,
+): Promise<Response> {
+  const { requestId } = origin
+  if (cause instanceof Fault && !wantsPage(request)) return respondFault(cause, {})
+  base.log.error("{method} {path} failed ({requestId}): {cause}", {
+    method: request.method,
+    path: new URL(request.url).pathname,
+    requestId,
+    cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
+  })
+  const cx = anonymousCall(base, request.headers, origin)
+  if (cx && wantsPage(request)) return showTrouble(show, cx, { problem: "unexpected", status: 500 })
+  const said = `something went wrong here; the log says more about request ${requestId}`
+  return respondFault(new Fault("internal", "internal", said), {})
 }
 
 /** What browsers and OAuth clients of an instance ask for. */
@@ -106,7 +117,11 @@ function instanceHandler({ log }: Base, show: ShowPage) {
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))
   return async (request: Request, cx: Cx): Promise<Response | undefined> => {
-    if (new URL(request.url).pathname.startsWith(loginPaths.entry)) warm()
+    const { pathname } = new URL(request.url)
+    if (pathname.startsWith(loginPaths.entry)) warm()
+    if (pathname === "/setup" && wantsPage(request)) {
+      return showTrouble(show, cx, { problem: "set_up_done", status: 404 })
+    }
     return (await oauth(request, cx)) ?? (await login(request, cx)) ?? console(request, cx)
   }
 }
@@ -130,20 +145,6 @@ function once(act: () => Promise<void>): () => void {
 }
 
 const hrefs = { logout: oauthPaths.endSession, console: "/ui/console/" }
-
-/** Embedded files; their names change with their content, so they are kept for good. */
-function assetAt(request: Request): Response | undefined {
-  if (request.method !== "GET" && request.method !== "HEAD") return undefined
-  const asset = uiAssets[new URL(request.url).pathname]
-  if (!asset) return undefined
-  return new Response(Bun.file(asset.file), {
-    headers: {
-      "content-type": asset.type,
-      "cache-control": "public, max-age=31536000, immutable",
-      "x-content-type-options": "nosniff",
-    },
-  })
-}
 
 /**
  * Where a request comes from. Forwarded headers count only from proxies that are trusted, and only

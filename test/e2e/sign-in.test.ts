@@ -20,6 +20,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     party = await relyingParty(await freePort())
     browser = await openBrowser()
     page = await browser.newPage()
+    page.setDefaultTimeout(8000)
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) violations.push(message.text())
     })
@@ -64,7 +65,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await page.getByLabel("Name", { exact: true }).fill("Intranet")
     await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
     await page.getByRole("heading", { name: "Intranet" }).waitFor()
-    await page.getByText("Create application").first().click()
+    await page.getByRole("link", { name: "Create application" }).click()
     await page.getByText("Web application", { exact: true }).click()
     await page.getByLabel("Name", { exact: true }).fill("Wiki")
     await page.getByLabel("Redirect URIs", { exact: true }).fill(party.redirectUri)

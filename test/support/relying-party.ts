@@ -62,15 +62,15 @@ export async function relyingParty(port: number): Promise<RelyingParty> {
 
   const server = createServer(async (request, response) => {
     const current = new URL(request.url ?? "/", url)
-    if (current.pathname === "/") {
-      response.writeHead(302, { location: (await begin()).href }).end()
-      return
-    }
-    if (current.pathname !== "/callback") {
+    if (current.pathname !== "/" && current.pathname !== "/callback") {
       response.writeHead(200, { "content-type": "text/plain" }).end(`at ${current.pathname}`)
       return
     }
     try {
+      if (current.pathname === "/") {
+        response.writeHead(302, { location: (await begin()).href }).end()
+        return
+      }
       const signIn = await finish(current)
       response.writeHead(200, { "content-type": "text/plain" }).end(`hello ${signIn.claims.sub}`)
       waiting?.resolve(signIn)

@@ -96,7 +96,7 @@ function addConsole(
   const console = { appId: tx.ids.next(), clientId: tx.ids.next() }
   addApplication(tx, console.appId, {
     projectId,
-    name: "Console",
+    name: "Latchkey console",
     clientId: console.clientId,
     // A page in the browser keeps no secret: a public client, which must use PKCE.
     config: {

@@ -1,0 +1,24 @@
+import { uiAssets } from "../gen/ui-assets.ts"
+
+/** Compressed once, when the first browser asks: names change with content, so it stays true. */
+const compressed = new Map<string, Uint8Array<ArrayBuffer>>()
+
+/** The embedded file that a request names, to be kept for good; undefined for any other path. */
+export async function assetAt({ method, url, headers }: Request): Promise<Response | undefined> {
+  if (method !== "GET" && method !== "HEAD") return undefined
+  const { pathname } = new URL(url)
+  const asset = Object.hasOwn(uiAssets, pathname) ? uiAssets[pathname] : undefined
+  if (!asset) return undefined
+  const kept = {
+    "content-type": asset.type,
+    "cache-control": "public, max-age=31536000, immutable",
+    "x-content-type-options": "nosniff",
+    vary: "accept-encoding",
+  }
+  if (!/\bgzip\b/.test(headers.get("accept-encoding") ?? "")) {
+    return new Response(Bun.file(asset.file), { headers: kept })
+  }
+  const body = compressed.get(pathname) ?? Bun.gzipSync(await Bun.file(asset.file).bytes())
+  compressed.set(pathname, body)
+  return new Response(body, { headers: { ...kept, "content-encoding": "gzip" } })
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { addPerson, openService, personOf, type Service } from "./service.ts"
+
+let service: Service
+let organizationId: string
+
+beforeAll(async () => {
+  service = await openService()
+  organizationId = (await service.get("ListOrganizations")).result[0].id
+})
+afterAll(() => service?.close())
+
+const upTo = (count: number) => Array.from({ length: count }, (_, at) => at)
+
+describe("at once", () => {
+  test("50 updates of one user all happen, one after the other", async () => {
+    const userId = await addPerson(service, organizationId, "busy")
+    const before = (await service.get("GetUserByID", { userId })).details
+    const replies = await Promise.all(
+      upTo(50).map((at) => {
+        const human = { profile: { givenName: `Name ${at}` } }
+        return service.call("UpdateUser", { userId, human })
+      }),
+    )
+    expect(replies.map(({ status }) => status)).toEqual(upTo(50).map(() => 200))
+    const positions = replies.map(({ headers }) => Number(headers.get("x-core-position")))
+    expect(new Set(positions).size).toBe(50)
+    const { details, user } = await service.get("GetUserByID", { userId })
+    expect(Number(details.sequence)).toBe(Math.max(...positions))
+    expect(Number(before.sequence)).toBeLessThan(Math.min(...positions))
+    const last = positions.indexOf(Math.max(...positions))
+    expect(user.human.profile.givenName).toBe(`Name ${last}`)
+  })
+
+  test("20 users of one login name become one, and 19 hear that it exists", async () => {
+    const username = "coveted"
+    const human = personOf(username)
+    const replies = await Promise.all(
+      upTo(20).map(() => service.call("CreateUser", { organizationId, username, human })),
+    )
+    const codes = replies.map(({ status, body }) => (status === 200 ? "made" : body.code)).sort()
+    expect(codes).toEqual([...upTo(19).map(() => "already_exists"), "made"])
+    const named = { loginNameQuery: { loginName: username } }
+    const { result } = await service.get("ListUsers", { queries: [named] })
+    expect(result).toHaveLength(1)
+  })
+
+  test("20 users of one id become one", async () => {
+    const replies = await Promise.all(
+      upTo(20).map((at) => {
+        const username = `same-id-${at}`
+        const human = personOf(username)
+        return service.call("CreateUser", { organizationId, userId: "chosen", username, human })
+      }),
+    )
+    const codes = replies.map(({ status, body }) => (status === 200 ? "made" : body.code)).sort()
+    expect(codes).toEqual([...upTo(19).map(() => "already_exists"), "made"])
+  })
+
+  test("a name that is given up and taken has one owner at any time", async () => {
+    const userId = await addPerson(service, organizationId, "swap-0")
+    const renames = upTo(10).map((at) =>
+      service.call("UpdateUser", { userId, username: `swap-${at}` }),
+    )
+    const takes = upTo(10).map((at) => {
+      const username = `swap-${at}`
+      return service.call("CreateUser", { organizationId, username, human: personOf(username) })
+    })
+    const replies = await Promise.all([...renames, ...takes])
+    expect(replies.every(({ status }) => status === 200 || status === 409)).toBe(true)
+    for (const at of upTo(10)) {
+      const named = { loginNameQuery: { loginName: `swap-${at}` } }
+      const { result = [] } = await service.get("ListUsers", { queries: [named] })
+      expect(result.length).toBeLessThanOrEqual(1)
+    }
+  })
+})

@@ -1,12 +1,7 @@
 import { findClient } from "../domain/app/index.ts"
 import { type Asked, authRequest, requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
-import {
-  csrfMatches,
-  type KnownBrowser,
-  readBrowser,
-  usableSession,
-} from "../domain/session/index.ts"
+import { csrfMatches, type KnownBrowser, readBrowser, sessionNow } from "../domain/session/index.ts"
 import { findByLoginName } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Present, Wanted } from "./flow.ts"
@@ -30,11 +25,8 @@ export async function visitOf(cx: Cx, request: Request): Promise<Visit> {
 
 /** The people who are signed in to a browser now. */
 export function presentIn(cx: Cx, { sessions }: Pick<KnownBrowser, "sessions">): Present[] {
-  const now = cx.clock.now()
-  const state: Parameters<typeof usableSession>[0]["state"] = (kind, id) =>
-    cx.store.state(cx, kind, id)
   return sessions.flatMap((id) => {
-    const usable = usableSession({ state, now }, id)
+    const usable = sessionNow(cx, id)
     return usable ? [{ id, userId: usable.userId, authTime: usable.authTime }] : []
   })
 }

@@ -10,7 +10,7 @@ export {
   readBrowser,
 } from "./cookie.ts"
 export { browser, lifetimes, type Session, session } from "./model.ts"
-export { usableSession } from "./query.ts"
+export { sessionNow, usableSession } from "./query.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [browser, session] as const

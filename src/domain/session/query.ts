@@ -1,4 +1,4 @@
-import type { Decision } from "../../store/index.ts"
+import type { Cx, Decision } from "../../store/index.ts"
 import { type User, user } from "../user/index.ts"
 import { type Session, session } from "./model.ts"
 
@@ -19,6 +19,13 @@ export function usableSession(read: Reader, sessionId: string): Session | undefi
   const version = passwordVersionOf(read.state(user, state.userId))
   return version === state.passwordVersion ? state : undefined
 }
+
+/** The same outside of a step, as things stand now. */
+export const sessionNow = (cx: Cx, sessionId: string): Session | undefined =>
+  usableSession(
+    { now: cx.clock.now(), state: (kind, id) => cx.store.state(cx, kind, id) },
+    sessionId,
+  )
 
 /** Names the password that an active person has; undefined for everybody else. */
 export function passwordVersionOf(state: User): number | undefined {

@@ -101,7 +101,7 @@ function sessionsToEnd(
 /** The address again, with what was asked for; never with a form's own token. */
 function withParameters(path: string, parameters: Parameters): string {
   const kept = [...parameters].filter(([name]) => name !== "csrf")
-  return `${path}?${new URLSearchParams(kept)}`
+  return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept)}`
 }
 
 type Question = Logout & { readonly again: string }

@@ -1,7 +1,7 @@
 import { isAppActive } from "../../domain/app/index.ts"
 import { grant } from "../../domain/grant/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
-import { usableSession } from "../../domain/session/index.ts"
+import { sessionNow } from "../../domain/session/index.ts"
 import { isUserActive, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { remembered } from "../remembered.ts"
@@ -31,7 +31,7 @@ function standsUntil(cx: Cx, { grantId, userId }: Pick<Statement, "grantId" | "u
   const given = cx.store.state(cx, grant, grantId)
   if (given.status !== "active" || given.userId !== userId) return 0
   if (!isAppActive(cx, given.appId)) return 0
-  return usableSession(readerOf(cx), given.sessionId)?.expires ?? 0
+  return sessionNow(cx, given.sessionId)?.expires ?? 0
 }
 
 /** A service user grants itself, with a key: what the key got ends with it. */
@@ -48,9 +48,3 @@ function keyUntil(cx: Cx, userId: string, keyId: string): number {
 /** The organisation that a user belongs to. */
 export const orgOf = (cx: Cx, userId: string): string =>
   cx.store.receipt(cx, user, userId)?.owner ?? ""
-
-/** Reads states as they are now, outside of a step. */
-export const readerOf = (cx: Cx): Parameters<typeof usableSession>[0] => ({
-  now: cx.clock.now(),
-  state: (kind, id) => cx.store.state(cx, kind, id),
-})

@@ -98,6 +98,14 @@ describe("a browser's session", () => {
     expect(state().sessions).not.toContain(first)
   })
 
+  test("has a cookie that plain http takes, where that is the public address", async () => {
+    const { setCookie = "" } = await readBrowser(provider.cx(), false, "")
+    expect(setCookie).toMatch(/^latchkey=/)
+    expect(setCookie).not.toContain("Secure")
+    // What plain http could have planted is nothing under https.
+    expect((await read(setCookie.replace("latchkey=", "x="))).setCookie).toBeDefined()
+  })
+
   test("is not begun when a part of the same step fails", async () => {
     const stranger = await read("")
     const failed = enterBrowser(provider.cx(), stranger.id, {

@@ -1,6 +1,6 @@
 // The rules of tidy.test.ts, tried on code that breaks them and on its tidy twin.
 import { describe, expect, test } from "vitest"
-import { cycleOf, deadFiles, imports, mayImport } from "./support/tidy-imports.ts"
+import { cycleOf, deadFiles, imports, libraries, mayImport } from "./support/tidy-imports.ts"
 import { parse, type Rule } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
 import * as words from "./support/tidy-words.ts"
@@ -181,6 +181,24 @@ const trials: Readonly<Record<string, Trial>> = {
     path: "src/domain/project/commands.ts",
     bad: 'import { Project } from "../../gen/core/project/v2/project_pb.ts"',
     good: 'import { project } from "./model.ts"',
+  },
+  "a library outside its place": {
+    rule: libraries,
+    path: "src/domain/project/commands.ts",
+    bad: 'import { SignJWT } from "jose"',
+    good: 'import { create } from "@bufbuild/protobuf/wkt"\nimport { join } from "node:path"',
+  },
+  "a library that nobody listed": {
+    rule: libraries,
+    path: "ui/console/main.tsx",
+    bad: 'import moment from "moment"',
+    good: 'import { createRoot } from "react-dom/client"',
+  },
+  "the database outside the store": {
+    rule: libraries,
+    path: "src/domain/project/view.ts",
+    bad: 'import { Database } from "bun:sqlite"',
+    good: 'import { view } from "../../store/index.ts"',
   },
   "anyone importing the server": {
     rule: imports,

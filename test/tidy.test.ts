@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
-import { cycleOf, deadFiles, imports, mayImport } from "./support/tidy-imports.ts"
+import { cycleOf, deadFiles, imports, libraries, mayImport } from "./support/tidy-imports.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
 import * as words from "./support/tidy-words.ts"
@@ -18,6 +18,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "there is no class but the named ones": walls.namedClasses,
   "no file has a name that names nothing": walls.fileName,
   "rooms import along the list and through doors": imports,
+  "libraries stay where they are listed": libraries,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
   "nothing is left unfinished or skipped": words.unfinished,
   "nothing names the machine it was written on": words.machineTraces,

@@ -52,6 +52,31 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "ui/console": ["ui/kit", "src/gen"],
 }
 
+/**
+ * Where each library may be used: few places for each, so that it can be replaced. The database is
+ * the store's; the lock of the data folder, in boot, is one of its own.
+ */
+const mayUse: Readonly<Record<string, readonly string[]>> = {
+  "@bufbuild/protobuf": ["src/api", "src/domain", "src/kernel", "ui/console"],
+  "@connectrpc/connect": ["src/api", "ui/console"],
+  "@connectrpc/connect-node": ["src/api"],
+  "@connectrpc/connect-web": ["ui/console"],
+  "@logtape/logtape": ["src/api", "src/boot", "src/server"],
+  "@node-rs/argon2": ["src/domain/user"],
+  "@oslojs/crypto": ["ui/console"],
+  "bun:ffi": ["src/boot"],
+  "bun:sqlite": ["src/boot", "src/store"],
+  citty: ["src/boot"],
+  elysia: ["src/server"],
+  jose: ["src/domain/key", "src/oauth", "ui/console"],
+  lucia: ["src/domain/session"],
+  messageformat: ["ui/kit"],
+  "openid-client": ["ui/console"],
+  react: ["src/login", "ui"],
+  "react-dom": ["ui"],
+  zod: ["src/boot", "src/kernel"],
+}
+
 /** Rooms that are entered through one door, their index.ts. */
 const hasDoor = (room: string) =>
   /^src\/(store$|domain\/|login$|oauth$|saml$|scim$)|^ui\/login$/.test(room)
@@ -70,6 +95,19 @@ export const imports: Rule = (source) => {
     return wrong ? [findingAt(source, node, `${wrong}: ${target}`)] : []
   })
 }
+
+/** Libraries stay where they are listed; what the runtime brings is open to all. */
+export const libraries: Rule = (source) => {
+  if (!/^(src\/(?!gen\/)|ui\/)/.test(source.path)) return []
+  return importsOf(source).flatMap(({ node, specifier }) => {
+    const [library = ""] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? []
+    if (/^(\.|node:|bun$)/.test(specifier) || isUsable(library, source.path)) return []
+    return [findingAt(source, node, `${library} may not be used in ${roomOf(source.path)}`)]
+  })
+}
+
+const isUsable = (library: string, path: string) =>
+  mayUse[library]?.some((room) => roomOf(path) === room || path.startsWith(`${room}/`)) ?? false
 
 /** Why `path` may not import `target`; undefined when it may. Both are relative to the root. */
 function refusal(path: string, target: string): string | undefined {
@@ -136,13 +174,20 @@ export function cycleOf(
   return undefined
 }
 
-type Import = { readonly node: Node; readonly target: string | undefined }
+type Import = {
+  readonly node: Node
+  readonly specifier: string
+  /** The file, relative to the root; libraries have none. */
+  readonly target: string | undefined
+}
 
-/** Imports of every form: static, re-exported, lazy and of types. Libraries have no target. */
+/** Imports of every form: static, re-exported, lazy and of types. */
 function importsOf(source: Source): readonly Import[] {
   return nodesOf(source).flatMap((node) => {
     const specifier = specifierOf(node)
-    return specifier === undefined ? [] : [{ node, target: resolve(source.path, specifier) }]
+    return specifier === undefined
+      ? []
+      : [{ node, specifier, target: resolve(source.path, specifier) }]
   })
 }
 

@@ -49,7 +49,12 @@ async function serve(flags: Flags): Promise<number> {
   const claim = await claimFolder(config, systemRandom)
   const { folder } = claim
   const server = await import("./server.ts")
-  const running = await server.serve({ config, folder, master: claim.master, started })
+  const running = await server
+    .serve({ config, folder, master: claim.master, started })
+    .catch((refused) => {
+      claim.release()
+      throw refused
+    })
   const status = async () => ({ pid: process.pid, version, url: running.url })
   const control = serveControl(folder, { status, ...running.control }, complain)
   keepSetupLink(folder, running.setupUrl)

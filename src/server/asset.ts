@@ -3,10 +3,12 @@ import { uiAssets } from "../gen/ui-assets.ts"
 /** Compressed once, when the first browser asks: names change with content, so it stays true. */
 const compressed = new Map<string, Uint8Array<ArrayBuffer>>()
 
-/** The embedded file that a request names, to be kept for good; undefined for any other path. */
-export async function assetAt({ method, url, headers }: Request): Promise<Response | undefined> {
+/** The embedded file at a path, to be kept for good; undefined for any other path. */
+export async function assetAt(
+  { method, headers }: Request,
+  pathname: string,
+): Promise<Response | undefined> {
   if (method !== "GET" && method !== "HEAD") return undefined
-  const { pathname } = new URL(url)
   const asset = Object.hasOwn(uiAssets, pathname) ? uiAssets[pathname] : undefined
   if (!asset) return undefined
   const kept = {

@@ -12,10 +12,26 @@ export type Origin = {
   readonly requestId: string
 }
 
-/** The instance that a host names; undefined for an unknown host, and before set-up. */
-export function instanceOf({ store }: Base, host: string): string | undefined {
-  return instanceAt(store, host.toLowerCase())
+/**
+ * The instance that a host names; undefined for an unknown host, and before set-up. Answers are
+ * kept while nothing was written: every request asks.
+ */
+function instanceOf({ store }: Base, host: string): string | undefined {
+  const position = store.log.durable()
+  if (known.store !== store || known.position !== position || known.hosts.size > hostsMax) {
+    known = { store, position, hosts: new Map() }
+  }
+  if (!known.hosts.has(host)) known.hosts.set(host, instanceAt(store, host.toLowerCase()))
+  return known.hosts.get(host)
 }
+
+type Known = {
+  readonly store: Base["store"] | undefined
+  readonly position: number
+  readonly hosts: Map<string, string | undefined>
+}
+let known: Known = { store: undefined, position: 0, hosts: new Map() }
+const hostsMax = 1000
 
 /** A call of nobody on the instance of the request's host; undefined where there is none. */
 export function anonymousCall(base: Base, headers: Headers, origin: Origin): Cx | undefined {
@@ -30,11 +46,21 @@ function callOn(
 ): Cx {
   const orgId = headers.get("x-core-orgid")
   return {
-    ...{ clock, ids, random, secrets, store, instance },
-    caller: { kind: "anonymous" },
-    requestId: origin.requestId,
-    languages: languagesOf(headers.get("accept-language")),
     ...(orgId ? { orgId } : {}),
+    clock,
+    ids,
+    random,
+    secrets,
+    store,
+    instance,
+    caller: { kind: "anonymous" },
+    get requestId() {
+      return origin.requestId
+    },
+    // Read when a page is shown: no program is asked for its languages.
+    get languages() {
+      return languagesOf(headers.get("accept-language"))
+    },
   }
 }
 

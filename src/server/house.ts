@@ -72,8 +72,8 @@ async function answer(
   { request, peer }: { readonly request: Request; readonly peer: string },
 ): Promise<Response> {
   const { base, ticket } = parts
-  const asset = await assetAt(request)
-  if (asset) return asset
+  const { pathname } = new URL(request.url)
+  if (pathname.startsWith("/ui/assets/")) return (await assetAt(request, pathname)) ?? notFound()
   const origin = originOf(base, request, peer)
   try {
     const cx = anonymousCall(base, request.headers, origin)
@@ -117,12 +117,14 @@ function instanceHandler({ log }: Base, show: ShowPage) {
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))
   return async (request: Request, cx: Cx): Promise<Response | undefined> => {
+    const answer = await oauth(request, cx)
+    if (answer) return answer
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(loginPaths.entry)) warm()
     if (pathname === "/setup" && wantsPage(request)) {
       return showTrouble(show, cx, { problem: "set_up_done", status: 404 })
     }
-    return (await oauth(request, cx)) ?? (await login(request, cx)) ?? console(request, cx)
+    return (await login(request, cx)) ?? console(request, cx)
   }
 }
 
@@ -152,11 +154,26 @@ const hrefs = { logout: oauthPaths.endSession, console: "/ui/console/" }
  */
 function originOf({ ids, isProxy }: Base, request: Request, peer: string): Origin {
   const { headers } = request
-  const forwarded = (headers.get("x-forwarded-for") ?? "").split(",").map((each) => each.trim())
-  const chain = [...forwarded.filter((each) => each !== ""), peer]
-  const address = chain.findLast((each, at) => at === 0 || !isProxy(each)) ?? peer
+  const forwarded = headers.get("x-forwarded-for")
+  const address = forwarded === null ? peer : seenThrough(isProxy, forwarded, peer)
   const host = headers.get("host") ?? new URL(request.url).host
-  return { host, address, requestId: ids.next() }
+  let requestId: string | undefined
+  return {
+    host,
+    address,
+    // Made when somebody needs it: most answers don't.
+    get requestId() {
+      requestId ??= ids.next()
+      return requestId
+    },
+  }
+}
+
+/** The first address, from the nearest on, that is not one of our proxies. */
+function seenThrough(isProxy: Base["isProxy"], forwarded: string, peer: string): string {
+  const chain = forwarded.split(",").map((each) => each.trim())
+  const hops = [...chain.filter((each) => each !== ""), peer]
+  return hops.findLast((each, at) => at === 0 || !isProxy(each)) ?? peer
 }
 
 /** A browser that asked for a host we don't serve sees what to mend. */

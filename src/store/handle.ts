@@ -30,9 +30,10 @@ export function handleOf(database: Database, placements: readonly Placement[]): 
     }
     return found
   }
-  // Reason for the casts: a statement's Row type is its declaration's word about its columns.
+  // Reason for the cast: a statement's Row type is its declaration's word about its columns.
   const get = <Row>(query: Statement<Row>, fixed: Values, values?: Values) =>
     (prepared(query).get(bound(query, fixed, values)) ?? undefined) as Row | undefined
+  // Reason for the cast: the same.
   const all = <Row>(query: Statement<Row>, fixed: Values, values?: Values) =>
     prepared(query).all(bound(query, fixed, values)) as readonly Row[]
   return {

@@ -8,7 +8,9 @@ import type { EventRow, Names } from "./row.ts"
 export type Kinds = {
   readonly note: (row: Pick<EventRow, "stream" | "type" | "revision" | "position">) => void
   readonly keep: () => void
-  readonly forget: () => void
+  /** How many are not kept yet; `forget` goes back to there. */
+  readonly mark: () => number
+  readonly forget: (mark: number) => void
 }
 
 type Row = Pick<EventRow, "stream" | "type" | "revision" | "position">
@@ -33,9 +35,9 @@ export function kindsOf(database: Database): Kinds {
     keep: () => {
       fresh = []
     },
-    forget: () => {
-      for (const key of fresh) known.delete(key)
-      fresh = []
+    mark: () => fresh.length,
+    forget: (mark) => {
+      for (const key of fresh.splice(mark)) known.delete(key)
     },
   }
 }

@@ -49,7 +49,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
     process.platform === "linux"
       ? sharedSync(`${options.file}-wal`, head, options.fatal)
       : commitIsDurable(head)
-  const gate = checkpointGate(checkpointWorker(options.file, options.fatal))
+  const worker = checkpointWorker(options.file, options.fatal)
+  const gate = checkpointGate(worker, () => raw.flush())
   const apply: Apply = (event) => {
     states.apply(event)
     views.apply(event)
@@ -63,7 +64,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
     database,
     views: options.views,
     replay: log.read,
-    slice: slices(database, gate),
+    slice: slices(gate, raw.flush),
     failed: options.notReady,
   })
   const close = async () => {
@@ -76,11 +77,12 @@ function storeOn(database: Database, options: OpenOptions): Store {
 
 /** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */
 const slices =
-  (database: Database, gate: Gate): Slice =>
+  (gate: Gate, flush: () => void): Slice =>
   async (work) => {
     await new Promise((resolve) => setImmediate(resolve))
     for (let held = gate.open(); held; held = gate.open()) await held
-    const result = database.transaction(work)()
+    flush()
+    const result = work()
     gate.committed(sliceWeight)
     return result
   }

@@ -159,7 +159,8 @@ function bookOf(store: Store) {
   const fail = database.prepare(
     `INSERT INTO failed_event (reactor, position, instance, failures, error, last)
      VALUES (?, ?, ?, 1, ?, ?)
-     ON CONFLICT DO UPDATE SET failures = failures + 1, error = excluded.error, last = excluded.last`,
+     ON CONFLICT DO UPDATE SET failures = failures + 1, error = excluded.error,
+       last = excluded.last`,
   )
   const remove = database.prepare("DELETE FROM failed_event WHERE reactor = ? AND position = ?")
   const all = database.prepare<FailedEvent, []>("SELECT * FROM failed_event ORDER BY position")

@@ -9,13 +9,14 @@ import type { View } from "./view.ts"
 /** Reads the log for a rebuild, upcast to today's payloads. */
 export type Replay = (position: number, limit: number) => Promise<readonly LogEvent[]>
 
-/** Runs `work` in a transaction of its own, when others have had their turn. */
+/** Calls `work` outside of any transaction, when others have had their turn. */
 export type Slice = <T>(work: () => T) => Promise<T>
 
 export type RebuildParts = {
   readonly database: Database
   readonly replay: Replay
   readonly slice: Slice
+  /** Reads and writes go to the new tables from now on. */
   readonly swapped: (placement: Placement) => void
   /** A view that met an event it can't read: the node is not ready, and says which event. */
   readonly failed: (view: string, cause: unknown) => void
@@ -56,11 +57,11 @@ export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
   }
 }
 
-/** The last slice and the swap are one transaction, in which nothing else can append. */
+/** Nothing else can append between the last slice, the swap and the first use of the new tables. */
 async function replayAll(parts: RebuildParts, view: View, stopped: () => boolean): Promise<void> {
   const { database, replay, slice } = parts
   if (stopped()) return
-  const next = await slice(() => createTables(database, view))
+  const next = await slice(() => database.transaction(() => createTables(database, view))())
   // The new tables stand for their own view; its reducers write to no other.
   const target = handleOf(database, [next])
   const reduce = (event: LogEvent) => {
@@ -68,19 +69,22 @@ async function replayAll(parts: RebuildParts, view: View, stopped: () => boolean
     view.reducers.get(event.type)?.(target.writer(event), recorded)
   }
   let position = 0
-  let swapped = false
-  while (!swapped && !stopped()) {
+  let isCurrent = false
+  while (!isCurrent && !stopped()) {
     const events = await replay(position, sliceEvents)
-    const reached = events.at(-1)?.position ?? position
-    swapped = await slice(() => {
+    position = events.at(-1)?.position ?? position
+    const apply = database.transaction(() => {
       for (const event of events) reduce(event)
-      if (headOf(database) > reached) return false
+      if (headOf(database) > position) return false
       settle(database, next, view.hash)
       return true
     })
-    position = reached
+    isCurrent = await slice(() => {
+      const isWhole = apply()
+      if (isWhole) parts.swapped(next)
+      return isWhole
+    })
   }
-  if (swapped) parts.swapped(next)
 }
 
 /** Empties unused tables before it drops them: to drop a full one would stall everybody. */

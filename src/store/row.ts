@@ -75,7 +75,9 @@ export type Names = {
   readonly code: (name: string) => number
   readonly name: (code: number) => string
   readonly keep: () => void
-  readonly forget: () => void
+  /** How many are not kept yet; `forget` goes back to there. */
+  readonly mark: () => number
+  readonly forget: (mark: number) => void
 }
 
 export function namesOf(database: Database): Names {
@@ -110,12 +112,12 @@ export function namesOf(database: Database): Names {
     keep: () => {
       fresh = []
     },
-    forget: () => {
-      for (const name of fresh) {
+    mark: () => fresh.length,
+    forget: (mark) => {
+      for (const name of fresh.splice(mark)) {
         names.delete(codes.get(name) ?? 0)
         codes.delete(name)
       }
-      fresh = []
     },
   }
 }

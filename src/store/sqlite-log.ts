@@ -5,6 +5,7 @@ import type { Durability } from "./durability.ts"
 import type { Kinds } from "./kind.ts"
 import type { Append, Appended, Apply, ClaimRequest, Log, LogEvent } from "./log.ts"
 import { decode, type EventRow, type Names, privateSum, sumOf } from "./row.ts"
+import { turnsOf } from "./turn.ts"
 
 type Parts = {
   readonly database: Database
@@ -22,82 +23,115 @@ type ClaimRow = {
   readonly expires: number | null
 }
 
+/** The log, and what those need who write to its database beside it. */
+export type SqliteLog = Log & {
+  /** Commits what the current turn of the event loop has written so far. */
+  readonly flush: () => void
+}
+
 /**
  * The log in SQLite's WAL. One process owns the file and a step runs without a break, so a
  * conflict can only come from a decision that was taken before commits were held.
  */
-export function sqliteLog(parts: Parts): Log {
-  const { database, gate, durability } = parts
+export function sqliteLog(parts: Parts): SqliteLog {
+  const { database, names, gate, durability } = parts
   const sql = statements(database)
-  let head = parts.head
-
-  const write = (step: Append): Appended => {
-    for (const { stream, id, version } of step.expect) {
-      const row = sql.version.get(step.instance, parts.names.code(stream), id)
-      if ((row?.version ?? 0) !== version) return { kind: "conflict", stream, id }
-    }
-    for (const claim of step.claims) {
-      if (!change(sql, step, claim)) return { kind: "taken", claim }
-    }
-    let position = head
-    for (const event of step.events) {
-      position++
-      const placed: LogEvent = { ...event, position }
-      insert(sql, parts, placed)
-      parts.apply(placed)
-    }
-    return { kind: "appended", position }
-  }
-
-  const undo = () => {
-    // SQLite itself ends the transaction on some errors (disk full, I/O).
-    if (database.inTransaction) sql.rollback.run()
-    parts.names.forget()
-    parts.kinds.forget()
-  }
-
-  const commit = (step: Append): Appended => {
-    sql.begin.run()
+  const { turns, commit } = committer(parts, sql)
+  const settle = async () => {
     try {
-      const result = write(step)
-      if (result.kind !== "appended") {
-        undo()
-        return result
-      }
-      sql.commit.run()
-      head = result.position
+      await turns.ended()
     } catch (cause) {
-      undo()
       throw full(cause) ?? cause
     }
-    parts.names.keep()
-    parts.kinds.keep()
-    durability.wrote(head)
-    gate.committed(step.events.length)
-    return { kind: "appended", position: head }
+    await durability.settle()
   }
-
   return {
     append: async (step) => {
       for (let held = gate.open(); held; held = gate.open()) await held
       const result = commit(step)
-      await durability.settle()
+      await settle()
       return result
     },
     read: async (position, limit) =>
-      sql.read.all(position, durability.durable(), limit).map((row) => decode(row, parts.names)),
-    settle: durability.settle,
+      sql.read.all(position, durability.durable(), limit).map((row) => decode(row, names)),
+    settle,
     durable: durability.durable,
     holder: (instance, kind, key, time) => {
       const row = sql.claim.get(instance, kind, key)
       return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
     },
+    flush: turns.flush,
     close: async () => {
-      await durability.settle()
+      await settle()
       await gate.close()
       await durability.close()
     },
   }
+}
+
+/** Takes steps into turns, and keeps what is known in memory true to what is in the tables. */
+function committer(parts: Parts, sql: Statements) {
+  const { database, names, kinds, gate, durability } = parts
+  let committed = { head: parts.head, events: 0 }
+  let written = committed
+
+  const turns = turnsOf({
+    database,
+    committed: () => {
+      const events = written.events - committed.events
+      committed = written
+      names.keep()
+      kinds.keep()
+      durability.wrote(committed.head)
+      gate.committed(events)
+    },
+    undone: () => {
+      written = committed
+      names.forget(0)
+      kinds.forget(0)
+    },
+  })
+
+  const commit = (step: Append): Appended => {
+    const marks = { names: names.mark(), kinds: kinds.mark() }
+    const forget = () => {
+      names.forget(marks.names)
+      kinds.forget(marks.kinds)
+    }
+    try {
+      const result = turns.run(
+        () => write(sql, parts, step, written.head),
+        ({ kind }) => kind === "appended",
+      )
+      if (result.kind === "appended") {
+        written = { head: result.position, events: written.events + step.events.length }
+      } else forget()
+      return result
+    } catch (cause) {
+      forget()
+      throw full(cause) ?? cause
+    }
+  }
+  return { turns, commit }
+}
+
+/** Checks what a step expects and claims, and writes it after position `head`. */
+function write(sql: Statements, parts: Parts, step: Append, head: number): Appended {
+  for (const { stream, id, version } of step.expect) {
+    const row = sql.version.get(step.instance, parts.names.code(stream), id)
+    if ((row?.version ?? 0) !== version) return { kind: "conflict", stream, id }
+  }
+  for (const claim of step.claims) {
+    if (!change(sql, step, claim)) return { kind: "taken", claim }
+  }
+  let position = head
+  for (const event of step.events) {
+    position++
+    const placed: LogEvent = { ...event, position }
+    insert(sql, parts, placed)
+    parts.apply(placed)
+  }
+  return { kind: "appended", position }
 }
 
 /** False when somebody else holds the key. Taking again what one holds already renews it. */
@@ -179,9 +213,6 @@ function statements(database: Database) {
     // Reason for the cast: bun:sqlite types parameters per statement; ours are checked by use.
     database.prepare<Row, (string | number | null)[]>(text)
   return {
-    begin: prepare("BEGIN IMMEDIATE"),
-    commit: prepare("COMMIT"),
-    rollback: prepare("ROLLBACK"),
     version: prepare<{ version: number }>(
       `SELECT version FROM event WHERE instance = ? AND stream = ? AND id = ?
        ORDER BY version DESC LIMIT 1`,

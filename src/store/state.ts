@@ -16,7 +16,7 @@ export type StateRow = {
 type Row = Omit<StateRow, "state"> & { readonly state: string }
 type Fold = (state: unknown, event: unknown) => unknown
 
-/** One row per stream, kept by `evolve` in the append transaction; no stream is ever folded again. */
+/** One row per stream, kept by `evolve` in the step itself; no stream is ever folded again. */
 export type States = {
   readonly read: (instance: string, kind: AnyAggregate, id: string) => StateRow
   readonly fold: (state: unknown, event: NewEvent) => unknown

@@ -134,6 +134,7 @@ export class Store {
     kind: Aggregate<E, State>,
     id: string,
   ): State {
+    // Reason for the cast: the registry keys states by stream name, so the type is the kind's.
     return this.#states.read(cx.instance, kind, id).state as State
   }
 

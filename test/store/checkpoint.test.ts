@@ -8,26 +8,30 @@ import { allAccounts, openAccount, rooms } from "./account.ts"
 /** A gate whose copies end when the test says so. */
 function gated() {
   const copies: ((progress: Progress) => void)[] = []
-  const gate = checkpointGate({
-    passive: () => new Promise((resolve) => copies.push(resolve)),
-    close: async () => undefined,
-  })
+  let flushes = 0
+  const gate = checkpointGate(
+    {
+      passive: () => new Promise((resolve) => copies.push(resolve)),
+      close: async () => undefined,
+    },
+    () => void flushes++,
+  )
   const finish = async () => {
     copies.shift()?.({ frames: 1, copied: 1 })
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { gate, copies, finish }
+  return { gate, copies, finish, flushes: () => flushes }
 }
 
 describe("the checkpoint gate", () => {
   test("stays open while most is copied, is shut for the rest, and opens again", async () => {
-    const { gate, copies, finish } = gated()
-    gate.committed(1499)
+    const { gate, copies, finish, flushes } = gated()
+    gate.committed(2999)
     expect(copies).toHaveLength(0)
     gate.committed(1)
-    expect([copies.length, gate.open()]).toEqual([1, undefined])
+    expect([copies.length, gate.open(), flushes()]).toEqual([1, undefined, 0])
     await finish()
-    expect(copies).toHaveLength(1)
+    expect([copies.length, flushes()]).toEqual([1, 1])
     const held = gate.open()
     expect(held).toBeInstanceOf(Promise)
     await finish()
@@ -37,11 +41,11 @@ describe("the checkpoint gate", () => {
 
   test("runs one checkpoint at a time, and the next after as many events again", async () => {
     const { gate, copies, finish } = gated()
-    gate.committed(1500)
+    gate.committed(3000)
     gate.committed(5000)
     expect(copies).toHaveLength(1)
     await finish()
-    gate.committed(1499)
+    gate.committed(2999)
     await finish()
     expect(copies).toHaveLength(0)
     gate.committed(1)
@@ -50,7 +54,7 @@ describe("the checkpoint gate", () => {
 
   test("lets a checkpoint end before it closes", async () => {
     const { gate, finish } = gated()
-    gate.committed(1500)
+    gate.committed(3000)
     let closed = false
     const closing = gate.close().then(() => {
       closed = true

@@ -68,7 +68,7 @@ export function logConformance(name: string, open: OpenLog): void {
     afterEach(() => close())
     const all = () => log.read(0, 1000)
 
-    test("positions rise by one in the order of the steps, and are applied in that order", async () => {
+    test("positions rise by one in the order of the steps, and are applied so", async () => {
       const first = await log.append(step([event("a", 1), event("a", 2)]))
       const second = await log.append(step([event("b", 1)]))
       expect([first, second]).toEqual([
@@ -169,7 +169,7 @@ export function logConformance(name: string, open: OpenLog): void {
       expect(await log.read(4, 10)).toEqual([])
     })
 
-    test("an erasure voids the privates of its stream's earlier events, by type or all", async () => {
+    test("an erasure voids privates of its stream's earlier events, by type or all", async () => {
       const secret = (id: string, version: number) =>
         event(id, version, { private: { id, version } })
       await log.append(step([secret("a", 1), secret("a", 2), secret("b", 1)]))

@@ -133,7 +133,7 @@ describe("nothing is acknowledged before it is on disk", () => {
     await close()
   })
 
-  test("a step that only read, a refusal, and a name that somebody else has just taken", async () => {
+  test("a step that only read, a refusal, and a name that has just been taken", async () => {
     const { world, release, close } = held()
     const first = openAccount(world.cx(), "1", { name: "ada" })
     const read = world.store.transact(world.cx(), (tx) => tx.holder("name", "ada"))

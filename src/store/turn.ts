@@ -1,0 +1,88 @@
+import type { Database } from "bun:sqlite"
+
+/**
+ * The steps of one turn of the event loop share one SQLite transaction, each in a savepoint of its
+ * own. Under load neighbouring steps write the same pages, so that a page goes to the WAL once for
+ * all of them: half the work of a commit for each, and no later answer, since all wait for the
+ * same sync anyhow.
+ */
+export type Turns = {
+  /** Runs a step at once; what it throws, or a result that is not kept, undoes that step alone. */
+  readonly run: <T>(step: () => T, isKept: (result: T) => boolean) => T
+  /** Resolves when the open turn is committed; rejects when it had to be undone. */
+  readonly ended: () => Promise<void>
+  /** Commits the open turn now. */
+  readonly flush: () => void
+}
+
+export type TurnParts = {
+  readonly database: Database
+  readonly committed: () => void
+  /** All steps of the turn were undone, those that had succeeded too. */
+  readonly undone: () => void
+}
+
+export function turnsOf({ database, committed, undone }: TurnParts): Turns {
+  const sql = statements(database)
+  let open: PromiseWithResolvers<void> | undefined
+
+  const begin = () => {
+    sql.begin.run()
+    open = Promise.withResolvers()
+    // Whoever waits hears of it; a turn whose steps have all failed has nobody who waits.
+    open.promise.catch(() => undefined)
+    setImmediate(flush)
+  }
+  const flush = () => {
+    if (!open) return
+    try {
+      sql.commit.run()
+    } catch (cause) {
+      return abandon(cause)
+    }
+    committed()
+    open.resolve()
+    open = undefined
+  }
+  const abandon = (cause: unknown) => {
+    if (database.inTransaction) sql.rollback.run()
+    undone()
+    open?.reject(cause)
+    open = undefined
+  }
+  const back = () => {
+    sql.back.run()
+    sql.release.run()
+  }
+
+  return {
+    run: (step, isKept) => {
+      if (!open) begin()
+      sql.savepoint.run()
+      try {
+        const result = step()
+        if (isKept(result)) sql.release.run()
+        else back()
+        return result
+      } catch (cause) {
+        // SQLite itself ends the transaction on some errors (disk full, I/O).
+        if (database.inTransaction) back()
+        else abandon(cause)
+        throw cause
+      }
+    },
+    ended: () => open?.promise ?? done,
+    flush,
+  }
+}
+
+const done = Promise.resolve()
+
+const statements = (database: Database) => ({
+  begin: database.prepare("BEGIN IMMEDIATE"),
+  commit: database.prepare("COMMIT"),
+  rollback: database.prepare("ROLLBACK"),
+  savepoint: database.prepare("SAVEPOINT step"),
+  release: database.prepare("RELEASE step"),
+  back: database.prepare("ROLLBACK TO step"),
+})

@@ -1,0 +1,90 @@
+// Steps of one turn of the event loop share a transaction, and none may feel the others.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { openWorld, type World } from "../support/world.ts"
+import { account, allAccounts, openAccount, refusalOf, renameAccount, rooms } from "./account.ts"
+
+let world: World
+beforeEach(async () => {
+  world = openWorld(rooms)
+  await openAccount(world.cx(), "0", { name: "first" })
+})
+afterEach(() => world.close())
+const names = () => world.store.all(world.cx(), allAccounts).map((row) => row.name)
+const count = (table: string) =>
+  world.store.database.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n
+
+test("what one step is refused or throws undoes that step alone", async () => {
+  const { store, cx } = world
+  const broken = store.transact(cx(), (tx) => {
+    openAccount.within(tx, "9", { name: "lost" })
+    tx.append(account, "9", [{ type: "account.opened", data: { name: null }, private: {} }])
+  })
+  const results = await Promise.allSettled([
+    openAccount(cx(), "1", { name: "ada" }),
+    broken,
+    openAccount(cx(), "2", { name: "ada" }),
+    renameAccount(cx(), "1", "eve"),
+    openAccount(cx(), "3", { name: "ada" }),
+  ])
+  expect(results.map(({ status }) => status)).toEqual([
+    "fulfilled",
+    "rejected",
+    "rejected",
+    "fulfilled",
+    "fulfilled",
+  ])
+  expect(names()).toEqual(["first", "eve", "ada"])
+  const events = await store.log.read(0, 9)
+  expect(events.map(({ position, id }) => [position, id])).toEqual([
+    [1, "0"],
+    [2, "1"],
+    [3, "1"],
+    [4, "3"],
+  ])
+})
+
+test("many steps of one turn are one transaction", async () => {
+  const all = Array.from({ length: 100 }, (_, n) =>
+    openAccount(world.cx(), `${n + 1}`, { name: `n${n}` }),
+  )
+  expect(world.store.database.inTransaction).toBe(true)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(world.store.database.inTransaction).toBe(false)
+  expect((await Promise.all(all)).map((receipt) => receipt.position)).toEqual(
+    Array.from({ length: 100 }, (_, n) => n + 2),
+  )
+})
+
+describe("when the commit of a turn fails", () => {
+  /** Makes the commit of the open turn fail, as a full disk or a bad one would. */
+  const sabotage = () => world.store.database.run("INSERT INTO child VALUES (7)")
+  beforeEach(() => {
+    world.store.database.run("PRAGMA foreign_keys = ON")
+    world.store.database.run("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
+    world.store.database.run(
+      "CREATE TABLE child (id REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)",
+    )
+  })
+
+  test("every step of it is refused and undone, and the next turn works", async () => {
+    const { store, cx } = world
+    const tables = ["event", "claim", "state", "name", "kind", "accounts_1"]
+    const before = tables.map(count)
+    const doomed = [
+      refusalOf(openAccount(cx(), "1", { name: "ada" })),
+      refusalOf(renameAccount(cx(), "0", "other")),
+      refusalOf(store.transact(cx(), (tx) => tx.state(account, "1"))),
+    ]
+    sabotage()
+    for (const refusal of await Promise.all(doomed)) {
+      expect(refusal).toMatchObject({ code: "SQLITE_CONSTRAINT_FOREIGNKEY" })
+    }
+    expect(tables.map(count)).toEqual(before)
+    expect(await refusalOf(renameAccount(cx(), "0", "other"))).toBe("nothing")
+    const events = await store.log.read(0, 9)
+    expect(events.map(({ position, type }) => [position, type])).toEqual([
+      [1, "account.opened"],
+      [2, "account.renamed"],
+    ])
+  })
+})

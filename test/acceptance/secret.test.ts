@@ -1,0 +1,133 @@
+import { create, toBinary } from "@bufbuild/protobuf"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { owner } from "../support/latchkey.ts"
+import { openGrpc } from "./grpc.ts"
+import {
+  addPerson,
+  bearer,
+  methodOf,
+  openService,
+  pathOf,
+  personOf,
+  type Service,
+} from "./service.ts"
+
+let service: Service
+let organizationId: string
+
+beforeAll(async () => {
+  service = await openService(["--log-level", "trace"])
+  organizationId = (await service.get("ListOrganizations")).result[0].id
+})
+afterAll(() => service?.close())
+
+/** Stands in every place where a request has a secret; nothing else contains it. */
+const secret = "Xyzzy-plugh-42-secret"
+
+const human = (extra: object) => ({ ...personOf("someone"), ...extra })
+const createUser = (extra: object, more: object = {}) =>
+  ["CreateUser", { organizationId, username: "x", human: human(extra), ...more }] as const
+
+/** Requests with a secret, each of which something is wrong with. */
+const requests: readonly (readonly [string, () => readonly [string, object]])[] = [
+  ["a password that is too long", () => createUser({ password: { password: secret.repeat(90) } })],
+  ["a password, to no organisation", () => createUser(password, { organizationId: "1" })],
+  ["a hash that is none", () => createUser({ hashedPassword: { hash: secret } })],
+  ["a one-time secret", () => createUser({ totpSecret: secret, ...password })],
+  ["a field that is not there", () => createUser({ password: { password: secret, nope: secret } })],
+  ["a number for a flag", () => createUser({ password: { password: secret, changeRequired: 7 } })],
+  ["a password in the wrong place", () => createUser({ password: secret })],
+  ["a password for nobody", () => setPassword({}, "100000000000000001")],
+  ["a wrong current password", () => setPassword({ currentPassword: secret }, service.key.userId)],
+  ["a wrong code", () => setPassword({ verificationCode: secret }, service.key.userId)],
+]
+const password = { password: { password: secret } }
+
+const setPassword = (proof: object, userId: string) =>
+  ["SetPassword", { userId, newPassword: { password: secret }, ...proof }] as const
+
+function expectSilence(answer: string) {
+  expect(answer).not.toContain(secret)
+  expect(service.output()).not.toContain(secret)
+}
+
+describe("a secret is in no answer and no line of the log, though the request has", () => {
+  test.each(requests)("%s", async (_, make) => {
+    const { status, body } = await service.call(...make())
+    expect(status).not.toBe(200)
+    expectSilence(JSON.stringify(body))
+  })
+
+  test("a message that is cut off, in JSON or binary", async () => {
+    const method = methodOf("CreateUser")
+    const value = { ...personOf("x"), email: undefined, passwordType: passwordCase }
+    const message = create(method.input, { userType: { case: "human", value } } as never)
+    const text = JSON.stringify({ human: { password: { password: secret } } })
+    for (const [type, body] of [
+      ["application/json", text.slice(0, -2)],
+      ["application/json", `${text}${secret}`],
+      ["application/proto", toBinary(method.input, message).slice(0, -1)],
+    ] as const) {
+      const headers = { "content-type": type, ...bearer(service.token) }
+      const response = await fetch(`${service.url}${pathOf(method)}`, {
+        ...{ method: "POST", headers, body },
+      })
+      expect(response.status).toBe(400)
+      expectSilence(await response.text())
+    }
+  })
+
+  test("come by gRPC", async () => {
+    const grpc = openGrpc(service.grpcPort, service.token)
+    try {
+      const value = { ...personOf("x"), email: undefined, passwordType: passwordCase }
+      const failed = await grpc
+        .call("CreateUser", { organizationId: "1", userType: { case: "human", value } })
+        .then(
+          () => "",
+          (error: Error) => `${error.message}${JSON.stringify(error)}`,
+        )
+      expect(failed).not.toBe("")
+      expectSilence(failed)
+    } finally {
+      grpc.close()
+    }
+  })
+})
+
+const passwordCase = { case: "password", value: { password: secret } }
+
+describe("what succeeds keeps its secrets, too:", () => {
+  test("passwords, tokens, keys and client secrets are in no line of the log", async () => {
+    const userId = await addPerson(service, organizationId, "keeper")
+    await service.get(...setPassword({}, userId))
+    const { keyContent } = await service.get("AddKey", {
+      userId: service.key.userId,
+      expirationDate: new Date(Date.now() + 86_400_000).toISOString(),
+    })
+    const { projectId } = await service.get("CreateProject", { organizationId, name: "p" })
+    const { oidcConfiguration } = await service.get("CreateApplication", {
+      ...{ projectId, name: "a" },
+      oidcConfiguration: { redirectUris: ["https://a.example.com/"] },
+    })
+    const clientSecret: string = oidcConfiguration.clientSecret
+    expect(clientSecret.length).toBeGreaterThan(30)
+    const output = service.output()
+    for (const each of [secret, owner.password, service.token, keyContent, clientSecret]) {
+      expect(output).not.toContain(each)
+    }
+    expect(output).not.toContain("PRIVATE KEY")
+    // The log speaks at all.
+    expect(output).toContain("CreateApplication")
+  })
+
+  test("a wrong password at the login page is in no line of the log", async () => {
+    const form = new URLSearchParams({ password: secret, loginName: owner.loginName, csrf: "x" })
+    for (const path of ["loginname", "password"]) {
+      const url = `${service.url}/ui/login/${path}?password=${secret}`
+      const response = await fetch(url, { method: "POST", body: form, redirect: "manual" })
+      await response.text()
+    }
+    expect(service.output()).not.toContain(secret)
+  })
+})

@@ -58,15 +58,16 @@ async function serve(flags: Flags): Promise<number> {
   const status = async () => ({ pid: process.pid, version, url: running.url })
   const control = serveControl(folder, { status, ...running.control }, complain)
   keepSetupLink(folder, running.setupUrl)
-  greet(running, config)
-  await notify(env.NOTIFY_SOCKET, "READY=1")
-
-  const code = await untilStopped(systemClock, async () => {
+  // Before anybody is told that we are there: whoever reads the greeting may stop us at once.
+  const stopped = untilStopped(systemClock, async () => {
     await notify(env.NOTIFY_SOCKET, "STOPPING=1")
     await control.close()
     await running.stop()
     keepSetupLink(folder, undefined)
   })
+  greet(running, config)
+  await notify(env.NOTIFY_SOCKET, "READY=1")
+  const code = await stopped
   claim.release()
   return code
 }

@@ -35,7 +35,8 @@ export function openBase({ config, folder, master }: Start): Base {
       process.exit(1)
     },
     notReady: (view, cause) => {
-      broken = `the view ${view} can't be rebuilt: ${cause instanceof Error ? cause.message : cause}`
+      const why = cause instanceof Error ? cause.message : cause
+      broken = `the view ${view} can't be rebuilt: ${why}`
       log.error("{broken}", { broken })
     },
   })

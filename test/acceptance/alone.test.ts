@@ -134,7 +134,7 @@ describe("the binary alone", () => {
 
 type Page = { readonly url: string; readonly text: string }
 
-/** A browser as simple as it can be: follows redirects of the server, keeps cookies, posts forms. */
+/** A browser as simple as it can be: follows redirects, keeps cookies, posts forms. */
 function visit() {
   const cookies = new Map<string, string>()
 

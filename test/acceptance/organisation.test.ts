@@ -105,7 +105,7 @@ describe("nobody gives what they lack:", () => {
     expect(wrong.status).toBe(400)
   })
 
-  test("a manager of users makes no owner of the organisation, not even of themselves", async () => {
+  test("a manager of users makes no owner, not even of themselves", async () => {
     const userId = await addMachine(service, alpha.orgId, "users-only")
     const resource = { organizationId: alpha.orgId }
     await service.get("CreateAdministrator", { userId, resource, roles: ["ORG_USER_MANAGER"] })

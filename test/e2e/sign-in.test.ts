@@ -37,7 +37,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await page.getByText("latchkey setup-link").waitFor()
   })
 
-  test("the printed link opens the form, and the owner lands in the console signed in", async () => {
+  test("the printed link opens the form, and the owner lands signed in", async () => {
     const link = /http:\S+\/setup#\S+/.exec(server.output())?.[0]
     expect(link).toBeDefined()
     await page.goto(link ?? "")

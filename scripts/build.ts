@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { generate } from "./gen.ts"
+import { prepare } from "./gen.ts"
 import { recordStart } from "./start-order.ts"
 import { fingerprint, isFresh, root } from "./step.ts"
 
@@ -35,13 +35,6 @@ export async function build(): Promise<void> {
     for (const file of [fresh, order]) rmSync(file, { force: true })
   }
   writeFileSync(join(root, mark), made)
-}
-
-/** Everything that type checks and tests need: generated code and bundled pages. */
-export async function prepare(): Promise<void> {
-  await generate()
-  const { buildUi } = await import("../ui/build.ts")
-  await buildUi()
 }
 
 async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {

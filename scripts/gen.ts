@@ -5,8 +5,15 @@ import { filesBelow, fingerprint, isFresh, root, run } from "./step.ts"
 const mark = "src/gen/.made-from"
 const inputs = ["proto", "package-lock.json"]
 
+/** Everything that type checks and tests need: generated code and bundled pages. */
+export async function prepare(): Promise<void> {
+  await generate()
+  const { buildUi } = await import("../ui/build.ts")
+  await buildUi()
+}
+
 /** Makes src/gen from proto/, unless it was made from exactly this proto/ already. */
-export async function generate(): Promise<void> {
+async function generate(): Promise<void> {
   if (isFresh(mark, inputs)) return
   const made = fingerprint(inputs)
   const ended = await run(["buf", "generate"], { cwd: join(root, "proto") })
@@ -24,4 +31,4 @@ function removeOrphans(): void {
   }
 }
 
-if (import.meta.main) await generate()
+if (import.meta.main) await prepare()

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto"
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -24,12 +25,20 @@ beforeEach(() => {
 })
 afterEach(() => folder.remove())
 
+/** Of the child process; `program` where it is a copy of the binary. */
+type Options = { readonly program?: string; readonly uid?: number; readonly gid?: number } & {
+  readonly cwd?: string
+}
+
 type End = { readonly code: number | null; readonly out: string; readonly error: string }
 
 /** Starts the service and waits for its end; gives it ten seconds to refuse. */
-async function serve(args: readonly string[] = [], options: object = {}): Promise<End> {
+async function serve(
+  args: readonly string[] = [],
+  { program = binary, ...options }: Options = {},
+): Promise<End> {
   const ports = ["--listen", `127.0.0.1:${await freePort()}`, "--grpc-listen", "127.0.0.1:0"]
-  const child = spawn(binary, ["serve", "--data", data, ...ports, ...args], {
+  const child = spawn(program, ["serve", "--data", data, ...ports, ...args], {
     ...{ env: {}, timeout: 10_000 },
     ...options,
   })
@@ -59,7 +68,7 @@ function contents(path = data): Readonly<Record<string, string>> {
   return Object.fromEntries(files.sort().map((file) => [file, hash(file)]))
 }
 
-async function refusesUntouched(args: readonly string[], about: RegExp, options: object = {}) {
+async function refusesUntouched(args: readonly string[], about: RegExp, options: Options = {}) {
   const before = contents()
   expectRefusal(await serve(args, options), about)
   expect(contents()).toEqual(before)
@@ -128,7 +137,11 @@ describe("the start is refused, with nothing touched, when", () => {
     chmodSync(folder.path, 0o755)
     if (isRoot) chownSync(data, 0, 0)
     chmodSync(data, isRoot ? 0o755 : 0o555)
-    const options = isRoot ? { uid: 65_534, gid: 65_534, cwd: "/" } : {}
+    // A copy: the checkout may lie where nobody else may look.
+    const program = join(folder.path, "latchkey")
+    copyFileSync(binary, program)
+    chmodSync(program, 0o755)
+    const options = isRoot ? { program, uid: 65_534, gid: 65_534, cwd: "/" } : {}
     await refusesUntouched([], /data folder .* can't be used: this user may not write/, options)
     expect(statSync(data).mode & 0o777).toBe(isRoot ? 0o755 : 0o555)
   })

@@ -28,6 +28,7 @@ afterEach(() => folder.remove())
 /** Of the child process; `program` where it is a copy of the binary. */
 type Options = { readonly program?: string; readonly uid?: number; readonly gid?: number } & {
   readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
 type End = { readonly code: number | null; readonly out: string; readonly error: string }

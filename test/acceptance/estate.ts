@@ -1,0 +1,130 @@
+import { Database } from "bun:sqlite"
+import { claimFolder } from "../../src/boot/claim.ts"
+import { readConfig } from "../../src/boot/settings.ts"
+import { setUp } from "../../src/domain/setup/index.ts"
+import type { Ids } from "../../src/kernel/id.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+import { type Base, openBase } from "../../src/server/base.ts"
+import { houseOf } from "../../src/server/house.ts"
+import { setupTicket } from "../../src/server/ticket.ts"
+import { assertionOf, owner, type ServiceKey, temporaryFolder } from "../support/latchkey.ts"
+import { bearer, methodOf, pathOf, type Reply, reply } from "./service.ts"
+
+/** One of two instances in one process. */
+export type Side = {
+  readonly instance: string
+  readonly url: string
+  readonly key: ServiceKey
+  readonly ownerId: string
+  readonly orgId: string
+  /** Sends a request to the host of this instance. */
+  readonly send: (path: string, init?: RequestInit) => Promise<Reply>
+  readonly call: (name: string, request: object, token: string) => Promise<Reply>
+  readonly token: (key?: ServiceKey, scope?: string) => Promise<string>
+  /** Every row that belongs to this instance, events included, by its table. */
+  readonly rows: () => Readonly<Record<string, readonly unknown[]>>
+}
+
+export type Pair = {
+  readonly one: Side
+  readonly two: Side
+  readonly close: () => Promise<void>
+}
+
+/** Two instances in one process and one database, where everything has the same ids in both. */
+export async function openPair(): Promise<Pair> {
+  const folder = temporaryFolder()
+  const flags = { "--data": folder.path, "--log-level": "fatal" }
+  const config = readConfig({ flags, env: {} })
+  const claim = await claimFolder(config, systemRandom)
+  const { path } = claim.folder
+  const opened = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
+  const ids = sameIds()
+  const base: Base = { ...opened, ids }
+  const ticket = setupTicket(systemRandom, { open: false, closed: () => undefined })
+  const { answer } = houseOf({ base, ticket, upstream: "http://localhost" })
+
+  const side = async (instance: string, name: string): Promise<Side> => {
+    const url = `http://${name}.example.com`
+    const send = async (at: string, init: RequestInit = {}) => {
+      ids.use(instance)
+      const headers = { host: new URL(url).host, ...Object(init.headers) }
+      return reply(await answer(new Request(`${url}${at}`, { ...init, headers }), "127.0.0.1"))
+    }
+    ids.use(instance)
+    const made = await setUp({ ...opened.call(instance, "setup"), ids }, inputOf(url, name))
+    const key: ServiceKey = JSON.parse(made.serviceKey ?? "{}")
+    return {
+      ...{ instance, url, key, ownerId: made.ownerId, orgId: made.orgId, send },
+      call: (method, request, token) => send(pathOf(methodOf(method)), posted(request, token)),
+      token: async (of = key, scope = "openid urn:core:iam:org:project:id:core:aud") => {
+        const assertion = await assertionOf(url, of)
+        const { body } = await send("/oauth/v2/token", {
+          method: "POST",
+          body: form(assertion, scope),
+        })
+        return body.access_token
+      },
+      rows: () => rowsOf(`${path}/latchkey.db`, instance),
+    }
+  }
+  const pair = { one: await side("1", "one"), two: await side("2", "two") }
+  const close = async () => {
+    await opened.store.close()
+    claim.release()
+    folder.remove()
+  }
+  return { ...pair, close }
+}
+
+const inputOf = (publicUrl: string, name: string) => ({
+  publicUrl,
+  organization: `Organisation ${name}`,
+  owner: { ...owner, firstName: "Ada", lastName: name },
+  serviceUser: true,
+})
+
+export const form = (assertion: string, scope: string) =>
+  new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    assertion,
+    scope,
+  })
+
+const posted = (request: object, token: string): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...bearer(token) },
+  body: JSON.stringify(request),
+})
+
+/** The same ids for each instance, in the order in which it asks. */
+function sameIds(): Ids & { readonly use: (instance: string) => void } {
+  const counts = new Map<string, bigint>()
+  let current = ""
+  return {
+    use: (instance) => {
+      current = instance
+    },
+    next: () => {
+      const next = (counts.get(current) ?? 500_000_000_000_000_000n) + 1n
+      counts.set(current, next)
+      return `${next}`
+    },
+  }
+}
+
+function rowsOf(file: string, instance: string) {
+  const database = new Database(file, { readonly: true })
+  const tables = database
+    .query<{ name: string }, []>(
+      `SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+       WHERE m.type = 'table' AND c.name = 'instance' ORDER BY m.name`,
+    )
+    .all()
+  const rows = tables.map(({ name }) => {
+    const sql = `SELECT * FROM "${name}" WHERE instance = ?`
+    return [name, database.query(sql).all(instance)] as const
+  })
+  database.close()
+  return Object.fromEntries(rows)
+}

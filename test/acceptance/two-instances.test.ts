@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
+import { assertionOf } from "../support/latchkey.ts"
+import { form, openPair, type Pair, type Side } from "./estate.ts"
+import { bearer, methods, pathOf, personOf } from "./service.ts"
+
+// The compiled binary embeds these files; a test runner would run them.
+vi.mock("../../src/gen/ui-assets.ts", () => ({
+  uiAssets: {},
+  uiEntry: { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" },
+}))
+
+type Step = readonly [name: string, request: object]
+
+const org = { organizationId: "org" }
+const project = { projectId: "project" }
+const app = { applicationId: "app", projectId: "project" }
+const user = { userId: "user" }
+const robot = { userId: "robot" }
+const seat = { ...user, resource: org }
+const expirationDate = "2099-01-01T00:00:00Z"
+const newPassword = { password: "Correct-horse-8-battery" }
+const callback = { redirectUris: ["https://app.example.com/callback"] }
+const management = (name: string) => `core.management.v1.ManagementService/${name}`
+const webKeys = (name: string) => `core.resources.webkey.v3alpha.CoreWebKeys/${name}`
+
+/** What both instances have, with the same ids and their own names. */
+const furniture = (name: string): readonly Step[] => [
+  ["AddOrganization", { ...org, name: `Org ${name}` }],
+  [
+    "CreateUser",
+    { ...org, ...user, username: "user", human: personOf(`Person ${name}`.replace(" ", "-")) },
+  ],
+  ["CreateUser", { ...org, ...robot, username: "robot", machine: { name: `Robot ${name}` } }],
+  ["AddKey", { ...robot, expirationDate }],
+  ["CreateProject", { ...org, ...project, name: `Project ${name}` }],
+  ["CreateApplication", { ...app, name: `App ${name}`, oidcConfiguration: callback }],
+  ["CreateAdministrator", { ...seat, roles: ["ORG_OWNER"] }],
+  ["CreateWebKey", { ed25519: {} }],
+  ["CreateProject", { ...org, projectId: "second", name: `Project ${name} again` }],
+]
+
+const looks: readonly Step[] = [
+  ...["system", "admin", "auth", "management"].map((family): Step => {
+    const service = `${family[0]?.toUpperCase()}${family.slice(1)}Service`
+    return [`core.${family}.v1.${service}/Healthz`, {}]
+  }),
+  ["core.admin.v1.AdminService/GetMyInstance", {}],
+  ["core.admin.v1.AdminService/ListInstanceDomains", {}],
+  ["core.auth.v1.AuthService/GetMyUser", {}],
+  ["core.auth.v1.AuthService/ListMyProjectOrgs", {}],
+  ["GetInstance", {}],
+  [management("GetIAM"), {}],
+  [management("GetMyOrg"), {}],
+  [management("GetUserByID"), { id: "user" }],
+  [management("GetProjectByID"), { id: "project" }],
+  [management("ListProjects"), {}],
+  ["ListOrganizations", {}],
+  ["GetUserByID", user],
+  ["ListUsers", {}],
+  ["ListKeys", {}],
+  ["GetProject", project],
+  ["ListProjects", {}],
+  ["GetApplication", { applicationId: "app" }],
+  ["ListApplications", {}],
+  ["ListAdministrators", {}],
+  ["ListWebKeys", {}],
+  [webKeys("ListWebKeys"), {}],
+]
+
+/** Every operation that changes something, in an order in which each one can. */
+const changes = (keyId: string, webKeyId: string): readonly Step[] => [
+  ["UpdateOrganization", { ...org, name: "Other" }],
+  ["DeactivateOrganization", org],
+  ["ActivateOrganization", org],
+  ["UpdateUser", { ...user, human: { profile: { givenName: "Other" } } }],
+  ["SetPassword", { ...user, newPassword }],
+  ["DeactivateUser", user],
+  ["ReactivateUser", user],
+  ["LockUser", user],
+  ["UnlockUser", user],
+  ["UpdateProject", { ...project, name: "Other" }],
+  ["DeactivateProject", project],
+  ["ActivateProject", project],
+  [management("UpdateProject"), { id: "project", name: "Older" }],
+  [management("DeactivateProject"), { id: "project" }],
+  [management("ReactivateProject"), { id: "project" }],
+  [management("AddProject"), { name: "New" }],
+  ["UpdateApplication", { ...app, name: "Other" }],
+  ["DeactivateApplication", app],
+  ["ReactivateApplication", app],
+  ["GenerateClientSecret", app],
+  ["UpdateAdministrator", { ...seat, roles: ["ORG_OWNER_VIEWER"] }],
+  ["DeleteAdministrator", seat],
+  ["ActivateWebKey", { id: webKeyId }],
+  [webKeys("CreateWebKey"), { key: { ed25519: {} } }],
+  [webKeys("ActivateWebKey"), { id: webKeyId }],
+  ["CreateWebKey", { ed25519: {} }],
+  ["RemoveKey", { ...robot, keyId }],
+  ["DeleteUser", user],
+  ["DeleteApplication", app],
+  ["DeleteProject", project],
+  [management("RemoveProject"), { id: "second" }],
+]
+
+let pair: Pair
+let tokens: Readonly<Record<"one" | "two", string>>
+const made: Record<string, readonly unknown[]> = {}
+
+beforeAll(async () => {
+  pair = await openPair()
+  tokens = { one: await pair.one.token(), two: await pair.two.token() }
+  for (const name of ["one", "two"] as const) {
+    made[name] = await play(pair[name], furniture(name), tokens[name])
+  }
+})
+afterAll(() => pair?.close())
+
+/** Takes the steps, each of which must succeed. */
+async function play(side: Side, steps: readonly Step[], token: string): Promise<readonly any[]> {
+  const answers: unknown[] = []
+  for (const [name, request] of steps) {
+    const { status, body } = await side.call(name, request, token)
+    if (status !== 200) throw new Error(`${name}: ${status} ${JSON.stringify(body)}`)
+    answers.push(body)
+  }
+  return answers
+}
+
+const created = (name: string, index: number): any => made[name]?.[index]
+
+describe("of two instances with equal ids everywhere", () => {
+  test("the ids really are equal, and the names are not", () => {
+    const { one, two } = pair
+    const idsOf = ({ key, orgId, ownerId }: Side) => [key.userId, key.keyId, orgId, ownerId]
+    expect(idsOf(one)).toEqual(idsOf(two))
+    expect(created("one", 3).keyId).toBe(created("two", 3).keyId)
+    const clientOf = (name: string) => created(name, 5).oidcConfiguration.clientId
+    expect(clientOf("one")).toBe(clientOf("two"))
+    expect(created("one", 7).id).toBe(created("two", 7).id)
+  })
+
+  test("none shows what is the other's, whatever is asked", async () => {
+    for (const [mine, others] of [
+      ["one", "two"],
+      ["two", "one"],
+    ] as const) {
+      const text = JSON.stringify(await play(pair[mine], looks, tokens[mine]))
+      expect(text).toContain(`App ${mine}`)
+      for (const word of ["App", "Org", "Project", "Robot", "Organisation"]) {
+        expect(text).not.toContain(`${word} ${others}`)
+      }
+      expect(text).not.toContain(`${others}.example.com`)
+      expect(text).not.toContain(`Person-${others}`)
+    }
+  })
+
+  test("a token of one opens no operation of the other, opaque or signed", async () => {
+    const before = [pair.one.rows(), pair.two.rows()]
+    const machine = { accessTokenType: "ACCESS_TOKEN_TYPE_JWT" }
+    for (const [mine, others] of [
+      ["one", "two"],
+      ["two", "one"],
+    ] as const) {
+      for (const method of methods.filter(({ name }) => name !== "Healthz")) {
+        const { status } = await pair[others].call(pathOf(method).slice(1), {}, tokens[mine])
+        expect([method.name, status]).toEqual([method.name, 401])
+      }
+      const headers = bearer(tokens[mine])
+      expect((await pair[others].send("/oidc/v1/userinfo", { headers })).status).toBe(401)
+    }
+    expect([pair.one.rows(), pair.two.rows()]).toEqual(before)
+
+    const { userId } = pair.one.key
+    await play(pair.one, [["UpdateUser", { userId, machine }]], tokens.one)
+    const signed = await pair.one.token()
+    expect(signed.split(".")).toHaveLength(3)
+    expect((await pair.one.call("ListUsers", {}, signed)).status).toBe(200)
+    expect((await pair.two.call("ListUsers", {}, signed)).status).toBe(401)
+  })
+
+  test("a key of one signs in at one only, even for the other's address", async () => {
+    const { one, two } = pair
+    const scope = "openid"
+    for (const issuer of [one.url, two.url]) {
+      const assertion = await assertionOf(issuer, one.key)
+      const sent = { method: "POST", body: form(assertion, scope) }
+      expect((await two.send("/oauth/v2/token", sent)).body.error).toBe("invalid_grant")
+    }
+  })
+
+  test("each publishes its own keys under its own address", async () => {
+    const { one, two } = pair
+    for (const side of [one, two]) {
+      const { body } = await side.send("/.well-known/openid-configuration")
+      expect(body.issuer).toBe(side.url)
+    }
+    const keysOf = async (side: Side) => (await side.send("/oauth/v2/keys")).body.keys
+    const [mine, others] = [await keysOf(one), await keysOf(two)]
+    const kids = (keys: readonly any[]) => keys.map(({ kid }) => kid).sort()
+    expect(kids(mine)).toEqual(kids(others))
+    const material = (keys: readonly any[]) => keys.map(({ n, x }) => n ?? x)
+    expect(material(mine).filter((each) => material(others).includes(each))).toEqual([])
+  })
+
+  test("whatever is changed in one, not a row of the other is", async () => {
+    const before = { one: pair.one.rows(), two: pair.two.rows() }
+    expect(Object.values(before.two).flat().length).toBeGreaterThan(50)
+    const steps = changes(created("one", 3).keyId, created("one", 7).id)
+    const answers = await play(pair.one, steps, tokens.one)
+    expect(JSON.stringify(answers)).not.toContain("two")
+    expect(pair.two.rows()).toEqual(before.two)
+    expect(pair.one.rows()).not.toEqual(before.one)
+    await play(pair.two, looks, tokens.two)
+  })
+
+  test("every operation was tried", () => {
+    const steps = [...furniture(""), ...looks, ...changes("", "")]
+    const deleted: readonly Step[] = [
+      ["DeleteWebKey", {}],
+      [webKeys("DeleteWebKey"), {}],
+    ]
+    const tried = new Set([...steps, ...deleted].map(([name]) => name))
+    const missing = methods.filter(
+      (method) => !tried.has(pathOf(method).slice(1)) && !tried.has(method.name),
+    )
+    expect(missing.map(pathOf)).toEqual([])
+  })
+
+  test("deleting in one what has the other's id deletes nothing of the other's", async () => {
+    const { keys } = (await pair.two.send("/oauth/v2/keys")).body
+    const before = pair.two.rows()
+    const [listed] = await play(pair.one, [["ListWebKeys", {}]], tokens.one)
+    const idle = listed.webKeys.filter(({ state }: any) => state !== "STATE_ACTIVE")
+    const [first, second] = idle.map(({ id }: any) => id)
+    const deletions: readonly Step[] = [
+      ["DeleteWebKey", { id: first }],
+      [webKeys("DeleteWebKey"), { id: second }],
+    ]
+    await play(pair.one, deletions, tokens.one)
+    const left = (await pair.one.send("/oauth/v2/keys")).body.keys
+    expect(left).toHaveLength(listed.webKeys.length - 2)
+    expect(pair.two.rows()).toEqual(before)
+    expect((await pair.two.send("/oauth/v2/keys")).body.keys).toEqual(keys)
+  })
+})

@@ -1,4 +1,5 @@
 import type { Scope } from "../kernel/context.ts"
+import { Fault } from "../kernel/fault.ts"
 import type { Found, Page } from "../kernel/page.ts"
 import { type Statement, statement, type Value } from "./statement.ts"
 import type { Cx } from "./store.ts"
@@ -41,7 +42,7 @@ export type Query = {
   readonly filters: readonly Filter[]
 }
 
-type Built = { sql: string; values: Record<string, Value> }
+type Built = { sql: string; values: Record<string, Value>; conditions: number }
 
 const statements = new Map<string, Statement>()
 
@@ -51,7 +52,7 @@ const statements = new Map<string, Statement>()
  */
 export function search<Row>(cx: Cx, what: Searchable, query: Query): Found<Row> {
   if (!cx.scope) throw new Error(`a search of ${what.table} needs the scope of its caller`)
-  const built: Built = { sql: "instance = $instance", values: {} }
+  const built: Built = { sql: "instance = $instance", values: {}, conditions: 0 }
   built.sql += ` AND ${scoped(built, what, cx.scope)}`
   for (const filter of query.filters) built.sql += ` AND ${condition(built, what, filter)}`
 
@@ -97,6 +98,7 @@ function scoped(built: Built, what: Searchable, scope: Scope): string {
 }
 
 function condition(built: Built, what: Searchable, filter: Filter): string {
+  if (++built.conditions > conditionsMax) throw tooMany()
   if ("all" in filter) return join(built, what, filter.all, " AND ", "true")
   if ("any" in filter) return join(built, what, filter.any, " OR ", "false")
   // What a NULL makes unknown is not the case either.
@@ -110,6 +112,16 @@ function condition(built: Built, what: Searchable, filter: Filter): string {
   }
   return text(built, column(what, filter.text), filter)
 }
+
+/** A query is compiled before it runs: what a caller may nest has an end. */
+const conditionsMax = 100
+
+const tooMany = () =>
+  new Fault(
+    "invalid_argument",
+    "search.too_many_conditions",
+    `a search may have at most ${conditionsMax} conditions; ask for lists of ids in one condition`,
+  )
 
 function text(built: Built, name: string, filter: Extract<Filter, { text: string }>): string {
   if (filter.method === "equals") return `${name} = ${parameter(built, filter.value)}`

@@ -1,6 +1,7 @@
 import { getOption } from "@bufbuild/protobuf"
 import { expect, test } from "vitest"
 import { book } from "../../src/api/book.ts"
+import { roles } from "../../src/domain/member/roles.ts"
 import { type Access, access } from "../../src/gen/core/options_pb.ts"
 import { disagreements, tableOf } from "./table.ts"
 
@@ -41,3 +42,17 @@ test("an operation open to every token says in the book why that shows nobody el
   const open = options.filter((option) => option.authenticated !== "")
   expect(open.map(({ authenticated }) => authenticated.length > 20)).not.toContain(false)
 })
+
+test("every permission that a rule names is one that some role grants", () => {
+  const granted = new Set(Object.values(roles).flatMap(({ permissions }) => [...permissions]))
+  const named = book.flatMap((service) =>
+    service.methods.flatMap((method) => permissionsIn(getOption(method, access))),
+  )
+  expect(named.filter((permission) => !granted.has(permission))).toEqual([])
+})
+
+/** Permissions of a rule and of those within it; being oneself needs none. */
+const permissionsIn = (rule: Access): readonly string[] => [
+  ...[rule.permission, rule.self].filter((name) => name !== "" && name !== "authenticated"),
+  ...rule.either.flatMap(permissionsIn),
+]

@@ -170,3 +170,12 @@ test("only declared columns are searched and sorted by", () => {
     expect(() => find([], { sort: name })).toThrow(/can't be searched by/)
   }
 })
+
+test("a search has at most a hundred conditions, however deep they are nested", () => {
+  const one: Filter = { equals: "rank", value: 1 }
+  expect(ids({ any: Array.from({ length: 99 }, () => one) })).toBe("2")
+  expect(() => ids({ any: Array.from({ length: 100 }, () => one) })).toThrow(/at most 100/)
+  let deep: Filter = one
+  for (let depth = 0; depth < 5000; depth++) deep = { not: deep }
+  expect(() => ids(deep)).toThrow(/at most 100/)
+})

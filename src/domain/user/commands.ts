@@ -104,7 +104,9 @@ export function existing(state: User): Human | Machine {
 
 /** An instance is never left without an owner who can still sign in. */
 function keepAnOwner(cx: Decision, id: string): void {
-  const isUsable = (other: string) => cx.state(user, other).status === "active"
+  const isUsable = (other: string) =>
+    cx.state(user, other).status === "active" &&
+    cx.state(org, cx.owner(user, other)).status === "active"
   if (isLastOwner(cx, id, isUsable)) throw lastOwner()
 }
 

@@ -133,6 +133,16 @@ test("an owner who can't sign in doesn't count as another owner", async () => {
   expect(world.store.state(cx, instance, "i1").status).toBe("active")
 })
 
+test("an owner whose organisation is stopped doesn't count as another owner", async () => {
+  const cx = world.cx()
+  await anna(cx)
+  await robot(cx, { orgId: "org2" })
+  await own("u1")
+  await own("m1")
+  await deactivateOrganization(cx, "org2")
+  await expect(removeUser(cx, "u1")).rejects.toMatchObject({ code: "failed_precondition" })
+})
+
 test("two owners who remove each other at the same moment leave one", async () => {
   const cx = world.cx()
   await anna(cx)

@@ -5,14 +5,17 @@ import type { CallEnd, Hooks } from "./dispatch.ts"
 export function callLog(logger: Logger): Hooks {
   return {
     ended: (call) => {
-      if (call.code === "internal" || call.code === "data_loss") logger.error(words, failure(call))
+      if (call.code === "internal" || call.code === "data_loss") logger.error(ours, failure(call))
       else if (call.code === "ok") logger.debug(words, () => line(call))
-      else logger.info(words, () => line(call))
+      else logger.info(refused, () => line(call))
     },
   }
 }
 
 const words = "{method}: {code} in {durationMs} ms ({requestId})"
+const refused = `${words}: {fault}`
+/** People read only what the words name, and the answer sent them here for more. */
+const ours = `${words}: {trace}; the request was {request}`
 
 function line({ method, encoding, address, requestId, ...call }: CallEnd) {
   const { code, durationMs, userId, fault } = call
@@ -21,6 +24,6 @@ function line({ method, encoding, address, requestId, ...call }: CallEnd) {
 
 function failure(call: CallEnd) {
   const { cause } = call.fault ?? {}
-  const stack = cause instanceof Error ? cause.stack : undefined
-  return { ...line(call), cause: `${cause}`, stack, request: call.request() }
+  const trace = (cause instanceof Error && cause.stack) || `${cause}`
+  return { ...line(call), cause: `${cause}`, trace, request: call.request() }
 }

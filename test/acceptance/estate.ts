@@ -28,13 +28,15 @@ export type Side = {
 export type Pair = {
   readonly one: Side
   readonly two: Side
+  /** What both lie in. */
+  readonly store: Base["store"]
   readonly close: () => Promise<void>
 }
 
 /** Two instances in one process and one database, where everything has the same ids in both. */
-export async function openPair(): Promise<Pair> {
+export async function openPair(logLevel = "fatal"): Promise<Pair> {
   const folder = temporaryFolder()
-  const flags = { "--data": folder.path, "--log-level": "fatal" }
+  const flags = { "--data": folder.path, "--log-level": logLevel }
   const config = readConfig({ flags, env: {} })
   const claim = await claimFolder(config, systemRandom)
   const { path } = claim.folder
@@ -74,7 +76,7 @@ export async function openPair(): Promise<Pair> {
     claim.release()
     folder.remove()
   }
-  return { ...pair, close }
+  return { ...pair, store: opened.store, close }
 }
 
 const inputOf = (publicUrl: string, name: string) => ({

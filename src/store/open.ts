@@ -70,6 +70,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const close = async () => {
     await views.close()
     await log.close()
+    // A connection whose statements are not collected yet closes later, and the WAL would stay.
+    database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
   }
   return new Store({ log, database, states, views, close })

@@ -72,6 +72,7 @@ async function answer(
   { request, peer }: { readonly request: Request; readonly peer: string },
 ): Promise<Response> {
   const { base, ticket } = parts
+  if (!URL.canParse(request.url)) return respondFault(malformed(), {})
   const { pathname } = new URL(request.url)
   if (pathname.startsWith("/ui/assets/")) return (await assetAt(request, pathname)) ?? notFound()
   const origin = originOf(base, request, peer)
@@ -87,6 +88,10 @@ async function answer(
     return failed(parts, rooms.show, { request, origin, cause })
   }
 }
+
+/** RFC 9112 §3.2: 400, whatever else the request says. */
+const malformed = () =>
+  new Fault("invalid_argument", "request.host_malformed", "the Host header is not a host's name")
 
 type Failure = { readonly request: Request; readonly origin: Origin; readonly cause: unknown }
 

@@ -1,8 +1,10 @@
 import type { Http2Server, Http2Session } from "node:http2"
 import { Elysia } from "elysia"
 import { grpcServer } from "../api/grpc.ts"
+import { respondFault } from "../api/respond.ts"
 import { listenRefusal } from "../boot/refusal.ts"
 import type { Address } from "../kernel/address.ts"
+import { Fault } from "../kernel/fault.ts"
 import type { House } from "./house.ts"
 
 /** Something that listens; `port` is the one it really has. */
@@ -23,6 +25,8 @@ export function listenHttp(house: House, address: Address): Listener {
   app.onRequest(({ request }) =>
     house.answer(request, app.server?.requestIP(request)?.address ?? ""),
   )
+  // Left alone, Elysia answers 200 and the words of the error.
+  app.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))
   try {
     app.listen({ hostname: address.host, port: address.port, reusePort: false })
   } catch (cause) {

@@ -1,3 +1,4 @@
+import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { bearer, openService, type Reply, reply, type Service } from "./service.ts"
 
@@ -189,3 +190,38 @@ describe("a body", () => {
     }
   })
 })
+
+describe("a Host header", () => {
+  test.each(["a b/", "a:b:c", "[", "http://x"])("that is %s is refused with 400", async (host) => {
+    const said = await raw(`GET /iam HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    expect(said).toMatch(/^HTTP\/1\.1 400 /)
+    expect(said).not.toMatch(internals)
+  })
+
+  test("of another host is known for one, whatever else says who we are", async () => {
+    const { token } = service
+    for (const headers of [
+      { host: "elsewhere.example.com" },
+      { host: "elsewhere.example.com", "x-forwarded-host": new URL(service.url).host },
+    ]) {
+      const answer = await send("/iam", { headers, token })
+      expectStatus(answer, 401, 16)
+      expect(answer.body.message).toContain("elsewhere.example.com")
+    }
+    const forged = { "x-forwarded-host": "elsewhere.example.com", "x-forwarded-proto": "https" }
+    const { body } = await send("/.well-known/openid-configuration", { headers: forged })
+    expect(body.issuer).toBe(service.url)
+  })
+})
+
+/** Sends bytes as they are, which no client would. */
+function raw(text: string): Promise<string> {
+  const socket = connect(Number(new URL(service.url).port), "127.0.0.1", () => socket.write(text))
+  let answer = ""
+  socket.on("data", (chunk) => (answer += chunk))
+  socket.setTimeout(2000, () => socket.destroy())
+  return new Promise((done, fail) => {
+    socket.once("close", () => done(answer))
+    socket.once("error", fail)
+  })
+}

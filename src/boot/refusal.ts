@@ -15,10 +15,14 @@ export function systemCode(error: unknown): string {
 /** Says why nothing can listen on `address`, and which flag to change. Anything else is a bug. */
 export function listenRefusal(error: unknown, flag: string, address: Address): unknown {
   const where = addressText(address)
-  const because = listenCauses[systemCode(error)]
+  const because = listenCauses[systemCode(error) || codeInWords(error)]
   if (!because) return error
   return refusal(because.id, `${because.text.replace("%", where)} with ${flag} HOST:PORT`, error)
 }
+
+/** Under load Bun's own listener has been seen to say it in words only. */
+const codeInWords = (error: unknown): string =>
+  error instanceof Error && /Is port \d+ in use\?/.test(error.message) ? "EADDRINUSE" : ""
 
 const listenCauses: Readonly<Record<string, { readonly id: string; readonly text: string }>> = {
   EADDRINUSE: {

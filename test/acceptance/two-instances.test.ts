@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
+import { grpcHost, instanceAt } from "../../src/domain/instance/index.ts"
 import { assertionOf } from "../support/latchkey.ts"
 import { form, openPair, type Pair, type Side } from "./estate.ts"
 import { bearer, methods, pathOf, personOf } from "./service.ts"
@@ -185,6 +186,18 @@ describe("of two instances with equal ids everywhere", () => {
       const assertion = await assertionOf(issuer, one.key)
       const sent = { method: "POST", body: form(assertion, scope) }
       expect((await two.send("/oauth/v2/token", sent)).body.error).toBe("invalid_grant")
+    }
+  })
+
+  test("gRPC finds each by its name, whatever port was dialled, and no other", () => {
+    const asked = ["one.example.com:8081", "TWO.example.com:443", "one.example.com"]
+    expect(asked.map((authority) => grpcHost(pair.store, authority))).toEqual([
+      "one.example.com",
+      "two.example.com",
+      "one.example.com",
+    ])
+    for (const other of ["one.example.com.evil.com:8081", "example.com:8081", "", "%", ":8081"]) {
+      expect(instanceAt(pair.store, grpcHost(pair.store, other))).toBeUndefined()
     }
   })
 

@@ -8,6 +8,7 @@ import {
   openService,
   pathOf,
   type Reply,
+  reply,
   type Service,
 } from "./service.ts"
 
@@ -42,20 +43,35 @@ describe("a manager finds what is another organisation's like what is not there,
     })
   }
 
-  test("x-core-orgid, whatever it names", async () => {
-    const replies = [theirs.orgId, nobodys].map(async (orgId) => {
-      const response = await fetch(`${service.url}/management/v1/orgs/me`, {
-        headers: { authorization: `Bearer ${mine.token}`, "x-core-orgid": orgId },
-      })
-      return masked({
-        status: response.status,
-        headers: response.headers,
-        body: await response.json(),
-      })
-    })
-    const [seen, absent] = await Promise.all(replies)
+  test.each([
+    ["GET", "/orgs/me", undefined],
+    ["POST", "/projects", JSON.stringify({ name: "Theirs" })],
+  ])("x-core-orgid, whatever it names (%s %s)", async (method, path, body) => {
+    const ask = async (orgId: string) => {
+      const headers = { authorization: `Bearer ${mine.token}`, "x-core-orgid": orgId }
+      const init = { method, headers, ...(body !== undefined && { body }) }
+      return reply(await fetch(`${service.url}/management/v1${path}`, init))
+    }
+    const [seen, absent, own] = [
+      masked(await ask(theirs.orgId)),
+      masked(await ask(nobodys)),
+      await ask(mine.orgId),
+    ]
     expect(seen).toEqual(absent)
-    expect(seen?.status).toBe(404)
+    expect(seen.status).toBe(404)
+    expect(own.status).toBe(200)
+  })
+
+  test("an id inside the request: a key, and whose it is", async () => {
+    const ask = (userId: string, keyId: string) =>
+      service.call("RemoveKey", { userId, keyId }, mine.token)
+    const foreign = masked(await ask(mine.userId, theirs.keyId))
+    const absent = masked(await ask(mine.userId, nobodys))
+    expect(foreign).toEqual(absent)
+    const { result } = await service.get("ListKeys", {
+      filters: [{ keyIdFilter: { id: theirs.keyId } }],
+    })
+    expect(result).toHaveLength(1)
   })
 })
 

@@ -1,4 +1,6 @@
 import type { Application, Learnable, Target } from "../../ui/login/index.ts"
+import { findClient } from "../domain/app/index.ts"
+import { requireInstance } from "../domain/instance/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
 import type { Cx } from "../store/index.ts"
 import { type Fields, goTo } from "./form.ts"
@@ -65,9 +67,12 @@ export const optionsOf = ({ visit, waiting }: Scene, status = 200): PageOptions 
 /** The application that waits, and what it will learn. */
 export function applicationOf({ cx, waiting }: Scene): Application | undefined {
   if (!waiting) return undefined
-  const { clientId, scopes } = waiting.asked
+  const { clientId, scopes, audience } = waiting.asked
   const learns = scopes.flatMap((scope) => learned[scope] ?? [])
-  return { name: applicationName(cx, clientId), learns }
+  const own = requireInstance(cx).projectId
+  const isOurs = findClient(cx, clientId)?.state.projectId === own
+  const manages = audience.includes(own) && !isOurs ? (["manage"] as const) : []
+  return { name: applicationName(cx, clientId), learns: [...learns, ...manages] }
 }
 
 const learned: Readonly<Record<string, Learnable>> = {

@@ -2,7 +2,7 @@ import type { Asked } from "../domain/grant/index.ts"
 
 /** What the flow must know of a request to sign somebody in. */
 export type Wanted = Pick<Asked, "prompts" | "maxAge" | "hintedUser"> & {
-  /** The user that a login_hint names, where it names one. */
+  /** The user that a login_hint names; empty where the name is nobody's. */
   readonly suggestedUser?: string | undefined
   /** The session that was chosen or made for this request; empty before. */
   readonly sessionId: string
@@ -36,17 +36,13 @@ export function nextStep(wanted: Wanted, present: readonly Present[], now: numbe
     return doneOrPassword(wanted, linked, now)
   }
   const expected = hintedUser ?? wanted.suggestedUser
-  if (expected !== undefined) {
-    const theirs = present.find((session) => session.userId === expected)
-    if (theirs) return doneOrPassword(wanted, theirs, now)
-    return hintedUser === undefined
-      ? { kind: "login name" }
-      : { kind: "password", userId: hintedUser }
-  }
-  const [only] = present
+  const fitting = present.filter(({ userId }) => expected === undefined || userId === expected)
+  const [only, ...others] = fitting
+  // Whoever a hint names has to come by themself: their name is no secret to share with a client.
   if (!only) return { kind: "login name" }
+  // It's the application that hints, so a hint never answers what the person is asked.
   const asks = prompts.includes("select_account") || prompts.includes("consent")
-  if (asks || present.length > 1) return { kind: "choose" }
+  if (asks || others.length > 0) return { kind: "choose" }
   return doneOrPassword(wanted, only, now)
 }
 

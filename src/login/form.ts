@@ -1,3 +1,5 @@
+import { textWithin } from "../kernel/body.ts"
+
 const bodyMax = 65_536
 
 /** Fields of a posted page. A missing one reads as empty, a repeated one as its first. */
@@ -7,9 +9,8 @@ export type Fields = { readonly get: (name: string) => string }
 export async function fieldsOf(request: Request): Promise<Fields | undefined> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
   if (type !== "application/x-www-form-urlencoded") return undefined
-  if (Number(request.headers.get("content-length") ?? 0) > bodyMax) return undefined
-  const body = await request.text()
-  if (body.length > bodyMax) return undefined
+  const body = await textWithin(request, bodyMax)
+  if (body === undefined) return undefined
   const search = new URLSearchParams(body)
   return { get: (name) => search.get(name) ?? "" }
 }

@@ -44,13 +44,21 @@ export const pagesWith =
   }
 
 /** What went wrong, with the id that finds it in the log. */
-export type Trouble = PageOptions & { readonly problem: Problem; readonly detail?: string }
+export type Trouble = PageOptions & {
+  readonly problem: Problem
+  readonly detail?: string
+  /** A detail that the catalogue has; instead of one that is meant for developers. */
+  readonly reason?: Parameters<PageProps["t"]>[0]
+}
 
 export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<Response> => {
-  const { problem, detail, status = 400 } = trouble
+  const { problem, reason, status = 400 } = trouble
   return show(
     cx,
-    (ui, shared) => ui.ErrorPage({ ...shared, problem, detail, requestId: cx.requestId }),
+    (ui, shared) => {
+      const detail = reason === undefined ? trouble.detail : shared.t(reason)
+      return ui.ErrorPage({ ...shared, problem, detail, requestId: cx.requestId })
+    },
     { ...trouble, status },
   )
 }
@@ -92,5 +100,7 @@ const policy = (target: string | undefined): string =>
 function sourceOf(target: string | undefined): readonly string[] {
   if (target === undefined || !URL.canParse(target)) return []
   const { protocol, origin } = new URL(target)
-  return [protocol === "https:" || protocol === "http:" ? origin : protocol]
+  const source = protocol === "https:" || protocol === "http:" ? origin : protocol
+  // A host may have a ";" or a ",", which would end the directive here.
+  return /[;,']/.test(source) ? [] : [source]
 }

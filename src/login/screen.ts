@@ -34,7 +34,9 @@ export function askPassword(scene: Scene): Promise<Response> | Response {
 export async function takePassword(scene: Scene, fields: Fields): Promise<Response> {
   const loginName = fields.get("loginName").trim()
   const password = fields.get("password")
-  if (loginName === "") return goTo(hrefOf(scene, loginPaths.loginName))
+  if (loginName === "" || loginName.length > loginNameMax) {
+    return goTo(hrefOf(scene, loginPaths.loginName))
+  }
   const account = shownAccount(scene, loginName)
   if (password === "") return passwordPage(scene, account, "password.error.missing")
   const result = await signInWith(scene, loginName, password)
@@ -157,11 +159,11 @@ function refused(
 ): Promise<Response> {
   if (kind === "wrong") return passwordPage(scene, account, "password.error.wrong")
   if (kind === "busy") return passwordPage(scene, account, "password.error.busy")
-  return trouble(scene, { problem: "not_allowed", status: 403, detail: reasons[kind] })
+  return trouble(scene, { problem: "not_allowed", status: 403, reason: reasons[kind] })
 }
 
 const reasons = {
-  locked: "This account is locked.",
-  inactive: "This account has been deactivated.",
-  "change required": "Your administrator wants you to have a new password; ask for one.",
+  locked: "error.not_allowed.locked",
+  inactive: "error.not_allowed.inactive",
+  "change required": "error.not_allowed.change_required",
 } as const

@@ -10,6 +10,7 @@ import {
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 import type { Scene } from "./context.ts"
+import { isHomeActive } from "./visit.ts"
 
 export type SignedIn =
   | { readonly kind: "in"; readonly setCookie: string }
@@ -30,6 +31,7 @@ export async function signInWith(
   const result = await check(cx, account, password)
   if (result === "none") return { kind: "wrong" }
   if (result !== "ok") return { kind: result }
+  if (!isHomeActive(cx, account)) return { kind: "inactive" }
   if (isPasswordChangeRequired(cx, account)) return { kind: "change required" }
   const setCookie = await enterBrowser(cx, visit.browser.id, {
     userId: account,

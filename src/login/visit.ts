@@ -1,8 +1,9 @@
 import { findClient } from "../domain/app/index.ts"
 import { type Asked, authRequest, requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
+import { isOrgActive } from "../domain/org/index.ts"
 import { csrfMatches, type KnownBrowser, readBrowser, sessionNow } from "../domain/session/index.ts"
-import { findByLoginName } from "../domain/user/index.ts"
+import { findByLoginName, user } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Present, Wanted } from "./flow.ts"
 
@@ -27,9 +28,15 @@ export async function visitOf(cx: Cx, request: Request): Promise<Visit> {
 export function presentIn(cx: Cx, { sessions }: Pick<KnownBrowser, "sessions">): Present[] {
   return sessions.flatMap((id) => {
     const usable = sessionNow(cx, id)
-    return usable ? [{ id, userId: usable.userId, authTime: usable.authTime }] : []
+    return usable && isHomeActive(cx, usable.userId)
+      ? [{ id, userId: usable.userId, authTime: usable.authTime }]
+      : []
   })
 }
+
+/** Whether nobody has stopped the organisation that a person belongs to. */
+export const isHomeActive = (cx: Cx, userId: string): boolean =>
+  isOrgActive(cx, cx.store.receipt(cx, user, userId)?.owner ?? "")
 
 /** A request to sign somebody in that still waits in this browser. */
 export type Waiting = {
@@ -52,7 +59,8 @@ type Rest = Pick<Wanted, "created" | "sessionId"> & { readonly loginHint: string
 
 /** What the flow must know of a request. */
 export function wantedOf(cx: Cx, asked: Asked, { loginHint, created, sessionId }: Rest): Wanted {
-  const suggestedUser = loginHint === "" ? undefined : findByLoginName(cx, loginHint)
+  // A name that is nobody's suggests nobody here, like that of somebody who is elsewhere.
+  const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
   return { ...asked, suggestedUser, created, sessionId }
 }
 

@@ -1,3 +1,4 @@
+import { textWithin } from "../kernel/body.ts"
 import { OAuthError } from "./error.ts"
 
 /** Parameters of a protocol request: each name once, none of them empty. */
@@ -28,9 +29,8 @@ export async function formSearchOf(request: Request): Promise<URLSearchParams> {
     const wanted = "the body must be application/x-www-form-urlencoded"
     throw new OAuthError("invalid_request", wanted)
   }
-  if (Number(request.headers.get("content-length") ?? 0) > bodyMax) throw tooLarge()
-  const body = await request.text()
-  if (body.length > bodyMax) throw tooLarge()
+  const body = await textWithin(request, bodyMax)
+  if (body === undefined) throw tooLarge()
   return new URLSearchParams(body)
 }
 

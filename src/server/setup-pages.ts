@@ -1,6 +1,7 @@
 import type { SetupField, SetupPageProps } from "../../ui/login/index.ts"
 import { enterBrowser, readBrowser } from "../domain/session/index.ts"
 import { firstInstance, type SetupInput, setUp } from "../domain/setup/index.ts"
+import { textWithin } from "../kernel/body.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { ShowPage } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
@@ -99,6 +100,9 @@ async function wrongOf(cx: Cx, { id, message }: Fault): Promise<Wrong> {
   }
   if (id === "user.email_invalid") return { errors: { email: t("setup.error.email") } }
   if (id === "user.username_invalid") return { errors: { loginName: t("setup.error.login_name") } }
+  if (id === "user.password_too_simple") {
+    return { errors: { password: t("setup.error.password_simple") } }
+  }
   if (id.startsWith("user.password")) return { errors: { password: message } }
   return { error: message }
 }
@@ -108,8 +112,8 @@ export const wantsPage = ({ method, headers }: Request): boolean =>
   (method === "GET" || method === "HEAD") && (headers.get("accept") ?? "").includes("text/html")
 
 async function fieldsOf(request: Request): Promise<{ values: Values; password: string }> {
-  const body = await request.text()
-  if (body.length > bodyMax) {
+  const body = await textWithin(request, bodyMax)
+  if (body === undefined) {
     throw new Fault("resource_exhausted", "request.too_large", "the form is too large")
   }
   const { password = "", ...values } = Object.fromEntries(new URLSearchParams(body))

@@ -6,6 +6,7 @@ const wanted: Wanted = { prompts: [], sessionId: "", created: now }
 const ann: Present = { id: "s-ann", userId: "ann", authTime: now - 60_000 }
 const bob: Present = { id: "s-bob", userId: "bob", authTime: now - 600_000 }
 const done = (who: Present): Step => ({ kind: "done", sessionId: who.id })
+const choose: Step = { kind: "choose" }
 const password = (userId: string): Step => ({ kind: "password", userId })
 
 type Row = readonly [string, Partial<Wanted>, readonly Present[], Step]
@@ -22,9 +23,18 @@ const rows: readonly Row[] = [
   ["max_age passed", { maxAge: 59 }, [ann], password("ann")],
   ["max_age=0", { maxAge: 0 }, [ann], password("ann")],
   ["a hint names one of two", { hintedUser: "bob" }, [ann, bob], done(bob)],
-  ["a hint names somebody else", { hintedUser: "cy" }, [ann], password("cy")],
+  ["a hint names somebody who isn't here", { hintedUser: "cy" }, [ann], { kind: "login name" }],
+  [
+    "a hint names one who is too old",
+    { hintedUser: "bob", maxAge: 9 },
+    [ann, bob],
+    password("bob"),
+  ],
   ["a login_hint names one of two", { suggestedUser: "bob" }, [ann, bob], done(bob)],
   ["a login_hint names somebody else", { suggestedUser: "cy" }, [ann], { kind: "login name" }],
+  ["consent, for whom a hint names", { prompts: ["consent"], hintedUser: "ann" }, [ann], choose],
+  ["consent, and a login_hint", { prompts: ["consent"], suggestedUser: "ann" }, [ann], choose],
+  ["a login_hint is nobody's", { suggestedUser: "" }, [ann], { kind: "login name" }],
   ["one of two was chosen", { sessionId: bob.id }, [ann, bob], done(bob)],
   ["the chosen one is too old", { sessionId: bob.id, maxAge: 100 }, [ann, bob], password("bob")],
   ["the chosen one has ended", { sessionId: "gone" }, [ann, bob], { kind: "choose" }],

@@ -73,7 +73,7 @@ describe("the login pages", () => {
     await lockUser(provider.cx(), id)
     const right = await browserOf(provider).signIn(path(), "lara")
     expect(right.response.status).toBe(403)
-    expect(right.page).toContain("This account is locked.")
+    expect(right.page).toContain("Your account is locked.")
     const wrong = await browserOf(provider).signIn(path(), "lara", "Wrong-Horse-7")
     expect(wrong.response.status).toBe(422)
   })

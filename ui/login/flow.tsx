@@ -3,7 +3,10 @@ import { Person } from "../kit/person.tsx"
 import type { PageProps } from "./frame.tsx"
 
 /** What an application gets to know when somebody signs in to it, in the order it is told. */
-export const learnable = ["identity", "name", "email", "phone", "address", "offline"] as const
+const knowledge = ["identity", "name", "email", "phone", "address"] as const
+/** What it may do from then on, in a sentence each. */
+const rights = ["manage", "offline"] as const
+export const learnable = [...knowledge, ...rights] as const
 export type Learnable = (typeof learnable)[number]
 
 /** The application somebody is on the way to. */
@@ -34,14 +37,17 @@ type LearnsProps = Pick<PageProps, "t" | "language"> & { readonly application: A
 
 /** Says, before anything is typed, what the application will learn. */
 export function Learns({ t, language, application }: LearnsProps) {
-  const told = learnable.filter((one) => one !== "offline" && application.learns.includes(one))
+  const told = knowledge.filter((one) => application.learns.includes(one))
+  const given = rights.filter((one) => application.learns.includes(one))
   if (told.length === 0) return null
   const list = new Intl.ListFormat(language, { type: "conjunction" })
   const what = list.format(told.map((one) => t(`learns.${one}`)))
   return (
     <div className="learns">
       <p>{t("learns.sentence", { application: application.name, what })}</p>
-      {application.learns.includes("offline") && <p>{t("learns.offline")}</p>}
+      {given.map((one) => (
+        <p key={one}>{t(`learns.${one}`)}</p>
+      ))}
     </div>
   )
 }

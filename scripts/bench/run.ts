@@ -1,0 +1,167 @@
+// The figures of the compiled binary, by one command: `bun scripts/bench/run.ts [SECONDS]`. The
+// server has one core to itself, whoever asks it has the other. Writes temporary folders only.
+import { readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { connect } from "../../test/acceptance/service.ts"
+import {
+  apiScope,
+  binary,
+  freePort,
+  type Running,
+  type ServiceKey,
+  serviceToken,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../../test/support/latchkey.ts"
+import type { Figures } from "./figure.ts"
+
+const seconds = Number(process.argv[2] ?? 60)
+const eventsWanted = 100_000
+const [serverCore, otherCore] = ["0", "1"]
+
+const folder = temporaryFolder()
+const data = join(folder.path, "data")
+const port = await freePort()
+const url = `http://127.0.0.1:${port}`
+
+row("binary", `${(statSync(binary).size / 1e6).toFixed(1)} MB`, "< 125 MB")
+await bareStore()
+const key = await setUp(data, url)
+const server = await startPinned()
+await createUsers(server, key)
+await server.stop()
+const again = await restart()
+await read(key)
+await again.stop()
+folder.remove()
+
+async function bareStore(): Promise<void> {
+  const script = join(import.meta.dirname, "bare-store.ts")
+  const printed = await output([
+    "taskset",
+    "-c",
+    serverCore,
+    process.execPath,
+    script,
+    `${seconds}`,
+  ])
+  const { stall, walMax, ...figures }: Figures & { stall: number; walMax: number } =
+    JSON.parse(printed)
+  rows("bare store, 64 callers", figures, "≥ 15,000/s")
+  row("  event-loop stall", ms(stall), "< 10 ms")
+  row("  WAL at most", megabytes(walMax), "bounded")
+}
+
+async function startPinned(): Promise<Running> {
+  const server = await start({ data, port })
+  await output(["taskset", "-a", "-c", "-p", serverCore, `${server.process.pid}`])
+  return server
+}
+
+/** CreateUser through the dispatcher, until there are as many events as the start shall find. */
+async function createUsers(server: Running, service: ServiceKey): Promise<void> {
+  const token = await serviceToken(url, service, apiScope)
+  const orgs = await connect(url, "ListOrganizations", { request: {}, token })
+  const script = join(import.meta.dirname, "generator.ts")
+  const org: string = orgs.body.result[0].id
+  const generate = (duration: number) =>
+    output([
+      ...["taskset", "-c", otherCore, process.execPath, script],
+      ...[url, token, org, `${duration}`],
+    ])
+  await generate(2)
+  let walMax = 0
+  const sampling = setInterval(() => {
+    walMax = Math.max(walMax, statSync(join(data, "latchkey.db-wal")).size)
+  }, 100)
+  const figures: Figures & { count: number } = JSON.parse(await generate(seconds))
+  let count = figures.count
+  while (count < eventsWanted) count += Number(JSON.parse(await generate(5)).count)
+  clearInterval(sampling)
+  rows("CreateUser over Connect, 64 callers", figures, "≥ 5,000/s")
+  row("  WAL at most", megabytes(walMax), "bounded")
+  row("  memory under load", memoryOf(server), "")
+}
+
+/** The start with all those events, in the best of five: the others have a cold cache or guests. */
+async function restart(): Promise<Running> {
+  const times: number[] = []
+  for (let round = 0; ; round++) {
+    const started = performance.now()
+    const server = await start({ data, port })
+    times.push(performance.now() - started)
+    if (round < 4) {
+      await server.stop()
+      continue
+    }
+    row(
+      `ready with ${eventsWanted.toLocaleString("en")} events`,
+      ms(Math.min(...times)),
+      "< 100 ms",
+    )
+    await sleep(3000)
+    row("  memory at rest", memoryOf(server), "< 75 MB")
+    await output(["taskset", "-a", "-c", "-p", serverCore, `${server.process.pid}`])
+    return server
+  }
+}
+
+async function read(service: ServiceKey): Promise<void> {
+  if (!Bun.which("wrk")) {
+    row("discovery, keys, userinfo", "not measured", "wrk is missing (apt-get install wrk)")
+    return
+  }
+  const token = await serviceToken(url, service, apiScope)
+  for (const [path, aim] of [
+    ["/.well-known/openid-configuration", "≥ 80,000/s"],
+    ["/oauth/v2/keys", "≥ 80,000/s"],
+    ["/oidc/v1/userinfo", "≥ 25,000/s"],
+  ] as const) {
+    const authorization = ["-H", `Authorization: Bearer ${token}`]
+    const duration = `${Math.min(10, seconds)}s`
+    const wrk = ["wrk", "-t1", "-c64", `-d${duration}`, ...authorization, `${url}${path}`]
+    const printed = await output(["taskset", "-c", otherCore, ...wrk])
+    const refused = /Non-2xx.*/.exec(printed)?.[0]
+    const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1])
+    row(`GET ${path}`, refused ?? `${thousands(perSecond)}/s`, aim)
+  }
+}
+
+async function output(command: readonly string[]): Promise<string> {
+  const child = Bun.spawn([...command], { stdout: "pipe", stderr: "pipe" })
+  const [text, problem, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  if (code !== 0) throw new Error(`${command.slice(0, 6).join(" ")} ended with ${code}: ${problem}`)
+  return text
+}
+
+function rows(what: string, { perSecond, p50, p99, worst }: Figures, aim: string): void {
+  row(what, `${thousands(perSecond)}/s`, aim)
+  row("  half of them within", ms(p50), "")
+  row("  99 of 100 within", ms(p99), "< 25 ms")
+  row("  the slowest", ms(worst), "< 100 ms")
+}
+
+function row(what: string, figure: string, aim: string): void {
+  console.log(`${what.padEnd(40)}${figure.padStart(14)}   ${aim}`)
+}
+
+function memoryOf(server: Running): string {
+  const status = readFileSync(`/proc/${server.process.pid}/status`, "utf8")
+  return megabytes(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024)
+}
+
+function thousands(value: number): string {
+  return Math.round(value).toLocaleString("en")
+}
+function ms(value: number): string {
+  return `${value.toFixed(1)} ms`
+}
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(0)} MB`
+}

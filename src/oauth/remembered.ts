@@ -9,7 +9,7 @@ export function remembered<T>(compute: (cx: Cx) => T): (cx: Cx) => T {
   return (cx) => {
     const known = stores.get(cx.store) ?? new Map<string, { position: number; value: T }>()
     stores.set(cx.store, known)
-    const position = cx.store.log.durable()
+    const position = cx.store.log.changes()
     const entry = known.get(cx.instance)
     if (entry?.position === position) return entry.value
     const value = compute(cx)

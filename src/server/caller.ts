@@ -17,7 +17,7 @@ export type Origin = {
  * kept while nothing was written: every request asks.
  */
 function instanceOf({ store }: Base, host: string): string | undefined {
-  const position = store.log.durable()
+  const position = store.log.changes()
   if (known.store !== store || known.position !== position || known.hosts.size > hostsMax) {
     known = { store, position, hosts: new Map() }
   }

@@ -50,6 +50,11 @@ export type Log = {
   readonly settle: () => Promise<void>
   /** The position up to which everything is on disk. */
   readonly durable: () => number
+  /**
+   * Grows when a step is on disk, and when steps that others may already have read had to be
+   * undone: what was computed from rows holds as long as this number does.
+   */
+  readonly changes: () => number
   /** Holder of a claim that has not expired at `time`. */
   readonly holder: (
     instance: string,

@@ -36,7 +36,10 @@ export type SqliteLog = Log & {
 export function sqliteLog(parts: Parts): SqliteLog {
   const { database, names, gate, durability } = parts
   const sql = statements(database)
-  const { turns, commit } = committer(parts, sql)
+  let undone = 0
+  const { turns, commit } = committer(parts, sql, () => {
+    undone++
+  })
   const settle = async () => {
     try {
       await turns.ended()
@@ -56,6 +59,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
       sql.read.all(position, durability.durable(), limit).map((row) => decode(row, names)),
     settle,
     durable: durability.durable,
+    changes: () => durability.durable() + undone,
     holder: (instance, kind, key, time) => {
       const row = sql.claim.get(instance, kind, key)
       return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
@@ -70,7 +74,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
 }
 
 /** Takes steps into turns, and keeps what is known in memory true to what is in the tables. */
-function committer(parts: Parts, sql: Statements) {
+function committer(parts: Parts, sql: Statements, lost: () => void) {
   const { database, names, kinds, gate, durability } = parts
   let committed = { head: parts.head, events: 0 }
   let written = committed
@@ -86,6 +90,7 @@ function committer(parts: Parts, sql: Statements) {
       gate.committed(events)
     },
     undone: () => {
+      lost()
       written = committed
       names.forget(0)
       kinds.forget(0)

@@ -87,4 +87,15 @@ describe("when the commit of a turn fails", () => {
       [2, "account.renamed"],
     ])
   })
+
+  test("what was computed from rows that were undone holds no longer", async () => {
+    const { store, cx } = world
+    const doomed = refusalOf(openAccount(cx(), "1", { name: "ada" }))
+    const [seen, changes] = [names(), store.log.changes()]
+    expect(seen).toContain("ada")
+    sabotage()
+    await doomed
+    expect(names()).not.toContain("ada")
+    expect(store.log.changes()).toBeGreaterThan(changes)
+  })
 })

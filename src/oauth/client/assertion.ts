@@ -19,8 +19,10 @@ export function readAssertion(
   text: string,
 ): Promise<{ readonly issuer: string; readonly keyId: string } | undefined> {
   return expected(() => {
-    const { iss = "" } = decodeJwt(text)
-    const { kid = "" } = decodeProtectedHeader(text)
+    // Types say texts; what a stranger sends may be anything.
+    const iss: unknown = decodeJwt(text).iss
+    const kid: unknown = decodeProtectedHeader(text).kid
+    if (typeof iss !== "string" || typeof kid !== "string") return undefined
     return { issuer: iss, keyId: kid }
   })
 }

@@ -4,7 +4,7 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import { type Parameters, parametersOf, required, wordsOf } from "../request.ts"
-import { audienceOf, grantedScopes } from "../token/scope.ts"
+import { audienceOf, grantedScopes, projectsAsAudience } from "../token/scope.ts"
 import type { ReturnPath } from "./client.ts"
 
 /** Everything a client asked for, checked. */
@@ -21,7 +21,8 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
   const challenge = challengeOf(parameters, app.oidc.authMethod === "none")
   const maxAge = maxAgeOf(parameters)
   const hintedUser = hintedUserOf(cx, parameters)
-  const audience = [...new Set([clientId, app.projectId, ...audienceOf(cx, scopes)])]
+  const projects = [...projectsAsAudience(cx, [app.projectId]), ...audienceOf(cx, scopes)]
+  const audience = [...new Set([clientId, ...projects])]
   const asked: Asked = {
     clientId,
     appId,

@@ -15,6 +15,7 @@ import { readCode } from "../code.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, required } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
+import { projectsAsAudience } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
 
 /** RFC 6749 §4.1.3 with PKCE (RFC 7636). */
@@ -28,7 +29,8 @@ export const authorizationCode: Grant = {
     }
     const requestId = readCode(cx, required(parameters, "code"))
     if (requestId === undefined) throw wrongCode()
-    const asked = { requestId, parameters, client, oidc: state.oidc, projectId: state.projectId }
+    const projects = projectsAsAudience(cx, [state.projectId])
+    const asked = { requestId, parameters, client, oidc: state.oidc, projects }
     const step = await cx.store.transact(cx, (tx) => redeem(tx, asked))
     if (step.value === "used before") throw wrongCode()
     return step.value
@@ -40,7 +42,8 @@ type Asked = {
   readonly parameters: Parameters
   readonly client: AuthenticatedClient
   readonly oidc: OidcApp["oidc"]
-  readonly projectId: string
+  /** What stands in the id_token's audience beside the client. */
+  readonly projects: readonly string[]
 }
 
 /** Uses up the code and adds the grant, in one step. */
@@ -72,7 +75,7 @@ function redeem(tx: Transaction, asked: Asked): Issuance | "used before" {
     tokenType: oidc.tokenType,
     clockSkewSeconds: oidc.clockSkewSeconds,
     identity: {
-      audience: [clientId, asked.projectId],
+      audience: [clientId, ...asked.projects],
       nonce,
       sessionId: request.sessionId,
       authTime: session.authTime,

@@ -1,3 +1,4 @@
+import { findClient } from "../../domain/app/index.ts"
 import { spendAssertion } from "../../domain/grant/index.ts"
 import { serviceUserKey, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -18,6 +19,8 @@ export const jwtBearer: Grant = {
     const { userId, keyId } = await provenUser(cx, required(parameters, "assertion"))
     const state = cx.store.state(cx, user, userId)
     if (!("kind" in state) || state.kind !== "machine") throw refused()
+    // A user's id may be chosen; as an application's client id it would pass for that application.
+    if (findClient(cx, userId)) throw refused()
     const scopes = grantedScopes(wordsOf(required(parameters, "scope")))
     const audience = audienceOf(cx, scopes)
     return {

@@ -1,3 +1,4 @@
+import { findClient } from "../../domain/app/index.ts"
 import { isProjectActive } from "../../domain/project/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
@@ -14,9 +15,16 @@ export const grantedScopes = (asked: readonly string[]): readonly string[] =>
 
 const isStandard = (scope: string) => standardScopes.some((known) => known === scope)
 
-/** The projects that the scopes put in the audience, as far as they exist and are active. */
+/** The projects that the scopes put in the audience; see `projectsAsAudience`. */
 export function audienceOf(cx: Cx, scopes: readonly string[]): readonly string[] {
   const ids = scopes.flatMap((scope) => audienceScope.exec(scope)?.[1] ?? [])
   const named = ids.map((id) => (id === "core" ? ownOf(cx).projectId : id))
-  return [...new Set(named)].filter((id) => isProjectActive(cx, id))
+  return projectsAsAudience(cx, [...new Set(named)])
 }
+
+/**
+ * Projects that may stand in an audience: those that are active. The id of a project may be chosen
+ * by who makes it; one that is a client's id too would make other tokens pass for that client's.
+ */
+export const projectsAsAudience = (cx: Cx, ids: readonly string[]): readonly string[] =>
+  ids.filter((id) => isProjectActive(cx, id) && findClient(cx, id) === undefined)

@@ -26,10 +26,15 @@ export function errorJson(fault: OAuthError): Response {
 
 /** Sends the browser on with GET; `cookies` are Set-Cookie lines. */
 export function redirect(location: string, ...cookies: readonly (string | undefined)[]): Response {
-  const headers = new globalThis.Headers({ ...noStore, location, "referrer-policy": "no-referrer" })
+  const headers = new globalThis.Headers({ ...noStore, "referrer-policy": "no-referrer" })
+  headers.set("location", asciiOf(location))
   for (const cookie of cookies) if (cookie) headers.append("set-cookie", cookie)
   return new Response(null, { status: 303, headers })
 }
+
+/** RFC 3987 §3.1: a registered address may have characters that no header can carry. */
+const asciiOf = (location: string): string =>
+  location.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent)
 
 /** RFC 9110 §15.5.6: the wrong method is told the right ones. */
 export const methodNotAllowed = (allowed: readonly string[]): Response =>

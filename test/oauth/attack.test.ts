@@ -1,0 +1,189 @@
+import { createPrivateKey } from "node:crypto"
+import { decodeJwt, SignJWT } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
+import { createProject } from "../../src/domain/project/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+} from "./provider.ts"
+
+let provider: Provider
+let web: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  web = await provider.addClient()
+})
+afterAll(() => provider.close())
+
+/** A client of a project that is not ours, whose id the attacker chose. */
+async function foreignClient(projectId = provider.cx().ids.next()): Promise<NewClient> {
+  await createProject(provider.cx(), projectId, { orgId: provider.setup.orgId, name: "Theirs" })
+  return provider.addClient({}, projectId)
+}
+
+const tokenOf = async (client: NewClient, code: string | undefined) =>
+  askToken(provider, codeFields(code ?? ""), `${client.id}:${client.secret}`)
+
+describe("the scope that opens the management interface", () => {
+  const scope = "openid urn:core:iam:org:project:id:core:aud"
+
+  test("is not handed over silently because the application hints at the person", async () => {
+    const evil = await foreignClient()
+    const browser = browserOf(provider)
+    const first = answerOf(await browser.signIn(authorizePath(evil.id)))
+    const { answer } = await tokenOf(evil, first.code)
+    const hints = [{ login_hint: "olga" }, { id_token_hint: String(answer.id_token) }]
+    for (const hint of hints) {
+      const shown = await browser.go(authorizePath(evil.id, { scope, ...hint }))
+      expect(shown.path).toMatch(/^\/ui\/login\/accounts\?/)
+      const silent = await browser.go(authorizePath(evil.id, { scope, ...hint, prompt: "none" }))
+      expect(answerOf(silent).error).toBe("consent_required")
+    }
+  })
+
+  test("is named to the person who is asked", async () => {
+    const evil = await foreignClient()
+    const page = await browserOf(provider).go(authorizePath(evil.id, { scope }))
+    expect(page.page).toContain("It may manage this Latchkey in your name.")
+    const harmless = await browserOf(provider).go(authorizePath(evil.id))
+    expect(harmless.page).not.toContain("It may manage")
+  })
+})
+
+describe("a hint", () => {
+  test("tells nobody which login names exist", async () => {
+    await provider.addPerson("victoria")
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(web.id))
+    const answer = async (login_hint: string) => {
+      const { path } = await browser.go(authorizePath(web.id, { login_hint, prompt: "none" }))
+      return answerOf({ path } as never).error
+    }
+    expect(await answer("victoria")).toBe("login_required")
+    expect(await answer("nobody-at-all")).toBe("login_required")
+  })
+
+  test("does not show an application who is behind an id_token", async () => {
+    const end = answerOf(await browserOf(provider).signIn(authorizePath(web.id)))
+    const { answer } = await tokenOf(web, end.code)
+    const hint = { scope: "openid", id_token_hint: String(answer.id_token) }
+    const page = await browserOf(provider).go(authorizePath(web.id, hint))
+    expect(page.page).toContain("<form")
+    expect(page.page).not.toMatch(/olga/i)
+    const password = await browserOf(provider).go(page.path.replace("loginname", "password"))
+    expect(password.page).not.toMatch(/olga/i)
+  })
+})
+
+describe("an audience", () => {
+  test("never has another client in it, whatever id a project was given", async () => {
+    const evil = await foreignClient(web.id)
+    const scope = `openid urn:core:iam:org:project:id:${web.id}:aud`
+    const end = answerOf(await browserOf(provider).signIn(authorizePath(evil.id, { scope })))
+    const { answer } = await tokenOf(evil, end.code)
+    expect(decodeJwt(String(answer.id_token)).aud).toEqual([evil.id])
+  })
+
+  test("is not another client's because a service user was given its id", async () => {
+    const cx = provider.cx()
+    const machine = { kind: "machine", name: "Evil", accessTokenType: "bearer" } as const
+    const orgId = provider.setup.orgId
+    await user.createUser(cx, web.id, { ...machine, orgId, userName: "evil" })
+    const key = await user.createServiceKey(cx, web.id)
+    await user.addServiceKey(cx, web.id, { ...key, expires: user.never })
+    const { status } = await askJwtBearer(web.id, JSON.parse(key.content))
+    expect(status).toBe(400)
+  })
+})
+
+type KeyFile = { readonly keyId: string; readonly key: string }
+
+async function askJwtBearer(id: unknown, { keyId, key }: KeyFile, kid: unknown = keyId) {
+  const now = Math.floor(provider.clock.now() / 1000)
+  const claims = { iss: id, sub: id, aud: issuer, iat: now, exp: now + 300 }
+  const assertion = await new SignJWT(JSON.parse(JSON.stringify(claims)))
+    .setProtectedHeader(JSON.parse(JSON.stringify({ alg: "RS256", kid })))
+    .sign(createPrivateKey(key))
+  const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+  return askToken(provider, { grant_type, assertion, scope: "openid" })
+}
+
+describe("an assertion", () => {
+  const wrong = [5, true, null, [], {}, ["x"], { a: 1 }].map((value) => ({ value }))
+  test.each(wrong)("with $value for iss or kid is refused, not an accident", async ({ value }) => {
+    const file = JSON.parse(provider.setup.serviceKey ?? "")
+    const both = [await askJwtBearer(value, file), await askJwtBearer(file.userId, file, value)]
+    for (const { status, answer } of both) {
+      expect([status, answer.error]).toEqual([400, "invalid_grant"])
+    }
+  })
+})
+
+describe("a deactivated organisation", () => {
+  test("ends the sessions of its people, and lets none of them in", async () => {
+    const cx = provider.cx()
+    const orgId = cx.ids.next()
+    await createOrganization(cx, orgId, { name: "Closing" })
+    await provider.addPerson("clara", orgId)
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(web.id), "clara")
+    await deactivateOrganization(cx, orgId)
+    const silent = await browser.go(authorizePath(web.id, { prompt: "none" }))
+    expect(answerOf(silent).error).toBe("login_required")
+    const end = await browserOf(provider).signIn(authorizePath(web.id), "clara")
+    expect([end.response.status, end.response.headers.getSetCookie()]).toEqual([403, []])
+    const wrong = await browserOf(provider).signIn(authorizePath(web.id), "clara", "Wrong-Horse-7")
+    expect(wrong.response.status).toBe(422)
+  })
+})
+
+describe("a body", () => {
+  test("above the limit is not read on, whatever it declares", async () => {
+    const form = { "content-type": "application/x-www-form-urlencoded" }
+    for (const path of ["/oauth/v2/token", "/oidc/v1/userinfo", "/ui/login/loginname"]) {
+      let sent = 0
+      const body = new ReadableStream({
+        pull: (stream) => {
+          sent++
+          if (sent > 1000) stream.close()
+          else stream.enqueue(new Uint8Array(10_000).fill(97))
+        },
+      })
+      const response = await provider.send(path, { method: "POST", headers: form, body })
+      expect(response.status).toBeGreaterThanOrEqual(400)
+      expect(response.status).toBeLessThan(500)
+      expect(sent).toBeLessThan(20)
+    }
+  })
+})
+
+describe("a redirect URI", () => {
+  test("can't end the directive of the policy that it is named in", async () => {
+    const uri = "https://app.example;script-src/callback"
+    const odd = await provider.addClient({ redirectUris: [uri] })
+    const page = await browserOf(provider).go(authorizePath(odd.id, { redirect_uri: uri }))
+    const policy = page.response.headers.get("content-security-policy") ?? ""
+    expect(policy.split(";").filter((each) => each.trim().startsWith("script-src"))).toHaveLength(1)
+    expect(policy).not.toContain("app.example")
+  })
+
+  test("outside of ASCII works, percent-encoded", async () => {
+    const uri = "https://app.example.com/日本"
+    const odd = await provider.addClient({ redirectUris: [uri] })
+    const response = await provider.send(
+      authorizePath(odd.id, { redirect_uri: uri, prompt: "none", state: "a\r\nset-cookie: x=y" }),
+    )
+    const location = response.headers.get("location")
+    expect(location).toMatch(/^https:\/\/app\.example\.com\/%E6%97%A5%E6%9C%AC\?error=/)
+    expect(location).toContain("state=a%0D%0Aset-cookie%3A+x%3Dy")
+  })
+})

@@ -29,8 +29,7 @@ export type OAuthParts = { readonly show: ShowPage }
 /** Serves the protocol endpoints; undefined for paths that aren't theirs. */
 export const oauthHandler =
   ({ show }: OAuthParts) =>
-  async (request: Request, cx: Cx): Promise<Response | undefined> => {
-    const url = new URL(request.url)
+  async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
     const endpoint = endpoints.get(url.pathname)
     if (!endpoint) return undefined
     const method = request.method === "HEAD" ? "GET" : request.method

@@ -7,6 +7,8 @@ import type { Base } from "./base.ts"
 export type Origin = {
   /** The host that was asked for: the Host header, or :authority. */
   readonly host: string
+  /** The other end of the connection: the client, or a proxy. */
+  readonly peer: string
   /** The client's address, seen through the proxies that are trusted. */
   readonly address: string
   readonly requestId: string
@@ -91,7 +93,8 @@ export const authenticateWith =
     headers: Headers,
     { requestId, address }: { readonly requestId: string; readonly address: string },
   ): Promise<Cx> => {
-    const origin = { host: headers.get("host") ?? "", address, requestId }
+    const host = headers.get("host") ?? ""
+    const origin = { host, peer: address, address, requestId }
     const cx = anonymousCall(base, headers, origin)
     const authorization = headers.get("authorization")
     if (!cx) {

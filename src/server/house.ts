@@ -20,7 +20,8 @@ import type { Ticket } from "./ticket.ts"
 
 /** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
 export type House = {
-  readonly answer: (request: Request, peer: string) => Promise<Response>
+  /** `peer` tells the address of the other end; it is asked when somebody needs it. */
+  readonly answer: (request: Request, peer: () => string) => Promise<Response>
   readonly entries: readonly Entry[]
   /** The public host that the :authority of a gRPC call means. */
   readonly grpcHost: (authority: string) => string
@@ -69,17 +70,18 @@ type Rooms = {
 async function answer(
   parts: HouseParts,
   rooms: Rooms,
-  { request, peer }: { readonly request: Request; readonly peer: string },
+  { request, peer }: { readonly request: Request; readonly peer: () => string },
 ): Promise<Response> {
   const { base, ticket } = parts
-  if (!URL.canParse(request.url)) return respondFault(malformed(), {})
-  const { pathname } = new URL(request.url)
+  const url = URL.parse(request.url)
+  if (!url) return respondFault(malformed(), {})
+  const { pathname } = url
   if (pathname.startsWith("/ui/assets/")) return (await assetAt(request, pathname)) ?? notFound()
   const origin = originOf(base, request, peer)
   try {
     const cx = anonymousCall(base, request.headers, origin)
     const page = cx
-      ? await rooms.instance(request, cx)
+      ? await rooms.instance(request, cx, url)
       : ticket.isOpen()
         ? await rooms.setup(request, origin)
         : await elsewhere(parts, rooms.show, { request, origin })
@@ -121,10 +123,10 @@ function instanceHandler({ log }: Base, show: ShowPage) {
   const login = loginHandler({ show, onward, hrefs })
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))
-  return async (request: Request, cx: Cx): Promise<Response | undefined> => {
-    const answer = await oauth(request, cx)
+  return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
+    const answer = await oauth(request, cx, url)
     if (answer) return answer
-    const { pathname } = new URL(request.url)
+    const { pathname } = url
     if (pathname.startsWith(loginPaths.entry)) warm()
     if (pathname === "/setup" && wantsPage(request)) {
       return showTrouble(show, cx, { problem: "set_up_done", status: 404 })
@@ -157,15 +159,18 @@ const hrefs = { logout: oauthPaths.endSession, console: "/ui/console/" }
  * Where a request comes from. Forwarded headers count only from proxies that are trusted, and only
  * for who is limited and logged, never for links.
  */
-function originOf({ ids, isProxy }: Base, request: Request, peer: string): Origin {
+function originOf({ ids, isProxy }: Base, request: Request, peer: () => string): Origin {
   const { headers } = request
-  const forwarded = headers.get("x-forwarded-for")
-  const address = forwarded === null ? peer : seenThrough(isProxy, forwarded, peer)
-  const host = headers.get("host") ?? new URL(request.url).host
   let requestId: string | undefined
   return {
-    host,
-    address,
+    host: headers.get("host") ?? new URL(request.url).host,
+    get peer() {
+      return peer()
+    },
+    get address() {
+      const forwarded = headers.get("x-forwarded-for")
+      return forwarded === null ? peer() : seenThrough(isProxy, forwarded, peer())
+    },
     // Made when somebody needs it: most answers don't.
     get requestId() {
       requestId ??= ids.next()
@@ -195,7 +200,7 @@ async function elsewhere(
     expected: requireInstance(cx).publicUrl,
     upstream: upstream.replace(/^https?:\/\//, ""),
     forwardedHost: request.headers.get("x-forwarded-host") ?? undefined,
-    trustedProxy: base.isProxy(origin.address),
+    trustedProxy: base.isProxy(origin.peer),
   }
   return show(cx, (ui, shared) => ui.HostPage({ ...shared, ...page }), { status: 421 })
 }

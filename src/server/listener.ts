@@ -23,7 +23,7 @@ const bodyBytesMax = 16 * 1024 * 1024
 export function listenHttp(house: House, address: Address): Listener {
   const app = new Elysia({ serve: { maxRequestBodySize: bodyBytesMax, idleTimeout: 30 } })
   app.onRequest(({ request }) =>
-    house.answer(request, app.server?.requestIP(request)?.address ?? ""),
+    house.answer(request, () => app.server?.requestIP(request)?.address ?? ""),
   )
   // Left alone, Elysia answers 200 and the words of the error.
   app.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))

@@ -72,9 +72,10 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const login = loginHandler({ show, onward, hrefs: { logout: "/oidc/v1/endsession" } })
   const oauth = oauthHandler({ show })
   const send = async (path: string, init?: RequestInit) => {
-    const request = new Request(new URL(path, issuer), { redirect: "manual", ...init })
+    const url = new URL(path, issuer)
+    const request = new Request(url, { redirect: "manual", ...init })
     const call = world.cx({ instance: instanceId, caller: { kind: "anonymous" } })
-    const answer = (await oauth(request, call)) ?? (await login(request, call))
+    const answer = (await oauth(request, call, url)) ?? (await login(request, call))
     return answer ?? new Response(null, { status: 404 })
   }
   const addClient = async (oidc: Partial<app.OidcConfig> = {}, inProject = projectId) => {

@@ -1,69 +1,69 @@
 import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import {
-  allAccounts,
-  eraseAccount,
-  openAccount,
-  openFile,
-  renameAccount,
-  rooms,
-} from "../store/account.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
-import { openWorld } from "../support/world.ts"
-import { replayDifferences } from "./replay.ts"
+import { call, newJournal, startLoad } from "../support/load.ts"
+import { audit, rebuiltOtherwise } from "./audit.ts"
+import { openHouse } from "./kill-loop/loop.ts"
+import { populate } from "./replay/population.ts"
 
-describe("50,000 events (R-10)", () => {
+const events = 50_000
+
+describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
   const folder = temporaryFolder()
-  const file = `${folder.path}/latchkey.db`
+  let file: string
+
   beforeAll(async () => {
-    const world = openWorld(rooms, folder)
-    let next = 0
-    const writer = async () => {
-      while (next < 25_000) {
-        const id = `${next++}`
-        await openAccount(world.cx(), id, { name: `name ${id}` })
-        if (Number(id) % 50 === 7) await eraseAccount(world.cx(), id)
-        else await renameAccount(world.cx(), id, `renamed ${id}`)
-      }
+    const house = await openHouse(folder.path)
+    file = house.file
+    const server = await house.start()
+    const client = await house.clientOf()
+    const journal = newJournal()
+    const load = startLoad(client, journal, "served")
+    await Bun.sleep(1000)
+    load.stop()
+    await load.ended
+    const half = journal.sent.filter((_, at) => at % 2 === 0)
+    for (const deed of half) {
+      if (deed.kind === "user") await call(client, "user.DeleteUser", { userId: deed.id })
+      if (deed.kind === "project")
+        await call(client, "project.DeleteProject", { projectId: deed.id })
     }
-    await Promise.all(Array.from({ length: 64 }, writer))
-    await world.store.close()
-  })
+    await server.stop()
+    await populate(file, events)
+  }, 60_000)
   afterAll(() => folder.remove())
 
-  test("replayed three times give the live rows and states, also after erasures", async () => {
-    for (let round = 1; round <= 3; round++) {
-      expect(await replayDifferences(file, rooms), `round ${round}`).toEqual([])
-    }
-  })
-
-  test("are replayed while the old rows serve, at 20,000 a second and more", async () => {
-    const store = openFile(file, { views: [{ ...rooms.views[0], hash: "changed" }] })
-    const started = performance.now()
-    expect(store.rebuilding()).toEqual(["account"])
-    expect(store.all({ instance: "i1" }, allAccounts)).toHaveLength(24_500)
-    await store.rebuilt()
-    expect(50_000 / ((performance.now() - started) / 1000)).toBeGreaterThan(20_000)
-    await store.close()
-  })
-
-  test("that differ from the live rows are found out, so the comparison can fail", async () => {
+  test("has been erased from, and is as long as it says", () => {
     const database = new Database(file)
-    const table = database
-      .query<{ name: string }, []>(
-        "SELECT name FROM sqlite_master WHERE name GLOB 'accounts_[0-9]*'",
-      )
-      .all()
-      .map(({ name }) => name)
-      .find((name) => /^accounts_\d+$/.test(name))
-    database.run(`UPDATE ${table} SET name = 'forged' WHERE id = '11'`)
-    database.run(`UPDATE state SET state = '{}' WHERE id = '12'`)
+    const count = (sql: string) => database.query<{ n: number }, []>(sql).get()?.n
+    expect(count("SELECT count(*) AS n FROM event")).toBeGreaterThanOrEqual(events)
+    const erased = `SELECT count(*) AS n FROM event JOIN name ON name.code = event.type
+      WHERE name.name = 'user.human.added' AND private IS NULL`
+    expect(count(erased)).toBeGreaterThan(100)
     database.close()
-    const found = await replayDifferences(file, {
-      ...rooms,
-      views: [{ ...rooms.views[0], hash: "changed" }],
-    })
-    expect(found.some((line) => line.includes("forged"))).toBe(true)
-    expect(found.some((line) => line.startsWith("state i1/account/12"))).toBe(true)
   })
+
+  test("gives the state rows, without gaps and damage", async () => {
+    expect(await audit(file)).toEqual([])
+  })
+
+  test("gives the rows of every view, three times", async () => {
+    for (let time = 0; time < 3; time++) expect(await rebuiltOtherwise(file)).toEqual([])
+  }, 60_000)
+
+  test("tells of rows that are not what the events say, so these tests can fail", async () => {
+    const database = new Database(file)
+    const users = database.query<{ n: number }, []>(
+      "SELECT generation AS n FROM view WHERE name = 'user'",
+    )
+    const table = `users_${users.get()?.n}`
+    database.run(`UPDATE ${table} SET given_name = 'stray' WHERE id = 'person-1'`)
+    database.run("UPDATE state SET state = '{}' WHERE stream = 'project' AND id = 'project-0'")
+    database.run("DELETE FROM event WHERE position = 4711")
+    database.close()
+    expect(await rebuiltOtherwise(file)).toContain("users")
+    const found = await audit(file)
+    expect(found).toContainEqual(expect.stringMatching(/^\d+ events up to position \d+$/))
+    expect(found).toContainEqual(expect.stringContaining("project-0"))
+  }, 30_000)
 })

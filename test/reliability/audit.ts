@@ -1,0 +1,153 @@
+import type { Database } from "bun:sqlite"
+import { copyFileSync, rmSync } from "node:fs"
+import { aggregates, views } from "../../src/server/rooms.ts"
+import { openStore, type Store, type View } from "../../src/store/index.ts"
+
+/** Opens the database of a stopped server, as the server does. */
+export const openDatabase = (file: string, declared: readonly View[] = views): Store =>
+  openStore({
+    file,
+    aggregates,
+    views: declared,
+    fatal: (cause) => {
+      throw cause
+    },
+    notReady: (_, cause) => {
+      throw cause
+    },
+  })
+
+/**
+ * Reads a stopped server's database through and answers what is wrong with it: pages, positions,
+ * versions, the sum of each event, and state rows that are not what the events say.
+ */
+export async function audit(file: string): Promise<readonly string[]> {
+  const store = openDatabase(file)
+  try {
+    const { database } = store
+    return [
+      ...damage(database),
+      ...gaps(database),
+      ...(await strayStates(store)),
+      ...strayClaims(database),
+    ]
+  } finally {
+    await store.close()
+  }
+}
+
+function damage(database: Database): readonly string[] {
+  const check = database.query<{ integrity_check: string }, []>("PRAGMA integrity_check")
+  return check.all().flatMap((row) => (row.integrity_check === "ok" ? [] : row.integrity_check))
+}
+
+/** Positions and versions run 1, 2, 3, …; a command's events stand together. */
+function gaps(database: Database): readonly string[] {
+  const positions = one<{ count: number; last: number }>(
+    database,
+    "SELECT count(*) AS count, coalesce(max(position), 0) AS last FROM event",
+  )
+  const streams = one<{ count: number }>(
+    database,
+    `SELECT count(*) AS count FROM (SELECT 1 FROM event GROUP BY instance, stream, id
+       HAVING count(*) <> max(version) OR min(version) <> 1)`,
+  )
+  return [
+    ...(positions.count === positions.last
+      ? []
+      : [`${positions.count} events up to position ${positions.last}`]),
+    ...(streams.count === 0 ? [] : [`${streams.count} streams have gaps in their versions`]),
+  ]
+}
+
+const one = <Row>(database: Database, sql: string): Row => {
+  const row = database.query<Row, []>(sql).get()
+  if (!row) throw new Error(`no row from: ${sql}`)
+  return row
+}
+
+/** Folds every stream anew, from the log alone, and compares with the rows kept by the appends. */
+async function strayStates(store: Store): Promise<readonly string[]> {
+  const folded = await foldAll(store)
+  type Row = { readonly key: string; readonly version: number; readonly state: string }
+  const rows = store.database
+    .query<Row, []>(
+      "SELECT json_array(instance, stream, id) AS key, version, state FROM state ORDER BY 1",
+    )
+    .all()
+  const strays = rows.filter(({ key, version, state }) => {
+    const expected = folded.get(key)
+    return expected?.version !== version || JSON.stringify(expected.state) !== state
+  })
+  const missing =
+    rows.length === folded.size ? [] : [`${rows.length} states, ${folded.size} streams`]
+  return [...strays.map(({ key }) => `the state of ${key} is not what its events say`), ...missing]
+}
+
+async function foldAll(store: Store) {
+  const initial = new Map<string, unknown>(aggregates.map((kind) => [kind.stream, kind.initial]))
+  const branches = new Map<string, (state: unknown, event: object) => unknown>(
+    aggregates.flatMap((kind) => Object.entries<any>(kind.evolve)),
+  )
+  const folded = new Map<string, { readonly version: number; readonly state: unknown }>()
+  for (let position = 0; ; ) {
+    const events = await store.log.read(position, 1000)
+    for (const event of events) {
+      const key = JSON.stringify([event.instance, event.stream, event.id])
+      const before = folded.get(key)?.state ?? initial.get(event.stream)
+      const state = branches.get(event.type)?.(before, event)
+      folded.set(key, { version: event.version, state: state && JSON.parse(JSON.stringify(state)) })
+      position = event.position
+    }
+    if (events.length === 0) return folded
+  }
+}
+
+/** Every claim belongs to a stream that is there. */
+function strayClaims(database: Database): readonly string[] {
+  const { count } = one<{ count: number }>(
+    database,
+    `SELECT count(*) AS count FROM claim WHERE NOT EXISTS (SELECT 1 FROM state
+       WHERE state.instance = claim.instance AND state.stream = claim.stream
+         AND state.id = claim.id)`,
+  )
+  return count === 0 ? [] : [`${count} claims belong to nothing`]
+}
+
+/** The rows of every view, each table sorted by its key. */
+export function dump(store: Store): Readonly<Record<string, readonly unknown[]>> {
+  const tables = views.flatMap((view) => Object.keys(view.tables).map((table) => ({ view, table })))
+  const generations = store.database
+    .query<{ name: string; generation: number }, []>("SELECT name, generation FROM view")
+    .all()
+  return Object.fromEntries(
+    tables.map(({ view, table }) => {
+      const at = generations.find((row) => row.name === view.name)?.generation
+      const { key } = view.tables[table] ?? { key: "" }
+      const sql = `SELECT * FROM ${table}_${at} ORDER BY instance, ${key}`
+      return [table, store.database.query(sql).all()]
+    }),
+  )
+}
+
+/** Makes every view anew from the log, in a copy, and answers the tables that came out otherwise. */
+export async function rebuiltOtherwise(file: string): Promise<readonly string[]> {
+  const before = openDatabase(file)
+  const live = dump(before)
+  await before.close()
+  const copy = `${file}.rebuilt`
+  copyFileSync(file, copy)
+  const store = openDatabase(
+    copy,
+    views.map((view) => ({ ...view, hash: "changed" })),
+  )
+  try {
+    if (store.rebuilding().length !== views.length) return ["not every view was made anew"]
+    await store.rebuilt()
+    const again = dump(store)
+    return Object.keys(live).filter((table) => !Bun.deepEquals(live[table], again[table], true))
+  } finally {
+    await store.close()
+    rmSync(copy)
+  }
+}

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Running, run, temporaryFolder } from "../support/latchkey.ts"
+import { type Client, call } from "../support/load.ts"
+import { openHouse } from "./kill-loop/loop.ts"
+
+describe("a second process on the same data folder (R-09)", () => {
+  const folder = temporaryFolder()
+  let server: Running
+  let client: Client
+
+  beforeAll(async () => {
+    const house = await openHouse(folder.path)
+    server = await house.start()
+    client = await house.clientOf()
+  })
+  afterAll(async () => {
+    await server?.stop()
+    folder.remove()
+  })
+
+  const ports = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"]
+
+  test("refuses in less than a second, with one plain line that says who has it", async () => {
+    const took: number[] = []
+    for (let time = 0; time < 3; time++) {
+      const began = performance.now()
+      const { code, output } = await run(["serve", "--data", server.data, ...ports])
+      took.push(performance.now() - began)
+      expect(code).toBe(1)
+      expect(output).toMatch(/^latchkey: [^\n]+\n$/)
+      expect(output).toContain(`in use by another Latchkey process (pid ${server.process.pid})`)
+    }
+    expect(took.sort((a, b) => a - b)[1]).toBeLessThan(1000)
+  })
+
+  test("leaves the first one as it was, writing too", async () => {
+    const request = { organizationId: client.orgId, name: "After the second came" }
+    expect((await call(client, "project.CreateProject", request)).status).toBe(200)
+  })
+})

@@ -29,13 +29,18 @@ const url = `http://127.0.0.1:${port}`
 row("binary", `${(statSync(binary).size / 1e6).toFixed(1)} MB`, "< 125 MB")
 await bareStore()
 const key = await setUp(data, url)
-const server = await startPinned()
-await createUsers(server, key)
-await server.stop()
-const again = await restart()
-await read(key)
-await again.stop()
+await running(await startPinned(), (server) => createUsers(server, key))
+await running(await restart(), () => read(key))
 folder.remove()
+
+/** Stops the server whatever happens meanwhile. */
+async function running(server: Running, work: (server: Running) => Promise<void>): Promise<void> {
+  try {
+    await work(server)
+  } finally {
+    await server.stop()
+  }
+}
 
 async function bareStore(): Promise<void> {
   const script = join(import.meta.dirname, "bare-store.ts")

@@ -1,10 +1,10 @@
+import { Database } from "bun:sqlite"
 import { spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { binary, freePort, owner, run, start, temporaryFolder } from "../support/latchkey.ts"
-import { openRooms } from "./replay.ts"
 
 let home: string
 let remove: () => void
@@ -28,12 +28,12 @@ const setupArgs = (name: string, data = join(home, "data")) => [
 ]
 
 /** How many streams of each kind the database holds. */
-async function streamsIn(data: string): Promise<Readonly<Record<string, number>>> {
-  const store = openRooms(join(data, "latchkey.db"))
-  const counts = store.database
+function streamsIn(data: string): Readonly<Record<string, number>> {
+  const database = new Database(join(data, "latchkey.db"))
+  const counts = database
     .query<{ stream: string; n: number }, []>("SELECT stream, count(*) AS n FROM state GROUP BY 1")
     .all()
-  await store.close()
+  database.close()
   return Object.fromEntries(counts.map(({ stream, n }) => [stream, n]))
 }
 
@@ -60,7 +60,7 @@ describe("a first start (R-08)", () => {
     }
     const data = join(home, "data")
     await expectServing(data)
-    expect(await streamsIn(data)).toMatchObject(oneOfEach)
+    expect(streamsIn(data)).toMatchObject(oneOfEach)
     expect(JSON.parse(readFileSync(keyFile(`${winners[0]}`), "utf8")).type).toBe("serviceaccount")
   }, 60_000)
 
@@ -77,7 +77,7 @@ describe("a first start (R-08)", () => {
       if (again.code !== 0) expect(again.output).toMatch(/has been done already/)
       expect(wasDone && again.code === 0).toBe(false)
       await expectServing(data)
-      expect(await streamsIn(data)).toMatchObject(oneOfEach)
+      expect(streamsIn(data)).toMatchObject(oneOfEach)
     }
   }, 60_000)
 })

@@ -52,7 +52,7 @@ async function readyMs(data: string, env: Record<string, string>): Promise<numbe
   }
 }
 
-test("from a read-only place, as nobody, it is ready within 500 ms on an empty folder (R-32)", async () => {
+test("from a read-only place, as nobody, it is ready in 500 ms at first (R-32)", async () => {
   expect(await readyMs(home("plain"), {})).toBeLessThan(500)
 })
 

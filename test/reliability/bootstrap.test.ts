@@ -1,97 +1,101 @@
-import { Database } from "bun:sqlite"
-import { spawn } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { setTimeout } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { binary, freePort, owner, run, start, temporaryFolder } from "../support/latchkey.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+import { audit } from "./audit.ts"
+import {
+  type Child,
+  type End,
+  isPlainRefusal,
+  launch,
+  serveArgs,
+  setupArgs,
+} from "./bootstrap/process.ts"
+import { census, interrupt, whole } from "./bootstrap/trial.ts"
 
-let home: string
-let remove: () => void
-let port: number
-let url: string
-beforeEach(async () => {
-  const folder = temporaryFolder()
-  home = folder.path
-  remove = folder.remove
-  port = await freePort()
-  url = `http://localhost:${port}`
-  writeFileSync(join(home, "password"), `${owner.password}\n`, { mode: 0o600 })
+let folder: ReturnType<typeof temporaryFolder>
+let data: string
+let children: Child[]
+beforeEach(() => {
+  folder = temporaryFolder()
+  data = join(folder.path, "data")
+  children = []
 })
-afterEach(() => remove())
-
-const keyFile = (name: string) => join(home, `${name}.json`)
-const setupArgs = (name: string, data = join(home, "data")) => [
-  ...["setup", "--data", data, "--public-url", url, "--org", "Acme"],
-  ...["--owner", owner.loginName, "--owner-email", owner.email],
-  ...["--owner-password-file", join(home, "password"), "--service-key-file", keyFile(name)],
-]
-
-/** How many streams of each kind the database holds. */
-function streamsIn(data: string): Readonly<Record<string, number>> {
-  const database = new Database(join(data, "latchkey.db"))
-  const counts = database
-    .query<{ stream: string; n: number }, []>("SELECT stream, count(*) AS n FROM state GROUP BY 1")
-    .all()
-  database.close()
-  return Object.fromEntries(counts.map(({ stream, n }) => [stream, n]))
-}
-
-/** One instance, organisation, owner and service user, and a key of each kind. */
-const oneOfEach = { instance: 1, org: 1, user: 2, project: 1 }
-
-async function expectServing(data: string): Promise<void> {
-  const server = await start({ data, port })
-  const { keys } = await (await fetch(`${url}/oauth/v2/keys`)).json()
-  expect(keys.map((each: { alg: string }) => each.alg).sort()).toEqual(["ES256", "RS256"])
-  await server.stop()
-}
-
-describe("a first start (R-08)", () => {
-  test("raced by twenty processes makes one instance, and the others say why not", async () => {
-    const ends = await Promise.all(
-      Array.from({ length: 20 }, (_, racer) => run(setupArgs(`${racer}`))),
-    )
-    const winners = ends.flatMap(({ code }, racer) => (code === 0 ? [racer] : []))
-    expect(winners).toHaveLength(1)
-    for (const { output, code } of ends.filter((end) => end.code !== 0)) {
-      expect(code).toBe(1)
-      expect(output.trim()).toMatch(/^[^\n]*(in use by another|has been done already)[^\n]*$/)
-    }
-    const data = join(home, "data")
-    await expectServing(data)
-    expect(streamsIn(data)).toMatchObject(oneOfEach)
-    expect(JSON.parse(readFileSync(keyFile(`${winners[0]}`), "utf8")).type).toBe("serviceaccount")
-  }, 60_000)
-
-  test("that is killed at any moment can be repeated, or was done", async () => {
-    for (const milliseconds of [5, 15, 30, 50, 70, 90, 120, 200]) {
-      const data = join(home, `data-${milliseconds}`)
-      const name = `killed-${milliseconds}`
-      const child = spawn(binary, setupArgs(name, data), { env: {}, stdio: "ignore" })
-      const ended = new Promise<number | null>((done) => child.once("exit", done))
-      await setTimeout(milliseconds)
-      child.kill("SIGKILL")
-      const wasDone = (await ended) === 0
-      const again = await run(setupArgs(`${name}-again`, data))
-      if (again.code !== 0) expect(again.output).toMatch(/has been done already/)
-      expect(wasDone && again.code === 0).toBe(false)
-      await expectServing(data)
-      expect(streamsIn(data)).toMatchObject(oneOfEach)
-    }
-  }, 60_000)
+afterEach(async () => {
+  await Promise.all(children.map((child) => child.kill()))
+  folder.remove()
 })
 
-test("a second process on one folder is refused within a second, in one line (R-09)", async () => {
-  const data = join(home, "data")
-  await run(setupArgs("key"))
-  const server = await start({ data, port })
-  const started = performance.now()
-  const other = ["serve", "--data", data, "--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"]
-  const { code, output } = await run(other)
-  expect(performance.now() - started).toBeLessThan(1000)
-  expect(code).toBe(1)
-  expect(output.trim()).toMatch(/^[^\n]*in use by another Latchkey process \(pid \d+\)[^\n]*$/)
-  expect((await fetch(`${url}/healthz`)).status).toBe(200)
-  await server.stop()
+function launchAll(commands: readonly (readonly string[])[]): readonly Child[] {
+  children = commands.map((args) => launch(args))
+  return children
+}
+
+const times = <T>(count: number, of: T): readonly T[] => Array.from({ length: count }, () => of)
+
+/** Ends of those that do not serve; the others have greeted. */
+async function settled(all: readonly Child[]) {
+  const greetings = await Promise.all(all.map((child) => child.greeted))
+  const serving = all.filter((_, at) => greetings[at] !== undefined)
+  const ended = await Promise.all(
+    all.filter((child) => !serving.includes(child)).map((child) => child.ended),
+  )
+  return { serving, ended }
+}
+
+const refused = (ends: readonly End[]) => ends.filter(isPlainRefusal)
+
+async function expectWhole(): Promise<void> {
+  const file = join(data, "latchkey.db")
+  expect(await census(file)).toEqual(whole)
+  expect(await audit(file)).toEqual([])
+}
+
+describe("twenty processes at once on one empty folder (R-08)", () => {
+  test("set up: one does, the others say so and end", async () => {
+    const { ended } = await settled(launchAll(times(20, setupArgs(folder.path, data))))
+    expect(ended.filter(({ code }) => code === 0)).toHaveLength(1)
+    expect(refused(ended)).toHaveLength(19)
+    await expectWhole()
+  })
+
+  test("serve: one does, the others say so and end", async () => {
+    const { serving, ended } = await settled(launchAll(times(20, serveArgs(data))))
+    expect(serving).toHaveLength(1)
+    expect(refused(ended)).toHaveLength(19)
+    expect(await launch(setupArgs(folder.path, data)).ended).toMatchObject({ code: 0 })
+    expect((await serving[0]?.kill("SIGTERM"))?.code).toBe(0)
+    await expectWhole()
+  })
+
+  test("set up and serve: one at most of each, and one instance in the end", async () => {
+    const commands = times(10, [setupArgs(folder.path, data), serveArgs(data)]).flat()
+    const { serving, ended } = await settled(launchAll(commands))
+    expect(serving.length).toBeLessThanOrEqual(1)
+    const done = ended.filter(({ code }) => code === 0)
+    expect(done.length).toBeLessThanOrEqual(1)
+    expect(refused(ended)).toHaveLength(20 - serving.length - done.length)
+    const last = await launch(setupArgs(folder.path, data)).ended
+    if (done.length === 1) expect(isPlainRefusal(last)).toBe(true)
+    else expect(last).toMatchObject({ code: 0 })
+    for (const server of serving) await server.kill("SIGTERM")
+    await expectWhole()
+  })
+})
+
+describe("killed during its first start (R-08)", () => {
+  test.each([
+    ["serve", 30],
+    ["serve", 60],
+    ["serve", 90],
+    ["serve", 120],
+    ["serve", 200],
+    ["setup", 60],
+    ["setup", 100],
+    ["setup", 140],
+    ["setup", 180],
+    ["setup", 260],
+  ] as const)("%s, after %i ms: the instance is absent or whole", async (what, afterMs) => {
+    const { complaints } = await interrupt(join(folder.path, "trial"), what, afterMs)
+    expect(complaints).toEqual([])
+  })
 })

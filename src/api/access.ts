@@ -34,6 +34,8 @@ export type Authority<C> = {
   >
   readonly memberships: (cx: C, userId: string) => readonly Membership[]
   readonly permissions: (role: string) => ReadonlySet<string>
+  /** Whether the caller holds all that a user holds, wherever they hold it. */
+  readonly outranks: (cx: C, userId: string) => boolean
 }
 
 /** A rule that names one resource. */
@@ -140,7 +142,8 @@ export function authorise<C extends Call>(
   if (caller.kind === "system") {
     throw new Fault("permission_denied", "access.denied", "the system has no business here")
   }
-  const placed = { ...cx, orgId: cx.orgId || caller.orgId }
+  const outranks = (userId: string) => authority.outranks(cx, userId)
+  const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks }
   if (access.kind === "authenticated") return placed
 
   const holder = holderOf(authority, placed, caller.userId)

@@ -45,6 +45,11 @@ export type Call = Ground & {
   readonly scope?: Scope
   /** The organisation a v1 caller names in x-core-orgid, not yet checked against their roles. */
   readonly orgId?: string
+  /**
+   * Whether the caller holds all that a user holds. Set by the dispatcher; whatever gives a way to
+   * act as a user asks it.
+   */
+  readonly outranks?: (userId: string) => boolean
   /** Names this request in logs, error pages and events. */
   readonly requestId: string
   /** Preferred languages, best first. */

@@ -60,4 +60,5 @@ export const authority: Authority<Cx> = {
   },
   memberships: member.memberships,
   permissions: member.permissionsOf,
+  outranks: member.outranks,
 }

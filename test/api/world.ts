@@ -97,6 +97,7 @@ export const authority: Authority<Cx> = {
   ),
   memberships: (_cx, userId) => people[userId]?.memberships ?? [],
   permissions: (role) => new Set(roles[role]),
+  outranks: () => false,
 }
 
 /** A context as the server would make it; `token` is a name of `people`. */

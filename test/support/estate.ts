@@ -37,6 +37,7 @@ const authority: Authority<Cx> = {
   },
   memberships: member.memberships,
   permissions: member.permissionsOf,
+  outranks: member.outranks,
 }
 
 /** Users of the estate, by the organisation that they belong to. */

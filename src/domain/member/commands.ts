@@ -66,7 +66,7 @@ export function removeMember(tx: Transaction, input: Omit<MemberInput, "roles">)
 }
 
 /** Every permission that a user holds on a thing, through its owners too. */
-export function permissionsOn(cx: Decision, target: Target, userId: string): ReadonlySet<string> {
+export function permissionsOn(cx: Reader, target: Target, userId: string): ReadonlySet<string> {
   const held = above(cx, target).flatMap((each) => rolesOn(cx, each, userId))
   return new Set(held.flatMap((role) => [...permissionsOf(role)]))
 }
@@ -138,20 +138,30 @@ const rolesFor = (level: Target["level"]): string =>
  * Nobody may give what they lack. Who owns the instance may give every role: some permissions
  * (impersonation, linking sessions) no owner holds, and somebody must be able to give them.
  */
-function mustHold(cx: Decision, { target, roles }: Omit<MemberInput, "userId">): void {
-  if (cx.caller.kind === "system") return
-  const caller = cx.caller.kind === "user" ? cx.caller.userId : ""
-  if (rolesOn(cx, { level: "instance" }, caller).includes(ownerRole)) return
-  const held = permissionsOn(cx, target, caller)
-  const lacking = roles
-    .flatMap((role) => [...permissionsOf(role)])
-    .find((permission) => !isHeld(held, permission))
+function mustHold(cx: Reader, given: RolesOn): void {
+  const lacking = lackingIn(cx, given)
   if (lacking === undefined) return
   throw new Fault(
     "permission_denied",
     "member.role_too_high",
     `you can't give a role that permits more than yours: you lack ${lacking}`,
   )
+}
+
+/** What decisions and queries have in common. */
+export type Reader = Pick<Decision, "state" | "instance" | "caller">
+
+type RolesOn = Omit<MemberInput, "userId">
+
+/** A permission of the roles that the caller does not hold where they are; undefined for none. */
+export function lackingIn(cx: Reader, { target, roles }: RolesOn): string | undefined {
+  if (cx.caller.kind === "system") return undefined
+  const caller = cx.caller.kind === "user" ? cx.caller.userId : ""
+  if (rolesOn(cx, { level: "instance" }, caller).includes(ownerRole)) return undefined
+  const held = permissionsOn(cx, target, caller)
+  return roles
+    .flatMap((role) => [...permissionsOf(role)])
+    .find((permission) => !isHeld(held, permission))
 }
 
 /** Narrow permissions that whoever holds the wide one has, though no role lists both. */
@@ -165,14 +175,14 @@ const isHeld = (held: ReadonlySet<string>, permission: string): boolean =>
   held.has(permission) || held.has(within[permission] ?? "")
 
 /** A thing and what it belongs to: roles up there reach down here. */
-function above(cx: Decision, target: Target): readonly Target[] {
+function above(cx: Reader, target: Target): readonly Target[] {
   const top: Target = { level: "instance" }
   if (target.level === "instance") return [top]
   if (target.level === "org") return [top, target]
   return [top, { level: "org", id: cx.state(project, target.id).orgId }, target]
 }
 
-function rolesOn(cx: Decision, target: Target, userId: string): readonly string[] {
+function rolesOn(cx: Reader, target: Target, userId: string): readonly string[] {
   if (target.level === "instance") {
     return memberOf(cx.state(instance, cx.instance), userId)?.roles ?? []
   }

@@ -13,6 +13,7 @@ export {
   removeMember,
 } from "./commands.ts"
 export { type Member, type MemberEvent, member, type Target } from "./model.ts"
+export { outranks } from "./rank.ts"
 export { permissionsOf } from "./roles.ts"
 export { type AdministratorRow, type Membership, memberships, memberView } from "./view.ts"
 

@@ -85,6 +85,19 @@ export async function changedPassword(
   return createPassword(wanted.plain, { names, changeRequired: wanted.changeRequired })
 }
 
+/**
+ * Who gives a user a credential can act as them from then on: nobody does so for a user who may do
+ * more than they themself.
+ */
+export function mustOutrank(cx: Cx, id: string): void {
+  if (cx.caller.kind === "system" || cx.outranks?.(id)) return
+  throw new Fault(
+    "permission_denied",
+    "user.outranks_you",
+    "this user may do more than you, so you can't set what they sign in with",
+  )
+}
+
 /** Gives a person a password that was prepared before; the old hash is erased. */
 export const setPassword = user.command<NewPassword>((state, password) => {
   personOf(state)

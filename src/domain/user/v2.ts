@@ -32,6 +32,7 @@ import {
   changedPassword,
   createPassword,
   importPassword,
+  mustOutrank,
   type NewPassword,
   type PasswordChange,
   setPassword,
@@ -149,6 +150,7 @@ function notOneself(cx: Cx, id: string, contact: NewContact): NewContact {
 function wantedPassword(cx: Cx, req: SetPasswordRequest): Promise<NewPassword> {
   const { newPassword: value, verification, userId } = req
   if (!value) throw passwordMissing()
+  if (verification.case === undefined) mustOutrank(cx, userId)
   // Who comes here for somebody else has user.credential.write: the access rule says so.
   const asked = wish({ passwordType: { case: "password", value }, verification }, true)
   return changedPassword(cx, userId, asked)

@@ -1,6 +1,6 @@
 import { create, type DescMethod, type DescMethodUnary, type Message } from "@bufbuild/protobuf"
 import {
-  type Code,
+  Code,
   ConnectError,
   type ConnectRouter,
   type ContextValues,
@@ -8,6 +8,7 @@ import {
   createContextValues,
   type HandlerContext,
 } from "@connectrpc/connect"
+import type { Compression } from "@connectrpc/connect/protocol"
 import { compressionGzip } from "@connectrpc/connect-node"
 import { ErrorDetailSchema } from "../gen/core/v1/error_pb.ts"
 import type { Fault } from "../kernel/fault.ts"
@@ -26,11 +27,24 @@ const peerKey = createContextKey<Peer>({ address: "" })
 
 export const peerValues = (peer: Peer): ContextValues => createContextValues().set(peerKey, peer)
 
+/** What can't be unpacked is the sender's mistake; connect-es takes it for ours. */
+const gzip: Compression = {
+  ...compressionGzip,
+  decompress: async (bytes, bytesMax) => {
+    try {
+      return await compressionGzip.decompress(bytes, bytesMax)
+    } catch (cause) {
+      if (!(cause instanceof ConnectError) || cause.code !== Code.Internal) throw cause
+      throw new ConnectError("the body is not the gzip that it says it is", Code.InvalidArgument)
+    }
+  },
+}
+
 /** The limits that connect-es holds for us, the same on both listeners. */
 export const connectOptions = {
   readMaxBytes: bodyBytesMax,
   jsonOptions: { ignoreUnknownFields: false },
-  acceptCompression: [compressionGzip],
+  acceptCompression: [gzip],
 }
 
 /** Lays every operation behind connect-es, which knows the protocols; the dispatcher is ours. */

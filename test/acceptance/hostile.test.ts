@@ -74,7 +74,7 @@ async function tried({ path, init }: Hostile): Promise<readonly string[]> {
     traces.test(text) && "shows its inside",
     secrets().some((secret) => text.includes(secret)) && "tells a secret",
     location !== null && !isHome(location) && `leads to ${location}`,
-    [...response.headers.values()].some((value) => value.includes("smuggled=")) && "took a header",
+    response.headers.getSetCookie().some((line) => /smuggled/.test(line)) && "took a header",
   ]
   const what = `${init.method} ${path.slice(0, 300)} ${String(init.body ?? "").slice(0, 300)}`
   return wrong.flatMap((each) => (each ? [`${each}: ${what}\n${text.slice(0, 300)}`] : []))

@@ -1,4 +1,4 @@
-// Five hundred power cuts (R-02), where the check has fifty: `bun scripts/reliability/power-loss.ts`.
+// Five hundred power cuts (R-02), where the check has fifty.
 import type { Loss } from "../../test/reliability/power-loss/image.ts"
 import { prepareTrials, trial } from "../../test/reliability/power-loss/trial.ts"
 import { temporaryFolder } from "../../test/support/latchkey.ts"

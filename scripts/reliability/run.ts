@@ -1,0 +1,88 @@
+// The long runs of the reliability tests, for milestones: `bun scripts/reliability/run.ts [NAME…]`.
+// They run against dist/latchkey, print what they found, and end with 1 where something is wrong.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { audit, rebuiltOtherwise } from "../../test/reliability/audit.ts"
+import { type Interrupted, interrupt } from "../../test/reliability/bootstrap/trial.ts"
+import { openHouse } from "../../test/reliability/house.ts"
+import { killLoop } from "../../test/reliability/kill-loop/loop.ts"
+import { populate } from "../../test/reliability/replay/population.ts"
+
+/** Figures to keep, and what is wrong. */
+type Outcome = {
+  readonly figures: Readonly<Record<string, number>>
+  readonly complaints: readonly string[]
+}
+
+const runs: Readonly<Record<string, (folder: string) => Promise<Outcome>>> = {
+  "kill-loop": async (folder) => {
+    const { complaints, acknowledged, unanswered, readyMs } = await killLoop(folder, 100)
+    const figures = { rounds: 100, acknowledged, unanswered, slowestReadyMs: Math.max(...readyMs) }
+    return { figures, complaints }
+  },
+  bootstrap: async (folder) => {
+    const kills = 50
+    const all = { complaints: [] as string[], setUps: 0 }
+    for (let count = 0; count < kills; count++) {
+      const what: Interrupted = count % 2 === 0 ? "serve" : "setup"
+      const { complaints, had } = await interrupt(join(folder, `${count}`), what, randomMs(20, 320))
+      all.complaints.push(...complaints.map((text) => `kill ${count} of ${what}: ${text}`))
+      if (had) all.setUps++
+    }
+    return { figures: { kills, setUpsThatHadHappened: all.setUps }, complaints: all.complaints }
+  },
+  replay: async (folder) => {
+    const events = 1_000_000
+    const house = await openHouse(folder)
+    const populated = await timed(() => populate(house.file, events))
+    const audited = await timed(() => audit(house.file))
+    const rebuilt = await timed(() => rebuiltOtherwise(house.file))
+    const restarted = await timed(async () => await house.start())
+    await restarted.value.stop()
+    const otherwise = rebuilt.value.map((table) => `${table} is not what a replay makes of it`)
+    const figures = {
+      events,
+      populateMs: populated.ms,
+      auditMs: audited.ms,
+      rebuildMs: rebuilt.ms,
+      readyMs: restarted.ms,
+    }
+    return { figures, complaints: [...audited.value, ...otherwise] }
+  },
+}
+
+const randomMs = (from: number, to: number) => from + Math.random() * (to - from)
+
+async function timed<T>(work: () => Promise<T>) {
+  const began = performance.now()
+  const value = await work()
+  return { value, ms: performance.now() - began }
+}
+
+async function main(names: readonly string[]): Promise<number> {
+  const unknown = names.find((name) => !runs[name])
+  if (unknown) {
+    console.error(`there is no run ${unknown}; there are: ${Object.keys(runs).join(", ")}`)
+    return 2
+  }
+  let wrong = 0
+  for (const [name, work] of Object.entries(runs)) {
+    if (names.length > 0 && !names.includes(name)) continue
+    const folder = mkdtempSync(join(tmpdir(), "latchkey-reliability-"))
+    const { value, ms } = await timed(() => work(folder))
+    rmSync(folder, { recursive: true, force: true })
+    wrong += value.complaints.length
+    print(name, value, ms)
+  }
+  return wrong === 0 ? 0 : 1
+}
+
+function print(name: string, { figures, complaints }: Outcome, ms: number): void {
+  const texts = Object.entries(figures).map(([figure, value]) => `${figure} ${Math.round(value)}`)
+  const verdict = complaints.length === 0 ? "nothing wrong" : `${complaints.length} wrong`
+  console.log(`${name}: ${verdict} in ${(ms / 1000).toFixed(1)} s; ${texts.join(", ")}`)
+  for (const complaint of complaints) console.log(`  ${complaint}`)
+}
+
+process.exit(await main(process.argv.slice(2)))

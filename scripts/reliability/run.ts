@@ -23,14 +23,15 @@ const runs: Readonly<Record<string, (folder: string) => Promise<Outcome>>> = {
   },
   bootstrap: async (folder) => {
     const kills = 50
-    const all = { complaints: [] as string[], setUps: 0 }
+    const complaints: string[] = []
+    let setUps = 0
     for (let count = 0; count < kills; count++) {
       const what: Interrupted = count % 2 === 0 ? "serve" : "setup"
-      const { complaints, had } = await interrupt(join(folder, `${count}`), what, randomMs(20, 320))
-      all.complaints.push(...complaints.map((text) => `kill ${count} of ${what}: ${text}`))
-      if (had) all.setUps++
+      const trial = await interrupt(join(folder, `${count}`), what, randomMs(20, 320))
+      complaints.push(...trial.complaints.map((text) => `kill ${count} of ${what}: ${text}`))
+      if (trial.had) setUps++
     }
-    return { figures: { kills, setUpsThatHadHappened: all.setUps }, complaints: all.complaints }
+    return { figures: { kills, setUpsThatHadHappened: setUps }, complaints }
   },
   replay: async (folder) => {
     const events = 1_000_000

@@ -130,7 +130,7 @@ export function dump(store: Store): Readonly<Record<string, readonly unknown[]>>
   )
 }
 
-/** Makes every view anew from the log, in a copy, and answers the tables that came out otherwise. */
+/** Makes every view anew from the log, in a copy; answers the tables that came out otherwise. */
 export async function rebuiltOtherwise(file: string): Promise<readonly string[]> {
   const before = openDatabase(file)
   const live = dump(before)

@@ -9,8 +9,8 @@ import {
   startLoad,
 } from "../support/load.ts"
 import { audit } from "./audit.ts"
+import { openHouse } from "./house.ts"
 import { aftermath } from "./kill-loop/aftermath.ts"
-import { openHouse } from "./kill-loop/loop.ts"
 
 /** Passwords to hash: each keeps the server busy for long enough to be stopped meanwhile. */
 const inFlight = 24
@@ -30,7 +30,7 @@ describe("stopped by SIGTERM under load (R-27)", () => {
   beforeAll(async () => {
     const house = await openHouse(folder.path)
     const server = await house.start()
-    const client = await house.clientOf()
+    const client = await house.client()
     const changes = await people(client)
     const load = startLoad(client, journal, "load")
     await Bun.sleep(500)
@@ -50,7 +50,7 @@ describe("stopped by SIGTERM under load (R-27)", () => {
     await Promise.all([load.ended, ...answers])
     const unanswered = changes.filter((deed) => !isAcknowledged(journal, deed)).length
     const again = await house.start()
-    const half = await repeatUnanswered(await house.clientOf())
+    const half = await repeatUnanswered(await house.client())
     const complaints = await aftermath(client, journal)
     await again.stop()
     const found = [...complaints, ...(await audit(house.file))]

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { type Deed, newJournal, perform, type Reply, singleAssertion } from "../support/load.ts"
+import { openHouse } from "./house.ts"
+import { aftermath } from "./kill-loop/aftermath.ts"
 import { type KillLoop, killLoop } from "./kill-loop/loop.ts"
 
 const rounds = 20
@@ -24,5 +27,45 @@ describe(`killed ${rounds} times under load (R-01)`, () => {
   test("it is ready again in less than two seconds each time", () => {
     expect(outcome.readyMs).toHaveLength(rounds)
     expect(Math.max(...outcome.readyMs)).toBeLessThan(2000)
+  })
+})
+
+/** A server that says yes and forgets, half does a thing, or lets an assertion count twice. */
+describe("a server that does not keep its word is found out, so this can fail", () => {
+  const folder = temporaryFolder()
+  afterAll(() => folder.remove())
+
+  test("in each thing that it may have promised", async () => {
+    const house = await openHouse(folder.path)
+    const server = await house.start()
+    const client = await house.client()
+    const yes: Reply = { status: 200, body: { access_token: "" }, position: 1, requestId: "" }
+    const forgotten: readonly Deed[] = [
+      { kind: "user", id: "gone", name: "gone" },
+      { kind: "project", id: "gone-project", name: "gone" },
+      { kind: "app", id: "gone-app", projectId: "gone-project", name: "gone" },
+      { kind: "token", assertion: await singleAssertion(client) },
+    ]
+    const known: Deed = { kind: "user", id: "known", name: "known" }
+    await perform(client, known)
+    const rename: Deed = { kind: "rename", id: "known", name: "never renamed" }
+    const password: Deed = { kind: "password", id: "known", password: "Never-set-1" }
+    const journal = newJournal()
+    for (const deed of [...forgotten, known, rename, password]) {
+      journal.sent.push(deed)
+      journal.answers.set(deed, yes)
+    }
+    const complaints = await aftermath(client, journal)
+    await server.stop()
+    expect([...complaints].sort()).toEqual([
+      "a used assertion got 200",
+      "an acknowledged token is refused with 401",
+      "app gone-app was acknowledged and is lost",
+      "password known was acknowledged, yet the former password counts",
+      "project gone-project was acknowledged and is lost",
+      "user gone is found as []",
+      "user gone was acknowledged and is lost",
+      expect.stringMatching(/^user known is there, but not whole/),
+    ])
   })
 })

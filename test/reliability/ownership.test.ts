@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Running, run, temporaryFolder } from "../support/latchkey.ts"
 import { type Client, call } from "../support/load.ts"
-import { openHouse } from "./kill-loop/loop.ts"
+import { openHouse } from "./house.ts"
 
 describe("a second process on the same data folder (R-09)", () => {
   const folder = temporaryFolder()
@@ -11,7 +11,7 @@ describe("a second process on the same data folder (R-09)", () => {
   beforeAll(async () => {
     const house = await openHouse(folder.path)
     server = await house.start()
-    client = await house.clientOf()
+    client = await house.client()
   })
   afterAll(async () => {
     await server?.stop()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { call, newJournal, startLoad } from "../support/load.ts"
 import { audit, rebuiltOtherwise } from "./audit.ts"
-import { openHouse } from "./kill-loop/loop.ts"
+import { openHouse } from "./house.ts"
 import { populate } from "./replay/population.ts"
 
 const events = 50_000
@@ -16,7 +16,7 @@ describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
     const house = await openHouse(folder.path)
     file = house.file
     const server = await house.start()
-    const client = await house.clientOf()
+    const client = await house.client()
     const journal = newJournal()
     const load = startLoad(client, journal, "served")
     await Bun.sleep(1000)

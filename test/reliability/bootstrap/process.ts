@@ -55,11 +55,15 @@ export const serveArgs = (data: string): readonly string[] => [
 ]
 
 /** Sets a data folder up, with its password in a file of `folder`. */
-export function setupArgs(folder: string, data: string): readonly string[] {
+export function setupArgs(
+  folder: string,
+  data: string,
+  publicUrl = "http://localhost:8080",
+): readonly string[] {
   const passwordFile = join(folder, "password")
-  writeFileSync(passwordFile, `${owner.password}\n`, { mode: 0o644 })
+  writeFileSync(passwordFile, `${owner.password}\n`)
   return [
-    ...["setup", "--data", data, "--public-url", "http://localhost:8080", "--org", "Acme"],
+    ...["setup", "--data", data, "--public-url", publicUrl, "--org", "Acme"],
     ...["--owner", owner.loginName, "--owner-email", owner.email],
     ...["--owner-password-file", passwordFile],
   ]

@@ -1,15 +1,6 @@
-import { join } from "node:path"
-import { freePort, serviceToken, setUp, start } from "../../support/latchkey.ts"
-import {
-  type Client,
-  call,
-  cheapHash,
-  firstPassword,
-  type Journal,
-  newJournal,
-  startLoad,
-} from "../../support/load.ts"
+import { type Journal, newJournal, startLoad } from "../../support/load.ts"
 import { audit, openDatabase, rebuiltOtherwise } from "../audit.ts"
+import { openHouse } from "../house.ts"
 import { aftermath } from "./aftermath.ts"
 
 export type KillLoop = {
@@ -20,22 +11,6 @@ export type KillLoop = {
   readonly readyMs: readonly number[]
 }
 
-/** Starts a server on a folder of its own; `restart` after it was killed. */
-export async function openHouse(folder: string) {
-  const data = join(folder, "data")
-  const port = await freePort()
-  const url = `http://localhost:${port}`
-  const key = await setUp(data, url)
-  const file = join(data, "latchkey.db")
-  const clientOf = async (): Promise<Client> => {
-    const token = await serviceToken(url, key)
-    const bare = { url, key, token, orgId: "", passwordHash: await cheapHash(firstPassword) }
-    const { body } = await call(bare, "org.ListOrganizations", {})
-    return { ...bare, orgId: body.result[0].id }
-  }
-  return { data, file, port, clientOf, start: () => start({ data, port }) }
-}
-
 /** Kills a server under load, starts it again and compares; as many times as it is told. */
 export async function killLoop(folder: string, rounds: number): Promise<KillLoop> {
   const house = await openHouse(folder)
@@ -43,7 +18,7 @@ export async function killLoop(folder: string, rounds: number): Promise<KillLoop
   const journals: Journal[] = []
   const readyMs: number[] = []
   let server = await house.start()
-  const client = await house.clientOf()
+  const client = await house.client()
   for (let round = 0; round < rounds; round++) {
     const journal = newJournal()
     journals.push(journal)

@@ -16,6 +16,11 @@ type Answer = { readonly status?: number; readonly headers?: Headers }
 export const json = (body: object, { status = 200, headers = noStore }: Answer = {}): Response =>
   new Response(JSON.stringify(body), { status, headers: { ...jsonType, ...anyOrigin, ...headers } })
 
+const publicJson = { ...jsonType, ...anyOrigin, "cache-control": "public, max-age=300" } as const
+
+/** A document that everybody may read, and keep for five minutes. */
+export const published = (body: string): Response => new Response(body, { headers: publicJson })
+
 /** RFC 6749 §5.2. */
 export function errorJson(fault: OAuthError): Response {
   const { error, description, status } = fault

@@ -41,6 +41,12 @@ export function anonymousCall(base: Base, headers: Headers, origin: Origin): Cx 
   return instance === undefined ? undefined : callOn(base, instance, { headers, origin })
 }
 
+/** A call of the process itself on the instance of a host; undefined where there is none. */
+export function callAt(base: Base, host: string): Cx | undefined {
+  const instance = instanceOf(base, host)
+  return instance === undefined ? undefined : base.call(instance, "published")
+}
+
 function callOn(
   { clock, ids, random, secrets, store }: Base,
   instance: string,

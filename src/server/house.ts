@@ -8,11 +8,11 @@ import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
 import { loginHandler, loginPaths, pagesWith, type ShowPage, showTrouble } from "../login/index.ts"
-import { apiCaller, oauthHandler, oauthPaths, onward } from "../oauth/index.ts"
+import { apiCaller, oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
 import { assetAt } from "./asset.ts"
 import type { Base } from "./base.ts"
-import { anonymousCall, authenticateWith, type Origin } from "./caller.ts"
+import { anonymousCall, authenticateWith, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
 import { authority, operations } from "./rooms.ts"
 import { setupPages, wantsPage } from "./setup-pages.ts"
@@ -22,6 +22,8 @@ import type { Ticket } from "./ticket.ts"
 export type House = {
   /** `peer` tells the address of the other end; it is asked when somebody needs it. */
   readonly answer: (request: Request, peer: () => string) => Promise<Response>
+  /** The hot documents, at once; undefined for what `answer` is for. */
+  readonly published: (request: Request) => Response | undefined
   readonly entries: readonly Entry[]
   /** The public host that the :authority of a gRPC call means. */
   readonly grpcHost: (authority: string) => string
@@ -55,6 +57,7 @@ export function houseOf(parts: HouseParts): House {
   }
   return {
     entries,
+    published: publishedHandler((host) => callAt(base, host)),
     answer: (request, peer) => answer(parts, rooms, { request, peer }),
     grpcHost: (authority) => grpcHost(base.store, authority),
   }

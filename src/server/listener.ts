@@ -21,21 +21,31 @@ const bodyBytesMax = 16 * 1024 * 1024
  * fewer than four letters ("http://nas/").
  */
 export function listenHttp(house: House, address: Address): Listener {
-  const app = new Elysia({ serve: { maxRequestBodySize: bodyBytesMax, idleTimeout: 30 } })
+  const app = new Elysia()
   app.onRequest(({ request }) =>
-    house.answer(request, () => app.server?.requestIP(request)?.address ?? ""),
+    house.answer(request, () => server.requestIP(request)?.address ?? ""),
   )
   // Left alone, Elysia answers 200 and the words of the error.
   app.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))
+  const server = bind(address, (request) => house.published(request) ?? app.fetch(request))
+  return {
+    port: server.port ?? address.port,
+    // Without force: what is in flight is answered.
+    stop: () => server.stop(),
+  }
+}
+
+function bind(address: Address, fetch: (request: Request) => Response | Promise<Response>) {
   try {
-    app.listen({ hostname: address.host, port: address.port, reusePort: false })
+    return Bun.serve({
+      hostname: address.host,
+      port: address.port,
+      maxRequestBodySize: bodyBytesMax,
+      idleTimeout: 30,
+      fetch,
+    })
   } catch (cause) {
     throw listenRefusal(cause, "--listen", address)
-  }
-  return {
-    port: app.server?.port ?? address.port,
-    // Without force: what is in flight is answered.
-    stop: async () => void (await app.server?.stop()),
   }
 }
 

@@ -225,3 +225,14 @@ function raw(text: string): Promise<string> {
     socket.once("error", fail)
   })
 }
+
+test("a new web key is published at once, and only at the address of the keys", async () => {
+  const read = async () => (await (await fetch(`${service.url}/oauth/v2/keys`)).json()).keys
+  const before = await read()
+  const made = await service.call("core.webkey.v2.WebKeyService/CreateWebKey", { ed25519: {} })
+  const after = await read()
+  expect(after.map(({ kid }: { kid: string }) => kid)).toContain(made.body.id)
+  expect(after).toHaveLength(before.length + 1)
+  const elsewhere = await fetch(`${service.url}/nothing?/oauth/v2/keys`)
+  expect(elsewhere.status).toBe(404)
+})

@@ -2,25 +2,20 @@ import { promptValues, responseModes } from "../authorize/parse.ts"
 import { grants } from "../grant/list.ts"
 import { ownOf, paths } from "../own.ts"
 import { remembered } from "../remembered.ts"
-import { anyOrigin, type Headers } from "../response.ts"
+import { published } from "../response.ts"
 import { userClaimNames } from "../token/claims.ts"
 import { standardScopes } from "../token/scope.ts"
 import type { Endpoint } from "./endpoint.ts"
-
-const headers: Headers = {
-  ...anyOrigin,
-  "content-type": "application/json",
-  "cache-control": "public, max-age=300",
-}
 
 /** OpenID Connect Discovery §4. Names what exists, and nothing else. */
 export const discovery: Endpoint = {
   methods: ["GET"],
   anyOrigin: true,
-  answer: ({ cx }) => new Response(document(cx), { headers }),
+  answer: ({ cx }) => published(discoveryDocument(cx)),
 }
 
-const document = remembered((cx) => {
+/** What the endpoint answers, as text. */
+export const discoveryDocument = remembered((cx) => {
   const { issuer } = ownOf(cx)
   return JSON.stringify({
     issuer,

@@ -27,11 +27,22 @@ export async function writeToken(cx: Cx, said: Statement, type: TokenType): Prom
   return signer(cx, "ES256").sign(claimsOf(cx, said), jwtType)
 }
 
-/** Reads an access token of ours that has not expired; undefined for anything else. */
+/**
+ * Reads an access token of ours that has not expired; undefined for anything else. A signature
+ * costs ten times the rest to check, so what was read stays known until anything is written.
+ */
 export function readToken(cx: Cx, token: string): Statement | undefined {
-  const said = token.split(".").length === 3 ? fromJwt(cx, token) : fromOpaque(cx, token)
+  const known = checked(cx)
+  const said = known.get(token) ?? checkToken(cx, token)
+  if (said && known.size < checkedMax) known.set(token, said)
   return said && said.expires * 1000 > cx.clock.now() ? said : undefined
 }
+
+const checked = remembered(() => new Map<string, Statement>())
+const checkedMax = 2000
+
+const checkToken = (cx: Cx, token: string) =>
+  token.split(".").length === 3 ? checkJwt(cx, token) : fromOpaque(cx, token)
 
 /** Ids may repeat across instances: a token of one must not open in another. */
 const aboutOf = (cx: Cx) => `access_token/${cx.instance}`
@@ -73,17 +84,6 @@ const claimsOf = (cx: Cx, said: Statement): Claims => ({
   jti: `${said.grantId}-${said.id}`,
   scope: said.scopes.join(" "),
 })
-
-/** A signature costs ten times the rest to check; it stays good until anything is written. */
-function fromJwt(cx: Cx, token: string): Statement | undefined {
-  const known = checked(cx)
-  const said = known.get(token) ?? checkJwt(cx, token)
-  if (said && known.size < checkedMax) known.set(token, said)
-  return said
-}
-
-const checked = remembered(() => new Map<string, Statement>())
-const checkedMax = 2000
 
 function checkJwt(cx: Cx, token: string): Statement | undefined {
   const claims = verifyJwt(cx, token, { typ: jwtType, algorithms: ["ES256"] })

@@ -1,0 +1,37 @@
+import type { Cx } from "../store/index.ts"
+import { discoveryDocument } from "./endpoint/discovery.ts"
+import { keysDocument } from "./endpoint/keys.ts"
+import { paths } from "./own.ts"
+import { published } from "./response.ts"
+
+const documents: readonly (readonly [path: string, document: (cx: Cx) => string])[] = [
+  [paths.keys, keysDocument],
+  [paths.discovery, discoveryDocument],
+]
+
+/**
+ * Answers for the two documents that every client of every application reads, ready before anybody
+ * looks at who asks: `call` makes the call of the host in an address, undefined for unknown ones.
+ * Undefined for every other request.
+ */
+export function publishedHandler(call: (host: string) => Cx | undefined) {
+  const ready = new Map<string, { readonly changes: number; readonly body: string; cx: Cx }>()
+  return ({ method, url }: Request): Response | undefined => {
+    if (method !== "GET") return undefined
+    const known = ready.get(url)
+    if (known && known.changes === known.cx.store.log.changes()) return published(known.body)
+    const document = documents.find(([path]) => url.endsWith(path))
+    if (!document) return undefined
+    const address = URL.parse(url)
+    const cx = address?.pathname === document[0] ? call(address.host) : undefined
+    if (!cx) return undefined
+    if (ready.size >= readyMax) ready.clear()
+    const changes = cx.store.log.changes()
+    const body = document[1](cx)
+    ready.set(url, { changes, body, cx })
+    return published(body)
+  }
+}
+
+/** Hosts are known ones, but a query makes any address new. */
+const readyMax = 100

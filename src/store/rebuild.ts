@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite"
 import type { AnyEvent, Recorded } from "./event.ts"
-import { handleOf } from "./handle.ts"
+import { type Handle, handleOf } from "./handle.ts"
 import type { LogEvent } from "./log.ts"
 import { createTables, type Placement, settle, unusedTables } from "./placement.ts"
 import { headOf } from "./row.ts"
@@ -34,18 +34,21 @@ const sliceEvents = 100
 /** Rows of a table that goes, likewise. */
 const sliceRows = 500
 
-/** Replays the log into new tables, view by view, and removes the tables that nobody uses. */
+/** Replays the log into new tables, and removes the tables that nobody uses. */
 export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
-  const waiting = new Set(stale)
   let stopped = false
+  const waiting = new Set(stale)
+  const fail = (views: readonly View[], cause: unknown) => {
+    for (const view of views) {
+      waiting.delete(view)
+      parts.failed(view.name, cause)
+    }
+  }
   const all = async () => {
     await sweep(parts, () => stopped)
-    for (const view of stale) {
-      await replayAll(parts, view, () => stopped).catch((cause: unknown) =>
-        parts.failed(view.name, cause),
-      )
-      waiting.delete(view)
-    }
+    await replayAll(parts, { waiting, fail, stopped: () => stopped }).catch((cause: unknown) =>
+      fail([...waiting], cause),
+    )
     await sweep(parts, () => stopped)
   }
   return {
@@ -57,34 +60,76 @@ export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
   }
 }
 
-/** Nothing else can append between the last slice, the swap and the first use of the new tables. */
-async function replayAll(parts: RebuildParts, view: View, stopped: () => boolean): Promise<void> {
+type Progress = {
+  /** The views that are not whole yet. */
+  readonly waiting: Set<View>
+  readonly fail: (views: readonly View[], cause: unknown) => void
+  readonly stopped: () => boolean
+}
+
+/** A view with its new tables. They stand for it alone: its reducers write to no other. */
+type Building = { readonly view: View; readonly next: Placement; readonly target: Handle }
+
+/**
+ * Reads the log once for all views: to read and check an event costs more than to reduce it.
+ * Nothing else can append between the last slice, the swap and the first use of the new tables.
+ */
+async function replayAll(parts: RebuildParts, progress: Progress): Promise<void> {
   const { database, replay, slice } = parts
-  if (stopped()) return
-  const next = await slice(() => database.transaction(() => createTables(database, view))())
-  // The new tables stand for their own view; its reducers write to no other.
-  const target = handleOf(database, [next])
-  const reduce = (event: LogEvent) => {
-    const recorded: Recorded<AnyEvent> = event
-    view.reducers.get(event.type)?.(target.writer(event), recorded)
+  const { waiting, stopped } = progress
+  const built: Building[] = []
+  for (const view of waiting) {
+    if (stopped()) return
+    const next = await slice(() => database.transaction(() => createTables(database, view))())
+    built.push({ view, next, target: handleOf(database, [next]) })
   }
   let position = 0
-  let isCurrent = false
-  while (!isCurrent && !stopped()) {
+  while (waiting.size > 0 && !stopped()) {
     const events = await replay(position, sliceEvents)
     position = events.at(-1)?.position ?? position
-    const apply = database.transaction(() => {
-      for (const event of events) reduce(event)
-      if (headOf(database) > position) return false
-      settle(database, next, view.hash)
-      return true
-    })
-    isCurrent = await slice(() => {
-      const isWhole = apply()
-      if (isWhole) parts.swapped(next)
-      return isWhole
+    await slice(() => {
+      const left = built.filter(({ view }) => waiting.has(view))
+      const isWhole = database.transaction(() => {
+        for (const building of left) reduceAll(database, { building, events, progress })
+        return headOf(database) <= position && settleAll(database, left, waiting)
+      })()
+      if (!isWhole) return
+      for (const { view, next } of left) if (waiting.delete(view)) parts.swapped(next)
     })
   }
+}
+
+/** A reducer that throws ends the rebuild of its own view, and leaves the others alone. */
+function reduceAll(database: Database, { building, events, progress }: Work): void {
+  const { view, target } = building
+  const wanted = events.filter(({ type }) => view.reducers.has(type))
+  if (wanted.length === 0) return
+  const reduce = database.transaction(() => {
+    for (const event of wanted) {
+      const recorded: Recorded<AnyEvent> = event
+      view.reducers.get(event.type)?.(target.writer(event), recorded)
+    }
+  })
+  try {
+    reduce()
+  } catch (cause) {
+    progress.fail([view], cause)
+  }
+}
+
+type Work = {
+  readonly building: Building
+  readonly events: readonly LogEvent[]
+  readonly progress: Progress
+}
+
+function settleAll(
+  database: Database,
+  built: readonly Building[],
+  waiting: ReadonlySet<View>,
+): boolean {
+  for (const { view, next } of built) if (waiting.has(view)) settle(database, next, view.hash)
+  return true
 }
 
 /** Empties unused tables before it drops them: to drop a full one would stall everybody. */

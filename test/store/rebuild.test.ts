@@ -163,6 +163,26 @@ describe("a changed view", () => {
   })
 })
 
+test("one view that can't be made anew leaves the others alone", async () => {
+  const broken = view<AccountEvent>({
+    name: "broken",
+    tables: { broken_accounts: { columns: "id TEXT NOT NULL", key: "id" } },
+    on: {
+      "account.renamed": () => {
+        throw new Error("a bug")
+      },
+    },
+  })
+  const live = rows()
+  const failed: unknown[] = []
+  await reopen([broken, { ...accounts, hash: "anew" }], (name) => failed.push(name))
+  expect(store.rebuilding()).toEqual(["broken", "account"])
+  await store.rebuilt()
+  expect([failed, store.rebuilding()]).toEqual([["broken"], []])
+  expect(rows()).toEqual(live)
+  expect(tablesOf(store.database)).not.toContain("accounts_1")
+})
+
 test("replay equals the live rows, three times, also after erasure", async () => {
   const dump = () => store.all(cx(), everything)
   const everything = statement("SELECT * FROM accounts WHERE instance = $instance ORDER BY id")

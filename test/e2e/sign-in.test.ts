@@ -65,6 +65,8 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await page.getByLabel("Name", { exact: true }).fill("Intranet")
     await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
     await page.getByRole("heading", { name: "Intranet" }).waitFor()
+    // The empty list has come: it brings the one action, and takes that of the heading away.
+    await page.getByText("An application is what people sign in to").waitFor()
     await page.getByRole("link", { name: "Create application" }).click()
     await page.getByText("Web application", { exact: true }).click()
     await page.getByLabel("Name", { exact: true }).fill("Wiki")

@@ -8,9 +8,9 @@ import {
   type UserSchema,
   UserState,
 } from "../../gen/core/user/v1/user_pb.ts"
+import { at, details } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { at, details } from "./answer.ts"
 import { findUser } from "./query.ts"
 import type { UserRow } from "./view.ts"
 

@@ -13,10 +13,10 @@ import {
   type UpdateUserRequest,
   UserService,
 } from "../../gen/core/user/v2/user_service_pb.ts"
+import { at, details, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { givenId } from "../../kernel/given.ts"
 import type { Cx } from "../../store/index.ts"
-import { at, details, meaning } from "./answer.ts"
 import { type CodeOf, createCode } from "./code.ts"
 import {
   deactivateUser,

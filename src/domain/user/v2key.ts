@@ -8,10 +8,10 @@ import {
   type KeysSearchFilter,
 } from "../../gen/core/user/v2/user_pb.ts"
 import { type AddKeyRequest, UserService } from "../../gen/core/user/v2/user_service_pb.ts"
+import { at, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Found, pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search } from "../../store/index.ts"
-import { at, meaning } from "./answer.ts"
 import { mustOutrank } from "./credential.ts"
 import {
   addServiceKey,

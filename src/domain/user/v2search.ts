@@ -11,10 +11,10 @@ import {
   UserState,
 } from "../../gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../gen/core/user/v2/user_service_pb.ts"
+import { at, details, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Found, pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, fold, search, type TextMethod } from "../../store/index.ts"
-import { at, details, meaning } from "./answer.ts"
 import { findUser } from "./query.ts"
 import { type UserRow, users } from "./view.ts"
 

@@ -27,7 +27,7 @@ export type UserRow = {
   readonly token_type: AccessTokenType
   readonly created: number
   readonly changed: number
-  readonly position: number
+  readonly version: number
 }
 
 /** Texts that are also kept folded, for comparisons that ignore case. */
@@ -45,21 +45,21 @@ const insert = statement(
      login_name_folded, given_name, given_name_folded, family_name, family_name_folded, nick_name,
      nick_name_folded, display_name, display_name_folded, preferred_language, gender, email,
      email_folded, email_verified, phone, phone_verified, change_required, password_changed,
-     description, token_type, created, changed, position)
+     description, token_type, created, changed, version)
    VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $loginNames,
      $loginNameFolded, $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
      $nickNameFolded, $displayName, $displayNameFolded, $preferredLanguage, $gender, $email,
      $emailFolded, $emailVerified, $phone, $phoneVerified, 0, 0,
-     $description, $tokenType, $time, $time, $position)`,
+     $description, $tokenType, $time, $time, $version)`,
 )
 
 const update = (columns: string) =>
   statement(
-    `UPDATE users SET ${columns}, changed = $time, position = $position
+    `UPDATE users SET ${columns}, changed = $time, version = $version
      WHERE instance = $instance AND id = $id`,
   )
 const touch = statement(
-  `UPDATE users SET changed = $time, position = $position
+  `UPDATE users SET changed = $time, version = $version
    WHERE instance = $instance AND id = $id`,
 )
 const setStatus = update("status = $status")
@@ -86,8 +86,9 @@ const setMachine = update(
 const remove = statement("DELETE FROM users WHERE instance = $instance AND id = $id")
 
 const addKey = statement(
-  `INSERT INTO user_keys (instance, key_id, user_id, org, public_key, expires, created, changed)
-   VALUES ($instance, $keyId, $id, $owner, $publicKey, $expires, $time, $time)`,
+  `INSERT INTO user_keys (instance, key_id, user_id, org, public_key, expires, created, changed,
+     version)
+   VALUES ($instance, $keyId, $id, $owner, $publicKey, $expires, $time, $time, $version)`,
 )
 const removeKey = statement(
   "DELETE FROM user_keys WHERE instance = $instance AND user_id = $id AND key_id = $keyId",
@@ -111,14 +112,14 @@ export const userView = view<UserEvent>({
         phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
         change_required INTEGER NOT NULL, password_changed INTEGER NOT NULL,
         description TEXT NOT NULL, token_type TEXT NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL, position INTEGER NOT NULL`,
+        created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "id",
       indexes: { org: "org" },
     },
     user_keys: {
       columns: `key_id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL,
         public_key TEXT NOT NULL, expires INTEGER NOT NULL, created INTEGER NOT NULL,
-        changed INTEGER NOT NULL`,
+        changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "user_id, key_id",
     },
   },
@@ -151,9 +152,11 @@ export const userView = view<UserEvent>({
       db.run(setEmail, { email, emailFolded: fold(email) })
     },
     "user.human.email.verified": (db) => db.run(verifyEmail),
+    "user.human.email.code.added": (db) => db.run(touch),
     "user.human.phone.changed": (db, { private: secret }) =>
       db.run(setPhone, { phone: secret?.phone ?? "" }),
     "user.human.phone.verified": (db) => db.run(verifyPhone),
+    "user.human.phone.code.added": (db) => db.run(touch),
     "user.human.phone.removed": (db) => db.run(setPhone, { phone: "" }),
     "user.human.password.changed": (db, { data }) =>
       db.run(setPassword, { changeRequired: data.changeRequired }),
@@ -254,6 +257,7 @@ export type UserKeyRow = {
   readonly expires: number
   readonly created: number
   readonly changed: number
+  readonly version: number
 }
 
 export const userKeys: Searchable = {

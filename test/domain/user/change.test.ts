@@ -172,3 +172,17 @@ test("nobody calls their own address verified, an administrator may call others'
   await ask(shares, "updateUser", world.cx({ caller: callerOf("admin") }), request)
   expect(profile(world.cx(), "u1")).toMatchObject({ email: "a@example.com", emailVerified: true })
 })
+
+test("a change leaves the user where its answer says", async () => {
+  const code = { plain: "", sealed: "s", expires: 9e15, returned: false, urlTemplate: "" }
+  const changes: UserChange[] = [
+    { userName: "anne" },
+    { human: { email: { value: "a@example.com", verified: false, code } } },
+    { human: { phone: { value: "+41791234567", verified: false, code } } },
+  ]
+  for (const change of changes) {
+    const { version, changed } = await updateUser(world.cx(), "u1", change)
+    expect(findUser(world.cx(), "u1")).toMatchObject({ version, changed })
+  }
+  expect(findUser(world.cx(), "u1").version).toBe(6)
+})

@@ -3,22 +3,55 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import type { Parameters } from "../request.ts"
 
+/** How a client proved who it is. */
+export type Method = Proof["method"]
+
 /** A client whose claim to be one was checked. */
-export type AuthenticatedClient = Client
+export type AuthenticatedClient =
+  | (Client & {
+      readonly kind: "application"
+      readonly clientId: string
+      readonly method: Method
+    })
+  | {
+      readonly kind: "service user"
+      /** The user name. */
+      readonly clientId: string
+      readonly userId: string
+      /** What its tokens hang from: the secret or the key that it came with. */
+      readonly anchor: string
+      readonly method: Method
+    }
+
+/** An application that was authenticated. */
+export type AuthenticatedApp = Extract<AuthenticatedClient, { kind: "application" }>
+
+/** Refuses service users where only an application makes sense. */
+export function applicationOf(client: AuthenticatedClient): AuthenticatedApp {
+  if (client.kind === "application") return client
+  throw new OAuthError("unauthorized_client", "a service user can't use this grant")
+}
+
+/** What a request brings to prove its client with. */
+export type Credentials = {
+  readonly parameters: Parameters
+  /** The header of that name. */
+  readonly authorization: string | null
+}
 
 /**
  * Authenticates the client of a request to the token endpoint and its like, by the one method that
  * the request uses. Refuses unknown clients, switched-off ones, and any method but theirs.
  */
-export function authenticateClient(
+export async function authenticateClient(
   cx: Cx,
-  parameters: Parameters,
-  authorization: string | null,
-): AuthenticatedClient {
+  { parameters, authorization }: Credentials,
+): Promise<AuthenticatedClient> {
   const proof = proofOf(parameters, authorization)
-  const client = findClient(cx, proof.clientId)
+  const { clientId, method } = proof
+  const client = findClient(cx, clientId)
   if (!client || !isProven(cx, client, proof) || !isAppActive(cx, client.appId)) throw refused()
-  return client
+  return { kind: "application", ...client, clientId, method }
 }
 
 type Proof =

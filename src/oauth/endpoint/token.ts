@@ -1,23 +1,24 @@
-import type { Cx } from "../../store/index.ts"
 import { authenticateClient } from "../client/authentication.ts"
+import { type Proof, proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import type { Grant } from "../grant/grant.ts"
 import { grants } from "../grant/list.ts"
 import { formOf, type Parameters, required } from "../request.ts"
 import { json } from "../response.ts"
 import { type Issuance, issue } from "../token/issue.ts"
-import type { Endpoint } from "./endpoint.ts"
+import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** RFC 6749 §3.2. The phases are the same for every grant, and none can leave one out. */
 export const token: Endpoint = {
   methods: ["POST"],
   anyOrigin: true,
-  answer: async ({ cx, request }) => {
+  answer: async (asking) => {
+    const { cx, request } = asking
     const parameters = await formOf(request)
     const grant = grantOf(parameters)
-    const authorization = request.headers.get("authorization")
-    const allowed = await allow(cx, grant, { parameters, authorization })
-    return json(await issue(cx, allowed))
+    const proof = await proofOf(asking)
+    const allowed = await allow(asking, grant, { parameters, proof })
+    return json(await issue(cx, { ...allowed, jkt: proof?.jkt }))
   },
 }
 
@@ -28,10 +29,11 @@ function grantOf(parameters: Parameters): Grant {
   throw new OAuthError("unsupported_grant_type", "grant_type is not one that discovery names")
 }
 
-type Asked = { readonly parameters: Parameters; readonly authorization: string | null }
+type Asked = { readonly parameters: Parameters; readonly proof: Proof | undefined }
 
-function allow(cx: Cx, grant: Grant, { parameters, authorization }: Asked): Promise<Issuance> {
-  if (grant.client === "none") return grant.allow(cx, { parameters })
-  const client = authenticateClient(cx, parameters, authorization)
-  return grant.allow(cx, { parameters, client })
+async function allow({ cx, request }: Asking, grant: Grant, asked: Asked): Promise<Issuance> {
+  if (grant.client === "none") return grant.allow(cx, asked)
+  const authorization = request.headers.get("authorization")
+  const client = await authenticateClient(cx, { parameters: asked.parameters, authorization })
+  return grant.allow(cx, { ...asked, client })
 }

@@ -10,7 +10,7 @@ import {
 import { usableSession } from "../../domain/session/index.ts"
 import { sameText } from "../../kernel/secret.ts"
 import type { Transaction } from "../../store/index.ts"
-import type { AuthenticatedClient } from "../client/authentication.ts"
+import { type AuthenticatedApp, applicationOf } from "../client/authentication.ts"
 import { readCode } from "../code.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, required } from "../request.ts"
@@ -23,14 +23,15 @@ export const authorizationCode: Grant = {
   name: "authorization_code",
   client: "authenticated",
   allow: async (cx, { parameters, client }) => {
-    const { state } = client
+    const application = applicationOf(client)
+    const { state } = application
     if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("authorization_code")) {
       throw new OAuthError("unauthorized_client", "this client may not use codes")
     }
     const requestId = readCode(cx, required(parameters, "code"))
     if (requestId === undefined) throw wrongCode()
     const projects = projectsAsAudience(cx, [state.projectId])
-    const asked = { requestId, parameters, client, oidc: state.oidc, projects }
+    const asked = { requestId, parameters, client: application, oidc: state.oidc, projects }
     const step = await cx.store.transact(cx, (tx) => redeem(tx, asked))
     if (step.value === "used before") throw wrongCode()
     return step.value
@@ -40,7 +41,7 @@ export const authorizationCode: Grant = {
 type Asked = {
   readonly requestId: string
   readonly parameters: Parameters
-  readonly client: AuthenticatedClient
+  readonly client: AuthenticatedApp
   readonly oidc: OidcApp["oidc"]
   /** What stands in the id_token's audience beside the client. */
   readonly projects: readonly string[]
@@ -86,7 +87,7 @@ function redeem(tx: Transaction, asked: Asked): Issuance | "used before" {
 }
 
 /** RFC 6749 §4.1.3: a code is worth something only to the client it was issued to. */
-function ownRequest(request: AuthRequest, { state }: AuthenticatedClient) {
+function ownRequest(request: AuthRequest, { state }: AuthenticatedApp) {
   if (request.status === "absent" || request.status === "failed") throw wrongCode()
   if (request.asked.clientId !== state.clientId) throw wrongCode()
   return request

@@ -1,9 +1,15 @@
 import type { Cx } from "../../store/index.ts"
 import type { AuthenticatedClient } from "../client/authentication.ts"
+import type { Proof } from "../client/proof.ts"
 import type { Parameters } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
 
-type Asked<Client> = { readonly parameters: Parameters; readonly client: Client }
+type Asked<Client> = {
+  readonly parameters: Parameters
+  readonly client: Client
+  /** The key that the client showed that it holds; tokens are bound to it. */
+  readonly proof: Proof | undefined
+}
 
 /**
  * A way to get tokens. The token endpoint parses the request, authenticates the client where the

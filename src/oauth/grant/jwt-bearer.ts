@@ -7,7 +7,7 @@ import { type Assertion, readAssertion, verifyAssertion } from "../client/assert
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import { required, wordsOf } from "../request.ts"
-import { grantOfKey } from "../token/chain.ts"
+import { anchorOf } from "../token/anchor.ts"
 import { audienceOf, grantedScopes } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
 
@@ -24,7 +24,7 @@ export const jwtBearer: Grant = {
     const scopes = grantedScopes(wordsOf(required(parameters, "scope")))
     const audience = audienceOf(cx, scopes)
     return {
-      grantId: grantOfKey(keyId),
+      grantId: anchorOf("key", keyId),
       userId,
       clientId: userId,
       // RFC 9068 §3: without a wish, the token is for ourselves.

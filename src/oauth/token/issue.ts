@@ -5,20 +5,23 @@ import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import { stands } from "./chain.ts"
 import { userClaims } from "./claims.ts"
+import { lifetimesOf } from "./lifetime.ts"
 import { type Statement, type TokenType, writeToken } from "./statement.ts"
-
-/** Seconds. */
-export const tokenLifetimes = { access: 12 * 3600, id: 12 * 3600 } as const
 
 /** What a grant allows; the shared phase makes tokens of it. */
 export type Issuance = Pick<
   Statement,
-  "grantId" | "userId" | "clientId" | "audience" | "scopes"
+  "grantId" | "userId" | "clientId" | "audience" | "scopes" | "actor"
 > & {
   readonly tokenType: TokenType
   /** Seconds that a client's clock may be wrong by. */
   readonly clockSkewSeconds: number
-  readonly identity: Identity
+  /** Absent where no id_token belongs to the answer. */
+  readonly identity?: Identity
+  /** A refresh token that goes with it. */
+  readonly refreshToken?: string
+  /** Members of the answer that only this grant has. */
+  readonly extra?: Readonly<Record<string, string>>
 }
 
 /** What an id_token says beside who the user is. */
@@ -36,43 +39,52 @@ export type Identity = {
 /** RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. */
 export type TokenResponse = {
   readonly access_token: string
-  readonly token_type: "Bearer"
+  /** RFC 9449 §5: DPoP where the token is bound to a key. */
+  readonly token_type: "Bearer" | "DPoP"
   readonly expires_in: number
   readonly scope: string
   readonly id_token?: string
+  readonly refresh_token?: string
 }
 
+/** `jkt`: of the key that the client showed to hold; see `Statement`. */
+export type Allowed = Issuance & { readonly jkt?: string | undefined }
+
 /** Makes the tokens that a grant allows. Refuses where what they would hang from has ended. */
-export async function issue(cx: Cx, allowed: Issuance): Promise<TokenResponse> {
+export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   if (!stands(cx, allowed)) {
     throw new OAuthError("invalid_grant", "what this was granted for has ended")
   }
   const now = Math.floor(cx.clock.now() / 1000)
-  const { tokenType, clockSkewSeconds: skew, identity, ...said } = allowed
+  const { grantId, userId, clientId, audience, scopes, actor, jkt } = allowed
+  const { clockSkewSeconds: skew, identity, refreshToken, extra } = allowed
+  const lifetimes = lifetimesOf(cx, clientId)
   const issued = now - skew
-  const expires = now + tokenLifetimes.access + skew
-  const accessToken = await writeToken(
-    cx,
-    { ...said, id: cx.ids.next(), issued, expires },
-    tokenType,
-  )
+  const expires = now + lifetimes.access + skew
+  const said = { grantId, userId, clientId, audience, scopes, actor, jkt, issued, expires }
+  const accessToken = await writeToken(cx, { ...said, id: cx.ids.next() }, allowed.tokenType)
   const answer: TokenResponse = {
+    ...extra,
     access_token: accessToken,
-    token_type: "Bearer",
-    expires_in: tokenLifetimes.access,
-    scope: said.scopes.join(" "),
+    token_type: jkt === undefined ? "Bearer" : "DPoP",
+    expires_in: lifetimes.access,
+    scope: scopes.join(" "),
+    ...(refreshToken !== undefined && { refresh_token: refreshToken }),
   }
   // OpenID Connect Core §3.1.2.1: without the scope openid it is plain OAuth.
-  if (!said.scopes.includes("openid")) return answer
-  const claims = idClaims(cx, { ...allowed, issued, accessToken })
+  if (!identity || !scopes.includes("openid")) return answer
+  const claims = idClaims(cx, { ...allowed, identity, issued, accessToken })
   return { ...answer, id_token: await signer(cx, "RS256").sign(claims, "JWT") }
 }
 
+type Said = Issuance & {
+  readonly identity: Identity
+  readonly issued: number
+  readonly accessToken: string
+}
+
 /** OpenID Connect Core §2 and §3.1.3.6. */
-function idClaims(
-  cx: Cx,
-  from: Issuance & { readonly issued: number; readonly accessToken: string },
-): Claims {
+function idClaims(cx: Cx, from: Said): Claims {
   const { identity, userId, clientId, issued } = from
   const { nonce, sessionId, authTime, methods } = identity
   return {
@@ -83,7 +95,7 @@ function idClaims(
     azp: clientId,
     client_id: clientId,
     iat: issued,
-    exp: issued + tokenLifetimes.id + 2 * from.clockSkewSeconds,
+    exp: issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds,
     at_hash: halfHash(from.accessToken),
     ...(nonce !== undefined && { nonce }),
     ...(sessionId !== undefined && { sid: sessionId }),

@@ -9,7 +9,7 @@ import { remembered } from "../remembered.ts"
  */
 export type Statement = {
   readonly id: string
-  /** The grant of a person, or the key that a service user came with; see `grantOfKey`. */
+  /** What it hangs from: a grant, or what a service user came with; see `anchor.ts`. */
   readonly grantId: string
   readonly userId: string
   readonly clientId: string
@@ -17,7 +17,14 @@ export type Statement = {
   readonly scopes: readonly string[]
   readonly issued: number
   readonly expires: number
+  /** RFC 9449 §6: thumbprint of the key that its holder must show to have. */
+  readonly jkt?: string | undefined
+  /** RFC 8693 §4.1: who acts for the user; whoever does is not the user. */
+  readonly actor?: Actor | undefined
 }
+
+/** RFC 8693 §4.1: who acts, and for whom they acted before. */
+export type Actor = { readonly sub: string; readonly act?: Actor }
 
 export type TokenType = "bearer" | "jwt"
 
@@ -61,15 +68,17 @@ const packed = (said: Statement) => [
   said.scopes,
   said.issued,
   said.expires,
+  ...(said.jkt !== undefined || said.actor ? [said.jkt ?? "", said.actor] : []),
 ]
 
 function fromOpaque(cx: Cx, token: string): Statement | undefined {
   const plain = cx.secrets.open("token", token, aboutOf(cx))
   if (plain === undefined) return undefined
-  const [version, id, grantId, userId, clientId, audience, scopes, issued, expires] =
-    JSON.parse(plain)
+  const [version, id, grantId, userId, clientId, audience, scopes, ...rest] = JSON.parse(plain)
   if (version !== 1) return undefined
-  return { id, grantId, userId, clientId, audience, scopes, issued, expires }
+  const [issued, expires, jkt, actor] = rest
+  const said = { id, grantId, userId, clientId, audience, scopes, issued, expires }
+  return { ...said, ...(jkt && { jkt }), ...(actor && { actor }) }
 }
 
 /** RFC 9068 §2.2. The grant stands before the token's own id in `jti`. */
@@ -83,24 +92,41 @@ const claimsOf = (cx: Cx, said: Statement): Claims => ({
   exp: said.expires,
   jti: `${said.grantId}-${said.id}`,
   scope: said.scopes.join(" "),
+  // RFC 9449 §6.1.
+  ...(said.jkt !== undefined && { cnf: { jkt: said.jkt } }),
+  ...(said.actor !== undefined && { act: said.actor }),
 })
 
 function checkJwt(cx: Cx, token: string): Statement | undefined {
   const claims = verifyJwt(cx, token, { typ: jwtType, algorithms: ["ES256"] })
   if (claims?.iss !== ownOf(cx).issuer) return undefined
-  const { sub, aud, client_id: clientId, iat, exp, jti, scope } = claims
+  const { sub, aud, client_id: clientId, iat, exp, jti, scope, cnf, act } = claims
   if (typeof sub !== "string" || typeof clientId !== "string" || typeof jti !== "string") {
     return undefined
   }
-  const [id = "", grantId = ""] = jti.split("-").reverse()
+  const dash = jti.lastIndexOf("-")
   return {
-    id,
-    grantId,
+    id: jti.slice(dash + 1),
+    grantId: jti.slice(0, dash),
     userId: sub,
     clientId,
     audience: Array.isArray(aud) ? aud.map(String) : [String(aud)],
     scopes: String(scope).split(" "),
     issued: Number(iat),
     expires: Number(exp),
+    ...(typeof cnf === "object" && cnf !== null && { jkt: textOf(Reflect.get(cnf, "jkt")) }),
+    ...(act !== undefined && { actor: actorOf(act) }),
+  }
+}
+
+const textOf = (value: unknown) => (typeof value === "string" ? value : "")
+
+/** We signed it, so it has the form that we gave it. */
+function actorOf(value: unknown): Actor {
+  const act = typeof value === "object" && value !== null ? value : {}
+  const before: unknown = Reflect.get(act, "act")
+  return {
+    sub: textOf(Reflect.get(act, "sub")),
+    ...(before !== undefined && { act: actorOf(before) }),
   }
 }

@@ -39,6 +39,11 @@ export function openBase({ config, folder, master }: Start): Base {
       broken = `the view ${view} can't be rebuilt: ${why}`
       log.error("{broken}", { broken })
     },
+    refolded: ({ streams, events }) =>
+      log.info("folded the states of {streams} anew, from {events} events", {
+        streams: streams.join(", "),
+        events,
+      }),
   })
   const random = systemRandom
   const secrets = openKeyring(store, random, master)

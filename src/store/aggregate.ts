@@ -1,7 +1,10 @@
 import type { AnyDraft, AnyEvent, Draft, Receipt, Recorded } from "./event.ts"
 import type { Cx, Decision, Transaction } from "./store.ts"
 
-/** How long streams of a type are kept; see the pruner for the times. */
+/**
+ * How long streams of a type are kept: always, for a configured time since their last event, or
+ * until what their state says. A stream goes whole, with its rows; see the pruner.
+ */
 export type Retention = "forever" | "audit" | "transient"
 
 /** Brings a payload of revision n to n + 1; pure. */
@@ -18,6 +21,13 @@ export type AggregateSpec<E extends AnyEvent, State> = {
   /** Name of the streams; the first part of most of its event types. */
   readonly stream: string
   readonly retention?: Retention
+  /**
+   * When a transient stream may go, in ms UTC, as its state says; undefined: not yet. Pure.
+   * Without this it is never dropped.
+   */
+  readonly expires?: (state: State) => number | undefined
+  /** Raised when `evolve` or `expires` says something else: the next start folds all anew. */
+  readonly revision?: number
   /** The state before the first event. */
   readonly initial: State
   /** One pure branch for every event type; a missing one does not compile. */
@@ -56,6 +66,8 @@ export type Aggregate<E extends AnyEvent, State> = AggregateSpec<E, State> & {
 export type AnyAggregate = {
   readonly stream: string
   readonly retention: Retention
+  readonly revision?: number
+  readonly expires?: (state: never) => number | undefined
   readonly initial: unknown
   readonly evolve: object
   readonly upcasters?: object
@@ -65,9 +77,13 @@ export type AnyAggregate = {
 export function aggregate<E extends AnyEvent, State>(
   spec: AggregateSpec<E, State>,
 ): Aggregate<E, State> {
+  const { retention = "forever" } = spec
+  if (spec.expires && retention !== "transient") {
+    throw new Error(`streams of ${spec.stream} are kept ${retention}, so they can't expire`)
+  }
   const self: Aggregate<E, State> = {
     ...spec,
-    retention: spec.retention ?? "forever",
+    retention,
     command: (decide) => commandOf(self, decide),
   }
   return self

@@ -6,8 +6,9 @@ import { commitIsDurable, sharedSync } from "./durability.ts"
 import { checkKinds, kindsOf, upcaster } from "./kind.ts"
 import type { Apply, Log } from "./log.ts"
 import type { Slice } from "./rebuild.ts"
+import { type Refolded, refold } from "./refold.ts"
 import { decode, type EventRow, headOf, namesOf } from "./row.ts"
-import { applicationId, schema, schemaVersion } from "./schema.ts"
+import { applicationId, migrations, schema, schemaVersion } from "./schema.ts"
 import { sqliteLog } from "./sqlite-log.ts"
 import { statesOf } from "./state.ts"
 import { Store } from "./store.ts"
@@ -23,6 +24,8 @@ export type OpenOptions = {
   readonly fatal: (cause: Error) => void
   /** A view can't be rebuilt; the node isn't ready. */
   readonly notReady: (view: string, cause: unknown) => void
+  /** States had to be folded anew before this start; it took that much longer. */
+  readonly refolded?: (what: Refolded) => void
 }
 
 /**
@@ -45,6 +48,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const states = statesOf(database, options.aggregates)
   const head = headOf(database)
   const upcast = upcaster(options.aggregates)
+  const refolded = refold({ ...options, database, names, states, upcast })
+  if (refolded.events > 0) options.refolded?.(refolded)
   const durability =
     process.platform === "linux"
       ? sharedSync(`${options.file}-wal`, head, options.fatal)
@@ -99,6 +104,7 @@ function openDatabase(file: string, aggregates: readonly AnyAggregate[]): Databa
     if (!fresh) inspect(database, aggregates)
     configure(database)
     if (fresh) create(database)
+    else migrate(database)
     return database
   } catch (cause) {
     database?.close()
@@ -161,6 +167,18 @@ function create(database: Database): void {
   database.transaction(() => {
     for (const sql of schema) database.run(sql)
     database.run(`PRAGMA application_id = ${applicationId}`)
+    database.run(`PRAGMA user_version = ${schemaVersion}`)
+  })()
+}
+
+/** All steps at once: a start that is killed leaves the version that was there. */
+function migrate(database: Database): void {
+  const from = numberOf(database, "user_version")
+  if (from === schemaVersion) return
+  database.transaction(() => {
+    for (let version = from; version < schemaVersion; version++) {
+      for (const sql of migrations.get(version) ?? []) database.run(sql)
+    }
     database.run(`PRAGMA user_version = ${schemaVersion}`)
   })()
 }

@@ -1,8 +1,30 @@
 /** Raised with every change of the tables below; a newer number than ours is not opened. */
-export const schemaVersion = 1
+export const schemaVersion = 2
 
 /** Marks an SQLite file as one of ours: "Lkey" in ASCII. */
 export const applicationId = 0x4c6b6579
+
+/**
+ * `fold` says how the state rows of a kind of stream were made. `expires` of a state row is when
+ * its stream may go, or of an audit stream when it last changed, in ms UTC; see the pruner.
+ */
+const pruning = [
+  "CREATE TABLE fold (stream TEXT PRIMARY KEY, shape TEXT NOT NULL) WITHOUT ROWID",
+  "CREATE INDEX state_expires ON state (stream, expires) WHERE expires IS NOT NULL",
+] as const
+
+/** What brings the tables of an older version to the next one. */
+export const migrations: ReadonlyMap<number, readonly string[]> = new Map([
+  [
+    1,
+    [
+      "ALTER TABLE state ADD COLUMN expires INTEGER",
+      ...pruning,
+      // Nothing expired before, and no fold had a revision.
+      `INSERT INTO fold SELECT DISTINCT name, '1' FROM kind JOIN name ON code = stream`,
+    ],
+  ],
+])
 
 /**
  * The log's own tables, the state rows, and the bookkeeping of views and reactors. `name` codes
@@ -60,8 +82,10 @@ export const schema = [
     changed INTEGER NOT NULL,
     owner TEXT NOT NULL,
     state TEXT NOT NULL,
+    expires INTEGER,
     PRIMARY KEY (instance, stream, id)
   ) WITHOUT ROWID`,
+  ...pruning,
   `CREATE TABLE view (
     name TEXT PRIMARY KEY,
     hash TEXT NOT NULL,

@@ -22,7 +22,11 @@ export type States = {
   readonly fold: (state: unknown, event: NewEvent) => unknown
   readonly apply: (event: LogEvent) => void
   readonly known: (type: string) => AnyAggregate | undefined
+  /** Folds one stream from its first event, and writes its row once. */
+  readonly folding: (kind: AnyAggregate) => Folding
 }
+
+export type Folding = { readonly add: (event: LogEvent) => void; readonly write: () => void }
 
 export function statesOf(database: Database, kinds: readonly AnyAggregate[]): States {
   const byStream = new Map(kinds.map((kind) => [kind.stream, kind]))
@@ -32,10 +36,11 @@ export function statesOf(database: Database, kinds: readonly AnyAggregate[]): St
      WHERE instance = ? AND stream = ? AND id = ?`,
   )
   const set = database.prepare(
-    `INSERT INTO state (instance, stream, id, version, position, created, changed, owner, state)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO state (instance, stream, id, version, position, created, changed, owner, state,
+       expires)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET version = excluded.version, position = excluded.position,
-       changed = excluded.changed, state = excluded.state`,
+       changed = excluded.changed, state = excluded.state, expires = excluded.expires`,
   )
 
   const read = (instance: string, kind: AnyAggregate, id: string): StateRow => {
@@ -55,17 +60,48 @@ export function statesOf(database: Database, kinds: readonly AnyAggregate[]): St
     if (!kind) throw new Error(`no aggregate owns streams of ${event.stream}`)
     const row = get.get(event.instance, event.stream, event.id)
     const state = fold(row ? JSON.parse(row.state) : kind.initial, event)
-    const { instance, stream, id, version, position, time, owner } = event
-    const created = row?.created ?? time
+    write(kind, event, { state, created: row?.created ?? event.time, owner: row?.owner })
+  }
+  const write = (kind: AnyAggregate, last: LogEvent, { state, created, owner }: Standing) => {
+    const { instance, stream, id, version, position, time } = last
     const text = JSON.stringify(state)
-    set.run(instance, stream, id, version, position, created, time, row?.owner ?? owner, text)
+    const expires = expiryOf(kind, state, time)
+    const standing = [created, time, owner ?? last.owner, text, expires] as const
+    set.run(instance, stream, id, version, position, ...standing)
+  }
+  const folding = (kind: AnyAggregate): Folding => {
+    let standing: Standing = { state: kind.initial, created: 0, owner: undefined }
+    let last: LogEvent | undefined
+    return {
+      add: (event) => {
+        const { created, owner } = last ? standing : { created: event.time, owner: event.owner }
+        standing = { state: fold(standing.state, event), created, owner }
+        last = event
+      },
+      write: () => last && write(kind, last, standing),
+    }
   }
   return {
     read,
     fold,
     apply,
     known: (type) => byStream.get(branches.get(type)?.stream ?? ""),
+    folding,
   }
+}
+
+/** A state, and what the first event of its stream says of it. */
+type Standing = {
+  readonly state: unknown
+  readonly created: number
+  readonly owner: string | undefined
+}
+
+/** When a stream may go. An audit stream says when it last changed; its time is configured. */
+function expiryOf(kind: AnyAggregate, state: unknown, time: number): number | null {
+  if (kind.retention === "audit") return time
+  // Reason for the cast: the registry keys states by stream name, so the type is the kind's.
+  return kind.expires?.(state as never) ?? null
 }
 
 /** Every event type belongs to one aggregate, and every type has its branch. */

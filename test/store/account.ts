@@ -5,6 +5,7 @@ import {
   type AnyAggregate,
   aggregate,
   type Event,
+  type OpenOptions,
   openStore,
   type Store,
   statement,
@@ -136,6 +137,7 @@ export function openFile(
     readonly aggregates?: readonly AnyAggregate[]
     readonly views?: readonly View[]
     readonly notReady?: (view: string, cause: unknown) => void
+    readonly refolded?: NonNullable<OpenOptions["refolded"]>
   } = {},
 ): Store {
   const unexpected = (cause: unknown) => {

@@ -1,0 +1,20 @@
+// Opens a store whose states must be folded anew, and stays in the middle of it until it is killed.
+import { account, openFile } from "../account.ts"
+
+let count = 0
+const hanging = {
+  ...account,
+  revision: 2,
+  evolve: {
+    ...account.evolve,
+    "account.opened": () => {
+      if (++count === 10) {
+        process.stdout.write("in the middle\n")
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+      }
+      return { status: "open", name: "half", email: null } as const
+    },
+  },
+}
+
+openFile(process.argv[2] ?? "", { aggregates: [hanging] })

@@ -31,6 +31,14 @@ export const chains = {
     cx.store.receipt(cx, org, id) ? ({ instance: true, org: id } as const) : undefined,
 }
 
+/** The organisation whose primary domain this is; undefined where it is nobody's. */
+export function orgWithDomain(cx: Cx, text: string): string | undefined {
+  const domain = text.toLowerCase()
+  const holder = cx.store.log.holder(cx.instance, "org_domain", domain, cx.clock.now())
+  if (holder?.stream !== org.stream) return undefined
+  return cx.store.state(cx, org, holder.id).primaryDomain === domain ? holder.id : undefined
+}
+
 /** Whether an organisation exists and nobody has stopped it. */
 export const isOrgActive = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
   cx.store.state(cx, org, id).status === "active"

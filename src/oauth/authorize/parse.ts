@@ -15,7 +15,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
   const parameters = parametersOf(search)
   refuseUnsupported(parameters)
   checkResponse(parameters, back)
-  const scopes = scopesOf(parameters)
+  const scopes = scopesOf(parameters, back)
   const { clientId, appId, app, redirectUri, responseMode, state } = back
   const nonce = parameters.get("nonce")
   const challenge = challengeOf(parameters, app.oidc.authMethod === "none")
@@ -75,8 +75,8 @@ function checkResponse(parameters: Parameters, { app }: ReturnPath): void {
 export const responseModes = ["query", "fragment", "form_post"] as const
 
 /** OpenID Connect Core §3.1.2.1. */
-function scopesOf(parameters: Parameters): readonly string[] {
-  const scopes = grantedScopes(wordsOf(parameters.get("scope")))
+function scopesOf(parameters: Parameters, { app }: ReturnPath): readonly string[] {
+  const scopes = grantedScopes(wordsOf(parameters.get("scope")), app)
   if (scopes.includes("openid")) return scopes
   throw new OAuthError("invalid_scope", "scope must contain openid")
 }

@@ -1,45 +1,123 @@
 import type { Claims } from "../../domain/key/index.ts"
-import { profile } from "../../domain/user/index.ts"
+import { org } from "../../domain/org/index.ts"
+import { profile, type UserInfo, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { namedBy, prefixes, reserved } from "./scope.ts"
 
-/** OpenID Connect Core §5.4: what each scope lets a client learn of a person. Empty: not said. */
-export function userClaims(cx: Cx, userId: string, scopes: readonly string[]): Claims {
-  const known = profile(cx, userId)
-  if (!known) return {}
-  const claims: Record<string, unknown> = {}
-  if (scopes.includes("profile")) {
-    claims.name = known.name
-    claims.given_name = known.givenName
-    claims.family_name = known.familyName
-    claims.nickname = known.nickName
-    claims.gender = known.gender === "unspecified" ? "" : known.gender
-    claims.locale = known.preferredLanguage
-    claims.preferred_username = known.userName
-    claims.updated_at = Math.floor(known.changed / 1000)
-  }
-  if (scopes.includes("email") && known.email) {
-    claims.email = known.email
-    claims.email_verified = known.emailVerified
-  }
-  if (scopes.includes("phone") && known.phone) {
-    claims.phone_number = known.phone
-    claims.phone_number_verified = known.phoneVerified
-  }
-  return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== ""))
+/** Who is told about whom: what a token says, and what its client asked for beside scopes. */
+export type Told = {
+  readonly userId: string
+  readonly clientId: string
+  readonly audience: readonly string[]
+  readonly scopes: readonly string[]
+  /** Names of single claims that are asked for at this place; see `claimsAsked`. */
+  readonly requested?: readonly string[] | undefined
 }
 
-/** Every claim that `userClaims` can answer, for discovery. */
-export const userClaimNames = [
-  "name",
-  "given_name",
-  "family_name",
-  "nickname",
-  "gender",
-  "locale",
-  "preferred_username",
-  "updated_at",
-  "email",
-  "email_verified",
-  "phone_number",
-  "phone_number_verified",
-] as const
+/**
+ * What an id_token says of its user beside who it is. The claims of the scopes profile, email and
+ * phone are there only where `withUserClaims` says so; else they are read at userinfo.
+ */
+export const idTokenClaims = (
+  cx: Cx,
+  told: Told & { readonly withUserClaims?: boolean | undefined },
+): Claims => ({
+  ...standardClaims(cx, told, told.withUserClaims ? told.scopes : []),
+  ...reservedClaims(cx, told),
+})
+
+/** OpenID Connect Core §5.3.2: what the userinfo endpoint answers. */
+export const userinfoClaims = (cx: Cx, told: Told): Claims => ({
+  ...standardClaims(cx, told, told.scopes),
+  ...reservedClaims(cx, told),
+  sub: told.userId,
+})
+
+/** RFC 7662 §2.2: what introspection answers of the user, to an application of `projectId`. */
+export function introspectionClaims(cx: Cx, told: Told, _projectId: string): Claims {
+  const claims = standardClaims(cx, told, told.scopes)
+  const { preferred_username: username } = claims
+  return {
+    ...claims,
+    ...(username !== undefined && { username }),
+    ...reservedClaims(cx, told),
+  }
+}
+
+/** RFC 9068 §2.2.3: what a JWT access token says of its user beside who it is. */
+export const accessTokenClaims = (cx: Cx, told: Told): Claims => reservedClaims(cx, told)
+
+type Source = readonly [scope: string, value: (known: UserInfo) => unknown]
+
+/** OpenID Connect Core §5.1 and §5.4: each claim with the scope that asks for it. */
+const sources = {
+  name: ["profile", ({ name }) => name],
+  given_name: ["profile", ({ givenName }) => givenName],
+  family_name: ["profile", ({ familyName }) => familyName],
+  nickname: ["profile", ({ nickName }) => nickName],
+  gender: ["profile", ({ gender }) => (gender === "unspecified" ? "" : gender)],
+  locale: ["profile", ({ preferredLanguage }) => preferredLanguage],
+  preferred_username: ["profile", ({ userName }) => userName],
+  updated_at: ["profile", ({ changed }) => Math.floor(changed / 1000)],
+  email: ["email", ({ email }) => email],
+  email_verified: ["email", ({ email, emailVerified }) => (email ? emailVerified : "")],
+  phone_number: ["phone", ({ phone }) => phone],
+  phone_number_verified: ["phone", ({ phone, phoneVerified }) => (phone ? phoneVerified : "")],
+} as const satisfies Readonly<Record<string, Source>>
+
+const entries: readonly (readonly [name: string, source: Source])[] = Object.entries(sources)
+
+/** Every standard claim that can be told, for discovery. */
+export const userClaimNames = entries.map(([name]) => name)
+
+/**
+ * OpenID Connect Core §5.5: of the names that a `claims` parameter asks for at one place, those
+ * that can be told. An unknown name is no error.
+ */
+export const claimsAsked = (names: readonly string[]): readonly string[] =>
+  userClaimNames.filter((name) => names.includes(name))
+
+/** The standard claims of a user, asked for by scope or by name. What is not known is not said. */
+function standardClaims(cx: Cx, told: Told, scopes: readonly string[]): Claims {
+  const { userId, requested = [] } = told
+  const wanted = entries.filter(
+    ([name, [scope]]) => scopes.includes(scope) || requested.includes(name),
+  )
+  const known = wanted.length > 0 ? profile(cx, userId) : undefined
+  if (!known) return {}
+  const claims: Record<string, unknown> = {}
+  for (const [name, [, value]] of wanted) {
+    const said = value(known)
+    if (said !== "") claims[name] = said
+  }
+  return claims
+}
+
+/** What the reserved scopes ask for. */
+function reservedClaims(cx: Cx, told: Told): Claims {
+  return told.scopes.some((scope) => scope.startsWith("urn:")) ? homeClaims(cx, told) : {}
+}
+
+/** The user's organisation, and what it was held to by a scope. */
+function homeClaims(cx: Cx, { userId, scopes }: Told): Claims {
+  const ids = namedBy(scopes, prefixes.org)
+  const domains = namedBy(scopes, prefixes.orgDomain)
+  const isAsked = ids.length > 0 || scopes.includes(reserved.resourceOwner)
+  if (!isAsked && domains.length === 0) return {}
+  const id = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  const { name, primaryDomain } = cx.store.state(cx, org, id)
+  const owner = reserved.resourceOwner
+  return {
+    ...(isAsked && {
+      [`${owner}:id`]: id,
+      [`${owner}:name`]: name,
+      [`${owner}:primary_domain`]: primaryDomain,
+    }),
+    ...(ids.includes(id) && { "urn:core:iam:org:id": id }),
+    ...(domains.includes(primaryDomain) && { "urn:core:iam:org:domain:primary": primaryDomain }),
+  }
+}
+
+/** The standard claims of the scopes alone. */
+export const userClaims = (cx: Cx, userId: string, scopes: readonly string[]): Claims =>
+  standardClaims(cx, { userId, clientId: "", audience: [], scopes }, scopes)

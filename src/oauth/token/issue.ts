@@ -3,9 +3,10 @@ import { type Claims, signer } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
-import { stands } from "./chain.ts"
-import { userClaims } from "./claims.ts"
+import { orgOf, stands } from "./chain.ts"
+import { accessTokenClaims, idTokenClaims } from "./claims.ts"
 import { lifetimesOf } from "./lifetime.ts"
+import { orgRestriction } from "./scope.ts"
 import { type Statement, type TokenType, writeToken } from "./statement.ts"
 
 /** What a grant allows; the shared phase makes tokens of it. */
@@ -34,6 +35,8 @@ export type Identity = {
   readonly methods?: readonly string[]
   /** Whether the claims of the scopes are in the id_token too, not only at userinfo. */
   readonly withUserClaims?: boolean
+  /** OpenID Connect Core §5.5: single claims that are asked for in the id_token. */
+  readonly requested?: readonly string[]
 }
 
 /** RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. */
@@ -55,6 +58,10 @@ export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   if (!stands(cx, allowed)) {
     throw new OAuthError("invalid_grant", "what this was granted for has ended")
   }
+  const home = orgRestriction(cx, allowed.scopes)
+  if (home !== undefined && home !== orgOf(cx, allowed.userId)) {
+    throw new OAuthError("invalid_grant", "the scope is for users of another organisation")
+  }
   const now = Math.floor(cx.clock.now() / 1000)
   const { grantId, userId, clientId, audience, scopes, actor, jkt } = allowed
   const { clockSkewSeconds: skew, identity, refreshToken, extra } = allowed
@@ -62,7 +69,9 @@ export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   const issued = now - skew
   const expires = now + lifetimes.access + skew
   const said = { grantId, userId, clientId, audience, scopes, actor, jkt, issued, expires }
-  const accessToken = await writeToken(cx, { ...said, id: cx.ids.next() }, allowed.tokenType)
+  const claims = allowed.tokenType === "jwt" ? accessTokenClaims(cx, allowed) : undefined
+  const statement = { ...said, id: cx.ids.next() }
+  const accessToken = await writeToken(cx, statement, allowed.tokenType, claims)
   const answer: TokenResponse = {
     ...extra,
     access_token: accessToken,
@@ -73,8 +82,8 @@ export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   }
   // OpenID Connect Core §3.1.2.1: without the scope openid it is plain OAuth.
   if (!identity || !scopes.includes("openid")) return answer
-  const claims = idClaims(cx, { ...allowed, identity, issued, accessToken })
-  return { ...answer, id_token: await signer(cx, "RS256").sign(claims, "JWT") }
+  const identified = idClaims(cx, { ...allowed, identity, issued, accessToken })
+  return { ...answer, id_token: await signer(cx, "RS256").sign(identified, "JWT") }
 }
 
 type Said = Issuance & {
@@ -88,7 +97,7 @@ function idClaims(cx: Cx, from: Said): Claims {
   const { identity, userId, clientId, issued } = from
   const { nonce, sessionId, authTime, methods } = identity
   return {
-    ...(identity.withUserClaims ? userClaims(cx, userId, from.scopes) : {}),
+    ...idTokenClaims(cx, { ...from, ...identity, audience: from.audience }),
     iss: ownOf(cx).issuer,
     sub: userId,
     aud: identity.audience,

@@ -1,19 +1,90 @@
-import { findClient } from "../../domain/app/index.ts"
+import { type ApiApp, findClient, type OidcApp } from "../../domain/app/index.ts"
+import { orgWithDomain } from "../../domain/org/index.ts"
 import { isProjectActive } from "../../domain/project/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 
-/** Scopes with a meaning of their own; discovery names them. */
-export const standardScopes = ["openid", "profile", "email", "phone"] as const
+/** Scopes of OpenID Connect (Core §5.4 and §11) that give something; discovery names them. */
+export const standardScopes = ["openid", "profile", "email", "phone", "offline_access"] as const
+
+/** Scopes that mean something here alone; what stands behind a prefix is an id, key or domain. */
+export const reserved = {
+  /** Roles on the project that is told. */
+  projectRoles: "urn:core:iam:org:project:roles",
+  /** Roles on every project in the audience. */
+  allRoles: "urn:core:iam:org:projects:roles",
+  metadata: "urn:core:iam:user:metadata",
+  resourceOwner: "urn:core:iam:user:resourceowner",
+} as const
+
+export const prefixes = {
+  /** One role, of the project that is told and those in the audience. */
+  role: "urn:core:iam:org:project:role:",
+  /** Only roles that this organisation gives; may be said several times. */
+  rolesOfOrg: "urn:core:iam:org:roles:id:",
+  /** Only users of this organisation may sign in. */
+  org: "urn:core:iam:org:id:",
+  /** The same, by the organisation's primary domain. */
+  orgDomain: "urn:core:iam:org:domain:primary:",
+  /** The provider to sign in with. */
+  idp: "urn:core:iam:org:idp:id:",
+} as const
 
 /** Asks for a project in the audience; `core` stands for our own. */
 const audienceScope = /^urn:core:iam:org:project:id:([^:]{1,200}):aud$/
 
-/** RFC 6749 §3.3: what is granted of the asked scopes; what means nothing here is left out. */
-export const grantedScopes = (asked: readonly string[]): readonly string[] =>
-  asked.filter((scope) => isStandard(scope) || audienceScope.test(scope))
+const nameMax = 200
+const plain: ReadonlySet<string> = new Set([
+  ...standardScopes.filter((scope) => scope !== "offline_access"),
+  // OpenID Connect Core §5.4 knows it; no user has an address here, so it gives nothing.
+  "address",
+  ...Object.values(reserved),
+])
 
-const isStandard = (scope: string) => standardScopes.some((known) => known === scope)
+/**
+ * RFC 6749 §3.3: what is granted of the asked scopes; what means nothing here is left out. `app` is
+ * the application that asks: none for a service user.
+ */
+export const grantedScopes = (
+  asked: readonly string[],
+  app?: OidcApp | ApiApp,
+): readonly string[] =>
+  [...new Set(asked)].filter((scope) =>
+    // OpenID Connect Core §11: without a way to use it, it is ignored.
+    scope === "offline_access" ? mayRefresh(app) : isKnown(scope),
+  )
+
+const mayRefresh = (app: OidcApp | ApiApp | undefined): boolean =>
+  app?.kind === "oidc" && app.oidc.grantTypes.includes("refresh_token")
+
+const isKnown = (scope: string): boolean =>
+  plain.has(scope) ||
+  audienceScope.test(scope) ||
+  Object.values(prefixes).some((prefix) => namedIn(scope, prefix) !== undefined)
+
+function namedIn(scope: string, prefix: string): string | undefined {
+  if (!scope.startsWith(prefix)) return undefined
+  const name = scope.slice(prefix.length)
+  return name === "" || name.length > nameMax ? undefined : name
+}
+
+/** What stands behind a prefix, in every scope that has it. */
+export const namedBy = (scopes: readonly string[], prefix: string): readonly string[] =>
+  scopes.flatMap((scope) => namedIn(scope, prefix) ?? [])
+
+/**
+ * The organisation whose users alone may sign in by these scopes; undefined where all may. Nobody's
+ * ("") where no organisation fits: it is unknown, or the scopes name two.
+ */
+export function orgRestriction(cx: Cx, scopes: readonly string[]): string | undefined {
+  const domains = namedBy(scopes, prefixes.orgDomain)
+  const named = new Set([
+    ...namedBy(scopes, prefixes.org),
+    ...domains.map((domain) => orgWithDomain(cx, domain) ?? ""),
+  ])
+  const [first] = named
+  return named.size > 1 ? "" : first
+}
 
 /** The projects that the scopes put in the audience; see `projectsAsAudience`. */
 export function audienceOf(cx: Cx, scopes: readonly string[]): readonly string[] {

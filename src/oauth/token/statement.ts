@@ -28,10 +28,18 @@ export type Actor = { readonly sub: string; readonly act?: Actor }
 
 export type TokenType = "bearer" | "jwt"
 
-/** Writes a statement down as an access token: opaque, or a JWT that others can read too. */
-export async function writeToken(cx: Cx, said: Statement, type: TokenType): Promise<string> {
+/**
+ * Writes a statement down as an access token: opaque, or a JWT that others can read too. `claims`
+ * are what a JWT says beside it.
+ */
+export async function writeToken(
+  cx: Cx,
+  said: Statement,
+  type: TokenType,
+  claims: Claims = {},
+): Promise<string> {
   if (type === "bearer") return cx.secrets.seal("token", JSON.stringify(packed(said)), aboutOf(cx))
-  return signer(cx, "ES256").sign(claimsOf(cx, said), jwtType)
+  return signer(cx, "ES256").sign({ ...claims, ...claimsOf(cx, said) }, jwtType)
 }
 
 /**

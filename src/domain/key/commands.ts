@@ -1,10 +1,44 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx, Draft, Receipt, Step, Transaction } from "../../store/index.ts"
+import type {
+  ClaimChange,
+  Cx,
+  Decision,
+  Draft,
+  Receipt,
+  Step,
+  Transaction,
+} from "../../store/index.ts"
 import { type Algorithm, type KeyKind, type WebKeyEvent, webKey } from "./model.ts"
 import { createPair, type SealedPair } from "./pair.ts"
 
+/**
+ * How long others may keep the list of our keys, in seconds. A key that signs sooner after it was
+ * published makes tokens that they can't verify.
+ */
+export const publishedSeconds = 300
+
 /** Adds a prepared pair; it is published at once and signs nothing until it is activated. */
-export function addWebKey(tx: Transaction, pair: SealedPair): void {
+export const addWebKey = (tx: Transaction, pair: SealedPair): void => add(tx, pair, [])
+
+/**
+ * Adds a prepared pair as the one that is to follow the active key of its algorithm; nothing
+ * happens where one is waiting already.
+ */
+export function addSuccessor(tx: Transaction, pair: SealedPair): void {
+  const { algorithm } = pair
+  if (tx.holder(successorClaim, algorithm)) return
+  const taken = {
+    id: "web_key.successor_exists",
+    message: `another ${algorithm} key was put in line at the same moment`,
+  }
+  add(tx, pair, [{ take: successorClaim, key: algorithm, taken }])
+}
+
+/** The key that was put in line to follow the active one of its algorithm. */
+export const successorOf = (cx: Cx, algorithm: Algorithm): string | undefined =>
+  cx.store.log.holder(cx.instance, successorClaim, algorithm, cx.clock.now())?.id
+
+function add(tx: Transaction, pair: SealedPair, claims: readonly ClaimChange[]): void {
   if (tx.state(webKey, pair.id).status !== "absent") {
     throw new Fault("already_exists", "web_key.exists", "there is already a web key with this id")
   }
@@ -13,6 +47,7 @@ export function addWebKey(tx: Transaction, pair: SealedPair): void {
     type: "web_key.added",
     data: { kind, algorithm, publicKey },
     private: { sealed },
+    claims,
   }
   tx.append(webKey, id, [added])
 }
@@ -44,46 +79,70 @@ export function addKeys(tx: Transaction, pairs: readonly SealedPair[]): void {
 
 /**
  * Makes a key the one that signs with its algorithm; the one that did is kept published. What is
- * active already stays so.
+ * active already stays so. Refuses a key that others may not have seen yet, unless nothing signs
+ * with its algorithm.
  */
 export async function activateWebKey(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => turnTo(tx, id))
   return step.receipt(webKey, id)
 }
 
-function turnTo(tx: Transaction, id: string): void {
+/** The same as a part of a step. */
+export function turnTo(tx: Transaction, id: string): void {
   const state = tx.state(webKey, id)
   if (state.status === "absent" || state.status === "removed") throw missing()
   if (state.status === "active") return
-  const { algorithm } = state
-  const former = tx.holder(activeClaim, algorithm)
-  if (former) tx.append(webKey, former.id, [deactivated(algorithm)])
-  tx.append(webKey, id, [activated(algorithm)])
+  const { algorithm, added } = state
+  const former = activeOf(tx, algorithm)
+  if (former !== undefined) {
+    const early = added + publishedSeconds * 1000 - tx.now
+    if (early > 0) throw tooYoung(Math.ceil(early / 1000))
+    tx.append(webKey, former, [deactivated(algorithm)])
+  }
+  tx.append(webKey, id, [activated(algorithm, fromLine(tx, id, algorithm))])
 }
+
+/** The key that signs with an algorithm; undefined where none does. */
+export const activeOf = (tx: Pick<Decision, "holder">, algorithm: string): string | undefined =>
+  tx.holder(activeClaim, algorithm)?.id
 
 /**
  * Removes a key, so that whatever it signed is no longer believed, and forgets its private half.
  * Refuses the active one. Answers undefined where there is no such key (any more).
  */
 export async function deleteWebKey(cx: Cx, id: string): Promise<Receipt | undefined> {
-  const step: Step<boolean> = await cx.store.transact(cx, (tx) => {
-    const state = tx.state(webKey, id)
-    if (state.status === "absent" || state.status === "removed") return false
-    if (state.status === "active") throw stillActive()
-    const removed: Draft<WebKeyEvent> = { type: "web_key.removed", data: {}, erase: {} }
-    tx.append(webKey, id, [removed])
-    return true
-  })
+  const step: Step<boolean> = await cx.store.transact(cx, (tx) => removeWebKey(tx, id))
   return step.value ? step.receipt(webKey, id) : undefined
 }
+
+/** The same as a part of a step; answers whether there was such a key. */
+export function removeWebKey(tx: Transaction, id: string): boolean {
+  const state = tx.state(webKey, id)
+  if (state.status === "absent" || state.status === "removed") return false
+  if (state.status === "active") throw stillActive()
+  const claims = fromLine(tx, id, state.algorithm)
+  const removed: Draft<WebKeyEvent> = { type: "web_key.removed", data: {}, claims, erase: {} }
+  tx.append(webKey, id, [removed])
+  return true
+}
+
+/** A key that is turned to, or is gone, no longer waits in line. */
+const fromLine = (tx: Transaction, id: string, algorithm: Algorithm): readonly ClaimChange[] =>
+  tx.holder(successorClaim, algorithm)?.id === id
+    ? [{ release: successorClaim, key: algorithm }]
+    : []
 
 /** Held by the active key of an algorithm, so that there is never a second. */
 const activeClaim = "active_web_key"
 
-const activated = (algorithm: Algorithm): Draft<WebKeyEvent> => ({
+/** Held by the key that scheduled rotation has put in line. */
+const successorClaim = "next_web_key"
+
+const activated = (algorithm: Algorithm, claims: readonly ClaimChange[]): Draft<WebKeyEvent> => ({
   type: "web_key.activated",
   data: {},
   claims: [
+    ...claims,
     {
       take: activeClaim,
       key: algorithm,
@@ -102,6 +161,14 @@ const deactivated = (algorithm: Algorithm): Draft<WebKeyEvent> => ({
 })
 
 const missing = () => new Fault("not_found", "web_key.missing", "there is no web key with this id")
+
+const tooYoung = (seconds: number) =>
+  new Fault(
+    "failed_precondition",
+    "web_key.too_young",
+    "applications keep the list of keys for five minutes and may not know this key yet; " +
+      `activate it in ${seconds} seconds`,
+  )
 
 const stillActive = () =>
   new Fault(

@@ -32,22 +32,35 @@ export type WebKeyStatus = "initial" | "active" | "inactive" | "removed"
 
 export type WebKey =
   | { readonly status: "absent" }
-  | { readonly status: WebKeyStatus; readonly algorithm: Algorithm }
+  | {
+      readonly status: WebKeyStatus
+      readonly algorithm: Algorithm
+      /** When it was made, and so published, ms UTC. */
+      readonly added: number
+      /** Since when it has its status, ms UTC. */
+      readonly since: number
+    }
 
 const absent: WebKey = { status: "absent" }
 
-const turned = (state: WebKey, status: WebKeyStatus): WebKey =>
-  state.status === "absent" ? state : { ...state, status }
+const turned = (state: WebKey, status: WebKeyStatus, since: number): WebKey =>
+  state.status === "absent" ? state : { ...state, status, since }
 
 /** A key pair that tokens are signed with; its id is the `kid` that clients see. */
 export const webKey = aggregate<WebKeyEvent, WebKey>({
   stream: "web_key",
+  revision: 2,
   initial: absent,
   evolve: {
-    "web_key.added": (_, { data }) => ({ status: "initial", algorithm: data.algorithm }),
-    "web_key.activated": (state) => turned(state, "active"),
-    "web_key.deactivated": (state) => turned(state, "inactive"),
-    "web_key.removed": (state) => turned(state, "removed"),
+    "web_key.added": (_, { data: { algorithm }, time }) => ({
+      status: "initial",
+      algorithm,
+      added: time,
+      since: time,
+    }),
+    "web_key.activated": (state, { time }) => turned(state, "active", time),
+    "web_key.deactivated": (state, { time }) => turned(state, "inactive", time),
+    "web_key.removed": (state, { time }) => turned(state, "removed", time),
   },
 })
 

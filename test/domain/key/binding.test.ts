@@ -1,7 +1,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
-import { aggregates, shares, webKeyView } from "../../../src/domain/key/index.ts"
+import { aggregates, publicKeys, shares, webKeyView } from "../../../src/domain/key/index.ts"
 import { ask } from "../../support/ask.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
@@ -31,6 +31,23 @@ test("v2 creates, lists, activates and deletes keys", async () => {
   const spare = await ask([v2], "createWebKey", cx, key("ed25519", {}))
   expect((await ask([v2], "deleteWebKey", cx, { id: spare.id })).deletionDate).toBeDefined()
   expect((await ask([v2], "deleteWebKey", cx, { id: spare.id })).deletionDate).toBeUndefined()
+})
+
+test.each([
+  ["rsa", { bits: 1, hasher: 1 }, { kty: "RSA", alg: "RS256" }],
+  ["rsa", { bits: 2, hasher: 2 }, { kty: "RSA", alg: "RS384" }],
+  ["rsa", { bits: 3, hasher: 3 }, { kty: "RSA", alg: "RS512" }],
+  ["ecdsa", { curve: 1 }, { kty: "EC", crv: "P-256", alg: "ES256" }],
+  ["ecdsa", { curve: 2 }, { kty: "EC", crv: "P-384", alg: "ES384" }],
+  ["ecdsa", { curve: 3 }, { kty: "EC", crv: "P-521", alg: "ES512" }],
+  ["ed25519", {}, { kty: "OKP", crv: "Ed25519", alg: "EdDSA" }],
+])("%s %j is made, shown and published as it was asked for", async (shown, config, published) => {
+  const cx = world.cx()
+  const { id } = await ask([v2], "createWebKey", cx, key(shown, config))
+  await ask([v2], "activateWebKey", cx, { id })
+  const { webKeys } = await ask([v2], "listWebKeys", cx)
+  expect(webKeys).toMatchObject([{ id, state: 2, key: { case: shown, value: config } }])
+  expect(publicKeys(cx)).toMatchObject([{ kid: id, use: "sig", ...published }])
 })
 
 test("without a kind a key is RSA with 2048 bits and SHA-256", async () => {

@@ -124,9 +124,11 @@ test("somebody else's key under our kid is refused", async () => {
 
 test("what a retired key signed is believed until the key is deleted, and not after", async () => {
   const cx = world.cx()
-  const jwt = await token()
+  const jwt = await token({ exp: later() + 600 })
   const { kid } = signer(cx, "ES256")
-  await activateWebKey(cx, (await create({ kind: "ecdsa", curve: "P-256" })).id)
+  const next = await create({ kind: "ecdsa", curve: "P-256" })
+  world.clock.advance(300_000)
+  await activateWebKey(cx, next.id)
   expect(verifyJwt(cx, jwt, expected)).toMatchObject({ sub: "anna" })
   await deleteWebKey(cx, kid)
   expect(verifyJwt(cx, jwt, expected)).toBeUndefined()

@@ -24,6 +24,9 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
+/** Until everybody has seen the keys that there are. */
+const published = () => world.clock.advance(300_000)
+
 const statuses = () =>
   Object.fromEntries(listWebKeys(world.cx()).map((row) => [row.id, row.status]))
 
@@ -38,6 +41,7 @@ test("activating a key retires the active one of its algorithm, and of no other"
   const cx = world.cx()
   const [first, second] = [await createWebKey(cx, es256), await createWebKey(cx, es256)]
   const other = await createWebKey(cx, { kind: "ed25519" })
+  published()
   for (const { id } of [first, other, second]) await activateWebKey(cx, id)
   expect(statuses()).toEqual({
     [first.id]: "inactive",
@@ -58,6 +62,7 @@ test("activating what is active changes nothing", async () => {
 test("an inactive key can be activated again", async () => {
   const cx = world.cx()
   const [first, second] = [await createWebKey(cx, es256), await createWebKey(cx, es256)]
+  published()
   for (const { id } of [first, second, first]) await activateWebKey(cx, id)
   expect(statuses()).toEqual({ [first.id]: "active", [second.id]: "inactive" })
 })
@@ -65,8 +70,25 @@ test("an inactive key can be activated again", async () => {
 test("activations at the same moment leave one active key", async () => {
   const cx = world.cx()
   const keys = await Promise.all(Array.from({ length: 8 }, () => createWebKey(cx, es256)))
+  published()
   await Promise.allSettled(keys.map(({ id }) => activateWebKey(cx, id)))
   expect(Object.values(statuses()).filter((status) => status === "active")).toHaveLength(1)
+})
+
+test("a key that others may not have seen yet is activated only as the first of its kind", async () => {
+  const cx = world.cx()
+  const [first, second] = [await createWebKey(cx, es256), await createWebKey(cx, es256)]
+  await activateWebKey(cx, first.id)
+  world.clock.advance(299_001)
+  await expect(activateWebKey(cx, second.id)).rejects.toMatchObject({
+    code: "failed_precondition",
+    id: "web_key.too_young",
+    message: expect.stringContaining("activate it in 1 seconds"),
+  })
+  expect(signer(cx, "ES256").kid).toBe(first.id)
+  world.clock.advance(999)
+  await activateWebKey(cx, second.id)
+  expect(signer(cx, "ES256").kid).toBe(second.id)
 })
 
 test("the active key can't be deleted", async () => {

@@ -22,6 +22,7 @@ export async function connect(entry: Entry, request: Request, address: string): 
     headers: asked,
     address,
     encoding: "connect" as const,
+    target: { method: request.method, path: `/${entry.name}` },
     timeoutMs: timeoutOf(asked),
   }
   const { headers, result } = await entry.call(arrival, {

@@ -16,6 +16,8 @@ export type Arrival = {
   /** Of the peer; the server has already looked through the proxies that it trusts. */
   readonly address: string
   readonly encoding: Encoding
+  /** What was asked for: a proof of possession names both. The path is without its query. */
+  readonly target: { readonly method: string; readonly path: string }
   /** After this time the caller no longer waits. */
   readonly timeoutMs?: number | undefined
 }
@@ -61,7 +63,7 @@ export type Pipeline<C extends Call> = {
   /** Answers who calls, also if it is nobody; faults with `unauthenticated` for a bad token. */
   readonly authenticate: (
     headers: Headers,
-    arrival: { readonly requestId: string; readonly address: string },
+    arrival: Pick<Arrival, "address" | "target"> & { readonly requestId: string },
   ) => Promise<C>
   /** The log position that a call wrote, if it wrote. */
   readonly position?: (cx: C) => number | undefined
@@ -151,8 +153,8 @@ async function run<C extends Call, T>(
   progress.request = request
   refuseUnknownEnum(operation.method, request)
 
-  const { headers, address } = arrival
-  const cx = await authenticate(headers, { requestId, address })
+  const { headers, address, target } = arrival
+  const cx = await authenticate(headers, { requestId, address, target })
   progress.cx = cx
   const admitted = authorise(authority, access, cx, request)
   progress.cx = admitted

@@ -30,8 +30,14 @@ const exact: Readonly<Record<string, number>> = {
 export const httpStatusOf = ({ id, code }: Fault): number => exact[id] ?? httpStatus(code)
 
 /** A failed REST call. */
-export const respondFault = (fault: Fault, headers: Headers): Response =>
-  respond(JSON.stringify(statusOf(fault)), { ...challenge(fault), ...headers }, httpStatusOf(fault))
+export function respondFault(fault: Fault, headers: Headers): Response {
+  const said = { ...challenge(fault), ...retryAfter(fault), ...headers }
+  return respond(JSON.stringify(statusOf(fault)), said, httpStatusOf(fault))
+}
+
+/** RFC 6585 §4: who asked too often learns when to ask again. */
+const retryAfter = ({ retryAfterSeconds: seconds }: Fault): Headers =>
+  seconds ? { "retry-after": String(seconds) } : {}
 
 /** RFC 6750 §3: a request without a usable token is told what kind is wanted. */
 export const challenge = ({ code }: Fault): Headers =>
@@ -46,7 +52,7 @@ export const preflight = (): Response =>
       "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
       "access-control-allow-headers":
         "accept-language, authorization, connect-protocol-version, connect-timeout-ms, " +
-        "content-type, grpc-timeout, x-core-orgid, x-grpc-web, x-user-agent",
+        "content-type, dpop, grpc-timeout, x-core-orgid, x-grpc-web, x-user-agent",
       "access-control-max-age": "7200",
     },
   })

@@ -125,9 +125,10 @@ type Given = {
 }
 
 async function answer(route: Route, given: Given): Promise<Response> {
-  const { request, address } = given
+  const { request, address, url } = given
   const { entry } = route
-  const arrival = { headers: request.headers, address, encoding: "rest" as const }
+  const target = { method: request.method, path: url.pathname }
+  const arrival = { headers: request.headers, address, encoding: "rest" as const, target }
   const { headers, result } = await entry.call(arrival, {
     decode: () => decode(route, given),
     encode: (message) => JSON.stringify(toJson(entry.method.output, message)),

@@ -61,7 +61,7 @@ export function routesOf(entries: readonly Entry[]): (router: ConnectRouter) => 
 const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary"
 
 async function run(entry: Entry, request: Message, context: HandlerContext): Promise<Message> {
-  const { headers, result } = await entry.call(arrivalOf(context), {
+  const { headers, result } = await entry.call(arrivalOf(entry, context), {
     decode: () => request,
     encode: (message) => message,
   })
@@ -70,13 +70,15 @@ async function run(entry: Entry, request: Message, context: HandlerContext): Pro
   return result.value
 }
 
-function arrivalOf({ values, requestHeader, protocolName, timeoutMs }: HandlerContext): Arrival {
+function arrivalOf({ name }: Entry, context: HandlerContext): Arrival {
+  const { values, requestHeader, requestMethod, protocolName, timeoutMs } = context
   const { address, host } = values.get(peerKey)
   if (host !== undefined && !requestHeader.has("host")) requestHeader.set("host", host)
   return {
     headers: requestHeader,
     address,
     encoding: encodings[protocolName] ?? "connect",
+    target: { method: requestMethod, path: `/${name}` },
     timeoutMs: timeoutMs(),
   }
 }

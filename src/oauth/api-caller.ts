@@ -1,16 +1,26 @@
 import type { Caller } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
+import type { Use } from "./client/proof.ts"
+import { OAuthError } from "./error.ts"
 import { ownOf } from "./own.ts"
-import { validToken } from "./token/bearer.ts"
 import { orgOf } from "./token/chain.ts"
+import { type Presented, presentedIn, saidBy } from "./token/presented.ts"
 
 /**
- * Who calls the management interface with a bearer token. The token must be meant for it: our own
- * project stands in its audience when the scope for that was asked for.
+ * Who calls the management interface with an access token. It must be meant for that: our own
+ * project stands in its audience when the scope for that was asked for. `use` is without a token.
  */
-export function apiCaller(cx: Cx, bearer: string): Caller {
-  const said = validToken(cx, bearer)
+export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
+  const presented = presentedIn(use.headers.get("authorization"))
+  if (!presented) {
+    throw new Fault(
+      "unauthenticated",
+      "auth.scheme",
+      "send the access token as Authorization: Bearer <token>",
+    )
+  }
+  const said = await saidOrFault(cx, presented, use)
   if (!said) {
     throw new Fault(
       "unauthenticated",
@@ -28,4 +38,14 @@ export function apiCaller(cx: Cx, bearer: string): Caller {
   }
   const { userId, clientId } = said
   return { kind: "user", userId, orgId: orgOf(cx, userId), clientId }
+}
+
+/** A proof that is wrong or missing is told as every other reason not to be let in. */
+async function saidOrFault(cx: Cx, presented: Presented, use: Use) {
+  try {
+    return await saidBy(cx, presented, use)
+  } catch (cause) {
+    if (!(cause instanceof OAuthError)) throw cause
+    throw new Fault("unauthenticated", "token.proof", cause.description, { cause })
+  }
 }

@@ -1,10 +1,11 @@
-/** Error codes of RFC 6749 §4.1.2.1 and §5.2, OpenID Connect Core §3.1.2.6 and RFC 6750 §3.1. */
+/** Error codes of RFC 6749 §4.1.2.1 and §5.2, OpenID Connect Core §3.1.2.6, and others. */
 export type OAuthErrorCode =
   | "invalid_request"
   | "invalid_client"
   | "invalid_grant"
   | "invalid_scope"
   | "invalid_token"
+  | "invalid_dpop_proof"
   | "insufficient_scope"
   | "unauthorized_client"
   | "unsupported_grant_type"

@@ -1,6 +1,6 @@
 export { apiCaller } from "./api-caller.ts"
+export type { Use } from "./client/proof.ts"
 export { OAuthError } from "./error.ts"
 export { type OAuthParts, oauthHandler } from "./handler.ts"
 export { onward, paths as oauthPaths } from "./own.ts"
 export { publishedHandler } from "./published.ts"
-export { bearerOf } from "./token/bearer.ts"

@@ -52,7 +52,7 @@ export const preflight = (methods: readonly string[]): Response =>
     headers: {
       ...anyOrigin,
       "access-control-allow-methods": methods.join(", "),
-      "access-control-allow-headers": "authorization, content-type",
+      "access-control-allow-headers": "authorization, content-type, dpop",
       "access-control-max-age": "86400",
     },
   })

@@ -1,5 +1,6 @@
 import { instanceAt, instanceIds } from "../domain/instance/index.ts"
 import { Fault } from "../kernel/fault.ts"
+import type { Use } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Base } from "./base.ts"
 
@@ -11,6 +12,8 @@ export type Origin = {
   readonly peer: string
   /** The client's address, seen through the proxies that are trusted. */
   readonly address: string
+  /** Whether the other end says that it speaks for others, and is no proxy that is trusted. */
+  readonly isRelayed?: boolean
   readonly requestId: string
 }
 
@@ -48,7 +51,7 @@ export function callAt(base: Base, host: string): Cx | undefined {
 }
 
 function callOn(
-  { clock, ids, random, secrets, store }: Base,
+  { clock, ids, random, secrets, store, limits }: Base,
   instance: string,
   { headers, origin }: { readonly headers: Headers; readonly origin: Origin },
 ): Cx {
@@ -62,6 +65,7 @@ function callOn(
     store,
     instance,
     caller: { kind: "anonymous" },
+    allowance: limits(origin),
     get requestId() {
       return origin.requestId
     },
@@ -94,11 +98,8 @@ export function languagesOf(header: string | null): readonly string[] {
  * or nobody. Faults with `unauthenticated` for any other token, and for a host we don't serve.
  */
 export const authenticateWith =
-  (base: Base, bearerCaller: (cx: Cx, token: string) => Cx["caller"]) =>
-  async (
-    headers: Headers,
-    { requestId, address }: { readonly requestId: string; readonly address: string },
-  ): Promise<Cx> => {
+  (base: Base, tokenCaller: (cx: Cx, use: Use) => Promise<Cx["caller"]>) =>
+  async (headers: Headers, { requestId, address, target }: Knock): Promise<Cx> => {
     const host = headers.get("host") ?? ""
     const origin = { host, peer: address, address, requestId }
     const cx = anonymousCall(base, headers, origin)
@@ -108,16 +109,15 @@ export const authenticateWith =
       return callOn(base, "", { headers, origin })
     }
     if (authorization === null) return cx
-    const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? []
-    if (token === undefined) {
-      throw new Fault(
-        "unauthenticated",
-        "auth.scheme",
-        "send the access token as Authorization: Bearer <token>",
-      )
-    }
-    return { ...cx, caller: bearerCaller(cx, token) }
+    return { ...cx, caller: await tokenCaller(cx, { headers, ...target }) }
   }
+
+/** A call of an operation, as it came in. */
+type Knock = {
+  readonly requestId: string
+  readonly address: string
+  readonly target: { readonly method: string; readonly path: string }
+}
 
 /** RFC 9110 §15.5.20, in words: the request went to the wrong place. */
 function unknownHost({ store }: Base, host: string): Fault {

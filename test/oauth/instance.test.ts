@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { apiCaller } from "../../src/oauth/index.ts"
 import {
   answerOf,
+  apiCallerOf,
   askToken,
   authorizePath,
   browserOf,
@@ -61,7 +61,7 @@ describe("of two instances with equal ids, one", () => {
       const headers = { authorization: `Bearer ${token}` }
       expect((await two.provider.send("/oidc/v1/userinfo", { headers })).status).toBe(200)
       expect((await one.provider.send("/oidc/v1/userinfo", { headers })).status).toBe(401)
-      expect(() => apiCaller(one.provider.cx(), token)).toThrow(/not valid/)
+      await expect(apiCallerOf(one.provider, token)).rejects.toThrow(/not valid/)
     }
   })
 

@@ -2,8 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:cryp
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as user from "../../src/domain/user/index.ts"
-import { apiCaller } from "../../src/oauth/index.ts"
-import { askToken, issuer, openProvider, type Provider } from "./provider.ts"
+import { apiCallerOf, askToken, issuer, openProvider, type Provider } from "./provider.ts"
 
 const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
@@ -53,12 +52,13 @@ describe("a service user's assertion (RFC 7523)", () => {
   })
 
   test("opens the management interface with our project as audience only", async () => {
-    const call = provider.cx()
     const without = await ask()
-    expect(() => apiCaller(call, String(without.answer.access_token))).toThrow(/not meant/)
+    await expect(apiCallerOf(provider, String(without.answer.access_token))).rejects.toThrow(
+      /not meant/,
+    )
     for (const id of ["core", provider.projectId]) {
       const { answer } = await ask({}, coreScope(id))
-      expect(apiCaller(call, String(answer.access_token))).toEqual({
+      expect(await apiCallerOf(provider, String(answer.access_token))).toEqual({
         kind: "user",
         userId,
         orgId: provider.setup.orgId,
@@ -66,7 +66,9 @@ describe("a service user's assertion (RFC 7523)", () => {
       })
     }
     const elsewhere = await ask({}, coreScope("12345"))
-    expect(() => apiCaller(call, String(elsewhere.answer.access_token))).toThrow(/not meant/)
+    await expect(apiCallerOf(provider, String(elsewhere.answer.access_token))).rejects.toThrow(
+      /not meant/,
+    )
   })
 
   test("takes the token endpoint as audience, and several audiences", async () => {
@@ -130,6 +132,6 @@ describe("a service user's assertion (RFC 7523)", () => {
     await user.removeServiceKey(provider.cx(), userId, keyId)
     expect((await ask()).answer.error).toBe("invalid_grant")
     const token = String(before.answer.access_token)
-    expect(() => apiCaller(provider.cx(), token)).toThrow(/not valid/)
+    await expect(apiCallerOf(provider, token)).rejects.toThrow(/not valid/)
   })
 })

@@ -9,7 +9,7 @@ import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import { loginHandler, pagesWith } from "../../src/login/index.ts"
-import { oauthHandler, onward } from "../../src/oauth/index.ts"
+import { apiCaller, oauthHandler, onward } from "../../src/oauth/index.ts"
 import type { AnyAggregate } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
 
@@ -202,6 +202,14 @@ export async function askToken(
   const answer: Record<string, unknown> = await response.json()
   return { status: response.status, headers: response.headers, answer }
 }
+
+/** Whom the management interface takes the bearer of a token for. */
+export const apiCallerOf = (provider: Provider, accessToken: string) =>
+  apiCaller(provider.cx(), {
+    headers: new Headers({ authorization: `Bearer ${accessToken}` }),
+    method: "GET",
+    path: "/",
+  })
 
 /** The token request that a code wants. */
 export const codeFields = (code: string, changes: Readonly<Record<string, string>> = {}) => ({

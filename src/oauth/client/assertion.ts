@@ -68,11 +68,13 @@ const curveAlgorithms: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Undefined where the sender made a mistake; that is an answer here, not an accident. */
-async function expected<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+export async function expected<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await read()
   } catch (cause) {
     if (cause instanceof errors.JOSEError || cause instanceof TypeError) return undefined
+    // A key that is none: Web Crypto's own error.
+    if (cause instanceof DOMException && cause.name === "DataError") return undefined
     throw cause
   }
 }

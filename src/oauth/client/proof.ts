@@ -1,4 +1,11 @@
-import type { Asking } from "../endpoint/endpoint.ts"
+import { createHash } from "node:crypto"
+import { calculateJwkThumbprint, EmbeddedJWK, type JWTPayload, jwtVerify } from "jose"
+import { sameText } from "../../kernel/secret.ts"
+import type { Cx } from "../../store/index.ts"
+import { OAuthError } from "../error.ts"
+import { ownOf } from "../own.ts"
+import { expected } from "./assertion.ts"
+import { isFirstUse } from "./replay.ts"
 
 /** RFC 9449: that a client holds a private key. */
 export type Proof = {
@@ -6,5 +13,70 @@ export type Proof = {
   readonly jkt: string
 }
 
-/** The proof that a request brings; undefined where it brings none. */
-export const proofOf = async (_: Asking): Promise<Proof | undefined> => undefined
+/** The request that a proof comes with; `path` is that of its address. */
+export type Use = {
+  readonly headers: Headers
+  readonly method: string
+  readonly path: string
+  /** The access token that is presented with it, where one is. */
+  readonly accessToken?: string
+}
+
+/** Every way to sign a proof, all of them with a key pair; discovery names them. */
+export const proofAlgorithms = [
+  ...["ES256", "ES384", "ES512", "Ed25519", "EdDSA"],
+  ...["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"],
+] as const
+
+/** Seconds: a proof is made for one request, by a clock that may be a little off. */
+const ageMaxSeconds = 60
+const toleranceSeconds = 10
+
+/**
+ * The proof that a request brings; undefined where it brings none. Refuses with
+ * `invalid_dpop_proof` whatever is not exactly one good proof for this very request.
+ */
+export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
+  const header = use.headers.get("dpop")
+  if (header === null) return undefined
+  // RFC 9449 §4.3 (1) and (2): two headers come to us joined by a comma, which is in no JWT.
+  const proven = await expected(() => verified(cx, header))
+  const jwk = proven?.protectedHeader.jwk
+  if (!proven || !jwk || !isForThis(cx, proven.payload, use)) throw refused()
+  const jkt = await calculateJwkThumbprint(jwk, "sha256")
+  const { jti, iat = 0 } = proven.payload
+  if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused()
+  const expires = (iat + ageMaxSeconds + toleranceSeconds) * 1000
+  // RFC 9449 §11.1: a proof that somebody else has seen must be worth nothing to them.
+  if (!isFirstUse(cx, `${jkt}/${jti}`, expires)) throw refused()
+  return { jkt }
+}
+
+const jtiMax = 256
+
+/** RFC 9449 §4.3 (3) to (7), (11): the key in the header has signed it, lately. */
+const verified = (cx: Cx, text: string) =>
+  jwtVerify(text, EmbeddedJWK, {
+    typ: "dpop+jwt",
+    algorithms: [...proofAlgorithms],
+    maxTokenAge: ageMaxSeconds,
+    clockTolerance: toleranceSeconds,
+    currentDate: new Date(cx.clock.now()),
+  })
+
+/** RFC 9449 §4.3 (8), (9) and (12): for this method, this address, and this access token. */
+function isForThis(cx: Cx, { htm, htu, ath }: JWTPayload, use: Use): boolean {
+  const address = typeof htu === "string" ? URL.parse(htu) : null
+  if (htm !== use.method || address === null) return false
+  if (address.origin !== new URL(ownOf(cx).issuer).origin) return false
+  if (address.pathname !== use.path || address.username || address.password) return false
+  if (use.accessToken === undefined) return true
+  const hash = createHash("sha256").update(use.accessToken).digest("base64url")
+  return typeof ath === "string" && sameText(ath, hash)
+}
+
+const refused = () =>
+  new OAuthError(
+    "invalid_dpop_proof",
+    "the DPoP proof is not valid for this request: check typ, alg, jwk, htm, htu, iat, jti and ath",
+  )

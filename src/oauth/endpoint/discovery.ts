@@ -1,4 +1,5 @@
 import { promptValues, responseModes } from "../authorize/parse.ts"
+import { proofAlgorithms } from "../client/proof.ts"
 import { grants } from "../grant/list.ts"
 import { ownOf, paths } from "../own.ts"
 import { remembered } from "../remembered.ts"
@@ -32,6 +33,7 @@ export const discoveryDocument = remembered((cx) => {
     id_token_signing_alg_values_supported: ["RS256"],
     token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
     code_challenge_methods_supported: ["S256"],
+    dpop_signing_alg_values_supported: proofAlgorithms,
     claims_supported: [...idTokenClaims, ...userClaimNames],
     prompt_values_supported: promptValues,
     claims_parameter_supported: false,

@@ -13,10 +13,14 @@ export const token: Endpoint = {
   methods: ["POST"],
   anyOrigin: true,
   answer: async (asking) => {
-    const { cx, request } = asking
+    const { cx, request, url } = asking
     const parameters = await formOf(request)
     const grant = grantOf(parameters)
-    const proof = await proofOf(asking)
+    const proof = await proofOf(cx, {
+      headers: request.headers,
+      method: "POST",
+      path: url.pathname,
+    })
     const allowed = await allow(asking, grant, { parameters, proof })
     return json(await issue(cx, { ...allowed, jkt: proof?.jkt }))
   },

@@ -1,43 +1,63 @@
 import type { Cx } from "../../store/index.ts"
+import { OAuthError } from "../error.ts"
 import { formOf } from "../request.ts"
 import { anyOrigin, json, noStore } from "../response.ts"
-import { bearerOf, validToken } from "../token/bearer.ts"
 import { userClaims } from "../token/claims.ts"
-import type { Endpoint } from "./endpoint.ts"
+import { challengeFor, type Presented, presentedIn, saidBy } from "../token/presented.ts"
+import type { Statement } from "../token/statement.ts"
+import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** OpenID Connect Core §5.3. */
 export const userinfo: Endpoint = {
   methods: ["GET", "POST"],
   anyOrigin: true,
-  answer: async ({ cx, request }) => {
-    const token = bearerOf(request.headers.get("authorization")) ?? (await postedToken(request))
-    if (token === undefined) return challenge(401)
-    return claimsFor(cx, token)
+  answer: async (asking) => {
+    const presented = await presentedBy(asking.request)
+    if (presented === undefined) return challenge("bearer")
+    try {
+      return json(claimsFor(asking.cx, await said(asking, presented)))
+    } catch (cause) {
+      if (cause instanceof OAuthError) return challenge(presented.scheme, cause)
+      throw cause
+    }
   },
 }
 
-function claimsFor(cx: Cx, token: string): Response {
-  const said = validToken(cx, token)
-  if (!said) return challenge(401, "invalid_token", "the access token is not valid (any more)")
+const said = ({ cx, request: { headers, method }, url }: Asking, presented: Presented) =>
+  saidBy(cx, presented, { headers, method, path: url.pathname })
+
+function claimsFor(cx: Cx, said: Statement | undefined): object {
+  if (!said) throw new OAuthError("invalid_token", "the access token is not valid (any more)", 401)
   if (!said.scopes.includes("openid")) {
-    return challenge(403, "insufficient_scope", "the access token has not the scope openid")
+    throw new OAuthError("insufficient_scope", "the access token has not the scope openid", 403)
   }
-  return json({ ...userClaims(cx, said.userId, said.scopes), sub: said.userId })
+  return { ...userClaims(cx, said.userId, said.scopes), sub: said.userId }
 }
 
-/** RFC 6750 §2.2: a token may come in the form, when nothing else carries one. */
+/** RFC 6750 §2: a token comes in the header or in the form, never in both. */
+async function presentedBy(request: Request): Promise<Presented | undefined> {
+  const inHeader = presentedIn(request.headers.get("authorization"))
+  const token = await postedToken(request)
+  if (inHeader && token !== undefined) {
+    throw new OAuthError("invalid_request", "the access token comes in two places")
+  }
+  return inHeader ?? (token === undefined ? undefined : { scheme: "bearer", token })
+}
+
+/** RFC 6750 §2.2. */
 async function postedToken(request: Request): Promise<string | undefined> {
   if (request.method !== "POST" || !request.headers.has("content-type")) return undefined
   return (await formOf(request)).get("access_token")
 }
 
 /** RFC 6750 §3: says nothing of an error to who sent no token at all. */
-function challenge(status: number, error?: string, description?: string): Response {
+function challenge(scheme: Presented["scheme"], fault?: OAuthError): Response {
+  const { error, description, status = 401 } = fault ?? {}
   const problem = error ? `, error="${error}", error_description="${description}"` : ""
   const headers = {
     ...anyOrigin,
     ...noStore,
-    "www-authenticate": `Bearer realm="userinfo"${problem}`,
+    "www-authenticate": challengeFor(scheme, "userinfo") + problem,
   }
   if (!error) return new Response(null, { status, headers })
   return json({ error, error_description: description }, { status, headers })

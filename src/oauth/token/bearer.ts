@@ -7,7 +7,3 @@ export function validToken(cx: Cx, token: string): Statement | undefined {
   const said = readToken(cx, token)
   return said && stands(cx, said) ? said : undefined
 }
-
-/** RFC 6750 §2.1: the token of an Authorization header; undefined where it has none. */
-export const bearerOf = (authorization: string | null): string | undefined =>
-  /^bearer +([\w.~+/-]+=*) *$/i.exec(authorization ?? "")?.[1]

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import type { Row } from "./must.ts"
+import { askToken, openProvider, type Provider } from "./provider.ts"
+import { addMachine, jwtBearer, type Machine } from "./service.ts"
+
+let provider: Provider
+let machine: Machine
+beforeAll(async () => {
+  provider = await openProvider()
+  machine = await addMachine(provider)
+})
+afterAll(() => provider.close())
+
+const ask = async (changes = {}, scope = "openid") =>
+  askToken(provider, await machine.fields(changes, scope))
+
+const refused = async (changes: object) => {
+  const { status, answer } = await ask(changes)
+  expect([status, answer.error], JSON.stringify(changes)).toEqual([400, "invalid_grant"])
+}
+
+const now = () => Math.floor(provider.clock.now() / 1000)
+
+const framework: readonly Row[] = [
+  [
+    "§4.1 the assertion is required and in the parameter assertion",
+    async () => {
+      const none = await askToken(provider, { grant_type: jwtBearer, scope: "openid" })
+      expect([none.status, none.answer.error]).toEqual([400, "invalid_request"])
+      const assertion = await machine.assertion()
+      const elsewhere = { grant_type: jwtBearer, scope: "openid", client_assertion: assertion }
+      expect((await askToken(provider, elsewhere)).status).not.toBe(200)
+    },
+  ],
+]
+
+const profile: readonly Row[] = [
+  [
+    "§2.1 scope tells what the token may do, and no more is granted",
+    async () => {
+      expect((await ask({}, "openid")).answer.scope).toBe("openid")
+      expect((await ask({}, "openid email dragons")).answer.scope).toBe("openid email")
+      expect((await ask({}, "dragons")).answer.scope ?? "").toBe("")
+    },
+  ],
+  ["§3 (1) an assertion without iss is refused", () => refused({ iss: undefined })],
+  ["§3 (2) an assertion without sub is refused", () => refused({ sub: undefined })],
+  [
+    "§3 (5) an assertion is refused before its nbf",
+    async () => {
+      await refused({ nbf: now() + 60 })
+      expect((await ask({ nbf: now() })).status).toBe(200)
+    },
+  ],
+  [
+    "§3 (6) an assertion that was issued too long ago is refused",
+    async () => {
+      await refused({ iat: now() - 3602, exp: now() + 300 })
+      expect((await ask({ iat: now() - 3600, exp: now() + 300 })).status).toBe(200)
+      await refused({ iat: now() + 120, exp: now() + 300 })
+    },
+  ],
+  [
+    "§3 (8) other claims are no obstacle",
+    async () => {
+      const others = { colour: "blue", act: { sub: "x" }, roles: ["owner"], scope: "email" }
+      const { status, answer } = await ask(others)
+      expect([status, answer.scope]).toEqual([200, "openid"])
+    },
+  ],
+]
+
+describe("RFC 7521", () => {
+  test.each(framework)("%s", (_, holds) => holds())
+})
+
+describe("RFC 7523", () => {
+  test.each(profile)("%s", (_, holds) => holds())
+
+  const times = ["NaN", "1e9", "", null, [1], {}, true].map((value) => ({ value }))
+  test.each(times)("§3 (4) exp $value is no time", async ({ value }) => {
+    await refused({ exp: value })
+  })
+})

@@ -1,0 +1,44 @@
+import { createPrivateKey, type KeyObject } from "node:crypto"
+import { SignJWT } from "jose"
+import * as user from "../../src/domain/user/index.ts"
+import { issuer, type Provider } from "./provider.ts"
+
+export const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+type Claims = Readonly<Record<string, unknown>>
+type Signing = { readonly header?: Claims; readonly key?: KeyObject | Uint8Array }
+
+export type Machine = Awaited<ReturnType<typeof addMachine>>
+
+/** A service user with a key, and how it asks for tokens. */
+export async function addMachine(provider: Provider, accessTokenType: "bearer" | "jwt" = "bearer") {
+  const cx = provider.cx()
+  const userId = cx.ids.next()
+  const { orgId } = provider.setup
+  const machine = { kind: "machine", name: "Robot", accessTokenType } as const
+  await user.createUser(cx, userId, { ...machine, orgId, userName: `robot-${userId}` })
+  const made = await user.createServiceKey(cx, userId)
+  await user.addServiceKey(cx, userId, { ...made, expires: user.never })
+  const { keyId, key } = JSON.parse(made.content)
+  const own = createPrivateKey(key)
+
+  const assertion = (changes: Claims = {}, { header, key: other }: Signing = {}) => {
+    const now = Math.floor(provider.clock.now() / 1000)
+    const all = { iss: userId, sub: userId, aud: issuer, iat: now, exp: now + 300, ...changes }
+    const kept = Object.entries(all).filter(([, value]) => value !== undefined)
+    return new SignJWT(Object.fromEntries(kept))
+      .setProtectedHeader({ alg: "RS256", kid: keyId, ...header })
+      .sign(other ?? own)
+  }
+  return {
+    userId,
+    keyId: String(keyId),
+    assertion,
+    /** The token request with an assertion. */
+    fields: async (changes: Claims = {}, scope = "openid") => ({
+      grant_type: jwtBearer,
+      assertion: await assertion(changes),
+      scope,
+    }),
+  }
+}

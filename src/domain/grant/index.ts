@@ -5,14 +5,17 @@ import { authRequest } from "./request.ts"
 export { type SpentAssertion, spendAssertion } from "./assertion.ts"
 export {
   addAuthRequest,
+  addGrant,
   answerRequest,
   endGrant,
   exchangeCode,
   failRequest,
   linkSession,
+  type NewGrant,
   requestLifetimes,
 } from "./commands.ts"
-export { type Grant, grant } from "./model.ts"
+export { type Grant, grant, offlineUntil } from "./model.ts"
+export { type Renewal, renewGrant } from "./refresh.ts"
 export {
   type Asked,
   type AuthRequest,

@@ -7,6 +7,7 @@ import { ManagementService } from "../gen/core/management/v1/management_service_
 import { OrganizationService } from "../gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../gen/core/project/v2/project_service_pb.ts"
 import { CoreWebKeys } from "../gen/core/resources/webkey/v3alpha/webkey_service_pb.ts"
+import { SettingsService } from "../gen/core/settings/v2/settings_service_pb.ts"
 import { SystemService } from "../gen/core/system/v1/system_service_pb.ts"
 import { UserService } from "../gen/core/user/v2/user_service_pb.ts"
 import { WebKeyService } from "../gen/core/webkey/v2/webkey_service_pb.ts"
@@ -22,6 +23,7 @@ export const book = [
   ManagementService,
   OrganizationService,
   ProjectService,
+  SettingsService,
   SystemService,
   UserService,
   WebKeyService,

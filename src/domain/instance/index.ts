@@ -1,12 +1,13 @@
 import type { Cx } from "../../store/index.ts"
 import { instance } from "./model.ts"
 import { admin, auth, management, system } from "./v1.ts"
-import { v2 } from "./v2.ts"
+import { settings, v2 } from "./v2.ts"
 
 export {
   addInstance,
   addInstanceMember,
   changeInstanceMember,
+  findInstance,
   isLastOwner,
   lastOwner,
   removeInstanceMember,
@@ -25,11 +26,21 @@ export {
   ownersOf,
 } from "./model.ts"
 
+export type { KeyRotation, OidcSettings, SecuritySettings } from "./setting.ts"
+export {
+  addOidcSettings,
+  changeOidcSettings,
+  checkLifetimes,
+  noKey,
+  setSecurity,
+  signedLifetimeMax,
+} from "./setting-change.ts"
+
 /** What this room keeps streams of. */
 export const aggregates = [instance] as const
 
 /** What this room answers of the book. */
-export const shares = [admin, auth, management, system, v2] as const
+export const shares = [admin, auth, management, system, v2, settings] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = {

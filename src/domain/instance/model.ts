@@ -1,4 +1,10 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import {
+  type OidcSettings,
+  type SecuritySettings,
+  standardOidc,
+  standardSecurity,
+} from "./setting.ts"
 
 /** An administrator of the instance: their roles, and the organisation that they belong to. */
 export type InstanceMember = { readonly roles: readonly string[]; readonly orgId: string }
@@ -16,6 +22,9 @@ export type InstanceEvent =
     >
   | Event<"instance.member.changed", { readonly userId: string; readonly roles: readonly string[] }>
   | Event<"instance.member.removed", { readonly userId: string }>
+  | Event<"instance.oidc.settings.added", OidcSettings>
+  | Event<"instance.oidc.settings.changed", Partial<OidcSettings>>
+  | Event<"instance.policy.security.set", SecuritySettings>
 
 export type Instance = {
   readonly status: "absent" | "active"
@@ -29,6 +38,10 @@ export type Instance = {
   readonly consoleClientId: string
   /** Administrators by user id. One aggregate holds them all, so that an owner always remains. */
   readonly members: Readonly<Record<string, InstanceMember>>
+  readonly oidc: OidcSettings
+  /** Whether anybody has said how tokens are made, or the standard holds. */
+  readonly oidcSaid: boolean
+  readonly security: SecuritySettings
 }
 
 const absent: Instance = {
@@ -40,11 +53,15 @@ const absent: Instance = {
   consoleAppId: "",
   consoleClientId: "",
   members: {},
+  oidc: standardOidc,
+  oidcSaid: false,
+  security: standardSecurity,
 }
 
 /** One tenant; the id of its only stream is the id of the instance. */
 export const instance = aggregate<InstanceEvent, Instance>({
   stream: "instance",
+  revision: 2,
   initial: absent,
   evolve: {
     "instance.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
@@ -65,6 +82,17 @@ export const instance = aggregate<InstanceEvent, Instance>({
       const { [data.userId]: _, ...members } = state.members
       return { ...state, members }
     },
+    "instance.oidc.settings.added": (state, { data }) => ({
+      ...state,
+      oidc: { ...state.oidc, ...data },
+      oidcSaid: true,
+    }),
+    "instance.oidc.settings.changed": (state, { data }) => ({
+      ...state,
+      oidc: { ...state.oidc, ...data },
+      oidcSaid: true,
+    }),
+    "instance.policy.security.set": (state, { data }) => ({ ...state, security: data }),
   },
 })
 

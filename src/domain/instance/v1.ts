@@ -13,11 +13,18 @@ import { version } from "../../kernel/version.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, requireInstance } from "./commands.ts"
 import { type DomainFilter, domainsOf, type InstanceDomain, searchDomains } from "./domain.ts"
+import { setSecurity } from "./setting-change.ts"
 
 export const admin = share<Cx>()(AdminService, {
   healthz: () => ({}),
   getMyInstance: (_, cx) => ({ instance: toInstance(cx) }),
   listInstanceDomains: (req, cx) => listDomains(cx, req),
+  getSecurityPolicy: (_, cx) => ({ policy: toSecurity(cx) }),
+  setSecurityPolicy: async ({ enableIframeEmbedding, allowedOrigins, enableImpersonation }, cx) => {
+    const settings = { enableIframeEmbedding, allowedOrigins, enableImpersonation }
+    await setSecurity(cx, cx.instance, settings)
+    return { details: details(findInstance(cx)) }
+  },
 })
 
 export const management = share<Cx>()(ManagementService, {
@@ -44,6 +51,12 @@ function toInstance(cx: Cx) {
     version,
     domains: domainsOf(cx, found.created).map((domain) => toDomain(cx, domain)),
   }
+}
+
+function toSecurity(cx: Cx) {
+  const found = findInstance(cx)
+  const { allowedOrigins, ...security } = found.security
+  return { ...security, allowedOrigins: [...allowedOrigins], details: details(found) }
 }
 
 function listDomains(cx: Cx, req: ListInstanceDomainsRequest) {

@@ -1,14 +1,17 @@
 import { webKey } from "./model.ts"
+import { admin } from "./v1.ts"
 import { v2 } from "./v2.ts"
 import { v3alpha } from "./v3alpha.ts"
 
 export {
   activateWebKey,
+  activeOf,
   addKeys,
   addWebKey,
   createWebKey,
   deleteWebKey,
   prepareKeys,
+  publishedSeconds,
 } from "./commands.ts"
 export type { Claims } from "./jws.ts"
 export { type Algorithm, algorithmOf, algorithms, type KeyKind, webKey } from "./model.ts"
@@ -27,4 +30,4 @@ export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"
 export const aggregates = [webKey] as const
 
 /** The operations that this room answers. */
-export const shares = [v2, v3alpha] as const
+export const shares = [v2, v3alpha, admin] as const

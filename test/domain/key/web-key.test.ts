@@ -75,7 +75,7 @@ test("activations at the same moment leave one active key", async () => {
   expect(Object.values(statuses()).filter((status) => status === "active")).toHaveLength(1)
 })
 
-test("a key that others may not have seen yet is activated only as the first of its kind", async () => {
+test("a key that others may not have seen is activated only as the first of its kind", async () => {
   const cx = world.cx()
   const [first, second] = [await createWebKey(cx, es256), await createWebKey(cx, es256)]
   await activateWebKey(cx, first.id)

@@ -1,0 +1,130 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { Decision, Draft } from "../../store/index.ts"
+import { type InstanceEvent, instance } from "./model.ts"
+import type { OidcSettings, SecuritySettings } from "./setting.ts"
+
+type Input = {
+  readonly settings: Partial<OidcSettings>
+  /** Whether a key signs with an algorithm; only the room of the keys knows. */
+  readonly isSigning: (cx: Decision, algorithm: string) => boolean
+}
+
+/** Says for the first time how tokens are made. */
+export const addOidcSettings = instance.command<Input>((state, input, cx) => {
+  mustBeThere(state.status)
+  if (state.oidcSaid) {
+    throw new Fault(
+      "already_exists",
+      "instance.oidc_settings_exist",
+      "the settings have been added already; change them instead",
+    )
+  }
+  const settings = { ...state.oidc, ...input.settings }
+  check(cx, settings, input)
+  return [{ type: "instance.oidc.settings.added", data: settings }]
+})
+
+/** Changes how tokens are made from now on; what was issued keeps what it says. */
+export const changeOidcSettings = instance.command<Input>((state, input, cx) => {
+  mustBeThere(state.status)
+  const settings = { ...state.oidc, ...input.settings }
+  check(cx, settings, input)
+  const changed = Object.entries(settings).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(state.oidc, name)),
+  )
+  if (changed.length === 0) return []
+  const event: Draft<InstanceEvent> = {
+    type: "instance.oidc.settings.changed",
+    data: Object.fromEntries(changed),
+  }
+  return [event]
+})
+
+/** Sets what the instance allows that others could misuse. */
+export const setSecurity = instance.command<SecuritySettings>((state, settings) => {
+  mustBeThere(state.status)
+  if (settings.enableIframeEmbedding) throw noEmbedding()
+  for (const origin of settings.allowedOrigins) checkOrigin(origin)
+  if (JSON.stringify(settings) === JSON.stringify(state.security)) return []
+  return [{ type: "instance.policy.security.set", data: settings }]
+})
+
+const second = 1
+const minute = 60
+const day = 86_400
+
+/**
+ * The longest that a signed token may count, in seconds. A key that no longer signs is kept for
+ * this long, whatever the settings were when it did.
+ */
+export const signedLifetimeMax = 30 * day
+
+type Bound = readonly [name: keyof OidcSettings & string, text: string, min: number, max: number]
+
+const bounds: readonly Bound[] = [
+  ["accessTokenLifetime", "access_token_lifetime", second, signedLifetimeMax],
+  ["idTokenLifetime", "id_token_lifetime", second, signedLifetimeMax],
+  ["refreshTokenIdleExpiration", "refresh_token_idle_expiration", second, 3650 * day],
+  ["refreshTokenExpiration", "refresh_token_expiration", second, 3650 * day],
+  ["refreshTokenGrace", "refresh_token_grace", 0, minute],
+]
+
+/** A lifetime within its bounds, in whole seconds. */
+export function checkSeconds(field: string, value: number, min: number, max: number): void {
+  if (Number.isInteger(value) && value >= min && value <= max) return
+  throw refused(`${field} must be ${min} to ${max} whole seconds`)
+}
+
+/** Refuses lifetimes that nobody can mean; used for the instance and for each application. */
+export function checkLifetimes(settings: Partial<OidcSettings>): void {
+  for (const [name, text, min, max] of bounds) {
+    const value = settings[name]
+    if (typeof value === "number") checkSeconds(text, value, min, max)
+  }
+  const { refreshTokenIdleExpiration: idle, refreshTokenExpiration: absolute } = settings
+  if (idle !== undefined && absolute !== undefined && idle > absolute) {
+    throw refused("refresh_token_idle_expiration must not be more than refresh_token_expiration")
+  }
+}
+
+function check(cx: Decision, settings: OidcSettings, { isSigning }: Input): void {
+  checkLifetimes(settings)
+  const { periodSeconds, aheadSeconds } = settings.keyRotation
+  checkSeconds("key_rotation.period", periodSeconds, day, 3650 * day)
+  checkSeconds("key_rotation.publish_ahead", aheadSeconds, 10 * minute, 90 * day)
+  if (aheadSeconds > periodSeconds / 2) {
+    throw refused("key_rotation.publish_ahead must not be more than half of key_rotation.period")
+  }
+  for (const algorithm of [settings.idTokenAlgorithm, settings.accessTokenAlgorithm]) {
+    if (!isSigning(cx, algorithm)) throw noKey(algorithm)
+  }
+}
+
+/** What a caller gets who chooses an algorithm that nothing signs with. */
+export const noKey = (algorithm: string): Fault =>
+  new Fault(
+    "failed_precondition",
+    "web_key.none_active",
+    `no web key signs with ${JSON.stringify(algorithm)}; create one and activate it first`,
+  )
+
+/** Pages that ask for a password are shown in no frame: nobody sees there whom they tell it. */
+const noEmbedding = () =>
+  new Fault(
+    "unimplemented",
+    "instance.iframe_unsupported",
+    "the login pages can't be embedded in other sites; leave enable_iframe_embedding off",
+  )
+
+function checkOrigin(text: string): void {
+  if (URL.canParse(text) && new URL(text).origin === text && /^https?:/.test(text)) return
+  throw refused("allowed_origins must be origins such as https://app.example.com")
+}
+
+function mustBeThere(status: string): void {
+  if (status !== "absent") return
+  throw new Fault("failed_precondition", "instance.not_set_up", "nothing is set up yet")
+}
+
+const refused = (wanted: string) =>
+  new Fault("invalid_argument", "instance.setting_invalid", wanted)

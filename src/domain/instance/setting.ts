@@ -1,0 +1,60 @@
+/** How an instance makes tokens. Times are seconds. */
+export type OidcSettings = {
+  readonly accessTokenLifetime: number
+  readonly idTokenLifetime: number
+  /** A refresh token that nobody uses this long is worth nothing. */
+  readonly refreshTokenIdleExpiration: number
+  /** However often it is used. */
+  readonly refreshTokenExpiration: number
+  /** How long the refresh token before the newest is still answered: an answer may get lost. */
+  readonly refreshTokenGrace: number
+  /** JWS algorithms; a key is active for each. */
+  readonly idTokenAlgorithm: string
+  readonly accessTokenAlgorithm: string
+  readonly keyRotation: KeyRotation
+  /** Whether RFC 8414 metadata stands beside the discovery document. */
+  readonly serverMetadata: boolean
+  /** Whose tokens are noted when they are issued. */
+  readonly tokenAudit: TokenAudit
+}
+
+/** Scheduled rotation of web keys. Times are seconds. */
+export type KeyRotation = {
+  readonly enabled: boolean
+  /** How long a key signs. */
+  readonly periodSeconds: number
+  /** How long the next one is published before it does. */
+  readonly aheadSeconds: number
+}
+
+export type TokenAudit = { readonly people: boolean; readonly machines: boolean }
+
+/** What an instance allows that others could misuse. */
+export type SecuritySettings = {
+  readonly enableIframeEmbedding: boolean
+  readonly allowedOrigins: readonly string[]
+  readonly enableImpersonation: boolean
+}
+
+const hour = 3600
+const day = 24 * hour
+
+/** What holds where nobody has said anything. */
+export const standardOidc: OidcSettings = {
+  accessTokenLifetime: 12 * hour,
+  idTokenLifetime: 12 * hour,
+  refreshTokenIdleExpiration: 30 * day,
+  refreshTokenExpiration: 90 * day,
+  refreshTokenGrace: 10,
+  idTokenAlgorithm: "RS256",
+  accessTokenAlgorithm: "ES256",
+  keyRotation: { enabled: true, periodSeconds: 90 * day, aheadSeconds: 7 * day },
+  serverMetadata: false,
+  tokenAudit: { people: true, machines: false },
+}
+
+export const standardSecurity: SecuritySettings = {
+  enableIframeEmbedding: false,
+  allowedOrigins: [],
+  enableImpersonation: false,
+}

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { type Estate, openEstate } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+test("impersonation is off until an administrator turns it on, in either version", async () => {
+  expect((await estate.as("owner", "getSecurityPolicy")).policy).toMatchObject({
+    enableImpersonation: false,
+    enableIframeEmbedding: false,
+  })
+  await estate.as("owner", "setSecurityPolicy", { enableImpersonation: true })
+  expect((await estate.as("owner", "getSecuritySettings")).settings).toMatchObject({
+    enableImpersonation: true,
+    embeddedIframe: { enabled: false, allowedOrigins: [] },
+  })
+  const embeddedIframe = { allowedOrigins: ["https://app.example.com"] }
+  await estate.as("owner", "setSecuritySettings", { embeddedIframe })
+  expect((await estate.as("owner", "getSecurityPolicy")).policy).toMatchObject({
+    enableImpersonation: false,
+    allowedOrigins: ["https://app.example.com"],
+  })
+})
+
+test.each(["setSecurityPolicy", "setSecuritySettings"])(
+  "%s is for the instance's owner alone",
+  async (name) => {
+    for (const person of ["manager", "nobody", "stranger"] as const) {
+      const tried = async () => estate.as(person, name, { enableImpersonation: true })
+      await expect(tried(), person).rejects.toMatchObject({ code: "permission_denied" })
+    }
+    const { policy } = await estate.as("owner", "getSecurityPolicy")
+    expect(policy.enableImpersonation).toBe(false)
+  },
+)
+
+test("setting the same again leaves no second event", async () => {
+  const count = async () => (await estate.store.log.read(0, 1000)).length
+  await estate.as("owner", "setSecurityPolicy", { enableImpersonation: true })
+  const before = await count()
+  await estate.as("owner", "setSecurityPolicy", { enableImpersonation: true })
+  expect(await count()).toBe(before)
+})
+
+test("login pages can't be embedded, and whoever asks for it is told so", async () => {
+  const asked = { enableIframeEmbedding: true, allowedOrigins: ["https://app.example.com"] }
+  await expect(estate.as("owner", "setSecurityPolicy", asked)).rejects.toMatchObject({
+    code: "unimplemented",
+    id: "instance.iframe_unsupported",
+  })
+})
+
+test.each(["app.example.com", "https://app.example.com/path", "javascript:alert(1)", "*", ""])(
+  "%j is no origin",
+  async (origin) => {
+    const asked = { allowedOrigins: [origin] }
+    await expect(estate.as("owner", "setSecurityPolicy", asked)).rejects.toMatchObject({
+      code: "invalid_argument",
+    })
+  },
+)

@@ -1,0 +1,154 @@
+import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import * as instances from "../../../src/domain/instance/index.ts"
+import {
+  activateWebKey,
+  addKeys,
+  aggregates,
+  createWebKey,
+  prepareKeys,
+  shares,
+  webKeyView,
+} from "../../../src/domain/key/index.ts"
+import { ask } from "../../support/ask.ts"
+import { openWorld, type World } from "../../support/world.ts"
+
+const [, , admin] = shares
+const hour = 3600
+const day = 24 * hour
+
+let world: World
+beforeEach(async () => {
+  world = openWorld({ aggregates: [...aggregates, instances.instance], views: [webKeyView] })
+  const pairs = await prepareKeys(world.cx())
+  await world.store.transact(world.cx(), (tx) => {
+    instances.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" })
+    addKeys(tx, pairs)
+  })
+})
+afterEach(() => world.close())
+
+const duration = (seconds: number) => durationFromMs(seconds * 1000)
+
+const lifetimes = (changes: Readonly<Record<string, number | undefined>> = {}) => {
+  const all = {
+    accessTokenLifetime: hour,
+    idTokenLifetime: 2 * hour,
+    refreshTokenIdleExpiration: 3 * hour,
+    refreshTokenExpiration: 4 * hour,
+    ...changes,
+  }
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, seconds]) =>
+      seconds === undefined ? [] : [[name, duration(seconds)]],
+    ),
+  )
+}
+
+const get = async () => (await ask([admin], "getOIDCSettings", world.cx())).settings
+const update = (request: object) => ask([admin], "updateOIDCSettings", world.cx(), request)
+
+test("before anybody says anything, the standard holds", async () => {
+  const shown = await get()
+  const seconds = (name: string) => durationMs(shown[name]) / 1000
+  expect(seconds("accessTokenLifetime")).toBe(12 * hour)
+  expect(seconds("idTokenLifetime")).toBe(12 * hour)
+  expect(seconds("refreshTokenIdleExpiration")).toBe(30 * day)
+  expect(seconds("refreshTokenExpiration")).toBe(90 * day)
+  expect(seconds("refreshTokenGrace")).toBe(10)
+  expect(shown).toMatchObject({
+    idTokenSigningAlgorithm: "RS256",
+    accessTokenSigningAlgorithm: "ES256",
+    keyRotation: { enabled: true, period: duration(90 * day), publishAhead: duration(7 * day) },
+    authorizationServerMetadata: false,
+    tokenAudit: { people: true, machines: false },
+  })
+})
+
+test("lifetimes are added once, and changed afterwards", async () => {
+  await ask([admin], "addOIDCSettings", world.cx(), lifetimes())
+  expect(await get()).toMatchObject(lifetimes())
+  await expect(ask([admin], "addOIDCSettings", world.cx(), lifetimes())).rejects.toMatchObject({
+    code: "already_exists",
+  })
+  await update(lifetimes({ accessTokenLifetime: 60 }))
+  expect(await get()).toMatchObject(lifetimes({ accessTokenLifetime: 60 }))
+})
+
+test("they can be changed at once, and a change that changes nothing is refused", async () => {
+  await update(lifetimes())
+  await expect(update(lifetimes())).rejects.toMatchObject({
+    code: "failed_precondition",
+    id: "instance.oidc_settings_unchanged",
+  })
+})
+
+test.each([
+  ["access_token_lifetime", "accessTokenLifetime"],
+  ["id_token_lifetime", "idTokenLifetime"],
+  ["refresh_token_idle_expiration", "refreshTokenIdleExpiration"],
+  ["refresh_token_expiration", "refreshTokenExpiration"],
+])("without %s the four are refused", async (field, name) => {
+  await expect(update(lifetimes({ [name]: undefined }))).rejects.toMatchObject({
+    code: "invalid_argument",
+    message: expect.stringContaining(`${field} is missing`),
+  })
+})
+
+test.each([
+  ["no time at all", { accessTokenLifetime: 0 }],
+  ["a time before now", { idTokenLifetime: -5 }],
+  ["part of a second", { accessTokenLifetime: 1.5 }],
+  ["a token that outlives the keys that are kept", { accessTokenLifetime: 30 * day + 1 }],
+  ["an id_token that does", { idTokenLifetime: 31 * day }],
+  [
+    "a refresh token that is idle for longer than it lives",
+    { refreshTokenIdleExpiration: 5 * hour },
+  ],
+  ["a refresh token for longer than anybody lives", { refreshTokenExpiration: 4000 * day }],
+  ["a grace that is as good as no rotation", { refreshTokenGrace: 61 }],
+])("%s is refused", async (_, changes) => {
+  await expect(update(lifetimes(changes))).rejects.toMatchObject({ code: "invalid_argument" })
+  expect(durationMs((await get()).accessTokenLifetime) / 1000).toBe(12 * hour)
+})
+
+test.each([
+  ["a key for less than a day", { period: duration(day - 1) }],
+  ["a key that is published too late", { publishAhead: duration(599) }],
+  ["a key that is published most of the time", { publishAhead: duration(46 * day) }],
+])("a rotation with %s is refused", async (_, keyRotation) => {
+  const refused = update({ ...lifetimes(), keyRotation })
+  await expect(refused).rejects.toMatchObject({ code: "invalid_argument" })
+})
+
+test("what is left out stays as it is", async () => {
+  await update({
+    ...lifetimes(),
+    keyRotation: { enabled: false, period: duration(30 * day) },
+    tokenAudit: { machines: true },
+    authorizationServerMetadata: true,
+  })
+  await update(lifetimes({ accessTokenLifetime: 60 }))
+  expect(await get()).toMatchObject({
+    keyRotation: { enabled: false, period: duration(30 * day), publishAhead: duration(7 * day) },
+    tokenAudit: { people: true, machines: true },
+    authorizationServerMetadata: true,
+  })
+})
+
+test("only an algorithm that a key signs with can be chosen", async () => {
+  const chosen = { ...lifetimes(), idTokenSigningAlgorithm: "EdDSA" }
+  const { id } = await createWebKey(world.cx(), { kind: "ed25519" })
+  await expect(update(chosen)).rejects.toMatchObject({
+    code: "failed_precondition",
+    id: "web_key.none_active",
+  })
+  await activateWebKey(world.cx(), id)
+  await update(chosen)
+  expect((await get()).idTokenSigningAlgorithm).toBe("EdDSA")
+  for (const accessTokenSigningAlgorithm of ["none", "HS256", "", "constructor"]) {
+    await expect(update({ ...lifetimes(), accessTokenSigningAlgorithm })).rejects.toMatchObject({
+      id: "web_key.none_active",
+    })
+  }
+})

@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
+import type { Session } from "../session/index.ts"
 import { type GrantEvent, grant } from "./model.ts"
 import { type Asked, type AuthRequestEvent, authRequest } from "./request.ts"
 
@@ -55,23 +56,58 @@ function mustBeOpen(tx: Transaction, id: string): void {
   )
 }
 
+/** What a person allows a client, and for how long. */
+export type NewGrant = {
+  readonly clientId: string
+  readonly appId: string
+  readonly scopes: readonly string[]
+  readonly audience: readonly string[]
+  readonly sessionId: string
+  readonly session: Session
+  readonly accessLifetimeSeconds: number
+  /** Present where the grant outlives its session, by a refresh token. */
+  readonly offline?: {
+    readonly lifetimeSeconds: number
+    readonly idleLifetimeSeconds: number
+    /** RFC 9449 §5: of the key that a client without a secret must show to use it. */
+    readonly jkt?: string
+  }
+}
+
+/** Adds a grant for the person of a session; every token for them hangs from one. */
+export function addGrant(tx: Transaction, given: NewGrant): string {
+  const { session, offline, ...rest } = given
+  const { userId, authTime, methods, passwordVersion } = session
+  const id = tx.ids.next()
+  const added: Draft<GrantEvent> = {
+    type: "oidc_session.added",
+    data: { ...rest, userId, authTime, methods },
+  }
+  tx.append(grant, id, [added])
+  if (offline) {
+    const refreshable: Draft<GrantEvent> = {
+      type: "oidc_session.refresh_token.added",
+      data: { ...offline, passwordVersion },
+    }
+    tx.append(grant, id, [refreshable])
+  }
+  return id
+}
+
 /** Turns an answered request into a grant; the caller has checked that the code is right. */
-export function exchangeCode(tx: Transaction, id: string, userId: string): string {
+export function exchangeCode(
+  tx: Transaction,
+  id: string,
+  given: Omit<NewGrant, "sessionId">,
+): string {
   const state = tx.state(authRequest, id)
   if (state.status !== "answered") throw new Error("only an answered request can be exchanged")
-  const { clientId, appId, scopes, audience } = state.asked
-  const grantId = tx.ids.next()
+  const grantId = addGrant(tx, { ...given, sessionId: state.sessionId })
   const exchanged: Draft<AuthRequestEvent> = {
     type: "auth_request.code.exchanged",
     data: { grantId },
   }
-  const { sessionId } = state
-  const added: Draft<GrantEvent> = {
-    type: "oidc_session.added",
-    data: { clientId, appId, userId, sessionId, scopes, audience },
-  }
   tx.append(authRequest, id, [exchanged])
-  tx.append(grant, grantId, [added])
   return grantId
 }
 

@@ -11,10 +11,13 @@ import { usableSession } from "../../domain/session/index.ts"
 import { sameText } from "../../kernel/secret.ts"
 import type { Transaction } from "../../store/index.ts"
 import { type AuthenticatedApp, applicationOf } from "../client/authentication.ts"
+import type { Proof } from "../client/proof.ts"
 import { readCode } from "../code.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, required } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
+import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
+import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
 
@@ -22,7 +25,7 @@ import type { Grant } from "./grant.ts"
 export const authorizationCode: Grant = {
   name: "authorization_code",
   client: "authenticated",
-  allow: async (cx, { parameters, client }) => {
+  allow: async (cx, { parameters, client, proof }) => {
     const application = applicationOf(client)
     const { state } = application
     if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("authorization_code")) {
@@ -31,10 +34,21 @@ export const authorizationCode: Grant = {
     const requestId = readCode(cx, required(parameters, "code"))
     if (requestId === undefined) throw wrongCode()
     const projects = projectsAsAudience(cx, [state.projectId])
-    const asked = { requestId, parameters, client: application, oidc: state.oidc, projects }
+    const asked = {
+      requestId,
+      parameters,
+      client: application,
+      oidc: state.oidc,
+      projects,
+      proof,
+      lifetimes: lifetimesOf(cx, application.clientId),
+    }
     const step = await cx.store.transact(cx, (tx) => redeem(tx, asked))
     if (step.value === "used before") throw wrongCode()
-    return step.value
+    const { offline, ...issuance } = step.value
+    if (!offline) return issuance
+    const first = { grantId: issuance.grantId, generation: 1 }
+    return { ...issuance, refreshToken: writeRefreshToken(cx, first) }
   },
 }
 
@@ -45,10 +59,15 @@ type Asked = {
   readonly oidc: OidcApp["oidc"]
   /** What stands in the id_token's audience beside the client. */
   readonly projects: readonly string[]
+  readonly proof: Proof | undefined
+  readonly lifetimes: Lifetimes
 }
 
+/** `offline`: a refresh token goes with it. */
+type Redeemed = Issuance & { readonly offline: boolean }
+
 /** Uses up the code and adds the grant, in one step. */
-function redeem(tx: Transaction, asked: Asked): Issuance | "used before" {
+function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
   const { requestId, parameters, client, oidc } = asked
   const request = ownRequest(tx.state(authRequest, requestId), client)
   if (request.status === "exchanged") {
@@ -67,12 +86,19 @@ function redeem(tx: Transaction, asked: Asked): Issuance | "used before" {
   const session = usableSession(tx, request.sessionId)
   if (!session) throw new OAuthError("invalid_grant", "the person has signed out meanwhile")
   const { clientId, scopes, audience, nonce } = request.asked
+  const offline = offlineFor({ client, scopes, proof: asked.proof, lifetimes: asked.lifetimes })
+  const grantId = exchangeCode(tx, requestId, {
+    ...{ clientId, appId: request.asked.appId, scopes, audience, session },
+    accessLifetimeSeconds: asked.lifetimes.access,
+    ...(offline && { offline }),
+  })
   return {
-    grantId: exchangeCode(tx, requestId, session.userId),
+    grantId,
     userId: session.userId,
     clientId,
     audience,
     scopes,
+    offline: offline !== undefined,
     tokenType: oidc.tokenType,
     clockSkewSeconds: oidc.clockSkewSeconds,
     identity: {

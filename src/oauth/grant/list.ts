@@ -1,6 +1,7 @@
 import { authorizationCode } from "./authorization-code.ts"
 import type { Grant } from "./grant.ts"
 import { jwtBearer } from "./jwt-bearer.ts"
+import { refreshToken } from "./refresh-token.ts"
 
 /** Every way to get tokens; a new one is a file and a line here. */
-export const grants: readonly Grant[] = [authorizationCode, jwtBearer]
+export const grants: readonly Grant[] = [authorizationCode, jwtBearer, refreshToken]

@@ -20,6 +20,23 @@ const asked: grants.Asked = {
   languages: [],
 }
 
+const given = {
+  clientId: "client",
+  appId: "app",
+  scopes: ["openid"],
+  audience: ["client"],
+  accessLifetimeSeconds: 60,
+  session: {
+    status: "active",
+    userId: "ann",
+    agentId: "b",
+    authTime: 5,
+    methods: ["pwd"],
+    passwordVersion: 1,
+    expires: 10,
+  },
+} as const
+
 const step = <T>(run: (tx: Transaction) => T) => world.cx().store.transact(world.cx(), run)
 const add = () =>
   step((tx) =>
@@ -34,13 +51,15 @@ describe("an auth request", () => {
     expect(request()).toMatchObject({ status: "open", sessionId: "s", asked })
     await step((tx) => grants.answerRequest(tx, "r", "s"))
     expect(request().status).toBe("answered")
-    const { value: id } = await step((tx) => grants.exchangeCode(tx, "r", "ann"))
+    const { value: id } = await step((tx) => grants.exchangeCode(tx, "r", given))
     expect(request()).toMatchObject({ status: "exchanged", grantId: id })
     expect(world.store.state(world.cx(), grants.grant, id)).toMatchObject({
       status: "active",
       userId: "ann",
       sessionId: "s",
       clientId: "client",
+      authTime: 5,
+      methods: ["pwd"],
     })
   })
 
@@ -84,7 +103,7 @@ describe("a grant", () => {
   test("ends once, and what isn't there ends without a word", async () => {
     await add()
     await step((tx) => grants.answerRequest(tx, "r", "s"))
-    const { value: id } = await step((tx) => grants.exchangeCode(tx, "r", "ann"))
+    const { value: id } = await step((tx) => grants.exchangeCode(tx, "r", given))
     await step((tx) => grants.endGrant(tx, id, "revoked"))
     const position = world.store.log.durable()
     await step((tx) => grants.endGrant(tx, id, "revoked"))

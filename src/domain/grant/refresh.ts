@@ -1,0 +1,47 @@
+import type { Draft, Transaction } from "../../store/index.ts"
+import { endGrant } from "./commands.ts"
+import { type GrantEvent, grant, offlineUntil } from "./model.ts"
+
+/** A use of a refresh token. */
+export type Renewal = {
+  /** Of the token that was shown. */
+  readonly generation: number
+  readonly clientId: string
+  /** Of the key that the client showed that it holds. */
+  readonly jkt: string | undefined
+  readonly idleLifetimeSeconds: number
+  readonly accessLifetimeSeconds: number
+  /** How long the generation before still gets an answer, so that a lost answer harms nobody. */
+  readonly graceSeconds: number
+}
+
+/**
+ * RFC 9700 §4.14.2: every use of a refresh token makes the next generation of it, and only the
+ * newest counts. Answers the generation that counts from now on. One that was replaced answers
+ * that of its successor during the grace, so that many uses at once give one family; later it was
+ * stolen from somebody, and the grant ends. Undefined where there is nothing to be had.
+ */
+export function renewGrant(tx: Transaction, id: string, renewal: Renewal): number | undefined {
+  const state = tx.state(grant, id)
+  if (state.status !== "active" || !state.offline) return undefined
+  const { offline } = state
+  // RFC 6749 §10.4 and RFC 9449 §5: bound to the client, and to the key of one without a secret.
+  if (state.clientId !== renewal.clientId) return undefined
+  if (offline.jkt !== undefined && offline.jkt !== renewal.jkt) return undefined
+  if (tx.now >= offlineUntil(offline) || renewal.generation > offline.generation) return undefined
+
+  if (renewal.generation === offline.generation) {
+    const { idleLifetimeSeconds, accessLifetimeSeconds } = renewal
+    const generation = offline.generation + 1
+    const renewed: Draft<GrantEvent> = {
+      type: "oidc_session.refresh_token.renewed",
+      data: { generation, idleLifetimeSeconds, accessLifetimeSeconds },
+    }
+    tx.append(grant, id, [renewed])
+    return generation
+  }
+  const graceEnds = offline.renewed + renewal.graceSeconds * 1000
+  if (renewal.generation === offline.generation - 1 && tx.now < graceEnds) return offline.generation
+  endGrant(tx, id, "refresh token used again")
+  return undefined
+}

@@ -1,0 +1,97 @@
+import { type Grant as Given, grant, renewGrant } from "../../domain/grant/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { type AuthenticatedApp, applicationOf } from "../client/authentication.ts"
+import { OAuthError } from "../error.ts"
+import { type Parameters, required, wordsOf } from "../request.ts"
+import { refreshAnchor } from "../token/anchor.ts"
+import { stands } from "../token/chain.ts"
+import { lifetimesOf } from "../token/lifetime.ts"
+import { readRefreshToken, writeRefreshToken } from "../token/refresh.ts"
+import { audienceOf, projectsAsAudience } from "../token/scope.ts"
+import type { Grant } from "./grant.ts"
+
+/** RFC 6749 §6 and OpenID Connect Core §12, with the rotation of RFC 9700 §4.14.2. */
+export const refreshToken: Grant = {
+  name: "refresh_token",
+  client: "authenticated",
+  allow: async (cx, { parameters, client, proof }) => {
+    const application = applicationOf(client)
+    const { state, clientId } = application
+    if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("refresh_token")) {
+      throw new OAuthError("unauthorized_client", "this client may not use refresh tokens")
+    }
+    const shown = readRefreshToken(cx, required(parameters, "refresh_token"))
+    const given = shown && givenTo(cx, application, shown.grantId)
+    if (!given) throw refused()
+    const scopes = scopesOf(given, parameters)
+    const { grantId, generation } = shown
+    // What may come to life again, as a locked user, must not use up the token meanwhile.
+    if (!stands(cx, { grantId: refreshAnchor(cx, grantId), userId: given.userId })) throw refused()
+
+    const { access, refreshIdle } = lifetimesOf(cx, clientId)
+    const renewal = {
+      generation,
+      clientId,
+      jkt: proof?.jkt,
+      idleLifetimeSeconds: refreshIdle,
+      accessLifetimeSeconds: access,
+      graceSeconds,
+    }
+    const step = await cx.store.transact(cx, (tx) => renewGrant(tx, grantId, renewal))
+    if (step.value === undefined) throw refused()
+    const projects = projectsAsAudience(cx, [state.projectId])
+    return {
+      grantId: refreshAnchor(cx, grantId),
+      userId: given.userId,
+      clientId,
+      audience: audienceFor(cx, { given, scopes, projectId: state.projectId }),
+      scopes,
+      tokenType: state.oidc.tokenType,
+      clockSkewSeconds: state.oidc.clockSkewSeconds,
+      refreshToken: writeRefreshToken(cx, { grantId, generation: step.value }),
+      // OpenID Connect Core §12.2: of the sign-in that was, and without its nonce.
+      identity: {
+        audience: [clientId, ...projects],
+        sessionId: given.sessionId,
+        authTime: given.authTime,
+        methods: given.methods,
+        withUserClaims: state.oidc.idTokenUserinfoAssertion,
+      },
+    }
+  },
+}
+
+/** So that an answer that got lost signs nobody out. */
+const graceSeconds = 10
+
+type There = Exclude<Given, { status: "absent" }>
+
+/** RFC 6749 §10.4: a refresh token is worth something only to the client it was issued to. */
+function givenTo(cx: Cx, { state }: AuthenticatedApp, grantId: string): There | undefined {
+  const given = cx.store.state(cx, grant, grantId)
+  return given.status === "active" && given.clientId === state.clientId ? given : undefined
+}
+
+/** RFC 6749 §6: fewer scopes than were granted, for this answer alone; without a wish, all. */
+function scopesOf({ scopes }: There, parameters: Parameters): readonly string[] {
+  const asked = wordsOf(parameters.get("scope"))
+  if (asked.length === 0) return scopes
+  if (asked.every((scope) => scopes.includes(scope))) return asked
+  throw new OAuthError("invalid_scope", "scope names more than was granted")
+}
+
+type Wanted = {
+  readonly given: There
+  readonly scopes: readonly string[]
+  readonly projectId: string
+}
+
+/** With the scopes that are left out go the projects that they had put into the audience. */
+function audienceFor(cx: Cx, { given, scopes, projectId }: Wanted): readonly string[] {
+  if (scopes.length === given.scopes.length) return given.audience
+  const kept = [given.clientId, projectId, ...audienceOf(cx, scopes)]
+  return given.audience.filter((id) => kept.includes(id))
+}
+
+/** One answer for every token that isn't good: unknown, expired, replaced or someone else's. */
+const refused = () => new OAuthError("invalid_grant", "the refresh token is not valid (any more)")

@@ -1,0 +1,396 @@
+import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import * as app from "../../src/domain/app/index.ts"
+import { grant } from "../../src/domain/grant/index.ts"
+import * as org from "../../src/domain/org/index.ts"
+import * as project from "../../src/domain/project/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+} from "./provider.ts"
+
+const second = 1000
+const hour = 3600 * second
+const day = 24 * hour
+
+let provider: Provider
+let client: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  client = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] })
+})
+afterAll(() => provider.close())
+
+const basicOf = (of: NewClient) => `${of.id}:${of.secret}`
+const scope = "openid profile email offline_access"
+
+/** Signs somebody in, and trades the code. */
+const begin = async (of = client, changes: Record<string, string> = {}, name = "olga") => {
+  const browser = browserOf(provider)
+  const { code = "" } = answerOf(
+    await browser.signIn(authorizePath(of.id, { scope, ...changes }), name),
+  )
+  const as = of.secret ? basicOf(of) : undefined
+  const fields = codeFields(code, of.secret ? {} : { client_id: of.id })
+  const { status, answer } = await askToken(provider, fields, as)
+  expect(status).toBe(200)
+  return { browser, code, answer, token: String(answer.refresh_token) }
+}
+
+const refresh = (token: string, of = client, changes: Record<string, string> = {}) => {
+  const fields = { grant_type: "refresh_token", refresh_token: token, ...changes }
+  return of.secret
+    ? askToken(provider, fields, basicOf(of))
+    : askToken(provider, { ...fields, client_id: of.id })
+}
+
+const statusOf = async (token: unknown) => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await provider.send("/oidc/v1/userinfo", { headers })).status
+}
+
+const refused = async (token: string, of = client, changes = {}) => {
+  const { status, answer } = await refresh(token, of, changes)
+  expect([status, answer.error]).toEqual([400, "invalid_grant"])
+  expect(answer).not.toHaveProperty("access_token")
+}
+
+describe("a refresh token", () => {
+  test("is given for the scope offline_access to applications that may use it", async () => {
+    const { answer } = await begin()
+    expect(answer.refresh_token).toEqual(expect.any(String))
+    expect(answer.scope).toBe(scope)
+    expect((await begin(client, { scope: "openid" })).answer).not.toHaveProperty("refresh_token")
+    const plain = await provider.addClient()
+    const { answer: without } = await begin(plain)
+    expect(without).not.toHaveProperty("refresh_token")
+    // OpenID Connect Core §11: it is ignored, and the answer says so.
+    expect(without.scope).toBe("openid profile email")
+  })
+
+  test("gives new tokens of every kind (RFC 6749 §6)", async () => {
+    const { answer: first, token } = await begin()
+    provider.clock.advance(5 * second)
+    const { status, headers, answer } = await refresh(token)
+    expect([status, headers.get("cache-control")]).toEqual([200, "no-store"])
+    expect(answer).toMatchObject({ token_type: "Bearer", expires_in: 43_200, scope })
+    expect(answer.access_token).not.toBe(first.access_token)
+    expect(answer.refresh_token).not.toBe(token)
+    expect(await statusOf(answer.access_token)).toBe(200)
+    expect(await statusOf(first.access_token)).toBe(200)
+  })
+
+  test("keeps who and when in the id_token, without its nonce (OIDC Core §12.2)", async () => {
+    const { answer: first, token } = await begin()
+    provider.clock.advance(hour)
+    const { answer } = await refresh(token)
+    const keys = await (await provider.send("/oauth/v2/keys")).json()
+    const currentDate = new Date(provider.clock.now())
+    const options = { issuer, audience: client.id, currentDate }
+    const { payload } = await jwtVerify(String(answer.id_token), createLocalJWKSet(keys), options)
+    const { nonce, ...before } = decodeJwt(String(first.id_token))
+    expect(nonce).toBe("n-1")
+    expect(payload).not.toHaveProperty("nonce")
+    for (const claim of ["iss", "sub", "aud", "azp", "auth_time", "amr", "sid"]) {
+      expect(payload[claim], claim).toEqual(before[claim])
+    }
+    expect(payload.iat).toBe(Number(before.iat) + 3600)
+  })
+
+  test("keeps the time of its own sign-in when the person signs in again", async () => {
+    const { browser, token, answer } = await begin()
+    provider.clock.advance(hour)
+    await browser.signIn(authorizePath(client.id, { prompt: "login" }))
+    const again = await refresh(token)
+    expect(decodeJwt(String(again.answer.id_token)).auth_time).toBe(
+      decodeJwt(String(answer.id_token)).auth_time,
+    )
+  })
+
+  test("works for a client without a secret", async () => {
+    const native = await provider.addClient({
+      ...{ appType: "native", authMethod: "none" },
+      grantTypes: ["authorization_code", "refresh_token"],
+    })
+    const { token } = await begin(native)
+    expect((await refresh(token, native)).status).toBe(200)
+  })
+
+  test("asks for the grant to be allowed to the application", async () => {
+    const { token } = await begin()
+    const plain = await provider.addClient()
+    const { answer } = await refresh(token, plain)
+    expect(answer.error).toBe("unauthorized_client")
+  })
+
+  test("is missing, or no refresh token at all", async () => {
+    const fields = { grant_type: "refresh_token" }
+    expect((await askToken(provider, fields, basicOf(client))).answer.error).toBe("invalid_request")
+    const { answer, code, token } = await begin()
+    for (const other of ["nonsense", String(answer.access_token), code, `${token}A`, `${token}=`]) {
+      await refused(other)
+    }
+    await refused(token.slice(0, -1))
+    expect((await refresh(token)).status).toBe(200)
+  })
+
+  test("is nobody's but its client's (RFC 6749 §10.4)", async () => {
+    const { token } = await begin()
+    const other = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] })
+    await refused(token, other)
+    // What a stranger tried does not sign the person out.
+    expect((await refresh(token)).status).toBe(200)
+  })
+
+  test("wants the client to prove who it is", async () => {
+    const { token } = await begin()
+    const fields = { grant_type: "refresh_token", refresh_token: token }
+    const wrong = await askToken(provider, fields, `${client.id}:wrong`)
+    expect([wrong.status, wrong.answer.error]).toEqual([401, "invalid_client"])
+    const none = await askToken(provider, { ...fields, client_id: client.id })
+    expect([none.status, none.answer.error]).toEqual([401, "invalid_client"])
+  })
+})
+
+describe("the scope of a refresh (RFC 6749 §6)", () => {
+  test("may be narrower for one answer, and stays what it was", async () => {
+    const { token } = await begin()
+    const narrow = await refresh(token, client, { scope: "openid email" })
+    expect(narrow.answer.scope).toBe("openid email")
+    const headers = { authorization: `Bearer ${narrow.answer.access_token}` }
+    const info = await (await provider.send("/oidc/v1/userinfo", { headers })).json()
+    expect(info).toHaveProperty("email")
+    expect(info).not.toHaveProperty("given_name")
+    const again = await refresh(String(narrow.answer.refresh_token))
+    expect(again.answer.scope).toBe(scope)
+  })
+
+  test("gives no id_token without openid", async () => {
+    const { token } = await begin()
+    const { answer } = await refresh(token, client, { scope: "email" })
+    expect(answer).not.toHaveProperty("id_token")
+  })
+
+  test("never grows, and asking for more costs nothing", async () => {
+    const { token } = await begin(client, { scope: "openid offline_access" })
+    for (const more of ["openid email", "phone", "openid openid profile"]) {
+      const { status, answer } = await refresh(token, client, { scope: more })
+      expect([status, answer.error]).toEqual([400, "invalid_scope"])
+    }
+    expect((await refresh(token)).status).toBe(200)
+  })
+
+  test("takes projects out of the audience with the scopes that named them", async () => {
+    const cx = provider.cx()
+    const projectId = cx.ids.next()
+    await project.createProject(cx, projectId, { orgId: provider.setup.orgId, name: "Another" })
+    const jwt = await provider.addClient({
+      ...{ tokenType: "jwt", grantTypes: ["authorization_code", "refresh_token"] },
+    })
+    const named = `openid offline_access urn:core:iam:org:project:id:${projectId}:aud`
+    const { token } = await begin(jwt, { scope: named })
+    const audience = (answer: Record<string, unknown>) => decodeJwt(String(answer.access_token)).aud
+    const all = await refresh(token, jwt)
+    expect(audience(all.answer)).toEqual([jwt.id, provider.projectId, projectId])
+    const fields = { scope: "openid offline_access" }
+    const narrow = await refresh(String(all.answer.refresh_token), jwt, fields)
+    expect(audience(narrow.answer)).toEqual([jwt.id, provider.projectId])
+  })
+})
+
+describe("a refresh token that was used (RFC 9700 §4.14.2)", () => {
+  test("answers with its successor for ten seconds: an answer may get lost", async () => {
+    const { token } = await begin()
+    const first = await refresh(token)
+    const events = provider.store.log.durable()
+    provider.clock.advance(10 * second - 1)
+    const again = await refresh(token)
+    expect(again.status).toBe(200)
+    expect(provider.store.log.durable()).toBe(events)
+    // Both name one generation: using the one replaces the other.
+    const next = await refresh(String(again.answer.refresh_token))
+    expect(next.status).toBe(200)
+    provider.clock.advance(11 * second)
+    await refused(String(first.answer.refresh_token))
+    await refused(String(next.answer.refresh_token))
+  })
+
+  test("ends the whole family after that", async () => {
+    const { answer, token } = await begin()
+    const first = await refresh(token)
+    provider.clock.advance(10 * second)
+    await refused(token)
+    await refused(String(first.answer.refresh_token))
+    expect(await statusOf(answer.access_token)).toBe(401)
+    expect(await statusOf(first.answer.access_token)).toBe(401)
+  })
+
+  test("ends the whole family at once when it is older still", async () => {
+    const { token } = await begin()
+    const first = await refresh(token)
+    const newest = await refresh(String(first.answer.refresh_token))
+    await refused(token)
+    await refused(String(newest.answer.refresh_token))
+    expect(await statusOf(newest.answer.access_token)).toBe(401)
+  })
+
+  test("gives one family to twenty who use it at once", async () => {
+    const { token } = await begin()
+    const before = provider.store.log.durable()
+    const all = await Promise.all(Array.from({ length: 20 }, () => refresh(token)))
+    expect(all.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(provider.store.log.durable()).toBe(before + 1)
+    const [one, ...others] = all.map(({ answer }) => String(answer.refresh_token))
+    expect((await refresh(one ?? "")).status).toBe(200)
+    // The others are of the generation that has just been replaced.
+    const rest = await Promise.all(others.map((other) => refresh(other)))
+    expect(rest.every(({ status }) => status === 200)).toBe(true)
+    expect(provider.store.log.durable()).toBe(before + 2)
+    provider.clock.advance(10 * second)
+    await refused(others[0] ?? "")
+  })
+
+  test("ends the whole family also after a restart", async () => {
+    const { token } = await begin()
+    const first = await refresh(token)
+    provider.clock.advance(10 * second)
+    const [grantId = "", generation] = tokenParts(token)
+    expect(generation).toBe(1)
+    const state = provider.store.state(provider.cx(), grant, grantId)
+    expect(state).toMatchObject({ status: "active", offline: { generation: 2 } })
+    await refused(token)
+    expect(provider.store.state(provider.cx(), grant, grantId).status).toBe("ended")
+    await refused(String(first.answer.refresh_token))
+  })
+})
+
+const tokenParts = (token: string): readonly [string, number] => {
+  const plain = provider.secrets.open("token", token, "refresh_token/i1")
+  const [, grantId, generation] = JSON.parse(plain ?? "[]")
+  return [grantId, generation]
+}
+
+describe("a refresh token grows old", () => {
+  test("when nobody uses it for thirty days", async () => {
+    const { token } = await begin()
+    provider.clock.advance(30 * day - 1)
+    const { status, answer } = await refresh(token)
+    expect(status).toBe(200)
+    provider.clock.advance(30 * day)
+    await refused(String(answer.refresh_token))
+  })
+
+  test("ninety days after it was given, however busy it is", async () => {
+    let { token } = await begin()
+    for (let days = 0; days < 90; days += 29) {
+      const { status, answer } = await refresh(token)
+      expect(status).toBe(200)
+      token = String(answer.refresh_token)
+      provider.clock.advance(Math.min(29 * day, 90 * day - days * day) - 1)
+    }
+    expect((await refresh(token)).status).toBe(200)
+    provider.clock.advance(4)
+    await refused(token)
+  })
+})
+
+describe("a second use of the code (RFC 6749 §4.1.2)", () => {
+  test("ends the refresh token too", async () => {
+    const { code, token } = await begin()
+    await askToken(provider, codeFields(code), basicOf(client))
+    await refused(token)
+  })
+})
+
+describe("what a refresh token hangs from", () => {
+  /** A person and an application that are nobody else's. */
+  const own = async (name: string) => {
+    const cx = provider.cx()
+    const orgId = cx.ids.next()
+    await org.createOrganization(cx, orgId, { name: `Org of ${name}` })
+    const projectId = cx.ids.next()
+    await project.createProject(cx, projectId, { orgId, name })
+    const userId = await provider.addPerson(name, orgId)
+    const grantTypes = ["authorization_code", "refresh_token"] as const
+    const mine = await provider.addClient({ grantTypes }, projectId)
+    return { orgId, projectId, userId, mine, ...(await begin(mine, {}, name)) }
+  }
+  type Own = Awaited<ReturnType<typeof own>>
+  type Cx = ReturnType<Provider["cx"]>
+  type Turn = (cx: Cx, of: Own) => Promise<unknown>
+
+  const pauses: Readonly<Record<string, readonly [Turn, Turn]>> = {
+    "its user is locked": [
+      (cx, { userId }) => user.lockUser(cx, userId),
+      (cx, { userId }) => user.unlockUser(cx, userId),
+    ],
+    "its user is deactivated": [
+      (cx, { userId }) => user.deactivateUser(cx, userId),
+      (cx, { userId }) => user.reactivateUser(cx, userId),
+    ],
+    "the organisation is inactive": [
+      (cx, { orgId }) => org.deactivateOrganization(cx, orgId),
+      (cx, { orgId }) => org.activateOrganization(cx, orgId),
+    ],
+  }
+  test.each(Object.entries(pauses))(
+    "while %s, it is refused and not used up",
+    async (name, turn) => {
+      const mine = await own(`pause ${name}`.replaceAll(" ", ""))
+      await turn[0](provider.cx(), mine)
+      expect((await refresh(mine.token, mine.mine)).status).toBeGreaterThanOrEqual(400)
+      await turn[1](provider.cx(), mine)
+      expect((await refresh(mine.token, mine.mine)).status).toBe(200)
+    },
+  )
+
+  const ends: Readonly<Record<string, Turn>> = {
+    "its user is removed": (cx, { userId }) => user.removeUser(cx, userId),
+    "the password is changed": async (cx, { userId }) => {
+      const fresh = await user.createPassword("Another-Horse-8", { names: [] })
+      return user.setPassword(cx, userId, fresh)
+    },
+  }
+  test.each(Object.entries(ends))("ends once %s", async (name, end) => {
+    const mine = await own(`end ${name}`.replaceAll(" ", ""))
+    await end(provider.cx(), mine)
+    await refused(mine.token, mine.mine)
+    expect(await statusOf(mine.answer.access_token)).toBe(401)
+  })
+
+  test("is the application, which can't even ask when it is inactive", async () => {
+    const mine = await own("inactiveapp")
+    await app.deactivateApplication(provider.cx(), mine.mine.appId)
+    expect((await refresh(mine.token, mine.mine)).answer.error).toBe("invalid_client")
+  })
+
+  test("is not the session's age", async () => {
+    const mine = await own("oldsession")
+    provider.clock.advance(20 * day)
+    const { status, answer } = await refresh(mine.token, mine.mine)
+    expect(status).toBe(200)
+    expect(await statusOf(answer.access_token)).toBe(200)
+  })
+
+  test("outlives a sign-out, which ends what was issued before (Back-Channel §2.7)", async () => {
+    const mine = await own("signsout")
+    const second = await refresh(mine.token, mine.mine)
+    await mine.browser.go(`/oidc/v1/endsession?id_token_hint=${mine.answer.id_token}`)
+    expect(await statusOf(mine.answer.access_token)).toBe(401)
+    expect(await statusOf(second.answer.access_token)).toBe(401)
+    const third = await refresh(String(second.answer.refresh_token), mine.mine)
+    expect(third.status).toBe(200)
+    expect(await statusOf(third.answer.access_token)).toBe(200)
+    provider.clock.advance(5 * day)
+    const later = await refresh(String(third.answer.refresh_token), mine.mine)
+    expect(await statusOf(later.answer.access_token)).toBe(200)
+  })
+})

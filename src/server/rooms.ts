@@ -30,7 +30,7 @@ export const views = [
   instance.instanceHostView,
   org.orgView,
   user.userView,
-  project.projectView,
+  ...project.views,
   app.appView,
   member.memberView,
   key.webKeyView,

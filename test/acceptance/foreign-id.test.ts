@@ -123,6 +123,8 @@ function filled(method: DescMethod): JsonObject {
   const machine = { name: "robot" }
   return {
     ...(has("name") && { name: "Changed" }),
+    ...(has("role_key") && { roleKey: "editor" }),
+    ...(has("display_name") && { displayName: "Changed" }),
     ...(method.name === "CreateUser" && { username: "newcomer", machine }),
     ...(method.name.endsWith("Administrator") && { userId: mine.userId }),
     ...(fields.has("roles") && { roles: ["ORG_OWNER"] }),

@@ -17,7 +17,7 @@ import { at, details, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { givenId } from "../../kernel/given.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
-import { labelings } from "../project/index.ts"
+import { groupsClaims, labelings } from "../project/index.ts"
 import { codesOf, newHuman } from "../user/index.ts"
 import { addMember, changeMember, removeMember } from "./commands.ts"
 import {
@@ -119,6 +119,7 @@ async function addProject(cx: Cx, req: CreateProjectRequest) {
     projectRoleCheck: req.authorizationRequired,
     hasProjectCheck: req.projectAccessRequired,
     privateLabelingSetting: meaning(labelings, req.privateLabelingSetting),
+    groupsClaim: meaning(groupsClaims, req.groupsClaim),
     admins: [],
   })
   return { projectId: id, creationDate: at(created) }

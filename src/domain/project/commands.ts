@@ -3,10 +3,21 @@ import { givenName } from "../../kernel/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { org } from "../org/index.ts"
-import { isThere, type Project, type ProjectEvent, type ProjectFields, project } from "./model.ts"
+import {
+  type groupsClaims,
+  isThere,
+  type Project,
+  type ProjectEvent,
+  type ProjectFields,
+  project,
+} from "./model.ts"
+
+type Given = Omit<ProjectFields, "groupsClaim"> & {
+  readonly groupsClaim: (typeof groupsClaims)[number]
+}
 
 export type ProjectInput = { readonly orgId: string; readonly name: string } & Partial<
-  Omit<ProjectFields, "name">
+  Omit<Given, "name">
 >
 
 /** Adds a project to an organisation, which owns it from then on. */
@@ -17,6 +28,7 @@ export function addProject(tx: Transaction, id: string, input: ProjectInput): vo
   if (tx.state(org, input.orgId).status === "absent") {
     throw new Fault("not_found", "org.missing", "there is no such organisation")
   }
+  const { groupsClaim = "unspecified" } = input
   const added: Draft<ProjectEvent> = {
     type: "project.added",
     data: {
@@ -25,6 +37,7 @@ export function addProject(tx: Transaction, id: string, input: ProjectInput): vo
       projectRoleCheck: input.projectRoleCheck ?? false,
       hasProjectCheck: input.hasProjectCheck ?? false,
       privateLabelingSetting: input.privateLabelingSetting ?? "unspecified",
+      ...(groupsClaim !== "unspecified" && { groupsClaim }),
     },
   }
   tx.append(project, id, [added], input.orgId)
@@ -37,12 +50,16 @@ export async function createProject(cx: Cx, id: string, input: ProjectInput): Pr
 }
 
 export type ProjectChange = {
-  readonly [Field in keyof ProjectFields]?: ProjectFields[Field] | undefined
+  readonly [Field in keyof Given]?: Given[Field] | undefined
 }
 
-/** Changes the fields that are given; nothing happens where they say what is so already. */
-export const changeProject = project.command<ProjectChange>((state, input) => {
+/**
+ * Changes the fields that are given; nothing happens where they say what is so already. Refuses
+ * what would keep people out of our own project.
+ */
+export const changeProject = project.command<ProjectChange>((state, input, cx, id) => {
   mustExist(state)
+  if (input.projectRoleCheck || input.hasProjectCheck) mustNotKeepOut(cx, id)
   const { name } = input
   const wanted = name === undefined ? input : { ...input, name: givenName("name", name) }
   const data = changesOf(state, wanted)
@@ -68,13 +85,15 @@ export const removeProject = project.command((state, _, cx, id) => {
   return [{ type: "project.removed", data: {} }]
 })
 
-function mustExist(state: Project): void {
+export function mustExist(state: Project): void {
   if (isThere(state)) return
   throw new Fault("not_found", "project.missing", "there is no such project")
 }
 
+const isOurs = (cx: Decision, id: string) => cx.state(instance, cx.instance).projectId === id
+
 function mustNotBeOurs(cx: Decision, id: string): void {
-  if (cx.state(instance, cx.instance).projectId !== id) return
+  if (!isOurs(cx, id)) return
   throw new Fault(
     "failed_precondition",
     "project.is_own",
@@ -82,9 +101,20 @@ function mustNotBeOurs(cx: Decision, id: string): void {
   )
 }
 
+function mustNotKeepOut(cx: Decision, id: string): void {
+  if (!isOurs(cx, id)) return
+  throw new Fault(
+    "failed_precondition",
+    "project.is_own",
+    "this project can't ask for authorizations: nobody could sign in to the console any more",
+  )
+}
+
 /** The given fields that differ from what is so. */
 function changesOf(state: Project, input: ProjectChange): Partial<ProjectFields> {
-  const entries = Object.entries(input).filter(([field, value]) => {
+  const { groupsClaim, ...others } = input
+  const given = groupsClaim === "unspecified" ? others : { ...others, groupsClaim }
+  const entries = Object.entries(given).filter(([field, value]) => {
     return value !== undefined && value !== Reflect.get(state, field)
   })
   return Object.fromEntries(entries)

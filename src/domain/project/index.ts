@@ -1,8 +1,11 @@
 import type { Cx } from "../../store/index.ts"
 import { isOrgActive } from "../org/index.ts"
 import { isThere, project } from "./model.ts"
+import { projectRoleView } from "./role-view.ts"
 import { management } from "./v1.ts"
+import { managementRole } from "./v1role.ts"
 import { v2 } from "./v2.ts"
+import { v2role } from "./v2role.ts"
 import { projectView } from "./view.ts"
 
 export {
@@ -15,6 +18,8 @@ export {
   removeProject,
 } from "./commands.ts"
 export {
+  type GroupsClaim,
+  groupsClaims,
   isThere as isProjectThere,
   labelings,
   type PrivateLabeling,
@@ -24,16 +29,18 @@ export {
   type ProjectStatus,
   project,
 } from "./model.ts"
+export { addRoles, changeRole, type NewRole, removeRole } from "./role.ts"
+export { findRole, projectRoleView, type RoleRow } from "./role-view.ts"
 export { findProject, type ProjectRow, projects, projectView } from "./view.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [project] as const
 
 /** What this room shows. */
-export const views = [projectView] as const
+export const views = [projectView, projectRoleView] as const
 
 /** What this room answers of the book. */
-export const shares = [management, v2] as const
+export const shares = [management, managementRole, v2, v2role] as const
 
 /** What the access to a project hangs from; undefined where there is none. */
 export function projectChain(cx: Cx, id: string) {

@@ -4,6 +4,13 @@ import { aggregate, type Event } from "../../store/index.ts"
 export const labelings = ["unspecified", "project_owner", "login_user"] as const
 export type PrivateLabeling = (typeof labelings)[number]
 
+/**
+ * The claim that lists the keys of a user's roles, for programs that read a plain list; in the
+ * order of the interface's numbers.
+ */
+export const groupsClaims = ["unspecified", "off", "groups", "roles"] as const
+export type GroupsClaim = Exclude<(typeof groupsClaims)[number], "unspecified">
+
 /** What a project asks of its applications and users. */
 export type ProjectSettings = {
   readonly projectRoleAssertion: boolean
@@ -12,13 +19,22 @@ export type ProjectSettings = {
   /** The organisation of a user must own the project or be granted it. */
   readonly hasProjectCheck: boolean
   readonly privateLabelingSetting: PrivateLabeling
+  readonly groupsClaim: GroupsClaim
 }
 
 export type ProjectFields = ProjectSettings & { readonly name: string }
 
+/** Without a word there is no claim of groups. */
+type Added = Omit<ProjectFields, "groupsClaim"> & Partial<Pick<ProjectFields, "groupsClaim">>
+
+type RoleShown = { readonly key: string; readonly displayName: string; readonly group: string }
+
 export type ProjectEvent =
-  | Event<"project.added", ProjectFields>
+  | Event<"project.added", Added>
   | Event<"project.changed", Partial<ProjectFields>>
+  | Event<"project.role.added", RoleShown>
+  | Event<"project.role.changed", RoleShown>
+  | Event<"project.role.removed", { readonly key: string }>
   | Event<"project.deactivated">
   | Event<"project.reactivated">
   | Event<"project.removed">
@@ -29,11 +45,16 @@ export type Project = ProjectFields & {
   readonly status: "absent" | ProjectStatus | "removed"
   /** The organisation that owns it. */
   readonly orgId: string
+  /** By key the version of the stream that added the role: one that comes again is another. */
+  readonly roles: Readonly<Record<string, number>>
+  /** The version that last added a role; 0 before. */
+  readonly rolesVersion: number
 }
 
 /** The bracket around applications that share roles and policies. */
 export const project = aggregate<ProjectEvent, Project>({
   stream: "project",
+  revision: 2,
   initial: {
     status: "absent",
     orgId: "",
@@ -42,10 +63,28 @@ export const project = aggregate<ProjectEvent, Project>({
     projectRoleCheck: false,
     hasProjectCheck: false,
     privateLabelingSetting: "unspecified",
+    groupsClaim: "off",
+    roles: {},
+    rolesVersion: 0,
   },
   evolve: {
-    "project.added": (_, { data, owner }) => ({ ...data, status: "active", orgId: owner }),
+    "project.added": (state, { data, owner }) => ({
+      ...state,
+      ...data,
+      status: "active",
+      orgId: owner,
+    }),
     "project.changed": (state, { data }) => ({ ...state, ...data }),
+    "project.role.added": (state, { data, version }) => ({
+      ...state,
+      roles: { ...state.roles, [data.key]: version },
+      rolesVersion: version,
+    }),
+    "project.role.changed": (state) => state,
+    "project.role.removed": (state, { data }) => {
+      const { [data.key]: _, ...others } = state.roles
+      return { ...state, roles: others }
+    },
     "project.deactivated": (state) => ({ ...state, status: "inactive" }),
     "project.reactivated": (state) => ({ ...state, status: "active" }),
     "project.removed": (state) => ({ ...state, status: "removed" }),

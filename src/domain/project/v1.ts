@@ -41,7 +41,7 @@ async function changing(cx: Cx, id: string, act: (tx: Transaction) => void) {
   return { details: details(step.receipt(project, id)) }
 }
 
-const fieldsOf = (req: UpdateProjectRequest): ProjectFields => ({
+const fieldsOf = (req: UpdateProjectRequest): Omit<ProjectFields, "groupsClaim"> => ({
   name: req.name,
   projectRoleAssertion: req.projectRoleAssertion,
   projectRoleCheck: req.projectRoleCheck,

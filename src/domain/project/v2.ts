@@ -1,5 +1,6 @@
 import { share } from "../../api/method.ts"
 import {
+  GroupsClaim,
   ProjectOrganizationIDFilter_Type as OwnerType,
   PrivateLabelingSetting,
   ProjectFieldName,
@@ -21,7 +22,7 @@ import {
   deactivateProject,
   type ProjectChange,
 } from "./commands.ts"
-import { labelings } from "./model.ts"
+import { groupsClaims, labelings } from "./model.ts"
 import { findProject, type ProjectRow, projects } from "./view.ts"
 
 /**
@@ -47,6 +48,7 @@ const changeOf = (req: UpdateProjectRequest): ProjectChange => ({
     req.privateLabelingSetting === undefined
       ? undefined
       : meaning(labelings, req.privateLabelingSetting),
+  groupsClaim: meaning(groupsClaims, req.groupsClaim),
 })
 
 function list(cx: Cx, req: ListProjectsRequest) {
@@ -96,7 +98,14 @@ const toProject = (row: ProjectRow) => ({
   authorizationRequired: row.role_check === 1,
   projectAccessRequired: row.has_project_check === 1,
   privateLabelingSetting: labelingNumbers[row.private_labeling],
+  groupsClaim: groupsNumbers[row.groups_claim],
 })
+
+const groupsNumbers = {
+  off: GroupsClaim.OFF,
+  groups: GroupsClaim.GROUPS,
+  roles: GroupsClaim.ROLES,
+} as const
 
 const labelingNumbers = {
   unspecified: PrivateLabelingSetting.UNSPECIFIED,

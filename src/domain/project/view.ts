@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
-import type { PrivateLabeling, ProjectEvent, ProjectStatus } from "./model.ts"
+import type { GroupsClaim, PrivateLabeling, ProjectEvent, ProjectStatus } from "./model.ts"
 
 /** A project as it is listed; flags are 0 or 1, times ms UTC. */
 export type ProjectRow = {
@@ -12,6 +12,7 @@ export type ProjectRow = {
   readonly role_check: number
   readonly has_project_check: number
   readonly private_labeling: PrivateLabeling
+  readonly groups_claim: GroupsClaim
   readonly created: number
   readonly changed: number
   readonly version: number
@@ -19,9 +20,9 @@ export type ProjectRow = {
 
 const insert = statement(
   `INSERT INTO projects (instance, id, org, name, name_folded, state, role_assertion, role_check,
-     has_project_check, private_labeling, created, changed, version)
+     has_project_check, private_labeling, groups_claim, created, changed, version)
    VALUES ($instance, $id, $owner, $name, $folded, 'active', $roleAssertion, $roleCheck,
-     $hasProjectCheck, $privateLabeling, $time, $time, $version)`,
+     $hasProjectCheck, $privateLabeling, coalesce($groupsClaim, 'off'), $time, $time, $version)`,
 )
 const change = statement(
   `UPDATE projects SET name = coalesce($name, name), name_folded = coalesce($folded, name_folded),
@@ -29,6 +30,7 @@ const change = statement(
      role_check = coalesce($roleCheck, role_check),
      has_project_check = coalesce($hasProjectCheck, has_project_check),
      private_labeling = coalesce($privateLabeling, private_labeling),
+     groups_claim = coalesce($groupsClaim, groups_claim),
      changed = $time, version = $version
    WHERE instance = $instance AND id = $id`,
 )
@@ -37,6 +39,10 @@ const turn = statement(
    WHERE instance = $instance AND id = $id`,
 )
 const remove = statement("DELETE FROM projects WHERE instance = $instance AND id = $id")
+const touch = statement(
+  `UPDATE projects SET changed = $time, version = $version
+   WHERE instance = $instance AND id = $id`,
+)
 
 export const projectView = view<ProjectEvent>({
   name: "project",
@@ -45,7 +51,8 @@ export const projectView = view<ProjectEvent>({
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL,
         name_folded TEXT NOT NULL, state TEXT NOT NULL, role_assertion INTEGER NOT NULL,
         role_check INTEGER NOT NULL, has_project_check INTEGER NOT NULL,
-        private_labeling TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL,
+        private_labeling TEXT NOT NULL, groups_claim TEXT NOT NULL,
+        created INTEGER NOT NULL, changed INTEGER NOT NULL,
         version INTEGER NOT NULL`,
       key: "id",
       indexes: { org: "org, created", name: "name_folded", created: "created" },
@@ -56,6 +63,9 @@ export const projectView = view<ProjectEvent>({
     "project.changed": (db, { data }) => db.run(change, valuesOf(data)),
     "project.deactivated": (db) => db.run(turn, { state: "inactive" }),
     "project.reactivated": (db) => db.run(turn, { state: "active" }),
+    "project.role.added": (db) => db.run(touch),
+    "project.role.changed": (db) => db.run(touch),
+    "project.role.removed": (db) => db.run(touch),
     "project.removed": (db) => db.run(remove),
   },
 })
@@ -67,6 +77,7 @@ const valuesOf = (data: Extract<ProjectEvent, { type: "project.changed" }>["data
   roleCheck: data.projectRoleCheck ?? null,
   hasProjectCheck: data.hasProjectCheck ?? null,
   privateLabeling: data.privateLabelingSetting ?? null,
+  groupsClaim: data.groupsClaim ?? null,
 })
 
 export const projects: Searchable = {

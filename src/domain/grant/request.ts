@@ -2,12 +2,16 @@ import { aggregate, type Event } from "../../store/index.ts"
 
 export type Prompt = "none" | "login" | "select_account" | "consent"
 export type ResponseMode = "query" | "fragment" | "form_post"
+/** What the client gets at the front channel; the words in the order of the alphabet. */
+export type ResponseType = "code" | "id_token" | "id_token token"
 
 /** What a client asked for at the authorization endpoint, checked; nothing of it is personal. */
 export type Asked = {
   readonly clientId: string
   readonly appId: string
   readonly redirectUri: string
+  /** Absent in requests from before there was another: a code. */
+  readonly responseType?: ResponseType
   readonly responseMode: ResponseMode
   readonly scopes: readonly string[]
   readonly audience: readonly string[]
@@ -19,8 +23,18 @@ export type Asked = {
   /** Seconds. */
   readonly maxAge?: number
   readonly languages: readonly string[]
-  /** The user that an id_token_hint names. */
+  /** The user that an id_token_hint, or a claim that is asked for, names. */
   readonly hintedUser?: string
+  /** OpenID Connect Core §5.5: names of single claims, for the id_token and for userinfo. */
+  readonly claims?: { readonly idToken: readonly string[]; readonly userinfo: readonly string[] }
+  /** Values of `acr` that are wished for; any where there are none, absent where none is. */
+  readonly acr?: readonly string[]
+  /** RFC 9449 §10: thumbprint of the key that the code is bound to. */
+  readonly dpopJkt?: string
+  /** The organisation whose users alone may sign in; "" is nobody's. */
+  readonly home?: string
+  /** Whom the answer is for, where that is a device and no redirect URI. */
+  readonly device?: { readonly id: string; readonly userCode: string }
 }
 
 export type AuthRequestEvent =

@@ -39,13 +39,52 @@ export function rangeOf(text: string): Range | undefined {
   return bits <= most ? { address, bits, family: version } : undefined
 }
 
-/** Whether an address lies in one of the ranges; an IPv4 peer may come as "::ffff:10.0.0.1". */
+/** Whether an address lies in one of the ranges. */
 export function matcherOf(ranges: readonly Range[]): (address: string) => boolean {
   const list = new BlockList()
   for (const { address, bits, family } of ranges) list.addSubnet(address, bits, `ipv${family}`)
   return (address) => {
-    const plain = address.replace(/^::ffff:(?=\d+\.)/i, "")
+    const plain = plainOf(address)
     const version = isIP(plain)
     return version !== 0 && list.check(plain, version === 6 ? "ipv6" : "ipv4")
   }
 }
+
+const rangesOf = (...texts: readonly string[]) => texts.flatMap((text) => rangeOf(text) ?? [])
+
+/** This machine itself. */
+export const isLoopback = matcherOf(rangesOf("127.0.0.0/8", "::1"))
+
+/** Addresses that are nobody's on the internet: this machine's, and those of a local network. */
+export const isLocal = matcherOf(
+  rangesOf(
+    ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"],
+    ...["100.64.0.0/10", "::1", "fc00::/7", "fe80::/10"],
+  ),
+)
+
+/**
+ * What is counted as one sender: an IPv4 address, or the /64 that a network gives to one customer
+ * of IPv6. Proxies may write a port to it; what is no address counts as it stands.
+ */
+export function networkOf(address: string): string {
+  const [, bracketed, dotted] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address) ?? []
+  const plain = plainOf(bracketed ?? dotted ?? address)
+  if (isIP(plain) !== 6) return plain.slice(0, addressMax)
+  const [head = "", tail] = plain.replace(/%.*/, "").toLowerCase().split("::")
+  const groups = head.split(":").filter((group) => group !== "")
+  const after = tail?.split(":").filter((group) => group !== "") ?? []
+  // A tail may end in a dotted IPv4 address, which is two groups; the first four never have it.
+  const dots = after.at(-1)?.includes(".") ? 1 : 0
+  const missing = tail === undefined ? 0 : 8 - groups.length - after.length - dots
+  const all = [...groups, ...Array.from({ length: missing }, () => "0"), ...after]
+  return `${all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":")}::/64`
+}
+
+const addressMax = 64
+
+/** An IPv4 peer of a socket for both may come as "::ffff:10.0.0.1". */
+const plainOf = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, "")

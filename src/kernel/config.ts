@@ -16,6 +16,7 @@ const schema = z.object({
   masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
   masterKeyFile: z.optional(text("the path of a file", pathOf)),
   trustedProxies: z.prefault(list("addresses or blocks, such as 10.0.0.0/8", rangeOf), []),
+  limits: z.prefault(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
   logLevel: z._default(choice(logLevels), "info"),
   logFormat: z._default(choice(["text", "json"]), "text"),
 })
@@ -65,6 +66,11 @@ export const keys: Readonly<Record<Key, { from: readonly Source[]; hint: string;
       from: ["flag", "env", "file"],
       hint: "LIST",
       help: "Proxies whose forwarded headers count, such as 10.0.0.0/8,fd00::/8",
+    },
+    limits: {
+      from: ["flag", "env", "file"],
+      hint: "TIMES",
+      help: "How many times the usual one address may try and fail (default: 1; off for no limits)",
     },
     logLevel: { from: ["flag", "env", "file"], hint: "LEVEL", help: logLevels.join(", ") },
     logFormat: { from: ["flag", "env", "file"], hint: "FORMAT", help: "text or json" },
@@ -157,15 +163,15 @@ function given(source: Source, name: string, found: Omit<Given, "key">): Given {
 
 const refusal = (id: string, message: string) => new Fault("invalid_argument", id, message)
 
-/** A text that `parse` understands. Messages never repeat the value: it may be a secret. */
+/** A text (in the file also a number) that `parse` understands. Messages never repeat the value: it may be a secret. */
 function text<T>(what: string, parse: (text: string) => T | undefined) {
-  const understood = z.transform((value: string, context) => {
-    const parsed = parse(value)
+  const understood = z.transform((value: string | number, context) => {
+    const parsed = parse(String(value))
     if (parsed !== undefined) return parsed
     context.issues.push({ code: "custom", message: `must be ${what}`, input: value })
     return z.NEVER
   })
-  return z.pipe(z.string(`must be ${what}`), understood)
+  return z.pipe(z.union([z.string(), z.number()], `must be ${what}`), understood)
 }
 
 /** A list: an array in the file, separated by commas elsewhere. */
@@ -190,6 +196,12 @@ function separated(value: string): string[] {
 
 function pathOf(value: string): string | undefined {
   return value !== "" && !value.includes("\0") ? value : undefined
+}
+
+function limitsFactorOf(value: string): number | undefined {
+  if (value === "off") return Number.POSITIVE_INFINITY
+  const times = /^\d{1,6}(\.\d{1,6})?$/.test(value) ? Number(value) : 0
+  return times > 0 ? times : undefined
 }
 
 function originOf(value: string): string | undefined {

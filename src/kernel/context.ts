@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts"
 import type { Ids } from "./id.ts"
+import type { Allowance } from "./limit.ts"
 import type { Random } from "./random.ts"
 import type { Secrets } from "./secret.ts"
 
@@ -50,6 +51,8 @@ export type Call = Ground & {
    * act as a user asks it.
    */
   readonly outranks?: (userId: string) => boolean
+  /** What the caller's address may still cost; absent where nobody calls from outside. */
+  readonly allowance?: Allowance
   /** Names this request in logs, error pages and events. */
   readonly requestId: string
   /** Preferred languages, best first. */

@@ -28,11 +28,19 @@ export type Code = (typeof codes)[number]
 export class Fault extends Error {
   readonly code: Code
   readonly id: string
+  /** When it is worth trying again, for who has tried too often. */
+  readonly retryAfterSeconds: number | undefined
 
-  constructor(code: Code, id: string, message: string, options?: { cause?: unknown }) {
+  constructor(
+    code: Code,
+    id: string,
+    message: string,
+    options?: { cause?: unknown; retryAfterSeconds?: number },
+  ) {
     super(message, options)
     this.name = "Fault"
     this.code = code
     this.id = id
+    this.retryAfterSeconds = options?.retryAfterSeconds
   }
 }

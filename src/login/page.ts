@@ -13,6 +13,8 @@ export type PageOptions = {
   readonly target?: string | undefined
   /** Set-Cookie lines. */
   readonly cookies?: readonly (string | undefined)[]
+  /** RFC 6585 §4: when to come again, for who has come too often. */
+  readonly retryAfterSeconds?: number | undefined
 }
 
 /** Renders one page with the headers that every page has. */
@@ -40,6 +42,8 @@ export const pagesWith =
       "x-robots-tag": "noindex",
     })
     for (const cookie of options.cookies ?? []) if (cookie) headers.append("set-cookie", cookie)
+    const { retryAfterSeconds: seconds } = options
+    if (seconds) headers.set("retry-after", String(seconds))
     return new Response(html, { status: options.status ?? 200, headers })
   }
 
@@ -66,7 +70,8 @@ export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<R
 /** An expected failure, as a page; the person learns what to do, and the log has the rest. */
 export function showFault(show: ShowPage, cx: Cx, fault: Fault): Promise<Response> {
   const [problem, status] = faultPages[fault.code] ?? ["unexpected", 500]
-  return showTrouble(show, cx, { problem, status })
+  const { retryAfterSeconds } = fault
+  return showTrouble(show, cx, { problem, status, retryAfterSeconds })
 }
 
 const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = {

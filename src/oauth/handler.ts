@@ -44,11 +44,9 @@ export const oauthHandler =
 async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
   const { cx, show } = asking
   try {
-    return await endpoint.answer(asking)
+    return await attempt(endpoint, asking)
   } catch (cause) {
-    if (cause instanceof Fault) {
-      return endpoint.anyOrigin ? errorJson(errorOf(cause)) : showFault(show, cx, cause)
-    }
+    if (cause instanceof Fault) return told(endpoint, asking, cause)
     if (!(cause instanceof OAuthError)) throw cause
     if (endpoint.anyOrigin) return errorJson(cause)
     const detail = `${cause.description}.`
@@ -56,8 +54,28 @@ async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
   }
 }
 
+/** Only failures cost: however often a client comes that can prove itself, it is let in. */
+async function attempt(endpoint: Endpoint, asking: Asking): Promise<Response> {
+  try {
+    return await endpoint.answer(asking)
+  } catch (cause) {
+    const isUnproven = cause instanceof OAuthError && cause.error === "invalid_client"
+    if (isUnproven) asking.cx.allowance?.spend("client")
+    throw cause
+  }
+}
+
+function told({ anyOrigin }: Endpoint, { cx, show }: Asking, fault: Fault) {
+  if (!anyOrigin) return showFault(show, cx, fault)
+  const answer = errorJson(errorOf(fault))
+  if (fault.retryAfterSeconds) answer.headers.set("retry-after", String(fault.retryAfterSeconds))
+  return answer
+}
+
 /** What a fault of a room means to a client of the protocol: that it may come again, or not. */
-function errorOf({ code, message }: Fault): OAuthError {
+function errorOf({ code, message, retryAfterSeconds }: Fault): OAuthError {
+  // RFC 6585 §4: it is this sender who is to come again later.
+  if (retryAfterSeconds) return new OAuthError("temporarily_unavailable", message, 429)
   const passing = code === "aborted" || code === "unavailable" || code === "resource_exhausted"
   return passing
     ? new OAuthError("temporarily_unavailable", message, 503)

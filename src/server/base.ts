@@ -5,6 +5,7 @@ import { matcherOf } from "../kernel/address.ts"
 import { systemClock } from "../kernel/clock.ts"
 import type { Ground } from "../kernel/context.ts"
 import { idsOf } from "../kernel/id.ts"
+import { type Limits, limitsOf } from "../kernel/limit.ts"
 import { systemRandom } from "../kernel/random.ts"
 import { type Cx, openKeyring, openStore, type Store } from "../store/index.ts"
 import { aggregates, views } from "./rooms.ts"
@@ -15,6 +16,8 @@ export type Base = Ground & {
   readonly log: Logger
   /** Whether a peer is one of the proxies whose forwarded headers count. */
   readonly isProxy: (address: string) => boolean
+  /** What each address may still cost. */
+  readonly limits: Limits
   /** A call of the process itself, on one instance. */
   readonly call: (instance: string, name: string) => Cx
   /** Why this node is not ready; undefined when it is. */
@@ -58,6 +61,7 @@ export function openBase({ config, folder, master }: Start): Base {
     store,
     log,
     isProxy: matcherOf(config.trustedProxies),
+    limits: limitsOf(systemClock, config.limits),
     call: (instance, name) => ({
       ...ground,
       store,

@@ -14,6 +14,7 @@ import { assetAt } from "./asset.ts"
 import type { Base } from "./base.ts"
 import { anonymousCall, authenticateWith, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
+import { originOf } from "./origin.ts"
 import { authority, operations } from "./rooms.ts"
 import { setupPages, wantsPage } from "./setup-pages.ts"
 import type { Ticket } from "./ticket.ts"
@@ -157,37 +158,6 @@ function once(act: () => Promise<void>): () => void {
 }
 
 const hrefs = { logout: oauthPaths.endSession, console: "/ui/console/" }
-
-/**
- * Where a request comes from. Forwarded headers count only from proxies that are trusted, and only
- * for who is limited and logged, never for links.
- */
-function originOf({ ids, isProxy }: Base, request: Request, peer: () => string): Origin {
-  const { headers } = request
-  let requestId: string | undefined
-  return {
-    host: headers.get("host") ?? new URL(request.url).host,
-    get peer() {
-      return peer()
-    },
-    get address() {
-      const forwarded = headers.get("x-forwarded-for")
-      return forwarded === null ? peer() : seenThrough(isProxy, forwarded, peer())
-    },
-    // Made when somebody needs it: most answers don't.
-    get requestId() {
-      requestId ??= ids.next()
-      return requestId
-    },
-  }
-}
-
-/** The first address, from the nearest on, that is not one of our proxies. */
-function seenThrough(isProxy: Base["isProxy"], forwarded: string, peer: string): string {
-  const chain = forwarded.split(",").map((each) => each.trim())
-  const hops = [...chain.filter((each) => each !== ""), peer]
-  return hops.findLast((each, at) => at === 0 || !isProxy(each)) ?? peer
-}
 
 /** A browser that asked for a host we don't serve sees what to mend. */
 async function elsewhere(

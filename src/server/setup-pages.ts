@@ -3,7 +3,7 @@ import { enterBrowser, readBrowser } from "../domain/session/index.ts"
 import { firstInstance, type SetupInput, setUp } from "../domain/setup/index.ts"
 import { textWithin } from "../kernel/body.ts"
 import { Fault } from "../kernel/fault.ts"
-import type { ShowPage } from "../login/index.ts"
+import { type ShowPage, showFault } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Base } from "./base.ts"
 import { languagesOf, type Origin } from "./caller.ts"
@@ -24,6 +24,7 @@ export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
   const post = async (cx: Cx, request: Request): Promise<Response> => {
     const { values, password } = await fieldsOf(request)
     if (!ticket.matches(values.token ?? "")) {
+      cx.allowance?.spend("guess")
       const { t } = await texts(cx)
       return page(cx, values, { errors: { token: t("setup.error.token") } }, 403)
     }
@@ -42,8 +43,13 @@ export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
   /** Answers what browsers ask for; programs get the API's own word. */
   return async (request: Request, origin: Origin): Promise<Response | undefined> => {
     const { pathname, protocol } = new URL(request.url)
-    const cx = { ...base.call(firstInstance, "setup"), ...visitorOf(request, origin) }
-    if (pathname === "/setup" && request.method === "POST") return post(cx, request)
+    const cx = { ...base.call(firstInstance, "setup"), ...visitorOf(base, request, origin) }
+    if (pathname === "/setup" && request.method === "POST") {
+      return post(cx, request).catch((cause) => {
+        if (cause instanceof Fault && cause.retryAfterSeconds) return showFault(show, cx, cause)
+        throw cause
+      })
+    }
     if (pathname === "/setup" && wantsPage(request)) {
       return page(cx, { publicUrl: `${protocol}//${origin.host}` }, {}, 200)
     }
@@ -52,9 +58,10 @@ export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
   }
 }
 
-const visitorOf = (request: Request, { requestId }: Origin) => ({
-  requestId,
+const visitorOf = ({ limits }: Base, request: Request, origin: Origin) => ({
+  requestId: origin.requestId,
   languages: languagesOf(request.headers.get("accept-language")),
+  allowance: limits(origin),
 })
 
 const inputOf = (values: Values, password: string): SetupInput => ({

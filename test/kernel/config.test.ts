@@ -10,6 +10,7 @@ it("has a default for everything a newcomer would have to write", () => {
     listen: { host: "127.0.0.1", port: 8080 },
     grpcListen: { host: "127.0.0.1", port: 8081 },
     trustedProxies: [],
+    limits: 1,
     logLevel: "info",
     logFormat: "text",
   })
@@ -60,6 +61,14 @@ it("names where a bad value came from, and never repeats it", () => {
   }
   for (const wrong of ["10.0.0.0/33", "fd00::/129", "proxy.local", "10.0.0"]) {
     expect(() => read({ flags: { "--trusted-proxies": wrong } })).toThrow(/must be addresses/)
+  }
+})
+
+it("takes the limits as a number of times, also from the file, or as none at all", () => {
+  const limits = (value: unknown) => read({ file: { limits: value } }).limits
+  expect([limits("2"), limits(0.5), limits("off")]).toEqual([2, 0.5, Number.POSITIVE_INFINITY])
+  for (const wrong of ["0", "-1", "1e3", "Infinity", "on", "", true, 1e9]) {
+    expect(() => limits(wrong), String(wrong)).toThrow(/^limits in .* must be a number above 0/)
   }
 })
 

@@ -8,6 +8,7 @@ import * as project from "../../src/domain/project/index.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as user from "../../src/domain/user/index.ts"
+import type { Call } from "../../src/kernel/context.ts"
 import { loginHandler, pagesWith } from "../../src/login/index.ts"
 import { apiCaller, oauthHandler, onward } from "../../src/oauth/index.ts"
 import type { AnyAggregate } from "../../src/store/index.ts"
@@ -22,7 +23,7 @@ export type Provider = World & {
   readonly setup: SetupOutcome
   readonly projectId: string
   /** Sends a request as it would come in from a listener. */
-  readonly send: (path: string, init?: RequestInit) => Promise<Response>
+  readonly send: (path: string, init?: RequestInit, more?: Partial<Call>) => Promise<Response>
   readonly addClient: (oidc?: Partial<app.OidcConfig>, projectId?: string) => Promise<NewClient>
   readonly addPerson: (userName: string, orgId?: string) => Promise<string>
 }
@@ -71,10 +72,10 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const show = pagesWith(assets)
   const login = loginHandler({ show, onward, hrefs: { logout: "/oidc/v1/endsession" } })
   const oauth = oauthHandler({ show })
-  const send = async (path: string, init?: RequestInit) => {
+  const send: Provider["send"] = async (path, init, more) => {
     const url = new URL(path, issuer)
     const request = new Request(url, { redirect: "manual", ...init })
-    const call = world.cx({ instance: instanceId, caller: { kind: "anonymous" } })
+    const call = world.cx({ instance: instanceId, caller: { kind: "anonymous" }, ...more })
     const answer = (await oauth(request, call, url)) ?? (await login(request, call))
     return answer ?? new Response(null, { status: 404 })
   }

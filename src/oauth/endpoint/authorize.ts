@@ -66,6 +66,7 @@ async function begin(asking: Asking, back: ReturnPath, checked: Checked): Promis
     return sendCode(asking, back, { id, visit })
   }
   if (asked.prompts.includes("none")) throw silentRefusal(step, asked.prompts.includes("consent"))
+  cx.allowance?.spend("request")
   await cx.store.transact(cx, (tx) =>
     addAuthRequest(tx, id, { ...checked, agentId: visit.browser.id }),
   )

@@ -39,6 +39,7 @@ export const callback: Endpoint = {
       return usable
     })
     if (!answered.value) return showTrouble(show, cx, { problem: "expired", cookies })
+    cx.allowance?.refund("request")
     return answerClient(cx, show, { ...answer, fields: { code: writeCode(cx, id) } })
   },
 }

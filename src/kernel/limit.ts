@@ -1,0 +1,102 @@
+import { isLocal, isLoopback, networkOf } from "./address.ts"
+import type { Clock } from "./clock.ts"
+import { Fault } from "./fault.ts"
+
+/**
+ * What one address may cost without having proven anything: so often a minute, and so often at
+ * once. Whatever comes to a good end is given back, so that a whole team behind one address never
+ * meets these.
+ */
+export const budgets = {
+  /** Something that waits for a person: each is an event until they have signed in. */
+  request: { perMinute: 600, atOnce: 300, of: "requests to sign in" },
+  /** A guess at what a person types: passwords, codes. Checking one may cost a lot. */
+  guess: { perMinute: 60, atOnce: 300, of: "failed tries" },
+  /** A client that could not prove which one it is. */
+  client: { perMinute: 600, atOnce: 300, of: "failed authentications of clients" },
+} as const
+
+export type Budget = keyof typeof budgets
+
+/** What the address that a call comes from may still cost. */
+export type Allowance = {
+  /** Spends one of a budget. Faults where nothing is left, saying when there will be. */
+  readonly spend: (budget: Budget) => void
+  /** Gives one back: what it was spent on came to a good end. */
+  readonly refund: (budget: Budget) => void
+  /** The address as it is counted; undefined where it may be that of many people. */
+  readonly source: () => string | undefined
+}
+
+/** Where a call comes from. */
+export type Sender = {
+  readonly address: string
+  /** Whether it says that it speaks for others, and is no proxy that is trusted. */
+  readonly isRelayed?: boolean
+}
+
+export type Limits = (sender: Sender) => Allowance
+
+/**
+ * Whether an address is that of many people: programs of this machine, and whoever comes through a
+ * proxy on it or beside it that nobody told us of. Elsewhere anybody may claim to be a proxy.
+ */
+const isShared = ({ address, isRelayed = false }: Sender) =>
+  isLoopback(address) || (isRelayed && isLocal(address))
+
+/** How many times the usual budgets such an address has. */
+const sharedFactor = 10
+const minute = 60_000
+
+/**
+ * Limits by address, in memory: each budget is a bucket that fills up again evenly. `factor` widens
+ * or narrows all of them, `Infinity` lifts them. What is kept is the time at which a bucket will be
+ * full; a full one needs no place, and of too many the one that rested longest is forgotten.
+ */
+export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limits {
+  const fullAt = new Map<string, number>()
+
+  const keep = (key: string, time: number) => {
+    // Last in the order of the map: the first is the one that rested longest.
+    fullAt.delete(key)
+    if (time <= clock.now()) return
+    fullAt.set(key, time)
+    const [oldest = ""] = fullAt.keys()
+    if (fullAt.size > placesMax) fullAt.delete(oldest)
+  }
+
+  return (sender) => {
+    const about = (budget: Budget) => {
+      const { perMinute, atOnce } = budgets[budget]
+      const times = factor * (isShared(sender) ? sharedFactor : 1)
+      return {
+        key: `${budget} ${networkOf(sender.address)}`,
+        /** The time that one costs, and the time that an empty bucket takes to be full. */
+        cost: minute / perMinute / times,
+        depth: (minute * atOnce) / perMinute,
+      }
+    }
+    return {
+      spend: (budget) => {
+        const { key, cost, depth } = about(budget)
+        const now = clock.now()
+        // Within bounds also when the clock has stepped back.
+        const before = Math.min(Math.max(fullAt.get(key) ?? now, now), now + depth)
+        const late = before + cost - (now + depth)
+        keep(key, late > 0 ? before : before + cost)
+        if (late > 0) throw exhausted(budget, Math.ceil(late / 1000))
+      },
+      refund: (budget) => {
+        const { key, cost } = about(budget)
+        const before = fullAt.get(key)
+        if (before !== undefined) keep(key, before - cost)
+      },
+      source: () => (isShared(sender) ? undefined : networkOf(sender.address)),
+    }
+  }
+}
+
+function exhausted(budget: Budget, seconds: number): Fault {
+  const said = `too many ${budgets[budget].of} came from this address; try again in ${seconds} s`
+  return new Fault("resource_exhausted", `limit.${budget}`, said, { retryAfterSeconds: seconds })
+}

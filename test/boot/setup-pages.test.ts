@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { folderAt } from "../../src/boot/folder.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import { budgets } from "../../src/kernel/limit.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+import { pagesWith } from "../../src/login/index.ts"
+import { type Base, openBase } from "../../src/server/base.ts"
+import { originOf } from "../../src/server/origin.ts"
+import { setupPages } from "../../src/server/setup-pages.ts"
+import { setupTicket } from "../../src/server/ticket.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+
+let folder: ReturnType<typeof temporaryFolder>
+let base: Base
+let secret = ""
+let send: (token: string, address: string, headers?: Record<string, string>) => Promise<Response>
+
+beforeEach(() => {
+  folder = temporaryFolder()
+  const flags = { "--limits": "0.1", "--log-level": "fatal" }
+  const config = configOf({ flags, env: {}, file: {} })
+  const master = new Uint8Array(32)
+  base = openBase({ config, folder: folderAt(folder.path), master, started: 0 })
+  const ticket = setupTicket(systemRandom, { open: true, closed: () => {} })
+  secret = ticket.renew()
+  const pages = setupPages(base, ticket, pagesWith({ css: "", pageJs: "", icon: "" }))
+  send = async (token, address, headers = {}) => {
+    const body = new URLSearchParams({ token, publicUrl: "http://localhost" })
+    const request = new Request("http://localhost/setup", { method: "POST", body, headers })
+    const answer = await pages(
+      request,
+      originOf(base, request, () => address),
+    )
+    return answer ?? new Response(null, { status: 404 })
+  }
+})
+afterEach(async () => {
+  await base.store.close()
+  folder.remove()
+})
+
+const few = budgets.guess.atOnce / 10
+
+test("codes of the set-up link are guessed a few times, and the right one still counts", async () => {
+  for (let guess = 0; guess < few; guess++) {
+    expect((await send(`guess-${guess}`, "198.51.100.7")).status).toBe(403)
+  }
+  const refused = await send("guess", "198.51.100.7")
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
+  expect(await refused.text()).toContain("Too many tries")
+  // A header makes nobody somebody else, as long as no proxy is trusted.
+  const forwarded = { "x-forwarded-for": "203.0.113.1" }
+  expect((await send("guess", "198.51.100.7", forwarded)).status).toBe(429)
+  expect((await send("guess", "198.51.100.8")).status).toBe(403)
+  // The form is incomplete, but its code is right.
+  expect((await send(secret, "198.51.100.7")).status).toBe(400)
+})
+
+test("behind a proxy on this machine that nobody told us of, all have the wide budget", async () => {
+  const forwarded = { "x-forwarded-for": "203.0.113.1" }
+  for (let guess = 0; guess < few + 5; guess++) {
+    expect((await send("guess", "127.0.0.1", forwarded)).status).toBe(403)
+  }
+})

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest"
+import { isLocal, isLoopback, networkOf } from "../../src/kernel/address.ts"
+import { manualClock } from "../../src/kernel/clock.ts"
+import { Fault } from "../../src/kernel/fault.ts"
+import { type Allowance, type Budget, budgets, limitsOf } from "../../src/kernel/limit.ts"
+
+const start = 1_700_000_000_000
+const world = (factor = 1, places?: number) => {
+  const clock = manualClock(start)
+  return { clock, limits: limitsOf(clock, factor, places) }
+}
+
+/** How often an address gets through at this moment. */
+function through(allowance: Allowance, budget: Budget, most = 10_000): number {
+  for (let count = 0; count < most; count++) {
+    try {
+      allowance.spend(budget)
+    } catch (cause) {
+      if (cause instanceof Fault) return count
+      throw cause
+    }
+  }
+  return most
+}
+
+const foreign = { address: "198.51.100.7" }
+
+describe("a budget", () => {
+  test.each(Object.keys(budgets) as Budget[])("%s is spent and fills up evenly", (budget) => {
+    const { clock, limits } = world()
+    const { atOnce, perMinute } = budgets[budget]
+    expect(through(limits(foreign), budget)).toBe(atOnce)
+    clock.advance(60_000 / perMinute - 1)
+    expect(through(limits(foreign), budget)).toBe(0)
+    clock.advance(1)
+    expect(through(limits(foreign), budget)).toBe(1)
+    clock.advance(60_000)
+    expect(through(limits(foreign), budget)).toBe(Math.min(perMinute, atOnce))
+    clock.advance(24 * 3_600_000)
+    expect(through(limits(foreign), budget)).toBe(atOnce)
+  })
+
+  test("says when it is worth trying again", () => {
+    const { clock, limits } = world()
+    through(limits(foreign), "guess")
+    const refused = () => limits(foreign).spend("guess")
+    expect(refused).toThrow(/too many failed tries came from this address; try again in 1 s/)
+    try {
+      refused()
+    } catch (cause) {
+      const expected = { code: "resource_exhausted", id: "limit.guess", retryAfterSeconds: 1 }
+      expect(cause).toMatchObject(expected)
+    }
+    clock.advance(1000)
+    expect(refused).not.toThrow()
+  })
+
+  test("gets back what came to a good end, and never more than it holds", () => {
+    const { limits } = world()
+    const { atOnce } = budgets.guess
+    for (let count = 0; count < 5 * atOnce; count++) {
+      limits(foreign).spend("guess")
+      limits(foreign).refund("guess")
+    }
+    for (let count = 0; count < 50; count++) limits(foreign).refund("guess")
+    expect(through(limits(foreign), "guess")).toBe(atOnce)
+  })
+
+  test("is one for each address and purpose", () => {
+    const { limits } = world()
+    through(limits(foreign), "guess")
+    expect(through(limits({ address: "198.51.100.8" }), "guess", 5)).toBe(5)
+    expect(through(limits(foreign), "request", 5)).toBe(5)
+  })
+
+  test("locks nobody out when the clock steps back", () => {
+    const { clock, limits } = world()
+    through(limits(foreign), "guess")
+    clock.advance(-7 * 86_400_000)
+    expect(through(limits(foreign), "guess")).toBe(0)
+    clock.advance(1000)
+    expect(through(limits(foreign), "guess")).toBe(1)
+  })
+
+  test("can be widened, narrowed and lifted", () => {
+    const { atOnce } = budgets.guess
+    expect(through(world(2).limits(foreign), "guess")).toBe(2 * atOnce)
+    expect(through(world(0.01).limits(foreign), "guess")).toBe(atOnce / 100)
+    expect(through(world(Number.POSITIVE_INFINITY).limits(foreign), "guess", 9000)).toBe(9000)
+  })
+
+  test("takes a bounded place however many addresses come; who rested longest is forgotten", () => {
+    const { limits } = world(1, 3)
+    const from = (last: number) => limits({ address: `198.51.100.${last}` })
+    for (const last of [1, 2, 3]) through(from(last), "guess")
+    expect(through(from(1), "guess")).toBe(0)
+    from(4).spend("guess")
+    expect(through(from(1), "guess")).toBe(0)
+    expect(through(from(2), "guess", 5)).toBe(5)
+  })
+})
+
+describe("an address that many people share", () => {
+  const wide = 10 * budgets.guess.atOnce
+
+  test.each([
+    ["this machine's own", { address: "127.0.0.1" }],
+    ["this machine's own, IPv6", { address: "::1" }],
+    ["a proxy's beside it", { address: "172.18.0.5", isRelayed: true }],
+    ["a proxy's in its IPv6 network", { address: "fd00::5", isRelayed: true }],
+  ])("%s has the wide budget, and is nobody's alone", (_, sender) => {
+    const { limits } = world()
+    expect(through(limits(sender), "guess")).toBe(wide)
+    expect(limits(sender).source()).toBeUndefined()
+  })
+
+  test.each([
+    ["on the local network, without a proxy", { address: "192.168.1.9" }],
+    ["on the internet, who claims to be a proxy", { ...foreign, isRelayed: true }],
+  ])("is not that of somebody %s", (_, sender) => {
+    const { limits } = world()
+    expect(through(limits(sender), "guess")).toBe(budgets.guess.atOnce)
+    expect(limits(sender).source()).toBe(sender.address)
+  })
+})
+
+describe("addresses", () => {
+  test.each([
+    ["198.51.100.7", "198.51.100.7"],
+    ["::ffff:198.51.100.7", "198.51.100.7"],
+    ["198.51.100.7:51234", "198.51.100.7"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:DB8:1:2::9", "2001:db8:1:2::/64"],
+    ["2001:0db8:0001:0002::", "2001:db8:1:2::/64"],
+    ["[2001:db8:1:2::9]:443", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["64:ff9b::198.51.100.7", "64:ff9b:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["unknown", "unknown"],
+    ["", ""],
+  ])("%s counts as %s", (address, network) => {
+    expect(networkOf(address)).toBe(network)
+  })
+
+  test("of any length take a bounded place", () => {
+    expect(networkOf("x".repeat(10_000))).toHaveLength(64)
+  })
+
+  test("that are local are told from those of the internet", () => {
+    for (const address of ["127.8.8.8", "::1", "::ffff:127.0.0.1"]) {
+      expect([isLoopback(address), isLocal(address)], address).toEqual([true, true])
+    }
+    for (const address of ["10.1.2.3", "172.31.0.1", "192.168.0.1", "fd12::1", "fe80::1"]) {
+      expect([isLoopback(address), isLocal(address)], address).toEqual([false, true])
+    }
+    for (const address of ["172.32.0.1", "198.51.100.7", "2001:db8::1", "unknown", ""]) {
+      expect([isLoopback(address), isLocal(address)], address).toEqual([false, false])
+    }
+  })
+})

@@ -38,7 +38,7 @@ export async function takePassword(scene: Scene, fields: Fields): Promise<Respon
     return goTo(hrefOf(scene, loginPaths.loginName))
   }
   const account = shownAccount(scene, loginName)
-  if (password === "") return passwordPage(scene, account, "password.error.missing")
+  if (password === "") return passwordPage(scene, account, { key: "password.error.missing" })
   const result = await signInWith(scene, loginName, password)
   if (result.kind === "in") return goTo(afterwards(scene), result.setCookie)
   return refused(scene, account, result)
@@ -131,7 +131,9 @@ function loginNamePage(
   )
 }
 
-type PasswordProblem = "password.error.missing" | "password.error.wrong" | "password.error.busy"
+type PasswordProblem =
+  | { readonly key: "password.error.missing" | "password.error.wrong" | "password.error.busy" }
+  | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
 
 function passwordPage(
   scene: Scene,
@@ -141,25 +143,36 @@ function passwordPage(
   const form = targetOf(scene, loginPaths.password)
   const changeHref = hrefOf(scene, loginPaths.loginName)
   const application = applicationOf(scene)
+  const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return scene.show(
     scene.cx,
     (ui, shared) => {
-      const error = problem && shared.t(problem)
+      const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
       return ui.PasswordPage({ ...shared, form, account, changeHref, application, error })
     },
-    optionsOf(scene, problem ? 422 : 200),
+    { ...optionsOf(scene, statusOf(problem)), retryAfterSeconds: seconds },
   )
+}
+
+/** RFC 6585 §4 for who tries too often; a field that must be filled in otherwise for the rest. */
+function statusOf(problem: PasswordProblem | undefined): number {
+  if (problem === undefined) return 200
+  return "retryAfterSeconds" in problem ? 429 : 422
 }
 
 /** What keeps a person out whose password is right is said to them, and to nobody else. */
 function refused(
   scene: Scene,
   account: Account,
-  { kind }: Exclude<SignedIn, { kind: "in" }>,
+  result: Exclude<SignedIn, { kind: "in" }>,
 ): Promise<Response> {
-  if (kind === "wrong") return passwordPage(scene, account, "password.error.wrong")
-  if (kind === "busy") return passwordPage(scene, account, "password.error.busy")
-  return trouble(scene, { problem: "not_allowed", status: 403, reason: reasons[kind] })
+  if (result.kind === "too many") {
+    const { retryAfterSeconds } = result
+    return passwordPage(scene, account, { key: "password.error.too_many_tries", retryAfterSeconds })
+  }
+  if (result.kind === "wrong") return passwordPage(scene, account, { key: "password.error.wrong" })
+  if (result.kind === "busy") return passwordPage(scene, account, { key: "password.error.busy" })
+  return trouble(scene, { problem: "not_allowed", status: 403, reason: reasons[result.kind] })
 }
 
 const reasons = {

@@ -2,7 +2,6 @@ import { linkSession } from "../domain/grant/index.ts"
 import { enterBrowser } from "../domain/session/index.ts"
 import {
   accountOf,
-  attemptsOf,
   checkPassword,
   isPasswordChangeRequired,
   type PasswordCheck,
@@ -15,6 +14,7 @@ import { isHomeActive } from "./visit.ts"
 export type SignedIn =
   | { readonly kind: "in"; readonly setCookie: string }
   | { readonly kind: "wrong" | "busy" | "change required" }
+  | { readonly kind: "too many"; readonly retryAfterSeconds: number }
   | { readonly kind: "locked" | "inactive" }
 
 /**
@@ -27,8 +27,8 @@ export async function signInWith(
   password: string,
 ): Promise<SignedIn> {
   const account = accountOf(cx, loginName)
-  await slowDown(cx, account)
   const result = await check(cx, account, password)
+  if (typeof result === "object") return { kind: "too many", ...result }
   if (result === "none") return { kind: "wrong" }
   if (result !== "ok") return { kind: result }
   if (!isHomeActive(cx, account)) return { kind: "inactive" }
@@ -43,26 +43,21 @@ export async function signInWith(
   return { kind: "in", setCookie }
 }
 
-/** A full queue of the hasher is the person's to see: they can try again. */
-async function check(cx: Cx, account: string, password: string): Promise<PasswordCheck | "busy"> {
+type Checked = PasswordCheck | "busy" | { readonly retryAfterSeconds: number }
+
+/** A full queue of the hasher, and tries too many, are the person's to see: they can try again. */
+async function check(cx: Cx, account: string, password: string): Promise<Checked> {
   try {
-    return await checkPassword(cx, account, password)
+    cx.allowance?.spend("guess")
+    const result = await checkPassword(cx, account, password)
+    if (result !== "none" && result !== "wrong") cx.allowance?.refund("guess")
+    return result
   } catch (cause) {
-    if (cause instanceof Fault && cause.code === "resource_exhausted") return "busy"
-    if (cause instanceof Fault && cause.code === "invalid_argument") return "wrong"
+    if (!(cause instanceof Fault)) throw cause
+    const { code, retryAfterSeconds } = cause
+    if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
+    if (code === "resource_exhausted") return "busy"
+    if (code === "invalid_argument") return "wrong"
     throw cause
   }
-}
-
-const triesUntilSlow = 5
-const secondsMost = 10
-const remembered = 15 * 60_000
-
-/** From five failed tries on, each further five make the next one wait a second longer. */
-function slowDown(cx: Cx, account: string): Promise<void> {
-  const { failures, last } = attemptsOf(cx, account)
-  const recent = cx.clock.now() - last < remembered
-  const seconds = recent ? Math.min(Math.floor(failures / triesUntilSlow), secondsMost) : 0
-  if (seconds === 0) return Promise.resolve()
-  return new Promise((resolve) => cx.clock.after(seconds * 1000, resolve))
 }

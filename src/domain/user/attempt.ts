@@ -1,4 +1,5 @@
-import { aggregate, type Cx, type Event } from "../../store/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { aggregate, type Cx, type Event, type Store } from "../../store/index.ts"
 
 export type PasswordCheckEvent =
   | Event<"user.human.password.check.failed">
@@ -24,6 +25,115 @@ export const passwordCheck = aggregate<PasswordCheckEvent, Attempts>({
   },
 })
 
-/** The failed tries of an account (see `accountOf`), for who slows down further ones. */
+/** The failed tries of an account (see `accountOf`). */
 export const attemptsOf = (cx: Cx, account: string): Attempts =>
   cx.store.state(cx, passwordCheck, account)
+
+/** From so many failed tries on, the next ones come one by one, and slower with each further so. */
+const triesUntilSlow = 5
+const slowestSeconds = 10
+const remembered = 15 * 60_000
+
+/** How many tries of an account are looked at together as long as few have failed. */
+const together = 8
+
+/** Nobody is left waiting longer than this; a connection would not last. */
+const patienceSeconds = 20
+const waitingMax = 32
+
+/** Somebody whose try waits for its turn. */
+type Waiting = PromiseWithResolvers<void> & { readonly source: string | undefined }
+
+/** The tries of one account that are under way: those that are looked at, and those that wait. */
+type Line = {
+  inside: number
+  failures: number
+  readonly waiting: Waiting[]
+}
+
+const linesByStore = new WeakMap<Store, Map<string, Line>>()
+
+/**
+ * Lets a try of an account be made in its turn: tries that come at the same moment don't slip past
+ * the delay that failed ones have earned. `check` answers whether it was right. Faults where too
+ * many wait already, without that the try is made.
+ */
+export async function inTurn<T>(
+  cx: Cx,
+  account: string,
+  check: (delay: Promise<void>) => Promise<{ readonly value: T; readonly isRight: boolean }>,
+): Promise<T> {
+  const lines = linesByStore.get(cx.store) ?? new Map<string, Line>()
+  linesByStore.set(cx.store, lines)
+  const key = `${cx.instance}/${account}`
+  const line = lines.get(key) ?? { inside: 0, failures: recentFailures(cx, account), waiting: [] }
+  lines.set(key, line)
+
+  await enter(line, cx.allowance?.source())
+  let isRight = false
+  try {
+    const checked = await check(after(cx, delaySeconds(line)))
+    isRight = checked.isRight
+    return checked.value
+  } finally {
+    line.failures = isRight ? 0 : line.failures + 1
+    leave(line)
+    if (line.inside === 0) lines.delete(key)
+  }
+}
+
+function recentFailures(cx: Cx, account: string): number {
+  const { failures, last } = attemptsOf(cx, account)
+  return cx.clock.now() - last < remembered ? failures : 0
+}
+
+/** Each further five failed tries make the next one wait a second longer. */
+const delaySeconds = ({ failures }: Line): number =>
+  Math.min(Math.floor(failures / triesUntilSlow), slowestSeconds)
+
+function after(cx: Cx, seconds: number): Promise<void> {
+  if (seconds === 0) return Promise.resolve()
+  return new Promise((resolve) => cx.clock.after(seconds * 1000, resolve))
+}
+
+const roomInside = ({ failures }: Line): number => (failures < triesUntilSlow ? together : 1)
+
+function roomToWait(line: Line): number {
+  const seconds = delaySeconds(line)
+  return seconds === 0 ? waitingMax : Math.floor(patienceSeconds / seconds)
+}
+
+/** Whoever comes from one address waits with one try only, and leaves room for others. */
+async function enter(line: Line, source: string | undefined): Promise<void> {
+  if (line.waiting.length === 0 && line.inside < roomInside(line)) {
+    line.inside++
+    return
+  }
+  const isTwice = source !== undefined && line.waiting.some((other) => other.source === source)
+  if (isTwice || line.waiting.length >= roomToWait(line)) throw tooMany(line)
+  const place: Waiting = { ...Promise.withResolvers<void>(), source }
+  line.waiting.push(place)
+  await place.promise
+}
+
+/** Lets the next ones in, as many as there is room for, and sends away who would wait too long. */
+function leave(line: Line): void {
+  line.inside--
+  while (line.inside < roomInside(line)) {
+    const next = line.waiting.shift()
+    if (!next) break
+    line.inside++
+    next.resolve()
+  }
+  for (const surplus of line.waiting.splice(roomToWait(line))) surplus.reject(tooMany(line))
+}
+
+function tooMany(line: Line): Fault {
+  const retryAfterSeconds = (line.waiting.length + 1) * Math.max(delaySeconds(line), 1)
+  return new Fault(
+    "resource_exhausted",
+    "password.too_many_tries",
+    "too many tries wait for this account already; try again in a moment",
+    { retryAfterSeconds },
+  )
+}

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, type Transaction } from "../../store/index.ts"
-import { passwordCheck } from "./attempt.ts"
+import { inTurn, passwordCheck } from "./attempt.ts"
 import { type Human, hasLeft, type User, user } from "./model.ts"
 import { hashPassword, verifyNothing, verifyPassword } from "./password.ts"
 
@@ -127,18 +127,26 @@ export const passwordChanged = ({ hash, changeRequired }: NewPassword) =>
 export type PasswordCheck = "ok" | "wrong" | "locked" | "inactive" | "none"
 
 /**
- * Checks a password. The try is counted before it is looked at, so that parallel tries can't race
- * the count, and an account that doesn't exist makes the same work. Whether an account is locked is
- * told only to who knows its password.
+ * Checks a password. Failed tries slow the next ones down; an account that doesn't exist makes the
+ * same work, and waits as long. Whether an account is locked is told only to who knows its
+ * password. Faults where too many tries wait already.
  */
-export async function checkPassword(
+export const checkPassword = (cx: Cx, account: string, plain: string): Promise<PasswordCheck> =>
+  inTurn(cx, account, async (delay) => {
+    const value = await counted(cx, account, { plain, delay })
+    return { value, isRight: value === "ok" }
+  })
+
+/** Counts the try before it is looked at: one that nobody waits for the end of was made, too. */
+async function counted(
   cx: Cx,
   account: string,
-  plain: string,
+  { plain, delay }: { readonly plain: string; readonly delay: Promise<void> },
 ): Promise<PasswordCheck> {
   await cx.store.transact(cx, (tx) =>
     tx.append(passwordCheck, account, [{ type: "user.human.password.check.failed", data: {} }]),
   )
+  await delay
   const hash = passwordOf(cx.store.state(cx, user, account))?.hash
   if (hash === undefined) {
     await verifyNothing(plain)

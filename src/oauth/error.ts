@@ -19,6 +19,10 @@ export type OAuthErrorCode =
   | "consent_required"
   | "request_not_supported"
   | "request_uri_not_supported"
+  | "invalid_request_object"
+  | "invalid_request_uri"
+  | "invalid_target"
+  | "unmet_authentication_requirements"
   | "registration_not_supported"
 
 /**

@@ -6,14 +6,18 @@ export type Parameters = ReadonlyMap<string, string>
 
 const bodyMax = 65_536
 
-/** Reads parameters. RFC 6749 §3.1: a repeated one is refused, an empty one was not sent. */
+/**
+ * Reads parameters. RFC 6749 §3.1: a repeated one is refused, an empty one was not sent. RFC 8707
+ * §2: `resource` alone may be repeated; its values come as words.
+ */
 export function parametersOf(search: URLSearchParams): Parameters {
   const found = new Map<string, string>()
   const seen = new Set<string>()
   for (const [name, value] of search) {
     if (seen.has(name)) throw new OAuthError("invalid_request", "a parameter is repeated")
-    seen.add(name)
-    if (value !== "") found.set(name, value)
+    if (name !== "resource") seen.add(name)
+    const before = found.get(name)
+    if (value !== "") found.set(name, before === undefined ? value : `${before} ${value}`)
   }
   return found
 }

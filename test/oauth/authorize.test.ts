@@ -32,7 +32,8 @@ const locationOf = async (id: string, changes: Changes) =>
 describe("authorize", () => {
   const toClient: readonly (readonly [string, Changes, string])[] = [
     ["no response_type", { response_type: undefined }, "invalid_request"],
-    ["another response_type", { response_type: "token" }, "unsupported_response_type"],
+    ["another response_type", { response_type: "nothing" }, "unsupported_response_type"],
+    ["a response_type twice", { response_type: "code code" }, "unsupported_response_type"],
     ["a scope without openid", { scope: "profile" }, "invalid_scope"],
     ["no scope", { scope: undefined }, "invalid_scope"],
     ["an unknown prompt", { prompt: "dance" }, "invalid_request"],

@@ -22,6 +22,7 @@ export {
   authRequest,
   type Prompt,
   type ResponseMode,
+  type ResponseType,
 } from "./request.ts"
 
 /** What this room keeps streams of. */

@@ -2,6 +2,7 @@ import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts
 import type { ResponseMode } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { isRegistered } from "./redirect-uri.ts"
+import { responseModeOf } from "./response-type.ts"
 
 /** Where an answer goes that nobody else may get. */
 export type ReturnPath = {
@@ -40,11 +41,7 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
     appId: client.appId,
     app: client.state,
     redirectUri,
-    responseMode: modeOf(search.get("response_mode")),
+    responseMode: responseModeOf(search),
     state: search.get("state") || undefined,
   }
 }
-
-/** OAuth 2.0 Multiple Response Types §2.1: a code goes into the query where nothing is asked. */
-const modeOf = (text: string | null): ResponseMode =>
-  text === "fragment" || text === "form_post" ? text : "query"

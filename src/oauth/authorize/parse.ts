@@ -1,11 +1,15 @@
-import type { Asked, Prompt } from "../../domain/grant/index.ts"
-import { verifyJwt } from "../../domain/key/index.ts"
+import type { OidcApp } from "../../domain/app/index.ts"
+import type { Asked, Prompt, ResponseType } from "../../domain/grant/index.ts"
+import { algorithms, verifyJwt } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
-import { type Parameters, parametersOf, required, wordsOf } from "../request.ts"
-import { audienceOf, grantedScopes, projectsAsAudience } from "../token/scope.ts"
+import { type Parameters, parametersOf, wordsOf } from "../request.ts"
+import { resourcesOf } from "../token/resource.ts"
+import { audienceOf, grantedScopes, orgRestriction, projectsAsAudience } from "../token/scope.ts"
+import { claimsWantedOf } from "./claims-parameter.ts"
 import type { ReturnPath } from "./client.ts"
+import { responseTypeOf } from "./response-type.ts"
 
 /** Everything a client asked for, checked. */
 export type Checked = { readonly asked: Asked; readonly loginHint: string }
@@ -14,29 +18,29 @@ export type Checked = { readonly asked: Asked; readonly loginHint: string }
 export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams): Checked {
   const parameters = parametersOf(search)
   refuseUnsupported(parameters)
-  checkResponse(parameters, back)
-  const scopes = scopesOf(parameters, back)
   const { clientId, appId, app, redirectUri, responseMode, state } = back
-  const nonce = parameters.get("nonce")
-  const challenge = challengeOf(parameters, app.oidc.authMethod === "none")
-  const maxAge = maxAgeOf(parameters)
-  const hintedUser = hintedUserOf(cx, parameters)
-  const projects = [...projectsAsAudience(cx, [app.projectId]), ...audienceOf(cx, scopes)]
-  const audience = [...new Set([clientId, ...projects])]
+  const responseType = responseTypeOf(parameters, app.oidc)
+  const scopes = scopesOf(parameters, app, responseType)
+  const audience = [...new Set([clientId, ...projectsOf(cx, parameters, { app, scopes })])]
   const asked: Asked = {
     clientId,
     appId,
     redirectUri,
+    responseType,
     responseMode,
     scopes,
     audience,
     prompts: [...promptsOf(parameters), ...extraPrompts(cx, app.projectId, audience)],
     languages: wordsOf(parameters.get("ui_locales")).slice(0, languagesMax),
-    ...(state !== undefined && { state }),
-    ...(nonce !== undefined && { nonce }),
-    ...(challenge !== undefined && { challenge }),
-    ...(maxAge !== undefined && { maxAge }),
-    ...(hintedUser !== undefined && { hintedUser }),
+    ...given({
+      state,
+      nonce: nonceOf(parameters, responseType),
+      challenge: challengeOf(parameters, responseType === "code" && isPublic(app)),
+      dpopJkt: dpopJktOf(parameters),
+      maxAge: maxAgeOf(parameters),
+      home: orgRestriction(cx, scopes),
+      ...personOf(cx, parameters),
+    }),
   }
   return { asked, loginHint: (parameters.get("login_hint") ?? "").slice(0, loginHintMax) }
 }
@@ -44,41 +48,59 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
 const languagesMax = 10
 const loginHintMax = 200
 
-/** OpenID Connect Core §3.1.2.6 has an error of its own for each of these. */
+const isPublic = ({ oidc }: OidcApp): boolean => oidc.authMethod === "none"
+
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** Only what is there: an event keeps no empty members. */
+function given<T extends object>(fields: T): Defined<T>
+function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** OpenID Connect Core §3.1.2.6 has an error of its own for it. */
 function refuseUnsupported(parameters: Parameters): void {
-  if (parameters.has("request")) {
-    throw new OAuthError("request_not_supported", "request objects are not supported")
-  }
-  if (parameters.has("request_uri")) {
-    throw new OAuthError("request_uri_not_supported", "request_uri is not supported")
-  }
   if (parameters.has("registration")) {
     throw new OAuthError("registration_not_supported", "registration is not supported")
   }
 }
 
-function checkResponse(parameters: Parameters, { app }: ReturnPath): void {
-  if (required(parameters, "response_type") !== "code") {
-    throw new OAuthError("unsupported_response_type", "response_type must be code")
-  }
-  const { responseTypes, grantTypes } = app.oidc
-  if (!responseTypes.includes("code") || !grantTypes.includes("authorization_code")) {
-    throw new OAuthError("unauthorized_client", "this client may not use response_type code")
-  }
-  const mode = parameters.get("response_mode") ?? "query"
-  if (!responseModes.some((known) => known === mode)) {
-    throw new OAuthError("invalid_request", `response_mode must be ${responseModes.join(", ")}`)
-  }
+/** Projects that the tokens will be for: its own, and those that scopes and resources name. */
+function projectsOf(
+  cx: Cx,
+  parameters: Parameters,
+  { app, scopes }: { readonly app: OidcApp; readonly scopes: readonly string[] },
+): readonly string[] {
+  const own = projectsAsAudience(cx, [app.projectId])
+  return [...own, ...audienceOf(cx, scopes), ...resourcesOf(cx, parameters)]
 }
 
-/** How an answer travels; discovery names them. */
-export const responseModes = ["query", "fragment", "form_post"] as const
+/** Who may sign in, how, and what is told of them, beside what the scopes say. */
+function personOf(cx: Cx, parameters: Parameters) {
+  const { idToken, userinfo, userId, acr } = claimsWantedOf(parameters)
+  const hinted = hintedUserOf(cx, parameters)
+  if (userId !== undefined && hinted !== undefined && userId !== hinted) {
+    throw new OAuthError("invalid_request", "id_token_hint and claims name different users")
+  }
+  const claims = idToken.length + userinfo.length > 0 ? { idToken, userinfo } : undefined
+  return { hintedUser: hinted ?? userId, claims, acr }
+}
+
+/** OpenID Connect Core §3.2.2.1 and §15.5.2: without a nonce, an id_token could be replayed. */
+function nonceOf(parameters: Parameters, type: ResponseType): string | undefined {
+  const nonce = parameters.get("nonce")
+  if (nonce !== undefined || type === "code") return nonce
+  throw new OAuthError("invalid_request", `nonce is missing: response_type ${type} needs one`)
+}
 
 /** OpenID Connect Core §3.1.2.1. */
-function scopesOf(parameters: Parameters, { app }: ReturnPath): readonly string[] {
+function scopesOf(parameters: Parameters, app: OidcApp, type: ResponseType): readonly string[] {
   const scopes = grantedScopes(wordsOf(parameters.get("scope")), app)
-  if (scopes.includes("openid")) return scopes
-  throw new OAuthError("invalid_scope", "scope must contain openid")
+  if (!scopes.includes("openid")) {
+    throw new OAuthError("invalid_scope", "scope must contain openid")
+  }
+  // OpenID Connect Core §11: only a code can be exchanged for a refresh token.
+  return type === "code" ? scopes : scopes.filter((scope) => scope !== "offline_access")
 }
 
 /** What `prompt` may say; discovery names them. */
@@ -127,6 +149,13 @@ function challengeOf(parameters: Parameters, isPublic: boolean): string | undefi
   throw new OAuthError("invalid_request", "code_challenge must be a SHA-256 hash in base64url")
 }
 
+/** RFC 9449 §10: the thumbprint of a key, which the code will be worth nothing without. */
+function dpopJktOf(parameters: Parameters): string | undefined {
+  const jkt = parameters.get("dpop_jkt")
+  if (jkt === undefined || /^[\w-]{43}$/.test(jkt)) return jkt
+  throw new OAuthError("invalid_request", "dpop_jkt must be a SHA-256 thumbprint in base64url")
+}
+
 /** OpenID Connect Core §3.1.2.1: an id_token of ours, which may have expired. */
 function hintedUserOf(cx: Cx, parameters: Parameters): string | undefined {
   const hint = parameters.get("id_token_hint")
@@ -138,6 +167,6 @@ function hintedUserOf(cx: Cx, parameters: Parameters): string | undefined {
 
 /** The claims of an id_token that was issued here, expired or not; undefined for anything else. */
 export function readHint(cx: Cx, hint: string) {
-  const claims = verifyJwt(cx, hint, { typ: "JWT", algorithms: ["RS256"], expired: "accepted" })
+  const claims = verifyJwt(cx, hint, { typ: "JWT", algorithms, expired: "accepted" })
   return claims?.iss === ownOf(cx).issuer ? claims : undefined
 }

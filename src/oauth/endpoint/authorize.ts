@@ -1,32 +1,34 @@
-import { addAuthRequest, answerRequest } from "../../domain/grant/index.ts"
+import { addAuthRequest } from "../../domain/grant/index.ts"
 import {
   applicationName,
   nextStep,
   type Step,
   showTrouble,
   stepPath,
-  type Visit,
   visitOf,
   wantedOf,
 } from "../../login/index.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { type ReturnPath, returnPathOf } from "../authorize/client.ts"
+import { complete } from "../authorize/complete.ts"
 import { type Checked, parseRequest } from "../authorize/parse.ts"
-import { writeCode } from "../code.ts"
+import { requestedBy } from "../authorize/requested.ts"
 import { OAuthError } from "../error.ts"
 import { paths } from "../own.ts"
 import { formSearchOf } from "../request.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
-/** RFC 6749 §4.1.1, OpenID Connect Core §3.1.2. */
+/** RFC 6749 §4.1.1 and §4.2.1, OpenID Connect Core §3.1.2 and §3.2.2. */
 export const authorize: Endpoint = {
   methods: ["GET", "POST"],
   anyOrigin: false,
   answer: async (asking) => {
     const { cx, request, url, show } = asking
     if (request.method === "POST") return asGet(await formSearchOf(request))
-    const search = url.searchParams
+    mustBeShort(url.search)
+    const search = await searchOf(asking)
+    if (search instanceof Response) return search
     const back = returnPathOf(cx, search)
     if ("problem" in back) return showTrouble(show, cx, back)
     try {
@@ -44,43 +46,58 @@ export const authorize: Endpoint = {
  */
 function asGet(search: URLSearchParams): Response {
   const query = search.toString()
-  if (query.length <= queryMax) return redirect(`${paths.authorize}?${query}`)
+  mustBeShort(query)
+  return redirect(`${paths.authorize}?${query}`)
+}
+
+/** What is longer is pushed, see `par.ts`; nothing is sent anywhere that has to carry it back. */
+function mustBeShort(query: string): void {
+  if (query.length <= queryMax) return
   throw new OAuthError("invalid_request", "the request is too long")
 }
 
 const queryMax = 8192
 
+/**
+ * The parameters that count; or what to answer where none can be trusted. A bad request object is
+ * told to the client if what stands beside it says where that is.
+ */
+async function searchOf(asking: Asking): Promise<URLSearchParams | Response> {
+  const { cx, url, show } = asking
+  try {
+    return await requestedBy(cx, url.searchParams)
+  } catch (cause) {
+    if (!(cause instanceof OAuthError)) throw cause
+    const back = returnPathOf(cx, url.searchParams)
+    if (!("problem" in back)) return sendError(asking, back, cause)
+    // A page that is loaded again is what makes a request_uri come twice.
+    const problem = cause.error === "invalid_request_uri" ? "expired" : "invalid_request"
+    return showTrouble(show, cx, { problem, detail: `${cause.description}.` })
+  }
+}
+
 /** Answers at once where the browser's sessions suffice; else the login pages take over. */
 async function begin(asking: Asking, back: ReturnPath, checked: Checked): Promise<Response> {
-  const { cx, request } = asking
+  const { cx, request, show } = asking
   const visit = await visitOf(cx, request)
   const { asked, loginHint } = checked
   const wanted = wantedOf(cx, asked, { loginHint, created: cx.clock.now(), sessionId: "" })
   const step = nextStep(wanted, visit.present, cx.clock.now())
   const id = cx.ids.next()
+  const cookies = [visit.browser.setCookie]
+  const added = { ...checked, agentId: visit.browser.id }
   if (step.kind === "done") {
-    await cx.store.transact(cx, (tx) => {
-      addAuthRequest(tx, id, { ...checked, agentId: visit.browser.id })
-      answerRequest(tx, id, step.sessionId)
-    })
-    return sendCode(asking, back, { id, visit })
+    const { sessionId } = step
+    const before = (tx: Parameters<typeof addAuthRequest>[0]) => addAuthRequest(tx, id, added)
+    const fields = await complete(cx, { id, asked, sessionId, before })
+    if (!fields) return showTrouble(show, cx, { problem: "expired", cookies })
+    const application = applicationName(cx, back.clientId)
+    return answerClient(cx, show, { back, application, cookies, fields })
   }
   if (asked.prompts.includes("none")) throw silentRefusal(step, asked.prompts.includes("consent"))
   cx.allowance?.spend("request")
-  await cx.store.transact(cx, (tx) =>
-    addAuthRequest(tx, id, { ...checked, agentId: visit.browser.id }),
-  )
-  return redirect(stepPath(step, id) ?? "", visit.browser.setCookie)
-}
-
-function sendCode(
-  { cx, show }: Asking,
-  back: ReturnPath,
-  { id, visit }: { id: string; visit: Visit },
-): Promise<Response> {
-  const application = applicationName(cx, back.clientId)
-  const cookies = [visit.browser.setCookie]
-  return answerClient(cx, show, { back, application, cookies, fields: { code: writeCode(cx, id) } })
+  await cx.store.transact(cx, (tx) => addAuthRequest(tx, id, added))
+  return redirect(stepPath(step, id) ?? "", ...cookies)
 }
 
 function sendError({ cx, show }: Asking, back: ReturnPath, fault: OAuthError): Promise<Response> {

@@ -1,5 +1,4 @@
-import { answerRequest, failRequest } from "../../domain/grant/index.ts"
-import { usableSession } from "../../domain/session/index.ts"
+import { failRequest } from "../../domain/grant/index.ts"
 import {
   applicationName,
   nextStep,
@@ -9,7 +8,7 @@ import {
   waitingRequest,
 } from "../../login/index.ts"
 import { answerClient } from "../authorize/answer.ts"
-import { writeCode } from "../code.ts"
+import { complete } from "../authorize/complete.ts"
 import { redirect } from "../response.ts"
 import type { Endpoint } from "./endpoint.ts"
 
@@ -33,13 +32,9 @@ export const callback: Endpoint = {
       return answerClient(cx, show, { ...answer, fields })
     }
     if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
-    const answered = await cx.store.transact(cx, (tx) => {
-      const usable = usableSession(tx, step.sessionId) !== undefined
-      if (usable) answerRequest(tx, id, step.sessionId)
-      return usable
-    })
-    if (!answered.value) return showTrouble(show, cx, { problem: "expired", cookies })
+    const fields = await complete(cx, { id, asked, sessionId: step.sessionId })
+    if (!fields) return showTrouble(show, cx, { problem: "expired", cookies })
     cx.allowance?.refund("request")
-    return answerClient(cx, show, { ...answer, fields: { code: writeCode(cx, id) } })
+    return answerClient(cx, show, { ...answer, fields })
   },
 }

@@ -1,4 +1,5 @@
-import { promptValues, responseModes } from "../authorize/parse.ts"
+import { promptValues } from "../authorize/parse.ts"
+import { responseModes, responseTypes } from "../authorize/response-type.ts"
 import { proofAlgorithms } from "../client/proof.ts"
 import { grants } from "../grant/list.ts"
 import { ownOf, paths } from "../own.ts"
@@ -26,7 +27,7 @@ export const discoveryDocument = remembered((cx) => {
     jwks_uri: issuer + paths.keys,
     end_session_endpoint: issuer + paths.endSession,
     scopes_supported: standardScopes,
-    response_types_supported: ["code"],
+    response_types_supported: responseTypes,
     response_modes_supported: responseModes,
     grant_types_supported: grants.map(({ name }) => name),
     subject_types_supported: ["public"],

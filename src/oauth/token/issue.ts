@@ -33,6 +33,7 @@ export type Identity = {
   /** ms UTC. */
   readonly authTime?: number
   readonly methods?: readonly string[]
+  readonly acr?: string | undefined
   /** Whether the claims of the scopes are in the id_token too, not only at userinfo. */
   readonly withUserClaims?: boolean
   /** OpenID Connect Core §5.5: single claims that are asked for in the id_token. */
@@ -55,13 +56,7 @@ export type Allowed = Issuance & { readonly jkt?: string | undefined }
 
 /** Makes the tokens that a grant allows. Refuses where what they would hang from has ended. */
 export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
-  if (!stands(cx, allowed)) {
-    throw new OAuthError("invalid_grant", "what this was granted for has ended")
-  }
-  const home = orgRestriction(cx, allowed.scopes)
-  if (home !== undefined && home !== orgOf(cx, allowed.userId)) {
-    throw new OAuthError("invalid_grant", "the scope is for users of another organisation")
-  }
+  mustStand(cx, allowed)
   const now = Math.floor(cx.clock.now() / 1000)
   const { grantId, userId, clientId, audience, scopes, actor, jkt } = allowed
   const { clockSkewSeconds: skew, identity, refreshToken, extra } = allowed
@@ -86,16 +81,48 @@ export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   return { ...answer, id_token: await signer(cx, "RS256").sign(identified, "JWT") }
 }
 
+/**
+ * OpenID Connect Core §3.2.2.5 where an id_token alone is asked for: all members of the answer but
+ * the access token. Refuses as `issue` does.
+ */
+export async function issueIdToken(
+  cx: Cx,
+  allowed: Issuance,
+): Promise<Omit<TokenResponse, "access_token">> {
+  mustStand(cx, allowed)
+  const { clientId, scopes, identity, clockSkewSeconds: skew } = allowed
+  if (!identity) throw new Error("an id_token needs to know of whom it speaks")
+  const issued = Math.floor(cx.clock.now() / 1000) - skew
+  const claims = idClaims(cx, { ...allowed, identity, issued, accessToken: undefined })
+  return {
+    token_type: "Bearer",
+    expires_in: lifetimesOf(cx, clientId).id,
+    scope: scopes.join(" "),
+    id_token: await signer(cx, "RS256").sign(claims, "JWT"),
+  }
+}
+
+function mustStand(cx: Cx, allowed: Issuance): void {
+  if (!stands(cx, allowed)) {
+    throw new OAuthError("invalid_grant", "what this was granted for has ended")
+  }
+  const home = orgRestriction(cx, allowed.scopes)
+  if (home !== undefined && home !== orgOf(cx, allowed.userId)) {
+    throw new OAuthError("invalid_grant", "the scope is for users of another organisation")
+  }
+}
+
 type Said = Issuance & {
   readonly identity: Identity
   readonly issued: number
-  readonly accessToken: string
+  /** Undefined where none goes with the id_token. */
+  readonly accessToken: string | undefined
 }
 
 /** OpenID Connect Core §2 and §3.1.3.6. */
 function idClaims(cx: Cx, from: Said): Claims {
   const { identity, userId, clientId, issued } = from
-  const { nonce, sessionId, authTime, methods } = identity
+  const { nonce, sessionId, authTime, methods, acr } = identity
   return {
     ...idTokenClaims(cx, { ...from, ...identity, audience: from.audience }),
     iss: ownOf(cx).issuer,
@@ -105,11 +132,12 @@ function idClaims(cx: Cx, from: Said): Claims {
     client_id: clientId,
     iat: issued,
     exp: issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds,
-    at_hash: halfHash(from.accessToken),
+    ...(from.accessToken !== undefined && { at_hash: halfHash(from.accessToken) }),
     ...(nonce !== undefined && { nonce }),
     ...(sessionId !== undefined && { sid: sessionId }),
     ...(authTime !== undefined && { auth_time: Math.floor(authTime / 1000) }),
     ...(methods !== undefined && { amr: methods }),
+    ...(acr !== undefined && { acr }),
   }
 }
 

@@ -1,0 +1,65 @@
+import { findClient } from "../../domain/app/index.ts"
+import { type Asked, answerRequest, exchangeCode } from "../../domain/grant/index.ts"
+import { type Session, usableSession } from "../../domain/session/index.ts"
+import type { Cx, Transaction } from "../../store/index.ts"
+import { writeCode } from "../code.ts"
+import { type Allowed, issue, issueIdToken } from "../token/issue.ts"
+import { lifetimesOf } from "../token/lifetime.ts"
+import { projectsAsAudience } from "../token/scope.ts"
+import { identityOf } from "./identity.ts"
+
+/** A request that the person of a session may have answered. */
+export type Ready = {
+  readonly id: string
+  readonly asked: Asked
+  readonly sessionId: string
+  /** A part of the same step that comes first. */
+  readonly before?: (tx: Transaction) => void
+}
+
+type Fields = Readonly<Record<string, string>>
+
+/**
+ * Answers a request with what it asked for: a code, or the tokens themselves, which hang from a
+ * grant that is added in the same step. Undefined where the session has ended meanwhile.
+ */
+export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined> {
+  const { id, asked, sessionId, before } = ready
+  const accessLifetimeSeconds = lifetimesOf(cx, asked.clientId).access
+  const step = await cx.store.transact(cx, (tx) => {
+    const session = usableSession(tx, sessionId)
+    if (!session) return undefined
+    before?.(tx)
+    answerRequest(tx, id, sessionId)
+    if (isForCode(asked)) return { session, grantId: "" }
+    const { clientId, appId, scopes, audience } = asked
+    const given = { clientId, appId, scopes, audience, session, accessLifetimeSeconds }
+    return { session, grantId: exchangeCode(tx, id, given) }
+  })
+  if (!step.value) return undefined
+  if (isForCode(asked)) return { code: writeCode(cx, id) }
+  return tokensOf(cx, ready, step.value)
+}
+
+const isForCode = ({ responseType = "code" }: Asked): boolean => responseType === "code"
+
+type Granted = { readonly grantId: string; readonly session: Session }
+
+/** OpenID Connect Core §3.2.2.5. Nothing here is bound to a key: no proof comes with a redirect. */
+async function tokensOf(cx: Cx, ready: Ready, { grantId, session }: Granted): Promise<Fields> {
+  const { asked, sessionId } = ready
+  const { clientId, audience, scopes } = asked
+  const state = findClient(cx, clientId)?.state
+  if (state?.kind !== "oidc") throw new Error("an application was removed within one step")
+  const { tokenType, clockSkewSeconds, idTokenUserinfoAssertion } = state.oidc
+  const alone = asked.responseType === "id_token"
+  const projects = projectsAsAudience(cx, [state.projectId])
+  // OpenID Connect Core §5.4: without an access token, userinfo can't be asked for the claims.
+  const withUserClaims = alone || idTokenUserinfoAssertion
+  const allowed: Allowed = {
+    ...{ grantId, userId: session.userId, clientId, audience, scopes, tokenType, clockSkewSeconds },
+    identity: identityOf(asked, { sessionId, session, projects, withUserClaims }),
+  }
+  const answer = alone ? await issueIdToken(cx, allowed) : await issue(cx, allowed)
+  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, String(value)]))
+}

@@ -6,6 +6,7 @@ import { localOrigin } from "./kernel/address.ts"
 import { openBase } from "./server/base.ts"
 import { houseOf } from "./server/house.ts"
 import { type Listener, listenGrpc, listenHttp } from "./server/listener.ts"
+import { keepRotating } from "./server/rotation.ts"
 import { followPublicUrl, setUpByRequest } from "./server/setup.ts"
 import { setupTicket } from "./server/ticket.ts"
 
@@ -21,7 +22,9 @@ export async function serve(start: Start): Promise<Running> {
   const house = houseOf({ base, ticket, upstream: localOrigin(config.listen) })
 
   const listeners: Listener[] = []
+  const rotation = keepRotating(base)
   const stop = async () => {
+    await rotation.stop()
     await Promise.all(listeners.map((each) => each.stop()))
     await base.store.close()
   }

@@ -16,6 +16,7 @@ export {
 export type { Claims } from "./jws.ts"
 export { type Algorithm, algorithmOf, algorithms, type KeyKind, webKey } from "./model.ts"
 export type { SealedPair } from "./pair.ts"
+export { rotateKeys } from "./rotation.ts"
 export {
   type Expected,
   type PublishedJwk,

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import * as instances from "../../../src/domain/instance/index.ts"
+import {
+  addKeys,
+  aggregates,
+  listWebKeys,
+  prepareKeys,
+  webKeyView,
+} from "../../../src/domain/key/index.ts"
+import { keepRotating } from "../../../src/server/rotation.ts"
+import { openWorld, type World } from "../../support/world.ts"
+
+const hour = 3_600_000
+
+let world: World
+const logged: string[] = []
+beforeEach(async () => {
+  logged.length = 0
+  world = openWorld({
+    aggregates: [...aggregates, instances.instance],
+    views: [webKeyView, instances.instanceHostView],
+  })
+  for (const instance of ["i1", "i2"]) {
+    const cx = world.cx({ instance })
+    const pairs = await prepareKeys(cx)
+    await world.store.transact(cx, (tx) => {
+      instances.addInstance(tx, { name: "Home", publicUrl: `https://${instance}.example.com` })
+      addKeys(tx, pairs)
+    })
+  }
+})
+afterEach(() => world.close())
+
+const keysOf = (instance: string) => listWebKeys(world.cx({ instance })).length
+
+/** The parts of a process that the job uses; `broken` names an instance whose calls fail. */
+const job = (broken?: string) =>
+  keepRotating({
+    clock: world.clock,
+    store: world.store,
+    log: { error: (text: string) => logged.push(text) },
+    call: (instance: string) =>
+      instance === broken ? world.cx({ instance: "nowhere" }) : world.cx({ instance }),
+  } as never)
+
+const patience = { timeout: 10_000 }
+const settled = () => new Promise((resolve) => setTimeout(resolve, 100))
+
+test("the keys of every instance are looked at hourly, until the server stops", async () => {
+  const { stop } = job()
+  await settled()
+  world.clock.advance(83 * 24 * hour - 1)
+  await settled()
+  expect([keysOf("i1"), keysOf("i2")]).toEqual([2, 2])
+  world.clock.advance(hour)
+  await expect.poll(() => [keysOf("i1"), keysOf("i2")], patience).toEqual([4, 4])
+  await stop()
+  world.clock.advance(30 * 24 * hour)
+  await settled()
+  expect([keysOf("i1"), keysOf("i2")]).toEqual([4, 4])
+})
+
+test("an instance that fails is logged and holds up no other", async () => {
+  world.clock.advance(84 * 24 * hour)
+  const { stop } = job("i1")
+  await expect.poll(() => [keysOf("i1"), keysOf("i2")], patience).toEqual([2, 4])
+  expect(logged).toEqual([expect.stringContaining("could not be rotated")])
+  await stop()
+})

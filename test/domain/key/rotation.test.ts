@@ -179,7 +179,7 @@ test("a server that was off when it was due publishes the next key first", async
   expect(statuses("ES256")).toEqual(["inactive", "active"])
 })
 
-test("a waiting key that is deleted is replaced, and its time ahead begins anew", async () => {
+test("a key activated by hand begins its time anew, and the waiting one waits", async () => {
   await pass(85)
   const [, waiting] = of("ES256")
   const mine = await createWebKey(cx, { kind: "ecdsa", curve: "P-256" })

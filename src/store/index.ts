@@ -1,4 +1,10 @@
-export { type Aggregate, type AnyAggregate, aggregate, type Command } from "./aggregate.ts"
+export {
+  type Aggregate,
+  type AnyAggregate,
+  aggregate,
+  type Command,
+  type Upcaster,
+} from "./aggregate.ts"
 export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
 export { type OpenOptions, openStore } from "./open.ts"

@@ -65,10 +65,14 @@ function storeOn(database: Database, options: OpenOptions): Store {
     ...raw,
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
   }
+  const written = database.prepare<EventRow, [number, number]>(
+    "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
+  )
   const views = viewsOf({
     database,
     views: options.views,
-    replay: log.read,
+    replay: (position, limit) =>
+      written.all(position, limit).map((row) => upcast(decode(row, names))),
     slice: slices(gate, raw.flush),
     failed: options.notReady,
   })

@@ -1,10 +1,11 @@
 import type { Database } from "bun:sqlite"
 import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
+import { recent } from "../kernel/recent.ts"
 import type { Aggregate, AnyAggregate } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
 import { revisionOf } from "./kind.ts"
-import type { Append, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
+import type { Append, Appended, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
 import type { StateRow, States } from "./state.ts"
 import type { Statement, Values } from "./statement.ts"
 import type { Views } from "./views.ts"
@@ -54,6 +55,8 @@ export class Store {
   readonly #views: Views
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
+  /** Reading and parsing a row costs twenty times as much as finding it here. */
+  readonly #rows = recent<StateRow>(rowsMax)
 
   constructor(parts: {
     log: Log
@@ -90,7 +93,7 @@ export class Store {
         await this.log.settle()
         return this.#done({ cx, value, draft, position: this.log.durable() })
       }
-      const result = await this.log.append(step)
+      const result = await this.#append(cx, draft, step)
       if (result.kind === "appended") {
         this.#written.set(cx, result.position)
         return this.#done({ cx, value, draft, position: result.position })
@@ -135,12 +138,12 @@ export class Store {
     id: string,
   ): State {
     // Reason for the cast: the registry keys states by stream name, so the type is the kind's.
-    return this.#states.read(cx.instance, kind, id).state as State
+    return this.#row(cx.instance, kind, id).state as State
   }
 
   /** Where a stream stands, or undefined when it doesn't exist. */
   receipt(cx: Pick<Call, "instance">, kind: AnyAggregate, id: string): Receipt | undefined {
-    const row = this.#states.read(cx.instance, kind, id)
+    const row = this.#row(cx.instance, kind, id)
     return row.version === 0 ? undefined : receiptOf(id, row)
   }
 
@@ -161,6 +164,25 @@ export class Store {
 
   async close(): Promise<void> {
     await this.#close()
+  }
+
+  /** For queries. Decisions read the table itself, whose rows are newer by a turn at most. */
+  #row(instance: string, kind: AnyAggregate, id: string): StateRow {
+    const key = rowKey(instance, kind, id)
+    const known = this.#rows.get(key)
+    if (known) return known
+    const row = this.#states.read(instance, kind, id)
+    this.#rows.set(key, row)
+    return row
+  }
+
+  /** Before anybody learns how it ended, what was kept of its streams is forgotten. */
+  async #append({ instance }: Cx, { pending }: Drafting, step: Append): Promise<Appended> {
+    try {
+      return await this.log.append(step)
+    } finally {
+      for (const { kind, id } of pending.values()) this.#rows.delete(rowKey(instance, kind, id))
+    }
   }
 
   #transaction(cx: Cx, { now, pending }: Drafting): Transaction {
@@ -209,6 +231,12 @@ export class Store {
     }
   }
 }
+
+/** Rows of states that are kept in memory, twice: an organisation's day, a few megabytes. */
+const rowsMax = 4096
+
+const rowKey = (instance: string, { stream }: AnyAggregate, id: string) =>
+  `${stream}/${instance.length}/${instance}/${id}`
 
 /** What one attempt of a step has decided so far, stream by stream. */
 type Drafting = { readonly now: number; readonly pending: Map<string, Pending> }

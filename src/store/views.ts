@@ -4,6 +4,7 @@ import { type Handle, handleOf } from "./handle.ts"
 import type { LogEvent } from "./log.ts"
 import { type Placement, place } from "./placement.ts"
 import { type Replay, rebuild, type Slice } from "./rebuild.ts"
+import { advise } from "./statistics.ts"
 import type { Reducer, View } from "./view.ts"
 
 /** The read models of the store, always at the head of the log. */
@@ -27,6 +28,7 @@ export function viewsOf(parts: ViewsParts): Views {
   const { database, views } = parts
   checkNames(views)
   const { live, stale } = place(database, views)
+  advise(database, live)
   let current = handleOf(database, live)
   const routes = routesOf(views)
 

@@ -133,6 +133,7 @@ export function dump(store: Store): Readonly<Record<string, readonly unknown[]>>
 /** Makes every view anew from the log, in a copy; answers the tables that came out otherwise. */
 export async function rebuiltOtherwise(file: string): Promise<readonly string[]> {
   const before = openDatabase(file)
+  await before.rebuilt()
   const live = dump(before)
   await before.close()
   const copy = `${file}.rebuilt`

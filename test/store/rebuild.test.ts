@@ -107,6 +107,24 @@ describe("a changed view", () => {
     expect(shown.filter((shout) => shout?.startsWith("NEW"))).toHaveLength(300)
   })
 
+  test("is whole again while others never stop to write", async () => {
+    await reopen([added])
+    let count = 0
+    let isOver = false
+    const write = async () => {
+      while (!isOver) {
+        count++
+        await openAccount(cx(), `${1000 + count}`, { name: `more${count}` })
+      }
+    }
+    const writers = Array.from({ length: 8 }, write)
+    await store.rebuilt()
+    isOver = true
+    await Promise.all(writers)
+    const shown = store.all(cx(), shouts).map((row) => row.shout)
+    expect(shown.filter((shout) => shout?.startsWith("MORE"))).toHaveLength(count)
+  })
+
   test("whose key changed and that lost a column takes writes at once, with all rows", async () => {
     const byName = changed(
       { columns: "name TEXT NOT NULL, id TEXT NOT NULL, rank INTEGER NOT NULL", key: "name" },

@@ -1,0 +1,56 @@
+// States are kept in memory for queries; nobody may ever see one that is not so.
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { openWorld, type World } from "../support/world.ts"
+import { account, openAccount, refusalOf, renameAccount, rooms } from "./account.ts"
+
+let world: World
+beforeEach(async () => {
+  world = openWorld(rooms)
+  await openAccount(world.cx(), "1", { name: "ada" })
+})
+afterEach(() => world.close())
+const nameIn = (instance: string, id = "1") => {
+  const cx = world.cx({ instance })
+  return [world.store.state(cx, account, id).name, world.store.receipt(cx, account, id)?.version]
+}
+
+test("a state is the new one for whoever was answered, and for everybody after", async () => {
+  for (let round = 0; round < 50; round++) {
+    expect(nameIn("i1")[1]).toBe(round + 1)
+    const renaming = renameAccount(world.cx(), "1", `n${round}`)
+    nameIn("i1")
+    await renaming
+    expect(nameIn("i1")).toEqual([`n${round}`, round + 2])
+  }
+})
+
+test("a stream that was not there is found once it is, and in its own instance only", async () => {
+  expect(nameIn("i2")).toEqual(["", undefined])
+  await openAccount(world.cx({ instance: "i2" }), "1", { name: "eve" })
+  expect(nameIn("i2")).toEqual(["eve", 1])
+  expect(nameIn("i1")).toEqual(["ada", 1])
+})
+
+test("a step that is refused leaves the state that was", async () => {
+  await openAccount(world.cx(), "2", { name: "bob" })
+  expect(nameIn("i1", "2")).toEqual(["bob", 1])
+  expect(await refusalOf(renameAccount(world.cx(), "2", "ada"))).not.toBe("nothing")
+  expect(nameIn("i1", "2")).toEqual(["bob", 1])
+})
+
+test("a state of a turn that was undone is forgotten", async () => {
+  const { database } = world.store
+  database.run("PRAGMA foreign_keys = ON")
+  database.run("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
+  database.run("CREATE TABLE child (id REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)")
+  const doomed = refusalOf(renameAccount(world.cx(), "1", "lost"))
+  nameIn("i1")
+  database.run("INSERT INTO child VALUES (7)")
+  await doomed
+  expect(nameIn("i1")).toEqual(["ada", 1])
+})
+
+test("states that fell out of memory are read again", async () => {
+  for (let id = 0; id < 20_000; id++) nameIn("i1", `absent${id}`)
+  expect(nameIn("i1")).toEqual(["ada", 1])
+})

@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs"
+import { accessSync, constants, existsSync } from "node:fs"
 import { delimiter, join } from "node:path"
 
 /** Programs of the machine that some tests need, with what they are for and how to get them. */
@@ -7,6 +7,12 @@ export const prerequisites = {
     names: ["chromium", "chromium-browser", "google-chrome"],
     why: "the browser tests",
     remedy: "apt-get install chromium",
+  },
+  apache: {
+    names: ["apache2"],
+    beside: "/usr/lib/apache2/modules/mod_auth_openidc.so",
+    why: "the test behind a web server's own OpenID Connect module",
+    remedy: "apt-get install apache2 libapache2-mod-auth-openidc",
   },
   gcc: {
     names: ["gcc"],
@@ -22,8 +28,11 @@ export type Prerequisite = keyof typeof prerequisites
  * `describe.runIf(needs("chromium"))`; the check names what is missing, and fails in CI.
  */
 export function needs(prerequisite: Prerequisite): string | undefined {
-  const folders = (process.env.PATH ?? "").split(delimiter)
-  return prerequisites[prerequisite].names
+  const wanted = prerequisites[prerequisite]
+  if ("beside" in wanted && !existsSync(wanted.beside)) return undefined
+  // Debian keeps servers where only root's PATH leads.
+  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"]
+  return wanted.names
     .flatMap((name) => folders.map((folder) => join(folder, name)))
     .find(isExecutable)
 }

@@ -1,0 +1,88 @@
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { type Apache, apacheUris, startApache } from "../support/apache.ts"
+import { openBrowser } from "../support/browser.ts"
+import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const present = needs("chromium") !== undefined && needs("apache") !== undefined
+
+describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
+  const folder = temporaryFolder()
+  let service: Service
+  let apache: Apache
+  let browser: Browser
+  let page: Page
+
+  beforeAll(async () => {
+    service = await openService()
+    const port = await freePort()
+    const { redirectUri, postLogoutRedirectUri } = apacheUris(port)
+    const project = await service.get("CreateProject", {
+      organizationId: await orgId(service),
+      name: "Intranet",
+    })
+    const app = await service.get("CreateApplication", {
+      projectId: project.projectId,
+      name: "Intranet",
+      oidc: {
+        redirectUris: [redirectUri],
+        postLogoutRedirectUris: [postLogoutRedirectUri],
+        grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE"],
+        responseTypes: ["OIDC_RESPONSE_TYPE_CODE"],
+        applicationType: "OIDC_APP_TYPE_WEB",
+        authMethodType: "OIDC_AUTH_METHOD_TYPE_BASIC",
+      },
+    })
+    const { clientId, clientSecret } = app.oidcConfiguration ?? app.oidc
+    const registration = { issuer: service.url, clientId, clientSecret }
+    apache = await startApache(folder.path, port, registration)
+    browser = await openBrowser()
+    page = await browser.newPage()
+    page.setDefaultTimeout(8000)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await apache?.stop()
+    await service?.close()
+    folder.remove()
+  })
+
+  test("is shown to nobody who has not signed in", async () => {
+    const answer = await fetch(`${apache.url}/protected/`, { redirect: "manual" })
+    expect(answer.status).toBe(302)
+    expect(answer.headers.get("location")).toContain(`${service.url}/oauth/v2/authorize?`)
+  })
+
+  test("is shown to a person who signs in with a password, by name", async () => {
+    await page.goto(`${apache.url}/protected/`)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    await page.getByRole("heading", { name: "Intranet" }).waitFor()
+    expect(await page.locator("#user").innerText()).toBe(owner.loginName)
+    expect(await page.locator("#name").innerText()).not.toBe("(none)")
+  })
+
+  test("signs out of both, and comes back to the page that it asked for", async () => {
+    const bye = encodeURIComponent(`${apache.url}/bye.html`)
+    await page.goto(`${apache.url}/protected/callback?logout=${bye}`)
+    await page.getByRole("heading", { name: "Bye" }).waitFor()
+    expect(new URL(page.url()).pathname).toBe("/bye.html")
+    await page.goto(`${apache.url}/protected/`)
+    await page.locator('[name="loginName"]').waitFor()
+  })
+
+  test("writes nothing into Apache's log that should worry its administrator", () => {
+    const worries = apache
+      .log()
+      .split("\n")
+      .filter((line) => /:(error|crit|emerg)\]/.test(line))
+    expect(worries).toEqual([])
+  })
+})
+
+const orgId = async (service: Service): Promise<string> =>
+  (await service.get("ListOrganizations")).result[0].id

@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process"
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { needs } from "./prerequisite.ts"
+
+export type Apache = {
+  readonly url: string
+  readonly log: () => string
+  readonly stop: () => Promise<void>
+}
+
+export type Registration = {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** Where Debian keeps the modules; the one of OpenID Connect is a package of its own. */
+const modules = "/usr/lib/apache2/modules"
+
+/** The addresses that an Apache on a port has to be registered with. */
+export const apacheUris = (port: number) => ({
+  redirectUri: `http://localhost:${port}/protected/callback`,
+  postLogoutRedirectUri: `http://localhost:${port}/bye.html`,
+  backChannelLogoutUri: `http://localhost:${port}/protected/callback?logout=backchannel`,
+})
+
+/**
+ * Apache with mod_auth_openidc in front of one page, as its administrator would set it up: nothing
+ * but the provider's discovery document, the client and its secret.
+ */
+export async function startApache(
+  folder: string,
+  port: number,
+  registration: Registration,
+): Promise<Apache> {
+  const binary = needs("apache")
+  if (!binary) throw new Error("no Apache with mod_auth_openidc on this machine")
+  const documents = join(folder, "htdocs")
+  mkdirSync(join(documents, "protected"), { recursive: true })
+  // Its workers are another user when root starts it.
+  for (const path of [folder, documents, join(documents, "protected")]) chmodSync(path, 0o755)
+  const page = `<h1>Intranet</h1><p id="user"><!--#echo var="REMOTE_USER" --></p>
+<p id="name"><!--#echo var="OIDC_CLAIM_name" --></p>`
+  writeFileSync(join(documents, "protected", "index.shtml"), page)
+  writeFileSync(join(documents, "bye.html"), "<h1>Bye</h1>")
+  writeFileSync(join(folder, "mime.types"), "text/html html shtml")
+  const config = join(folder, "apache.conf")
+  writeFileSync(config, configOf(folder, port, registration))
+  const child = spawn(binary, ["-f", config, "-DFOREGROUND"])
+  let refused = ""
+  child.stderr.on("data", (chunk) => (refused += chunk))
+  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  const log = () => readFileSync(join(folder, "error.log"), "utf8")
+  const stop = () => {
+    child.kill("SIGTERM")
+    return ended
+  }
+  const url = `http://localhost:${port}`
+  for (let tries = 0; tries < 200; tries++) {
+    const answer = await fetch(`${url}/bye.html`).catch(() => undefined)
+    if (answer?.ok) return { url, log, stop }
+    await new Promise((done) => setTimeout(done, 50))
+  }
+  child.kill("SIGKILL")
+  throw new Error(`Apache did not start:\n${refused}${log()}`)
+}
+
+const loaded = [
+  ...["mpm_event", "authz_core", "authn_core", "authz_user", "auth_openidc"],
+  ...["dir", "mime", "include", "filter"],
+]
+
+function configOf(folder: string, port: number, registration: Registration): string {
+  const { issuer, clientId, clientSecret } = registration
+  const uris = apacheUris(port)
+  const isRoot = process.getuid?.() === 0
+  return `
+ServerRoot "${folder}"
+PidFile "${folder}/apache.pid"
+DefaultRuntimeDir "${folder}"
+Listen 127.0.0.1:${port}
+ServerName localhost:${port}
+ErrorLog "${folder}/error.log"
+LogLevel warn
+StartServers 1
+${loaded.map((name) => `LoadModule ${name}_module ${modules}/mod_${name}.so`).join("\n")}
+${isRoot ? "User www-data\nGroup www-data" : ""}
+DocumentRoot "${folder}/htdocs"
+DirectoryIndex index.shtml
+TypesConfig "${folder}/mime.types"
+AddOutputFilter INCLUDES .shtml
+<Directory "${folder}/htdocs">
+  Options +Includes
+  Require all granted
+</Directory>
+OIDCProviderMetadataURL ${issuer}/.well-known/openid-configuration
+OIDCClientID ${clientId}
+OIDCClientSecret ${clientSecret}
+OIDCRedirectURI ${uris.redirectUri}
+OIDCCryptoPassphrase a-passphrase-of-this-test-alone
+OIDCScope "openid profile email"
+OIDCPKCEMethod S256
+OIDCRemoteUserClaim preferred_username
+OIDCSessionType server-cache
+<Location "/protected">
+  AuthType openid-connect
+  Require valid-user
+</Location>
+`
+}

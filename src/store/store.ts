@@ -1,11 +1,10 @@
 import type { Database } from "bun:sqlite"
 import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
-import { recent } from "../kernel/recent.ts"
 import type { Aggregate, AnyAggregate } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
 import { revisionOf } from "./kind.ts"
-import type { Append, Appended, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
+import type { Append, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
 import type { StateRow, States } from "./state.ts"
 import type { Statement, Values } from "./statement.ts"
 import type { Views } from "./views.ts"
@@ -55,8 +54,7 @@ export class Store {
   readonly #views: Views
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
-  /** Reading and parsing a row costs twenty times as much as finding it here. */
-  readonly #rows = recent<StateRow>(rowsMax)
+  #undone = 0
 
   constructor(parts: {
     log: Log
@@ -93,7 +91,7 @@ export class Store {
         await this.log.settle()
         return this.#done({ cx, value, draft, position: this.log.durable() })
       }
-      const result = await this.#append(cx, draft, step)
+      const result = await this.log.append(step)
       if (result.kind === "appended") {
         this.#written.set(cx, result.position)
         return this.#done({ cx, value, draft, position: result.position })
@@ -166,23 +164,12 @@ export class Store {
     await this.#close()
   }
 
-  /** For queries. Decisions read the table itself, whose rows are newer by a turn at most. */
+  /** For queries, from memory where it is there. Decisions read the table itself. */
   #row(instance: string, kind: AnyAggregate, id: string): StateRow {
-    const key = rowKey(instance, kind, id)
-    const known = this.#rows.get(key)
-    if (known) return known
-    const row = this.#states.read(instance, kind, id)
-    this.#rows.set(key, row)
-    return row
-  }
-
-  /** Before anybody learns how it ended, what was kept of its streams is forgotten. */
-  async #append({ instance }: Cx, { pending }: Drafting, step: Append): Promise<Appended> {
-    try {
-      return await this.log.append(step)
-    } finally {
-      for (const { kind, id } of pending.values()) this.#rows.delete(rowKey(instance, kind, id))
-    }
+    const undone = this.log.changes() - this.log.durable()
+    if (undone !== this.#undone) this.#states.forget()
+    this.#undone = undone
+    return this.#states.recall(instance, kind, id)
   }
 
   #transaction(cx: Cx, { now, pending }: Drafting): Transaction {
@@ -231,12 +218,6 @@ export class Store {
     }
   }
 }
-
-/** Rows of states that are kept in memory, twice: an organisation's day, a few megabytes. */
-const rowsMax = 4096
-
-const rowKey = (instance: string, { stream }: AnyAggregate, id: string) =>
-  `${stream}/${instance.length}/${instance}/${id}`
 
 /** What one attempt of a step has decided so far, stream by stream. */
 type Drafting = { readonly now: number; readonly pending: Map<string, Pending> }

@@ -50,6 +50,15 @@ test("a state of a turn that was undone is forgotten", async () => {
   expect(nameIn("i1")).toEqual(["ada", 1])
 })
 
+test("whoever is answered first sees what all others of its turn have done", async () => {
+  nameIn("i1")
+  const first = openAccount(world.cx(), "2", { name: "bob" })
+  const second = renameAccount(world.cx(), "1", "eve")
+  await first
+  expect(nameIn("i1")).toEqual(["eve", 2])
+  await second
+})
+
 test("states that fell out of memory are read again", async () => {
   for (let id = 0; id < 20_000; id++) nameIn("i1", `absent${id}`)
   expect(nameIn("i1")).toEqual(["ada", 1])

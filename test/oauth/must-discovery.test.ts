@@ -82,8 +82,8 @@ const rows: readonly Row[] = [
         const { path } = await browser.go(authorizePath(web.id, { response_type }))
         expect(path, response_type).not.toContain("unsupported_response_type")
       }
-      const { error } = await answered(browser, web, { response_type: "code token" })
-      expect(await listed("response_types_supported")).not.toContain("code token")
+      const { error } = await answered(browser, web, { response_type: "code magic" })
+      expect(await listed("response_types_supported")).not.toContain("code magic")
       expect(error).toBe("unsupported_response_type")
     },
   ],

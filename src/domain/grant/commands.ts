@@ -1,8 +1,9 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
 import type { Session } from "../session/index.ts"
+import { approveDevice, denyDevice } from "./device.ts"
 import { type GrantEvent, grant } from "./model.ts"
-import { type Asked, type AuthRequestEvent, authRequest } from "./request.ts"
+import { type Asked, type AuthRequestEvent, authRequest, type ClaimsAsked } from "./request.ts"
 
 const minute = 60_000
 
@@ -24,7 +25,7 @@ export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): 
 
 /** Notes which session the person signed in with or chose for a request. */
 export function linkSession(tx: Transaction, id: string, sessionId: string): void {
-  mustBeOpen(tx, id)
+  openRequest(tx, id)
   const linked: Draft<AuthRequestEvent> = {
     type: "auth_request.session.linked",
     data: { sessionId },
@@ -32,23 +33,27 @@ export function linkSession(tx: Transaction, id: string, sessionId: string): voi
   tx.append(authRequest, id, [linked])
 }
 
-/** Answers a request with a code, once. */
+/** Answers a request, once: with a code, or by what a device may fetch from now on. */
 export function answerRequest(tx: Transaction, id: string, sessionId: string): void {
-  mustBeOpen(tx, id)
+  const { device } = openRequest(tx, id)
+  if (device) approveDevice(tx, device.id, sessionId)
   const added: Draft<AuthRequestEvent> = { type: "auth_request.code.added", data: { sessionId } }
   tx.append(authRequest, id, [added])
 }
 
 /** Ends a request that was answered with an error. */
 export function failRequest(tx: Transaction, id: string, reason: string): void {
-  mustBeOpen(tx, id)
+  const { device } = openRequest(tx, id)
+  if (device) denyDevice(tx, device.id)
   const failed: Draft<AuthRequestEvent> = { type: "auth_request.failed", data: { reason } }
   tx.append(authRequest, id, [failed])
 }
 
-function mustBeOpen(tx: Transaction, id: string): void {
+function openRequest(tx: Transaction, id: string): Asked {
   const state = tx.state(authRequest, id)
-  if (state.status === "open" && tx.now < state.created + requestLifetimes.request) return
+  if (state.status === "open" && tx.now < state.created + requestLifetimes.request) {
+    return state.asked
+  }
   throw new Fault(
     "failed_precondition",
     "auth_request.over",
@@ -62,6 +67,7 @@ export type NewGrant = {
   readonly appId: string
   readonly scopes: readonly string[]
   readonly audience: readonly string[]
+  readonly claims?: ClaimsAsked | undefined
   readonly sessionId: string
   readonly session: Session
   readonly accessLifetimeSeconds: number
@@ -76,12 +82,12 @@ export type NewGrant = {
 
 /** Adds a grant for the person of a session; every token for them hangs from one. */
 export function addGrant(tx: Transaction, given: NewGrant): string {
-  const { session, offline, ...rest } = given
+  const { session, offline, claims, ...rest } = given
   const { userId, authTime, methods, passwordVersion } = session
   const id = tx.ids.next()
   const added: Draft<GrantEvent> = {
     type: "oidc_session.added",
-    data: { ...rest, userId, authTime, methods },
+    data: { ...rest, ...(claims && { claims }), userId, authTime, methods },
   }
   tx.append(grant, id, [added])
   if (offline) {

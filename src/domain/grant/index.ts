@@ -20,6 +20,7 @@ export {
   type Asked,
   type AuthRequest,
   authRequest,
+  type ClaimsAsked,
   type Prompt,
   type ResponseMode,
   type ResponseType,

@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import type { ClaimsAsked } from "./request.ts"
 
 /** What a person allowed a client, through one sign-in session. */
 type Given = {
@@ -8,6 +9,8 @@ type Given = {
   readonly sessionId: string
   readonly scopes: readonly string[]
   readonly audience: readonly string[]
+  /** What it asked for beside the scopes. */
+  readonly claims?: ClaimsAsked
 }
 
 /** How the person had proved who they are; absent in grants from before it was kept. */

@@ -5,6 +5,12 @@ export type ResponseMode = "query" | "fragment" | "form_post"
 /** What the client gets at the front channel; the words in the order of the alphabet. */
 export type ResponseType = "code" | "id_token" | "id_token token"
 
+/** OpenID Connect Core §5.5: names of single claims, for the id_token and for userinfo. */
+export type ClaimsAsked = {
+  readonly idToken: readonly string[]
+  readonly userinfo: readonly string[]
+}
+
 /** What a client asked for at the authorization endpoint, checked; nothing of it is personal. */
 export type Asked = {
   readonly clientId: string
@@ -25,8 +31,7 @@ export type Asked = {
   readonly languages: readonly string[]
   /** The user that an id_token_hint, or a claim that is asked for, names. */
   readonly hintedUser?: string
-  /** OpenID Connect Core §5.5: names of single claims, for the id_token and for userinfo. */
-  readonly claims?: { readonly idToken: readonly string[]; readonly userinfo: readonly string[] }
+  readonly claims?: ClaimsAsked
   /** Values of `acr` that are wished for; any where there are none, absent where none is. */
   readonly acr?: readonly string[]
   /** RFC 9449 §10: thumbprint of the key that the code is bound to. */

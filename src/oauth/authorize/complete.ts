@@ -32,8 +32,8 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
     before?.(tx)
     answerRequest(tx, id, sessionId)
     if (isForCode(asked)) return { session, grantId: "" }
-    const { clientId, appId, scopes, audience } = asked
-    const given = { clientId, appId, scopes, audience, session, accessLifetimeSeconds }
+    const { clientId, appId, scopes, audience, claims } = asked
+    const given = { clientId, appId, scopes, audience, claims, session, accessLifetimeSeconds }
     return { session, grantId: exchangeCode(tx, id, given) }
   })
   if (!step.value) return undefined

@@ -5,6 +5,7 @@ import { grants } from "../grant/list.ts"
 import { ownOf, paths } from "../own.ts"
 import { remembered } from "../remembered.ts"
 import { published } from "../response.ts"
+import { acrValues } from "../token/acr.ts"
 import { userClaimNames } from "../token/claims.ts"
 import { standardScopes } from "../token/scope.ts"
 import type { Endpoint } from "./endpoint.ts"
@@ -37,7 +38,8 @@ export const discoveryDocument = remembered((cx) => {
     dpop_signing_alg_values_supported: proofAlgorithms,
     claims_supported: [...idTokenClaims, ...userClaimNames],
     prompt_values_supported: promptValues,
-    claims_parameter_supported: false,
+    acr_values_supported: acrValues,
+    claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
     authorization_response_iss_parameter_supported: true,
@@ -52,6 +54,7 @@ const idTokenClaims = [
   "iat",
   "auth_time",
   "nonce",
+  "acr",
   "amr",
   "azp",
   "client_id",

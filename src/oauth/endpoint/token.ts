@@ -6,6 +6,7 @@ import { grants } from "../grant/list.ts"
 import { formOf, type Parameters, required } from "../request.ts"
 import { json } from "../response.ts"
 import { type Issuance, issue } from "../token/issue.ts"
+import { resourcesOf } from "../token/resource.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** RFC 6749 §3.2. The phases are the same for every grant, and none can leave one out. */
@@ -21,8 +22,10 @@ export const token: Endpoint = {
       method: "POST",
       path: url.pathname,
     })
+    const resources = resourcesOf(cx, parameters)
     const allowed = await allow(asking, grant, { parameters, proof })
-    return json(await issue(cx, { ...allowed, jkt: proof?.jkt }))
+    const audience = narrowed(allowed, resources)
+    return json(await issue(cx, { ...allowed, audience, jkt: proof?.jkt }))
   },
 }
 
@@ -31,6 +34,18 @@ function grantOf(parameters: Parameters): Grant {
   const grant = grants.find((known) => known.name === name)
   if (grant) return grant
   throw new OAuthError("unsupported_grant_type", "grant_type is not one that discovery names")
+}
+
+/**
+ * RFC 8707 §2.2: a token may be for fewer resources than were granted, never for others. Its client
+ * stays in the audience, so that it can still be told what its own token is worth.
+ */
+function narrowed({ audience, clientId }: Issuance, resources: readonly string[]) {
+  if (resources.length === 0) return audience
+  if (resources.every((id) => audience.includes(id))) {
+    return audience.filter((id) => id === clientId || resources.includes(id))
+  }
+  throw new OAuthError("invalid_target", "resource names more than was granted")
 }
 
 type Asked = { readonly parameters: Parameters; readonly proof: Proof | undefined }

@@ -2,7 +2,8 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { formOf } from "../request.ts"
 import { anyOrigin, json, noStore } from "../response.ts"
-import { userClaims } from "../token/claims.ts"
+import { userinfoClaims } from "../token/claims.ts"
+import { claimsAskedWith } from "../token/claims-asked.ts"
 import { challengeFor, type Presented, presentedIn, saidBy } from "../token/presented.ts"
 import type { Statement } from "../token/statement.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -31,7 +32,8 @@ function claimsFor(cx: Cx, said: Statement | undefined): object {
   if (!said.scopes.includes("openid")) {
     throw new OAuthError("insufficient_scope", "the access token has not the scope openid", 403)
   }
-  return { ...userClaims(cx, said.userId, said.scopes), sub: said.userId }
+  const requested = claimsAskedWith(cx, said.grantId)?.userinfo
+  return userinfoClaims(cx, { ...said, requested })
 }
 
 /** RFC 6750 §2: a token comes in the header or in the form, never in both. */

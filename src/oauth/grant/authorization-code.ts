@@ -10,6 +10,7 @@ import {
 import { usableSession } from "../../domain/session/index.ts"
 import { sameText } from "../../kernel/secret.ts"
 import type { Transaction } from "../../store/index.ts"
+import { identityOf } from "../authorize/identity.ts"
 import { type AuthenticatedApp, applicationOf } from "../client/authentication.ts"
 import type { Proof } from "../client/proof.ts"
 import { readCode } from "../code.ts"
@@ -82,13 +83,17 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
     throw new OAuthError("invalid_grant", "redirect_uri is not that of the authorization request")
   }
   checkVerifier(request.asked.challenge, parameters.get("code_verifier"))
+  // RFC 9449 §10: a code that was asked for with a key is worth nothing without it.
+  if (request.asked.dpopJkt !== undefined && request.asked.dpopJkt !== asked.proof?.jkt) {
+    throw new OAuthError("invalid_dpop_proof", "the code is bound to another key")
+  }
 
   const session = usableSession(tx, request.sessionId)
   if (!session) throw new OAuthError("invalid_grant", "the person has signed out meanwhile")
-  const { clientId, scopes, audience, nonce } = request.asked
+  const { clientId, appId, scopes, audience, claims } = request.asked
   const offline = offlineFor({ client, scopes, proof: asked.proof, lifetimes: asked.lifetimes })
   const grantId = exchangeCode(tx, requestId, {
-    ...{ clientId, appId: request.asked.appId, scopes, audience, session },
+    ...{ clientId, appId, scopes, audience, claims, session },
     accessLifetimeSeconds: asked.lifetimes.access,
     ...(offline && { offline }),
   })
@@ -101,14 +106,10 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
     offline: offline !== undefined,
     tokenType: oidc.tokenType,
     clockSkewSeconds: oidc.clockSkewSeconds,
-    identity: {
-      audience: [clientId, ...asked.projects],
-      nonce,
-      sessionId: request.sessionId,
-      authTime: session.authTime,
-      methods: session.methods,
+    identity: identityOf(request.asked, {
+      ...{ sessionId: request.sessionId, session, projects: asked.projects },
       withUserClaims: oidc.idTokenUserinfoAssertion,
-    },
+    }),
   }
 }
 

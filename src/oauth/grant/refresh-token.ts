@@ -56,6 +56,7 @@ export const refreshToken: Grant = {
         authTime: given.authTime,
         methods: given.methods,
         withUserClaims: state.oidc.idTokenUserinfoAssertion,
+        ...(given.claims && { requested: given.claims.idToken }),
       },
     }
   },

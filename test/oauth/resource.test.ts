@@ -1,0 +1,92 @@
+import { decodeJwt } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createProject, deactivateProject } from "../../src/domain/project/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+} from "./provider.ts"
+
+let provider: Provider
+let api: string
+let other: string
+let web: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  const cx = provider.cx()
+  const add = async (name: string) => {
+    const id = cx.ids.next()
+    await createProject(cx, id, { orgId: provider.setup.orgId, name })
+    return id
+  }
+  api = await add("Api")
+  other = await add("Other")
+  web = await provider.addClient({ tokenType: "jwt" }, other)
+})
+afterAll(() => provider.close())
+
+const urn = (id: string) => `urn:core:iam:org:project:id:${id}:aud`
+const withResources = (path: string, ...uris: readonly string[]) =>
+  uris.reduce((all, uri) => `${all}&resource=${encodeURIComponent(uri)}`, path)
+
+async function codeFor(...uris: readonly string[]) {
+  const path = withResources(authorizePath(web.id), ...uris)
+  return answerOf(await browserOf(provider).signIn(path)).code ?? ""
+}
+
+const exchange = (code: string, fields: Readonly<Record<string, string>> = {}) =>
+  askToken(provider, codeFields(code, fields), `${web.id}:${web.secret}`)
+
+describe("resource (RFC 8707)", () => {
+  test("puts projects into the audience, however many", async () => {
+    const { answer } = await exchange(await codeFor(urn(api), urn(other)))
+    expect(decodeJwt(String(answer.access_token)).aud).toEqual([web.id, other, api])
+  })
+
+  test("narrows the token at the token endpoint", async () => {
+    const { answer } = await exchange(await codeFor(urn(api)), { resource: urn(api) })
+    expect(decodeJwt(String(answer.access_token)).aud).toEqual([web.id, api])
+  })
+
+  test("that was not granted gives no token", async () => {
+    const { status, answer } = await exchange(await codeFor(), { resource: urn(api) })
+    expect([status, answer.error]).toEqual([400, "invalid_target"])
+  })
+
+  const unknown = [
+    "https://api.example.com/",
+    "api",
+    "urn:core:iam:org:project:id:0:aud",
+    "urn:core:iam:org:project:id:x:aud#part",
+    "urn:a urn:b",
+  ]
+  test.each(unknown)("that is none is refused at both endpoints: %s", async (resource) => {
+    const response = await provider.send(authorizePath(web.id, { resource }))
+    expect(answerOf({ path: response.headers.get("location") ?? "" } as never).error).toBe(
+      "invalid_target",
+    )
+    const { answer } = await exchange(await codeFor(), { resource })
+    expect(answer.error).toBe("invalid_target")
+  })
+
+  test("of a project that is switched off is none", async () => {
+    const cx = provider.cx()
+    const off = cx.ids.next()
+    await createProject(cx, off, { orgId: provider.setup.orgId, name: "Off" })
+    await deactivateProject(cx, off)
+    const response = await provider.send(authorizePath(web.id, { resource: urn(off) }))
+    expect(response.headers.get("location")).toContain("error=invalid_target")
+  })
+
+  test("that opens the management interface asks the person, as the scope does", async () => {
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(web.id))
+    const path = authorizePath(web.id, { resource: urn("core"), prompt: "none" })
+    expect(answerOf(await browser.go(path)).error).toBe("consent_required")
+  })
+})

@@ -1,6 +1,7 @@
 import { AdminService } from "../gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../gen/core/application/v2/application_service_pb.ts"
 import { AuthService } from "../gen/core/auth/v1/auth_service_pb.ts"
+import { AuthorizationService } from "../gen/core/authorization/v2/authorization_service_pb.ts"
 import { InstanceService } from "../gen/core/instance/v2/instance_service_pb.ts"
 import { InternalPermissionService } from "../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { ManagementService } from "../gen/core/management/v1/management_service_pb.ts"
@@ -16,6 +17,7 @@ import { WebKeyService } from "../gen/core/webkey/v2/webkey_service_pb.ts"
 export const book = [
   AdminService,
   ApplicationService,
+  AuthorizationService,
   AuthService,
   CoreWebKeys,
   InstanceService,

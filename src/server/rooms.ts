@@ -2,6 +2,7 @@ import type { Authority } from "../api/access.ts"
 import { book } from "../api/book.ts"
 import { join } from "../api/method.ts"
 import * as app from "../domain/app/index.ts"
+import * as authorization from "../domain/authorization/index.ts"
 import * as grant from "../domain/grant/index.ts"
 import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
@@ -10,7 +11,7 @@ import * as org from "../domain/org/index.ts"
 import * as project from "../domain/project/index.ts"
 import * as session from "../domain/session/index.ts"
 import * as user from "../domain/user/index.ts"
-import type { Cx } from "../store/index.ts"
+import type { Cx, Reactor } from "../store/index.ts"
 
 /** Every kind of stream. */
 export const aggregates = [
@@ -20,6 +21,7 @@ export const aggregates = [
   ...project.aggregates,
   ...app.aggregates,
   ...member.aggregates,
+  ...authorization.aggregates,
   ...key.aggregates,
   ...session.aggregates,
   ...grant.aggregates,
@@ -33,8 +35,15 @@ export const views = [
   ...project.views,
   app.appView,
   member.memberView,
+  ...authorization.views,
   key.webKeyView,
 ]
+
+/**
+ * Everything that happens outside of transactions because of an event. `call` is a call of the
+ * process itself, by a name, on the instance of an event.
+ */
+export const reactors = (_call: (instance: string, name: string) => Cx): readonly Reactor[] => []
 
 /** Every operation of the book with the room's answer to it. */
 export const operations = () =>
@@ -45,6 +54,7 @@ export const operations = () =>
     ...project.shares,
     ...app.shares,
     ...member.shares,
+    ...authorization.shares,
     ...key.shares,
   ])
 
@@ -57,6 +67,7 @@ export const authority: Authority<Cx> = {
     ...project.chains,
     ...app.chains,
     ...member.chains,
+    ...authorization.chains,
   },
   memberships: member.memberships,
   permissions: member.permissionsOf,

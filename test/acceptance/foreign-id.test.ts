@@ -96,13 +96,14 @@ function named(): readonly Named[] {
   })
 }
 
-const kinds: ReadonlySet<string> = new Set(["org", "project", "app", "user"])
+const kinds: ReadonlySet<string> = new Set(["org", "project", "app", "user", "authorization"])
 
 const idsOf = (house: Household): Readonly<Record<string, string>> => ({
   org: house.orgId,
   project: house.projectId,
   app: house.appId,
   user: house.userId,
+  authorization: house.authorizationId,
 })
 
 function ask(

@@ -103,6 +103,7 @@ export type Household = {
   readonly keyId: string
   readonly projectId: string
   readonly appId: string
+  readonly authorizationId: string
 }
 
 /** Makes an organisation with one of everything. */
@@ -124,8 +125,13 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
     name: `${name} app`,
     oidcConfiguration: { redirectUris: [`https://${name}.example.com/callback`] },
   })
+  const { id: authorizationId } = await service.get("CreateAuthorization", {
+    organizationId: orgId,
+    projectId,
+    userId,
+  })
   const token = await serviceToken(service.url, key)
-  return { orgId, managerId, key, token, userId, keyId, projectId, appId }
+  return { orgId, managerId, key, token, userId, keyId, projectId, appId, authorizationId }
 }
 
 /** A service user; answers its id. */

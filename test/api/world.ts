@@ -44,6 +44,7 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
     owner: { instance: true, org: "o1", user: "owner" },
     nobody: { instance: true, org: "o1", user: "nobody" },
   },
+  authorization: { z1: { instance: true, org: "o1", project: "p1" } },
   grant: { "o2@p1": { instance: true, org: "o1", project: "p1", grant: "g1", parent: "p1" } },
 }
 

@@ -1,6 +1,7 @@
 import { create, type DescMethod } from "@bufbuild/protobuf"
 import { type Access, type Authority, accessOf, authorise } from "../../src/api/access.ts"
 import * as app from "../../src/domain/app/index.ts"
+import * as authorization from "../../src/domain/authorization/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
@@ -11,7 +12,7 @@ import type { Cx, Transaction } from "../../src/store/index.ts"
 import { ask } from "./ask.ts"
 import { callerOf, openWorld, type World } from "./world.ts"
 
-const rooms = [instance, org, project, app, member, user] as const
+const rooms = [instance, org, project, app, member, authorization, user] as const
 
 const shares = [
   ...instance.shares,
@@ -19,6 +20,7 @@ const shares = [
   ...project.shares,
   ...app.shares,
   ...member.shares,
+  ...authorization.shares,
 ]
 
 /** The operations of the estate's rooms, "healthz" apart: it looks at nothing. */
@@ -33,6 +35,7 @@ const authority: Authority<Cx> = {
     ...project.chains,
     ...app.chains,
     ...member.chains,
+    ...authorization.chains,
     ...user.chains,
   },
   memberships: member.memberships,
@@ -73,6 +76,7 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
       ...project.views,
       ...app.views,
       ...member.views,
+      ...authorization.views,
       user.userView,
     ],
   })

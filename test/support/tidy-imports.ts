@@ -18,7 +18,18 @@ const domain = (...rooms: readonly string[]) => [
 ]
 
 /** What stands above the domain may look into all of its rooms but set-up, which runs once. */
-const rooms = ["app", "grant", "instance", "key", "member", "org", "project", "session", "user"]
+const rooms = [
+  "app",
+  "authorization",
+  "grant",
+  "instance",
+  "key",
+  "member",
+  "org",
+  "project",
+  "session",
+  "user",
+]
 
 /**
  * Which room may import which others. The list is the architecture: it has no cycle, and an import
@@ -36,8 +47,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/domain/org": domain("instance"),
   "src/domain/user": domain("instance", "org"),
   "src/domain/project": domain("instance", "org"),
-  "src/domain/app": domain("instance", "project"),
+  "src/domain/app": domain("instance", "key", "project"),
   "src/domain/member": domain("instance", "org", "project", "user"),
+  "src/domain/authorization": domain("member", "project", "user"),
   "src/domain/session": domain("user"),
   "src/domain/grant": domain("app", "session", "user"),
   "src/domain/setup": domain("app", "instance", "key", "member", "org", "project", "user"),

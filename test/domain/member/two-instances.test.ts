@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { type Estate, openEstate, operationNames } from "../../support/estate.ts"
 
 let estate: Estate
@@ -16,6 +17,8 @@ beforeEach(async () => {
       name: `Application of ${instance}`,
       applicationType: { case: "api", value: {} },
     })
+    const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
+    await estate.step((tx) => addAuthorization(tx, "u1", u1), { instance })
   }
 })
 afterEach(() => estate.close())
@@ -41,6 +44,11 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["updateProject", { id: "p1", name: "Older" }, "v1"],
   ["deactivateProject", { id: "p1" }, "v1"],
   ["reactivateProject", { id: "p1" }, "v1"],
+  ["createAuthorization", { ...p1, organizationId: "org1", userId: "manager" }],
+  ["updateAuthorization", { id: "u1", roleKeys: [] }],
+  ["deactivateAuthorization", { id: "u1" }],
+  ["activateAuthorization", { id: "u1" }],
+  ["deleteAuthorization", { id: "u1" }],
   ["addProjectRole", { ...p1, roleKey: "r1", displayName: "One" }],
   ["updateProjectRole", { ...p1, roleKey: "r1", displayName: "Other" }],
   ["removeProjectRole", { ...p1, roleKey: "r1" }],
@@ -77,6 +85,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listProjects", {}, "v1"],
   ["getProject", p1],
   ["getProjectByID", { id: "p1" }],
+  ["listAuthorizations", {}],
   ["listProjectRoles", p1],
   ["listProjectRoles", p1, "v1"],
   ["listApplications", {}],

@@ -1,0 +1,27 @@
+import { authorization } from "./model.ts"
+import { authorizationChain } from "./query.ts"
+import { v2 } from "./v2.ts"
+import { authorizationView } from "./view.ts"
+
+export {
+  activateAuthorization,
+  addAuthorization,
+  changeAuthorization,
+  createAuthorization,
+  deactivateAuthorization,
+  removeAuthorization,
+} from "./commands.ts"
+export { type Authorization, type AuthorizationEvent, authorization } from "./model.ts"
+export { type Held, mayEnter, rolesHeld } from "./query.ts"
+
+/** What this room keeps streams of. */
+export const aggregates = [authorization] as const
+
+/** What this room shows. */
+export const views = [authorizationView] as const
+
+/** What this room answers of the book. */
+export const shares = [v2] as const
+
+/** What an access rule may hang from, by the name of the resource. */
+export const chains = { authorization: authorizationChain }

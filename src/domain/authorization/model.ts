@@ -1,0 +1,60 @@
+import { aggregate, type Event } from "../../store/index.ts"
+
+/**
+ * Roles as they were given. A role of the project counts while it is no younger than
+ * `rolesVersion`, which is the project's at that moment: one that was removed and added again is
+ * another role under the same key.
+ */
+type Given = { readonly roleKeys: readonly string[]; readonly rolesVersion: number }
+
+type Between = {
+  readonly userId: string
+  readonly projectId: string
+  /** The grant of the project to the organisation that gives it; empty where that one owns it. */
+  readonly grantId: string
+}
+
+export type AuthorizationEvent =
+  | Event<"user.grant.added", Between & Given>
+  | Event<"user.grant.changed", Given>
+  | Event<"user.grant.deactivated">
+  | Event<"user.grant.reactivated">
+  | Event<"user.grant.removed">
+
+export type AuthorizationStatus = "active" | "inactive"
+
+export type Authorization = Between &
+  Given & {
+    readonly status: "absent" | AuthorizationStatus | "removed"
+    /** The organisation that gives it. */
+    readonly orgId: string
+  }
+
+/** What one user may do on one project: their roles there. */
+export const authorization = aggregate<AuthorizationEvent, Authorization>({
+  stream: "usergrant",
+  initial: {
+    status: "absent",
+    orgId: "",
+    userId: "",
+    projectId: "",
+    grantId: "",
+    roleKeys: [],
+    rolesVersion: 0,
+  },
+  evolve: {
+    "user.grant.added": (_, { data, owner }) => ({ ...data, status: "active", orgId: owner }),
+    "user.grant.changed": (state, { data }) => ({ ...state, ...data }),
+    "user.grant.deactivated": (state) => ({ ...state, status: "inactive" }),
+    "user.grant.reactivated": (state) => ({ ...state, status: "active" }),
+    "user.grant.removed": (state) => ({ ...state, status: "removed" }),
+  },
+})
+
+export const isThere = ({ status }: Authorization): boolean =>
+  status === "active" || status === "inactive"
+
+/** One for each user, project and way that the project came to the organisation that gives it. */
+export const pairClaim = "user_grant"
+export const pairOf = ({ userId, projectId, grantId }: Between): string =>
+  JSON.stringify([userId, projectId, grantId])

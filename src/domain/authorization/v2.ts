@@ -1,0 +1,132 @@
+import { share } from "../../api/method.ts"
+import {
+  AuthorizationFieldName,
+  type AuthorizationsSearchFilter,
+  State,
+} from "../../gen/core/authorization/v2/authorization_pb.ts"
+import {
+  AuthorizationService,
+  type CreateAuthorizationRequest,
+  type ListAuthorizationsRequest,
+} from "../../gen/core/authorization/v2/authorization_service_pb.ts"
+import { at, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
+import {
+  activateAuthorization,
+  changeAuthorization,
+  createAuthorization,
+  deactivateAuthorization,
+  removeAuthorization,
+} from "./commands.ts"
+import type { AuthorizationStatus } from "./model.ts"
+import { type AuthorizationRow, authorizations, keyMark } from "./view.ts"
+
+export const v2 = share<Cx>()(AuthorizationService, {
+  listAuthorizations: (req, cx) => list(cx, req),
+  createAuthorization: (req, cx) => create(cx, req),
+  updateAuthorization: async (req, cx) =>
+    changed(await changeAuthorization(cx, req.id, req.roleKeys)),
+  deleteAuthorization: async (req, cx) => {
+    const receipt = await removeAuthorization(cx, req.id)
+    return { deletionDate: at(receipt.changed) }
+  },
+  activateAuthorization: async (req, cx) => changed(await activateAuthorization(cx, req.id)),
+  deactivateAuthorization: async (req, cx) => changed(await deactivateAuthorization(cx, req.id)),
+})
+
+const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
+
+async function create(cx: Cx, req: CreateAuthorizationRequest) {
+  const { userId, projectId, organizationId: orgId, roleKeys } = req
+  if (!userId) throw missing("user_id")
+  if (!orgId) throw missing("organization_id")
+  const id = cx.ids.next()
+  const receipt = await createAuthorization(cx, id, { userId, projectId, orgId, roleKeys })
+  return { id, creationDate: at(receipt.created) }
+}
+
+const missing = (field: string) =>
+  new Fault("invalid_argument", "request.field_missing", `${field} is missing`)
+
+function list(cx: Cx, req: ListAuthorizationsRequest) {
+  const found = search<AuthorizationRow>(cx, authorizations, {
+    page: pageOf(req.pagination),
+    sort: meaning(columns, req.sortingColumn),
+    filters: req.filters.map(filterOf),
+  })
+  return { pagination: pagination(found), authorizations: found.rows.map(toAuthorization) }
+}
+
+const columns = {
+  [AuthorizationFieldName.UNSPECIFIED]: "created",
+  [AuthorizationFieldName.CREATED_DATE]: "created",
+  [AuthorizationFieldName.CHANGED_DATE]: "changed",
+  [AuthorizationFieldName.ID]: "id",
+  [AuthorizationFieldName.USER_ID]: "user_id",
+  [AuthorizationFieldName.PROJECT_ID]: "project",
+  [AuthorizationFieldName.ORGANIZATION_ID]: "org",
+  [AuthorizationFieldName.USER_ORGANIZATION_ID]: "user_org",
+} as const
+
+function filterOf({ filter }: AuthorizationsSearchFilter): Filter {
+  switch (filter.case) {
+    case "authorizationIds":
+      return { oneOf: "id", values: filter.value.ids }
+    case "organizationId":
+      return { equals: "org", value: filter.value.id }
+    case "state":
+      return { equals: "state", value: meaning(states, filter.value.state) }
+    case "inUserIds":
+      return { oneOf: "user_id", values: filter.value.ids }
+    case "userOrganizationId":
+      return { equals: "user_org", value: filter.value.id }
+    case "userPreferredLoginName":
+      return textFilter("login_name", filter.value.loginName, filter.value.method)
+    case "userDisplayName":
+      return textFilter("display_name", filter.value.displayName, filter.value.method)
+    case "projectId":
+      return { equals: "project", value: filter.value.id }
+    case "projectName":
+      return textFilter("project_name", filter.value.name, filter.value.method)
+    case "roleKey":
+      return roleFilter(filter.value.key, filter.value.method)
+    case "projectGrantId":
+      return { equals: "grant_id", value: filter.value.id }
+    case undefined:
+      throw filterMissing()
+  }
+}
+
+/** Keys stand in one text, marked where each begins and ends. */
+function roleFilter(key: string, method: number): Filter {
+  if (key.includes(keyMark)) return { any: [] }
+  const filter = textFilter("keys", key, method)
+  if (!("text" in filter)) return filter
+  const { text, value } = filter
+  const begins = filter.method === "equals" || filter.method === "starts_with" ? keyMark : ""
+  const ends = filter.method === "equals" || filter.method === "ends_with" ? keyMark : ""
+  return { text, method: "contains", value: begins + value + ends }
+}
+
+const states: Readonly<Record<number, AuthorizationStatus>> = {
+  [State.ACTIVE]: "active",
+  [State.INACTIVE]: "inactive",
+}
+
+const toAuthorization = (row: AuthorizationRow) => ({
+  id: row.id,
+  creationDate: at(row.created),
+  changeDate: at(row.changed),
+  project: { id: row.project, name: row.project_name, organizationId: row.project_org },
+  organization: { id: row.org, name: row.org_name },
+  user: {
+    id: row.user_id,
+    preferredLoginName: row.login_name,
+    displayName: row.display_name,
+    organizationId: row.user_org,
+  },
+  state: row.state === "active" ? State.ACTIVE : State.INACTIVE,
+  roles: JSON.parse(row.shown_roles),
+})

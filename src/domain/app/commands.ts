@@ -1,13 +1,11 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
-import { randomToken } from "../../kernel/random.ts"
 import type { ClaimChange, Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { isProjectThere, project, removeProject } from "../project/index.ts"
 import {
   type ApiApp,
   type ApiConfig,
-  type App,
   type AppEvent,
   type AuthMethod,
   app,
@@ -17,7 +15,8 @@ import {
   type OidcConfig,
 } from "./model.ts"
 import { checkOidc, oidcDefaults } from "./oidc.ts"
-import { appIdsOf, missingApp } from "./view.ts"
+import { firstSecret, newSecret, type SecretHash, secretErasure } from "./secret.ts"
+import { appIdsOf, mustExist } from "./view.ts"
 
 export type AppKind =
   | { readonly kind: "oidc"; readonly oidc: Partial<OidcConfig> }
@@ -28,28 +27,9 @@ export type ApplicationInput = {
   readonly name: string
   readonly clientId: string
   readonly config: AppKind
-  /** The hash of the secret, where the client has one; see `newSecret`. */
-  readonly secretHash?: string | undefined
+  /** The secret, where the client has one; see `newSecret`. */
+  readonly secret?: SecretHash | undefined
 }
-
-/** A secret of 64 characters and what is kept of it. */
-export function newSecret(
-  cx: Pick<Cx, "random" | "secrets">,
-  appId: string,
-): { readonly secret: string; readonly hash: string } {
-  const secret = randomToken(cx.random, 48)
-  return { secret, hash: cx.secrets.hash(secret, secretOf(appId)) }
-}
-
-/** Binds the hash of a secret to its application. */
-const secretOf = (appId: string) => `client_secret/${appId}`
-
-/** Whether `secret` is the application's; false where it has none. */
-export const isSecret = (
-  cx: Pick<Cx, "secrets">,
-  id: string,
-  { state, secret }: { readonly state: OidcApp | ApiApp; readonly secret: string },
-): boolean => cx.secrets.matches(state.secretHash ?? "", secret, secretOf(id))
 
 /** Adds an application to a project. A client id is unique among clients and service users. */
 export function addApplication(tx: Transaction, id: string, input: ApplicationInput): void {
@@ -60,7 +40,7 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
   if (!isProjectThere(owner)) {
     throw new Fault("not_found", "project.missing", "there is no such project")
   }
-  const { projectId, clientId, config, secretHash } = input
+  const { projectId, clientId, config, secret } = input
   const claims: ClaimChange[] = [
     {
       take: "client",
@@ -74,7 +54,7 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
     claims,
   }
   const drafts = [added, configured(config, clientId)]
-  if (secretHash !== undefined) drafts.push(secretChanged(config.kind, secretHash))
+  if (secret) drafts.push(firstSecret(config.kind, secret))
   tx.append(app, id, drafts, owner.orgId)
 }
 
@@ -82,18 +62,18 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
 export async function createApplication(
   cx: Cx,
   id: string,
-  input: Omit<ApplicationInput, "secretHash" | "clientId">,
+  input: Omit<ApplicationInput, "secret" | "clientId">,
 ): Promise<{
   readonly receipt: Receipt
   readonly clientId: string
   readonly secret: string | undefined
 }> {
-  const fresh = hasSecret(methodOf(input.config)) ? newSecret(cx, id) : undefined
+  const fresh = hasSecret(givenMethod(input.config)) ? newSecret(cx, id) : undefined
   const clientId = cx.ids.next()
   const step = await cx.store.transact(cx, (tx) =>
-    addApplication(tx, id, { ...input, clientId, secretHash: fresh?.hash }),
+    addApplication(tx, id, { ...input, clientId, secret: fresh }),
   )
-  return { receipt: step.receipt(app, id), clientId, secret: fresh?.secret }
+  return { receipt: step.receipt(app, id), clientId, secret: fresh?.plain }
 }
 
 export type ApplicationChange = {
@@ -141,28 +121,6 @@ export const removeApplication = app.command((state, _, cx) => {
   return [{ type: "project.application.removed", data: {}, claims, erase: {} }]
 })
 
-/** Replaces the secret, or gives one to a client that should have had it; the old one is void. */
-export const replaceSecret = app.command<string>((state, hash) => {
-  mustExist(state)
-  if (state.kind === "none" || !hasSecret(methodOf(state))) {
-    throw new Fault(
-      "failed_precondition",
-      "app.no_secret",
-      "this application authenticates without a secret; change its authentication method first",
-    )
-  }
-  return [secretChanged(state.kind, hash)]
-})
-
-/** Makes a new secret and answers it this once. */
-export async function generateSecret(
-  cx: Cx,
-  id: string,
-): Promise<{ readonly receipt: Receipt; readonly secret: string }> {
-  const { secret, hash } = newSecret(cx, id)
-  return { receipt: await replaceSecret(cx, id, hash), secret }
-}
-
 /** How many applications are removed in the same step as their project. */
 const cascadeMax = 500
 
@@ -187,19 +145,6 @@ function configured(config: AppKind, clientId: string): Draft<AppEvent> {
   return { type: "project.application.config.oidc.added", data: { ...oidc, clientId } }
 }
 
-const secretEvents = {
-  oidc: "project.application.config.oidc.secret.changed",
-  api: "project.application.config.api.secret.changed",
-} as const
-
-/** The hash that was valid until now is erased in the same step. */
-const secretChanged = (kind: "oidc" | "api", hashedSecret: string): Draft<AppEvent> => ({
-  type: secretEvents[kind],
-  data: {},
-  private: { hashedSecret },
-  erase: { types: [secretEvents[kind]] },
-})
-
 function oidcChanges({ oidc }: OidcApp, input: Partial<OidcConfig>): readonly Draft<AppEvent>[] {
   const data = changesOf(oidc, input)
   if (Object.keys(data).length === 0) return []
@@ -208,7 +153,7 @@ function oidcChanges({ oidc }: OidcApp, input: Partial<OidcConfig>): readonly Dr
   const type = "project.application.config.oidc.changed"
   return hasSecret(next.authMethod)
     ? [{ type, data }]
-    : [{ type, data, erase: { types: [secretEvents.oidc] } }]
+    : [{ type, data, erase: secretErasure("oidc") }]
 }
 
 function apiChanges({ api }: ApiApp, input: Partial<ApiConfig>): readonly Draft<AppEvent>[] {
@@ -217,10 +162,10 @@ function apiChanges({ api }: ApiApp, input: Partial<ApiConfig>): readonly Draft<
   const type = "project.application.config.api.changed"
   return hasSecret(next.authMethod)
     ? [{ type, data: next }]
-    : [{ type, data: next, erase: { types: [secretEvents.api] } }]
+    : [{ type, data: next, erase: secretErasure("api") }]
 }
 
-function methodOf(config: AppKind | OidcApp | ApiApp): AuthMethod {
+function givenMethod(config: AppKind): AuthMethod {
   if (config.kind === "api") return config.api.authMethod
   return config.oidc.authMethod ?? oidcDefaults.authMethod
 }
@@ -232,10 +177,6 @@ function changesOf(config: OidcConfig, input: Partial<OidcConfig>): Partial<Oidc
       value !== undefined && JSON.stringify(value) !== JSON.stringify(Reflect.get(config, field)),
   )
   return Object.fromEntries(entries)
-}
-
-function mustExist(state: App): asserts state is Exclude<App, { status: "absent" | "removed" }> {
-  if (isGone(state)) throw missingApp()
 }
 
 /** Whoever stopped the console could not undo it there. */

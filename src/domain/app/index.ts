@@ -4,6 +4,7 @@ import { management, projectV2, v2 } from "./v2.ts"
 import { v2search } from "./v2search.ts"
 import { appView } from "./view.ts"
 
+export { type AppKey, addAppKey, appKey, createAppKey, removeAppKey } from "./app-key.ts"
 export { appChain, type Client, findClient, isAppActive } from "./client.ts"
 export {
   type AppKind,
@@ -13,9 +14,6 @@ export {
   changeApplication,
   createApplication,
   deactivateApplication,
-  generateSecret,
-  isSecret,
-  newSecret,
   reactivateApplication,
   removeApplication,
   removeProjectWithApps,
@@ -27,12 +25,14 @@ export {
   type AuthMethod,
   app,
   type GrantType,
+  methodOf,
   type OidcApp,
   type OidcConfig,
   type ResponseType,
   type TokenType,
 } from "./model.ts"
 export { allowedOrigins, complianceProblems, oidcDefaults } from "./oidc.ts"
+export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export { apps, appView } from "./view.ts"
 
 /** What this room keeps streams of. */

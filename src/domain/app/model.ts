@@ -1,4 +1,5 @@
-import { aggregate, type Event } from "../../store/index.ts"
+import { never } from "../../kernel/signing-key.ts"
+import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 
 export type ResponseType = "code" | "id_token" | "id_token_token"
 export type GrantType =
@@ -39,8 +40,28 @@ export type OidcConfig = {
 
 export type ApiConfig = { readonly authMethod: "basic" | "private_key_jwt" }
 
-/** A keyed hash; the secret itself is shown once and never kept. */
-type Secret = { readonly hashedSecret: string }
+/**
+ * Keyed hashes; a secret itself is shown once and never kept. Each event carries those of all that
+ * are good after it, so that it can erase what the earlier ones carry. `kept` is by secret id: in
+ * the data until when an older one lives on, ms UTC.
+ */
+type SecretChanged<Type extends string> = Event<
+  Type,
+  { readonly secretId: string; readonly kept: Readonly<Record<string, number>> },
+  { readonly hashedSecret: string; readonly kept: Hashes }
+>
+type SecretRemoved<Type extends string> = Event<
+  Type,
+  { readonly secretId: string },
+  { readonly kept: Hashes }
+>
+type Hashes = Readonly<Record<string, string>>
+
+type KeyAdded<Type extends string> = Event<
+  Type,
+  { readonly keyId: string; readonly publicKey: string; readonly expires: number }
+>
+type KeyRemoved<Type extends string> = Event<Type, { readonly keyId: string }>
 
 export type AppEvent =
   | Event<"project.application.added", { readonly projectId: string; readonly name: string }>
@@ -50,10 +71,16 @@ export type AppEvent =
   | Event<"project.application.removed">
   | Event<"project.application.config.oidc.added", OidcConfig & { readonly clientId: string }>
   | Event<"project.application.config.oidc.changed", Partial<OidcConfig>>
-  | Event<"project.application.config.oidc.secret.changed", Record<never, never>, Secret>
+  | SecretChanged<"project.application.config.oidc.secret.changed">
+  | SecretRemoved<"project.application.config.oidc.secret.removed">
+  | KeyAdded<"project.application.oidc.key.added">
+  | KeyRemoved<"project.application.oidc.key.removed">
   | Event<"project.application.config.api.added", ApiConfig & { readonly clientId: string }>
   | Event<"project.application.config.api.changed", ApiConfig>
-  | Event<"project.application.config.api.secret.changed", Record<never, never>, Secret>
+  | SecretChanged<"project.application.config.api.secret.changed">
+  | SecretRemoved<"project.application.config.api.secret.removed">
+  | KeyAdded<"project.application.api.key.added">
+  | KeyRemoved<"project.application.api.key.removed">
 
 export type AppStatus = "active" | "inactive"
 
@@ -62,9 +89,20 @@ type Base = {
   readonly projectId: string
   readonly name: string
   readonly clientId: string
-  /** Null where the client has no secret. */
-  readonly secretHash: string | null
+  /** Those that were good after the last change, oldest first; time may have ended some. */
+  readonly secrets: readonly AppSecret[]
+  /** Expiry by key id, ms UTC. */
+  readonly keys: Readonly<Record<string, number>>
 }
+
+/** Times are ms UTC; the hash is null where it was erased. */
+export type AppSecret = {
+  readonly id: string
+  readonly hash: string | null
+  readonly created: number
+  readonly expires: number
+}
+
 export type OidcApp = Base & { readonly kind: "oidc"; readonly oidc: OidcConfig }
 export type ApiApp = Base & { readonly kind: "api"; readonly api: ApiConfig }
 
@@ -79,12 +117,59 @@ export const isGone = (state: App): state is Extract<App, { status: "absent" | "
 /** Whether a client with this method has a secret. */
 export const hasSecret = (method: AuthMethod): boolean => method === "basic" || method === "post"
 
-const there = (state: App, change: Partial<Pick<Base, "status" | "name" | "secretHash">>): App =>
+/** How a client proves who it is. */
+export const methodOf = (state: OidcApp | ApiApp): AuthMethod =>
+  state.kind === "api" ? state.api.authMethod : state.oidc.authMethod
+
+const there = (state: App, change: Partial<Pick<Base, "status" | "name">>): App =>
   isGone(state) ? state : { ...state, ...change }
+
+type OfSecret = SecretChanged<string> & { readonly time: number }
+
+/** Each older one that lives on has its hash from the newest event: earlier ones are erased. */
+function secretChanged(state: App, { data, private: secret, time }: OfSecret): App {
+  if (isGone(state)) return state
+  const kept = state.secrets.flatMap(({ id, created }) => {
+    const expires = data.kept[id]
+    return expires === undefined ? [] : [{ id, hash: secret?.kept[id] ?? null, created, expires }]
+  })
+  const hash = secret?.hashedSecret ?? null
+  const added = { id: data.secretId, hash, created: time, expires: never }
+  return { ...state, secrets: [...kept, added] }
+}
+
+function secretRemoved(state: App, { data, private: secret }: SecretRemoved<string>): App {
+  if (isGone(state)) return state
+  const kept = state.secrets.filter(({ id }) => id !== data.secretId)
+  return {
+    ...state,
+    secrets: kept.map((each) => ({ ...each, hash: secret?.kept[each.id] ?? null })),
+  }
+}
+
+const keyAdded = (state: App, { data }: KeyAdded<string>): App =>
+  isGone(state) ? state : { ...state, keys: { ...state.keys, [data.keyId]: data.expires } }
+
+function keyRemoved(state: App, { data }: KeyRemoved<string>): App {
+  if (isGone(state)) return state
+  const { [data.keyId]: _, ...keys } = state.keys
+  return { ...state, keys }
+}
+
+/** Until now there was one secret at a time, and it had no id. */
+const oneSecret: Upcaster = (_, secret) => ({
+  data: { secretId: "0", kept: {} },
+  private: secret && { ...secret, kept: {} },
+})
 
 /** A client of the instance: an OIDC application or an API. */
 export const app = aggregate<AppEvent, App>({
   stream: "app",
+  revision: 2,
+  upcasters: {
+    "project.application.config.oidc.secret.changed": [oneSecret],
+    "project.application.config.api.secret.changed": [oneSecret],
+  },
   initial: { status: "absent" },
   evolve: {
     "project.application.added": (_, { data: { projectId, name } }) => ({
@@ -93,7 +178,8 @@ export const app = aggregate<AppEvent, App>({
       projectId,
       name,
       clientId: "",
-      secretHash: null,
+      secrets: [],
+      keys: {},
     }),
     "project.application.changed": (state, { data }) => there(state, { name: data.name }),
     "project.application.deactivated": (state) => there(state, { status: "inactive" }),
@@ -104,18 +190,21 @@ export const app = aggregate<AppEvent, App>({
     "project.application.config.oidc.changed": (state, { data }) => {
       if (isGone(state) || state.kind !== "oidc") return state
       const oidc = { ...state.oidc, ...data }
-      return { ...state, oidc, secretHash: hasSecret(oidc.authMethod) ? state.secretHash : null }
+      return { ...state, oidc, secrets: hasSecret(oidc.authMethod) ? state.secrets : [] }
     },
-    "project.application.config.oidc.secret.changed": (state, { private: secret }) =>
-      there(state, { secretHash: secret?.hashedSecret ?? null }),
+    "project.application.config.oidc.secret.changed": secretChanged,
+    "project.application.config.oidc.secret.removed": secretRemoved,
+    "project.application.oidc.key.added": keyAdded,
+    "project.application.oidc.key.removed": keyRemoved,
     "project.application.config.api.added": (state, { data: { clientId, ...api } }) =>
       isGone(state) ? state : { ...state, kind: "api", clientId, api },
     "project.application.config.api.changed": (state, { data }) => {
       if (isGone(state) || state.kind !== "api") return state
-      const secretHash = hasSecret(data.authMethod) ? state.secretHash : null
-      return { ...state, api: data, secretHash }
+      return { ...state, api: data, secrets: hasSecret(data.authMethod) ? state.secrets : [] }
     },
-    "project.application.config.api.secret.changed": (state, { private: secret }) =>
-      there(state, { secretHash: secret?.hashedSecret ?? null }),
+    "project.application.config.api.secret.changed": secretChanged,
+    "project.application.config.api.secret.removed": secretRemoved,
+    "project.application.api.key.added": keyAdded,
+    "project.application.api.key.removed": keyRemoved,
   },
 })

@@ -17,12 +17,12 @@ import {
   changeApplication,
   createApplication,
   deactivateApplication,
-  generateSecret,
   reactivateApplication,
   removeApplication,
   removeProjectWithApps,
 } from "./commands.ts"
 import { oidcDefaults } from "./oidc.ts"
+import { generateSecret } from "./secret.ts"
 import { compliance, newOidc, oidcChange } from "./v2oidc.ts"
 
 /** Changing applications; looking at them is in v2search.ts. */

@@ -1,7 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
+import {
+  type Cx,
+  fold,
+  type Searchable,
+  statement,
+  type ViewWriter,
+  view,
+} from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
-import type { AppEvent, AppStatus } from "./model.ts"
+import { type App, type AppEvent, type AppStatus, isGone } from "./model.ts"
 
 /** What an application is found by; the rest is read from its state. Times are ms UTC. */
 export type AppRow = {
@@ -36,6 +43,29 @@ const touch = statement("UPDATE apps SET changed = $time WHERE instance = $insta
 const remove = statement("DELETE FROM apps WHERE instance = $instance AND id = $id")
 const removeAll = statement("DELETE FROM apps WHERE instance = $instance AND project = $id")
 
+const addKey = statement(
+  `INSERT INTO app_keys (instance, id, app, project, org, public_key, expires, created, version)
+   SELECT $instance, $keyId, id, project, $owner, $publicKey, $expires, $time, $version FROM apps
+   WHERE instance = $instance AND id = $id`,
+)
+const removeKey = statement(
+  "DELETE FROM app_keys WHERE instance = $instance AND app = $id AND id = $keyId",
+)
+const removeKeys = statement("DELETE FROM app_keys WHERE instance = $instance AND app = $id")
+const removeAllKeys = statement("DELETE FROM app_keys WHERE instance = $instance AND project = $id")
+
+type KeyData = { readonly keyId: string; readonly publicKey: string; readonly expires: number }
+
+function keyAdded(db: ViewWriter, { data }: { readonly data: KeyData }): void {
+  db.run(addKey, data)
+  db.run(touch)
+}
+
+function keyRemoved(db: ViewWriter, { data }: { readonly data: Pick<KeyData, "keyId"> }): void {
+  db.run(removeKey, data)
+  db.run(touch)
+}
+
 export const appView = view<AppEvent | ProjectEvent>({
   name: "app",
   tables: {
@@ -52,6 +82,13 @@ export const appView = view<AppEvent | ProjectEvent>({
         created: "created",
       },
     },
+    app_keys: {
+      columns: `id TEXT NOT NULL, app TEXT NOT NULL, project TEXT NOT NULL, org TEXT NOT NULL,
+        public_key TEXT NOT NULL, expires INTEGER NOT NULL, created INTEGER NOT NULL,
+        version INTEGER NOT NULL`,
+      key: "app, id",
+      indexes: { project: "project" },
+    },
   },
   on: {
     "project.application.added": (db, { data: { projectId, name } }) =>
@@ -60,16 +97,28 @@ export const appView = view<AppEvent | ProjectEvent>({
       db.run(rename, { name, folded: fold(name) }),
     "project.application.deactivated": (db) => db.run(turn, { state: "inactive" }),
     "project.application.reactivated": (db) => db.run(turn, { state: "active" }),
-    "project.application.removed": (db) => db.run(remove),
+    "project.application.removed": (db) => {
+      db.run(remove)
+      db.run(removeKeys)
+    },
     "project.application.config.oidc.added": (db, { data }) =>
       db.run(configure, { kind: "oidc", clientId: data.clientId }),
     "project.application.config.oidc.changed": (db) => db.run(touch),
     "project.application.config.oidc.secret.changed": (db) => db.run(touch),
+    "project.application.config.oidc.secret.removed": (db) => db.run(touch),
+    "project.application.oidc.key.added": keyAdded,
+    "project.application.oidc.key.removed": keyRemoved,
     "project.application.config.api.added": (db, { data }) =>
       db.run(configure, { kind: "api", clientId: data.clientId }),
     "project.application.config.api.changed": (db) => db.run(touch),
     "project.application.config.api.secret.changed": (db) => db.run(touch),
-    "project.removed": (db) => db.run(removeAll),
+    "project.application.config.api.secret.removed": (db) => db.run(touch),
+    "project.application.api.key.added": keyAdded,
+    "project.application.api.key.removed": keyRemoved,
+    "project.removed": (db) => {
+      db.run(removeAll)
+      db.run(removeAllKeys)
+    },
   },
 })
 
@@ -95,6 +144,13 @@ export function findApp(cx: Cx, id: string): AppRow {
 
 export const missingApp = (): Fault =>
   new Fault("not_found", "app.missing", "there is no such application")
+
+/** Refuses an application that never was or is removed. */
+export function mustExist(
+  state: App,
+): asserts state is Exclude<App, { status: "absent" | "removed" }> {
+  if (isGone(state)) throw missingApp()
+}
 
 const ofProject = statement<{ id: string }>(
   `SELECT id FROM apps WHERE instance = $instance AND project = $projectId

@@ -1,3 +1,4 @@
+import { never } from "../../kernel/signing-key.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { addApplication, changeApplication } from "../app/index.ts"
 import {
@@ -11,7 +12,7 @@ import {
 import { addKeys, prepareKeys } from "../key/index.ts"
 import { addOrganization } from "../org/index.ts"
 import { addProject } from "../project/index.ts"
-import { addServiceKey, addUser, createPassword, createServiceKey, never } from "../user/index.ts"
+import { addServiceKey, addUser, createPassword, createServiceKey } from "../user/index.ts"
 
 /**
  * The id of the instance that set-up makes. It is the same in every data folder, so that of two

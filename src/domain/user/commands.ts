@@ -10,6 +10,7 @@ import {
   type NewProfile,
   profileOf,
   releaseClient,
+  releaseClientId,
   releaseNames,
   takeClient,
   takeNames,
@@ -55,7 +56,7 @@ export const updateUser = user.command<UserChange>((state, change, cx, id) => {
   if (change.human && present.kind !== "human") throw wrongKind("a service user")
   if (change.machine && present.kind !== "machine") throw wrongKind("a person")
   return [
-    ...renamed(present, change.userName, cx.state(org, cx.owner(user, id))),
+    ...renamed(present, change.userName, { id, ...cx.state(org, cx.owner(user, id)) }),
     ...(present.kind === "human" ? humanChanged(present, change.human ?? {}) : []),
     ...(present.kind === "machine" ? machineChanged(present, change.machine ?? {}) : []),
   ]
@@ -91,7 +92,8 @@ export const unlockUser = user.command((state) => {
 export const removeUser = user.command((state, _, cx, id) => {
   const present = existing(state)
   keepAnOwner(cx, id)
-  const client = present.kind === "machine" ? [releaseClient(present.userName)] : []
+  const client =
+    present.kind === "machine" ? [...releaseClient(id, present.userName), releaseClientId(id)] : []
   const claims = [...releaseNames(present.loginNames), ...client]
   return [{ type: "user.removed", data: {}, claims, erase: {} }]
 })
@@ -113,14 +115,14 @@ function keepAnOwner(cx: Decision, id: string): void {
 function renamed(
   state: Human | Machine,
   wanted: string | undefined,
-  { primaryDomain }: { readonly primaryDomain: string },
+  { id, primaryDomain }: { readonly id: string; readonly primaryDomain: string },
 ): readonly Draft<UserEvent>[] {
   if (wanted === undefined) return []
   const userName = loginNameOf(wanted)
   if (userName === state.userName) return []
   const loginNames = loginNamesOf(userName, primaryDomain)
   const client =
-    state.kind === "machine" ? [releaseClient(state.userName), takeClient(userName)] : []
+    state.kind === "machine" ? [...releaseClient(id, state.userName), takeClient(userName)] : []
   const claims = [...releaseNames(state.loginNames), ...takeNames(loginNames), ...client]
   return [{ type: "user.username.changed", data: {}, private: { userName, loginNames }, claims }]
 }

@@ -112,7 +112,7 @@ function machineAdded(id: string, input: NewMachine, domain: string): readonly D
       name: nameOf("name", input.name),
       description: optionalTextOf("description", input.description, 500),
     },
-    claims: [...takeNames(loginNames), takeClient(userName)],
+    claims: [...takeNames(loginNames), takeClient(userName), takeClientId(id)],
   }
   return [added]
 }
@@ -171,10 +171,18 @@ export const takeClient = (userName: string): ClaimChange => ({
   taken,
 })
 
-export const releaseClient = (userName: string): ClaimChange => ({
-  release: clientClaim,
-  key: userName,
+/** A service user is a client by its id, too: its id is nobody else's client id. */
+const takeClientId = (id: string): ClaimChange => ({
+  take: clientClaim,
+  key: id,
+  taken: { id: "user.id_is_client", message: "this id is that of a client; choose another" },
 })
+
+/** What a service user is a client by, its id apart: that one is kept as long as the user is. */
+export const releaseClient = (id: string, userName: string): readonly ClaimChange[] =>
+  userName === id ? [] : [{ release: clientClaim, key: userName }]
+
+export const releaseClientId = (id: string): ClaimChange => ({ release: clientClaim, key: id })
 
 const orgMissing = () =>
   new Fault("not_found", "org.missing", "there is no organisation with this id")

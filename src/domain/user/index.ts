@@ -6,6 +6,7 @@ import { v2 } from "./v2.ts"
 import { v2key } from "./v2key.ts"
 import { v2search } from "./v2search.ts"
 
+export { never } from "../../kernel/signing-key.ts"
 export { type Attempts, attemptsOf } from "./attempt.ts"
 export { createCode, type NewCode } from "./code.ts"
 export {
@@ -37,6 +38,11 @@ export {
   setPassword,
 } from "./credential.ts"
 export {
+  generateMachineSecret,
+  isMachineSecret,
+  removeMachineSecret,
+} from "./machine-secret.ts"
+export {
   type AccessTokenType,
   type Human,
   hasLeft,
@@ -49,6 +55,7 @@ export { warmPasswords } from "./password.ts"
 export {
   accountOf,
   findByLoginName,
+  findMachine,
   findMachineByName,
   findUser,
   isPasswordChangeRequired,
@@ -65,7 +72,6 @@ export {
   addServiceKey,
   createServiceKey,
   importServiceKey,
-  never,
   removeServiceKey,
   type ServiceKey,
 } from "./service-key.ts"

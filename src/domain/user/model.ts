@@ -62,6 +62,12 @@ export type UserEvent =
       { readonly keyId: string; readonly publicKey: string; readonly expires: number }
     >
   | Event<"user.machine.key.removed", { readonly keyId: string }>
+  | Event<
+      "user.machine.secret.set",
+      { readonly secretId: string },
+      { readonly hashedSecret: string }
+    >
+  | Event<"user.machine.secret.removed">
   | Event<"user.deactivated">
   | Event<"user.reactivated">
   | Event<"user.locked">
@@ -101,7 +107,11 @@ export type Machine = Identity & {
   readonly accessTokenType: AccessTokenType
   /** Expiry by key id, ms UTC. */
   readonly keys: Readonly<Record<string, number>>
+  readonly secret: MachineSecret | null
 }
+
+/** What a service user shows as a client; only a keyed hash of it is kept. */
+export type MachineSecret = { readonly id: string; readonly hash: string }
 
 export type User = { readonly status: "absent" | "removed" } | Human | Machine
 
@@ -141,6 +151,7 @@ function turned(state: User, { time }: At, status: UserStatus): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
+  revision: 2,
   initial: absent,
   evolve: {
     "user.human.added": (_, { data, private: secret, time }) => ({
@@ -166,6 +177,7 @@ export const user = aggregate<UserEvent, User>({
       description: secret?.description ?? "",
       accessTokenType: data.accessTokenType,
       keys: {},
+      secret: null,
     }),
     "user.username.changed": (state, { private: secret, time }) =>
       hasLeft(state) ? state : { ...state, ...(secret ?? nameless), changed: time },
@@ -214,6 +226,10 @@ export const user = aggregate<UserEvent, User>({
         const { [event.data.keyId]: _, ...others } = keys
         return { keys: others }
       }),
+    "user.machine.secret.set": (state, event) =>
+      machine(state, event, () => ({ secret: secretOf(event) })),
+    "user.machine.secret.removed": (state, event) =>
+      machine(state, event, () => ({ secret: null })),
     "user.deactivated": (state, event) => turned(state, event, "inactive"),
     "user.reactivated": (state, event) => turned(state, event, "active"),
     "user.locked": (state, event) => turned(state, event, "locked"),
@@ -227,6 +243,13 @@ const codeOf = (event: {
   readonly data: { readonly expires: number }
   readonly private: { readonly sealed: string } | null
 }): Code | null => event.private && { sealed: event.private.sealed, expires: event.data.expires }
+
+/** Null once a newer secret or its removal has erased the hash. */
+const secretOf = (event: {
+  readonly data: { readonly secretId: string }
+  readonly private: { readonly hashedSecret: string } | null
+}): MachineSecret | null =>
+  event.private && { id: event.data.secretId, hash: event.private.hashedSecret }
 
 /** Null once a newer password or the removal of the user has erased the hash. */
 const passwordOf = (event: {

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, statement } from "../../store/index.ts"
 import { clientClaim, loginClaim } from "./create.ts"
-import { type Gender, hasLeft, user } from "./model.ts"
+import { type Gender, hasLeft, type Machine, user } from "./model.ts"
 import type { UserRow } from "./view.ts"
 
 const one = statement<UserRow>("SELECT * FROM users WHERE instance = $instance AND id = $id")
@@ -26,10 +26,24 @@ export function findByLoginName(cx: Cx, text: string): string | undefined {
   return holder?.stream === user.stream ? holder.id : undefined
 }
 
-/** The service user of a name; `client_id` of the client credentials grant. */
+/** The service user of a name. */
 export function findMachineByName(cx: Cx, name: string): string | undefined {
   const holder = cx.store.log.holder(cx.instance, clientClaim, name, cx.clock.now())
   return holder?.stream === user.stream ? holder.id : undefined
+}
+
+/**
+ * The service user that a client id names: its user name, or its id, which is all that the file of
+ * its key tells a program. No name is another one's id.
+ */
+export function findMachine(
+  cx: Cx,
+  clientId: string,
+): { readonly userId: string; readonly state: Machine } | undefined {
+  const userId = findMachineByName(cx, clientId) ?? clientId
+  const state = cx.store.state(cx, user, userId)
+  if (hasLeft(state) || state.kind !== "machine") return undefined
+  return { userId, state }
 }
 
 /**

@@ -1,6 +1,5 @@
-import { createPublicKey, generateKeyPair, type KeyObject } from "node:crypto"
-import { promisify } from "node:util"
 import { Fault } from "../../kernel/fault.ts"
+import { createSigningPair, importPublicKey, never } from "../../kernel/signing-key.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
 import { existing } from "./commands.ts"
 import { type UserEvent, user } from "./model.ts"
@@ -12,42 +11,25 @@ export type ServiceKey = {
   readonly content: string
 }
 
-/** Where nobody says when a key ends: the last second that every format can write. */
-export const never = 253_402_300_799_000
-
 const keysMax = 100
-const generate = promisify(generateKeyPair)
 
 /**
  * Makes a pair (RSA 2048) and the file that the service user's program reads. The private half is
  * not kept: this is the only time that anybody sees it.
  */
 export async function createServiceKey(cx: Pick<Cx, "ids">, userId: string): Promise<ServiceKey> {
-  const { publicKey, privateKey } = await generate("rsa", { modulusLength: 2048 })
+  const { publicKey, privateKey: key } = await createSigningPair()
   const keyId = cx.ids.next()
-  const key = privateKey.export({ format: "pem", type: "pkcs1" })
-  return {
-    keyId,
-    publicKey: pemOf(publicKey),
-    content: JSON.stringify({ type: "serviceaccount", keyId, key, userId }),
-  }
+  const content = JSON.stringify({ type: "serviceaccount", keyId, key, userId })
+  return { keyId, publicKey, content }
 }
 
 /** Takes over a public key in PEM. Refuses private keys and keys that are too weak. */
-export function importServiceKey(cx: Pick<Cx, "ids">, pem: string): ServiceKey {
-  if (/PRIVATE/.test(pem)) {
-    throw invalid("user.key_private", "this is a private key; keep it, and send the public one")
-  }
-  const key = readPublic(pem)
-  if (!key || !isStrong(key)) {
-    throw invalid(
-      "user.key_unsupported",
-      "the key must be a public key in PEM: RSA from 2048 bits, EC P-256, P-384 or P-521, " +
-        "or Ed25519",
-    )
-  }
-  return { keyId: cx.ids.next(), publicKey: pemOf(key), content: "" }
-}
+export const importServiceKey = (cx: Pick<Cx, "ids">, pem: string): ServiceKey => ({
+  keyId: cx.ids.next(),
+  publicKey: importPublicKey(pem),
+  content: "",
+})
 
 type AddKey = Omit<ServiceKey, "content"> & { readonly expires: number }
 
@@ -90,25 +72,5 @@ export async function removeServiceKey(
   })
   return step.value ? step.receipt(user, userId) : undefined
 }
-
-const pemOf = (key: KeyObject): string => key.export({ format: "pem", type: "spki" }).toString()
-
-/** Undefined for what is no key: that is an answer about what was sent, not an accident. */
-function readPublic(pem: string): KeyObject | undefined {
-  try {
-    return createPublicKey({ key: pem, format: "pem" })
-  } catch {
-    return undefined
-  }
-}
-
-function isStrong(key: KeyObject): boolean {
-  const { modulusLength = 0, namedCurve = "" } = key.asymmetricKeyDetails ?? {}
-  if (key.asymmetricKeyType === "rsa") return modulusLength >= 2048 && modulusLength <= 8192
-  if (key.asymmetricKeyType === "ec") return curves.includes(namedCurve)
-  return key.asymmetricKeyType === "ed25519"
-}
-
-const curves = ["prime256v1", "secp384r1", "secp521r1"]
 
 const invalid = (id: string, message: string) => new Fault("invalid_argument", id, message)

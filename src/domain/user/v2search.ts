@@ -84,7 +84,7 @@ const toHuman = (row: UserRow) => ({
 const toMachine = (row: UserRow) => ({
   name: row.display_name,
   description: row.description,
-  hasSecret: false,
+  hasSecret: row.has_secret === 1,
   accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
 })
 

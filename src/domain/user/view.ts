@@ -25,6 +25,7 @@ export type UserRow = {
   readonly password_changed: number
   readonly description: string
   readonly token_type: AccessTokenType
+  readonly has_secret: number
   readonly created: number
   readonly changed: number
   readonly version: number
@@ -45,12 +46,12 @@ const insert = statement(
      login_name_folded, given_name, given_name_folded, family_name, family_name_folded, nick_name,
      nick_name_folded, display_name, display_name_folded, preferred_language, gender, email,
      email_folded, email_verified, phone, phone_verified, change_required, password_changed,
-     description, token_type, created, changed, version)
+     description, token_type, has_secret, created, changed, version)
    VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $loginNames,
      $loginNameFolded, $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
      $nickNameFolded, $displayName, $displayNameFolded, $preferredLanguage, $gender, $email,
      $emailFolded, $emailVerified, $phone, $phoneVerified, 0, 0,
-     $description, $tokenType, $time, $time, $version)`,
+     $description, $tokenType, 0, $time, $time, $version)`,
 )
 
 const update = (columns: string) =>
@@ -83,6 +84,7 @@ const setMachine = update(
   `display_name = $displayName, display_name_folded = $displayNameFolded,
    description = $description, token_type = $tokenType`,
 )
+const setSecret = update("has_secret = $hasSecret")
 const remove = statement("DELETE FROM users WHERE instance = $instance AND id = $id")
 
 const addKey = statement(
@@ -111,7 +113,7 @@ export const userView = view<UserEvent>({
         email TEXT NOT NULL, email_folded TEXT NOT NULL, email_verified INTEGER NOT NULL,
         phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
         change_required INTEGER NOT NULL, password_changed INTEGER NOT NULL,
-        description TEXT NOT NULL, token_type TEXT NOT NULL,
+        description TEXT NOT NULL, token_type TEXT NOT NULL, has_secret INTEGER NOT NULL,
         created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "id",
       indexes: { org: "org" },
@@ -170,6 +172,8 @@ export const userView = view<UserEvent>({
       db.run(removeKey, data)
       db.run(touch)
     },
+    "user.machine.secret.set": (db) => db.run(setSecret, { hasSecret: true }),
+    "user.machine.secret.removed": (db) => db.run(setSecret, { hasSecret: false }),
     "user.deactivated": (db) => db.run(setStatus, { status: "inactive" }),
     "user.reactivated": (db) => db.run(setStatus, { status: "active" }),
     "user.locked": (db) => db.run(setStatus, { status: "locked" }),

@@ -1,0 +1,88 @@
+import { Fault } from "../../kernel/fault.ts"
+import { createSigningPair, never } from "../../kernel/signing-key.ts"
+import { type Cx, type Draft, type Receipt, statement } from "../../store/index.ts"
+import { type AppEvent, app } from "./model.ts"
+import { missingApp, mustExist } from "./view.ts"
+
+/** A key to be registered, and the file that the application reads its private half from. */
+export type AppKey = {
+  readonly keyId: string
+  readonly publicKey: string
+  readonly content: string
+}
+
+const keysMax = 100
+
+type AddKey = Omit<AppKey, "content"> & { readonly expires: number }
+
+/** Registers a key that an application signs its assertions with, until `expires`. */
+export const addAppKey = app.command<AddKey>((state, { keyId, publicKey, expires }, cx) => {
+  mustExist(state)
+  if (state.kind === "none") throw missingApp()
+  if (expires <= cx.now) {
+    throw new Fault(
+      "invalid_argument",
+      "app.key_expired",
+      "the key's expiration date must lie in the future",
+    )
+  }
+  if (Object.keys(state.keys).length >= keysMax) {
+    throw new Fault(
+      "resource_exhausted",
+      "app.too_many_keys",
+      `an application has at most ${keysMax} keys; remove one that is no longer used`,
+    )
+  }
+  const data = { keyId, publicKey, expires: Math.min(expires, never) }
+  return [{ type: `project.application.${state.kind}.key.added`, data }]
+})
+
+/**
+ * Makes a pair for an application and registers its public half; the private half is in the answer
+ * and nowhere else.
+ */
+export async function createAppKey(
+  cx: Cx,
+  appId: string,
+  expires: number,
+): Promise<{ readonly receipt: Receipt; readonly key: AppKey }> {
+  const state = cx.store.state(cx, app, appId)
+  mustExist(state)
+  const { publicKey, privateKey } = await createSigningPair()
+  const keyId = cx.ids.next()
+  const { clientId } = state
+  const file = { type: "application", keyId, key: privateKey, appId, clientId }
+  const receipt = await addAppKey(cx, appId, { keyId, publicKey, expires })
+  return { receipt, key: { keyId, publicKey, content: JSON.stringify(file) } }
+}
+
+/** Removes a key; what it signs is refused. Answers undefined where there is no such key. */
+export async function removeAppKey(
+  cx: Cx,
+  appId: string,
+  keyId: string,
+): Promise<Receipt | undefined> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const state = tx.state(app, appId)
+    mustExist(state)
+    if (state.kind === "none" || !Object.hasOwn(state.keys, keyId)) return false
+    const type = `project.application.${state.kind}.key.removed` as const
+    const removed: Draft<AppEvent> = { type, data: { keyId } }
+    tx.append(app, appId, [removed])
+    return true
+  })
+  return step.value ? step.receipt(app, appId) : undefined
+}
+
+const one = statement<{ publicKey: string; expires: number }>(
+  `SELECT public_key AS publicKey, expires FROM app_keys
+   WHERE instance = $instance AND app = $appId AND id = $keyId`,
+)
+
+/** The public key (PEM, SPKI) that an application's assertions are checked with; ms UTC. */
+export const appKey = (
+  cx: Cx,
+  appId: string,
+  keyId: string,
+): { readonly publicKey: string; readonly expires: number } | undefined =>
+  cx.store.get(cx, one, { appId, keyId })

@@ -1,7 +1,10 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose"
+import { spendAssertion } from "../../domain/grant/index.ts"
+import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf, paths } from "../own.ts"
+import { remembered } from "../remembered.ts"
 
 /** A signed assertion that was checked. */
 export type Assertion = {
@@ -27,36 +30,79 @@ export function readAssertion(
   })
 }
 
+type Rules = {
+  /** ms UTC; without a key it is checked nevertheless, against one that nobody has. */
+  readonly key: { readonly publicKey: string; readonly expires: number } | undefined
+  /** RFC 7523 §2.1: a grant. §2.2: a client. */
+  readonly as: "grant" | "client"
+}
+
 /**
  * RFC 7523 §3: checks an assertion with the registered key of its issuer. It must name its issuer
- * as its subject and us as its audience, expire, and be no older than an hour.
+ * as its subject and us as its audience, and neither be older nor, from a client, last longer than
+ * an hour.
  */
 export async function verifyAssertion(
   cx: Cx,
   text: string,
-  publicKey: string,
+  rules: Rules,
 ): Promise<Assertion | undefined> {
-  const key = createPublicKey(publicKey)
-  const { issuer } = ownOf(cx)
+  const now = cx.clock.now()
+  const key = createPublicKey(rules.key?.publicKey ?? nobodysKey)
   const options = {
     algorithms: [...algorithmsOf(key)],
-    audience: [issuer, `${issuer}${paths.token}`],
-    requiredClaims: ["iss", "sub", "exp", "iat"],
-    maxTokenAge: ageMaxSeconds,
+    audience: [...ownNames(cx)],
+    requiredClaims: ["iss", "sub", "exp", ...(rules.as === "grant" ? ["iat"] : [])],
     clockTolerance: toleranceSeconds,
-    currentDate: new Date(cx.clock.now()),
+    currentDate: new Date(now),
   }
   const verified = await expected(() => jwtVerify(text, key, options))
-  const { iss, sub, jti, exp = 0, iat = 0 } = verified?.payload ?? {}
-  if (iss === undefined || iss !== sub) return undefined
-  const expires = (Math.min(exp, iat + ageMaxSeconds) + toleranceSeconds) * 1000
-  return { issuer: iss, jti, expires }
+  const { iss, sub, jti, exp = 0, iat } = verified?.payload ?? {}
+  if (iss === undefined || iss !== sub || !rules.key || rules.key.expires <= now) return undefined
+  const seconds = now / 1000
+  if (iat !== undefined && (iat > seconds + toleranceSeconds || isPast(iat, seconds))) {
+    return undefined
+  }
+  // OpenID Connect Core §9 bounds the lifetime by exp alone; iat may be missing.
+  if (rules.as === "client" && exp > seconds + ageMaxSeconds + toleranceSeconds) return undefined
+  const end = iat === undefined ? exp : Math.min(exp, iat + ageMaxSeconds)
+  return { issuer: iss, jti, expires: (end + toleranceSeconds) * 1000 }
 }
+
+const isPast = (iat: number, now: number) => iat + ageMaxSeconds + toleranceSeconds < now
+
+/** RFC 7523 §3 (3), OpenID Connect Core §9: the issuer, or an endpoint that asks for the client. */
+const ownNames = remembered((cx): readonly string[] => {
+  const { issuer } = ownOf(cx)
+  const { token, introspection, revocation, par, deviceAuthorization } = paths
+  const asking = [token, introspection, revocation, par, deviceAuthorization]
+  return [issuer, ...asking.map((path) => issuer + path)]
+})
+
+/** Spends an assertion that carries an id; false where that was spent before. */
+export async function spend(cx: Cx, { issuer, jti, expires }: Assertion): Promise<boolean> {
+  if (jti === undefined) return true
+  try {
+    await cx.store.transact(cx, (tx) => spendAssertion(tx, { issuer, jti, expires }))
+    return true
+  } catch (cause) {
+    if (cause instanceof Fault && cause.id === "assertion.used") return false
+    throw cause
+  }
+}
+
+/** Algorithms of assertions; discovery names them. */
+export const assertionAlgorithms = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+] as const
 
 /** RFC 8725 §3.1: the registered key decides which algorithms are possible, not the header. */
 function algorithmsOf(key: KeyObject): readonly string[] {
   const curve = key.asymmetricKeyDetails?.namedCurve ?? ""
-  if (key.asymmetricKeyType === "rsa") return ["RS256", "RS384", "RS512"]
+  if (key.asymmetricKeyType === "rsa") {
+    return ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]
+  }
   if (key.asymmetricKeyType === "ed25519") return ["EdDSA", "Ed25519"]
   return curveAlgorithms[curve] ?? []
 }
@@ -78,3 +124,19 @@ export async function expected<T>(read: () => T | Promise<T>): Promise<T | undef
     throw cause
   }
 }
+
+/** The private half was thrown away: an assertion of nobody takes as long as a wrong one. */
+const nobodysKey = {
+  format: "der",
+  type: "spki",
+  key: Buffer.from(
+    [
+      "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAjn2FLf4JqSvhDgVnHHi3eOXasrCj7mOQB8sxxjtD",
+      "fqHX9FYlKfBkxr6X7AnZis1aO3tQJOzDli7cOqx9uwIha05w3bSTUs3g+5tEITcWy2881+we/rLtaT8eXBhj",
+      "yGUwtwKUuvhd69R8CJY0KdI1JMnSJO7u1dq7A9wdCDu7hu85LYBLHrCnPLJ6AX+A+eUhPo31tGvuZMD5mODb",
+      "rJAa3r1assvu7nFckrSWZnklbqmR6+VY2xqvycVsbP3cejzlfUuBoVtmuPy9DqntLcAU7qFkHwKvmy2LWvli",
+      "7Kyhb/4qaZzYI5ggPQUopo3p25Mbhdid3Sz+5FoIsZDDo77wEwIDAQAB",
+    ].join(""),
+    "base64",
+  ),
+} as const

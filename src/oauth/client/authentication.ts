@@ -1,10 +1,15 @@
-import { type Client, findClient, isAppActive, isSecret } from "../../domain/app/index.ts"
+import { type Client, isSecret, methodOf } from "../../domain/app/index.ts"
+import { type AccessTokenType, isMachineSecret } from "../../domain/user/index.ts"
+import { isOneOf } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
-import type { Parameters } from "../request.ts"
+import { anchorOf } from "../token/anchor.ts"
+import { readAssertion, spend, verifyAssertion } from "./assertion.ts"
+import { type Attempt, attemptOf, type Credentials, type Method, methods } from "./attempt.ts"
+import { isUsable, keyOf, type Registered, registered } from "./registered.ts"
 
-/** How a client proved who it is. */
-export type Method = Proof["method"]
+export { assertionAlgorithms } from "./assertion.ts"
+export { type Credentials, type Method, methods } from "./attempt.ts"
 
 /** A client whose claim to be one was checked. */
 export type AuthenticatedClient =
@@ -15,11 +20,12 @@ export type AuthenticatedClient =
     })
   | {
       readonly kind: "service user"
-      /** The user name. */
+      /** What it called itself: the user name, or the user's id. */
       readonly clientId: string
       readonly userId: string
       /** What its tokens hang from: the secret or the key that it came with. */
       readonly anchor: string
+      readonly accessTokenType: AccessTokenType
       readonly method: Method
     }
 
@@ -32,77 +38,95 @@ export function applicationOf(client: AuthenticatedClient): AuthenticatedApp {
   throw new OAuthError("unauthorized_client", "a service user can't use this grant")
 }
 
-/** What a request brings to prove its client with. */
-export type Credentials = {
-  readonly parameters: Parameters
-  /** The header of that name. */
-  readonly authorization: string | null
-}
+/** How a client may prove itself at the introspection endpoint; discovery names it. */
+export const introspectionMethods = ["client_secret_basic", "private_key_jwt"] as const
 
 /**
  * Authenticates the client of a request to the token endpoint and its like, by the one method that
- * the request uses. Refuses unknown clients, switched-off ones, and any method but theirs.
+ * the request uses, of those that the endpoint `accepts`. Refuses unknown clients, switched-off
+ * ones, and any method but theirs, all with the same words.
  */
 export async function authenticateClient(
   cx: Cx,
-  { parameters, authorization }: Credentials,
+  credentials: Credentials,
+  accepts: readonly Method[] = methods,
 ): Promise<AuthenticatedClient> {
-  const proof = proofOf(parameters, authorization)
-  const { clientId, method } = proof
-  const client = findClient(cx, clientId)
-  if (!client || !isProven(cx, client, proof) || !isAppActive(cx, client.appId)) throw refused()
-  return { kind: "application", ...client, clientId, method }
-}
-
-type Proof =
-  | { readonly method: "secret"; readonly clientId: string; readonly secret: string }
-  | { readonly method: "none"; readonly clientId: string }
-
-/** RFC 6749 §2.3: a request uses one method only. */
-function proofOf(parameters: Parameters, authorization: string | null): Proof {
-  const clientId = parameters.get("client_id")
-  const secret = parameters.get("client_secret")
-  if (parameters.has("client_assertion")) {
-    throw new OAuthError("invalid_client", "no key is registered for this client", 401)
+  const attempt = attemptOf(credentials)
+  if (!accepts.includes(attempt.method)) {
+    const wanted = `this endpoint accepts ${accepts.join(", ")} only`
+    throw new OAuthError("invalid_client", wanted, 401)
   }
-  if (authorization !== null) {
-    const basic = basicOf(authorization)
-    if (!basic) throw refused()
-    if (secret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
-      throw new OAuthError("invalid_request", "the client must authenticate in one way only")
-    }
-    return { method: "secret", ...basic }
-  }
-  if (clientId === undefined) throw refused()
-  return secret === undefined
-    ? { method: "none", clientId }
-    : { method: "secret", clientId, secret }
+  const client = await provenBy(cx, attempt)
+  if (client) return client
+  // RFC 6749 §5.2: unknown and unproven clients are told the same.
+  throw new OAuthError("invalid_client", "client authentication failed", 401)
 }
 
-/** RFC 6749 §2.3.1: both parts are form-urlencoded before they are joined. */
-function basicOf(authorization: string) {
-  const [, encoded = ""] = /^basic +([\w+/=-]+)$/i.exec(authorization) ?? []
-  const plain = Buffer.from(encoded, "base64").toString()
-  const colon = plain.indexOf(":")
-  const clientId = formDecoded(plain.slice(0, colon))
-  const secret = formDecoded(plain.slice(colon + 1))
-  return colon > 0 && clientId && secret !== undefined ? { clientId, secret } : undefined
+function provenBy(cx: Cx, attempt: Attempt) {
+  if (attempt.method === "private_key_jwt") return byAssertion(cx, attempt)
+  return attempt.method === "none" ? byName(cx, attempt) : bySecret(cx, attempt)
 }
 
-/** Undefined for what is no encoding; a client sent it, so that is no accident. */
-function formDecoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "))
-  } catch {
-    return undefined
-  }
+/** RFC 6749 §2.3: a public client only says who it is. */
+function byName(cx: Cx, { method, clientId }: Attempt<"none">): AuthenticatedClient | undefined {
+  const client = registered(cx, clientId)
+  if (client?.kind !== "application" || methodOf(client.state) !== "none") return undefined
+  return ifUsable(cx, client, { clientId, method, anchor: "" })
 }
 
-/** A secret proves its client wherever it stands, in the header or in the body. */
-function isProven(cx: Cx, { appId, state }: Client, proof: Proof): boolean {
-  if (proof.method === "secret") return isSecret(cx, appId, { state, secret: proof.secret })
-  return state.kind === "oidc" && state.oidc.authMethod === "none"
+/** RFC 6749 §2.3.1. A secret proves its client wherever it stands, in the header or in the body. */
+function bySecret(
+  cx: Cx,
+  { method, clientId, secret }: Attempt<"client_secret_basic" | "client_secret_post">,
+): AuthenticatedClient | undefined {
+  const client = registered(cx, clientId)
+  if (!knowsSecret(cx, client, secret) || !client) return undefined
+  const anchor =
+    client.kind === "service user" ? anchorOf("secret", client.state.secret?.id ?? "") : ""
+  return ifUsable(cx, client, { clientId, method, anchor })
 }
 
-/** RFC 6749 §5.2: unknown and unproven clients are told the same. */
-const refused = () => new OAuthError("invalid_client", "client authentication failed", 401)
+/** The same work for a client that isn't there, or has no secret. */
+function knowsSecret(cx: Cx, client: Registered | undefined, secret: string): boolean {
+  if (!client) return isOneOf(cx.secrets, [], { plain: secret, about: "client_secret/" })
+  return client.kind === "application"
+    ? isSecret(cx, client.appId, { state: client.state, secret })
+    : isMachineSecret(cx, client.userId, { state: client.state, secret })
+}
+
+/**
+ * RFC 7523 §2.2: an assertion that the client signed with a key of its own. Its issuer and subject
+ * are the client id; of a service user, whose name is one, also the id that the file of its key has.
+ */
+async function byAssertion(
+  cx: Cx,
+  { method, clientId: named, assertion }: Attempt<"private_key_jwt">,
+): Promise<AuthenticatedClient | undefined> {
+  const read = await readAssertion(assertion)
+  if (!read) return undefined
+  const { issuer: clientId, keyId } = read
+  const client = registered(cx, clientId)
+  const key = client && hasKeys(client) ? keyOf(cx, client, keyId) : undefined
+  const proven = await verifyAssertion(cx, assertion, { key, as: "client" })
+  // RFC 7521 §4.2: a client_id beside it must name the same client.
+  if (!client || !proven || (named !== undefined && named !== clientId)) return undefined
+  const found = ifUsable(cx, client, { clientId, method, anchor: anchorOf("key", keyId) })
+  return found && (await spend(cx, proven)) ? found : undefined
+}
+
+/** A service user has no method of its own: each of its credentials is good for itself. */
+const hasKeys = (client: Registered): boolean =>
+  client.kind === "service user" || methodOf(client.state) === "private_key_jwt"
+
+type Shown = { readonly clientId: string; readonly method: Method; readonly anchor: string }
+
+function ifUsable(
+  cx: Cx,
+  client: Registered,
+  { clientId, method, anchor }: Shown,
+): AuthenticatedClient | undefined {
+  if (!isUsable(cx, client, anchor)) return undefined
+  if (client.kind === "application") return { ...client, clientId, method }
+  const { kind, userId, state } = client
+  return { kind, clientId, userId, anchor, accessTokenType: state.accessTokenType, method }
+}

@@ -1,15 +1,12 @@
 import { findClient } from "../../domain/app/index.ts"
-import { spendAssertion } from "../../domain/grant/index.ts"
 import { serviceUserKey, user } from "../../domain/user/index.ts"
-import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { type Assertion, readAssertion, verifyAssertion } from "../client/assertion.ts"
+import { readAssertion, spend, verifyAssertion } from "../client/assertion.ts"
 import { OAuthError } from "../error.ts"
-import { ownOf } from "../own.ts"
-import { required, wordsOf } from "../request.ts"
+import { required } from "../request.ts"
 import { anchorOf } from "../token/anchor.ts"
-import { audienceOf, grantedScopes } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
+import { forItself } from "./service-user.ts"
 
 /** RFC 7523 §2.1: a service user signs who they are with a key that is registered for them. */
 export const jwtBearer: Grant = {
@@ -21,39 +18,19 @@ export const jwtBearer: Grant = {
     if (!("kind" in state) || state.kind !== "machine") throw refused()
     // A user's id may be chosen; as an application's client id it would pass for that application.
     if (findClient(cx, userId)) throw refused()
-    const scopes = grantedScopes(wordsOf(required(parameters, "scope")))
-    const audience = audienceOf(cx, scopes)
-    return {
-      grantId: anchorOf("key", keyId),
-      userId,
-      clientId: userId,
-      // RFC 9068 §3: without a wish, the token is for ourselves.
-      audience: audience.length > 0 ? audience : [ownOf(cx).issuer],
-      scopes,
-      tokenType: state.accessTokenType,
-      clockSkewSeconds: 0,
-      identity: { audience: [userId, ...audience] },
-    }
+    const { accessTokenType } = state
+    const client = { userId, clientId: userId, anchor: anchorOf("key", keyId), accessTokenType }
+    const { issuance, projects } = forItself(cx, required(parameters, "scope"), client)
+    return { ...issuance, identity: { audience: [userId, ...projects] } }
   },
 }
 
 async function provenUser(cx: Cx, text: string) {
   const { issuer = "", keyId = "" } = (await readAssertion(text)) ?? {}
-  const key = issuer && keyId ? serviceUserKey(cx, issuer, keyId) : undefined
-  if (!key || key.expires <= cx.clock.now()) throw refused()
-  const proven = await verifyAssertion(cx, text, key.publicKey)
-  if (!proven) throw refused()
-  if (proven.jti !== undefined) await spend(cx, proven)
+  const key = serviceUserKey(cx, issuer, keyId)
+  const proven = await verifyAssertion(cx, text, { key, as: "grant" })
+  if (!proven || !(await spend(cx, proven))) throw refused()
   return { userId: proven.issuer, keyId }
-}
-
-async function spend(cx: Cx, { issuer, jti, expires }: Assertion): Promise<void> {
-  try {
-    await cx.store.transact(cx, (tx) => spendAssertion(tx, { issuer, jti: jti ?? "", expires }))
-  } catch (cause) {
-    if (cause instanceof Fault && cause.id === "assertion.used") throw refused()
-    throw cause
-  }
 }
 
 /** One answer whatever is wrong, so that nobody learns which users and keys there are. */

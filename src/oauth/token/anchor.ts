@@ -1,4 +1,5 @@
-import { isAppActive } from "../../domain/app/index.ts"
+import { appChain, isAppActive } from "../../domain/app/index.ts"
+import { mayEnter } from "../../domain/authorization/index.ts"
 import { grant } from "../../domain/grant/index.ts"
 import { session, sessionNow } from "../../domain/session/index.ts"
 import { passwordVersion, user } from "../../domain/user/index.ts"
@@ -8,9 +9,9 @@ import type { Cx } from "../../store/index.ts"
  * What tokens hang from, beside their user: a person's grant together with its session, named by
  * its id alone; or by kind and id a grant without its session, or what a service user came with.
  */
-type Kind = "key" | "offline"
+type Kind = "key" | "offline" | "secret"
 
-/** A service user grants itself, with a key: what the key got ends with it. */
+/** A service user grants itself, with a key or a secret: what it got so ends with it. */
 export const anchorOf = (kind: Kind, id: string): string => `${kind}/${id}`
 
 /** When an anchor of a user ends as things stand, ms UTC; 0 where it has ended. */
@@ -18,7 +19,7 @@ export function anchorUntil(cx: Cx, userId: string, anchor: string): number {
   const [kind, ...id] = anchor.split("/")
   if (id.length === 0) return grantUntil(cx, userId, anchor)
   if (kind === "offline") return offlineUntil(cx, userId, id.join("/"))
-  return kind === "key" ? keyUntil(cx, userId, id.join("/")) : 0
+  return credentialUntil(cx, userId, { kind, id: id.join("/") })
 }
 
 /**
@@ -51,11 +52,18 @@ function offlineUntil(cx: Cx, userId: string, grantId: string): number {
 function activeGrant(cx: Cx, userId: string, grantId: string) {
   const given = cx.store.state(cx, grant, grantId)
   if (given.status !== "active" || given.userId !== userId) return undefined
-  return isAppActive(cx, given.appId) ? given : undefined
+  if (!isAppActive(cx, given.appId)) return undefined
+  // A project may ask for an authorization: without it, what it let in before has ended too.
+  const projectId = appChain(cx, given.appId)?.project ?? ""
+  return mayEnter(cx, userId, projectId) === "yes" ? given : undefined
 }
 
-function keyUntil(cx: Cx, userId: string, keyId: string): number {
+type Credential = { readonly kind: string | undefined; readonly id: string }
+
+/** What a service user came with; a secret ends when it is replaced or removed. */
+function credentialUntil(cx: Cx, userId: string, { kind, id }: Credential): number {
   const state = cx.store.state(cx, user, userId)
-  const keys = "kind" in state && state.kind === "machine" ? state.keys : {}
-  return (Object.hasOwn(keys, keyId) ? keys[keyId] : undefined) ?? 0
+  if (!("kind" in state) || state.kind !== "machine") return 0
+  if (kind === "secret") return state.secret?.id === id ? Number.POSITIVE_INFINITY : 0
+  return (kind === "key" && Object.hasOwn(state.keys, id) ? state.keys[id] : undefined) ?? 0
 }

@@ -1,0 +1,52 @@
+import type { AccessTokenType } from "../../domain/user/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { ownOf } from "../own.ts"
+import { remembered } from "../remembered.ts"
+import { wordsOf } from "../request.ts"
+import type { Issuance } from "../token/issue.ts"
+import { audienceOf, grantedScopes } from "../token/scope.ts"
+
+type ServiceUser = {
+  readonly userId: string
+  readonly clientId: string
+  /** What it came with. */
+  readonly anchor: string
+  readonly accessTokenType: AccessTokenType
+}
+
+/** What a service user gets for itself, by the scope that it asks for; `projects` are meant in it. */
+export function forItself(
+  cx: Cx,
+  scope: string,
+  { userId, clientId, anchor, accessTokenType }: ServiceUser,
+): { readonly issuance: Issuance; readonly projects: readonly string[] } {
+  const { scopes, projects } = wished(cx, scope)
+  const issuance = {
+    grantId: anchor,
+    userId,
+    clientId,
+    // RFC 9068 §3: without a wish, the token is for ourselves.
+    audience: projects.length > 0 ? projects : [ownOf(cx).issuer],
+    scopes,
+    tokenType: accessTokenType,
+    clockSkewSeconds: 0,
+  }
+  return { issuance, projects }
+}
+
+type Wish = { readonly scopes: readonly string[]; readonly projects: readonly string[] }
+
+/** A program asks for the same each time; the projects that it names are looked up once. */
+function wished(cx: Cx, scope: string): Wish {
+  const known = answers(cx)
+  const found = known.get(scope)
+  if (found) return found
+  const scopes = grantedScopes(wordsOf(scope))
+  const wish = { scopes, projects: audienceOf(cx, scopes) }
+  if (known.size < answersMax) known.set(scope, wish)
+  return wish
+}
+
+/** Good until anything is written. */
+const answers = remembered(() => new Map<string, Wish>())
+const answersMax = 1000

@@ -1,0 +1,79 @@
+import { createPrivateKey, type KeyObject } from "node:crypto"
+import { SignJWT } from "jose"
+import * as app from "../../src/domain/app/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import { issuer, type NewClient, type Provider } from "./provider.ts"
+
+export const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
+/** What a client signs its assertions with. */
+export type ClientKey = { readonly id: string; readonly keyId: string; readonly key: KeyObject }
+
+/** An application that signs assertions with a key of its own. */
+export async function addKeyClient(provider: Provider): Promise<NewClient & ClientKey> {
+  const client = await provider.addClient({ authMethod: "private_key_jwt" })
+  return { ...client, ...(await addKeyTo(provider, client.appId)) }
+}
+
+/** One more key of an application, from its key file. */
+export async function addKeyTo(provider: Provider, appId: string, expires = user.never) {
+  const { key } = await app.createAppKey(provider.cx(), appId, expires)
+  const file = JSON.parse(key.content)
+  return {
+    id: String(file.clientId),
+    keyId: String(file.keyId),
+    key: createPrivateKey(file.key),
+  }
+}
+
+/** An API as a client. */
+export async function addApi(provider: Provider, authMethod: app.ApiConfig["authMethod"]) {
+  const cx = provider.cx()
+  const appId = cx.ids.next()
+  const config = { kind: "api", api: { authMethod } } as const
+  const { projectId } = provider
+  const made = await app.createApplication(cx, appId, { projectId, name: "API", config })
+  return { appId, id: made.clientId, secret: made.secret ?? "" }
+}
+
+/** A service user with a secret and a key, whose name is no number. */
+export async function addRobot(
+  provider: Provider,
+  accessTokenType: user.AccessTokenType = "bearer",
+  orgId = provider.setup.orgId,
+) {
+  const cx = provider.cx()
+  const userId = cx.ids.next()
+  const name = `robot ${userId}+%`
+  const machine = { kind: "machine", name: "Robot", accessTokenType } as const
+  await user.createUser(cx, userId, { ...machine, orgId, userName: name })
+  const { secret } = await user.generateMachineSecret(cx, userId)
+  const made = await user.createServiceKey(cx, userId)
+  await user.addServiceKey(cx, userId, { ...made, expires: user.never })
+  const file = JSON.parse(made.content)
+  const keyId = String(file.keyId)
+  return { userId, id: name, secret, keyId, key: createPrivateKey(file.key) }
+}
+
+export type Claims = Readonly<Record<string, unknown>>
+
+/** The fields of a client assertion; a claim set to undefined is left out. */
+export async function asserted(
+  provider: Provider,
+  client: ClientKey,
+  changes: { readonly claims?: Claims; readonly header?: Claims; readonly key?: KeyObject } = {},
+) {
+  const now = Math.floor(provider.clock.now() / 1000)
+  const claims = { iss: client.id, sub: client.id, aud: issuer, iat: now, exp: now + 300 }
+  const kept = Object.entries({ ...claims, ...changes.claims }).filter(
+    ([, value]) => value !== undefined,
+  )
+  const assertion = await new SignJWT(Object.fromEntries(kept))
+    .setProtectedHeader({ alg: "RS256", kid: client.keyId, ...changes.header })
+    .sign(changes.key ?? client.key, { crit: { x: true } })
+  return { client_assertion_type: assertionType, client_assertion: assertion }
+}
+
+/** RFC 6749 §2.3.1: "<id>:<secret>", each encoded. */
+export const basicOf = (id: string, secret: string) =>
+  `${encodeURIComponent(id)}:${encodeURIComponent(secret)}`

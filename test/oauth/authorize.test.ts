@@ -173,6 +173,7 @@ describe("discovery", () => {
     }
     expect(document.grant_types_supported).toEqual([
       "authorization_code",
+      "client_credentials",
       "urn:ietf:params:oauth:grant-type:jwt-bearer",
       "refresh_token",
     ])

@@ -1,0 +1,70 @@
+// What a load generator must know of our login: the clients come from the set-up, and it asks for
+// the name and the password on two pages.
+import { readFileSync } from "node:fs"
+
+type Client = { id: string; secret: string; scope: string }
+type Target = {
+  file?: string
+  m2m: Client
+  web: Client
+  user: { username: string; password: string }
+}
+/** `headers` is their text, as it came. */
+type Answer = { status: number; headers: string; body: string }
+type Connection = {
+  request: (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: string,
+  ) => Promise<Answer>
+}
+type Jar = { absorb: (answer: Answer) => void; header: () => string }
+
+/** Fills in the clients that the set-up made. */
+export async function resolve(target: Target): Promise<void> {
+  const folder = `${process.env.BENCH_WORK ?? "/tmp/bench-idp"}/latchkey`
+  const made = JSON.parse(readFileSync(`${folder}/credentials.json`, "utf8"))
+  const { scope, m2m, m2m_jwt, introspector, web, user } = made
+  Object.assign(target.m2m, m2m, { scope })
+  Object.assign(target, { m2m_jwt, introspector, user })
+  Object.assign(target.web, web)
+}
+
+/** Signs in on the pages; answers the address to go on with. */
+export async function login(
+  connection: Connection,
+  jar: Jar,
+  target: Target,
+  ...[page, html]: [page: string, html: string]
+): Promise<string> {
+  const { username, password } = target.user
+  const first = await post(connection, jar, { page, html, fields: { loginName: username } })
+  if (first.location !== undefined) throw new Error(`the login name led to ${first.location}`)
+  const fields = { loginName: username, password }
+  const second = await post(connection, jar, { page, html: first.html, fields })
+  if (second.location !== undefined) return second.location
+  throw new Error(`no sign-in: ${second.html.slice(0, 300)}`)
+}
+
+type Form = { page: string; html: string; fields: Record<string, string> }
+
+async function post(connection: Connection, jar: Jar, { page, html, fields }: Form) {
+  const action = plain(/<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? "")
+  const hidden = [...html.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
+  const known = Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, plain(value)]))
+  const { pathname, search, origin } = new URL(action, page)
+  const headers = {
+    "Content-Type": "application/x-www-form-urlencoded",
+    Cookie: jar.header(),
+    Origin: origin,
+  }
+  const body = `${new URLSearchParams({ ...known, ...fields })}`
+  const answer = await connection.request("POST", pathname + search, headers, body)
+  jar.absorb(answer)
+  const location = /\r\nlocation: *([^\r]*)/i.exec(answer.headers)?.[1]
+  return { html: answer.body, location: location && new URL(location, page).href }
+}
+
+const plain = (text: string) =>
+  text.replaceAll("&quot;", '"').replaceAll("&#x27;", "'").replaceAll("&amp;", "&")

@@ -3,9 +3,11 @@ import { type SetupRequest, type SetupResult, setupRequest } from "./boot/setup.
 import { keepSetupLink } from "./boot/setup-link.ts"
 import { instanceIds } from "./domain/instance/index.ts"
 import { localOrigin } from "./kernel/address.ts"
+import { startBackground } from "./server/background.ts"
 import { openBase } from "./server/base.ts"
 import { houseOf } from "./server/house.ts"
 import { type Listener, listenGrpc, listenHttp } from "./server/listener.ts"
+import { reactors } from "./server/rooms.ts"
 import { keepRotating } from "./server/rotation.ts"
 import { followPublicUrl, setUpByRequest } from "./server/setup.ts"
 import { setupTicket } from "./server/ticket.ts"
@@ -21,11 +23,13 @@ export async function serve(start: Start): Promise<Running> {
   })
   const house = houseOf({ base, ticket, upstream: localOrigin(config.listen) })
 
+  const background = startBackground(base, reactors(base.call))
   const listeners: Listener[] = []
   const rotation = keepRotating(base)
   const stop = async () => {
     await rotation.stop()
     await Promise.all(listeners.map((each) => each.stop()))
+    await background.stop()
     await base.store.close()
   }
   try {

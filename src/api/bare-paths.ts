@@ -45,6 +45,7 @@ export const ownPaths: readonly string[] = [
   "/openapi",
   "/saml",
   "/scim",
+  "/debug",
   "/setup",
   "/ui",
 ]

@@ -4,6 +4,7 @@ import type { Start } from "../boot/running.ts"
 import { matcherOf } from "../kernel/address.ts"
 import { systemClock } from "../kernel/clock.ts"
 import type { Ground } from "../kernel/context.ts"
+import { Fault } from "../kernel/fault.ts"
 import { idsOf } from "../kernel/id.ts"
 import { type Limits, limitsOf } from "../kernel/limit.ts"
 import { systemRandom } from "../kernel/random.ts"
@@ -22,12 +23,18 @@ export type Base = Ground & {
   readonly call: (instance: string, name: string) => Cx
   /** Why this node is not ready; undefined when it is. */
   readonly notReady: () => string | undefined
+  /** Makes it so, until it is started again; the log says the cause, too. */
+  readonly broke: (what: string, cause: unknown) => void
 }
 
 /** Opens the store of the data folder and everything that every call needs. */
 export function openBase({ config, folder, master }: Start): Base {
   const log = openLog(config)
   let broken: string | undefined
+  const broke = (what: string, cause: unknown) => {
+    broken = cause instanceof Fault ? `${what}: ${cause.message}` : what
+    log.error("{what}: {cause}", { what, cause: String(cause) })
+  }
   const store = openStore({
     file: folder.database,
     aggregates,
@@ -37,11 +44,7 @@ export function openBase({ config, folder, master }: Start): Base {
       log.fatal("the disk failed; stopping: {cause}", { cause: String(cause) })
       process.exit(1)
     },
-    notReady: (view, cause) => {
-      const why = cause instanceof Error ? cause.message : cause
-      broken = `the view ${view} can't be rebuilt: ${why}`
-      log.error("{broken}", { broken })
-    },
+    notReady: (view, cause) => broke(`the view ${view} can't be rebuilt`, cause),
     refolded: ({ streams, events }) =>
       log.info("folded the states of {streams} anew, from {events} events", {
         streams: streams.join(", "),
@@ -71,5 +74,6 @@ export function openBase({ config, folder, master }: Start): Base {
       languages: [],
     }),
     notReady: () => broken,
+    broke,
   }
 }

@@ -14,6 +14,7 @@ import { assetAt } from "./asset.ts"
 import type { Base } from "./base.ts"
 import { anonymousCall, authenticateWith, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
+import { healthAt } from "./health.ts"
 import { originOf } from "./origin.ts"
 import { authority, operations } from "./rooms.ts"
 import { setupPages, wantsPage } from "./setup-pages.ts"
@@ -80,6 +81,8 @@ async function answer(
   const url = URL.parse(request.url)
   if (!url) return respondFault(malformed(), {})
   const { pathname } = url
+  const health = healthAt(base, pathname)
+  if (health) return health
   if (pathname.startsWith("/ui/assets/")) return (await assetAt(request, pathname)) ?? notFound()
   const origin = originOf(base, request, peer)
   try {

@@ -10,6 +10,8 @@ import type { Store } from "./store.ts"
  */
 export type Reactor = {
   readonly name: string
+  /** Where one begins that is new to a log: at its first event (that is so unless told), or now. */
+  readonly from?: "first" | "now"
   readonly on: Readonly<Record<string, (event: Recorded<AnyEvent>, key: string) => Promise<void>>>
 }
 
@@ -107,10 +109,12 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
       const events = await store.log.read(book.position(reactor.name), batch)
       if (events.length === 0) return
       for (const event of events) {
-        if (reactor.on[event.type]) await handle(event)
+        if (!reactor.on[event.type]) continue
+        await handle(event)
         if (stopped) return
         book.reached(reactor.name, event.position)
       }
+      book.reached(reactor.name, events.at(-1)?.position ?? 0)
     }
   }
   const drain = () => {
@@ -123,6 +127,9 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
       await sleep(pollMs)
       await drain()
     }
+  }
+  if (reactor.from === "now" && !book.isKnown(reactor.name)) {
+    book.reached(reactor.name, store.log.durable())
   }
   poll().catch((cause: unknown) => stuck(reactor.name, cause))
   return {
@@ -165,6 +172,7 @@ function bookOf(store: Store) {
   const remove = database.prepare("DELETE FROM failed_event WHERE reactor = ? AND position = ?")
   const all = database.prepare<FailedEvent, []>("SELECT * FROM failed_event ORDER BY position")
   return {
+    isKnown: (name: string) => at.get(name) !== null,
     position: (name: string) => at.get(name)?.position ?? 0,
     reached: (name: string, position: number) => void move.run(name, position),
     failure: (reactor: Reactor, event: LogEvent, what: { error: string; now: number }) =>

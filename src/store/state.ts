@@ -36,6 +36,53 @@ export type Folding = { readonly add: (event: LogEvent) => void; readonly write:
 export function statesOf(database: Database, kinds: readonly AnyAggregate[]): States {
   const byStream = new Map(kinds.map((kind) => [kind.stream, kind]))
   const branches = branchesOf(kinds)
+  const rows = rowsOf(database)
+
+  const fold = (state: unknown, event: NewEvent | (NewEvent & Pick<Envelope, "position">)) => {
+    const branch = branches.get(event.type)
+    if (!branch || branch.stream !== event.stream) {
+      throw new Error(`no evolve branch for ${event.type} in streams of ${event.stream}`)
+    }
+    return branch.fold(state, event)
+  }
+  const apply = (event: LogEvent) => {
+    const kind = byStream.get(event.stream)
+    if (!kind) throw new Error(`no aggregate owns streams of ${event.stream}`)
+    const row = rows.get(event.instance, event.stream, event.id)
+    const state = fold(row ? JSON.parse(row.state) : kind.initial, event)
+    rows.set(kind, event, { state, created: row?.created ?? event.time, owner: row?.owner })
+  }
+  const folding = (kind: AnyAggregate): Folding => {
+    let standing: Standing = { state: kind.initial, created: 0, owner: undefined }
+    let last: LogEvent | undefined
+    return {
+      add: (event) => {
+        const { created, owner } = last ? standing : { created: event.time, owner: event.owner }
+        standing = { state: fold(standing.state, event), created, owner }
+        last = event
+      },
+      write: () => last && rows.set(kind, last, standing),
+    }
+  }
+  const read = (instance: string, kind: AnyAggregate, id: string): StateRow => {
+    const row = rows.get(instance, kind.stream, id)
+    if (row) return { ...row, state: JSON.parse(row.state) }
+    return { version: 0, position: 0, created: 0, changed: 0, owner: "", state: kind.initial }
+  }
+  return {
+    read,
+    recall: (instance, kind, id) =>
+      rows.recall(keyOf(instance, kind.stream, id), () => read(instance, kind, id)),
+    forget: rows.forget,
+    fold,
+    apply,
+    known: (type) => byStream.get(branches.get(type)?.stream ?? ""),
+    folding,
+  }
+}
+
+/** The table itself. `set` is told the last event that the state has in it. */
+function rowsOf(database: Database) {
   const get = database.prepare<Row, [string, string, string]>(
     `SELECT version, position, created, changed, owner, state FROM state
      WHERE instance = ? AND stream = ? AND id = ?`,
@@ -47,66 +94,27 @@ export function statesOf(database: Database, kinds: readonly AnyAggregate[]): St
      ON CONFLICT DO UPDATE SET version = excluded.version, position = excluded.position,
        changed = excluded.changed, state = excluded.state, expires = excluded.expires`,
   )
-
-  const read = (instance: string, kind: AnyAggregate, id: string): StateRow => {
-    const row = get.get(instance, kind.stream, id)
-    if (row) return { ...row, state: JSON.parse(row.state) }
-    return { version: 0, position: 0, created: 0, changed: 0, owner: "", state: kind.initial }
-  }
-  let rows = recent<StateRow>(rowsMax)
-  const recall = (instance: string, kind: AnyAggregate, id: string): StateRow => {
-    const key = keyOf(instance, kind.stream, id)
-    const known = rows.get(key)
-    if (known) return known
-    const row = read(instance, kind, id)
-    rows.set(key, row)
-    return row
-  }
-  const forget = () => {
-    rows = recent<StateRow>(rowsMax)
-  }
-  const fold = (state: unknown, event: NewEvent | (NewEvent & Pick<Envelope, "position">)) => {
-    const branch = branches.get(event.type)
-    if (!branch || branch.stream !== event.stream) {
-      throw new Error(`no evolve branch for ${event.type} in streams of ${event.stream}`)
-    }
-    return branch.fold(state, event)
-  }
-  const apply = (event: LogEvent) => {
-    const kind = byStream.get(event.stream)
-    if (!kind) throw new Error(`no aggregate owns streams of ${event.stream}`)
-    const row = get.get(event.instance, event.stream, event.id)
-    const state = fold(row ? JSON.parse(row.state) : kind.initial, event)
-    write(kind, event, { state, created: row?.created ?? event.time, owner: row?.owner })
-  }
-  const write = (kind: AnyAggregate, last: LogEvent, { state, created, owner }: Standing) => {
-    const { instance, stream, id, version, position, time } = last
-    const text = JSON.stringify(state)
-    const expires = expiryOf(kind, state, time)
-    const standing = [created, time, owner ?? last.owner, text, expires] as const
-    set.run(instance, stream, id, version, position, ...standing)
-    rows.delete(keyOf(instance, stream, id))
-  }
-  const folding = (kind: AnyAggregate): Folding => {
-    let standing: Standing = { state: kind.initial, created: 0, owner: undefined }
-    let last: LogEvent | undefined
-    return {
-      add: (event) => {
-        const { created, owner } = last ? standing : { created: event.time, owner: event.owner }
-        standing = { state: fold(standing.state, event), created, owner }
-        last = event
-      },
-      write: () => last && write(kind, last, standing),
-    }
-  }
+  let known = recent<StateRow>(rowsMax)
   return {
-    read,
-    recall,
-    forget,
-    fold,
-    apply,
-    known: (type) => byStream.get(branches.get(type)?.stream ?? ""),
-    folding,
+    get: (...key: [string, string, string]) => get.get(...key) ?? undefined,
+    recall: (key: string, read: () => StateRow) => {
+      const row = known.get(key)
+      if (row) return row
+      const fresh = read()
+      known.set(key, fresh)
+      return fresh
+    },
+    forget: () => {
+      known = recent<StateRow>(rowsMax)
+    },
+    set: (kind: AnyAggregate, last: LogEvent, { state, created, owner }: Standing) => {
+      const { instance, stream, id, version, position, time } = last
+      const text = JSON.stringify(state)
+      const expires = expiryOf(kind, state, time)
+      const standing = [created, time, owner ?? last.owner, text, expires] as const
+      set.run(instance, stream, id, version, position, ...standing)
+      known.delete(keyOf(instance, stream, id))
+    },
   }
 }
 

@@ -131,6 +131,31 @@ test("after a restart a reactor goes on where it was", async () => {
   expect([first.calls, second.calls]).toEqual([["1 mail/1"], ["2 mail/2"]])
 })
 
+test("a reactor that begins now is not told of what was before it", async () => {
+  const { calls, reactor } = recorder()
+  await openAccount(world.cx(), "1", { name: "ada" })
+  const before = run({ ...reactor, from: "now" })
+  await openAccount(world.cx(), "2", { name: "bob" })
+  await before.drain()
+  await before.stop()
+  await openAccount(world.cx(), "3", { name: "eve" })
+  await run({ ...reactor, from: "now" }).drain()
+  expect(calls).toEqual(["2 mail/2", "3 mail/3"])
+})
+
+test("events that concern no reactor cost one note for many of them", async () => {
+  const { reactor } = recorder()
+  await openAccount(world.cx(), "1", { name: "ada" })
+  for (let n = 0; n < 50; n++) await renameAccount(world.cx(), "1", `name${n}`)
+  const { database } = world.store
+  database.run("CREATE TEMP TABLE note (at INTEGER)")
+  database.run(`CREATE TEMP TRIGGER noting AFTER UPDATE ON main.reactor
+    BEGIN INSERT INTO note VALUES (new.position); END`)
+  await run(reactor).drain()
+  const notes = database.query<{ at: number }, []>("SELECT at FROM note").all()
+  expect(notes.map(({ at }) => at)).toEqual([51])
+})
+
 test("one that is stopped while it waits for its next try calls nobody any more", async () => {
   const { calls, refusals, reactor } = recorder()
   refusals.set("1", 99)

@@ -1,0 +1,18 @@
+import type { Base } from "./base.ts"
+
+/**
+ * Answers those who watch over the process, whatever host they ask for: `healthz` as long as it
+ * runs, `ready` while it may be sent requests. Undefined for every other path.
+ */
+export function healthAt({ notReady }: Base, pathname: string): Response | undefined {
+  if (pathname === "/debug/healthz") return said("ok")
+  if (pathname !== "/debug/ready") return undefined
+  const why = notReady()
+  return why === undefined ? said("ok") : said(`not ready: ${why}`, 503)
+}
+
+const said = (text: string, status = 200) =>
+  new Response(`${text}\n`, {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+  })

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { folderAt } from "../../src/boot/folder.ts"
+import { firstInstance } from "../../src/domain/setup/index.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import { startBackground } from "../../src/server/background.ts"
+import { type Base, openBase } from "../../src/server/base.ts"
+import { healthAt } from "../../src/server/health.ts"
+import { setUpByRequest } from "../../src/server/setup.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+
+const settings = {
+  publicUrl: "http://localhost",
+  org: "Acme",
+  owner: "root@acme.example",
+  ownerEmail: "root@acme.example",
+  ownerPassword: "Correct horse 7 staples",
+  serviceKey: false,
+}
+
+let folder: ReturnType<typeof temporaryFolder>
+let base: Base
+beforeEach(() => {
+  folder = temporaryFolder()
+  const config = configOf({ flags: { "--log-level": "fatal" }, env: {}, file: {} })
+  const master = new Uint8Array(32)
+  base = openBase({ config, folder: folderAt(folder.path), master, started: 0 })
+})
+afterEach(async () => {
+  await base.store.close()
+  folder.remove()
+})
+
+async function health(path: string) {
+  const answer = healthAt(base, path)
+  return [answer?.status, await answer?.text()]
+}
+
+test("a process that runs is healthy and ready, and other paths are somebody else's", async () => {
+  expect(await health("/debug/healthz")).toEqual([200, "ok\n"])
+  expect(await health("/debug/ready")).toEqual([200, "ok\n"])
+  expect(await health("/debug/readyness")).toEqual([undefined, undefined])
+})
+
+test("a reactor that can't read an event makes it not ready, and the event is named", async () => {
+  await setUpByRequest(base, settings)
+  base.store.database.run("UPDATE event SET data = '{}' WHERE position = 2")
+  const heard: string[] = []
+  const listening = { "instance.added": async () => void heard.push("instance.added") }
+  const background = startBackground(base, [{ name: "logout", on: listening }])
+  while (base.notReady() === undefined) await Bun.sleep(20)
+  expect(await health("/debug/ready")).toEqual([
+    503,
+    "not ready: the reactor logout can't go on: event 2 is damaged on disk; " +
+      "restore the data folder from a backup\n",
+  ])
+  expect(await health("/debug/healthz")).toEqual([200, "ok\n"])
+  await background.stop()
+})
+
+test("what a reactor gives up on is listed, and the node stays ready", async () => {
+  await setUpByRequest(base, settings)
+  const refuse = () => Promise.reject(new Error("nobody there"))
+  const background = startBackground(base, [
+    { name: "logout", on: { "instance.added": refuse } },
+    { name: "mail", on: {} },
+  ])
+  await background.reactors.drain()
+  expect(background.reactors.failed()).toMatchObject([
+    { reactor: "logout", instance: firstInstance, error: "nobody there" },
+  ])
+  expect(await health("/debug/ready")).toEqual([200, "ok\n"])
+  await background.stop()
+})

@@ -53,7 +53,7 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
     data: { projectId, name: givenName("name", input.name) },
     claims,
   }
-  const drafts = [added, configured(config, clientId)]
+  const drafts = [added, configured(tx, config, clientId)]
   if (secret) drafts.push(firstSecret(config.kind, secret))
   tx.append(app, id, drafts, owner.orgId)
 }
@@ -83,14 +83,14 @@ export type ApplicationChange = {
 }
 
 /** Changes what is given. A method that needs no secret voids the one there was. */
-export const changeApplication = app.command<ApplicationChange>((state, input) => {
+export const changeApplication = app.command<ApplicationChange>((state, input, cx) => {
   mustExist(state)
   const drafts: Draft<AppEvent>[] = []
   const name = input.name === undefined ? state.name : givenName("name", input.name)
   if (name !== state.name) drafts.push({ type: "project.application.changed", data: { name } })
   if (input.oidc) {
     if (state.kind !== "oidc") throw otherKind()
-    drafts.push(...oidcChanges(state, input.oidc))
+    drafts.push(...oidcChanges(cx, state, input.oidc))
   }
   if (input.api) {
     if (state.kind !== "api") throw otherKind()
@@ -136,20 +136,24 @@ export async function removeProjectWithApps(cx: Cx, id: string): Promise<Receipt
   return step.receipt(project, id)
 }
 
-function configured(config: AppKind, clientId: string): Draft<AppEvent> {
+function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppEvent> {
   if (config.kind === "api") {
     return { type: "project.application.config.api.added", data: { ...config.api, clientId } }
   }
   const oidc = { ...oidcDefaults, ...config.oidc }
-  checkOidc(oidc)
+  checkOidc(cx, oidc)
   return { type: "project.application.config.oidc.added", data: { ...oidc, clientId } }
 }
 
-function oidcChanges({ oidc }: OidcApp, input: Partial<OidcConfig>): readonly Draft<AppEvent>[] {
+function oidcChanges(
+  cx: Decision,
+  { oidc }: OidcApp,
+  input: Partial<OidcConfig>,
+): readonly Draft<AppEvent>[] {
   const data = changesOf(oidc, input)
   if (Object.keys(data).length === 0) return []
   const next = { ...oidc, ...data }
-  checkOidc(next)
+  checkOidc(cx, next)
   const type = "project.application.config.oidc.changed"
   return hasSecret(next.authMethod)
     ? [{ type, data }]

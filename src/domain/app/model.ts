@@ -1,5 +1,6 @@
 import { never } from "../../kernel/signing-key.ts"
 import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
+import type { OidcSettings } from "../instance/index.ts"
 
 export type ResponseType = "code" | "id_token" | "id_token_token"
 export type GrantType =
@@ -36,7 +37,26 @@ export type OidcConfig = {
   readonly skipNativeAppSuccessPage: boolean
   readonly backChannelLogoutUri: string
   readonly loginVersion: LoginVersion
+  readonly tokens?: TokenConfig
+  readonly frontChannelLogout?: FrontChannelLogout
 }
+
+/** What an application says of its tokens; what it leaves out, its instance says. */
+export type TokenConfig = Partial<
+  Pick<
+    OidcSettings,
+    | "accessTokenLifetime"
+    | "idTokenLifetime"
+    | "refreshTokenIdleExpiration"
+    | "refreshTokenExpiration"
+    | "refreshTokenGrace"
+    | "idTokenAlgorithm"
+    | "accessTokenAlgorithm"
+  >
+>
+
+/** OpenID Connect Front-Channel Logout §2: a page that browsers load at the end of a session. */
+export type FrontChannelLogout = { readonly uri: string; readonly sessionRequired: boolean }
 
 export type ApiConfig = { readonly authMethod: "basic" | "private_key_jwt" }
 

@@ -1,5 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { OidcConfig } from "./model.ts"
+import type { Decision } from "../../store/index.ts"
+import { checkLifetimes, noKey } from "../instance/index.ts"
+import { activeOf } from "../key/index.ts"
+import type { OidcConfig, TokenConfig } from "./model.ts"
 
 /** What an application has that says nothing else. */
 export const oidcDefaults: OidcConfig = {
@@ -29,7 +32,7 @@ const clockSkewMax = 5
 const unsafeSchemes = new Set(["javascript:", "data:", "vbscript:", "blob:", "file:", "about:"])
 
 /** Refuses what no application may have, compliant or not. */
-export function checkOidc(config: OidcConfig): void {
+export function checkOidc(cx: Decision, config: OidcConfig): void {
   const uris = [...config.redirectUris, ...config.postLogoutRedirectUris]
   if (uris.length + config.additionalOrigins.length > urisMax) {
     throw refused("redirect_uris", `must not be more than ${urisMax} in all`)
@@ -43,6 +46,27 @@ export function checkOidc(config: OidcConfig): void {
   if (config.clockSkewSeconds < 0 || config.clockSkewSeconds > clockSkewMax) {
     throw refused("clock_skew", `must be 0 to ${clockSkewMax} seconds`)
   }
+  if (config.frontChannelLogout) checkFrontChannel(config)
+  if (config.tokens) checkTokens(cx, config.tokens)
+}
+
+/** An application can't be signed for with what no key signs with. */
+function checkTokens(cx: Decision, tokens: TokenConfig): void {
+  checkLifetimes(tokens)
+  for (const algorithm of [tokens.idTokenAlgorithm, tokens.accessTokenAlgorithm]) {
+    if (algorithm !== undefined && activeOf(cx, algorithm) === undefined) throw noKey(algorithm)
+  }
+}
+
+/** OpenID Connect Front-Channel Logout §2: on the same host as one of the redirect URIs. */
+function checkFrontChannel({ frontChannelLogout, redirectUris, devMode }: OidcConfig): void {
+  const uri = frontChannelLogout?.uri ?? ""
+  if (uri === "") return
+  checkWeb(uri)
+  const { origin } = new URL(uri)
+  const isKnown = redirectUris.some((each) => new URL(each).origin === origin)
+  if (isKnown || devMode) return
+  throw refused("front_channel_logout.uri", "must have the origin of one of the redirect URIs")
 }
 
 /** RFC 6749 §3.1.2: an absolute URI without a fragment. */

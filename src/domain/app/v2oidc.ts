@@ -3,13 +3,15 @@ import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wk
 import type {
   LoginVersion as LoginVersionMessage,
   LoginVersionSchema,
+  OIDCTokenSettings,
+  OIDCTokenSettingsSchema,
 } from "../../gen/core/application/v2/application_pb.ts"
 import type {
   CreateOIDCApplicationRequest,
   UpdateOIDCApplicationConfigurationRequest,
 } from "../../gen/core/application/v2/application_service_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { LoginVersion, OidcConfig } from "./model.ts"
+import type { LoginVersion, OidcConfig, TokenConfig } from "./model.ts"
 import { allowedOrigins, complianceProblems } from "./oidc.ts"
 
 // The enums of the interface.
@@ -39,6 +41,7 @@ export const newOidc = (req: CreateOIDCApplicationRequest): Partial<OidcConfig> 
   skipNativeAppSuccessPage: req.skipNativeAppSuccessPage,
   backChannelLogoutUri: req.backChannelLogoutUri,
   loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
+  ...own(req),
 })
 
 /** What is to change; an empty list can't be told from none, so it changes nothing. */
@@ -56,6 +59,7 @@ export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Part
     skipNativeAppSuccessPage: req.skipNativeAppSuccessPage,
     backChannelLogoutUri: req.backChannelLogoutUri,
     loginVersion: loginVersionOf(req.loginVersion),
+    ...own(req),
   })
 
 /** A configuration as it is shown. */
@@ -79,7 +83,44 @@ export const toOidc = (clientId: string, config: OidcConfig) => ({
   skipNativeAppSuccessPage: config.skipNativeAppSuccessPage,
   backChannelLogoutUri: config.backChannelLogoutUri,
   loginVersion: toLoginVersion(config.loginVersion),
+  ...(config.tokens && { tokenSettings: toTokens(config.tokens) }),
+  ...(config.frontChannelLogout && { frontChannelLogout: { ...config.frontChannelLogout } }),
 })
+
+/** What is not the interface's but ours. */
+const own = (req: Own): Pick<OidcConfig, "tokens" | "frontChannelLogout"> => ({
+  ...(req.tokenSettings && { tokens: tokensOf(req.tokenSettings) }),
+  ...(req.frontChannelLogout && {
+    frontChannelLogout: {
+      uri: req.frontChannelLogout.uri,
+      sessionRequired: req.frontChannelLogout.sessionRequired,
+    },
+  }),
+})
+
+type Own = Pick<CreateOIDCApplicationRequest, "tokenSettings" | "frontChannelLogout">
+
+const tokensOf = (message: OIDCTokenSettings): TokenConfig =>
+  known({
+    accessTokenLifetime: secondsOf(message.accessTokenLifetime),
+    idTokenLifetime: secondsOf(message.idTokenLifetime),
+    refreshTokenIdleExpiration: secondsOf(message.refreshTokenIdleExpiration),
+    refreshTokenExpiration: secondsOf(message.refreshTokenExpiration),
+    refreshTokenGrace: secondsOf(message.refreshTokenGrace),
+    idTokenAlgorithm: message.idTokenSigningAlgorithm,
+    accessTokenAlgorithm: message.accessTokenSigningAlgorithm,
+  })
+
+const toTokens = (tokens: TokenConfig): MessageInitShape<typeof OIDCTokenSettingsSchema> =>
+  known({
+    accessTokenLifetime: durationOf(tokens.accessTokenLifetime),
+    idTokenLifetime: durationOf(tokens.idTokenLifetime),
+    refreshTokenIdleExpiration: durationOf(tokens.refreshTokenIdleExpiration),
+    refreshTokenExpiration: durationOf(tokens.refreshTokenExpiration),
+    refreshTokenGrace: durationOf(tokens.refreshTokenGrace),
+    idTokenSigningAlgorithm: tokens.idTokenAlgorithm,
+    accessTokenSigningAlgorithm: tokens.accessTokenAlgorithm,
+  })
 
 /** What is advised against, in words; it works nevertheless. */
 export function compliance(config: OidcConfig) {
@@ -128,9 +169,23 @@ const optional = <Numbers extends Readonly<Record<string, number>>>(
 type Asked = { readonly [Field in keyof OidcConfig]?: OidcConfig[Field] | undefined }
 
 /** Only the fields that were given. */
-function given(fields: Asked): Partial<OidcConfig> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+const given = (fields: Asked): Partial<OidcConfig> => known(fields)
+
+type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+
+function known<Fields extends object>(fields: Fields): Known<Fields> {
+  const copy: Known<Fields> = {}
+  for (const name in fields) {
+    const value = fields[name]
+    if (isKnown(value)) copy[name] = value
+  }
+  return copy
 }
+
+const isKnown = <T>(value: T): value is Exclude<T, undefined> => value !== undefined
+
+const durationOf = (seconds: number | undefined): Duration | undefined =>
+  seconds === undefined ? undefined : durationFromMs(seconds * 1000)
 
 const secondsOf = (duration: Duration | undefined): number | undefined =>
   duration && durationMs(duration) / 1000

@@ -13,7 +13,7 @@ export {
   prepareKeys,
   publishedSeconds,
 } from "./commands.ts"
-export type { Claims } from "./jws.ts"
+export { type Claims, halfHash } from "./jws.ts"
 export { type Algorithm, algorithmOf, algorithms, type KeyKind, webKey } from "./model.ts"
 export type { SealedPair } from "./pair.ts"
 export { rotateKeys } from "./rotation.ts"
@@ -23,6 +23,7 @@ export {
   publicKeys,
   type Signer,
   signer,
+  signingAlgorithms,
   verifyJwt,
 } from "./signer.ts"
 export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"

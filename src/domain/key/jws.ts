@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto"
 import { SignJWT } from "jose"
 import type { Algorithm, PublicJwk } from "./model.ts"
 
@@ -61,5 +61,14 @@ const digests = {
   ES512: "sha512",
   EdDSA: null,
 } as const satisfies Record<Algorithm, string | null>
+
+/**
+ * OpenID Connect Core §3.1.3.6: the left half of the hash that belongs to an algorithm; at_hash and
+ * c_hash of an id_token that is signed with it. Ed25519 hashes with SHA-512 (RFC 8032 §5.1).
+ */
+export function halfHash(algorithm: Algorithm, text: string): string {
+  const digest = hash(digests[algorithm] ?? "sha512", text, "buffer")
+  return digest.subarray(0, digest.length / 2).toString("base64url")
+}
 
 const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url")

@@ -10,7 +10,7 @@ import {
   publicKeyOf,
   signJwt,
 } from "./jws.ts"
-import type { Algorithm } from "./model.ts"
+import { type Algorithm, algorithms } from "./model.ts"
 import { sealedAbout } from "./pair.ts"
 import { activeKey, listWebKeys } from "./view.ts"
 
@@ -73,6 +73,12 @@ export function verifyJwt(cx: Cx, jwt: string, expected: Expected): Claims | und
 
 /** The keys that clients may verify with: every key that is not removed, oldest first. */
 export const publicKeys = (cx: Cx): readonly PublishedJwk[] => current(cx).published
+
+/** The algorithms that something can be signed with now: those that a key is active for. */
+export const signingAlgorithms = (cx: Cx): readonly Algorithm[] => {
+  const active = listWebKeys(cx).filter(({ status }) => status === "active")
+  return algorithms.filter((each) => active.some(({ algorithm }) => algorithm === each))
+}
 
 /** The keys of one instance at one position of the log. */
 type Known = {

@@ -1,3 +1,4 @@
+import { signingAlgorithms } from "../../domain/key/index.ts"
 import { promptValues } from "../authorize/parse.ts"
 import { responseModes, responseTypes } from "../authorize/response-type.ts"
 import { proofAlgorithms } from "../client/proof.ts"
@@ -32,7 +33,7 @@ export const discoveryDocument = remembered((cx) => {
     response_modes_supported: responseModes,
     grant_types_supported: grants.map(({ name }) => name),
     subject_types_supported: ["public"],
-    id_token_signing_alg_values_supported: ["RS256"],
+    id_token_signing_alg_values_supported: signingAlgorithms(cx),
     token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
     code_challenge_methods_supported: ["S256"],
     dpop_signing_alg_values_supported: proofAlgorithms,

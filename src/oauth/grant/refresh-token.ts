@@ -28,14 +28,14 @@ export const refreshToken: Grant = {
     // What may come to life again, as a locked user, must not use up the token meanwhile.
     if (!stands(cx, { grantId: refreshAnchor(cx, grantId), userId: given.userId })) throw refused()
 
-    const { access, refreshIdle } = lifetimesOf(cx, clientId)
+    const { access, refreshIdle, refreshGrace } = lifetimesOf(cx, clientId)
     const renewal = {
       generation,
       clientId,
       jkt: proof?.jkt,
       idleLifetimeSeconds: refreshIdle,
       accessLifetimeSeconds: access,
-      graceSeconds,
+      graceSeconds: refreshGrace,
     }
     const step = await cx.store.transact(cx, (tx) => renewGrant(tx, grantId, renewal))
     if (step.value === undefined) throw refused()
@@ -61,9 +61,6 @@ export const refreshToken: Grant = {
     }
   },
 }
-
-/** So that an answer that got lost signs nobody out. */
-const graceSeconds = 10
 
 type There = Exclude<Given, { status: "absent" }>
 

@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto"
-import { type Claims, signer } from "../../domain/key/index.ts"
+import { type Claims, halfHash, signer } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import { orgOf, stands } from "./chain.ts"
 import { accessTokenClaims, idTokenClaims } from "./claims.ts"
-import { lifetimesOf } from "./lifetime.ts"
+import { lifetimesOf, signingAlgs } from "./lifetime.ts"
 import { orgRestriction } from "./scope.ts"
 import { type Statement, type TokenType, writeToken } from "./statement.ts"
 
@@ -78,7 +77,7 @@ export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   // OpenID Connect Core §3.1.2.1: without the scope openid it is plain OAuth.
   if (!identity || !scopes.includes("openid")) return answer
   const identified = idClaims(cx, { ...allowed, identity, issued, accessToken })
-  return { ...answer, id_token: await signer(cx, "RS256").sign(identified, "JWT") }
+  return { ...answer, id_token: await signed(cx, clientId, identified) }
 }
 
 /**
@@ -98,9 +97,12 @@ export async function issueIdToken(
     token_type: "Bearer",
     expires_in: lifetimesOf(cx, clientId).id,
     scope: scopes.join(" "),
-    id_token: await signer(cx, "RS256").sign(claims, "JWT"),
+    id_token: await signed(cx, clientId, claims),
   }
 }
+
+const signed = (cx: Cx, clientId: string, claims: Claims) =>
+  signer(cx, signingAlgs(cx, clientId).idToken).sign(claims, "JWT")
 
 function mustStand(cx: Cx, allowed: Issuance): void {
   if (!stands(cx, allowed)) {
@@ -132,7 +134,9 @@ function idClaims(cx: Cx, from: Said): Claims {
     client_id: clientId,
     iat: issued,
     exp: issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds,
-    ...(from.accessToken !== undefined && { at_hash: halfHash(from.accessToken) }),
+    ...(from.accessToken !== undefined && {
+      at_hash: halfHash(signingAlgs(cx, clientId).idToken, from.accessToken),
+    }),
     ...(nonce !== undefined && { nonce }),
     ...(sessionId !== undefined && { sid: sessionId }),
     ...(authTime !== undefined && { auth_time: Math.floor(authTime / 1000) }),
@@ -140,7 +144,3 @@ function idClaims(cx: Cx, from: Said): Claims {
     ...(acr !== undefined && { acr }),
   }
 }
-
-/** The left half of the hash that belongs to RS256. */
-const halfHash = (text: string): string =>
-  createHash("sha256").update(text).digest().subarray(0, 16).toString("base64url")

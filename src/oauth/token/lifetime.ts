@@ -1,4 +1,8 @@
+import { findClient } from "../../domain/app/index.ts"
+import { type OidcSettings, requireInstance } from "../../domain/instance/index.ts"
+import { type Algorithm, algorithms } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { remembered } from "../remembered.ts"
 
 /** How long what is issued counts, in seconds. */
 export type Lifetimes = {
@@ -8,17 +12,50 @@ export type Lifetimes = {
   readonly refreshIdle: number
   /** However often it is used. */
   readonly refreshAbsolute: number
+  /** How long the refresh token before the newest is still answered. */
+  readonly refreshGrace: number
 }
 
-const hour = 3600
-const day = 24 * hour
-
-const standard: Lifetimes = {
-  access: 12 * hour,
-  id: 12 * hour,
-  refreshIdle: 30 * day,
-  refreshAbsolute: 90 * day,
-}
+/** The algorithms that sign for a client. */
+export type SigningAlgs = { readonly idToken: Algorithm; readonly accessToken: Algorithm }
 
 /** The lifetimes that hold for a client of this instance. */
-export const lifetimesOf = (_cx: Cx, _clientId: string): Lifetimes => standard
+export function lifetimesOf(cx: Cx, clientId: string): Lifetimes {
+  const settings = settingsFor(cx, clientId)
+  return {
+    access: settings.accessTokenLifetime,
+    id: settings.idTokenLifetime,
+    refreshIdle: settings.refreshTokenIdleExpiration,
+    refreshAbsolute: settings.refreshTokenExpiration,
+    refreshGrace: settings.refreshTokenGrace,
+  }
+}
+
+/** What the tokens of a client of this instance are signed with; a key of each is active. */
+export function signingAlgs(cx: Cx, clientId: string): SigningAlgs {
+  const { idTokenAlgorithm, accessTokenAlgorithm } = settingsFor(cx, clientId)
+  return { idToken: named(idTokenAlgorithm), accessToken: named(accessTokenAlgorithm) }
+}
+
+/** What an application says, and what the instance says of everything else. */
+function settingsFor(cx: Cx, clientId: string): OidcSettings {
+  const known = answers(cx)
+  const settings = known.get(clientId) ?? { ...requireInstance(cx).oidc, ...ownOf(cx, clientId) }
+  if (known.size < answersMax) known.set(clientId, settings)
+  return settings
+}
+
+const answers = remembered(() => new Map<string, OidcSettings>())
+const answersMax = 2000
+
+function ownOf(cx: Cx, clientId: string): Partial<OidcSettings> {
+  const state = findClient(cx, clientId)?.state
+  return state?.kind === "oidc" ? (state.oidc.tokens ?? {}) : {}
+}
+
+/** Settings are refused unless a key signs with what they name. */
+function named(name: string): Algorithm {
+  const algorithm = algorithms.find((each) => each === name)
+  if (!algorithm) throw new Error(`${name} is no algorithm that we sign with`)
+  return algorithm
+}

@@ -1,7 +1,8 @@
-import { type Claims, signer, verifyJwt } from "../../domain/key/index.ts"
+import { algorithms, type Claims, signer, verifyJwt } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 import { remembered } from "../remembered.ts"
+import { signingAlgs } from "./lifetime.ts"
 
 /**
  * What an access token says. The token itself carries and authenticates it; the store keeps only
@@ -39,7 +40,8 @@ export async function writeToken(
   claims: Claims = {},
 ): Promise<string> {
   if (type === "bearer") return cx.secrets.seal("token", JSON.stringify(packed(said)), aboutOf(cx))
-  return signer(cx, "ES256").sign({ ...claims, ...claimsOf(cx, said) }, jwtType)
+  const { accessToken } = signingAlgs(cx, said.clientId)
+  return signer(cx, accessToken).sign({ ...claims, ...claimsOf(cx, said) }, jwtType)
 }
 
 /**
@@ -106,7 +108,7 @@ const claimsOf = (cx: Cx, said: Statement): Claims => ({
 })
 
 function checkJwt(cx: Cx, token: string): Statement | undefined {
-  const claims = verifyJwt(cx, token, { typ: jwtType, algorithms: ["ES256"] })
+  const claims = verifyJwt(cx, token, { typ: jwtType, algorithms })
   if (claims?.iss !== ownOf(cx).issuer) return undefined
   const { sub, aud, client_id: clientId, iat, exp, jti, scope, cnf, act } = claims
   if (typeof sub !== "string" || typeof clientId !== "string" || typeof jti !== "string") {

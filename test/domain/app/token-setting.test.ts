@@ -1,0 +1,71 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { type Estate, openEstate } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+const named = { applicationId: "a1", projectId: "own" }
+const frontChannelLogout = { uri: "https://shop.example.com/bye", sessionRequired: true }
+const minute = durationFromMs(60_000)
+
+const made = (value: object) =>
+  estate.as("manager", "createApplication", {
+    ...named,
+    name: "Shop",
+    applicationType: {
+      case: "oidcConfiguration",
+      value: { redirectUris: ["https://shop.example.com/callback"], ...value },
+    },
+  })
+const changed = (value: object) => {
+  const applicationType = { case: "oidcConfiguration", value }
+  return estate.as("manager", "updateApplication", { ...named, applicationType })
+}
+const shown = async () =>
+  (await estate.as("manager", "getApplication", { applicationId: "a1" })).application.configuration
+    .value
+
+test("what an application says of its tokens is kept, shown, and replaced as a whole", async () => {
+  const tokenSettings = { accessTokenLifetime: minute, refreshTokenGrace: durationFromMs(0) }
+  await made({ tokenSettings, frontChannelLogout })
+  const before = await shown()
+  expect(before).toMatchObject({ tokenSettings, frontChannelLogout })
+  expect(before.tokenSettings.idTokenLifetime).toBeUndefined()
+
+  await changed({ tokenSettings: { idTokenLifetime: minute } })
+  const after = await shown()
+  expect(after.tokenSettings).toMatchObject({ idTokenLifetime: minute })
+  expect(after.tokenSettings.accessTokenLifetime).toBeUndefined()
+  expect(after).toMatchObject({ frontChannelLogout })
+})
+
+test("without a word nothing is shown, and another change says nothing of it", async () => {
+  await made({})
+  await changed({ developmentMode: true })
+  const { tokenSettings, frontChannelLogout: logout } = await shown()
+  expect([tokenSettings, logout]).toEqual([undefined, undefined])
+})
+
+test.each([
+  "https://other.example.com/bye",
+  "https://shop.example.com:8443/bye",
+  "http://shop.example.com/bye",
+  "javascript:alert(1)",
+  "https://shop.example.com/bye#there",
+])("%s is no page that is loaded when a session ends", async (uri) => {
+  await made({ frontChannelLogout })
+  await expect(changed({ frontChannelLogout: { uri } })).rejects.toMatchObject({
+    code: "invalid_argument",
+  })
+  expect(await shown()).toMatchObject({ frontChannelLogout })
+})
+
+test("the page goes where its address is taken away", async () => {
+  await made({ frontChannelLogout })
+  await changed({ frontChannelLogout: {} })
+  expect((await shown()).frontChannelLogout).toMatchObject({ uri: "" })
+})

@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject } from "node:crypto"
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose"
 import { spendAssertion } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { bytesOf } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf, paths } from "../own.ts"
 import { remembered } from "../remembered.ts"
@@ -22,6 +23,8 @@ export function readAssertion(
   text: string,
 ): Promise<{ readonly issuer: string; readonly keyId: string } | undefined> {
   return expected(() => {
+    // RFC 7515 §2: one spelling only; decoders take others for the same signature.
+    if (!text.split(".").every(bytesOf)) return undefined
     // Types say texts; what a stranger sends may be anything.
     const iss: unknown = decodeJwt(text).iss
     const kid: unknown = decodeProtectedHeader(text).kid

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { spellingsOf } from "../support/mangle.ts"
+import { answered, type Browser, signedIn, tokensOf, userinfo } from "./must.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+} from "./provider.ts"
+import { addMachine, jwtBearer, type Machine } from "./service.ts"
+
+let provider: Provider
+let web: NewClient
+let jwt: NewClient
+let browser: Browser
+let machine: Machine
+beforeAll(async () => {
+  provider = await openProvider()
+  const grantTypes = ["authorization_code", "refresh_token"] as const
+  web = await provider.addClient({ grantTypes: [...grantTypes] })
+  jwt = await provider.addClient({ tokenType: "jwt" })
+  browser = await signedIn(provider, web)
+  machine = await addMachine(provider)
+})
+afterAll(() => provider.close())
+
+/** How one is made, and whether the place where it belongs takes it. */
+type Kind = {
+  readonly make: () => Promise<string>
+  readonly isTaken: (text: string) => Promise<boolean>
+}
+
+const basic = () => `${web.id}:${web.secret}`
+const isGood = async (answer: Promise<{ readonly status: number }>) => (await answer).status === 200
+
+const isBearer = (text: string) => isGood(userinfo(provider, text))
+
+const kinds: Readonly<Record<string, Kind>> = {
+  "a code": {
+    make: async () => (await answered(browser, web)).code ?? "",
+    isTaken: (code) => isGood(askToken(provider, codeFields(code), basic())),
+  },
+  "an opaque access token": {
+    make: async () => String((await tokensOf(provider, browser, web)).access_token),
+    isTaken: isBearer,
+  },
+  "a JWT access token": {
+    make: async () => String((await tokensOf(provider, browser, jwt)).access_token),
+    isTaken: isBearer,
+  },
+  "an id_token as a hint": {
+    make: async () => String((await tokensOf(provider, browser, web)).id_token),
+    isTaken: async (id_token_hint) =>
+      "code" in (await answered(browser, web, { id_token_hint, prompt: "none" })),
+  },
+  "a refresh token": {
+    make: async () => {
+      const offline = { scope: "openid offline_access", prompt: "consent" }
+      const end = await browserOf(provider).signIn(authorizePath(web.id, offline))
+      const { code = "" } = answerOf(end)
+      return String((await askToken(provider, codeFields(code), basic())).answer.refresh_token)
+    },
+    isTaken: (refresh_token) =>
+      isGood(askToken(provider, { grant_type: "refresh_token", refresh_token }, basic())),
+  },
+  "a service user's assertion": {
+    make: () => machine.assertion(),
+    isTaken: (assertion) =>
+      isGood(askToken(provider, { grant_type: jwtBearer, assertion, scope: "openid" })),
+  },
+  "a browser's cookie": {
+    make: async () => browser.cookie().replace("__Host-latchkey=", ""),
+    isTaken: async (value) => {
+      const thief = browserOf(provider)
+      thief.setCookie(`__Host-latchkey=${value}`)
+      return "code" in (await answered(thief, web, { prompt: "none" }))
+    },
+  },
+}
+
+describe.each(Object.entries(kinds))("%s", (_, { make, isTaken }) => {
+  test("is refused in every other spelling, and good all the while", async () => {
+    const text = await make()
+    const taken: string[] = []
+    for (const [how, spelling] of spellingsOf(text)) {
+      if (await isTaken(spelling)) taken.push(how)
+    }
+    expect(taken).toEqual([])
+    expect(await isTaken(text)).toBe(true)
+  })
+})

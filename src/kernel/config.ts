@@ -163,7 +163,10 @@ function given(source: Source, name: string, found: Omit<Given, "key">): Given {
 
 const refusal = (id: string, message: string) => new Fault("invalid_argument", id, message)
 
-/** A text (in the file also a number) that `parse` understands. Messages never repeat the value: it may be a secret. */
+/**
+ * A text (in the file also a number) that `parse` understands. Messages never repeat the value: it
+ * may be a secret.
+ */
 function text<T>(what: string, parse: (text: string) => T | undefined) {
   const understood = z.transform((value: string | number, context) => {
     const parsed = parse(String(value))

@@ -1,11 +1,12 @@
-import type { Application, Learnable, Target } from "../../ui/login/index.ts"
+import type { Account, Application, Learnable, Target } from "../../ui/login/index.ts"
 import { findClient } from "../domain/app/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
+import { profile } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
 import { type Fields, goTo } from "./form.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
-import { withRequest } from "./path.ts"
+import { loginPaths, withRequest } from "./path.ts"
 import { applicationName, isOwnForm, type Visit, type Waiting, waitingRequest } from "./visit.ts"
 
 /** Everything that a page of the sign-in works with. */
@@ -56,6 +57,10 @@ export const targetOf = ({ cx, visit, waiting }: Scene, action: string): Target 
 export const hrefOf = ({ waiting }: Scene, path: string): string =>
   withRequest(path, waiting?.id ?? "")
 
+/** Where the browser goes when somebody has signed in. */
+export const afterwards = ({ waiting, onward }: Scene): string =>
+  waiting ? onward(waiting.id) : loginPaths.signedIn
+
 /** Options that every page of the scene has. */
 export const optionsOf = ({ visit, waiting }: Scene, status = 200): PageOptions => ({
   status,
@@ -64,15 +69,24 @@ export const optionsOf = ({ visit, waiting }: Scene, status = 200): PageOptions 
   cookies: [visit.browser.setCookie],
 })
 
+/** A user as pages show them to whoever may know. */
+export function accountOf(cx: Cx, userId: string): Account {
+  const known = profile(cx, userId)
+  return { displayName: known?.name || (known?.userName ?? ""), loginName: known?.userName ?? "" }
+}
+
 /** The application that waits, and what it will learn. */
 export function applicationOf({ cx, waiting }: Scene): Application | undefined {
   if (!waiting) return undefined
   const { clientId, scopes, audience } = waiting.asked
   const learns = scopes.flatMap((scope) => learned[scope] ?? [])
   const own = requireInstance(cx).projectId
-  const isOurs = findClient(cx, clientId)?.state.projectId === own
+  const client = findClient(cx, clientId)?.state
+  const isOurs = client?.projectId === own
   const manages = audience.includes(own) && !isOurs ? (["manage"] as const) : []
-  return { name: applicationName(cx, clientId), learns: [...learns, ...manages] }
+  const isInDevelopment = client?.kind === "oidc" && client.oidc.devMode
+  const name = applicationName(cx, clientId)
+  return { name, learns: [...learns, ...manages], isInDevelopment }
 }
 
 const learned: Readonly<Record<string, Learnable>> = {
@@ -80,4 +94,5 @@ const learned: Readonly<Record<string, Learnable>> = {
   profile: "name",
   email: "email",
   phone: "phone",
+  offline_access: "offline",
 }

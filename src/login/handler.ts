@@ -1,8 +1,10 @@
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
+import { askConsent, takeConsent } from "./consent.ts"
 import { type Base, postedScene, type Scene, sceneOf, trouble } from "./context.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
 import { type ShowPage, showFault } from "./page.ts"
+import { askNoChange, takePasswordChange } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
 import {
   askAccount,
@@ -65,7 +67,9 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.entry]: { get: () => goTo(loginPaths.signedIn) },
   [loginPaths.loginName]: { get: askLoginName, post: takeLoginName },
   [loginPaths.password]: { get: askPassword, post: takePassword },
+  [loginPaths.passwordChange]: { get: askNoChange, post: takePasswordChange },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
+  [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.signedIn]: { get: (scene) => showSignedIn(scene, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },
 })

@@ -1,8 +1,8 @@
+export { accountOf } from "./context.ts"
 export { nextStep, type Present, type Step, type Wanted } from "./flow.ts"
 export { type LoginParts, loginHandler } from "./handler.ts"
 export { pagesWith, type ShowPage, showFault, showTrouble } from "./page.ts"
 export { loginPaths, stepPath } from "./path.ts"
-export { accountOf } from "./screen.ts"
 export {
   applicationName,
   isOwnForm,

@@ -1,10 +1,18 @@
 import type { Account } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
-import { profile } from "../domain/user/index.ts"
-import type { Cx } from "../store/index.ts"
-import { applicationOf, hrefOf, optionsOf, type Scene, targetOf, trouble } from "./context.ts"
+import {
+  accountOf,
+  afterwards,
+  applicationOf,
+  hrefOf,
+  optionsOf,
+  type Scene,
+  targetOf,
+  trouble,
+} from "./context.ts"
 import { nextStep, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
+import { passwordChangePage } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
 import { type SignedIn, signInWith } from "./sign-in.ts"
 
@@ -96,17 +104,8 @@ export const showSignedOut = (scene: Scene): Promise<Response> =>
     optionsOf(scene),
   )
 
-/** A user as pages show them to whoever may know. */
-export function accountOf(cx: Cx, userId: string): Account {
-  const known = profile(cx, userId)
-  return { displayName: known?.name || (known?.userName ?? ""), loginName: known?.userName ?? "" }
-}
-
 const stepOf = ({ cx, visit, waiting }: Scene): Step =>
   waiting ? nextStep(waiting.wanted, visit.present, cx.clock.now()) : { kind: "login name" }
-
-const afterwards = ({ waiting, onward }: Scene): string =>
-  waiting ? onward(waiting.id) : loginPaths.signedIn
 
 /** Only the name that was typed: more would tell who exists. Known people are shown in full. */
 function shownAccount(scene: Scene, loginName: string): Account {
@@ -172,11 +171,11 @@ function refused(
   }
   if (result.kind === "wrong") return passwordPage(scene, account, { key: "password.error.wrong" })
   if (result.kind === "busy") return passwordPage(scene, account, { key: "password.error.busy" })
+  if (result.kind === "change required") return passwordChangePage(scene, result)
   return trouble(scene, { problem: "not_allowed", status: 403, reason: reasons[result.kind] })
 }
 
 const reasons = {
   locked: "error.not_allowed.locked",
   inactive: "error.not_allowed.inactive",
-  "change required": "error.not_allowed.change_required",
 } as const

@@ -4,16 +4,21 @@ import {
   accountOf,
   checkPassword,
   isPasswordChangeRequired,
+  mustStillHave,
   type PasswordCheck,
+  passwordVersion,
+  user,
 } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 import type { Scene } from "./context.ts"
+import { writeProof } from "./password-change.ts"
 import { isHomeActive } from "./visit.ts"
 
 export type SignedIn =
   | { readonly kind: "in"; readonly setCookie: string }
-  | { readonly kind: "wrong" | "busy" | "change required" }
+  | { readonly kind: "wrong" | "busy" }
+  | { readonly kind: "change required"; readonly userId: string; readonly proof: string }
   | { readonly kind: "too many"; readonly retryAfterSeconds: number }
   | { readonly kind: "locked" | "inactive" }
 
@@ -27,15 +32,21 @@ export async function signInWith(
   password: string,
 ): Promise<SignedIn> {
   const account = accountOf(cx, loginName)
+  // Before the check: what was proved is never a password that came afterwards.
+  const version = passwordVersion(cx, account)
   const result = await check(cx, account, password)
   if (typeof result === "object") return { kind: "too many", ...result }
   if (result === "none") return { kind: "wrong" }
   if (result !== "ok") return { kind: result }
   if (!isHomeActive(cx, account)) return { kind: "inactive" }
-  if (isPasswordChangeRequired(cx, account)) return { kind: "change required" }
+  if (isPasswordChangeRequired(cx, account)) {
+    const proof = writeProof(cx, visit, { userId: account, version })
+    return { kind: "change required", userId: account, proof }
+  }
   const setCookie = await enterBrowser(cx, visit.browser.id, {
     userId: account,
     secure: visit.secure,
+    first: (tx) => void mustStillHave(tx.state(user, account), version),
     also: (tx, sessionId) => {
       if (waiting) linkSession(tx, waiting.id, sessionId)
     },

@@ -41,7 +41,7 @@ afterEach(async () => {
 
 const few = budgets.guess.atOnce / 10
 
-test("codes of the set-up link are guessed a few times, and the right one still counts", async () => {
+test("codes of the set-up link are guessed a few times; the right one still counts", async () => {
   for (let guess = 0; guess < few; guess++) {
     expect((await send(`guess-${guess}`, "198.51.100.7")).status).toBe(403)
   }
@@ -57,7 +57,7 @@ test("codes of the set-up link are guessed a few times, and the right one still 
   expect((await send(secret, "198.51.100.7")).status).toBe(400)
 })
 
-test("behind a proxy on this machine that nobody told us of, all have the wide budget", async () => {
+test("behind a proxy on this machine that nobody named, all have the wide budget", async () => {
   const forwarded = { "x-forwarded-for": "203.0.113.1" }
   for (let guess = 0; guess < few + 5; guess++) {
     expect((await send("guess", "127.0.0.1", forwarded)).status).toBe(403)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { attemptsOf, createPassword, lockUser, setPassword } from "../../src/domain/user/index.ts"
+import { attemptsOf, lockUser } from "../../src/domain/user/index.ts"
 import {
   answerOf,
   authorizePath,
@@ -76,15 +76,6 @@ describe("the login pages", () => {
     expect(right.page).toContain("Your account is locked.")
     const wrong = await browserOf(provider).signIn(path(), "lara", "Wrong-Horse-7")
     expect(wrong.response.status).toBe(422)
-  })
-
-  test("let nobody in who must have a new password first", async () => {
-    const id = await provider.addPerson("nina")
-    const fresh = await createPassword("Another-Horse-8", { names: [], changeRequired: true })
-    await setPassword(provider.cx(), id, fresh)
-    const end = await browserOf(provider).signIn(path(), "nina", "Another-Horse-8")
-    expect(end.response.status).toBe(403)
-    expect(end.response.headers.getSetCookie()).toEqual([])
   })
 })
 

@@ -23,6 +23,14 @@ function pages(language: string): Record<string, ReactElement> {
       changeHref: "/ui/login",
       error: hostile,
     }),
+    passwordChange: createElement(login.PasswordChangePage, {
+      ...base,
+      form,
+      proof: hostile,
+      account,
+      changeHref: "/ui/login",
+      errors: { repeat: hostile },
+    }),
     account: createElement(login.AccountPage, { ...base, form, accounts: known, otherHref: "/o" }),
     signedIn: createElement(login.SignedInPage, { ...base, account, logoutHref: "/out" }),
     signedOut: createElement(login.SignedOutPage, { ...base, signInHref: "/in" }),
@@ -99,7 +107,7 @@ describe("forms", () => {
     rendered.find((page) => page.name === `en ${name}`)?.html ?? `no page ${name}`
 
   it("post with the csrf value and the auth request, without any script", () => {
-    for (const name of ["loginName", "password", "account", "logout", "setup"]) {
+    for (const name of ["loginName", "password", "passwordChange", "account", "logout", "setup"]) {
       expect(html(name)).toContain(`action="/ui/login/here" method="post"`)
       expect(html(name)).toContain(`name="csrf" value="csrf-value"`)
       expect(html(name)).toContain(`name="authRequest" value="request-1"`)
@@ -112,6 +120,8 @@ describe("forms", () => {
     expect(html("password")).toMatch(/name="loginName"[^>]*ada@example\.org/)
     expect(html("password")).toMatch(/autoComplete="current-password"/i)
     expect(html("setup")).toMatch(/autoComplete="new-password"/i)
+    expect(html("passwordChange")).toMatch(/name="loginName"[^>]*ada@example\.org/)
+    expect(html("passwordChange").match(/autoComplete="new-password"/gi)).toHaveLength(2)
   })
 
   it("announce an error beside its field", () => {

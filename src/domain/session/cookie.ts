@@ -41,6 +41,8 @@ export async function readBrowser(
 export type Entrance = {
   readonly userId: string
   readonly secure: boolean
+  /** What comes before it in the same step. */
+  readonly first?: (tx: Transaction) => void
   /** Further parts of the same step. */
   readonly also: (tx: Transaction, sessionId: string) => void
 }
@@ -49,12 +51,15 @@ export type Entrance = {
 export async function enterBrowser(
   cx: Cx,
   agentId: string,
-  { userId, secure, also }: Entrance,
+  { userId, secure, first, also }: Entrance,
 ): Promise<string> {
   const lucia = luciaOf(cx, secure, async ({ id }) => {
     const [, secret] = partsOf(id)
     const hash = cx.secrets.hash(secret, hashAbout(cx, agentId))
-    await cx.store.transact(cx, (tx) => also(tx, signIn(tx, { agentId, userId, hash })))
+    await cx.store.transact(cx, (tx) => {
+      first?.(tx)
+      also(tx, signIn(tx, { agentId, userId, hash }))
+    })
   })
   const sessionId = `${agentId}.${randomToken(cx.random)}`
   const session = await lucia.createSession(agentId, {}, { sessionId })

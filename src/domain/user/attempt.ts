@@ -69,7 +69,8 @@ export async function inTurn<T>(
   const line = lines.get(key) ?? { inside: 0, failures: recentFailures(cx, account), waiting: [] }
   lines.set(key, line)
 
-  await enter(line, cx.allowance?.source())
+  const place = enter(line, cx.allowance?.source())
+  if (place) await place.promise
   let isRight = false
   try {
     const checked = await check(after(cx, delaySeconds(line)))
@@ -103,17 +104,20 @@ function roomToWait(line: Line): number {
   return seconds === 0 ? waitingMax : Math.floor(patienceSeconds / seconds)
 }
 
-/** Whoever comes from one address waits with one try only, and leaves room for others. */
-async function enter(line: Line, source: string | undefined): Promise<void> {
+/**
+ * Lets a try in, or answers its place among those that wait. Whoever comes from one address waits
+ * with one try only, and leaves room for others.
+ */
+function enter(line: Line, source: string | undefined): Waiting | undefined {
   if (line.waiting.length === 0 && line.inside < roomInside(line)) {
     line.inside++
-    return
+    return undefined
   }
   const isTwice = source !== undefined && line.waiting.some((other) => other.source === source)
   if (isTwice || line.waiting.length >= roomToWait(line)) throw tooMany(line)
   const place: Waiting = { ...Promise.withResolvers<void>(), source }
   line.waiting.push(place)
-  await place.promise
+  return place
 }
 
 /** Lets the next ones in, as many as there is room for, and sends away who would wait too long. */

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, type Transaction } from "../../store/index.ts"
 import { inTurn, passwordCheck } from "./attempt.ts"
-import { type Human, hasLeft, type User, user } from "./model.ts"
+import { type Human, hasLeft, type Password, type User, user } from "./model.ts"
 import { hashPassword, verifyNothing, verifyPassword } from "./password.ts"
 
 /** A password that is ready to be stored. */
@@ -81,8 +81,8 @@ export async function changedPassword(
     throw refused("user.current_password_missing", "say the current password to set a new one")
   }
   if ("hash" in wanted) return importPassword(wanted.hash, wanted.changeRequired)
-  const names = [...state.loginNames, state.email.address]
-  return createPassword(wanted.plain, { names, changeRequired: wanted.changeRequired })
+  const { plain, changeRequired } = wanted
+  return createPassword(plain, { names: namesOf(state), changeRequired })
 }
 
 /**
@@ -103,6 +103,42 @@ export const setPassword = user.command<NewPassword>((state, password) => {
   personOf(state)
   return [passwordChanged(password)]
 })
+
+/** Answers the person whose password is still the one of this version; see `passwordVersion`. */
+export function mustStillHave(state: User, version: number): Human & { password: Password } {
+  const person = personOf(state)
+  const { password } = person
+  if (password?.version === version) return { ...person, password }
+  throw new Fault(
+    "failed_precondition",
+    "user.password_replaced",
+    "the password has been replaced meanwhile; sign in with the new one",
+  )
+}
+
+/** Prepares what comes in the place of a password that must be changed; not the same again. */
+export async function replacementOf(
+  cx: Cx,
+  id: string,
+  { plain, version }: { readonly plain: string; readonly version: number },
+): Promise<NewPassword> {
+  const person = mustStillHave(cx.store.state(cx, user, id), version)
+  if (await verifyPassword(person.password.hash, plain)) {
+    throw refused("user.password_unchanged", "the new password must be another one")
+  }
+  return createPassword(plain, { names: namesOf(person) })
+}
+
+type Replacement = { readonly version: number; readonly password: NewPassword }
+
+/** Gives a person a new password, in the place of the one of this version. */
+export const replacePassword = user.command<Replacement>((state, { version, password }) => {
+  mustStillHave(state, version)
+  return [passwordChanged(password)]
+})
+
+/** What a password must not be. */
+const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
 
 function personOf(state: User): Human {
   if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")

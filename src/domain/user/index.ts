@@ -31,10 +31,13 @@ export {
   checkPassword,
   createPassword,
   importPassword,
+  mustStillHave,
   type NewPassword,
   type PasswordChange,
   type PasswordCheck,
   passwordRules,
+  replacementOf,
+  replacePassword,
   setPassword,
 } from "./credential.ts"
 export {

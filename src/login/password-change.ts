@@ -1,0 +1,115 @@
+import { linkSession } from "../domain/grant/index.ts"
+import { enterBrowser } from "../domain/session/index.ts"
+import { replacementOf, replacePassword } from "../domain/user/index.ts"
+import { Fault } from "../kernel/fault.ts"
+import type { Cx } from "../store/index.ts"
+import {
+  accountOf,
+  afterwards,
+  hrefOf,
+  optionsOf,
+  type Scene,
+  targetOf,
+  trouble,
+} from "./context.ts"
+import { type Fields, goTo } from "./form.ts"
+import { loginPaths } from "./path.ts"
+import { isHomeActive, type Visit } from "./visit.ts"
+
+/** What a person has just proved: that they know the password of this version. */
+export type Proven = { readonly userId: string; readonly version: number }
+
+const minutes = 10
+
+/**
+ * Notes for the next page what was proved. It counts in this browser only, for minutes, and once:
+ * with the change the password has another version.
+ */
+export const writeProof = (cx: Cx, visit: Visit, { userId, version }: Proven): string => {
+  const expires = cx.clock.now() + minutes * 60_000
+  return cx.secrets.seal("cookie", JSON.stringify([userId, version, expires]), aboutOf(cx, visit))
+}
+
+function readProof({ cx, visit }: Scene, proof: string): Proven | undefined {
+  const plain = cx.secrets.open("cookie", proof, aboutOf(cx, visit))
+  if (plain === undefined) return undefined
+  const [userId, version, expires] = JSON.parse(plain)
+  return cx.clock.now() < expires ? { userId, version } : undefined
+}
+
+const aboutOf = (cx: Cx, { browser }: Visit) => `password_change/${cx.instance}/${browser.id}`
+
+/** GET, without anything proved: that happens on the page before. */
+export const askNoChange = (scene: Scene): Response => goTo(hrefOf(scene, loginPaths.loginName))
+
+/** The page that a right password leads to when it has to be replaced. */
+export function passwordChangePage(
+  scene: Scene,
+  asked: { readonly userId: string; readonly proof: string },
+  problem?: Problem,
+): Promise<Response> {
+  const form = targetOf(scene, loginPaths.passwordChange)
+  const changeHref = hrefOf(scene, loginPaths.loginName)
+  const account = accountOf(scene.cx, asked.userId)
+  const { proof } = asked
+  return scene.show(
+    scene.cx,
+    (ui, shared) => {
+      const errors = problem && { [problem.at]: shared.t(problem.key) }
+      return ui.PasswordChangePage({ ...shared, form, proof, account, changeHref, errors })
+    },
+    optionsOf(scene, problem ? 422 : 200),
+  )
+}
+
+/** Changes the password and signs in with it, in one step. */
+export async function takePasswordChange(scene: Scene, fields: Fields): Promise<Response> {
+  const { cx, visit, waiting } = scene
+  const proof = fields.get("proof")
+  const proven = readProof(scene, proof)
+  if (!proven || !isHomeActive(cx, proven.userId)) return trouble(scene, { problem: "expired" })
+  const { userId, version } = proven
+  const wanted = { plain: fields.get("password"), repeat: fields.get("repeat"), version }
+  const password = await prepared(cx, userId, wanted)
+  if ("key" in password) return passwordChangePage(scene, { userId, proof }, password)
+  const setCookie = await enterBrowser(cx, visit.browser.id, {
+    userId,
+    secure: visit.secure,
+    first: (tx) => replacePassword.within(tx, userId, { version, password }),
+    also: (tx, sessionId) => {
+      if (waiting) linkSession(tx, waiting.id, sessionId)
+    },
+  })
+  return goTo(afterwards(scene), setCookie)
+}
+
+type Wanted = { readonly plain: string; readonly repeat: string; readonly version: number }
+
+async function prepared(cx: Cx, userId: string, { plain, repeat, version }: Wanted) {
+  if (plain === "") return { at: "password", key: "password_change.error.missing" } as const
+  if (plain !== repeat) return { at: "repeat", key: "password_change.error.repeat" } as const
+  try {
+    return await replacementOf(cx, userId, { plain, version })
+  } catch (cause) {
+    const key = cause instanceof Fault ? wrongs[cause.id] : undefined
+    if (key) return { at: "password", key } as const
+    throw cause
+  }
+}
+
+/** What is wrong with a new password, in the person's language. */
+const wrongs: Readonly<Record<string, Problem["key"]>> = {
+  "user.password_too_simple": "setup.error.password_simple",
+  "user.password_is_name": "password_change.error.name",
+  "user.password_unchanged": "password_change.error.same",
+  "password.too_long": "password_change.error.long",
+  "password.busy": "password.error.busy",
+}
+
+type Problem = {
+  readonly at: "password" | "repeat"
+  readonly key:
+    | `password_change.error.${"missing" | "repeat" | "name" | "same" | "long"}`
+    | "setup.error.password_simple"
+    | "password.error.busy"
+}

@@ -7,6 +7,7 @@ import { discovery } from "./endpoint/discovery.ts"
 import { endSession } from "./endpoint/end-session.ts"
 import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
 import { keys } from "./endpoint/keys.ts"
+import { serverMetadata } from "./endpoint/server-metadata.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
 import { OAuthError } from "./error.ts"
@@ -15,6 +16,7 @@ import { errorJson, methodNotAllowed, preflight } from "./response.ts"
 
 const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.discovery, discovery],
+  [paths.serverMetadata, serverMetadata],
   [paths.keys, keys],
   [paths.authorize, authorize],
   [paths.callback, callback],
@@ -31,7 +33,7 @@ export const oauthHandler =
   ({ show }: OAuthParts) =>
   async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
     const endpoint = endpoints.get(url.pathname)
-    if (!endpoint) return undefined
+    if (!endpoint || endpoint.exists?.(cx) === false) return undefined
     const method = request.method === "HEAD" ? "GET" : request.method
     if (method === "OPTIONS" && endpoint.anyOrigin) return preflight(endpoint.methods)
     if (!endpoint.methods.some((known) => known === method)) {

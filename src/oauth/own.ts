@@ -18,6 +18,7 @@ export const ownOf = remembered((cx): Own => {
 /** Addresses of the endpoints; discovery and the router read the same table. */
 export const paths = {
   discovery: "/.well-known/openid-configuration",
+  serverMetadata: "/.well-known/oauth-authorization-server",
   keys: "/oauth/v2/keys",
   authorize: "/oauth/v2/authorize",
   callback: "/oauth/v2/authorize/callback",

@@ -15,5 +15,7 @@ export type Endpoint = {
   readonly methods: readonly ("GET" | "POST")[]
   /** Whether scripts of other origins may call it: true where no cookie is looked at. */
   readonly anyOrigin: boolean
+  /** Where only some instances have it: whether this one does. */
+  readonly exists?: (cx: Cx) => boolean
   readonly answer: (asking: Asking) => Promise<Response> | Response
 }

@@ -81,12 +81,9 @@ export function applicationOf({ cx, waiting }: Scene): Application | undefined {
   const { clientId, scopes, audience } = waiting.asked
   const learns = scopes.flatMap((scope) => learned[scope] ?? [])
   const own = requireInstance(cx).projectId
-  const client = findClient(cx, clientId)?.state
-  const isOurs = client?.projectId === own
+  const isOurs = findClient(cx, clientId)?.state.projectId === own
   const manages = audience.includes(own) && !isOurs ? (["manage"] as const) : []
-  const isInDevelopment = client?.kind === "oidc" && client.oidc.devMode
-  const name = applicationName(cx, clientId)
-  return { name, learns: [...learns, ...manages], isInDevelopment }
+  return { name: applicationName(cx, clientId), learns: [...learns, ...manages] }
 }
 
 const learned: Readonly<Record<string, Learnable>> = {
@@ -94,5 +91,4 @@ const learned: Readonly<Record<string, Learnable>> = {
   profile: "name",
   email: "email",
   phone: "phone",
-  offline_access: "offline",
 }

@@ -7,6 +7,7 @@ import { discovery } from "./endpoint/discovery.ts"
 import { endSession } from "./endpoint/end-session.ts"
 import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
 import { keys } from "./endpoint/keys.ts"
+import { revoke } from "./endpoint/revoke.ts"
 import { serverMetadata } from "./endpoint/server-metadata.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
@@ -21,6 +22,7 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.authorize, authorize],
   [paths.callback, callback],
   [paths.token, token],
+  [paths.revocation, revoke],
   [paths.userinfo, userinfo],
   [paths.endSession, endSession],
   [paths.endSessionAlias, endSession],

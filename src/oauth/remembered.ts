@@ -17,3 +17,15 @@ export function remembered<T>(compute: (cx: Cx) => T): (cx: Cx) => T {
     return value
   }
 }
+
+/** Wraps a maker so that each instance of a store has one of what it makes, as long as it lives. */
+export function ofInstance<T>(make: () => T): (cx: Cx) => T {
+  const stores = new WeakMap<Store, Map<string, T>>()
+  return (cx) => {
+    const known = stores.get(cx.store) ?? new Map<string, T>()
+    stores.set(cx.store, known)
+    const one = known.get(cx.instance) ?? make()
+    known.set(cx.instance, one)
+    return one
+  }
+}

@@ -1,6 +1,7 @@
 import { assertion } from "./assertion.ts"
 import { grant } from "./model.ts"
 import { authRequest } from "./request.ts"
+import { revocation } from "./revocation.ts"
 
 export { type SpentAssertion, spendAssertion } from "./assertion.ts"
 export {
@@ -25,6 +26,7 @@ export {
   type ResponseMode,
   type ResponseType,
 } from "./request.ts"
+export { type Revocation, revocation, revokeToken } from "./revocation.ts"
 
 /** What this room keeps streams of. */
-export const aggregates = [authRequest, grant, assertion] as const
+export const aggregates = [authRequest, grant, assertion, revocation] as const

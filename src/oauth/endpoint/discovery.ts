@@ -25,6 +25,7 @@ export const discoveryDocument = remembered((cx) => {
     issuer,
     authorization_endpoint: issuer + paths.authorize,
     token_endpoint: issuer + paths.token,
+    revocation_endpoint: issuer + paths.revocation,
     userinfo_endpoint: issuer + paths.userinfo,
     jwks_uri: issuer + paths.keys,
     end_session_endpoint: issuer + paths.endSession,

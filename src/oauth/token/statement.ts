@@ -1,7 +1,9 @@
-import { algorithms, type Claims, signer, verifyJwt } from "../../domain/key/index.ts"
+import { decodeProtectedHeader } from "jose"
+import { algorithms, type Claims, publicKeys, signer, verifyJwt } from "../../domain/key/index.ts"
+import { recent } from "../../kernel/recent.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
-import { remembered } from "../remembered.ts"
+import { ofInstance } from "../remembered.ts"
 import { signingAlgs } from "./lifetime.ts"
 
 /**
@@ -45,21 +47,31 @@ export async function writeToken(
 }
 
 /**
- * Reads an access token of ours that has not expired; undefined for anything else. A signature
- * costs ten times the rest to check, so what was read stays known until anything is written.
+ * Reads an access token of ours that has not expired; undefined for anything else. To check a seal
+ * or a signature costs more than all the rest, so what was read lately is kept. A seal holds for
+ * ever, a signature while its key is published.
  */
 export function readToken(cx: Cx, token: string): Statement | undefined {
-  const known = checked(cx)
-  const said = known.get(token) ?? checkToken(cx, token)
-  if (said && known.size < checkedMax) known.set(token, said)
-  return said && said.expires * 1000 > cx.clock.now() ? said : undefined
+  const known = readLately(cx)
+  const read = known.get(token) ?? checkToken(cx, token)
+  if (!read) return undefined
+  known.set(token, read)
+  if (read.signed && !isOurs(cx, read.signed)) return undefined
+  return read.said.expires * 1000 > cx.clock.now() ? read.said : undefined
 }
 
-const checked = remembered(() => new Map<string, Statement>())
-const checkedMax = 2000
+type Read = { readonly said: Statement; readonly signed?: Signed }
+
+/** By whom, and with which key. */
+type Signed = { readonly issuer: string; readonly kid: string }
+
+const readLately = ofInstance(() => recent<Read>(4096))
+
+const isOurs = (cx: Cx, { issuer, kid }: Signed): boolean =>
+  issuer === ownOf(cx).issuer && publicKeys(cx).some((key) => key.kid === kid)
 
 const checkToken = (cx: Cx, token: string) =>
-  token.split(".").length === 3 ? checkJwt(cx, token) : fromOpaque(cx, token)
+  token.split(".").length === 3 ? checkJwt(cx, token) : checkOpaque(cx, token)
 
 /** Ids may repeat across instances: a token of one must not open in another. */
 const aboutOf = (cx: Cx) => `access_token/${cx.instance}`
@@ -81,17 +93,20 @@ const packed = (said: Statement) => [
   ...(said.jkt !== undefined || said.actor ? [said.jkt ?? "", said.actor] : []),
 ]
 
-function fromOpaque(cx: Cx, token: string): Statement | undefined {
+function checkOpaque(cx: Cx, token: string): Read | undefined {
   const plain = cx.secrets.open("token", token, aboutOf(cx))
   if (plain === undefined) return undefined
   const [version, id, grantId, userId, clientId, audience, scopes, ...rest] = JSON.parse(plain)
   if (version !== 1) return undefined
   const [issued, expires, jkt, actor] = rest
   const said = { id, grantId, userId, clientId, audience, scopes, issued, expires }
-  return { ...said, ...(jkt && { jkt }), ...(actor && { actor }) }
+  return { said: { ...said, ...(jkt && { jkt }), ...(actor && { actor }) } }
 }
 
-/** RFC 9068 §2.2. The grant stands before the token's own id in `jti`. */
+/** The grant stands before the token's own id. */
+export const jtiOf = ({ grantId, id }: Statement): string => `${grantId}-${id}`
+
+/** RFC 9068 §2.2. */
 const claimsOf = (cx: Cx, said: Statement): Claims => ({
   iss: ownOf(cx).issuer,
   sub: said.userId,
@@ -100,14 +115,14 @@ const claimsOf = (cx: Cx, said: Statement): Claims => ({
   iat: said.issued,
   nbf: said.issued,
   exp: said.expires,
-  jti: `${said.grantId}-${said.id}`,
+  jti: jtiOf(said),
   scope: said.scopes.join(" "),
   // RFC 9449 §6.1.
   ...(said.jkt !== undefined && { cnf: { jkt: said.jkt } }),
   ...(said.actor !== undefined && { act: said.actor }),
 })
 
-function checkJwt(cx: Cx, token: string): Statement | undefined {
+function checkJwt(cx: Cx, token: string): Read | undefined {
   const claims = verifyJwt(cx, token, { typ: jwtType, algorithms })
   if (claims?.iss !== ownOf(cx).issuer) return undefined
   const { sub, aud, client_id: clientId, iat, exp, jti, scope, cnf, act } = claims
@@ -115,7 +130,7 @@ function checkJwt(cx: Cx, token: string): Statement | undefined {
     return undefined
   }
   const dash = jti.lastIndexOf("-")
-  return {
+  const said: Statement = {
     id: jti.slice(dash + 1),
     grantId: jti.slice(0, dash),
     userId: sub,
@@ -127,6 +142,7 @@ function checkJwt(cx: Cx, token: string): Statement | undefined {
     ...(typeof cnf === "object" && cnf !== null && { jkt: textOf(Reflect.get(cnf, "jkt")) }),
     ...(act !== undefined && { actor: actorOf(act) }),
   }
+  return { said, signed: { issuer: claims.iss, kid: decodeProtectedHeader(token).kid ?? "" } }
 }
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : "")

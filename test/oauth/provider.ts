@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import * as app from "../../src/domain/app/index.ts"
+import * as authorization from "../../src/domain/authorization/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
@@ -32,6 +33,7 @@ export type NewClient = { readonly appId: string; readonly id: string; readonly 
 
 const aggregates: readonly AnyAggregate[] = [
   ...app.aggregates,
+  ...authorization.aggregates,
   ...grant.aggregates,
   ...instance.aggregates,
   ...key.aggregates,
@@ -42,10 +44,11 @@ const aggregates: readonly AnyAggregate[] = [
 ]
 const views = [
   app.appView,
+  ...authorization.views,
   instance.instanceHostView,
   key.webKeyView,
   org.orgView,
-  project.projectView,
+  ...project.views,
   user.userView,
 ]
 

@@ -2,6 +2,7 @@ import type { Claims } from "../../domain/key/index.ts"
 import { org } from "../../domain/org/index.ts"
 import { profile, type UserInfo, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
 import { namedBy, prefixes, reserved } from "./scope.ts"
 
 /** Who is told about whom: what a token says, and what its client asked for beside scopes. */
@@ -23,29 +24,30 @@ export const idTokenClaims = (
   told: Told & { readonly withUserClaims?: boolean | undefined },
 ): Claims => ({
   ...standardClaims(cx, told, told.withUserClaims ? told.scopes : []),
-  ...reservedClaims(cx, told),
+  ...reservedClaims(cx, told, clientAsking(cx, told.clientId, "id_token")),
 })
 
 /** OpenID Connect Core §5.3.2: what the userinfo endpoint answers. */
 export const userinfoClaims = (cx: Cx, told: Told): Claims => ({
   ...standardClaims(cx, told, told.scopes),
-  ...reservedClaims(cx, told),
+  ...reservedClaims(cx, told, clientAsking(cx, told.clientId, "userinfo")),
   sub: told.userId,
 })
 
 /** RFC 7662 §2.2: what introspection answers of the user, to an application of `projectId`. */
-export function introspectionClaims(cx: Cx, told: Told, _projectId: string): Claims {
+export function introspectionClaims(cx: Cx, told: Told, projectId: string): Claims {
   const claims = standardClaims(cx, told, told.scopes)
   const { preferred_username: username } = claims
   return {
     ...claims,
     ...(username !== undefined && { username }),
-    ...reservedClaims(cx, told),
+    ...reservedClaims(cx, told, projectAsking(cx, projectId)),
   }
 }
 
 /** RFC 9068 §2.2.3: what a JWT access token says of its user beside who it is. */
-export const accessTokenClaims = (cx: Cx, told: Told): Claims => reservedClaims(cx, told)
+export const accessTokenClaims = (cx: Cx, told: Told): Claims =>
+  reservedClaims(cx, told, clientAsking(cx, told.clientId, "access token"))
 
 type Source = readonly [scope: string, value: (known: UserInfo) => unknown]
 
@@ -93,9 +95,11 @@ function standardClaims(cx: Cx, told: Told, scopes: readonly string[]): Claims {
   return claims
 }
 
-/** What the reserved scopes ask for. */
-function reservedClaims(cx: Cx, told: Told): Claims {
-  return told.scopes.some((scope) => scope.startsWith("urn:")) ? homeClaims(cx, told) : {}
+/** What the reserved scopes ask for, and the roles that the asker's settings add. */
+function reservedClaims(cx: Cx, told: Told, asker: Asker | undefined): Claims {
+  const roles = roleClaims(cx, told, asker)
+  const isAsked = told.scopes.some((scope) => scope.startsWith("urn:"))
+  return isAsked ? { ...roles, ...homeClaims(cx, told) } : roles
 }
 
 /** The user's organisation, and what it was held to by a scope. */
@@ -117,7 +121,3 @@ function homeClaims(cx: Cx, { userId, scopes }: Told): Claims {
     ...(domains.includes(primaryDomain) && { "urn:core:iam:org:domain:primary": primaryDomain }),
   }
 }
-
-/** The standard claims of the scopes alone. */
-export const userClaims = (cx: Cx, userId: string, scopes: readonly string[]): Claims =>
-  standardClaims(cx, { userId, clientId: "", audience: [], scopes }, scopes)

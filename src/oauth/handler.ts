@@ -6,6 +6,7 @@ import { callback } from "./endpoint/callback.ts"
 import { discovery } from "./endpoint/discovery.ts"
 import { endSession } from "./endpoint/end-session.ts"
 import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
+import { introspect } from "./endpoint/introspect.ts"
 import { keys } from "./endpoint/keys.ts"
 import { revoke } from "./endpoint/revoke.ts"
 import { serverMetadata } from "./endpoint/server-metadata.ts"
@@ -22,6 +23,7 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.authorize, authorize],
   [paths.callback, callback],
   [paths.token, token],
+  [paths.introspection, introspect],
   [paths.revocation, revoke],
   [paths.userinfo, userinfo],
   [paths.endSession, endSession],

@@ -1,6 +1,7 @@
 import { signingAlgorithms } from "../../domain/key/index.ts"
 import { promptValues } from "../authorize/parse.ts"
 import { responseModes, responseTypes } from "../authorize/response-type.ts"
+import { assertionAlgorithms, introspectionMethods, methods } from "../client/authentication.ts"
 import { proofAlgorithms } from "../client/proof.ts"
 import { grants } from "../grant/list.ts"
 import { ownOf, paths } from "../own.ts"
@@ -25,6 +26,7 @@ export const discoveryDocument = remembered((cx) => {
     issuer,
     authorization_endpoint: issuer + paths.authorize,
     token_endpoint: issuer + paths.token,
+    introspection_endpoint: issuer + paths.introspection,
     revocation_endpoint: issuer + paths.revocation,
     userinfo_endpoint: issuer + paths.userinfo,
     jwks_uri: issuer + paths.keys,
@@ -36,6 +38,10 @@ export const discoveryDocument = remembered((cx) => {
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: signingAlgorithms(cx),
     token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+    introspection_endpoint_auth_methods_supported: introspectionMethods,
+    introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    revocation_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     code_challenge_methods_supported: ["S256"],
     dpop_signing_alg_values_supported: proofAlgorithms,
     claims_supported: [...idTokenClaims, ...userClaimNames],

@@ -1,0 +1,62 @@
+import type { Cx } from "../../store/index.ts"
+import {
+  type AuthenticatedClient,
+  authenticateClient,
+  introspectionMethods,
+} from "../client/authentication.ts"
+import { ownOf } from "../own.ts"
+import { formOf, required } from "../request.ts"
+import { json } from "../response.ts"
+import { validToken } from "../token/bearer.ts"
+import { introspectionClaims } from "../token/claims.ts"
+import { projectsAsAudience } from "../token/scope.ts"
+import { jtiOf, type Statement } from "../token/statement.ts"
+import type { Endpoint } from "./endpoint.ts"
+
+/**
+ * RFC 7662 §2, for access tokens alone: an application that asks about what it was shown would
+ * take a refresh token for one.
+ */
+export const introspect: Endpoint = {
+  methods: ["POST"],
+  anyOrigin: true,
+  answer: async ({ cx, request }) => {
+    const parameters = await formOf(request)
+    const authorization = request.headers.get("authorization")
+    const credentials = { parameters, authorization }
+    const client = await authenticateClient(cx, credentials, introspectionMethods)
+    const said = validToken(cx, required(parameters, "token"))
+    // RFC 7662 §2.2: whoever a token is not for learns nothing of it, not even that it exists.
+    if (!said || !isFor(cx, client, said)) return json({ active: false })
+    return json(activeAnswer(cx, said, client.kind === "application" ? client.state.projectId : ""))
+  },
+}
+
+/**
+ * The application must stand in the audience, by itself or by its project. Ids of projects may be
+ * chosen: one that is a client's id too stands for that client.
+ */
+function isFor(cx: Cx, client: AuthenticatedClient, { audience }: Statement): boolean {
+  if (client.kind !== "application") return false
+  if (audience.includes(client.clientId)) return true
+  const projects = projectsAsAudience(cx, [client.state.projectId])
+  return projects.some((id) => audience.includes(id))
+}
+
+/** RFC 7662 §2.2, with RFC 8693 §4.1 and RFC 9449 §6.2. */
+const activeAnswer = (cx: Cx, said: Statement, projectId: string) => ({
+  ...introspectionClaims(cx, said, projectId),
+  active: true,
+  scope: said.scopes.join(" "),
+  client_id: said.clientId,
+  token_type: said.jkt === undefined ? "Bearer" : "DPoP",
+  exp: said.expires,
+  iat: said.issued,
+  nbf: said.issued,
+  sub: said.userId,
+  aud: said.audience,
+  iss: ownOf(cx).issuer,
+  jti: jtiOf(said),
+  ...(said.jkt !== undefined && { cnf: { jkt: said.jkt } }),
+  ...(said.actor !== undefined && { act: said.actor }),
+})

@@ -2,6 +2,7 @@ import { AdminService } from "../gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../gen/core/application/v2/application_service_pb.ts"
 import { AuthService } from "../gen/core/auth/v1/auth_service_pb.ts"
 import { AuthorizationService } from "../gen/core/authorization/v2/authorization_service_pb.ts"
+import { DiagnosisService } from "../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { InstanceService } from "../gen/core/instance/v2/instance_service_pb.ts"
 import { InternalPermissionService } from "../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { ManagementService } from "../gen/core/management/v1/management_service_pb.ts"
@@ -20,6 +21,7 @@ export const book = [
   AuthorizationService,
   AuthService,
   CoreWebKeys,
+  DiagnosisService,
   InstanceService,
   InternalPermissionService,
   ManagementService,

@@ -9,6 +9,7 @@ import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
 import * as org from "../domain/org/index.ts"
 import * as project from "../domain/project/index.ts"
+import * as refusal from "../domain/refusal/index.ts"
 import * as session from "../domain/session/index.ts"
 import * as user from "../domain/user/index.ts"
 import type { Cx, Reactor } from "../store/index.ts"
@@ -56,6 +57,7 @@ export const operations = () =>
     ...member.shares,
     ...authorization.shares,
     ...key.shares,
+    ...refusal.shares,
   ])
 
 /** Who owns what, and who may do what. */

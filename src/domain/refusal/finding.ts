@@ -1,0 +1,100 @@
+import { nearest } from "../../kernel/nearest.ts"
+
+/** One thing that was not as it should be; what is written here is shown, so never a secret. */
+export type Finding = {
+  /** A parameter, or a setting of the application. */
+  readonly subject: string
+  readonly received: string
+  /** What is registered, or would have fitted. */
+  readonly expected: readonly string[]
+  /** What is most probably wrong, in a sentence. */
+  readonly likelyCause?: string
+}
+
+/** How a received text differs from the nearest that would have fitted. */
+export type Difference = {
+  readonly nearest: string
+  /** So many characters are the same at the beginning of both, and at the end. */
+  readonly sameStart: number
+  readonly sameEnd: number
+}
+
+/** The nearest of what was expected, with the characters that differ; undefined without any. */
+export function differenceOf({ received, expected }: Finding): Difference | undefined {
+  const found = received === "" ? undefined : nearest(received, expected)
+  if (found === undefined) return undefined
+  const shorter = Math.min(found.length, received.length)
+  let sameStart = 0
+  while (sameStart < shorter && found[sameStart] === received[sameStart]) sameStart++
+  let sameEnd = 0
+  while (sameEnd < shorter - sameStart && found.at(-1 - sameEnd) === received.at(-1 - sameEnd)) {
+    sameEnd++
+  }
+  return { nearest: found, sameStart, sameEnd }
+}
+
+/** What somebody who sends an address did wrong that is registered otherwise. */
+export function findingOfAddress(
+  subject: string,
+  received: string,
+  expected: readonly string[],
+): Finding {
+  const likelyCause =
+    expected.length === 0
+      ? `The application has no ${subject} registered.`
+      : mistakes.find(([forgiving]) => isNearly(forgiving, received, expected))?.[1]
+  return { subject, received, expected, ...(likelyCause !== undefined && { likelyCause }) }
+}
+
+type Forgiving = (address: string) => string
+
+const isNearly = (forgiving: Forgiving, received: string, expected: readonly string[]) =>
+  expected.some((each) => forgiving(each) === forgiving(received))
+
+/** What makes two addresses the same if it is looked away from, and how to say so. */
+const mistakes: readonly (readonly [Forgiving, string])[] = [
+  [(address) => address.trim(), "A space at the beginning or the end is too much."],
+  [
+    (address) => address.replace(/\/(?=$|\?)/, ""),
+    "Only the slash at the end differs: addresses are compared character by character.",
+  ],
+  [
+    (address) => address.toLowerCase(),
+    "Only capital and small letters differ: addresses are compared character by character.",
+  ],
+  [
+    (address) => address.replace(/^https:/i, "http:"),
+    "One is http, the other https. Behind a proxy, the application may not know its own address.",
+  ],
+  [
+    (address) => address.replace(/^(https?:\/\/[^/?:]+):\d+/i, "$1"),
+    "Only the port differs. Only native applications may choose one, on their own machine.",
+  ],
+  [
+    (address) => address.replace(/^(https?:\/\/)(localhost|127\.0\.0\.1|\[::1\])/i, "$1self"),
+    "localhost, 127.0.0.1 and [::1] are different addresses: register the one that is used.",
+  ],
+  [(address) => address.replace(/^(https?:\/\/)www\./i, "$1"), "Only one of them begins with www."],
+  [
+    (address) => decoded(address),
+    "One of them is percent-encoded: the application encodes once too often, or not at all.",
+  ],
+  [(address) => address.split("?")[0] ?? "", "Only the query differs: it is part of the address."],
+  [(address) => address.split("#")[0] ?? "", "There is a fragment (#), which no address may have."],
+  [
+    (address) => URL.parse(address)?.pathname ?? address,
+    "The path is right, but it belongs to another host: is that the right application?",
+  ],
+  [
+    (address) => URL.parse(address)?.origin ?? address,
+    "The host is right, the path is another one.",
+  ],
+]
+
+function decoded(address: string): string {
+  try {
+    return decodeURIComponent(address)
+  } catch {
+    return address
+  }
+}

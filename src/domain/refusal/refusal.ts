@@ -1,0 +1,85 @@
+import type { Page } from "../../kernel/page.ts"
+import type { Cx, Store } from "../../store/index.ts"
+import { app, findClient } from "../app/index.ts"
+import type { Finding } from "./finding.ts"
+
+/** A request of an application that was refused, and why. */
+export type Refusal = {
+  /** Names the request, in the answer and in the log too. */
+  readonly requestId: string
+  /** ms UTC. */
+  readonly time: number
+  /** The path that was asked. */
+  readonly endpoint: string
+  /** What the client was told. */
+  readonly error: string
+  readonly description: string
+  /** What the request called its client; it may be nobody's. */
+  readonly clientId: string
+  readonly findings: readonly Finding[]
+}
+
+const keptByStore = new WeakMap<Store, Map<string, Refusal[]>>()
+
+/** Of one instance; the oldest go first. */
+const keptMax = 500
+const textMax = 500
+const listMax = 20
+
+/**
+ * Keeps why a request was refused, in memory: for whoever looks into it now. Strangers cause these,
+ * so they are few, short, and never on disk.
+ */
+export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">): void {
+  const byInstance = keptByStore.get(cx.store) ?? new Map<string, Refusal[]>()
+  keptByStore.set(cx.store, byInstance)
+  const kept = byInstance.get(cx.instance) ?? []
+  byInstance.set(cx.instance, kept)
+  const { endpoint, error, description, clientId, findings } = refusal
+  const { requestId } = cx
+  const time = cx.clock.now()
+  kept.push({
+    ...{ requestId, time, endpoint, error, description },
+    clientId: clientId.slice(0, textMax),
+    findings: findings.slice(0, listMax).map(shortened),
+  })
+  if (kept.length > keptMax) kept.shift()
+}
+
+const shortened = (finding: Finding): Finding => ({
+  ...finding,
+  received: finding.received.slice(0, textMax),
+  expected: finding.expected.slice(0, listMax).map((text) => text.slice(0, textMax)),
+})
+
+/** A refusal with the application that its client is. */
+export type Known = Refusal & {
+  readonly application: { readonly id: string; readonly name: string } | undefined
+}
+
+type Wanted = { readonly requestId: string; readonly appId: string; readonly page: Page }
+
+/**
+ * The refusals that the caller may see, newest first unless asked: those of the applications in
+ * their scope. What came from nobody's client is for those who see the whole instance.
+ */
+export function searchRefusals(cx: Cx, { requestId, appId, page }: Wanted) {
+  const { scope } = cx
+  if (!scope) throw new Error("a search of refusals needs the scope of its caller")
+  const all = keptByStore.get(cx.store)?.get(cx.instance) ?? []
+  const seen = all.flatMap((refusal): readonly Known[] => {
+    const client = findClient(cx, refusal.clientId)
+    if (requestId !== "" && refusal.requestId !== requestId) return []
+    if (appId !== "" && client?.appId !== appId) return []
+    const owner = client && cx.store.receipt(cx, app, client.appId)?.owner
+    const isSeen =
+      scope.all ||
+      (client !== undefined &&
+        (scope.orgs.includes(owner ?? "") || scope.projects.includes(client.state.projectId)))
+    const application = client && { id: client.appId, name: client.state.name }
+    return isSeen ? [{ ...refusal, application }] : []
+  })
+  const ordered = page.asc ? seen : seen.reverse()
+  const rows = ordered.slice(page.offset, page.offset + page.limit)
+  return { rows, total: seen.length, limit: page.limit }
+}

@@ -1,0 +1,27 @@
+import { share } from "../../api/method.ts"
+import { DiagnosisService } from "../../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { at, pagination } from "../../kernel/answer.ts"
+import { pageOf } from "../../kernel/page.ts"
+import type { Cx } from "../../store/index.ts"
+import { differenceOf, type Finding } from "./finding.ts"
+import { type Known, searchRefusals } from "./refusal.ts"
+
+export const v2 = share<Cx>()(DiagnosisService, {
+  listRefusedRequests: ({ requestId, applicationId: appId, pagination: asked }, cx) => {
+    const found = searchRefusals(cx, { requestId, appId, page: pageOf(asked) })
+    return { pagination: pagination(found), refusedRequests: found.rows.map(toRefused) }
+  },
+})
+
+const toRefused = ({ time, application, findings, ...refusal }: Known) => ({
+  ...refusal,
+  creationDate: at(time),
+  applicationId: application?.id ?? "",
+  applicationName: application?.name ?? "",
+  findings: findings.map(toFinding),
+})
+
+function toFinding(finding: Finding) {
+  const { subject, received, expected, likelyCause = "" } = finding
+  return { subject, received, expected: [...expected], likelyCause, ...differenceOf(finding) }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest"
+import { differenceOf, findingOfAddress } from "../../../src/domain/refusal/finding.ts"
+
+const registered = ["https://app.example.com/callback", "https://app.example.com/silent"]
+const finding = (received: string, expected: readonly string[] = registered) =>
+  findingOfAddress("redirect_uri", received, expected)
+
+describe("the likely cause of an address that is not registered", () => {
+  test.each([
+    ["https://app.example.com/callback/", /slash at the end/],
+    ["https://app.example.com/Callback", /capital and small/],
+    ["http://app.example.com/callback", /one is http|http, the other/i],
+    ["https://app.example.com:8443/callback", /Only the port/],
+    ["https://www.app.example.com/callback", /www/],
+    ["https%3A%2F%2Fapp.example.com%2Fcallback", /percent-encoded/],
+    ["https://app.example.com/callback?a=b", /query/],
+    ["https://app.example.com/callback#x", /fragment/],
+    [" https://app.example.com/callback", /space/],
+    ["https://other.example.com/callback", /another host/],
+    ["https://app.example.com/elsewhere", /The host is right/],
+  ])("%s", (received, cause) => {
+    expect(finding(received).likelyCause).toMatch(cause)
+  })
+
+  test("is the other name of this machine", () => {
+    const { likelyCause } = finding("http://127.0.0.1:3000/cb", ["http://localhost:3000/cb"])
+    expect(likelyCause).toMatch(/localhost/)
+  })
+
+  test("is that nothing is registered at all", () => {
+    expect(finding("https://app.example.com", []).likelyCause).toMatch(/no redirect_uri/)
+  })
+
+  test("is not made up where nothing is near", () => {
+    expect(finding("myapp://x").likelyCause).toBeUndefined()
+  })
+})
+
+describe("the characters that differ", () => {
+  test("lie between what is the same at the beginning and at the end", () => {
+    const difference = differenceOf(finding("https://app.example.com/calback"))
+    expect(difference).toEqual({ nearest: registered[0], sameStart: 27, sameEnd: 4 })
+  })
+
+  test("are counted once where one text is the beginning of the other", () => {
+    const difference = differenceOf(finding("https://app.example.com/callback/"))
+    expect(difference).toEqual({ nearest: registered[0], sameStart: 32, sameEnd: 0 })
+  })
+
+  test("are none where there is nothing to compare", () => {
+    expect(differenceOf(finding("x", []))).toBeUndefined()
+    expect(differenceOf(finding(""))).toBeUndefined()
+  })
+})

@@ -34,7 +34,7 @@ export async function serve(start: Start): Promise<Running> {
   }
   try {
     listeners.push(await listenGrpc(house, config.grpcListen))
-    listeners.unshift(listenHttp(house, config.listen))
+    listeners.unshift(listenHttp(house, config.listen, base.clock))
   } catch (cause) {
     await stop()
     throw cause

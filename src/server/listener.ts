@@ -4,6 +4,7 @@ import { grpcServer } from "../api/grpc.ts"
 import { respondFault } from "../api/respond.ts"
 import { listenRefusal } from "../boot/refusal.ts"
 import type { Address } from "../kernel/address.ts"
+import type { Clock } from "../kernel/clock.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { House } from "./house.ts"
 
@@ -16,22 +17,38 @@ export type Listener = { readonly port: number; readonly stop: () => Promise<voi
  */
 const bodyBytesMax = 16 * 1024 * 1024
 
+/** How long a listener that stops still answers, and tells whom it answers not to come again. */
+const partingMs = 300
+
 /**
  * Serves HTTP. The house does its own routing, before Elysia's: that loses the path of hosts with
  * fewer than four letters ("http://nas/").
  */
-export function listenHttp(house: House, address: Address): Listener {
+export function listenHttp(house: House, address: Address, clock: Clock): Listener {
   const app = new Elysia()
   app.onRequest(({ request }) =>
     house.answer(request, () => server.requestIP(request)?.address ?? ""),
   )
   // Left alone, Elysia answers 200 and the words of the error.
   app.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))
-  const server = bind(address, (request) => house.published(request) ?? app.fetch(request))
+  let isLeaving = false
+  const told = (response: Response) => {
+    // RFC 9112 §9.6: a client that reads this sends nothing more on its connection.
+    if (isLeaving) response.headers.set("connection", "close")
+    return response
+  }
+  const server = bind(address, (request) => {
+    const answer = house.published(request) ?? app.fetch(request)
+    return answer instanceof Promise ? answer.then(told) : told(answer)
+  })
   return {
     port: server.port ?? address.port,
-    // Without force: what is in flight is answered.
-    stop: () => server.stop(),
+    stop: async () => {
+      isLeaving = true
+      await new Promise<void>((done) => clock.after(partingMs, done))
+      // Without force: what is in flight is answered.
+      await server.stop()
+    },
   }
 }
 

@@ -1,0 +1,53 @@
+import { connect } from "node:net"
+import { expect, test } from "vitest"
+import { runProgram } from "./child.ts"
+
+type End = "told to close" | "lost" | "refused"
+type Kept = { answers: number; end: End }
+
+/** Asks again and again on one connection, until it is told to stop or the connection is gone. */
+function keepAsking(port: number, path: string, pauseMs: () => number): Promise<Kept> {
+  const kept: Kept = { answers: 0, end: "refused" }
+  const socket = connect(port, "127.0.0.1")
+  const ask = () => socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  let rest = ""
+  return new Promise((done) => {
+    socket.on("connect", () => {
+      kept.end = "lost"
+      ask()
+    })
+    socket.on("data", (chunk) => {
+      rest += chunk
+      const head = rest.slice(0, rest.indexOf("\r\n\r\n") + 4)
+      const size = head.length + Number(/content-length: (\d+)/i.exec(head)?.[1])
+      if (head === "" || rest.length < size) return
+      rest = rest.slice(size)
+      kept.answers++
+      if (/^connection: close/im.test(head)) kept.end = "told to close"
+      else setTimeout(ask, pauseMs())
+    })
+    socket.on("error", () => undefined)
+    socket.on("close", () => done(kept))
+  })
+}
+
+test("whoever asks around a stop is answered, and told to come no more", async () => {
+  const child = runProgram("leaver.ts", [])
+  const port = Number(await child.line())
+  // From 5 to 104 ms: at any moment many connections are between two requests.
+  const clients = Array.from({ length: 200 }, (_, at) =>
+    keepAsking(port, at % 2 ? "/published" : "/slow", () => 5 + at / 2),
+  )
+  await new Promise((done) => setTimeout(done, 400))
+  child.kill("SIGTERM")
+  await new Promise((done) => setTimeout(done, 50))
+  // A connection that is new is served as well while the others go.
+  const late = await keepAsking(port, "/published", () => 5)
+  expect(late).toEqual({ answers: 1, end: "told to close" })
+  const all = [late, ...(await Promise.all(clients))]
+  expect(all.filter(({ end }) => end !== "told to close")).toEqual([])
+  const answers = all.reduce((sum, kept) => sum + kept.answers, 0)
+  expect(answers).toBeGreaterThan(400)
+  expect(await child.ended).toMatchObject({ code: 0, output: `${port}\nbegun ${answers}\n` })
+  expect((await keepAsking(port, "/published", () => 5)).end).toBe("refused")
+}, 20_000)

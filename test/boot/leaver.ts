@@ -1,0 +1,28 @@
+// A process that serves HTTP and stops at SIGTERM. It prints how many requests it began.
+import { untilStopped } from "../../src/boot/stop.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
+import type { House } from "../../src/server/house.ts"
+import { listenHttp } from "../../src/server/listener.ts"
+
+let begun = 0
+const house: House = {
+  published: (request) => {
+    if (!request.url.endsWith("/published")) return undefined
+    begun++
+    return new Response("published")
+  },
+  answer: async () => {
+    begun++
+    await new Promise((done) => setTimeout(done, 20))
+    return new Response("answered")
+  },
+  entries: [],
+  grpcHost: () => "",
+}
+
+const listener = listenHttp(house, { host: "127.0.0.1", port: 0 }, systemClock)
+const stopped = untilStopped(systemClock, () => listener.stop())
+console.log(listener.port)
+const code = await stopped
+console.log(`begun ${begun}`)
+process.exit(code)

@@ -13,6 +13,8 @@ export type Reactor = {
   /** Where one begins that is new to a log: at its first event (that is so unless told), or now. */
   readonly from?: "first" | "now"
   readonly on: Readonly<Record<string, (event: Recorded<AnyEvent>, key: string) => Promise<void>>>
+  /** How many events may be under way at once, in no order then; one after the other unless said. */
+  readonly parallel?: number
 }
 
 /** An event that a reactor gave up on; it is kept here until someone retries or removes it. */
@@ -32,6 +34,8 @@ export type Reactors = {
   /** Tries a failed event again; true when it worked, and it is then off the list. */
   readonly retry: (reactor: string, position: number) => Promise<boolean>
   readonly remove: (reactor: string, position: number) => void
+  /** The position that all of them have passed; beyond everything where there are none. */
+  readonly passed: () => number
   readonly stop: () => Promise<void>
 }
 
@@ -64,6 +68,8 @@ export function runReactors(
       return error === undefined
     },
     remove: book.remove,
+    passed: () =>
+      Math.min(Number.MAX_SAFE_INTEGER, ...reactors.map(({ name }) => book.position(name))),
     stop: async () => void (await Promise.all(runners.map((each) => each.stop()))),
   }
 }
@@ -104,17 +110,36 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
       if (stopped) return
     }
   }
+  if (reactor.from === "now" && !book.isKnown(reactor.name)) {
+    book.reached(reactor.name, store.log.durable())
+  }
+  let read = book.position(reactor.name)
+  const underWay = new Map<number, Promise<void>>()
+  // Up to the first event that is not done; what is done beyond it may be done again.
+  const advance = () => {
+    const before = Math.min(...underWay.keys()) - 1
+    if (!stopped) book.reached(reactor.name, Math.min(read, before))
+  }
+  const begin = async (event: LogEvent) => {
+    while (underWay.size >= (reactor.parallel ?? 1)) await Promise.race(underWay.values())
+    if (stopped) return
+    const done = handle(event).then(() => {
+      underWay.delete(event.position)
+      advance()
+    })
+    underWay.set(event.position, done)
+  }
   const work = async () => {
     while (!stopped) {
-      const events = await store.log.read(book.position(reactor.name), batch)
-      if (events.length === 0) return
+      const events = await store.log.read(read, batch)
       for (const event of events) {
-        if (!reactor.on[event.type]) continue
-        await handle(event)
+        if (reactor.on[event.type]) await begin(event)
         if (stopped) return
-        book.reached(reactor.name, event.position)
+        read = event.position
       }
-      book.reached(reactor.name, events.at(-1)?.position ?? 0)
+      if (events.length > 0) advance()
+      else if (underWay.size === 0) return
+      else await Promise.race([...underWay.values(), sleep(pollMs)])
     }
   }
   const drain = () => {
@@ -127,9 +152,6 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
       await sleep(pollMs)
       await drain()
     }
-  }
-  if (reactor.from === "now" && !book.isKnown(reactor.name)) {
-    book.reached(reactor.name, store.log.durable())
   }
   poll().catch((cause: unknown) => stuck(reactor.name, cause))
   return {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type Reactor, type Reactors, runReactors } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { openAccount, renameAccount, rooms } from "./account.ts"
@@ -179,4 +179,73 @@ test("an event that can't be read stops the reactor, and is named", async () => 
   world.clock.advance(1000)
   await new Promise((resolve) => setImmediate(resolve))
   expect(stuck).toMatchObject([["mail", { id: "store.event_damaged" }]])
+})
+
+describe("a reactor that may have several events under way", () => {
+  /** Its calls end only when they are told to. */
+  function slow(parallel: number) {
+    const open = new Map<string, () => void>()
+    const calls: string[] = []
+    const reactor: Reactor = {
+      name: "calls",
+      parallel,
+      on: {
+        "account.opened": ({ id }) => {
+          calls.push(id)
+          return new Promise((resolve) => open.set(id, resolve))
+        },
+      },
+    }
+    return { calls, open, reactor }
+  }
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn++) {
+      world.clock.advance(250)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const openAll = async (...ids: readonly string[]) => {
+    for (const id of ids) await openAccount(world.cx(), id, { name: `name${id}` })
+  }
+
+  test("is not held up by one of them, and takes no more than it said", async () => {
+    const { calls, open, reactor } = slow(2)
+    run(reactor)
+    await openAll("1", "2", "3")
+    await turns()
+    expect(calls).toEqual(["1", "2"])
+    open.get("2")?.()
+    await turns()
+    expect(calls).toEqual(["1", "2", "3"])
+    open.get("3")?.()
+    await openAll("4")
+    await turns()
+    expect(calls).toEqual(["1", "2", "3", "4"])
+  })
+
+  test("does again what was not done when it stopped, and what came after", async () => {
+    const first = slow(3)
+    const reactors = run(first.reactor)
+    await openAll("1", "2", "3")
+    await turns()
+    first.open.get("1")?.()
+    first.open.get("3")?.()
+    await turns()
+    expect(reactors.passed()).toBe(1)
+    await reactors.stop()
+    const second = slow(3)
+    run(second.reactor)
+    await turns()
+    expect(second.calls).toEqual(["2", "3"])
+  })
+
+  test("passes all when all are done, in whatever order", async () => {
+    const { open, reactor } = slow(3)
+    const reactors = run(reactor)
+    await openAll("1", "2", "3")
+    await turns()
+    for (const id of ["3", "2", "1"]) open.get(id)?.()
+    await turns()
+    expect(reactors.passed()).toBe(3)
+  })
 })

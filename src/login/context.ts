@@ -81,9 +81,12 @@ export function applicationOf({ cx, waiting }: Scene): Application | undefined {
   const { clientId, scopes, audience } = waiting.asked
   const learns = scopes.flatMap((scope) => learned[scope] ?? [])
   const own = requireInstance(cx).projectId
-  const isOurs = findClient(cx, clientId)?.state.projectId === own
+  const client = findClient(cx, clientId)?.state
+  const isOurs = client?.projectId === own
   const manages = audience.includes(own) && !isOurs ? (["manage"] as const) : []
-  return { name: applicationName(cx, clientId), learns: [...learns, ...manages] }
+  const isInDevelopment = client?.kind === "oidc" && client.oidc.devMode
+  const name = applicationName(cx, clientId)
+  return { name, learns: [...learns, ...manages], isInDevelopment }
 }
 
 const learned: Readonly<Record<string, Learnable>> = {
@@ -91,4 +94,5 @@ const learned: Readonly<Record<string, Learnable>> = {
   profile: "name",
   email: "email",
   phone: "phone",
+  offline_access: "offline",
 }

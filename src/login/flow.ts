@@ -6,9 +6,21 @@ export type Wanted = Pick<Asked, "prompts" | "maxAge" | "hintedUser"> & {
   readonly suggestedUser?: string | undefined
   /** The session that was chosen or made for this request; empty before. */
   readonly sessionId: string
+  /** The session whose person has allowed the application what it asks for. */
+  readonly consent?: string | undefined
+  /** Whether the person has refused. */
+  readonly isDenied?: boolean
+  /** Why a person may not use the application; undefined for who may. */
+  readonly barOf?: (userId: string) => Bar | undefined
   /** ms UTC. */
   readonly created: number
 }
+
+/**
+ * The request is for users of another organisation; the project wants people to have roles on it,
+ * or their organisation to have the project.
+ */
+export type Bar = "organisation" | "roles" | "project"
 
 /** A person who is signed in to this browser. */
 export type Present = {
@@ -18,38 +30,48 @@ export type Present = {
   readonly authTime: number
 }
 
-/** What must happen next. `refuse`: somebody else signed in than the application asked for. */
+/** What must happen next. `refuse`: the request ends without a sign-in. */
 export type Step =
   | { readonly kind: "done"; readonly sessionId: string }
   | { readonly kind: "choose" }
   | { readonly kind: "login name" }
   | { readonly kind: "password"; readonly userId: string }
-  | { readonly kind: "refuse" }
+  | { readonly kind: "consent"; readonly sessionId: string }
+  | { readonly kind: "barred"; readonly sessionId: string; readonly bar: Bar }
+  | { readonly kind: "refuse"; readonly why: "other person" | "denied" }
 
 /** The one rule that decides what a browser's sessions are good for, at every entrance. */
 export function nextStep(wanted: Wanted, present: readonly Present[], now: number): Step {
-  const { hintedUser, prompts } = wanted
+  const { hintedUser, prompts, barOf } = wanted
+  if (wanted.isDenied) return { kind: "refuse", why: "denied" }
   const linked = present.find((session) => session.id === wanted.sessionId)
   if (linked) {
     // OpenID Connect Core §3.1.2.1, id_token_hint: an error unless it is that person.
-    if (hintedUser !== undefined && linked.userId !== hintedUser) return { kind: "refuse" }
-    return doneOrPassword(wanted, linked, now)
+    if (hintedUser !== undefined && linked.userId !== hintedUser) {
+      return { kind: "refuse", why: "other person" }
+    }
+    return stepWith(wanted, linked, now)
   }
   const expected = hintedUser ?? wanted.suggestedUser
   const fitting = present.filter(({ userId }) => expected === undefined || userId === expected)
-  const [only, ...others] = fitting
+  const welcome = fitting.filter(({ userId }) => barOf?.(userId) === undefined)
+  const [only, ...others] = welcome.length > 0 ? welcome : fitting
   // Whoever a hint names has to come by themself: their name is no secret to share with a client.
   if (!only) return { kind: "login name" }
   // It's the application that hints, so a hint never answers what the person is asked.
-  const asks = prompts.includes("select_account") || prompts.includes("consent")
-  if (asks || others.length > 0) return { kind: "choose" }
-  return doneOrPassword(wanted, only, now)
+  if (prompts.includes("select_account") || others.length > 0) return { kind: "choose" }
+  return stepWith(wanted, only, now)
 }
 
-function doneOrPassword(wanted: Wanted, session: Present, now: number): Step {
-  return isRecent(wanted, session, now)
-    ? { kind: "done", sessionId: session.id }
-    : { kind: "password", userId: session.userId }
+/** What is still to be done once it is clear who it will be. */
+function stepWith(wanted: Wanted, session: Present, now: number): Step {
+  const { id: sessionId, userId } = session
+  const bar = wanted.barOf?.(userId)
+  if (bar !== undefined) return { kind: "barred", sessionId, bar }
+  if (!isRecent(wanted, session, now)) return { kind: "password", userId }
+  // Consent is given last, and by exactly who will be signed in.
+  const asks = wanted.prompts.includes("consent") && wanted.consent !== sessionId
+  return { kind: asks ? "consent" : "done", sessionId }
 }
 
 /** OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent. */

@@ -1,5 +1,6 @@
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
+import { askConsent, takeConsent } from "./consent.ts"
 import { type Base, postedScene, type Scene, sceneOf, trouble } from "./context.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
 import { type ShowPage, showFault } from "./page.ts"
@@ -68,6 +69,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.password]: { get: askPassword, post: takePassword },
   [loginPaths.passwordChange]: { get: askNoChange, post: takePasswordChange },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
+  [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.signedIn]: { get: (scene) => showSignedIn(scene, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },
 })

@@ -7,6 +7,7 @@ export const loginPaths = {
   password: "/ui/login/password",
   passwordChange: "/ui/login/password/change",
   accounts: "/ui/login/accounts",
+  consent: "/ui/login/consent",
   signedIn: "/ui/login/signedin",
   signedOut: "/ui/login/signedout",
 } as const
@@ -20,5 +21,8 @@ export function stepPath(step: Step, requestId: string): string | undefined {
   if (step.kind === "choose") return withRequest(loginPaths.accounts, requestId)
   if (step.kind === "login name") return withRequest(loginPaths.loginName, requestId)
   if (step.kind === "password") return withRequest(loginPaths.password, requestId)
+  if (step.kind === "consent" || step.kind === "barred") {
+    return withRequest(loginPaths.consent, requestId)
+  }
   return undefined
 }

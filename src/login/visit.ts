@@ -1,11 +1,12 @@
 import { findClient } from "../domain/app/index.ts"
+import { mayEnter } from "../domain/authorization/index.ts"
 import { type Asked, authRequest, requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { isOrgActive } from "../domain/org/index.ts"
 import { csrfMatches, type KnownBrowser, readBrowser, sessionNow } from "../domain/session/index.ts"
 import { findByLoginName, user } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
-import type { Present, Wanted } from "./flow.ts"
+import type { Bar, Present, Wanted } from "./flow.ts"
 
 /** One request of one browser to the pages. */
 export type Visit = {
@@ -51,17 +52,31 @@ export function waitingRequest(cx: Cx, visit: Visit, id: string): Waiting | unde
   const state = cx.store.state(cx, authRequest, id)
   if (state.status !== "open" || state.agentId !== visit.browser.id) return undefined
   if (cx.clock.now() >= state.created + requestLifetimes.request) return undefined
-  const { asked, loginHint, created, sessionId } = state
-  return { id, asked, loginHint, wanted: wantedOf(cx, asked, { loginHint, created, sessionId }) }
+  const { asked, loginHint } = state
+  return { id, asked, loginHint, wanted: wantedOf(cx, asked, state) }
 }
 
-type Rest = Pick<Wanted, "created" | "sessionId"> & { readonly loginHint: string }
+type Rest = Pick<Wanted, "created" | "sessionId" | "consent" | "isDenied"> & {
+  readonly loginHint: string
+}
 
 /** What the flow must know of a request. */
-export function wantedOf(cx: Cx, asked: Asked, { loginHint, created, sessionId }: Rest): Wanted {
+export function wantedOf(cx: Cx, asked: Asked, rest: Rest): Wanted {
+  const { loginHint, created, sessionId, consent, isDenied = false } = rest
   // A name that is nobody's suggests nobody here, like that of somebody who is elsewhere.
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
-  return { ...asked, suggestedUser, created, sessionId }
+  const barOf = (userId: string) => barAgainst(cx, asked, userId)
+  return { ...asked, suggestedUser, created, sessionId, consent, isDenied, barOf }
+}
+
+/** Why a person may not use the application that asks; undefined for who may. */
+function barAgainst(cx: Cx, { clientId, home }: Asked, userId: string): Bar | undefined {
+  if (home !== undefined && home !== cx.store.receipt(cx, user, userId)?.owner) {
+    return "organisation"
+  }
+  const entry = mayEnter(cx, userId, findClient(cx, clientId)?.state.projectId ?? "")
+  if (entry === "yes") return undefined
+  return entry === "no roles" ? "roles" : "project"
 }
 
 /** Whether a form was posted from a page that we gave to this very browser. */

@@ -7,6 +7,12 @@ const ann: Present = { id: "s-ann", userId: "ann", authTime: now - 60_000 }
 const bob: Present = { id: "s-bob", userId: "bob", authTime: now - 600_000 }
 const done = (who: Present): Step => ({ kind: "done", sessionId: who.id })
 const choose: Step = { kind: "choose" }
+const consent = (who: Present): Step => ({ kind: "consent", sessionId: who.id })
+const barred = (who: Present): Step => ({ kind: "barred", sessionId: who.id, bar: "roles" })
+const bars =
+  (...users: readonly string[]) =>
+  (userId: string) =>
+    users.includes(userId) ? ("roles" as const) : undefined
 const password = (userId: string): Step => ({ kind: "password", userId })
 
 type Row = readonly [string, Partial<Wanted>, readonly Present[], Step]
@@ -17,7 +23,30 @@ const rows: readonly Row[] = [
   ["prompt=login", { prompts: ["login"] }, [ann], password("ann")],
   ["prompt=login and two", { prompts: ["login"] }, [ann, bob], { kind: "choose" }],
   ["prompt=select_account", { prompts: ["select_account"] }, [ann], { kind: "choose" }],
-  ["prompt=consent", { prompts: ["consent"] }, [ann], { kind: "choose" }],
+  ["prompt=consent", { prompts: ["consent"] }, [ann], consent(ann)],
+  ["prompt=consent and two", { prompts: ["consent"] }, [ann, bob], choose],
+  ["consent is given", { prompts: ["consent"], consent: ann.id }, [ann], done(ann)],
+  [
+    "consent was given by another",
+    { prompts: ["consent"], consent: ann.id, sessionId: bob.id },
+    [ann, bob],
+    consent(bob),
+  ],
+  ["consent and login", { prompts: ["login", "consent"] }, [ann], password("ann")],
+  ["consent and an old sign-in", { prompts: ["consent"], maxAge: 9 }, [ann], password("ann")],
+  ["consent and select_account", { prompts: ["consent", "select_account"] }, [ann], choose],
+  [
+    "consent was denied",
+    { prompts: ["consent"], isDenied: true },
+    [ann],
+    { kind: "refuse", why: "denied" },
+  ],
+  ["the only one may not", { barOf: bars("ann") }, [ann], barred(ann)],
+  ["one of two may not", { barOf: bars("ann") }, [ann, bob], done(bob)],
+  ["neither may", { barOf: bars("ann", "bob") }, [ann, bob], choose],
+  ["the chosen one may not", { barOf: bars("ann"), sessionId: ann.id }, [ann, bob], barred(ann)],
+  ["who may not is not asked", { barOf: bars("ann"), prompts: ["consent"] }, [ann], barred(ann)],
+  ["who may not needs no password", { barOf: bars("ann"), maxAge: 0 }, [ann], barred(ann)],
   ["prompt=select_account, nobody", { prompts: ["select_account"] }, [], { kind: "login name" }],
   ["max_age not reached", { maxAge: 60 }, [ann], done(ann)],
   ["max_age passed", { maxAge: 59 }, [ann], password("ann")],
@@ -32,8 +61,18 @@ const rows: readonly Row[] = [
   ],
   ["a login_hint names one of two", { suggestedUser: "bob" }, [ann, bob], done(bob)],
   ["a login_hint names somebody else", { suggestedUser: "cy" }, [ann], { kind: "login name" }],
-  ["consent, for whom a hint names", { prompts: ["consent"], hintedUser: "ann" }, [ann], choose],
-  ["consent, and a login_hint", { prompts: ["consent"], suggestedUser: "ann" }, [ann], choose],
+  [
+    "consent, for whom a hint names",
+    { prompts: ["consent"], hintedUser: "ann" },
+    [ann, bob],
+    consent(ann),
+  ],
+  [
+    "consent, and a login_hint",
+    { prompts: ["consent"], suggestedUser: "ann" },
+    [ann, bob],
+    consent(ann),
+  ],
   ["a login_hint is nobody's", { suggestedUser: "" }, [ann], { kind: "login name" }],
   ["one of two was chosen", { sessionId: bob.id }, [ann, bob], done(bob)],
   ["the chosen one is too old", { sessionId: bob.id, maxAge: 100 }, [ann, bob], password("bob")],
@@ -42,7 +81,7 @@ const rows: readonly Row[] = [
     "another than hinted signed in",
     { sessionId: ann.id, hintedUser: "bob" },
     [ann],
-    { kind: "refuse" },
+    { kind: "refuse", why: "other person" },
   ],
 ]
 

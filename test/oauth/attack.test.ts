@@ -44,7 +44,7 @@ describe("the scope that opens the management interface", () => {
     const hints = [{ login_hint: "olga" }, { id_token_hint: String(answer.id_token) }]
     for (const hint of hints) {
       const shown = await browser.go(authorizePath(evil.id, { scope, ...hint }))
-      expect(shown.path).toMatch(/^\/ui\/login\/accounts\?/)
+      expect(shown.path).toMatch(/^\/ui\/login\/consent\?/)
       const silent = await browser.go(authorizePath(evil.id, { scope, ...hint, prompt: "none" }))
       expect(answerOf(silent).error).toBe("consent_required")
     }

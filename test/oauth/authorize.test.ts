@@ -155,8 +155,9 @@ describe("the scope that opens the management interface", () => {
     const silent = await browser.go(authorizePath(other.id, { scope, prompt: "none" }))
     expect(answerOf(silent).error).toBe("consent_required")
     const asked = await browser.go(authorizePath(other.id, { scope }))
-    const [, session = ""] = /<button[^>]*value="(\d+)"/.exec(asked.page) ?? []
-    expect(answerOf(await browser.post(asked, { session }))).toHaveProperty("code")
+    expect(asked.path).toMatch(/^\/ui\/login\/consent\?/)
+    expect(asked.page).toContain("It may manage this Latchkey in your name.")
+    expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
   })
 })
 

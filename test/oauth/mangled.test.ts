@@ -60,7 +60,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   "a refresh token": {
     make: async () => {
       const offline = { scope: "openid offline_access", prompt: "consent" }
-      const end = await browserOf(provider).signIn(authorizePath(web.id, offline))
+      const person = browserOf(provider)
+      const asked = await person.signIn(authorizePath(web.id, offline))
+      const end = await person.post(asked, { answer: "allow" })
       const { code = "" } = answerOf(end)
       return String((await askToken(provider, codeFields(code), basic())).answer.refresh_token)
     },

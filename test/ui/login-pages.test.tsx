@@ -32,6 +32,23 @@ function pages(language: string): Record<string, ReactElement> {
       errors: { repeat: hostile },
     }),
     account: createElement(login.AccountPage, { ...base, form, accounts: known, otherHref: "/o" }),
+    consent: createElement(login.ConsentPage, {
+      ...base,
+      form,
+      account,
+      session: "1",
+      changeHref: "/o",
+      application: { ...application, isInDevelopment: true },
+      userCode: hostile,
+    }),
+    barred: createElement(login.BarredPage, {
+      ...base,
+      form,
+      account,
+      changeHref: "/o",
+      application: hostile,
+      bar: "roles",
+    }),
     signedIn: createElement(login.SignedInPage, { ...base, account, logoutHref: "/out" }),
     signedOut: createElement(login.SignedOutPage, { ...base, signInHref: "/in" }),
     logout: createElement(login.LogoutPage, {

@@ -10,7 +10,12 @@ export const learnable = [...knowledge, ...rights] as const
 export type Learnable = (typeof learnable)[number]
 
 /** The application somebody is on the way to. */
-export type Application = { readonly name: string; readonly learns: readonly Learnable[] }
+export type Application = {
+  readonly name: string
+  readonly learns: readonly Learnable[]
+  /** Whether it may do what only an application that is being tested should. */
+  readonly isInDevelopment?: boolean
+}
 
 export type Account = { readonly displayName: string; readonly loginName: string }
 
@@ -44,6 +49,9 @@ export function Learns({ t, language, application }: LearnsProps) {
   const what = list.format(told.map((one) => t(`learns.${one}`)))
   return (
     <div className="learns">
+      {application.isInDevelopment && (
+        <p className="alert alert-warning">{t("learns.development")}</p>
+      )}
       <p>{t("learns.sentence", { application: application.name, what })}</p>
       {given.map((one) => (
         <p key={one}>{t(`learns.${one}`)}</p>

@@ -33,6 +33,23 @@ export function linkSession(tx: Transaction, id: string, sessionId: string): voi
   tx.append(authRequest, id, [linked])
 }
 
+/** Notes that the person of a session allows what a request asks for. */
+export function giveConsent(tx: Transaction, id: string, sessionId: string): void {
+  openRequest(tx, id)
+  const given: Draft<AuthRequestEvent> = {
+    type: "auth_request.consent.given",
+    data: { sessionId },
+  }
+  tx.append(authRequest, id, [given])
+}
+
+/** Notes that the person refuses; what is left to do is to tell the client. */
+export function denyConsent(tx: Transaction, id: string): void {
+  openRequest(tx, id)
+  const denied: Draft<AuthRequestEvent> = { type: "auth_request.consent.denied", data: {} }
+  tx.append(authRequest, id, [denied])
+}
+
 /** Answers a request, once: with a code, or by what a device may fetch from now on. */
 export function answerRequest(tx: Transaction, id: string, sessionId: string): void {
   const { device } = openRequest(tx, id)

@@ -49,6 +49,8 @@ export type AuthRequestEvent =
       { readonly loginHint: string }
     >
   | Event<"auth_request.session.linked", { readonly sessionId: string }>
+  | Event<"auth_request.consent.given", { readonly sessionId: string }>
+  | Event<"auth_request.consent.denied">
   | Event<"auth_request.code.added", { readonly sessionId: string }>
   | Event<"auth_request.code.exchanged", { readonly grantId: string }>
   | Event<"auth_request.failed", { readonly reason: string }>
@@ -60,6 +62,10 @@ type Open = {
   readonly created: number
   /** The session that was chosen or made for this request; empty before. */
   readonly sessionId: string
+  /** The session whose person has allowed what is asked for; absent before. */
+  readonly consent?: string
+  /** Whether the person has refused it. */
+  readonly isDenied?: boolean
 }
 
 /** `answered`: a code is under way, since `codeAt`. `exchanged`: it has become a grant. */
@@ -87,6 +93,10 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
     }),
     "auth_request.session.linked": (state, { data }) =>
       state.status === "open" ? { ...state, sessionId: data.sessionId } : state,
+    "auth_request.consent.given": (state, { data: { sessionId } }) =>
+      state.status === "open" ? { ...state, sessionId, consent: sessionId } : state,
+    "auth_request.consent.denied": (state) =>
+      state.status === "open" ? { ...state, isDenied: true } : state,
     "auth_request.code.added": (state, { data, time }) =>
       state.status === "open"
         ? { ...state, status: "answered", sessionId: data.sessionId, codeAt: time }

@@ -94,7 +94,7 @@ async function begin(asking: Asking, back: ReturnPath, checked: Checked): Promis
     const application = applicationName(cx, back.clientId)
     return answerClient(cx, show, { back, application, cookies, fields })
   }
-  if (asked.prompts.includes("none")) throw silentRefusal(step, asked.prompts.includes("consent"))
+  if (asked.prompts.includes("none")) throw silentRefusal(step)
   cx.allowance?.spend("request")
   await cx.store.transact(cx, (tx) => addAuthRequest(tx, id, added))
   return redirect(stepPath(step, id) ?? "", ...cookies)
@@ -107,11 +107,14 @@ function sendError({ cx, show }: Asking, back: ReturnPath, fault: OAuthError): P
 }
 
 /** OpenID Connect Core §3.1.2.6: why prompt=none could not be served. */
-function silentRefusal(step: Step, asksConsent: boolean): OAuthError {
-  if (step.kind === "choose" && asksConsent) {
-    return new OAuthError("consent_required", "the person must be asked for this scope")
+function silentRefusal(step: Step): OAuthError {
+  if (step.kind === "consent") {
+    return new OAuthError("consent_required", "the person must be asked for this")
   }
-  return step.kind === "choose"
-    ? new OAuthError("account_selection_required", "several accounts are signed in")
+  if (step.kind === "choose") {
+    return new OAuthError("account_selection_required", "several accounts are signed in")
+  }
+  return step.kind === "barred"
+    ? new OAuthError("access_denied", "the person who is signed in may not use this application")
     : new OAuthError("login_required", "nobody is signed in who fits the request")
 }

@@ -26,9 +26,8 @@ export const callback: Endpoint = {
     const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
     const step = nextStep(waiting.wanted, visit.present, cx.clock.now())
     if (step.kind === "refuse") {
-      await cx.store.transact(cx, (tx) => failRequest(tx, id, "login_required"))
-      const error_description = "somebody else signed in than id_token_hint names"
-      const fields = { error: "login_required", error_description }
+      const fields = refusals[step.why]
+      await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
       return answerClient(cx, show, { ...answer, fields })
     }
     if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
@@ -38,3 +37,12 @@ export const callback: Endpoint = {
     return answerClient(cx, show, { ...answer, fields })
   },
 }
+
+/** OpenID Connect Core §3.1.2.6 and RFC 6749 §4.1.2.1. */
+const refusals = {
+  "other person": {
+    error: "login_required",
+    error_description: "somebody else signed in than the request names",
+  },
+  denied: { error: "access_denied", error_description: "the person did not allow it" },
+} as const

@@ -148,8 +148,12 @@ async function entered(browser: Browser, first: Visited): Promise<Visited> {
   const fields = { loginName: "olga", password }
   const second = await browser.post(first, fields)
   if (hasLeft(second) || !second.page.includes('name="password"')) return second
-  return browser.post(second, fields)
+  return allowed(browser, await browser.post(second, fields))
 }
+
+/** The person allows what they are asked for. */
+const allowed = (browser: Browser, end: Visited) =>
+  end.path.startsWith("/ui/login/consent") ? browser.post(end, { answer: "allow" }) : end
 
 /** The fields of an answer; they must come in the way that was asked for. */
 function answerIn({ responseType, responseMode }: Variant, { path, page }: Visited): Fields {

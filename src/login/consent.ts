@@ -1,0 +1,62 @@
+import { denyConsent, giveConsent } from "../domain/grant/index.ts"
+import {
+  accountOf,
+  afterwards,
+  applicationOf,
+  hrefOf,
+  optionsOf,
+  type Scene,
+  targetOf,
+} from "./context.ts"
+import { nextStep, type Step } from "./flow.ts"
+import { type Fields, goTo } from "./form.ts"
+import { loginPaths } from "./path.ts"
+import type { Waiting } from "./visit.ts"
+
+/** GET: asks the person, or tells them why they can't go on; only where one of both is next. */
+export function askConsent(scene: Scene): Promise<Response> | Response {
+  const { cx, show, visit, waiting } = scene
+  const application = applicationOf(scene)
+  if (!waiting || !application) return goTo(loginPaths.signedIn)
+  const step = stepOf(scene, waiting)
+  if (step.kind !== "consent" && step.kind !== "barred") return goTo(afterwards(scene))
+  const userId = visit.present.find(({ id }) => id === step.sessionId)?.userId ?? ""
+  const several = visit.present.length > 1
+  const common = {
+    form: targetOf(scene, loginPaths.consent),
+    account: accountOf(cx, userId),
+    changeHref: hrefOf(scene, several ? loginPaths.accounts : loginPaths.loginName),
+  }
+  if (step.kind === "barred") {
+    const { bar } = step
+    return show(
+      cx,
+      (ui, shared) => ui.BarredPage({ ...shared, ...common, application: application.name, bar }),
+      optionsOf(scene, 403),
+    )
+  }
+  const asked = { session: step.sessionId, application, userCode: waiting.asked.device?.userCode }
+  return show(
+    cx,
+    (ui, shared) => ui.ConsentPage({ ...shared, ...common, ...asked }),
+    optionsOf(scene),
+  )
+}
+
+/** The person has decided. What they allow, they allow for the account that they were shown. */
+export async function takeConsent(scene: Scene, fields: Fields): Promise<Response> {
+  const { cx, waiting } = scene
+  if (!waiting) return goTo(loginPaths.signedIn)
+  const step = stepOf(scene, waiting)
+  const answer = fields.get("answer")
+  if (answer === "cancel" && (step.kind === "consent" || step.kind === "barred")) {
+    await cx.store.transact(cx, (tx) => denyConsent(tx, waiting.id))
+  } else if (answer === "allow" && step.kind === "consent") {
+    if (fields.get("session") !== step.sessionId) return goTo(hrefOf(scene, loginPaths.consent))
+    await cx.store.transact(cx, (tx) => giveConsent(tx, waiting.id, step.sessionId))
+  }
+  return goTo(afterwards(scene))
+}
+
+const stepOf = ({ cx, visit }: Scene, { wanted }: Waiting): Step =>
+  nextStep(wanted, visit.present, cx.clock.now())

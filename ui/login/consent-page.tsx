@@ -1,0 +1,48 @@
+import { Button } from "../kit/button.tsx"
+import {
+  type Account,
+  AccountChip,
+  type Application,
+  FlowForm,
+  Learns,
+  type Target,
+} from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+export type ConsentPageProps = PageProps & {
+  readonly form: Target
+  readonly account: Account
+  /** The sign-in session that the answer is for. */
+  readonly session: string
+  readonly changeHref: string
+  readonly application: Application
+  /** The code that a device shows, where it is one that will be connected. */
+  readonly userCode?: string | undefined
+}
+
+/** Asks before an application gets anything. Posts `session` and `answer`: allow or cancel. */
+export function ConsentPage(props: ConsentPageProps) {
+  const { t, language, form, account, session, changeHref, application, userCode } = props
+  const title = t("consent.title", { application: application.name })
+  return (
+    <Frame {...props} title={title}>
+      <Heading title={title} lead={t("consent.lead")} />
+      <AccountChip t={t} account={account} changeHref={changeHref} />
+      <Learns t={t} language={language} application={application} />
+      {userCode && (
+        <p>
+          {t("consent.device")} <code>{userCode}</code>
+        </p>
+      )}
+      <FlowForm target={form}>
+        <input type="hidden" name="session" value={session} />
+        <Button kind="primary" type="submit" name="answer" value="allow" wide>
+          {t("consent.allow")}
+        </Button>
+        <Button type="submit" name="answer" value="cancel" wide>
+          {t("consent.cancel")}
+        </Button>
+      </FlowForm>
+    </Frame>
+  )
+}

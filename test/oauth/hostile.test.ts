@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest"
+import { loginPaths } from "../../src/login/index.ts"
+import { oauthPaths } from "../../src/oauth/index.ts"
+import { type House, houseOf } from "../../src/server/house.ts"
+import { chooser, type Hostile, hostile, type Material } from "../support/hostile.ts"
+import { type Browser, metadata, post, signedIn, tokensOf, userinfo } from "./must.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+  redirectUri,
+  signedOutUri,
+} from "./provider.ts"
+import { addMachine, type Machine } from "./service.ts"
+
+// The bundler puts files of the console there, which only the binary can carry.
+vi.mock("../../src/gen/ui-assets.ts", () => ({
+  uiEntry: { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" },
+  uiAssets: new Map(),
+}))
+
+const rounds = 10
+const perRound = 2000
+const atOnce = 16
+
+const loopback = "http://127.0.0.1/cb"
+const everything = {
+  responseTypes: ["code", "id_token", "id_token_token"],
+  grantTypes: ["authorization_code", "implicit", "refresh_token", "device_code", "token_exchange"],
+} as const
+
+let provider: Provider
+let house: House
+let web: NewClient
+let spa: NewClient
+let native: NewClient
+let machine: Machine
+const log: string[] = []
+
+/** Somebody who has nothing to do with it: none of this is ever sent, and all of it stays good. */
+let bystander: { client: NewClient; browser: Browser; token: string; secrets: readonly string[] }
+
+beforeAll(async () => {
+  provider = await openProvider()
+  house = houseAround(provider)
+  web = await provider.addClient({ ...lists, redirectUris: [redirectUri, `${redirectUri}?x=1`] })
+  spa = await provider.addClient({ ...lists, appType: "user_agent", authMethod: "none" })
+  const uris = { redirectUris: [loopback], postLogoutRedirectUris: [loopback] }
+  native = await provider.addClient({ ...lists, ...uris, appType: "native", authMethod: "none" })
+  machine = await addMachine(provider)
+  bystander = await somebodyElse()
+})
+afterAll(() => provider.close())
+
+const lists = {
+  responseTypes: [...everything.responseTypes],
+  grantTypes: [...everything.grantTypes],
+}
+
+async function somebodyElse() {
+  await provider.addPerson("bea")
+  const client = await provider.addClient()
+  const browser = browserOf(provider)
+  await browser.signIn(authorizePath(client.id), "bea")
+  const { access_token, id_token } = await tokensOf(provider, browser, client)
+  const token = String(access_token)
+  const cookie = browser.cookie().split("=")[1] ?? ""
+  return { client, browser, token, secrets: [token, String(id_token), cookie, client.secret] }
+}
+
+/** The house as it stands behind the listeners, whose log is kept here. */
+function houseAround({ store, clock, secrets, cx }: Provider): House {
+  const line =
+    (level: string) =>
+    (...said: readonly unknown[]) =>
+      void log.push(`${level} ${JSON.stringify(said)}`)
+  const { ids, random } = cx()
+  const base = {
+    ...{ store, clock, secrets, ids, random, notReady: () => undefined },
+    log: Object.fromEntries(
+      ["trace", "debug", "info", "warn", "warning", "error", "fatal"].map((level) => [
+        level,
+        line(level),
+      ]),
+    ),
+    isProxy: () => false,
+    limits: () => ({ spend: () => undefined, refund: () => undefined, source: () => undefined }),
+    call: (instance: string, name: string) => cx({ instance, caller: { kind: "system", name } }),
+    broke: (what: string) => void log.push(`broke ${what}`),
+  }
+  const ticket = { isOpen: () => false, renew: () => "", matches: () => false, close: () => {} }
+  return houseOf({ base: base as never, ticket, upstream: "http://127.0.0.1:8080" })
+}
+
+/** Fresh codes and tokens of the prey: what went before may have ended them. */
+async function material(): Promise<Material & { readonly secrets: readonly string[] }> {
+  const browser = await signedIn(provider, web)
+  const codeOf = async (client: NewClient, changes = {}) =>
+    answerOf(await browser.go(authorizePath(client.id, changes))).code ?? ""
+  const offline = { scope: "openid offline_access" }
+  const as = `${web.id}:${web.secret}`
+  const { answer } = await askToken(provider, codeFields(await codeOf(web, offline)), as)
+  const started = await post(provider, oauthPaths.deviceAuthorization, `client_id=${spa.id}`)
+  const device = await started.json()
+  const stranger = browserOf(provider)
+  const { page } = await stranger.go(authorizePath(web.id, { prompt: "login" }))
+  // What the stranger's own page has for its forms, the stranger may know.
+  const hidden = (name: string) =>
+    new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? ""
+  const [access, id, refresh] = [answer.access_token, answer.id_token, answer.refresh_token]
+  const secret = {
+    code: [await codeOf(web), await codeOf(web), await codeOf(spa)],
+    token: [String(access), String(refresh), String((await fresh(browser)).access_token)],
+    refresh_token: [String(refresh)],
+    subject_token: [String(access)],
+    actor_token: [String(access)],
+    id_token_hint: [String(id)],
+    assertion: [await machine.assertion(), await machine.assertion({ jti: "1" })],
+    device_code: [String(device.device_code)],
+  }
+  const shown = {
+    user_code: [String(device.user_code)],
+    csrf: [hidden("csrf")],
+    authRequest: [hidden("authRequest")],
+    id: [hidden("authRequest")],
+  }
+  const client = (made: NewClient, uri = redirectUri) => ({ ...made, redirectUri: uri })
+  return {
+    secrets: [...Object.values(secret).flat(), web.secret, password],
+    paths: [...Object.values(oauthPaths), ...Object.values(loginPaths)],
+    clients: [client(web), client(web), client(spa), client(native, loopback)],
+    redirectUris: [redirectUri, redirectUri, `${redirectUri}?x=1`, signedOutUri, loopback],
+    kinds: { ...secret, ...shown },
+    tokens: Object.values({ ...secret, ...shown }).flat(),
+    cookies: [browser.cookie(), browser.cookie(), stranger.cookie()],
+  }
+}
+
+const fresh = (browser: Browser) => tokensOf(provider, browser, web)
+
+/** Where hostile requests were answered as good ones: they must reach that far. */
+const wentWell: string[] = []
+
+/** Tokens that were given out on the way; the log must not have them, either. */
+const issued = new Set<string>()
+
+async function tried(request: Hostile, known: readonly string[]): Promise<readonly string[]> {
+  const { method, path, headers, body } = request
+  const init = { method, headers, body: body ?? null, redirect: "manual" } as const
+  const response = await house.answer(new Request(issuer + path, init), () => "192.0.2.1")
+  const text = await response.text()
+  if (response.status < 400) wentWell.push(`${method} ${new URL(issuer + path).pathname}`)
+  const location = response.headers.get("location")
+  const sent = sentBy(request)
+  const leaks = (secret: string) => text.includes(secret) || location?.includes(secret)
+  for (const [, token = ""] of text.matchAll(/"(?:access|refresh|id)_token":"([^"]+)"/g)) {
+    issued.add(token)
+  }
+  const wrong = [
+    response.status >= 500 && `answered ${response.status}`,
+    traces.test(text) && "shows its inside",
+    bystander.secrets.some(leaks) && "tells a secret of somebody else",
+    known.some((secret) => !sent.includes(secret) && leaks(secret)) && "tells a secret",
+    location !== null && !isHome(location) && `leads to ${location}`,
+    leadsAway(text).map((away) => `leads to ${away}`)[0] ?? false,
+    response.headers.has("refresh") && "has a Refresh header",
+    response.headers.getSetCookie().some((line) => !/^__Host-latchkey=[^\r\n]*$/.test(line)) &&
+      "sets another cookie",
+  ]
+  const what = `${method} ${path.slice(0, 400)} ${String(body ?? "").slice(0, 400)}`
+  return wrong.flatMap((each) => (each ? [`${each}: ${what}\n${text.slice(0, 300)}`] : []))
+}
+
+/** All that a request says, as it stands and decoded: it may come back to who sent it. */
+const sentBy = ({ path, headers, body }: Hostile): string => {
+  const plain = `${path} ${body ?? ""} ${Object.values(headers).join(" ")}`
+  const basic = /Basic ([\w+/=]+)/.exec(headers.authorization ?? "")?.[1] ?? ""
+  const credentials = Buffer.from(basic, "base64").toString()
+  return `${plain} ${credentials} ${plain.replace(/%([0-9a-f]{2})/gi, fromHex)}`
+}
+
+const fromHex = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))
+
+const traces = /\n\s+at |\/src\/|SQLITE|TypeError|RangeError|SyntaxError|bunfs|node_modules/
+
+/** Ours, or an address that is registered, with an answer behind it. */
+const isHome = (location: string): boolean =>
+  /^\/(?![/\\])/.test(location) ||
+  location.startsWith(`${issuer}/`) ||
+  [redirectUri, signedOutUri].some(
+    (uri) => location === uri || /^[?#]/.test(after(location, uri)),
+  ) ||
+  /^http:\/\/127\.0\.0\.1(:\d{1,5})?\/cb([?#]|$)/.test(location)
+
+const after = (text: string, start: string) =>
+  text.startsWith(start) ? text.slice(start.length) : ""
+
+/** Where forms, links and frames of a page lead, if that is neither here nor registered. */
+const leadsAway = (page: string): readonly string[] =>
+  [...page.matchAll(/<(?:form|a|iframe|link|script|img)\b[^>]*?(?:action|href|src)="([^"]*)"/g)]
+    .map(([, address = ""]) => address.replaceAll("&amp;", "&"))
+    .filter((address) => !isHome(address) && !address.startsWith("#"))
+
+/** The paths of all endpoints that discovery names. */
+const endpoints = async (): Promise<readonly string[]> =>
+  Object.entries(await metadata(provider))
+    .filter(([name]) => name.endsWith("_endpoint"))
+    .map(([, address]) => new URL(String(address)).pathname)
+
+async function round(seed: number): Promise<{ count: number; findings: readonly string[] }> {
+  const choose = chooser(seed)
+  const now = await material()
+  const { secrets } = now
+  const findings: string[] = []
+  let left = perRound
+  let count = 0
+  const worker = async () => {
+    while (left-- > 0) {
+      findings.push(...(await tried(hostile(choose, now), secrets)))
+      count++
+      provider.clock.advance(1)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  const told = [...secrets, ...issued, ...bystander.secrets].filter((secret) =>
+    log.some((line) => line.includes(secret)),
+  )
+  return { count, findings: [...findings, ...told.map((secret) => `the log has ${secret}`)] }
+}
+
+test("20,000 hostile requests meet no accident, learn nothing, and lead nowhere", async () => {
+  // Tries that are slowed down wait for the clock.
+  const ticking = setInterval(() => provider.clock.advance(20), 5)
+  const all = []
+  for (let seed = 1; seed <= rounds; seed++) all.push(await round(seed))
+  clearInterval(ticking)
+  expect(all.flatMap(({ findings }) => findings).slice(0, 20)).toEqual([])
+  expect(log.filter((line) => /^(error|fatal|broke)/.test(line))).toEqual([])
+  expect(all.reduce((sum, { count }) => sum + count, 0)).toBe(20_000)
+
+  for (const path of await endpoints()) {
+    const good = wentWell.filter((each) => /^(GET|POST) /.test(each) && each.endsWith(` ${path}`))
+    expect(good.length, path).toBeGreaterThan(50)
+  }
+  const { client, browser, token } = bystander
+  expect((await userinfo(provider, token)).status).toBe(200)
+  expect(answerOf(await browser.go(authorizePath(client.id, { prompt: "none" })))).toHaveProperty(
+    "code",
+  )
+}, 120_000)

@@ -1,0 +1,449 @@
+import { spellingsOf } from "./mangle.ts"
+import { garbage, names, near, texts } from "./poison.ts"
+
+/** A request as it comes in: a path with its query, headers, and a body. */
+export type Hostile = {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+type Client = {
+  readonly id: string
+  /** Empty where the client has none. */
+  readonly secret: string
+  readonly redirectUri: string
+}
+
+/** What requests are made of: things that are right in some place, and hostile in every other. */
+export type Material = {
+  readonly paths: readonly string[]
+  readonly clients: readonly Client[]
+  readonly redirectUris: readonly string[]
+  /** Codes, tokens, ids of requests, by the field where they belong; they are sent anywhere. */
+  readonly kinds: Readonly<Record<string, readonly string[]>>
+  readonly tokens: readonly string[]
+  readonly cookies: readonly string[]
+}
+
+export type Choose = {
+  readonly of: <T>(from: readonly T[]) => T
+  /** True once in so many times. */
+  readonly onceIn: (times: number) => boolean
+}
+
+/** The same choices in every run: what it found once it finds again. */
+export function chooser(seed: number): Choose {
+  let state = seed >>> 0
+  const below = (count: number) => {
+    state = (state + 0x6d2b79f5) >>> 0
+    const mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    const stirred = mixed ^ (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61))
+    return Math.floor((((stirred ^ (stirred >>> 14)) >>> 0) / 2 ** 32) * count)
+  }
+  return {
+    of: (from) => {
+      const chosen = from[below(from.length)]
+      if (chosen === undefined) throw new Error("nothing to choose from")
+      return chosen
+    },
+    onceIn: (times) => below(times) === 0,
+  }
+}
+
+type Field = readonly [name: string, value: string]
+
+type Draft = {
+  readonly method: string
+  readonly path: string
+  readonly query: readonly Field[]
+  readonly body: readonly Field[]
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** One hostile request: a good one of some endpoint, bent in a few ways. */
+export function hostile(choose: Choose, material: Material): Hostile {
+  let draft = choose.of(templates)(choose, material)
+  const times = choose.of([0, 1, 1, 1, 2, 2, 3, 5])
+  for (let count = 0; count < times; count++) draft = choose.of(mutations)(choose, material, draft)
+  return written(choose, draft)
+}
+
+const form = "application/x-www-form-urlencoded"
+
+type Template = (choose: Choose, material: Material) => Draft
+
+const bare = { query: [], body: [], headers: {} } as const
+
+/** What belongs into a field; now and then anything else that looks like it. */
+const fitting = (choose: Choose, { kinds, tokens }: Material, field: string): string =>
+  choose.of(choose.onceIn(4) ? tokens : (kinds[field] ?? tokens))
+
+const one = (choose: Choose, material: Material, field: string): Field => [
+  field,
+  fitting(choose, material, field),
+]
+
+/** A client that proves itself in one of the ways there are. */
+function asClient(choose: Choose, material: Material) {
+  const { id, secret } = choose.of(material.clients)
+  const encoded = Buffer.from(`${id}:${choose.of([secret, secret, "wrong"])}`).toString("base64")
+  const assertion: readonly Field[] = [
+    ["client_assertion", fitting(choose, material, "assertion")],
+    ["client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
+  ]
+  const none: readonly Field[] = []
+  const bare = { headers: {}, fields: [["client_id", id] as const] }
+  if (secret === "" && !choose.onceIn(4)) return bare
+  return choose.of([
+    { headers: { authorization: `Basic ${encoded}` }, fields: none },
+    { headers: { authorization: `Basic ${encoded}` }, fields: none },
+    { headers: {}, fields: [["client_id", id] as const, ["client_secret", secret] as const] },
+    bare,
+    { headers: {}, fields: assertion },
+  ])
+}
+
+const asked = (choose: Choose, { clients, redirectUris }: Material): readonly Field[] => {
+  const { id, redirectUri } = choose.of(clients)
+  return [
+    ["client_id", id],
+    ["redirect_uri", choose.onceIn(6) ? choose.of(redirectUris) : redirectUri],
+    ["response_type", choose.of(["code", "code", "id_token", "id_token token", "token id_token"])],
+    ["scope", choose.of(["openid", "openid profile email", "openid offline_access", "openid x"])],
+    ["state", "s"],
+    ["nonce", "n"],
+    ["code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
+    ["code_challenge_method", "S256"],
+  ]
+}
+
+const withForm = (
+  path: string,
+  body: readonly Field[],
+  headers: Readonly<Record<string, string>> = {},
+): Draft => ({
+  method: "POST",
+  path,
+  query: [],
+  body,
+  headers: { "content-type": form, ...headers },
+})
+
+const toClientEndpoint =
+  (path: string, fieldsOf: (choose: Choose, material: Material) => readonly Field[]): Template =>
+  (choose, material) => {
+    const { headers, fields } = asClient(choose, material)
+    return withForm(path, [...fieldsOf(choose, material), ...fields], headers)
+  }
+
+const browsing = (choose: Choose, { cookies }: Material): Readonly<Record<string, string>> => ({
+  accept: "text/html",
+  ...(cookies.length > 0 && choose.onceIn(2) ? { cookie: choose.of(cookies) } : {}),
+})
+
+const grantsOf = (choose: Choose, material: Material): readonly Field[] => {
+  const one = (field: string) => fitting(choose, material, field)
+  const [{ redirectUri } = { redirectUri: "" }] = material.clients
+  const exchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+  const tokenType = "urn:ietf:params:oauth:token-type:access_token"
+  return choose.of<readonly Field[]>([
+    [
+      ["grant_type", "authorization_code"],
+      ["code", one("code")],
+      ["redirect_uri", choose.onceIn(4) ? choose.of(material.redirectUris) : redirectUri],
+      ["code_verifier", "v".repeat(43)],
+    ],
+    [
+      ["grant_type", "refresh_token"],
+      ["refresh_token", one("refresh_token")],
+    ],
+    [
+      ["grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"],
+      ["assertion", one("assertion")],
+      ["scope", "openid"],
+    ],
+    [
+      ["grant_type", "client_credentials"],
+      ["scope", "openid"],
+    ],
+    [
+      ["grant_type", "urn:ietf:params:oauth:grant-type:device_code"],
+      ["device_code", one("device_code")],
+    ],
+    [
+      ["grant_type", exchange],
+      ["subject_token", one("subject_token")],
+      ["subject_token_type", tokenType],
+      ["actor_token", one("actor_token")],
+      ["actor_token_type", tokenType],
+    ],
+  ])
+}
+
+const templates: readonly Template[] = [
+  (choose, material) => ({
+    ...bare,
+    method: "GET",
+    path: "/oauth/v2/authorize",
+    query: asked(choose, material),
+    headers: browsing(choose, material),
+  }),
+  (choose, material) => withForm("/oauth/v2/authorize", asked(choose, material)),
+  (choose, material) => ({
+    ...bare,
+    method: "GET",
+    path: "/oauth/v2/authorize",
+    query: [
+      ["client_id", choose.of(material.clients).id],
+      [choose.of(["request_uri", "request"]), fitting(choose, material, "request_uri")],
+    ],
+    headers: browsing(choose, material),
+  }),
+  toClientEndpoint("/oauth/v2/token", grantsOf),
+  toClientEndpoint("/oauth/v2/token", grantsOf),
+  toClientEndpoint("/oauth/v2/par", asked),
+  toClientEndpoint("/oauth/v2/introspect", (choose, material) => [
+    ["token", fitting(choose, material, "token")],
+  ]),
+  toClientEndpoint("/oauth/v2/revoke", (choose, material) => [
+    ["token", fitting(choose, material, "token")],
+  ]),
+  toClientEndpoint("/oauth/v2/device_authorization", () => [["scope", "openid"]]),
+  (choose, material) => {
+    const token = fitting(choose, material, "token")
+    const authorization = `${choose.of(["Bearer", "bearer", "DPoP"])} ${token}`
+    const method = choose.of(["GET", "POST"])
+    return { ...bare, method, path: "/oidc/v1/userinfo", headers: { authorization } }
+  },
+  (choose, material) =>
+    withForm("/oidc/v1/userinfo", [["access_token", fitting(choose, material, "token")]]),
+  (choose, material) => ({
+    ...bare,
+    method: choose.of(["GET", "POST"]),
+    path: choose.of(["/oidc/v1/endsession", "/oidc/v1/end_session"]),
+    query: [
+      ["id_token_hint", fitting(choose, material, "id_token_hint")],
+      ["client_id", choose.of(material.clients).id],
+      ["post_logout_redirect_uri", choose.of(material.redirectUris)],
+      ["state", "s"],
+    ],
+    headers: { "content-type": form, ...browsing(choose, material) },
+  }),
+  // Whatever else there is: pages of the login and of devices, documents, the way back.
+  (choose, material) => ({
+    ...bare,
+    method: choose.of(["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"]),
+    path: choose.of(material.paths),
+    query: [one(choose, material, choose.of(["id", "authRequest", "user_code"]))],
+    body: [
+      ["loginName", choose.of(["nobody", "__proto__", "a@b"])],
+      one(choose, material, "csrf"),
+      one(choose, material, "authRequest"),
+    ],
+    headers: { "content-type": form, ...browsing(choose, material) },
+  }),
+]
+
+type Mutation = (choose: Choose, material: Material, draft: Draft) => Draft
+
+const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
+
+/** JWTs that say what anybody would like to be true, signed by nobody or by themselves. */
+function forged(choose: Choose, { clients, tokens }: Material): string {
+  const client = choose.of(clients).id
+  const jwt = tokens.filter((token) => token.split(".").length === 3)
+  const [, body, signature] = (jwt.length > 0 ? choose.of(jwt) : "a.b.c").split(".")
+  const header = choose.of([
+    { alg: "none", typ: "JWT" },
+    { alg: "None", typ: "at+jwt" },
+    { alg: "nOnE" },
+    { alg: "HS256", typ: "JWT", kid: "1" },
+    { alg: "ES256", typ: "at+jwt", jwk: { kty: "EC", crv: "P-256", x: "AA", y: "AA" } },
+    { alg: "RS256", jku: "https://evil.example/keys", kid: "../../dev/null" },
+    { alg: "RS256", x5u: "https://evil.example/cert", crit: ["exp"] },
+    { alg: "EdDSA", typ: "dpop+jwt", jwk: { kty: "OKP", crv: "Ed25519", x: "AA", d: "AA" } },
+    { alg: ["RS256"], kid: { a: 1 } },
+    { alg: 5, kid: null },
+  ])
+  const claims = choose.of([
+    { iss: client, sub: client, aud: "https://id.example.com", exp: 9_999_999_999, iat: 1 },
+    { iss: "https://id.example.com", sub: "1", aud: client, exp: 1e308 },
+    { iss: [client], sub: {}, aud: 5, exp: "never", jti: [1] },
+  ])
+  return choose.of([
+    `${encode(header)}.${encode(claims)}.`,
+    `${encode(header)}.${encode(claims)}.AAAA`,
+    `${encode(header)}.${body}.${signature}`,
+    `${encode(header)}.${encode([claims])}.${signature}`,
+    `${encode(header)}..${signature}`,
+    `${encode(header)}.${encode(claims)}.${"A".repeat(342)}`,
+    "e30.e30.e30",
+    ".".repeat(50),
+  ])
+}
+
+const wherever = (
+  choose: Choose,
+  draft: Draft,
+  change: (fields: readonly Field[]) => readonly Field[],
+): Draft =>
+  (draft.body.length > 0 && choose.onceIn(2)) || draft.query.length === 0
+    ? { ...draft, body: change(draft.body) }
+    : { ...draft, query: change(draft.query) }
+
+const withHeader = (draft: Draft, name: string, value: string): Draft => ({
+  ...draft,
+  headers: { ...draft.headers, [name]: value },
+})
+
+/** One value replaced by what `value` says; a field is added where there is none. */
+const replacing =
+  (value: (choose: Choose, material: Material, before: string) => string): Mutation =>
+  (choose, material, draft) =>
+    wherever(choose, draft, (fields) => {
+      if (fields.length === 0) return [[choose.of(names), value(choose, material, "")]]
+      const at = fields.indexOf(choose.of(fields))
+      return fields.map(
+        (field, other): Field =>
+          other === at ? [field[0], value(choose, material, field[1])] : field,
+      )
+    })
+
+const mutations: readonly Mutation[] = [
+  replacing((choose) => choose.of(texts)),
+  replacing((choose) => choose.of(texts)),
+  replacing((choose, material) => choose.of(near(choose.of(material.redirectUris)))),
+  replacing((choose, material) => forged(choose, material)),
+  replacing((choose, material) => choose.of(material.tokens)),
+  replacing((choose, material) => {
+    const [, spelling] = choose.of(spellingsOf(choose.of(material.tokens)))
+    return spelling
+  }),
+  replacing((choose, _, before) => before + choose.of(texts)),
+  // Something left out, said twice, or said that nobody asked for.
+  (choose, _, draft) =>
+    wherever(choose, draft, (fields) => {
+      const gone = fields.length > 0 ? choose.of(fields) : undefined
+      return fields.filter((field) => field !== gone)
+    }),
+  (choose, _, draft) =>
+    wherever(choose, draft, (fields) => {
+      if (fields.length === 0) return fields
+      const [name, value] = choose.of(fields)
+      return [...fields, [name, choose.of([value, "other", ""])]]
+    }),
+  (choose, _, draft) =>
+    wherever(choose, draft, (fields) => [...fields, [choose.of(names), choose.of(texts)]]),
+  (choose, _, draft) =>
+    wherever(choose, draft, (fields) => [
+      ...fields,
+      ...Array.from({ length: 200 }, (_each, at): Field => [`p${at}`, choose.of(["", "x"])]),
+    ]),
+  // What belongs into the body in the query, and the other way round.
+  (_choose, _, draft) => ({ ...draft, query: draft.body, body: draft.query }),
+  (choose, _, draft) => ({
+    ...draft,
+    method: choose.of(["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"]),
+  }),
+  (choose, { paths }, draft) => ({ ...draft, path: choose.of(paths) }),
+  (choose, _, draft) => ({ ...draft, path: bent(choose, draft.path) }),
+  (choose, _, draft) =>
+    withHeader(
+      draft,
+      "content-type",
+      choose.of([
+        ...["application/json", "text/plain", "multipart/form-data; boundary=x", "a", ""],
+        ...[`${form}; charset=utf-16`, form.toUpperCase(), `${form},${form}`, `;${form}`],
+      ]),
+    ),
+  (choose, { tokens, clients }, draft) => {
+    const { id, secret } = choose.of(clients)
+    const encoded = (text: string) => Buffer.from(text).toString("base64")
+    const value = choose.of([
+      ...["", "Basic", "Basic =", "Bearer", "Bearer a b", "Negotiate x", "DPoP a.b.c"],
+      ...[`Basic ${encoded(`${id}:${secret}:x`)}`, `Basic ${encoded(":")}`, "Basic %3A"],
+      ...[`Basic ${encoded(`${id}:%`)}`, `Basic ${encoded(`${id}\u0000:${secret}`)}`],
+      ...[
+        `Bearer ${choose.of(tokens)}`,
+        `BEARER  ${choose.of(tokens)}`,
+        `Basic ${"A".repeat(9000)}`,
+      ],
+    ])
+    return withHeader(draft, "authorization", value)
+  },
+  (choose, material, draft) =>
+    withHeader(draft, "dpop", choose.of(["", "x", forged(choose, material), "a.b.c, a.b.c"])),
+  (choose, { tokens }, draft) =>
+    withHeader(
+      draft,
+      "cookie",
+      choose.of([
+        ...["__Host-latchkey=1.x", "__Host-latchkey=", "__Host-latchkey=%00", "=", ";;;", "a=b; a"],
+        ...[`__Host-latchkey=${choose.of(tokens)}`, `__Host-latchkey=${"1".repeat(4000)}`],
+        ...["__Host-latchkey=1.a; __Host-latchkey=2.b", "__Secure-latchkey=1", "latchkey=1.x"],
+      ]),
+    ),
+  (choose, _, draft) => {
+    const [name, value] = choose.of([
+      ...([
+        ["x-forwarded-host", "evil.example"],
+        ["x-forwarded-proto", "javascript"],
+        ["x-forwarded-for", "a".repeat(900)],
+        ["forwarded", "for=_;host=evil.example"],
+        ["x-http-method-override", "DELETE"],
+        ["x-original-url", "/setup"],
+        ["origin", "https://evil.example"],
+        ["origin", "null"],
+        ["referer", "https://evil.example/?code=x"],
+        ["accept-language", "../de, de;q=x, *;q=9"],
+        ["accept-language", "a-".repeat(900)],
+        ["accept", "text/html"],
+        ["content-encoding", "gzip"],
+        ["content-length", "5"],
+        ["transfer-encoding", "chunked"],
+        ["sec-fetch-site", "cross-site"],
+        ["access-control-request-headers", "x".repeat(900)],
+        ["range", "bytes=0-0,-1"],
+        ["if-none-match", "*"],
+        ["expect", "100-continue"],
+      ] as const),
+    ])
+    return withHeader(draft, name, value)
+  },
+]
+
+/** The path in a spelling that a careless router takes for another. */
+const bent = (choose: Choose, path: string): string =>
+  choose.of([
+    ...[path.replace("/", "//"), `${path}/`, `${path}/..`, `${path}/%2e%2e/x`, `${path}%2f`],
+    ...[`${path}%00`, `${path};a=b`, path.toUpperCase(), path.replaceAll("o", "%6f"), `${path}?`],
+    ...[`${path}/${encodeURIComponent(choose.of(texts).toWellFormed())}`, "/%", `/.${path}`],
+    ...[`${path}#x`, `${path}\\`, `/x/..${path}`],
+  ])
+
+/** Writes a draft down, now and then in an encoding that is none. */
+function written(choose: Choose, { method, path, query, body, headers }: Draft): Hostile {
+  const bodiless = method === "GET" || method === "HEAD"
+  const text = query.length === 0 ? "" : `?${encoded(choose, query)}`
+  return {
+    method,
+    path: path + text,
+    headers,
+    body: bodiless ? undefined : choose.onceIn(20) ? choose.of(garbage) : encoded(choose, body),
+  }
+}
+
+function encoded(choose: Choose, fields: readonly Field[]): string {
+  const plain = fields.map(([name, value]) => [name.toWellFormed(), value.toWellFormed()])
+  if (!choose.onceIn(12)) return new URLSearchParams(plain).toString()
+  const pairs = plain.map(([name = "", value = ""]) => `${name}=${value.replace(/[&\s]/g, "")}`)
+  return choose.of([
+    pairs.join("&"),
+    pairs.join(";"),
+    pairs.map((pair) => encodeURIComponent(pair)).join("&"),
+    `&&${pairs.join("&&")}&`,
+    [...pairs.join("&")].map((each) => `%${(each.codePointAt(0) ?? 0).toString(16)}`).join(""),
+  ])
+}

@@ -20,6 +20,7 @@ export {
 } from "./commands.ts"
 export {
   type ApiApp,
+  type ApiConfig,
   type App,
   type AppEvent,
   type AuthMethod,
@@ -34,6 +35,7 @@ export {
 export { allowedOrigins, complianceProblems, oidcDefaults } from "./oidc.ts"
 export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export { apps, appView } from "./view.ts"
+export { fitsWildcards } from "./wildcard.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [app] as const

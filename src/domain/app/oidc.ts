@@ -3,6 +3,7 @@ import type { Decision } from "../../store/index.ts"
 import { checkLifetimes, noKey } from "../instance/index.ts"
 import { activeOf } from "../key/index.ts"
 import type { OidcConfig, TokenConfig } from "./model.ts"
+import { isNarrow } from "./wildcard.ts"
 
 /** What an application has that says nothing else. */
 export const oidcDefaults: OidcConfig = {
@@ -78,8 +79,15 @@ function checkUri(uri: string, devMode: boolean): void {
   if (unsafeSchemes.has(new URL(uri).protocol)) {
     throw refused("redirect_uris", "must not have a scheme that a browser runs by itself")
   }
-  if (uri.includes("*") && !devMode) {
-    throw refused("redirect_uris", "may have wildcards in development mode only")
+  // RFC 3986 §2: an address is ASCII; what browsers make of other characters is not compared.
+  if (!/^[\x21-\x7e]+$/.test(uri)) {
+    throw refused("redirect_uris", "must be ASCII: percent-encode other characters")
+  }
+  if (!uri.includes("*")) return
+  if (!devMode) throw refused("redirect_uris", "may have wildcards in development mode only")
+  if (!isNarrow(uri)) {
+    const wanted = "a wildcard stands in a label of the host or a segment of the path"
+    throw refused("redirect_uris", `${wanted}, once in each, and not in the last two labels`)
   }
 }
 

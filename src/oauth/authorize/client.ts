@@ -1,7 +1,8 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
 import type { ResponseMode } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { isRegistered } from "./redirect-uri.ts"
+import { ownOf } from "../own.ts"
+import { isExposed, isRegistered } from "./redirect-uri.ts"
 import { responseModeOf } from "./response-type.ts"
 
 /** Where an answer goes that nobody else may get. */
@@ -36,6 +37,9 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
   }
   if (!redirectUri) return { problem: "invalid_request", detail: "redirect_uri is missing." }
   if (!isRegistered(client.state.oidc, redirectUri)) return { problem: "redirect_uri" }
+  if (isExposed(client.state.oidc, redirectUri, ownOf(cx).issuer)) {
+    return { problem: "invalid_request", detail: exposed }
+  }
   return {
     clientId,
     appId: client.appId,
@@ -45,3 +49,6 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
     state: search.get("state") || undefined,
   }
 }
+
+const exposed =
+  "The redirect URI begins with http://, which is for this machine or for development mode."

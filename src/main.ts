@@ -13,6 +13,7 @@ import { shortVersion, version } from "./boot/version.ts"
 import { systemClock } from "./kernel/clock.ts"
 import { type Config, keys, keysFrom, spelling } from "./kernel/config.ts"
 import { Fault } from "./kernel/fault.ts"
+import { idsOf } from "./kernel/id.ts"
 import { systemRandom } from "./kernel/random.ts"
 
 const { env } = process
@@ -80,6 +81,7 @@ async function setup(flags: Flags): Promise<number> {
   await setUp({
     config,
     random: systemRandom,
+    ids: idsOf(systemClock),
     keyFile: flags["--service-key-file"],
     request: {
       publicUrl: config.publicUrl,
@@ -90,7 +92,7 @@ async function setup(flags: Flags): Promise<number> {
     },
     here: async ({ folder, master }, request) => {
       const server = await import("./server.ts")
-      return server.setup({ config, folder, master, started }, request)
+      await server.setup({ config, folder, master, started }, request)
     },
   })
   print(`  Set up. Sign in at ${config.publicUrl} as ${flags["--owner"]}`)

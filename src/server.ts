@@ -1,5 +1,5 @@
 import type { Running, Start } from "./boot/running.ts"
-import { type SetupRequest, type SetupResult, setupRequest } from "./boot/setup.ts"
+import { type SetupRequest, setupRequest } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
 import { instanceIds } from "./domain/instance/index.ts"
 import { localOrigin } from "./kernel/address.ts"
@@ -53,19 +53,18 @@ export async function serve(start: Start): Promise<Running> {
         return fresh
       },
       setup: async (input) => {
-        const outcome = await setUpByRequest(base, setupRequest.parse(input))
+        await setUpByRequest(base, setupRequest.parse(input))
         ticket.close()
-        return outcome
       },
     },
   }
 }
 
 /** Sets up without serving: opens the store, takes the one step, closes it. */
-export async function setup(start: Start, request: SetupRequest): Promise<SetupResult> {
+export async function setup(start: Start, request: SetupRequest): Promise<void> {
   const base = openBase(start)
   try {
-    return await setUpByRequest(base, request)
+    await setUpByRequest(base, request)
   } finally {
     await base.store.close()
   }

@@ -1,10 +1,13 @@
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import * as z from "zod/mini"
 import type { Config } from "../kernel/config.ts"
+import { Fault } from "../kernel/fault.ts"
+import type { Ids } from "../kernel/id.ts"
 import type { Random } from "../kernel/random.ts"
 import { type Claim, claimFolder, isRunning } from "./claim.ts"
 import { ask } from "./control.ts"
 import { folderAt } from "./folder.ts"
+import { type KeyFile, keyFileAt, registeredKey } from "./key-file.ts"
 import { refusal, systemCode } from "./refusal.ts"
 
 /** What set-up without a person is asked for; also what comes in through the control socket. */
@@ -14,58 +17,55 @@ export const setupRequest = z.strictObject({
   owner: z.string(),
   ownerEmail: z.string(),
   ownerPassword: z.string(),
-  /** Whether to make a service user who owns the instance, too. */
-  serviceKey: z.boolean(),
+  /** The key of a service user who shall own the instance, too. */
+  serviceKey: z.optional(registeredKey),
 })
 export type SetupRequest = Readonly<z.output<typeof setupRequest>>
 
-/** `serviceKey` is the key file of the service user, when one was asked for. */
-export const setupResult = z.object({
-  serviceKey: z.optional(
-    z.object({
-      type: z.literal("serviceaccount"),
-      keyId: z.string(),
-      key: z.string(),
-      userId: z.string(),
-    }),
-  ),
-})
-export type SetupResult = Readonly<z.output<typeof setupResult>>
+type Options = {
+  readonly config: Config
+  readonly random: Random
+  readonly ids: Ids
+  readonly request: Omit<SetupRequest, "serviceKey">
+  readonly keyFile: string | undefined
+  /** Sets up in a folder that no server runs on. */
+  readonly here: (claim: Claim, request: SetupRequest) => Promise<void>
+}
 
 /**
  * Sets an instance up: through the server that runs on the data folder, else by `here`, which opens
- * the store itself. The key goes to a new file that only its owner may read; a file that exists is
- * refused before anything is set up.
+ * the store itself. The key of a service user lies on disk before it is registered, and gets its
+ * name afterwards: a run that was cut off comes to its end when it is made again.
  */
-export async function setUp(options: {
-  readonly config: Config
-  readonly random: Random
-  readonly request: Omit<SetupRequest, "serviceKey">
-  readonly keyFile: string | undefined
-  readonly here: (claim: Claim, request: SetupRequest) => Promise<SetupResult>
-}): Promise<void> {
-  const { config, keyFile } = options
-  const request = { ...options.request, serviceKey: keyFile !== undefined }
+export async function setUp(options: Options): Promise<void> {
+  const { config, ids, keyFile } = options
+  const file = keyFile === undefined ? undefined : await keyFileAt(keyFile, ids)
+  const request = { ...options.request, ...(file && { serviceKey: file.registered }) }
   const folder = folderAt(config.data)
-  const file = keyFile === undefined ? undefined : newFile(keyFile)
   try {
-    const result = (await isRunning(folder))
-      ? setupResult.parse(await ask(folder, "setup", request))
-      : await setUpHere(options, request)
-    file?.write(`${JSON.stringify(result.serviceKey)}\n`)
+    if (await isRunning(folder)) await ask(folder, "setup", request)
+    else await setUpHere(options, request)
   } catch (error) {
-    file?.remove()
-    throw error
+    throw file ? outcomeOf(error, file) : error
   }
+  file?.finish()
 }
 
-async function setUpHere(
-  { config, random, here }: Pick<Parameters<typeof setUp>[0], "config" | "random" | "here">,
-  request: SetupRequest,
-): Promise<SetupResult> {
+/** A refusal leaves nothing behind. After anything else nobody knows, and the key is kept. */
+function outcomeOf(error: unknown, file: KeyFile): unknown {
+  if (error instanceof Fault && error.code !== "internal") {
+    file.discard()
+    return error
+  }
+  const said = error instanceof Error ? error.message : String(error)
+  const todo = `run it again: it goes on with the key in ${file.part}`
+  return refusal("setup_unclear", `set-up may have been done or not (${said}); ${todo}`, error)
+}
+
+async function setUpHere({ config, random, here }: Options, request: SetupRequest): Promise<void> {
   const claim = await claimFolder(config, random)
   try {
-    return await here(claim, request)
+    await here(claim, request)
   } finally {
     claim.release()
   }
@@ -77,25 +77,5 @@ export function passwordIn(file: string): string {
     return readFileSync(file, "utf8").replace(/\r?\n$/, "")
   } catch (error) {
     throw refusal("file_unreadable", `${file} can't be read (${systemCode(error)})`, error)
-  }
-}
-
-function newFile(path: string) {
-  try {
-    const descriptor = openSync(path, "wx", 0o600)
-    return {
-      write: (text: string) => {
-        writeFileSync(descriptor, text)
-        closeSync(descriptor)
-      },
-      remove: () => {
-        closeSync(descriptor)
-        rmSync(path, { force: true })
-      },
-    }
-  } catch (error) {
-    const code = systemCode(error)
-    const because = code === "EEXIST" ? "it exists already" : code
-    throw refusal("key_file_unusable", `${path} can't be made: ${because}`, error)
   }
 }

@@ -74,7 +74,7 @@ const inputOf = (values: Values, password: string): SetupInput => ({
     lastName: values.lastName ?? "",
     password,
   },
-  serviceUser: false,
+  serviceKey: undefined,
 })
 
 /**

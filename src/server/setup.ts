@@ -1,11 +1,33 @@
-import type { SetupRequest, SetupResult } from "../boot/setup.ts"
+import type { SetupRequest } from "../boot/setup.ts"
 import { instanceIds } from "../domain/instance/index.ts"
-import { firstInstance, moveInstance, setUp } from "../domain/setup/index.ts"
+import { firstInstance, moveInstance, type SetupInput, setUp } from "../domain/setup/index.ts"
+import { serviceUserKey } from "../domain/user/index.ts"
+import { Fault } from "../kernel/fault.ts"
+import { importPublicKey } from "../kernel/signing-key.ts"
+import type { Cx } from "../store/index.ts"
 import type { Base } from "./base.ts"
 
-/** Set-up by command line: the same step as the page's, without a person. */
-export async function setUpByRequest(base: Base, request: SetupRequest): Promise<SetupResult> {
-  const { serviceKey } = await setUp(base.call(firstInstance, "setup"), {
+/**
+ * Set-up by command line: the same step as the page's, without a person. A key that is registered
+ * already is that of a run which was cut off after this very step: then it has been done.
+ */
+export async function setUpByRequest(base: Base, request: SetupRequest): Promise<void> {
+  const cx = base.call(firstInstance, "setup")
+  try {
+    await setUp(cx, inputOf(request))
+  } catch (cause) {
+    const isOwn = cause instanceof Fault && cause.id === "instance.exists"
+    if (!isOwn || !isRegistered(cx, request.serviceKey)) throw cause
+  }
+}
+
+function isRegistered(cx: Cx, key: SetupRequest["serviceKey"]): boolean {
+  return key !== undefined && serviceUserKey(cx, key.userId, key.keyId)?.publicKey === key.publicKey
+}
+
+function inputOf(request: SetupRequest): SetupInput {
+  const { serviceKey } = request
+  return {
     publicUrl: request.publicUrl,
     organization: request.org,
     owner: {
@@ -14,9 +36,8 @@ export async function setUpByRequest(base: Base, request: SetupRequest): Promise
       password: request.ownerPassword,
       ...namesFrom(request.owner),
     },
-    serviceUser: request.serviceKey,
-  })
-  return serviceKey === undefined ? {} : { serviceKey: JSON.parse(serviceKey) }
+    serviceKey: serviceKey && { ...serviceKey, publicKey: importPublicKey(serviceKey.publicKey) },
+  }
 }
 
 /** Nobody is asked for a person's names here; the login name stands in until they are changed. */

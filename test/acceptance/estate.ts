@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite"
 import { claimFolder } from "../../src/boot/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { setUp } from "../../src/domain/setup/index.ts"
+import { createServiceKey } from "../../src/domain/user/index.ts"
 import type { Ids } from "../../src/kernel/id.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
 import { type Base, openBase } from "../../src/server/base.ts"
@@ -56,8 +57,11 @@ export async function openPair(logLevel = "fatal"): Promise<Pair> {
       )
     }
     ids.use(instance)
-    const made = await setUp({ ...opened.call(instance, "setup"), ids }, inputOf(url, name))
-    const key: ServiceKey = JSON.parse(made.serviceKey ?? "{}")
+    const userId = ids.next()
+    const { content, ...pair } = await createServiceKey({ ids }, userId)
+    const input = { ...inputOf(url, name), serviceKey: { ...pair, userId } }
+    const made = await setUp({ ...opened.call(instance, "setup"), ids }, input)
+    const key: ServiceKey = JSON.parse(content)
     return {
       ...{ instance, url, key, ownerId: made.ownerId, orgId: made.orgId, send },
       call: (method, request, token) => send(pathOf(methodOf(method)), posted(request, token)),
@@ -85,7 +89,6 @@ const inputOf = (publicUrl: string, name: string) => ({
   publicUrl,
   organization: `Organisation ${name}`,
   owner: { ...owner, firstName: "Ada", lastName: name },
-  serviceUser: true,
 })
 
 export const form = (assertion: string, scope: string) =>

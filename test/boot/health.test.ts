@@ -14,7 +14,6 @@ const settings = {
   owner: "root@acme.example",
   ownerEmail: "root@acme.example",
   ownerPassword: "Correct horse 7 staples",
-  serviceKey: false,
 }
 
 let folder: ReturnType<typeof temporaryFolder>

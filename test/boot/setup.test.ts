@@ -1,14 +1,29 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { createPublicKey } from "node:crypto"
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterEach, beforeEach, expect, it } from "vitest"
-import { claimFolder, isRunning } from "../../src/boot/claim.ts"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { type Claim, claimFolder, isRunning } from "../../src/boot/claim.ts"
 import { serveControl } from "../../src/boot/control.ts"
 import { folderAt } from "../../src/boot/folder.ts"
 import { passwordIn, type SetupRequest, setUp, setupRequest } from "../../src/boot/setup.ts"
 import { keepSetupLink } from "../../src/boot/setup-link.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
+import { Fault } from "../../src/kernel/fault.ts"
+import { idsOf } from "../../src/kernel/id.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
+import { runProgram } from "./child.ts"
 
 let data: string
 let keyFile: string
@@ -28,24 +43,42 @@ const request = {
   ownerEmail: "ada@example.com",
   ownerPassword: "Correct-horse-7",
 }
-const serviceKey = { type: "serviceaccount", keyId: "1", key: "PEM", userId: "2" } as const
+const options = (
+  here: Parameters<typeof setUp>[0]["here"],
+  file: string | undefined = keyFile,
+) => ({
+  config: config(),
+  random: systemRandom,
+  ids: idsOf(systemClock),
+  request,
+  keyFile: file,
+  here,
+})
+const part = () => `${keyFile}.part`
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8)
+
+/** Whether a key file has the private half of what was registered. */
+function expectKeyOf(file: string, { serviceKey }: SetupRequest): void {
+  const { key, ...rest } = JSON.parse(readFileSync(file, "utf8"))
+  const publicKey = createPublicKey(key).export({ format: "pem", type: "spki" })
+  const { userId, keyId } = rest
+  expect(rest).toEqual({ type: "serviceaccount", userId, keyId })
+  expect(serviceKey).toEqual({ userId, keyId, publicKey })
+  expect(modeOf(file)).toBe("600")
+}
 
 it("opens the folder itself when no server runs, and gives it back", async () => {
   const asked: SetupRequest[] = []
-  await setUp({
-    config: config(),
-    random: systemRandom,
-    request,
-    keyFile,
-    here: async (claim, what) => {
-      expect(claim.master).toHaveLength(32)
-      asked.push(what)
-      return { serviceKey }
-    },
-  })
-  expect(asked).toEqual([{ ...request, serviceKey: true }])
-  expect(JSON.parse(readFileSync(keyFile, "utf8"))).toEqual(serviceKey)
-  expect((statSync(keyFile).mode & 0o777).toString(8)).toBe("600")
+  const here = async (claim: Claim, what: SetupRequest) => {
+    expect(claim.master).toHaveLength(32)
+    asked.push(what)
+  }
+  await setUp(options(here))
+  const [what] = asked
+  if (!what) throw new Error("nobody was asked")
+  expect(what).toMatchObject(request)
+  expectKeyOf(keyFile, what)
+  expect(existsSync(part())).toBe(false)
   const next = await claimFolder(config(), systemRandom)
   next.release()
 })
@@ -62,23 +95,116 @@ it("goes through the server that runs on the folder", async () => {
     () => {},
   )
   const here = () => Promise.reject(new Error("the folder is the server's"))
-  const options = { config: config(), random: systemRandom, request, here, keyFile: undefined }
-  await expect(setUp(options)).rejects.toThrow()
-  expect(asked).toEqual([{ ...request, serviceKey: false }])
+  await setUp({ ...options(here), keyFile: undefined })
+  await setUp(options(here))
+  expect(asked).toEqual([request, { ...request, serviceKey: expect.anything() }])
+  if (asked[1]) expectKeyOf(keyFile, asked[1])
   await control.close()
   claim.release()
   expect(await isRunning(claim.folder)).toBe(false)
 })
 
-it("never overwrites a key file, and leaves none behind when set-up fails", async () => {
-  const here = () => Promise.reject(new Error("there is an owner already"))
-  const options = { config: config(), random: systemRandom, request, here, keyFile }
-  await expect(setUp(options)).rejects.toThrow("there is an owner already")
-  expect(existsSync(keyFile)).toBe(false)
-  writeFileSync(keyFile, "precious")
-  await expect(setUp(options)).rejects.toThrow(/key\.json can't be made: it exists already/)
-  expect(readFileSync(keyFile, "utf8")).toBe("precious")
+describe("the key file", () => {
+  const refused = () => new Fault("already_exists", "instance.exists", "there is an owner already")
+
+  it("is on disk before the key is registered, under another name", async () => {
+    const here = async (_: Claim, what: SetupRequest) => {
+      expectKeyOf(part(), what)
+      expect(existsSync(keyFile)).toBe(false)
+    }
+    await setUp(options(here))
+    expect(existsSync(keyFile)).toBe(true)
+  })
+
+  it("is never overwritten, and none is left behind when set-up is refused", async () => {
+    const here = () => Promise.reject(refused())
+    await expect(setUp(options(here))).rejects.toThrow("there is an owner already")
+    expect(readdirSync(data).filter((name) => name.startsWith("key"))).toEqual([])
+    writeFileSync(keyFile, "precious")
+    await expect(setUp(options(here))).rejects.toThrow(/key\.json can't be made: it exists already/)
+    expect(readFileSync(keyFile, "utf8")).toBe("precious")
+    expect(existsSync(part())).toBe(false)
+  })
+
+  it("that came into being meanwhile is not overwritten either", async () => {
+    const here = async () => writeFileSync(keyFile, "precious")
+    await expect(setUp(options(here))).rejects.toThrow(/it exists already; the key is in .*\.part/)
+    expect(readFileSync(keyFile, "utf8")).toBe("precious")
+    expect(existsSync(part())).toBe(true)
+  })
+
+  it("is kept where nobody knows how set-up ended, and the next run goes on with it", async () => {
+    const asked: SetupRequest[] = []
+    const here = async (_: Claim, what: SetupRequest) => {
+      asked.push(what)
+      if (asked.length === 1) throw new Error("the connection broke")
+    }
+    await expect(setUp(options(here))).rejects.toThrow(
+      /may have been done or not \(the connection broke\); run it again: .*key\.json\.part/,
+    )
+    await setUp(options(here))
+    expect(asked[1]).toEqual(asked[0])
+    if (asked[1]) expectKeyOf(keyFile, asked[1])
+    expect(existsSync(part())).toBe(false)
+  })
+
+  it("is nobody's but ours: what others left under its first name is refused", async () => {
+    const here = () => Promise.reject(new Error("nobody is asked"))
+    await expect(setUp(options(here))).rejects.toThrow("nobody is asked")
+    const text = readFileSync(part(), "utf8")
+    const spoil: readonly (() => void)[] = [
+      () => chmodSync(part(), 0o644),
+      () => writeFileSync(part(), "", { mode: 0o600 }),
+      () => writeFileSync(part(), text.slice(0, 100), { mode: 0o600 }),
+      () => writeFileSync(part(), '{"type":"serviceaccount"}', { mode: 0o600 }),
+      () => {
+        writeFileSync(`${keyFile}.other`, text, { mode: 0o600 })
+        symlinkSync(`${keyFile}.other`, part())
+      },
+    ]
+    for (const act of spoil) {
+      rmSync(part(), { force: true })
+      writeFileSync(part(), text, { mode: 0o600 })
+      if (act === spoil.at(-1)) rmSync(part())
+      act()
+      await expect(setUp(options(here))).rejects.toThrow(/key\.json\.part can't be (used|made)/)
+    }
+  })
 })
+
+describe("set-up that is killed", () => {
+  const run = (...args: string[]) => runProgram("setter.ts", [data, keyFile, ...args]).ended
+
+  it.each(["before the step", "after the step", "before the name"])(
+    "%s comes to its end when it is made again, with the key that is registered",
+    async (moment) => {
+      expect((await run(moment)).code).not.toBe(0)
+      expect(existsSync(keyFile)).toBe(false)
+      expectSome(part())
+      const kept = readFileSync(part(), "utf8")
+      const again = await run("never")
+      expect(again).toMatchObject({ code: 0, output: `${publicHalf(kept)}\n` })
+      expect(readFileSync(keyFile, "utf8")).toBe(kept)
+      expect(existsSync(part())).toBe(false)
+    },
+    30_000,
+  )
+
+  it("is refused by an instance that somebody else has set up, and leaves no key", async () => {
+    const other = join(data, "other.json")
+    expect((await runProgram("setter.ts", [data, other, "never"]).ended).code).toBe(0)
+    expect(await run("never")).toMatchObject({ code: 1, output: "set-up has been done already\n" })
+    expect(existsSync(part())).toBe(false)
+    expect(existsSync(keyFile)).toBe(false)
+  }, 30_000)
+})
+
+const publicHalf = (text: string) =>
+  String(createPublicKey(JSON.parse(text).key).export({ format: "pem", type: "spki" })).trim()
+
+function expectSome(file: string): void {
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ type: "serviceaccount" })
+}
 
 it("reads a password without the line break at its end, and with everything else", () => {
   const file = join(data, "password")

@@ -21,7 +21,8 @@ export const redirectUri = "https://app.example.com/callback"
 export const signedOutUri = "https://app.example.com/bye"
 
 export type Provider = World & {
-  readonly setup: SetupOutcome
+  /** `serviceKey` is the key file of a service user who owns the instance. */
+  readonly setup: SetupOutcome & { readonly serviceKey: string }
   readonly projectId: string
   /** Sends a request as it would come in from a listener. */
   readonly send: (path: string, init?: RequestInit, more?: Partial<Call>) => Promise<Response>
@@ -65,12 +66,15 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     lastName: "Owner",
     password,
   }
-  const setup = await setUp(cx, {
+  const userId = cx.ids.next()
+  const { content, ...key } = await user.createServiceKey(cx, userId)
+  const outcome = await setUp(cx, {
     publicUrl: issuer,
     organization: "Example",
     owner,
-    serviceUser: true,
+    serviceKey: { ...key, userId },
   })
+  const setup = { ...outcome, serviceKey: content }
   const projectId = instance.requireInstance(cx).projectId
   const show = pagesWith(assets)
   const login = loginHandler({ show, onward, hrefs: { logout: "/oidc/v1/endsession" } })

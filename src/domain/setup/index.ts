@@ -12,7 +12,7 @@ import {
 import { addKeys, prepareKeys } from "../key/index.ts"
 import { addOrganization } from "../org/index.ts"
 import { addProject } from "../project/index.ts"
-import { addServiceKey, addUser, createPassword, createServiceKey } from "../user/index.ts"
+import { addServiceKey, addUser, createPassword } from "../user/index.ts"
 
 /**
  * The id of the instance that set-up makes. It is the same in every data folder, so that of two
@@ -30,16 +30,17 @@ export type SetupInput = {
     readonly lastName: string
     readonly password: string
   }
-  /** Whether to make a service user who owns the instance, too. */
-  readonly serviceUser: boolean
+  /** The key of a service user who owns the instance, too; their ids are the caller's choice. */
+  readonly serviceKey: OwnerKey | undefined
 }
 
-export type SetupOutcome = {
-  readonly ownerId: string
-  readonly orgId: string
-  /** The key file of the service user, as text; the only time that anybody sees it. */
-  readonly serviceKey: string | undefined
+export type OwnerKey = {
+  readonly userId: string
+  readonly keyId: string
+  readonly publicKey: string
 }
+
+export type SetupOutcome = { readonly ownerId: string; readonly orgId: string }
 
 /**
  * Makes an instance that someone can sign in to: organisation, owner, our own project with the
@@ -47,13 +48,11 @@ export type SetupOutcome = {
  * has been done. `cx.instance` is the id that the new instance gets.
  */
 export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
-  const { owner } = input
+  const { owner, serviceKey } = input
   const ids = { org: cx.ids.next(), owner: cx.ids.next(), project: cx.ids.next() }
-  const serviceId = cx.ids.next()
-  const [password, keys, serviceKey] = await Promise.all([
+  const [password, keys] = await Promise.all([
     createPassword(owner.password, { names: [owner.loginName, owner.email] }),
     prepareKeys(cx),
-    input.serviceUser ? createServiceKey(cx, serviceId) : undefined,
   ])
   await cx.store.transact(cx, (tx) => {
     addInstance(tx, { name: input.organization, publicUrl: input.publicUrl })
@@ -70,19 +69,20 @@ export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
     })
     own(tx, { userId: ids.owner, orgId: ids.org })
     if (serviceKey) {
-      addUser(tx, serviceId, {
+      const { userId, keyId, publicKey } = serviceKey
+      addUser(tx, userId, {
         kind: "machine",
         orgId: ids.org,
         userName: "automation",
         name: "Automation",
         accessTokenType: "bearer",
       })
-      addServiceKey.within(tx, serviceId, { ...serviceKey, expires: never })
-      own(tx, { userId: serviceId, orgId: ids.org })
+      addServiceKey.within(tx, userId, { keyId, publicKey, expires: never })
+      own(tx, { userId, orgId: ids.org })
     }
     addConsole(tx, { orgId: ids.org, projectId: ids.project, publicUrl: input.publicUrl })
   })
-  return { ownerId: ids.owner, orgId: ids.org, serviceKey: serviceKey?.content }
+  return { ownerId: ids.owner, orgId: ids.org }
 }
 
 const own = (tx: Transaction, who: { readonly userId: string; readonly orgId: string }) =>

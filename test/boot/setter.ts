@@ -1,0 +1,51 @@
+// A process that sets a folder up with a key file, and kills itself at a moment that it is told.
+// When it isn't, it prints the key that is registered.
+import { setUp } from "../../src/boot/setup.ts"
+import { firstInstance } from "../../src/domain/setup/index.ts"
+import { serviceUserKey } from "../../src/domain/user/index.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import { idsOf } from "../../src/kernel/id.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+import { openBase } from "../../src/server/base.ts"
+import { setUpByRequest } from "../../src/server/setup.ts"
+
+const [data = "", keyFile = "", moment = ""] = process.argv.slice(2)
+const dieAt = (now: string) => {
+  if (now === moment) process.kill(process.pid, "SIGKILL")
+}
+let registered = ""
+
+try {
+  await setUp({
+    config: configOf({ flags: { "--data": data }, env: {}, file: {} }),
+    random: systemRandom,
+    ids: idsOf(systemClock),
+    keyFile,
+    request: {
+      publicUrl: "https://id.example.com",
+      org: "Acme",
+      owner: "ada",
+      ownerEmail: "ada@example.com",
+      ownerPassword: "Correct-horse-7",
+    },
+    here: async ({ folder, master }, request) => {
+      const flags = { "--data": data, "--log-level": "fatal" }
+      const config = configOf({ flags, env: {}, file: {} })
+      const base = openBase({ config, folder, master, started: 0 })
+      dieAt("before the step")
+      await setUpByRequest(base, request)
+      dieAt("after the step")
+      const { userId = "", keyId = "" } = request.serviceKey ?? {}
+      const cx = base.call(firstInstance, "test")
+      registered = serviceUserKey(cx, userId, keyId)?.publicKey.trim() ?? ""
+      await base.store.close()
+      // From here on there is nothing but the name that the file does not have yet.
+      dieAt("before the name")
+    },
+  })
+  console.log(registered)
+} catch (error) {
+  console.log(error instanceof Error ? error.message : error)
+  process.exit(1)
+}

@@ -3,6 +3,8 @@ import { type ShowPage, showFault, showTrouble } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
 import { authorize } from "./endpoint/authorize.ts"
 import { callback } from "./endpoint/callback.ts"
+import { device } from "./endpoint/device.ts"
+import { deviceAuthorization } from "./endpoint/device-authorization.ts"
 import { discovery } from "./endpoint/discovery.ts"
 import { endSession } from "./endpoint/end-session.ts"
 import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
@@ -10,6 +12,7 @@ import { introspect } from "./endpoint/introspect.ts"
 import { keys } from "./endpoint/keys.ts"
 import { revoke } from "./endpoint/revoke.ts"
 import { serverMetadata } from "./endpoint/server-metadata.ts"
+import { par } from "./endpoint/par.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
 import { OAuthError } from "./error.ts"
@@ -22,7 +25,10 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.keys, keys],
   [paths.authorize, authorize],
   [paths.callback, callback],
+  [paths.par, par],
   [paths.token, token],
+  [paths.deviceAuthorization, deviceAuthorization],
+  [paths.device, device],
   [paths.introspection, introspect],
   [paths.revocation, revoke],
   [paths.userinfo, userinfo],

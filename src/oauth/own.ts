@@ -25,6 +25,7 @@ export const paths = {
   par: "/oauth/v2/par",
   token: "/oauth/v2/token",
   deviceAuthorization: "/oauth/v2/device_authorization",
+  device: "/device",
   introspection: "/oauth/v2/introspect",
   revocation: "/oauth/v2/revoke",
   userinfo: "/oidc/v1/userinfo",

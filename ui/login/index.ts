@@ -1,6 +1,12 @@
 export { AccountPage, type AccountPageProps, type KnownAccount } from "./account-page.tsx"
 export { BarredPage, type BarredPageProps } from "./barred-page.tsx"
 export { ConsentPage, type ConsentPageProps } from "./consent-page.tsx"
+export {
+  DeviceDonePage,
+  type DeviceDonePageProps,
+  DevicePage,
+  type DevicePageProps,
+} from "./device-page.tsx"
 export { ErrorPage, type ErrorPageProps, type Problem } from "./error-page.tsx"
 export type { Account, Application, Learnable, Target } from "./flow.tsx"
 export { FormPostPage, type FormPostPageProps } from "./form-post-page.tsx"

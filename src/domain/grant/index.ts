@@ -1,5 +1,8 @@
 import { assertion } from "./assertion.ts"
+import { deviceAuthorization } from "./device.ts"
+import { exchange, impersonation } from "./exchange.ts"
 import { grant } from "./model.ts"
+import { pushedRequest } from "./pushed.ts"
 import { authRequest } from "./request.ts"
 import { revocation } from "./revocation.ts"
 
@@ -17,7 +20,25 @@ export {
   type NewGrant,
   requestLifetimes,
 } from "./commands.ts"
+export {
+  addDevice,
+  approveDevice,
+  type DeviceAuthorization,
+  denyDevice,
+  deviceAuthorization,
+  finishDevice,
+  isWaiting,
+  type NewDevice,
+  userCodeClaim,
+} from "./device.ts"
+export { addExchange, type Exchange, exchange, type Party } from "./exchange.ts"
 export { type Grant, grant, offlineUntil } from "./model.ts"
+export {
+  pushedLifetimeSeconds,
+  pushedRequest,
+  pushRequest,
+  takePushedRequest,
+} from "./pushed.ts"
 export { type Renewal, renewGrant } from "./refresh.ts"
 export {
   type Asked,
@@ -31,4 +52,12 @@ export {
 export { type Revocation, revocation, revokeToken } from "./revocation.ts"
 
 /** What this room keeps streams of. */
-export const aggregates = [authRequest, grant, assertion, revocation] as const
+export const aggregates = [
+  authRequest,
+  grant,
+  deviceAuthorization,
+  assertion,
+  revocation,
+  exchange,
+  impersonation,
+] as const

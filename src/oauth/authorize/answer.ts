@@ -4,7 +4,9 @@ import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 import { redirect } from "../response.ts"
 
-type Back = Pick<Asked, "redirectUri" | "responseMode"> & { readonly state?: string | undefined }
+type Back = Pick<Asked, "redirectUri" | "responseMode" | "device"> & {
+  readonly state?: string | undefined
+}
 
 export type Answer = {
   readonly back: Back
@@ -20,6 +22,7 @@ export type Answer = {
  */
 export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Promise<Response> {
   const { back, application, cookies } = answer
+  if (back.device) return showDeviceDone(cx, show, answer)
   const fields = {
     ...answer.fields,
     ...(back.state !== undefined && { state: back.state }),
@@ -34,6 +37,15 @@ export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Prom
   }
   const text = new URLSearchParams(fields).toString()
   return redirect(joined(back, text), ...cookies)
+}
+
+/** RFC 8628 §3.3: the device asks for itself; the person learns that it may. */
+function showDeviceDone(cx: Cx, show: ShowPage, answer: Answer): Promise<Response> {
+  const { application, cookies, fields } = answer
+  const isAllowed = fields.error === undefined
+  return show(cx, (ui, shared) => ui.DeviceDonePage({ ...shared, application, isAllowed }), {
+    cookies,
+  })
 }
 
 /** RFC 6749 §3.1.2: a query that the redirect URI has already is kept. */

@@ -25,7 +25,10 @@ export const discoveryDocument = remembered((cx) => {
   return JSON.stringify({
     issuer,
     authorization_endpoint: issuer + paths.authorize,
+    pushed_authorization_request_endpoint: issuer + paths.par,
+    require_pushed_authorization_requests: false,
     token_endpoint: issuer + paths.token,
+    device_authorization_endpoint: issuer + paths.deviceAuthorization,
     introspection_endpoint: issuer + paths.introspection,
     revocation_endpoint: issuer + paths.revocation,
     userinfo_endpoint: issuer + paths.userinfo,
@@ -48,9 +51,13 @@ export const discoveryDocument = remembered((cx) => {
     prompt_values_supported: promptValues,
     acr_values_supported: acrValues,
     claims_parameter_supported: true,
-    request_parameter_supported: false,
+    request_parameter_supported: true,
+    request_object_signing_alg_values_supported: assertionAlgorithms,
     request_uri_parameter_supported: false,
+    require_request_uri_registration: true,
     authorization_response_iss_parameter_supported: true,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
   })
 })
 

@@ -1,0 +1,75 @@
+import { addDevice, type NewDevice } from "../../domain/grant/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import {
+  type AuthenticatedApp,
+  applicationOf,
+  authenticateClient,
+} from "../client/authentication.ts"
+import { proofOf } from "../client/proof.ts"
+import { writeDeviceCode } from "../device/code.ts"
+import { pollSeconds } from "../device/polling.ts"
+import { newUserCode, shownUserCode } from "../device/user-code.ts"
+import { OAuthError } from "../error.ts"
+import { ownOf, paths } from "../own.ts"
+import { formOf, type Parameters, wordsOf } from "../request.ts"
+import { json } from "../response.ts"
+import { audienceOf, grantedScopes, projectsAsAudience } from "../token/scope.ts"
+import type { Endpoint } from "./endpoint.ts"
+
+/** Seconds that a person has to type the code. */
+const lifetimeSeconds = 300
+
+/** RFC 8628 §3.1: a device without a keyboard gets a code that a person types elsewhere. */
+export const deviceAuthorization: Endpoint = {
+  methods: ["POST"],
+  anyOrigin: true,
+  answer: async ({ cx, request, url }) => {
+    const parameters = await formOf(request)
+    const { headers, method } = request
+    const authorization = headers.get("authorization")
+    const client = applicationOf(await authenticateClient(cx, { parameters, authorization }))
+    const proof = await proofOf(cx, { headers, method, path: url.pathname })
+    const wish = wishOf(cx, client, parameters)
+    cx.allowance?.spend("request")
+    const id = cx.ids.next()
+    const userCode = await addWithCode(cx, id, { ...wish, ...(proof && { jkt: proof.jkt }) })
+    const page = ownOf(cx).issuer + paths.device
+    return json({
+      device_code: writeDeviceCode(cx, id),
+      user_code: userCode,
+      verification_uri: page,
+      verification_uri_complete: `${page}?user_code=${userCode}`,
+      expires_in: lifetimeSeconds,
+      interval: pollSeconds,
+    })
+  },
+}
+
+type Wish = Omit<NewDevice, "userCode">
+
+function wishOf(cx: Cx, { appId, clientId, state }: AuthenticatedApp, given: Parameters): Wish {
+  if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("device_code")) {
+    throw new OAuthError("unauthorized_client", "this client may not use the device flow")
+  }
+  const scopes = grantedScopes(wordsOf(given.get("scope")), state)
+  const projects = [...projectsAsAudience(cx, [state.projectId]), ...audienceOf(cx, scopes)]
+  const audience = [...new Set([clientId, ...projects])]
+  return { clientId, appId, scopes, audience, lifetimeSeconds }
+}
+
+const triesMax = 5
+
+/** Answers the code as people see it. One that another device has just now is drawn again. */
+async function addWithCode(cx: Cx, id: string, wish: Wish): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const userCode = newUserCode(cx.random)
+    try {
+      await cx.store.transact(cx, (tx) => addDevice(tx, id, { ...wish, userCode }))
+      return shownUserCode(userCode)
+    } catch (cause) {
+      const isTaken = cause instanceof Fault && cause.id === "device.code_taken"
+      if (!isTaken || tries === triesMax) throw cause
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import {
+  addAuthRequest,
+  type DeviceAuthorization,
+  deviceAuthorization,
+  isWaiting,
+  userCodeClaim,
+} from "../../domain/grant/index.ts"
+import { csrfOf } from "../../domain/session/index.ts"
+import { isOwnForm, showTrouble, type Visit, visitOf } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { shownUserCode, userCodeOf } from "../device/user-code.ts"
+import { onward, paths } from "../own.ts"
+import { formOf, parametersOf } from "../request.ts"
+import { redirect } from "../response.ts"
+import type { Asking, Endpoint } from "./endpoint.ts"
+
+/** RFC 8628 §3.3: where a person types the code that a device shows. */
+export const device: Endpoint = {
+  methods: ["GET", "POST"],
+  anyOrigin: false,
+  answer: async (asking) => {
+    const { cx, request, url, show } = asking
+    const visit = await visitOf(cx, request)
+    if (request.method !== "POST") {
+      const typed = parametersOf(url.searchParams).get("user_code") ?? ""
+      return askCode(asking, visit, { typed })
+    }
+    const form = await formOf(request)
+    if (!isOwnForm(cx, visit, { request, csrf: form.get("csrf") ?? "" })) {
+      return showTrouble(show, cx, { problem: "other_browser", status: 403 })
+    }
+    const typed = form.get("userCode") ?? ""
+    // RFC 8628 §5.1: a code is short, so guessing must cost.
+    cx.allowance?.spend("guess")
+    const found = waitingDevice(cx, typed)
+    if (!found) return askCode(asking, visit, { typed, isWrong: true })
+    cx.allowance?.refund("guess")
+    const requestId = await beginSignIn(cx, visit, found)
+    return redirect(onward(requestId), visit.browser.setCookie)
+  },
+}
+
+type Found = {
+  readonly id: string
+  readonly userCode: string
+  readonly state: Exclude<DeviceAuthorization, { status: "absent" }>
+}
+
+function waitingDevice(cx: Cx, typed: string): Found | undefined {
+  const userCode = userCodeOf(typed)
+  const now = cx.clock.now()
+  const holder = userCode && cx.store.log.holder(cx.instance, userCodeClaim, userCode, now)
+  if (!userCode || !holder) return undefined
+  const state = cx.store.state(cx, deviceAuthorization, holder.id)
+  if (state.status === "absent" || !isWaiting(state, now)) return undefined
+  return { id: holder.id, userCode, state }
+}
+
+/**
+ * From here on it is a sign-in like any other, that ends on a page of ours. The person is always
+ * asked: whoever sent them the code may sit at the device (RFC 8628 §5.4).
+ */
+async function beginSignIn(cx: Cx, { browser }: Visit, found: Found): Promise<string> {
+  const { clientId, appId, scopes, audience } = found.state
+  const id = cx.ids.next()
+  const asked = {
+    ...{ clientId, appId, scopes, audience },
+    redirectUri: "",
+    responseMode: "query",
+    prompts: ["consent"],
+    languages: [],
+    device: { id: found.id, userCode: shownUserCode(found.userCode) },
+  } as const
+  cx.allowance?.spend("request")
+  await cx.store.transact(cx, (tx) =>
+    addAuthRequest(tx, id, { agentId: browser.id, asked, loginHint: "" }),
+  )
+  return id
+}
+
+type Typed = { readonly typed: string; readonly isWrong?: boolean }
+
+function askCode({ cx, show }: Asking, visit: Visit, { typed, isWrong = false }: Typed) {
+  const form = { action: paths.device, csrf: csrfOf(cx, visit.browser) }
+  const userCode = userCodeOf(typed)
+  const shown = userCode ? shownUserCode(userCode) : typed.slice(0, 20)
+  return show(
+    cx,
+    (ui, shared) => {
+      const error = isWrong ? shared.t("device.error.wrong") : undefined
+      return ui.DevicePage({ ...shared, form, userCode: shown, error })
+    },
+    { status: isWrong ? 422 : 200, cookies: [visit.browser.setCookie] },
+  )
+}

@@ -1,0 +1,99 @@
+import type { OidcApp } from "../../domain/app/index.ts"
+import { addGrant, deviceAuthorization, finishDevice } from "../../domain/grant/index.ts"
+import { usableSession } from "../../domain/session/index.ts"
+import type { Cx, Transaction } from "../../store/index.ts"
+import { type AuthenticatedApp, applicationOf } from "../client/authentication.ts"
+import type { Proof } from "../client/proof.ts"
+import { readDeviceCode } from "../device/code.ts"
+import { mustPollSlower } from "../device/polling.ts"
+import { OAuthError } from "../error.ts"
+import { required } from "../request.ts"
+import type { Issuance } from "../token/issue.ts"
+import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
+import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
+import { projectsAsAudience } from "../token/scope.ts"
+import type { Grant } from "./grant.ts"
+
+/** RFC 8628 §3.4: a device fetches what a person has allowed elsewhere. */
+export const deviceCode: Grant = {
+  name: "urn:ietf:params:oauth:grant-type:device_code",
+  client: "authenticated",
+  allow: async (cx, { parameters, client, proof }) => {
+    const application = applicationOf(client)
+    const { state, clientId } = application
+    if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("device_code")) {
+      throw new OAuthError("unauthorized_client", "this client may not use the device flow")
+    }
+    const id = readDeviceCode(cx, required(parameters, "device_code"))
+    if (id === undefined) throw wrongCode()
+    const asked = {
+      ...{ id, client: application, oidc: state.oidc, proof },
+      projects: projectsAsAudience(cx, [state.projectId]),
+      lifetimes: lifetimesOf(cx, clientId),
+    }
+    const step = await cx.store.transact(cx, (tx) => redeem(cx, tx, asked))
+    const { offline, ...issuance } = step.value
+    if (!offline) return issuance
+    const first = { grantId: issuance.grantId, generation: 1 }
+    return { ...issuance, refreshToken: writeRefreshToken(cx, first) }
+  },
+}
+
+type Asked = {
+  readonly id: string
+  readonly client: AuthenticatedApp
+  readonly oidc: OidcApp["oidc"]
+  readonly proof: Proof | undefined
+  /** What stands in the id_token's audience beside the client. */
+  readonly projects: readonly string[]
+  readonly lifetimes: Lifetimes
+}
+
+/** `offline`: a refresh token goes with it. */
+type Redeemed = Issuance & { readonly offline: boolean }
+
+/** Uses up the code and adds the grant, in one step; or says why that can't be (RFC 8628 §3.5). */
+function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
+  const { id, client, oidc, proof, lifetimes } = asked
+  const state = tx.state(deviceAuthorization, id)
+  if (state.status === "absent" || state.clientId !== client.clientId) throw wrongCode()
+  if (state.status === "done") throw wrongCode()
+  if (state.status === "denied") throw new OAuthError("access_denied", "the person refused")
+  if (tx.now >= state.expires) throw new OAuthError("expired_token", "the code has expired")
+  if (state.status !== "approved") throw waiting(cx, id)
+  // RFC 9449 §5: what began with a key ends with it.
+  if (state.jkt !== undefined && state.jkt !== proof?.jkt) {
+    throw new OAuthError("invalid_dpop_proof", "the code is bound to another key")
+  }
+  const session = usableSession(tx, state.sessionId)
+  if (!session) throw new OAuthError("access_denied", "the person has signed out meanwhile")
+  const { clientId, appId, scopes, audience, sessionId } = state
+  const offline = offlineFor({ client, scopes, proof, lifetimes })
+  const grantId = addGrant(tx, {
+    ...{ clientId, appId, scopes, audience, sessionId, session },
+    accessLifetimeSeconds: lifetimes.access,
+    ...(offline && { offline }),
+  })
+  finishDevice(tx, id, grantId)
+  return {
+    ...{ grantId, userId: session.userId, clientId, audience, scopes },
+    offline: offline !== undefined,
+    tokenType: oidc.tokenType,
+    clockSkewSeconds: oidc.clockSkewSeconds,
+    identity: {
+      audience: [clientId, ...asked.projects],
+      sessionId,
+      authTime: session.authTime,
+      methods: session.methods,
+      withUserClaims: oidc.idTokenUserinfoAssertion,
+    },
+  }
+}
+
+const waiting = (cx: Cx, id: string): OAuthError =>
+  mustPollSlower(cx, id)
+    ? new OAuthError("slow_down", "wait 5 seconds longer between two tries")
+    : new OAuthError("authorization_pending", "the person has not decided yet")
+
+/** One answer for every code that isn't good: unknown, used or someone else's. */
+const wrongCode = () => new OAuthError("invalid_grant", "the device_code is not valid (any more)")

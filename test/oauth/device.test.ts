@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { deactivateApplication } from "../../src/domain/app/index.ts"
+import { userCodeOf } from "../../src/oauth/device/user-code.ts"
+import {
+  askToken,
+  browserOf,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+} from "./provider.ts"
+
+const grant_type = "urn:ietf:params:oauth:grant-type:device_code"
+
+let provider: Provider
+let tv: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  tv = await provider.addClient({
+    grantTypes: ["device_code", "refresh_token"],
+    appType: "native",
+    authMethod: "none",
+  })
+})
+afterAll(() => provider.close())
+
+type Begun = Readonly<Record<string, string | number>>
+
+async function begin(fields: Readonly<Record<string, string>> = {}) {
+  const body = new URLSearchParams({ client_id: tv.id, scope: "openid profile", ...fields })
+  const response = await provider.send("/oauth/v2/device_authorization", { method: "POST", body })
+  const answer: Begun = await response.json()
+  return { status: response.status, answer }
+}
+
+const poll = (begun: Begun, fields: Readonly<Record<string, string>> = {}) =>
+  askToken(provider, {
+    ...{ grant_type, client_id: tv.id, device_code: String(begun.device_code) },
+    ...fields,
+  })
+
+let browser: ReturnType<typeof browserOf>
+beforeEach(() => {
+  browser = browserOf(provider)
+})
+
+/** Types the code and signs in; ends on the page that asks for consent. */
+async function enter(begun: Begun, userCode = String(begun.user_code)) {
+  const named = await browser.post(await browser.go("/device"), { userCode })
+  const asked = await browser.post(named, { loginName: "olga" })
+  return browser.post(asked, { loginName: "olga", password })
+}
+
+async function allow(begun: Begun) {
+  return browser.post(await enter(begun), { answer: "allow" })
+}
+
+describe("RFC 8628 §3.2: the device authorization response", () => {
+  test("has every member, and codes that fit", async () => {
+    const { status, answer } = await begin()
+    expect(status).toBe(200)
+    expect(answer).toEqual({
+      device_code: expect.stringMatching(/^[\w.-]{40,}$/),
+      user_code: expect.stringMatching(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/),
+      verification_uri: `${issuer}/device`,
+      verification_uri_complete: `${issuer}/device?user_code=${answer.user_code}`,
+      expires_in: 300,
+      interval: 5,
+    })
+  })
+
+  test("is for applications that may use the grant (unauthorized_client)", async () => {
+    const web = await provider.addClient({ authMethod: "none", appType: "native" })
+    const { status, answer } = await begin({ client_id: web.id })
+    expect([status, answer.error]).toEqual([400, "unauthorized_client"])
+    expect((await begin({ client_id: "nobody" })).answer.error).toBe("invalid_client")
+  })
+
+  test("wants the secret of a client that has one (§3.1)", async () => {
+    const settop = await provider.addClient({ grantTypes: ["device_code"] })
+    expect((await begin({ client_id: settop.id })).answer.error).toBe("invalid_client")
+    const { status } = await begin({ client_id: settop.id, client_secret: settop.secret })
+    expect(status).toBe(200)
+  })
+
+  test("is named in discovery (§4), and takes POST alone", async () => {
+    const document = await provider.send("/.well-known/openid-configuration")
+    const { device_authorization_endpoint: endpoint } = await document.json()
+    expect(endpoint).toBe(`${issuer}/oauth/v2/device_authorization`)
+    expect((await provider.send("/oauth/v2/device_authorization")).status).toBe(405)
+  })
+})
+
+describe("RFC 8628 §3.3: a person at the page", () => {
+  test("types the code, signs in, allows, and the device gets its tokens (§3.5)", async () => {
+    const { answer: begun } = await begin({ scope: "openid profile offline_access" })
+    const consent = await enter(begun)
+    expect(consent.page).toContain(String(begun.user_code))
+    const done = await browser.post(consent, { answer: "allow" })
+    expect(done.page).toContain("Your device is connected")
+    expect(done.page).not.toContain("code=")
+    const { status, answer } = await poll(begun)
+    expect(status).toBe(200)
+    expect(answer).toMatchObject({
+      access_token: expect.any(String),
+      id_token: expect.any(String),
+      refresh_token: expect.any(String),
+      scope: "openid profile offline_access",
+    })
+    const headers = { authorization: `Bearer ${answer.access_token}` }
+    const told = await provider.send("/oidc/v1/userinfo", { headers })
+    expect(await told.json()).toMatchObject({ sub: provider.setup.ownerId })
+    const refreshed = await askToken(provider, {
+      ...{ grant_type: "refresh_token", client_id: tv.id },
+      refresh_token: String(answer.refresh_token),
+    })
+    expect(refreshed.status).toBe(200)
+  })
+
+  test("may type it in small letters, with spaces, without the dash", async () => {
+    expect(userCodeOf(" bcdf ghjk ")).toBe("BCDFGHJK")
+    const { answer: begun } = await begin()
+    const typed = String(begun.user_code).toLowerCase().replace("-", " ")
+    await browser.post(await enter(begun, typed), { answer: "allow" })
+    expect((await poll(begun)).status).toBe(200)
+  })
+
+  test("is asked also where they are signed in already: nothing happens by itself (§5.4)", async () => {
+    const first = (await begin()).answer
+    await allow(first)
+    const { answer: begun } = await begin()
+    const asked = await browser.post(await browser.go(`/device?user_code=${begun.user_code}`), {
+      userCode: String(begun.user_code),
+    })
+    expect(asked.page).toContain(String(begun.user_code))
+    expect((await poll(begun)).answer.error).toBe("authorization_pending")
+    await browser.post(asked, { answer: "allow" })
+    expect((await poll(begun)).status).toBe(200)
+  })
+
+  test("may refuse: the device learns access_denied", async () => {
+    const { answer: begun } = await begin()
+    const done = await browser.post(await enter(begun), { answer: "cancel" })
+    expect(done.page).toContain("Your device is not connected")
+    expect((await poll(begun)).answer.error).toBe("access_denied")
+    expect((await poll(begun)).answer.error).toBe("access_denied")
+  })
+
+  test("sees a code that came with the address before anything happens (§3.3.1)", async () => {
+    const { answer: begun } = await begin()
+    const page = await browser.go(`/device?user_code=${begun.user_code}`)
+    expect(page.page).toContain(`value="${begun.user_code}"`)
+    expect(page.page).toContain("this very code")
+    expect((await poll(begun)).answer.error).toBe("authorization_pending")
+  })
+
+  test.each(["", "BCDF-GHJK", "<script>", "AAAA-AAAA", "BCDF-GHJ", "ß".repeat(30)])(
+    "is told that no device waits with %j",
+    async (userCode) => {
+      const answer = await browser.post(await browser.go("/device"), { userCode })
+      expect(answer.response.status).toBe(422)
+      expect(answer.page).toContain("No device waits")
+      expect(answer.page).not.toContain("<script>")
+    },
+  )
+
+  test("cannot be made to type it by another site's form", async () => {
+    const { answer: begun } = await begin()
+    const body = new URLSearchParams({ userCode: String(begun.user_code) })
+    const foreign = await provider.send("/device", { method: "POST", body })
+    expect(foreign.status).toBe(403)
+  })
+
+  test("can't use a code that was used, refused or has expired", async () => {
+    const { answer: begun } = await begin()
+    await allow(begun)
+    const again = browserOf(provider)
+    const userCode = String(begun.user_code)
+    expect((await again.post(await again.go("/device"), { userCode })).response.status).toBe(422)
+    const late = (await begin()).answer
+    provider.clock.advance(301_000)
+    const typed = { userCode: String(late.user_code) }
+    expect((await again.post(await again.go("/device"), typed)).response.status).toBe(422)
+  })
+})
+
+describe("RFC 8628 §3.5: the device that asks", () => {
+  test("too often is told to slow down", async () => {
+    const { answer: begun } = await begin()
+    expect((await poll(begun)).answer.error).toBe("authorization_pending")
+    expect((await poll(begun)).answer.error).toBe("slow_down")
+    provider.clock.advance(5000)
+    expect((await poll(begun)).answer.error).toBe("slow_down")
+    provider.clock.advance(15_000)
+    expect((await poll(begun)).answer.error).toBe("authorization_pending")
+  })
+
+  test("too late gets expired_token, also for what was allowed in time", async () => {
+    const { answer: waiting } = await begin()
+    const { answer: allowed } = await begin()
+    await allow(allowed)
+    provider.clock.advance(300_000)
+    expect((await poll(waiting)).answer.error).toBe("expired_token")
+    expect((await poll(allowed)).answer.error).toBe("expired_token")
+  })
+
+  test("gets tokens once, also by twenty tries at the same time", async () => {
+    const { answer: begun } = await begin()
+    await allow(begun)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => poll(begun)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect((await poll(begun)).answer.error).toBe("invalid_grant")
+  })
+
+  test("gets nothing with another's code, or one that is none", async () => {
+    const { answer: begun } = await begin()
+    await allow(begun)
+    const other = await provider.addClient({
+      grantTypes: ["device_code"],
+      authMethod: "none",
+      appType: "native",
+    })
+    expect((await poll(begun, { client_id: other.id })).answer.error).toBe("invalid_grant")
+    const code = String(begun.device_code)
+    for (const device_code of ["x", `${code}A`, code.slice(0, -1), code.toUpperCase()]) {
+      expect((await poll(begun, { device_code })).answer.error, device_code).toBe("invalid_grant")
+    }
+    expect((await poll(begun)).status).toBe(200)
+  })
+
+  test("gets nothing once its application was stopped, or the person signed out", async () => {
+    const { answer: begun } = await begin()
+    await allow(begun)
+    await browser.post(await browser.go("/oidc/v1/endsession"), {})
+    expect((await poll(begun)).answer.error).toBe("access_denied")
+    const next = (await begin()).answer
+    await allow(next)
+    await deactivateApplication(provider.cx(), tv.appId)
+    expect((await poll(next)).answer.error).toBe("invalid_client")
+    expect((await begin()).answer.error).toBe("invalid_client")
+  })
+})

@@ -91,8 +91,8 @@ export function fingerprint(master: Uint8Array): string {
 }
 
 /**
- * Whether `plain` is what one of `hashes` was made of. Looks at all of them, and works as long where
- * there is none, so that the time tells nothing.
+ * Whether `plain` is what one of `hashes` was made of. Looks at all of them, and works as long
+ * where there is none, so that the time tells nothing.
  */
 export function isOneOf(
   secrets: Pick<Secrets, "hash" | "matches">,

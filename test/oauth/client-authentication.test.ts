@@ -19,6 +19,7 @@ import {
   asserted,
   assertionType,
   basicOf,
+  type ClientKey,
 } from "./clients.ts"
 import { askToken, issuer, openProvider, type Provider } from "./provider.ts"
 
@@ -63,7 +64,7 @@ const tried = async (fields: Fields, basic?: string, accepts?: readonly Method[]
 
 const refused = "invalid_client 401"
 
-type Shown = { readonly id: string; readonly secret?: string }
+type Shown = { readonly id: string; readonly secret?: string } & Partial<ClientKey>
 
 /** A client tries each method with what it has; without a key it uses somebody else's. */
 const attempts: Readonly<Record<Method, (client: Shown, accepts?: readonly Method[]) => unknown>> =
@@ -73,8 +74,7 @@ const attempts: Readonly<Record<Method, (client: Shown, accepts?: readonly Metho
       tried({ client_id: id, client_secret: secret }, undefined, accepts),
     none: ({ id }, accepts) => tried({ client_id: id }, undefined, accepts),
     private_key_jwt: async (client, accepts) => {
-      const key = "key" in client ? { ...keyed, ...client } : { ...keyed, id: client.id }
-      return tried(await asserted(provider, key), undefined, accepts)
+      return tried(await asserted(provider, { ...keyed, ...client }), undefined, accepts)
     },
   }
 

@@ -31,7 +31,7 @@ const statusOf = async (token: string) => {
 }
 
 describe("client_credentials (RFC 6749 §4.4)", () => {
-  test("gives a service user a token, and neither id_token nor refresh token (§4.4.3)", async () => {
+  test("gives a service user neither id_token nor refresh token (§4.4.3)", async () => {
     const { status, answer, headers } = await ask({ scope: "openid profile offline_access" })
     expect(status).toBe(200)
     expect(headers.get("cache-control")).toBe("no-store")

@@ -2,9 +2,11 @@ import { passwordCheck } from "./attempt.ts"
 import { user } from "./model.ts"
 import { userChain } from "./query.ts"
 import { auth, management } from "./v1.ts"
+import { managementCredentials } from "./v1credential.ts"
 import { v2 } from "./v2.ts"
 import { v2key } from "./v2key.ts"
 import { v2search } from "./v2search.ts"
+import { v2token } from "./v2token.ts"
 
 export { never } from "../../kernel/signing-key.ts"
 export { type Attempts, attemptsOf } from "./attempt.ts"
@@ -56,6 +58,12 @@ export {
 } from "./model.ts"
 export { warmPasswords } from "./password.ts"
 export {
+  createPersonalToken,
+  type KnownToken,
+  readPersonalToken,
+  removePersonalToken,
+} from "./personal-token.ts"
+export {
   accountOf,
   findByLoginName,
   findMachine,
@@ -88,4 +96,12 @@ export const aggregates = [user, passwordCheck] as const
 export const chains = { user: userChain } as const
 
 /** The operations that this room answers. */
-export const shares = [v2, v2search, v2key, management, auth] as const
+export const shares = [
+  v2,
+  v2search,
+  v2key,
+  management,
+  auth,
+  v2token,
+  managementCredentials,
+] as const

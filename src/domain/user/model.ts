@@ -68,6 +68,8 @@ export type UserEvent =
       { readonly hashedSecret: string }
     >
   | Event<"user.machine.secret.removed">
+  | Event<"user.pat.added", { readonly tokenId: string } & PersonalToken>
+  | Event<"user.pat.removed", { readonly tokenId: string }>
   | Event<"user.deactivated">
   | Event<"user.reactivated">
   | Event<"user.locked">
@@ -108,7 +110,12 @@ export type Machine = Identity & {
   /** Expiry by key id, ms UTC. */
   readonly keys: Readonly<Record<string, number>>
   readonly secret: MachineSecret | null
+  /** By token id. */
+  readonly personalTokens: Readonly<Record<string, PersonalToken & { readonly created: number }>>
 }
+
+/** What a service user may use as it is; `expires` is ms UTC. */
+export type PersonalToken = { readonly expires: number; readonly scopes: readonly string[] }
 
 /** What a service user shows as a client; only a keyed hash of it is kept. */
 export type MachineSecret = { readonly id: string; readonly hash: string }
@@ -151,7 +158,7 @@ function turned(state: User, { time }: At, status: UserStatus): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
-  revision: 2,
+  revision: 3,
   initial: absent,
   evolve: {
     "user.human.added": (_, { data, private: secret, time }) => ({
@@ -178,6 +185,7 @@ export const user = aggregate<UserEvent, User>({
       accessTokenType: data.accessTokenType,
       keys: {},
       secret: null,
+      personalTokens: {},
     }),
     "user.username.changed": (state, { private: secret, time }) =>
       hasLeft(state) ? state : { ...state, ...(secret ?? nameless), changed: time },
@@ -230,6 +238,17 @@ export const user = aggregate<UserEvent, User>({
       machine(state, event, () => ({ secret: secretOf(event) })),
     "user.machine.secret.removed": (state, event) =>
       machine(state, event, () => ({ secret: null })),
+    "user.pat.added": (state, event) =>
+      machine(state, event, ({ personalTokens }) => {
+        const { tokenId, ...token } = event.data
+        const added = { ...token, created: event.time }
+        return { personalTokens: { ...personalTokens, [tokenId]: added } }
+      }),
+    "user.pat.removed": (state, event) =>
+      machine(state, event, ({ personalTokens }) => {
+        const { [event.data.tokenId]: _, ...others } = personalTokens
+        return { personalTokens: others }
+      }),
     "user.deactivated": (state, event) => turned(state, event, "inactive"),
     "user.reactivated": (state, event) => turned(state, event, "active"),
     "user.locked": (state, event) => turned(state, event, "locked"),

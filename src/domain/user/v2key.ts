@@ -53,8 +53,8 @@ async function register(cx: Cx, req: AddKeyRequest, { content, ...key }: Service
   return { creationDate: at(changed), keyId: key.keyId, keyContent: Buffer.from(content) }
 }
 
-/** Without a date where there was no such key. */
-const ended = (receipt: Receipt | undefined) =>
+/** Without a date where there was nothing to end. */
+export const ended = (receipt: Receipt | undefined) =>
   receipt ? { deletionDate: at(receipt.changed) } : {}
 
 const listed = (found: Found<UserKeyRow>) => ({
@@ -97,7 +97,7 @@ function condition({ filter }: KeysSearchFilter): Filter {
   }
 }
 
-function moment(
+export function moment(
   column: string,
   { timestamp, method }: { timestamp?: Timestamp | undefined; method: TimestampFilterMethod },
 ): Filter {
@@ -115,6 +115,7 @@ const comparisons: Readonly<Record<number, "=" | "<" | "<=" | ">" | ">=">> = {
   [TimestampFilterMethod.BEFORE_OR_EQUALS]: "<=",
 }
 
-const emptyFilter = () => invalid("user.filter_empty", "a filter is empty; say what it looks for")
+export const emptyFilter = () =>
+  invalid("user.filter_empty", "a filter is empty; say what it looks for")
 
 const invalid = (id: string, message: string) => new Fault("invalid_argument", id, message)

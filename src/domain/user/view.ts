@@ -97,6 +97,17 @@ const removeKey = statement(
 )
 const removeKeys = statement("DELETE FROM user_keys WHERE instance = $instance AND user_id = $id")
 
+const addToken = statement(
+  `INSERT INTO user_tokens (instance, id, user_id, org, expires, scopes, created, changed, version)
+   VALUES ($instance, $tokenId, $id, $owner, $expires, $scopes, $time, $time, $version)`,
+)
+const removeToken = statement(
+  "DELETE FROM user_tokens WHERE instance = $instance AND user_id = $id AND id = $tokenId",
+)
+const removeTokens = statement(
+  "DELETE FROM user_tokens WHERE instance = $instance AND user_id = $id",
+)
+
 /** A service user's name is kept where a person's display name is: both are what one reads. */
 export const userView = view<UserEvent>({
   name: "user",
@@ -123,6 +134,12 @@ export const userView = view<UserEvent>({
         public_key TEXT NOT NULL, expires INTEGER NOT NULL, created INTEGER NOT NULL,
         changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "user_id, key_id",
+    },
+    user_tokens: {
+      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL,
+        expires INTEGER NOT NULL, scopes TEXT NOT NULL, created INTEGER NOT NULL,
+        changed INTEGER NOT NULL, version INTEGER NOT NULL`,
+      key: "user_id, id",
     },
   },
   on: {
@@ -174,6 +191,14 @@ export const userView = view<UserEvent>({
     },
     "user.machine.secret.set": (db) => db.run(setSecret, { hasSecret: true }),
     "user.machine.secret.removed": (db) => db.run(setSecret, { hasSecret: false }),
+    "user.pat.added": (db, { data: { scopes, ...data } }) => {
+      db.run(addToken, { ...data, scopes: JSON.stringify(scopes) })
+      db.run(touch)
+    },
+    "user.pat.removed": (db, { data }) => {
+      db.run(removeToken, data)
+      db.run(touch)
+    },
     "user.deactivated": (db) => db.run(setStatus, { status: "inactive" }),
     "user.reactivated": (db) => db.run(setStatus, { status: "active" }),
     "user.locked": (db) => db.run(setStatus, { status: "locked" }),
@@ -181,6 +206,7 @@ export const userView = view<UserEvent>({
     "user.removed": (db) => {
       db.run(remove)
       db.run(removeKeys)
+      db.run(removeTokens)
     },
   },
 })
@@ -267,6 +293,27 @@ export type UserKeyRow = {
 export const userKeys: Searchable = {
   table: "user_keys",
   key: "key_id",
+  sort: "created",
+  owner: { org: "org", self: "user_id" },
+  columns: ["user_id", "org", "expires", "created"],
+}
+
+/** A personal access token as listed; what it is nobody can show. */
+export type UserTokenRow = {
+  readonly id: string
+  readonly user_id: string
+  readonly org: string
+  readonly expires: number
+  /** JSON. */
+  readonly scopes: string
+  readonly created: number
+  readonly changed: number
+  readonly version: number
+}
+
+export const userTokens: Searchable = {
+  table: "user_tokens",
+  key: "id",
   sort: "created",
   owner: { org: "org", self: "user_id" },
   columns: ["user_id", "org", "expires", "created"],

@@ -38,6 +38,21 @@ export function applicationOf(client: AuthenticatedClient): AuthenticatedApp {
   throw new OAuthError("unauthorized_client", "a service user can't use this grant")
 }
 
+/**
+ * RFC 7009 §2.1: whether a token was issued to this client. A service user is one client, whatever
+ * it calls or called itself.
+ */
+export function isOwnToken(
+  cx: Cx,
+  client: AuthenticatedClient,
+  said: { readonly clientId: string; readonly userId: string },
+): boolean {
+  if (client.kind === "application") return said.clientId === client.clientId
+  const owner = registered(cx, said.clientId)
+  if (owner?.kind === "service user") return owner.userId === client.userId
+  return !owner && said.userId === client.userId
+}
+
 /** How a client may prove itself at the introspection endpoint; discovery names it. */
 export const introspectionMethods = ["client_secret_basic", "private_key_jwt"] as const
 
@@ -96,7 +111,7 @@ function knowsSecret(cx: Cx, client: Registered | undefined, secret: string): bo
 
 /**
  * RFC 7523 §2.2: an assertion that the client signed with a key of its own. Its issuer and subject
- * are the client id; of a service user, whose name is one, also the id that the file of its key has.
+ * are the client id: of a service user its name, or the id that the file of its key has.
  */
 async function byAssertion(
   cx: Cx,

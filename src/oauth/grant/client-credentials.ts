@@ -3,8 +3,9 @@ import type { Grant } from "./grant.ts"
 import { forItself } from "./service-user.ts"
 
 /**
- * RFC 6749 §4.4: a client acts for itself. Every token speaks for a user, so the client is a service
- * user; an application has none. No refresh token (§4.4.3), and no id_token: nobody signed in.
+ * RFC 6749 §4.4: a client acts for itself. Every token speaks for a user, so the client is a
+ * service user; an application has none. No refresh token (§4.4.3), and no id_token: nobody
+ * signed in.
  */
 export const clientCredentials: Grant = {
   name: "client_credentials",

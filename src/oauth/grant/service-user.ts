@@ -14,7 +14,7 @@ type ServiceUser = {
   readonly accessTokenType: AccessTokenType
 }
 
-/** What a service user gets for itself, by the scope that it asks for; `projects` are meant in it. */
+/** What a service user gets for itself, by the scope that it asks for and its `projects`. */
 export function forItself(
   cx: Cx,
   scope: string,

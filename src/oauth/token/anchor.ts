@@ -9,9 +9,12 @@ import type { Cx } from "../../store/index.ts"
  * What tokens hang from, beside their user: a person's grant together with its session, named by
  * its id alone; or by kind and id a grant without its session, or what a service user came with.
  */
-type Kind = "key" | "offline" | "secret"
+type Kind = "key" | "offline" | "secret" | "pat"
 
-/** A service user grants itself, with a key or a secret: what it got so ends with it. */
+/**
+ * A service user grants itself, with a key or a secret: what it got so ends with it. A personal
+ * access token hangs from itself.
+ */
 export const anchorOf = (kind: Kind, id: string): string => `${kind}/${id}`
 
 /** When an anchor of a user ends as things stand, ms UTC; 0 where it has ended. */
@@ -58,6 +61,10 @@ function activeGrant(cx: Cx, userId: string, grantId: string) {
   return mayEnter(cx, userId, projectId) === "yes" ? given : undefined
 }
 
+/** Whether a token is one that its user was given to use as it is. */
+export const isPersonal = ({ grantId }: { readonly grantId: string }): boolean =>
+  grantId.startsWith(anchorOf("pat", ""))
+
 type Credential = { readonly kind: string | undefined; readonly id: string }
 
 /** What a service user came with; a secret ends when it is replaced or removed. */
@@ -65,5 +72,7 @@ function credentialUntil(cx: Cx, userId: string, { kind, id }: Credential): numb
   const state = cx.store.state(cx, user, userId)
   if (!("kind" in state) || state.kind !== "machine") return 0
   if (kind === "secret") return state.secret?.id === id ? Number.POSITIVE_INFINITY : 0
-  return (kind === "key" && Object.hasOwn(state.keys, id) ? state.keys[id] : undefined) ?? 0
+  const { keys, personalTokens: tokens } = state
+  if (kind === "key" && Object.hasOwn(keys, id)) return keys[id] ?? 0
+  return (kind === "pat" && Object.hasOwn(tokens, id) ? tokens[id] : undefined)?.expires ?? 0
 }

@@ -5,6 +5,7 @@ import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 import { ofInstance } from "../remembered.ts"
 import { signingAlgs } from "./lifetime.ts"
+import { personalStatement } from "./personal.ts"
 
 /**
  * What an access token says. The token itself carries and authenticates it; the store keeps only
@@ -70,8 +71,11 @@ const readLately = ofInstance(() => recent<Read>(4096))
 const isOurs = (cx: Cx, { issuer, kid }: Signed): boolean =>
   issuer === ownOf(cx).issuer && publicKeys(cx).some((key) => key.kid === kid)
 
-const checkToken = (cx: Cx, token: string) =>
-  token.split(".").length === 3 ? checkJwt(cx, token) : checkOpaque(cx, token)
+function checkToken(cx: Cx, token: string): Read | undefined {
+  if (token.split(".").length === 3) return checkJwt(cx, token)
+  const said = personalStatement(cx, token)
+  return said ? { said } : checkOpaque(cx, token)
+}
 
 /** Ids may repeat across instances: a token of one must not open in another. */
 const aboutOf = (cx: Cx) => `access_token/${cx.instance}`

@@ -265,6 +265,16 @@ const claims: readonly Row[] = [
     },
   ],
   [
+    "§5.5.1 an essential claim that is not known is no error",
+    async () => {
+      const wish = { phone_number: { essential: true }, "x-unknown": { essential: true } }
+      const claims = JSON.stringify({ userinfo: wish, id_token: wish })
+      const { access_token, id_token } = await tokensOf(provider, browser, web, { claims })
+      expect((await userinfo(provider, access_token)).status).toBe(200)
+      expect(claimsOf(id_token)).not.toHaveProperty("phone_number")
+    },
+  ],
+  [
     "§8 subject types are named and public is one",
     async () => expect((await metadata(provider)).subject_types_supported).toContain("public"),
   ],

@@ -79,6 +79,15 @@ const practice: readonly Row[] = [
     },
   ],
   [
+    "§2.6 answers travel over TLS or stay on the person's machine",
+    async () => {
+      const redirect_uri = "http://app.example.com/callback"
+      const client = await provider.addClient({ redirectUris: [redirect_uri] })
+      const { response } = await browser.go(authorizePath(client.id, { redirect_uri }))
+      expect(response.status).toBe(400)
+    },
+  ],
+  [
     "§4.2.4 pages and redirects tell nobody where they were reached",
     async () => {
       const back = await browser.go(authorizePath(web.id))

@@ -25,11 +25,12 @@ describe("what the specifications demand", () => {
   })
 
   const documents = [
-    ...["6749", "6750", "7521", "7523", "7636", "8252", "8693", "9068", "9101", "9207", "9700"],
+    ...["6749", "6750", "7009", "7521", "7523", "7636", "7662", "8252", "8693", "8707", "9068"],
+    ...["9101", "9207", "9449", "9700"],
   ].map((number) => `RFC ${number}`)
   const openid = [
     ...["OpenID Connect Core", "OpenID Connect Discovery", "RP-Initiated Logout"],
-    "interface",
+    ...["Back-Channel Logout", "interface"],
   ]
 
   test("comes from every document that is claimed", () => {

@@ -32,7 +32,7 @@ export const aggregates = [
 export const views = [
   instance.instanceHostView,
   org.orgView,
-  user.userView,
+  ...user.views,
   ...project.views,
   app.appView,
   member.memberView,

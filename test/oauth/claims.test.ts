@@ -14,6 +14,7 @@ import {
   type ProjectInput,
   removeRole,
 } from "../../src/domain/project/index.ts"
+import { setMetadata } from "../../src/domain/user/index.ts"
 import {
   accessTokenClaims,
   claimsAsked,
@@ -332,6 +333,34 @@ describe("the user's organisation", () => {
     expect(restriction(domain, `urn:core:iam:org:id:${home}`)).toBe(home)
     expect(restriction(domain, "urn:core:iam:org:id:org2")).toBe("")
     expect(restriction("urn:core:iam:org:domain:primary:absent.example.com")).toBe("")
+  })
+})
+
+describe("metadata", () => {
+  const scope = "urn:core:iam:user:metadata"
+  const note = async (values: Readonly<Record<string, Uint8Array>>) => {
+    const id = await provider.addPerson(`noted-${provider.cx().ids.next()}`)
+    const entries = Object.entries(values).map(([key, value]) => ({ key, value }))
+    if (entries.length > 0) await setMetadata(provider.cx(), id, entries)
+    return { userId: id }
+  }
+
+  test("is told everywhere in base64url without padding, where it is asked for", async () => {
+    const noted = await note({ plan: new TextEncoder().encode("gold?>"), raw: Uint8Array.of(255) })
+    for (const place of everywhere) {
+      expect(places[place](told([scope], noted))[scope]).toEqual({ plan: "Z29sZD8-", raw: "_w" })
+      expect(places[place](told(["openid", "profile"], noted))).not.toHaveProperty([scope])
+      expect(places[place](told([scope], await note({})))).not.toHaveProperty([scope])
+    }
+  })
+
+  test("that is too much for a header is in no token, and whole at userinfo", async () => {
+    const noted = await note({ small: new Uint8Array(1), large: new Uint8Array(4000) })
+    for (const place of everywhere) {
+      const isToken = place === "id_token" || place === "access token"
+      const keys = Object.keys(Object(places[place](told([scope], noted))[scope]))
+      expect([place, keys]).toEqual([place, isToken ? [] : ["large", "small"]])
+    }
   })
 })
 

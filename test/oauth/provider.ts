@@ -50,7 +50,7 @@ const views = [
   key.webKeyView,
   org.orgView,
   ...project.views,
-  user.userView,
+  ...user.views,
 ]
 
 const assets = { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" }

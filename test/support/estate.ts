@@ -28,6 +28,9 @@ export const operationNames: ReadonlySet<string> = new Set(
   shares.flatMap(({ handlers }) => Object.keys(handlers)).filter((name) => name !== "healthz"),
 )
 
+/** Those of users have tests of their own, and can be called here, too. */
+const callable = [...shares, ...user.shares]
+
 const authority: Authority<Cx> = {
   resources: {
     ...instance.chains,
@@ -77,7 +80,7 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
       ...app.views,
       ...member.views,
       ...authorization.views,
-      user.userView,
+      ...user.views,
     ],
   })
   for (const id of instances) {
@@ -140,7 +143,7 @@ function ruleOf(method: DescMethod): Access {
 
 /** The share that binds an operation; of two with one name v2 has the first word. */
 function found(name: string, of = "") {
-  const bound = shares.flatMap((share) => {
+  const bound = callable.flatMap((share) => {
     const methods: Readonly<Record<string, DescMethod>> = share.service.method
     const method = name in share.handlers ? methods[name] : undefined
     return method && share.service.typeName.includes(of) ? [{ share, method }] : []

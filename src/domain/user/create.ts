@@ -12,6 +12,7 @@ import { org } from "../org/index.ts"
 import type { CodeOf, NewCode } from "./code.ts"
 import { type NewPassword, passwordChanged } from "./credential.ts"
 import { emailOf, languageOf, loginNameOf, loginNamesOf, optionalTextOf, phoneOf } from "./field.ts"
+import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
 import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "./model.ts"
 
 /** Names as they are given; what is left out is derived or empty. */
@@ -40,6 +41,7 @@ export type NewHuman = {
   readonly email: NewContact
   readonly phone?: NewContact | undefined
   readonly password?: NewPassword | undefined
+  readonly metadata?: readonly Metadata[] | undefined
 }
 
 export type NewMachine = {
@@ -50,6 +52,7 @@ export type NewMachine = {
   readonly name: string
   readonly description?: string | undefined
   readonly accessTokenType: AccessTokenType
+  readonly metadata?: readonly Metadata[] | undefined
 }
 
 export type NewUser = NewHuman | NewMachine
@@ -67,7 +70,7 @@ export function addUser(tx: Transaction, id: string, input: NewUser): void {
     input.kind === "human"
       ? humanAdded(input, home.primaryDomain)
       : machineAdded(id, input, home.primaryDomain)
-  tx.append(user, id, drafts, input.orgId)
+  tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
 }
 
 /** Adds a user in a step of its own; see `addUser`. */

@@ -1,12 +1,15 @@
 import { passwordCheck } from "./attempt.ts"
+import { userMetadataView } from "./metadata-view.ts"
 import { user } from "./model.ts"
 import { userChain } from "./query.ts"
 import { auth, management } from "./v1.ts"
 import { managementCredentials } from "./v1credential.ts"
 import { v2 } from "./v2.ts"
 import { v2key } from "./v2key.ts"
+import { v2metadata } from "./v2metadata.ts"
 import { v2search } from "./v2search.ts"
 import { v2token } from "./v2token.ts"
+import { userView } from "./view.ts"
 
 export { never } from "../../kernel/signing-key.ts"
 export { type Attempts, attemptsOf } from "./attempt.ts"
@@ -47,6 +50,8 @@ export {
   isMachineSecret,
   removeMachineSecret,
 } from "./machine-secret.ts"
+export { type Metadata, removeMetadata, setMetadata } from "./metadata.ts"
+export { heldMetadata } from "./metadata-view.ts"
 export {
   type AccessTokenType,
   type Human,
@@ -92,6 +97,9 @@ export { type UserRow, userKeys, users, userView } from "./view.ts"
 /** What this room keeps streams of. */
 export const aggregates = [user, passwordCheck] as const
 
+/** What this room shows. */
+export const views = [userView, userMetadataView] as const
+
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = { user: userChain } as const
 
@@ -103,5 +111,6 @@ export const shares = [
   management,
   auth,
   v2token,
+  v2metadata,
   managementCredentials,
 ] as const

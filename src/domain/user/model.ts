@@ -70,6 +70,8 @@ export type UserEvent =
   | Event<"user.machine.secret.removed">
   | Event<"user.pat.added", { readonly tokenId: string } & PersonalToken>
   | Event<"user.pat.removed", { readonly tokenId: string }>
+  | Event<"user.metadata.set", { readonly key: string }, { readonly value: string }>
+  | Event<"user.metadata.removed", { readonly key: string }>
   | Event<"user.deactivated">
   | Event<"user.reactivated">
   | Event<"user.locked">
@@ -153,6 +155,11 @@ function machine(state: User, { time }: At, change: (state: Machine) => Partial<
 
 function turned(state: User, { time }: At, status: UserStatus): User {
   return hasLeft(state) ? state : { ...state, status, changed: time }
+}
+
+/** Something changed that is not kept here. */
+function touched(state: User, { time }: At): User {
+  return hasLeft(state) ? state : { ...state, changed: time }
 }
 
 /** People and service users. */
@@ -249,6 +256,8 @@ export const user = aggregate<UserEvent, User>({
         const { [event.data.tokenId]: _, ...others } = personalTokens
         return { personalTokens: others }
       }),
+    "user.metadata.set": touched,
+    "user.metadata.removed": touched,
     "user.deactivated": (state, event) => turned(state, event, "inactive"),
     "user.reactivated": (state, event) => turned(state, event, "active"),
     "user.locked": (state, event) => turned(state, event, "locked"),

@@ -37,7 +37,8 @@ import {
   type PasswordChange,
   setPassword,
 } from "./credential.ts"
-import type { AccessTokenType, Gender } from "./model.ts"
+import { type Metadata, noteMetadata } from "./metadata.ts"
+import { type AccessTokenType, type Gender, user } from "./model.ts"
 
 /** Changing users; looking at them is in v2search.ts, their keys are in v2key.ts. */
 export const v2 = share<Cx>()(UserService, {
@@ -60,14 +61,16 @@ async function create(cx: Cx, id: string, req: CreateUserRequest) {
 }
 
 async function newUser(cx: Cx, id: string, req: CreateUserRequest): Promise<NewUser> {
-  refuseUnbuilt("metadata", req.metadata.length > 0)
-  const { organizationId: orgId, username: userName } = req
+  const { organizationId: orgId, username: userName, metadata } = req
   const { case: kind, value } = req.userType
-  if (kind === "human") return { orgId, userName, ...(await newHuman(cx, id, value, userName)) }
+  if (kind === "human") {
+    const human = await newHuman(cx, id, value, userName)
+    return { orgId, userName, ...human, metadata: [...metadata, ...value.metadata] }
+  }
   if (kind === undefined) throw invalid("user.kind_missing", "say what the user is: human, machine")
   const { name, description } = value
   const accessTokenType = meaning(accessTokenTypes, value.accessTokenType)
-  return { orgId, userName, kind, name, description, accessTokenType }
+  return { orgId, userName, kind, name, description, accessTokenType, metadata }
 }
 
 /** Reads a new person from any request that describes one. */
@@ -75,11 +78,10 @@ export async function newHuman(
   cx: Cx,
   id: string,
   human: Omit<CreateUserRequest_Human, "$typeName" | "metadata"> & {
-    readonly metadata: readonly unknown[]
+    readonly metadata: readonly Metadata[]
   },
   userName = "",
 ): Promise<Omit<NewHuman, "orgId" | "userName">> {
-  refuseUnbuilt("metadata", human.metadata.length > 0)
   refuseUnbuilt("idp_links", human.idpLinks.length > 0)
   refuseUnbuilt("totp_secret", human.totpSecret !== undefined)
   const { profile, email, phone, passwordType } = human
@@ -93,6 +95,7 @@ export async function newHuman(
       ? contact(cx, id, { of: "phone", value: phone.phone, ...phone })
       : undefined,
     password: await firstPassword(passwordType, [userName, email.email]),
+    metadata: human.metadata,
   }
 }
 
@@ -107,12 +110,16 @@ async function firstPassword(
 
 async function update(cx: Cx, req: UpdateUserRequest) {
   const change = await userChange(cx, req)
-  const { changed } = await updateUser(cx, req.userId, change)
+  const { userId, metadata } = req
+  const step = await cx.store.transact(cx, (tx) => {
+    updateUser.within(tx, userId, change)
+    noteMetadata(cx, tx, userId, metadata)
+  })
+  const { changed } = step.receipt(user, userId)
   return { changeDate: at(changed), ...codesOf(change.human ?? {}) }
 }
 
 async function userChange(cx: Cx, req: UpdateUserRequest): Promise<UserChange> {
-  refuseUnbuilt("metadata", req.metadata.length > 0)
   const { userId, username: userName } = req
   const { case: kind, value } = req.userType
   if (kind === undefined) return { userName }

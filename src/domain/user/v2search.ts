@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { share } from "../../api/method.ts"
+import { ByteFilterMethod } from "../../gen/core/filter/v2/filter_pb.ts"
 import { TextQueryMethod } from "../../gen/core/object/v2/object_pb.ts"
 import {
   AccessTokenType,
@@ -14,7 +15,15 @@ import { UserService } from "../../gen/core/user/v2/user_service_pb.ts"
 import { at, details, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Found, pageOf } from "../../kernel/page.ts"
-import { type Cx, type Filter, fold, search, type TextMethod } from "../../store/index.ts"
+import {
+  type Cx,
+  type Filter,
+  fold,
+  search,
+  type TextMethod,
+  textFilter,
+} from "../../store/index.ts"
+import { usersWithKey, usersWithValue } from "./metadata-view.ts"
 import { findUser } from "./query.ts"
 import { type UserRow, users } from "./view.ts"
 
@@ -28,7 +37,7 @@ export const v2search = share<Cx>()(UserService, {
       search(cx, users, {
         page: pageOf(req.query),
         sort: meaning(columns, req.sortingColumn),
-        filters: conditions(req.queries),
+        filters: conditions(cx, req.queries),
       }),
     ),
   }),
@@ -91,11 +100,11 @@ const toMachine = (row: UserRow) => ({
 const conditionsMax = 200
 
 /** The filters of a list of queries; nested ones count as well, so that no request grows a tree. */
-function conditions(queries: readonly SearchQuery[]): readonly Filter[] {
+function conditions(cx: Cx, queries: readonly SearchQuery[]): readonly Filter[] {
   let left = conditionsMax
   const each = (query: SearchQuery): Filter => {
     left--
-    if (left >= 0) return condition(query, each)
+    if (left >= 0) return notedCondition(cx, query) ?? condition(query, each)
     throw invalid("user.too_many_queries", `at most ${conditionsMax} queries can be combined`)
   }
   return queries.map(each)
@@ -135,12 +144,21 @@ function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter)
       return { all: query.value.queries.map(each) }
     case "notQuery":
       return { not: each(query.value.query ?? nothing()) }
-    case "metadataKeyFilter":
-    case "metadataValueFilter":
-      throw new Fault("unimplemented", "user.field_not_built", "users have no metadata yet")
-    case undefined:
+    default:
       return nothing()
   }
+}
+
+/** What is noted about users stands elsewhere; undefined for any other query. */
+function notedCondition(cx: Cx, { query }: SearchQuery): Filter | undefined {
+  if (query.case === "metadataKeyFilter") {
+    const filter = textFilter("meta_key", query.value.key, query.value.method)
+    return { oneOf: "id", values: usersWithKey(cx, filter) }
+  }
+  if (query.case !== "metadataValueFilter") return undefined
+  const { value, method } = query.value
+  const is = method === ByteFilterMethod.EQUALS ? "this" : "another"
+  return { oneOf: "id", values: usersWithValue(cx, value, is) }
 }
 
 function nothing(): never {

@@ -199,6 +199,8 @@ export const userView = view<UserEvent>({
       db.run(removeToken, data)
       db.run(touch)
     },
+    "user.metadata.set": (db) => db.run(touch),
+    "user.metadata.removed": (db) => db.run(touch),
     "user.deactivated": (db) => db.run(setStatus, { status: "inactive" }),
     "user.reactivated": (db) => db.run(setStatus, { status: "active" }),
     "user.locked": (db) => db.run(setStatus, { status: "locked" }),

@@ -1,6 +1,6 @@
 import type { Claims } from "../../domain/key/index.ts"
 import { org } from "../../domain/org/index.ts"
-import { profile, type UserInfo, user } from "../../domain/user/index.ts"
+import { heldMetadata, profile, type UserInfo, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
 import { namedBy, prefixes, reserved } from "./scope.ts"
@@ -24,7 +24,7 @@ export const idTokenClaims = (
   told: Told & { readonly withUserClaims?: boolean | undefined },
 ): Claims => ({
   ...standardClaims(cx, told, told.withUserClaims ? told.scopes : []),
-  ...reservedClaims(cx, told, clientAsking(cx, told.clientId, "id_token")),
+  ...reservedClaims(cx, told, clientAsking(cx, told.clientId, "id_token"), inToken),
 })
 
 /** OpenID Connect Core §5.3.2: what the userinfo endpoint answers. */
@@ -47,7 +47,7 @@ export function introspectionClaims(cx: Cx, told: Told, projectId: string): Clai
 
 /** RFC 9068 §2.2.3: what a JWT access token says of its user beside who it is. */
 export const accessTokenClaims = (cx: Cx, told: Told): Claims =>
-  reservedClaims(cx, told, clientAsking(cx, told.clientId, "access token"))
+  reservedClaims(cx, told, clientAsking(cx, told.clientId, "access token"), inToken)
 
 type Source = readonly [scope: string, value: (known: UserInfo) => unknown]
 
@@ -95,11 +95,34 @@ function standardClaims(cx: Cx, told: Told, scopes: readonly string[]): Claims {
   return claims
 }
 
-/** What the reserved scopes ask for, and the roles that the asker's settings add. */
-function reservedClaims(cx: Cx, told: Told, asker: Asker | undefined): Claims {
+/**
+ * What the reserved scopes ask for, and the roles that the asker's settings add. Metadata of more
+ * than `metadataMax` characters is not told here at all.
+ */
+function reservedClaims(
+  cx: Cx,
+  told: Told,
+  asker: Asker | undefined,
+  metadataMax = Number.POSITIVE_INFINITY,
+): Claims {
   const roles = roleClaims(cx, told, asker)
   const isAsked = told.scopes.some((scope) => scope.startsWith("urn:"))
-  return isAsked ? { ...roles, ...homeClaims(cx, told) } : roles
+  if (!isAsked) return roles
+  return { ...roles, ...homeClaims(cx, told), ...metadataClaims(cx, told, metadataMax) }
+}
+
+/** Tokens travel in headers, which are short: more is to be had at userinfo. */
+const inToken = 4000
+
+/** What is noted about the user, each value in base64url. */
+function metadataClaims(cx: Cx, { userId, scopes }: Told, max: number): Claims {
+  if (!scopes.includes(reserved.metadata)) return {}
+  const entries = [...heldMetadata(cx, userId)].map(
+    ([key, value]) => [key, Buffer.from(value).toString("base64url")] as const,
+  )
+  const length = entries.reduce((sum, [key, text]) => sum + key.length + text.length, 0)
+  if (entries.length === 0 || length > max) return {}
+  return { [reserved.metadata]: Object.fromEntries(entries) }
 }
 
 /** The user's organisation, and what it was held to by a scope. */

@@ -76,8 +76,6 @@ test("what a user is must be said", async () => {
 })
 
 test.each([
-  ["metadata", { ...human(), metadata: [{ key: "k", value: new Uint8Array([1]) }] }],
-  ["metadata of a person", human({ metadata: [{ key: "k", value: new Uint8Array([1]) }] })],
   ["links to providers", human({ idpLinks: [{ idpId: "1" }] })],
   ["a TOTP secret", human({ totpSecret: "ABC" })],
 ])("%s is refused rather than dropped", async (_, request) => {

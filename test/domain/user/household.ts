@@ -5,7 +5,7 @@ import {
   createUser,
   type NewHuman,
   type NewMachine,
-  userView,
+  views,
 } from "../../../src/domain/user/index.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { openWorld, type World } from "../../support/world.ts"
@@ -14,7 +14,7 @@ import { openWorld, type World } from "../../support/world.ts"
 export async function openHousehold(instance = "i1"): Promise<World> {
   const world = openWorld({
     aggregates: [instances.instance, orgs.org, ...aggregates],
-    views: [orgs.orgView, userView],
+    views: [orgs.orgView, ...views],
   })
   await furnish(world.cx({ instance }))
   return world

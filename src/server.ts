@@ -23,7 +23,7 @@ export async function serve(start: Start): Promise<Running> {
   })
   const house = houseOf({ base, ticket, upstream: localOrigin(config.listen) })
 
-  const background = startBackground(base, reactors(base.call))
+  const background = startBackground(base, reactors(base.call), config)
   const listeners: Listener[] = []
   const rotation = keepRotating(base)
   const stop = async () => {

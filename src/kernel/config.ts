@@ -16,6 +16,7 @@ const schema = z.object({
   masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
   masterKeyFile: z.optional(text("the path of a file", pathOf)),
   trustedProxies: z.prefault(list("addresses or blocks, such as 10.0.0.0/8", rangeOf), []),
+  auditRetentionDays: z.prefault(text("a whole number of days, such as 90", daysOf), "90"),
   limits: z.prefault(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
   logLevel: z._default(choice(logLevels), "info"),
   logFormat: z._default(choice(["text", "json"]), "text"),
@@ -66,6 +67,11 @@ export const keys: Readonly<Record<Key, { from: readonly Source[]; hint: string;
       from: ["flag", "env", "file"],
       hint: "LIST",
       help: "Proxies whose forwarded headers count, such as 10.0.0.0/8,fd00::/8",
+    },
+    auditRetentionDays: {
+      from: ["flag", "env", "file"],
+      hint: "DAYS",
+      help: "How long the records of issued tokens and the like are kept (default: 90)",
     },
     limits: {
       from: ["flag", "env", "file"],
@@ -199,6 +205,10 @@ function separated(value: string): string[] {
 
 function pathOf(value: string): string | undefined {
   return value !== "" && !value.includes("\0") ? value : undefined
+}
+
+function daysOf(value: string): number | undefined {
+  return /^[1-9]\d{0,4}$/.test(value) ? Number(value) : undefined
 }
 
 function limitsFactorOf(value: string): number | undefined {

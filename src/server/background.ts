@@ -1,4 +1,5 @@
-import { type Reactor, type Reactors, runReactors } from "../store/index.ts"
+import type { Config } from "../kernel/config.ts"
+import { type Reactor, type Reactors, runPruner, runReactors } from "../store/index.ts"
 import type { Base } from "./base.ts"
 
 /** What a server does besides answering. */
@@ -7,10 +8,25 @@ export type Background = {
   readonly stop: () => Promise<void>
 }
 
-/** Starts it; what can't go on makes the node not ready. */
-export function startBackground(base: Base, reactors: readonly Reactor[]): Background {
-  const running = runReactors(base.store, base.clock, reactors, (name, cause) =>
+/** Starts it; a reactor that can't go on makes the node not ready. */
+export function startBackground(
+  base: Base,
+  reactors: readonly Reactor[],
+  { auditRetentionDays }: Pick<Config, "auditRetentionDays">,
+): Background {
+  const { store, clock } = base
+  const running = runReactors(store, clock, reactors, (name, cause) =>
     base.broke(`the reactor ${name} can't go on`, cause),
   )
-  return { reactors: running, stop: running.stop }
+  const pruner = runPruner({
+    store,
+    clock,
+    auditRetentionDays,
+    passed: running.passed,
+    failed: (cause) => base.log.warning("pruning broke off: {cause}", { cause: String(cause) }),
+  })
+  return {
+    reactors: running,
+    stop: async () => void (await Promise.all([running.stop(), pruner.stop()])),
+  }
 }

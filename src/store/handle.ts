@@ -8,8 +8,11 @@ import { bound, type ViewWriter } from "./view.ts"
 export type Handle = {
   readonly get: <Row>(query: Statement<Row>, fixed: Values, values?: Values) => Row | undefined
   readonly all: <Row>(query: Statement<Row>, fixed: Values, values?: Values) => readonly Row[]
-  readonly writer: (event: LogEvent) => ViewWriter
+  readonly writer: (at: Standing) => ViewWriter
 }
+
+/** What statements of reducers may use of an event. */
+export type Standing = Pick<LogEvent, "instance" | "id" | "version" | "position" | "time" | "owner">
 
 /** Runs statements against the tables of the given placements, prepared once each. */
 export function handleOf(database: Database, placements: readonly Placement[]): Handle {

@@ -8,6 +8,7 @@ export {
 export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
 export { type OpenOptions, openStore } from "./open.ts"
+export { type Pruner, runPruner } from "./pruner.ts"
 export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./reactor.ts"
 export { type Filter, fold, type Searchable, search, type TextMethod } from "./search.ts"
 export { type Statement, statement, systemStatement } from "./statement.ts"

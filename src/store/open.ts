@@ -5,6 +5,7 @@ import { checkpointGate, checkpointWorker, type Gate } from "./checkpoint.ts"
 import { commitIsDurable, sharedSync } from "./durability.ts"
 import { checkKinds, kindsOf, upcaster } from "./kind.ts"
 import type { Apply, Log } from "./log.ts"
+import { prunerOf } from "./prune.ts"
 import type { Slice } from "./rebuild.ts"
 import { type Refolded, refold } from "./refold.ts"
 import { decode, type EventRow, headOf, namesOf } from "./row.ts"
@@ -61,21 +62,29 @@ function storeOn(database: Database, options: OpenOptions): Store {
     views.apply(event)
   }
   const raw = sqliteLog({ database, names, kinds, gate, durability, apply, head })
+  let drops = 0
   const log: Log = {
     ...raw,
+    changes: () => raw.changes() + drops,
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
   }
   const written = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
   )
+  const slice = slices(gate, raw.flush)
   const views = viewsOf({
     database,
     views: options.views,
+    kindOf: states.known,
     replay: (position, limit) =>
       written.all(position, limit).map((row) => upcast(decode(row, names))),
-    slice: slices(gate, raw.flush),
+    slice,
     failed: options.notReady,
   })
+  const dropped = () => {
+    drops++
+  }
+  const prune = prunerOf({ ...options, database, names, states, views, slice, dropped })
   const close = async () => {
     await views.close()
     await log.close()
@@ -83,18 +92,18 @@ function storeOn(database: Database, options: OpenOptions): Store {
     database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
   }
-  return new Store({ log, database, states, views, close })
+  return new Store({ log, database, states, views, prune, close })
 }
 
 /** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */
 const slices =
   (gate: Gate, flush: () => void): Slice =>
-  async (work) => {
+  async (work, wrote = () => true) => {
     await new Promise((resolve) => setImmediate(resolve))
     for (let held = gate.open(); held; held = gate.open()) await held
     flush()
     const result = work()
-    gate.committed(sliceWeight)
+    if (wrote(result)) gate.committed(sliceWeight)
     return result
   }
 /** What a slice counts towards the next checkpoint, in events. */

@@ -10,8 +10,11 @@ import type { View } from "./view.ts"
 /** Reads what is written, on disk or not, upcast to today's payloads. */
 export type Replay = (position: number, limit: number) => readonly LogEvent[]
 
-/** Calls `work` outside of any transaction, when others have had their turn. */
-export type Slice = <T>(work: () => T) => Promise<T>
+/**
+ * Calls `work` outside of any transaction, when others have had their turn. `wrote` says of its
+ * result whether it wrote; it did, unless told.
+ */
+export type Slice = <T>(work: () => T, wrote?: (result: T) => boolean) => Promise<T>
 
 export type RebuildParts = {
   readonly database: Database

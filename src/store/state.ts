@@ -27,6 +27,7 @@ export type States = {
   readonly fold: (state: unknown, event: NewEvent) => unknown
   readonly apply: (event: LogEvent) => void
   readonly known: (type: string) => AnyAggregate | undefined
+  readonly drop: (instance: string, stream: string, id: string) => void
   /** Folds one stream from its first event, and writes its row once. */
   readonly folding: (kind: AnyAggregate) => Folding
 }
@@ -77,6 +78,7 @@ export function statesOf(database: Database, kinds: readonly AnyAggregate[]): St
     fold,
     apply,
     known: (type) => byStream.get(branches.get(type)?.stream ?? ""),
+    drop: rows.drop,
     folding,
   }
 }
@@ -94,6 +96,7 @@ function rowsOf(database: Database) {
      ON CONFLICT DO UPDATE SET version = excluded.version, position = excluded.position,
        changed = excluded.changed, state = excluded.state, expires = excluded.expires`,
   )
+  const remove = database.prepare("DELETE FROM state WHERE instance = ? AND stream = ? AND id = ?")
   let known = recent<StateRow>(rowsMax)
   return {
     get: (...key: [string, string, string]) => get.get(...key) ?? undefined,
@@ -113,6 +116,10 @@ function rowsOf(database: Database) {
       const expires = expiryOf(kind, state, time)
       const standing = [created, time, owner ?? last.owner, text, expires] as const
       set.run(instance, stream, id, version, position, ...standing)
+      known.delete(keyOf(instance, stream, id))
+    },
+    drop: (instance: string, stream: string, id: string) => {
+      remove.run(instance, stream, id)
       known.delete(keyOf(instance, stream, id))
     },
   }

@@ -5,6 +5,7 @@ import type { Aggregate, AnyAggregate } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
 import { revisionOf } from "./kind.ts"
 import type { Append, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
+import type { Pruned, PruneLimits } from "./prune.ts"
 import type { StateRow, States } from "./state.ts"
 import type { Statement, Values } from "./statement.ts"
 import type { Views } from "./views.ts"
@@ -52,6 +53,7 @@ export class Store {
   readonly #database: Database
   readonly #states: States
   readonly #views: Views
+  readonly #prune: (limits: PruneLimits) => Promise<Pruned>
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
   #undone = 0
@@ -61,12 +63,14 @@ export class Store {
     database: Database
     states: States
     views: Views
+    prune: (limits: PruneLimits) => Promise<Pruned>
     close: () => Promise<void>
   }) {
     this.log = parts.log
     this.#database = parts.database
     this.#states = parts.states
     this.#views = parts.views
+    this.#prune = parts.prune
     this.#close = parts.close
   }
 
@@ -153,6 +157,11 @@ export class Store {
   /** Resolves when no view is being rebuilt any more. */
   rebuilt(): Promise<void> {
     return this.#views.rebuilt()
+  }
+
+  /** Drops what has expired: streams whole, with all that was made of them, and claims. */
+  prune(limits: PruneLimits): Promise<Pruned> {
+    return this.#prune(limits)
   }
 
   /** The connection itself, for the store's own parts, backups and tests. */
@@ -284,12 +293,22 @@ function stepOf(cx: Cx, { now, pending }: Drafting): Append {
     expect.push({ stream: kind.stream, id, version: row.version })
     for (const { draft, event } of drafts) {
       events.push(event)
-      for (const claim of draft.claims ?? []) claims.push({ ...claim, stream: kind.stream, id })
+      claims.push(...claimsOf(kind, id, draft))
     }
   }
   // A key that one part of the step releases and another takes must be free when it is taken.
   claims.sort((a, b) => Number("take" in a) - Number("take" in b))
   return { instance: cx.instance, time: now, expect, events, claims }
+}
+
+/** A claim is dropped by its own time, so one without would outlive a stream that is dropped. */
+function claimsOf(kind: AnyAggregate, id: string, { claims = [] }: AnyDraft): ClaimRequest[] {
+  const { stream, retention } = kind
+  const isEndless = (claim: ClaimChange) => "take" in claim && claim.expires === undefined
+  if (retention !== "forever" && claims.some(isEndless)) {
+    throw new Error(`streams of ${stream} are not kept, so their claims must say when they expire`)
+  }
+  return claims.map((claim) => ({ ...claim, stream, id }))
 }
 
 function alreadyTaken(claim: ClaimChange): Fault {

@@ -35,6 +35,12 @@ export type ViewSpec<E extends AnyEvent> = {
       event: Recorded<Extract<E, { type: Type }>>,
     ) => void
   }
+  /**
+   * Takes away what was made of a stream that is dropped, by the kind of stream; pure, as a reducer
+   * is. Needed where `on` has events of streams that are not kept forever, or a view made anew
+   * would not be the one that was there.
+   */
+  readonly dropped?: Readonly<Record<string, (db: ViewWriter) => void>>
 }
 
 export type View = {
@@ -42,6 +48,7 @@ export type View = {
   readonly tables: Readonly<Record<string, Table>>
   readonly hash: string
   readonly reducers: ReadonlyMap<string, Reducer>
+  readonly dropped: Readonly<Record<string, (db: ViewWriter) => void>>
 }
 export type Reducer = (db: ViewWriter, event: Recorded<AnyEvent>) => void
 
@@ -54,6 +61,7 @@ export function view<E extends AnyEvent>(spec: ViewSpec<E>): View {
     hash: hash("sha256", shape, "hex"),
     // The map forgets which payload belongs to which type; the store calls by type only.
     reducers: new Map(Object.entries(spec.on) as [string, Reducer][]),
+    dropped: spec.dropped ?? {},
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite"
+import type { AnyAggregate } from "./aggregate.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
-import { type Handle, handleOf } from "./handle.ts"
+import { type Handle, handleOf, type Standing } from "./handle.ts"
 import type { LogEvent } from "./log.ts"
 import { type Placement, place } from "./placement.ts"
 import { type Replay, rebuild, type Slice } from "./rebuild.ts"
@@ -11,6 +12,8 @@ import type { Reducer, View } from "./view.ts"
 export type Views = Pick<Handle, "get" | "all"> & {
   /** Runs the reducers of one event; part of its append transaction. */
   readonly apply: (event: LogEvent) => void
+  /** Takes away what was made of a stream; part of the transaction that drops it. */
+  readonly drop: (last: Standing & { readonly stream: string }) => void
   readonly rebuilding: () => readonly string[]
   readonly rebuilt: () => Promise<void>
   readonly close: () => Promise<void>
@@ -18,6 +21,8 @@ export type Views = Pick<Handle, "get" | "all"> & {
 
 export type ViewsParts = {
   readonly database: Database
+  /** The kind of stream that has events of a type. */
+  readonly kindOf: (type: string) => AnyAggregate | undefined
   readonly views: readonly View[]
   readonly replay: Replay
   readonly slice: Slice
@@ -27,6 +32,7 @@ export type ViewsParts = {
 export function viewsOf(parts: ViewsParts): Views {
   const { database, views } = parts
   checkNames(views)
+  checkDrops(parts)
   const { live, stale } = place(database, views)
   advise(database, live)
   let current = handleOf(database, live)
@@ -47,6 +53,10 @@ export function viewsOf(parts: ViewsParts): Views {
       const recorded: Recorded<AnyEvent> = event
       const writer = current.writer(event)
       for (const reducer of reducers) reducer(writer, recorded)
+    },
+    drop: (last) => {
+      const writer = current.writer(last)
+      for (const view of views) view.dropped[last.stream]?.(writer)
     },
     rebuilding: rebuilds.running,
     rebuilt: () => rebuilds.done,
@@ -70,6 +80,20 @@ function checkNames(views: readonly View[]): void {
     for (const [name, table] of Object.entries(view.tables)) {
       const column = [...seen].find((other) => new RegExp(`\\b${other}\\b`).test(table.columns))
       if (column) throw new Error(`table ${name} has a column named like the table ${column}`)
+    }
+  }
+}
+
+/** What is made of streams that go one day must be able to go with them. */
+function checkDrops({ views, kindOf }: ViewsParts): void {
+  for (const view of views) {
+    for (const type of view.reducers.keys()) {
+      const kind = kindOf(type)
+      if (!kind || kind.retention === "forever" || view.dropped[kind.stream]) continue
+      throw new Error(
+        `the view ${view.name} is made of ${type}, but streams of ${kind.stream} are dropped one ` +
+          "day; say in its `dropped` what goes with them",
+      )
     }
   }
 }

@@ -16,11 +16,12 @@ const settings = {
   ownerPassword: "Correct horse 7 staples",
 }
 
+const config = configOf({ flags: { "--log-level": "fatal" }, env: {}, file: {} })
+
 let folder: ReturnType<typeof temporaryFolder>
 let base: Base
 beforeEach(() => {
   folder = temporaryFolder()
-  const config = configOf({ flags: { "--log-level": "fatal" }, env: {}, file: {} })
   const master = new Uint8Array(32)
   base = openBase({ config, folder: folderAt(folder.path), master, started: 0 })
 })
@@ -45,7 +46,7 @@ test("a reactor that can't read an event makes it not ready, and the event is na
   base.store.database.run("UPDATE event SET data = '{}' WHERE position = 2")
   const heard: string[] = []
   const listening = { "instance.added": async () => void heard.push("instance.added") }
-  const background = startBackground(base, [{ name: "logout", on: listening }])
+  const background = startBackground(base, [{ name: "logout", on: listening }], config)
   while (base.notReady() === undefined) await Bun.sleep(20)
   expect(await health("/debug/ready")).toEqual([
     503,
@@ -59,10 +60,14 @@ test("a reactor that can't read an event makes it not ready, and the event is na
 test("what a reactor gives up on is listed, and the node stays ready", async () => {
   await setUpByRequest(base, settings)
   const refuse = () => Promise.reject(new Error("nobody there"))
-  const background = startBackground(base, [
-    { name: "logout", on: { "instance.added": refuse } },
-    { name: "mail", on: {} },
-  ])
+  const background = startBackground(
+    base,
+    [
+      { name: "logout", on: { "instance.added": refuse } },
+      { name: "mail", on: {} },
+    ],
+    config,
+  )
   await background.reactors.drain()
   expect(background.reactors.failed()).toMatchObject([
     { reactor: "logout", instance: firstInstance, error: "nobody there" },

@@ -10,6 +10,7 @@ it("has a default for everything a newcomer would have to write", () => {
     listen: { host: "127.0.0.1", port: 8080 },
     grpcListen: { host: "127.0.0.1", port: 8081 },
     trustedProxies: [],
+    auditRetentionDays: 90,
     limits: 1,
     logLevel: "info",
     logFormat: "text",
@@ -61,6 +62,14 @@ it("names where a bad value came from, and never repeats it", () => {
   }
   for (const wrong of ["10.0.0.0/33", "fd00::/129", "proxy.local", "10.0.0"]) {
     expect(() => read({ flags: { "--trusted-proxies": wrong } })).toThrow(/must be addresses/)
+  }
+})
+
+it("takes the days that audit records are kept as a whole number above 0", () => {
+  const days = (value: unknown) => read({ file: { audit_retention_days: value } })
+  expect([days("1"), days(3650)].map((config) => config.auditRetentionDays)).toEqual([1, 3650])
+  for (const wrong of ["0", "-1", "1.5", "", "ninety", 1e9]) {
+    expect(() => days(wrong), String(wrong)).toThrow(/must be a whole number of days/)
   }
 })
 

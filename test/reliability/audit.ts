@@ -41,11 +41,15 @@ function damage(database: Database): readonly string[] {
   return check.all().flatMap((row) => (row.integrity_check === "ok" ? [] : row.integrity_check))
 }
 
-/** Positions and versions run 1, 2, 3, …; a command's events stand together. */
+/**
+ * Positions and versions run 1, 2, 3, …, but for positions of streams that were dropped whole; a
+ * command's events stand together.
+ */
 function gaps(database: Database): readonly string[] {
   const positions = one<{ count: number; last: number }>(
     database,
-    "SELECT count(*) AS count, coalesce(max(position), 0) AS last FROM event",
+    `SELECT count(*) + coalesce((SELECT value FROM meta WHERE key = 'pruned'), 0) AS count,
+       coalesce(max(position), 0) AS last FROM event`,
   )
   const streams = one<{ count: number }>(
     database,
@@ -103,11 +107,11 @@ async function foldAll(store: Store) {
   }
 }
 
-/** Every claim belongs to a stream that is there. */
+/** Every claim belongs to a stream that is there, or has a time of its own. */
 function strayClaims(database: Database): readonly string[] {
   const { count } = one<{ count: number }>(
     database,
-    `SELECT count(*) AS count FROM claim WHERE NOT EXISTS (SELECT 1 FROM state
+    `SELECT count(*) AS count FROM claim WHERE expires IS NULL AND NOT EXISTS (SELECT 1 FROM state
        WHERE state.instance = claim.instance AND state.stream = claim.stream
          AND state.id = claim.id)`,
   )

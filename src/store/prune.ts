@@ -1,0 +1,168 @@
+import type { Database } from "bun:sqlite"
+import type { AnyAggregate } from "./aggregate.ts"
+import type { Slice } from "./rebuild.ts"
+import type { Names } from "./row.ts"
+import { headOf } from "./row.ts"
+import type { States } from "./state.ts"
+import type { Views } from "./views.ts"
+
+/** What may go: times are ms UTC. */
+export type PruneLimits = {
+  readonly now: number
+  /** Audit streams that have not changed since then. */
+  readonly auditedBefore: number
+  /** Streams that end at this position or before: every reactor has seen them. */
+  readonly position: number
+  readonly stopped: () => boolean
+}
+
+/** What has gone. */
+export type Pruned = {
+  readonly streams: number
+  readonly events: number
+  readonly claims: number
+  /** Pages that the file system has back. */
+  readonly pages: number
+}
+
+export type PruneParts = {
+  readonly database: Database
+  readonly names: Names
+  readonly aggregates: readonly AnyAggregate[]
+  readonly states: States
+  readonly views: Views
+  readonly slice: Slice
+  /** Streams were dropped: what was computed from their rows is of no use any more. */
+  readonly dropped: () => void
+}
+
+/** What a clock may be set back by, and nothing that has expired counts again. */
+const slackMs = 3_600_000
+/** Each slice is about two milliseconds. */
+const sliceStreams = 20
+const sliceClaims = 100
+const slicePages = 50
+/** Free pages that are kept for what comes: so many, or one of so many. */
+const reserve = { pages: 256, share: 16 }
+
+/**
+ * Drops what has expired: streams whole, with their state and their rows in views, and claims. It
+ * takes many small transactions, and others have their turn between them. The newest event stays,
+ * because the next position follows from it; so does everything while a view is made anew, which
+ * would otherwise show what was dropped behind its back.
+ *
+ * A dropped stream is as if it had never been: one with the same id begins at version 1, from the
+ * initial state, and a step that was decided on the old one conflicts.
+ */
+export function prunerOf(parts: PruneParts): (limits: PruneLimits) => Promise<Pruned> {
+  const { slice, aggregates, database } = parts
+  const sql = statements(database)
+  const kinds = aggregates.filter(({ retention, expires }) => retention === "audit" || expires)
+  return async (limits) => {
+    const count = { streams: 0, events: 0, claims: 0, pages: 0 }
+    for (const kind of kinds) await dropStreams(parts, sql, { kind, limits, count })
+    const before = limits.now - slackMs
+    count.claims = await repeat(slice, limits, () => sql.claims.run(before, sliceClaims).changes)
+    count.pages = await repeat(slice, limits, () => vacuum(database))
+    return count
+  }
+}
+
+/** Slice after slice, until there is nothing left; answers how much there was. */
+async function repeat(slice: Slice, { stopped }: PruneLimits, work: () => number): Promise<number> {
+  let sum = 0
+  while (!stopped()) {
+    const count = await slice(work, isSome)
+    if (count === 0) break
+    sum += count
+  }
+  return sum
+}
+
+const isSome = (count: number) => count > 0
+
+type DueRow = {
+  readonly instance: string
+  readonly stream: string
+  readonly id: string
+  readonly version: number
+  readonly position: number
+  readonly time: number
+  readonly owner: string
+  readonly expires: number
+}
+
+type Dropping = {
+  readonly kind: AnyAggregate
+  readonly limits: PruneLimits
+  readonly count: { streams: number; events: number }
+}
+
+/** Goes along what is due, oldest first; where nothing of a slice may go yet, nothing later may. */
+async function dropStreams(
+  parts: PruneParts,
+  sql: Statements,
+  { kind, limits, count }: Dropping,
+): Promise<void> {
+  const { database, slice, views } = parts
+  const before = (kind.retention === "audit" ? limits.auditedBefore : limits.now) - slackMs
+  let last = { expires: -1, instance: "", id: "" }
+  const dropSome = () => {
+    if (views.rebuilding().length > 0) return 0
+    const newest = headOf(database)
+    const from = [last.expires, last.instance, last.id] as const
+    const rows = sql.due.all(kind.stream, ...from, before, sliceStreams)
+    const free = rows.filter(({ position }) => position < newest && position <= limits.position)
+    if (free.length === 0) return 0
+    last = rows.at(-1) ?? last
+    database.transaction(() => {
+      for (const row of free) count.events += drop(parts, sql, row)
+    })()
+    parts.dropped()
+    return free.length
+  }
+  count.streams += await repeat(slice, limits, dropSome)
+}
+
+/** Drops one stream, and answers how many events it had. */
+function drop({ names, states, views }: PruneParts, sql: Statements, row: DueRow): number {
+  const { instance, stream, id } = row
+  views.drop(row)
+  const { changes } = sql.events.run(instance, names.code(stream), id)
+  sql.note.run(changes)
+  states.drop(instance, stream, id)
+  return changes
+}
+
+type Statements = ReturnType<typeof statements>
+
+const statements = (database: Database) => ({
+  due: database.prepare<DueRow, [string, number, string, string, number, number]>(
+    `SELECT instance, stream, id, version, position, changed AS time, owner, expires FROM state
+     WHERE stream = ? AND (expires, instance, id) > (?, ?, ?) AND expires <= ?
+     ORDER BY expires, instance, id LIMIT ?`,
+  ),
+  events: database.prepare<unknown, [string, number, string]>(
+    "DELETE FROM event WHERE instance = ? AND stream = ? AND id = ?",
+  ),
+  // Positions that are gone for good: with those that are there they are all there were.
+  note: database.prepare<unknown, [number]>(
+    `INSERT INTO meta (key, value) VALUES ('pruned', ?)
+     ON CONFLICT DO UPDATE SET value = value + excluded.value`,
+  ),
+  claims: database.prepare<unknown, [number, number]>(
+    `DELETE FROM claim WHERE (instance, kind, key) IN
+       (SELECT instance, kind, key FROM claim WHERE expires <= ? LIMIT ?)`,
+  ),
+})
+
+/** Gives free pages back, but for a reserve: what grows and shrinks takes them again at once. */
+function vacuum(database: Database): number {
+  const of = (pragma: "freelist_count" | "page_count") =>
+    database.query<Record<string, number>, []>(`PRAGMA ${pragma}`).all()[0]?.[pragma] ?? 0
+  const pages = of("page_count")
+  const surplus = of("freelist_count") - Math.max(reserve.pages, pages / reserve.share)
+  if (surplus < slicePages) return 0
+  database.run(`PRAGMA incremental_vacuum(${slicePages})`)
+  return pages - of("page_count")
+}

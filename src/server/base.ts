@@ -7,7 +7,10 @@ import type { Ground } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import { idsOf } from "../kernel/id.ts"
 import { type Limits, limitsOf } from "../kernel/limit.ts"
+import { systemNetwork } from "../kernel/network.ts"
+import type { Outbound } from "../kernel/outbound.ts"
 import { systemRandom } from "../kernel/random.ts"
+import { outboundOf } from "../notify/outbound.ts"
 import { type Cx, openKeyring, openStore, type Store } from "../store/index.ts"
 import { aggregates, views } from "./rooms.ts"
 
@@ -17,6 +20,8 @@ export type Base = Ground & {
   readonly log: Logger
   /** Whether a peer is one of the proxies whose forwarded headers count. */
   readonly isProxy: (address: string) => boolean
+  /** The way out, to what people entered. */
+  readonly outbound: Outbound
   /** What each address may still cost. */
   readonly limits: Limits
   /** A call of the process itself, on one instance. */
@@ -64,6 +69,7 @@ export function openBase({ config, folder, master }: Start): Base {
     store,
     log,
     isProxy: matcherOf(config.trustedProxies),
+    outbound: outboundOf({ ...systemNetwork, clock: systemClock, allow: config.outboundAllow }),
     limits: limitsOf(systemClock, config.limits),
     call: (instance, name) => ({
       ...ground,

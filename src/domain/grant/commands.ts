@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
-import type { Session } from "../session/index.ts"
+import { noteClient, type Session } from "../session/index.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { type GrantEvent, grant } from "./model.ts"
 import { type Asked, type AuthRequestEvent, authRequest, type ClaimsAsked } from "./request.ts"
@@ -107,6 +107,7 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
     data: { ...rest, ...(claims && { claims }), userId, authTime, methods },
   }
   tx.append(grant, id, [added])
+  noteClient(tx, given.sessionId, given.clientId)
   if (offline) {
     const refreshable: Draft<GrantEvent> = {
       type: "oidc_session.refresh_token.added",

@@ -45,6 +45,14 @@ export function signIn(tx: Transaction, { agentId, userId, hash }: SignIn): stri
   return sessionId
 }
 
+/** Notes that a client got something through a session, so that it is told when that ends. */
+export function noteClient(tx: Transaction, sessionId: string, clientId: string): void {
+  const { status, clients } = tx.state(session, sessionId)
+  if (status !== "active" || clients.includes(clientId)) return
+  const added: Draft<SessionEvent> = { type: "session.client.added", data: { clientId } }
+  tx.append(session, sessionId, [added])
+}
+
 /** Ends a sign-in session; everything that hangs from it stops working. Twice is once. */
 export function endSession(tx: Transaction, sessionId: string): void {
   const { status, agentId } = tx.state(session, sessionId)

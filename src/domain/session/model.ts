@@ -63,6 +63,7 @@ const without = ({ sessions }: Browser, sessionId: string) =>
 export type SessionEvent =
   | Event<"session.added", { readonly userId: string; readonly agentId: string }>
   | Event<"session.password.checked", { readonly passwordVersion: number }>
+  | Event<"session.client.added", { readonly clientId: string }>
   | Event<"session.terminated">
 
 export type Session = {
@@ -76,12 +77,15 @@ export type Session = {
   /** Of the password that was checked; a newer password ends the session. */
   readonly passwordVersion: number
   readonly expires: number
+  /** Who got tokens through it, and is told when it ends. */
+  readonly clients: readonly string[]
 }
 
 /** One person signed in to one browser. */
 export const session = aggregate<SessionEvent, Session>({
   stream: "session",
   retention: "transient",
+  revision: 2,
   initial: {
     status: "absent",
     userId: "",
@@ -90,6 +94,7 @@ export const session = aggregate<SessionEvent, Session>({
     methods: [],
     passwordVersion: 0,
     expires: 0,
+    clients: [],
   },
   evolve: {
     "session.added": (state, { data: { userId, agentId } }) => ({
@@ -104,6 +109,10 @@ export const session = aggregate<SessionEvent, Session>({
       methods: ["pwd"],
       passwordVersion: data.passwordVersion,
       expires: time + lifetimes.session,
+    }),
+    "session.client.added": (state, { data }) => ({
+      ...state,
+      clients: [...state.clients, data.clientId],
     }),
     "session.terminated": (state) => ({ ...state, status: "ended" }),
   },

@@ -1,0 +1,58 @@
+import { isIP } from "node:net"
+import { matcherOf, type Range, rangeOf } from "./address.ts"
+
+/** What is sent to an address that somebody else named. */
+export type OutboundRequest = {
+  readonly url: string
+  readonly method: "GET" | "POST"
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** How long all of it may take; 5 to 30 seconds, 5 unless said. */
+  readonly timeoutMs?: number
+}
+
+export type OutboundReply = { readonly status: number; readonly body: string }
+
+/**
+ * Sends a request out of the house. Rejects with a reason in plain words: for addresses that are
+ * not to be reached, for what takes too long, and for answers that are too large.
+ */
+export type Outbound = (request: OutboundRequest) => Promise<OutboundReply>
+
+/** Where requests may go although it is nobody's place on the internet. */
+export type OutboundAllowed = Range | { readonly host: string }
+
+/** Reads "10.1.0.0/16", "::1" or a host name; undefined for anything else. */
+export function outboundAllowedOf(text: string): OutboundAllowed | undefined {
+  const range = rangeOf(text)
+  if (range) return range
+  const host = text.toLowerCase()
+  const isName = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_-]+)*$/.test(host)
+  // The last label of a name is never a number (RFC 1123 §2.1); "10.0.0.256" is a slip.
+  return isName && !/(^|\.)\d+$/.test(host) ? { host } : undefined
+}
+
+const rangesOf = (...texts: readonly string[]) => texts.flatMap((text) => rangeOf(text) ?? [])
+
+/** RFC 6890 and its registry: what is no single host's place on the internet. */
+const isSpecial = matcherOf(
+  rangesOf(
+    ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"],
+    ...["172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24"],
+    ...["192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15"],
+    ...["198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"],
+    ...["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"],
+  ),
+)
+
+const isGlobalUnicast = matcherOf(rangesOf("2000::/3"))
+
+/**
+ * Whether an address is some host's on the internet. IPv6 has one block for that; mapped and
+ * translated IPv4, local and link-local addresses lie outside of it.
+ */
+export function isPublicAddress(address: string): boolean {
+  const version = isIP(address)
+  if (version === 0 || isSpecial(address)) return false
+  return version === 4 || isGlobalUnicast(address)
+}

@@ -1,0 +1,116 @@
+import { isIP } from "node:net"
+import { matcherOf } from "../kernel/address.ts"
+import type { Clock } from "../kernel/clock.ts"
+import type { Network } from "../kernel/network.ts"
+import {
+  isPublicAddress,
+  type Outbound,
+  type OutboundAllowed,
+  type OutboundRequest,
+} from "../kernel/outbound.ts"
+
+export type OutboundParts = Network & {
+  readonly clock: Clock
+  readonly allow: readonly OutboundAllowed[]
+}
+
+/**
+ * The one way out to addresses that people enter: whoever may enter one must not reach what only
+ * this machine can reach. A name is resolved once, its address is judged, and the connection goes
+ * to that very address. Redirects are answers, never followed.
+ */
+export function outboundOf(parts: OutboundParts): Outbound {
+  const mayReach = reachable(parts.allow)
+  return async (request) => {
+    const { signal, stop } = deadline(parts.clock, request)
+    try {
+      return await Promise.race([send(parts, request, { mayReach, signal }), aborted(signal)])
+    } finally {
+      stop()
+    }
+  }
+}
+
+type MayReach = (host: string, address: string) => boolean
+
+function reachable(allow: readonly OutboundAllowed[]): MayReach {
+  const isAllowed = matcherOf(allow.flatMap((each) => ("host" in each ? [] : [each])))
+  const hosts = new Set(allow.flatMap((each) => ("host" in each ? [each.host] : [])))
+  return (host, address) =>
+    isPublicAddress(address) || isAllowed(address) || (isIP(address) !== 0 && hosts.has(host))
+}
+
+type Bounds = { readonly mayReach: MayReach; readonly signal: AbortSignal }
+
+async function send(
+  { resolve, send }: OutboundParts,
+  request: OutboundRequest,
+  { mayReach, signal }: Bounds,
+) {
+  const url = webUrl(request.url)
+  const host = url.hostname.replace(/^\[|\]$/g, "")
+  const addresses = isIP(host) === 0 ? await resolve(host) : [host]
+  const address = addresses.find((each) => mayReach(host, each))
+  if (address === undefined) {
+    throw new Error(
+      addresses.length === 0
+        ? `${host} has no address`
+        : `${host} is not a host on the internet; allow it by outbound_allow if it is meant`,
+    )
+  }
+  const authority = url.host
+  url.hostname = isIP(address) === 6 ? `[${address}]` : address
+  const response = await send(url, {
+    method: request.method,
+    headers: { ...request.headers, host: authority, "accept-encoding": "identity" },
+    body: request.body ?? null,
+    redirect: "manual",
+    // A connection belongs to one name: the next to the same address may be to another.
+    keepalive: false,
+    decompress: false,
+    signal,
+    ...(url.protocol === "https:" && isIP(host) === 0 && { tls: { serverName: host } }),
+  })
+  return { status: response.status, body: await bodyOf(response) }
+}
+
+/** Names that mean this machine, in whatever spelling, are judged by their address. */
+function webUrl(text: string): URL {
+  const url = URL.parse(text)
+  const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
+  if (!isWeb) throw new Error("the address does not begin with https:// or http://")
+  if (url.username !== "" || url.password !== "") {
+    throw new Error("the address has a user name or a password in it")
+  }
+  return url
+}
+
+const bodyMax = 65_536
+
+async function bodyOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > bodyMax) throw new Error(`the answer is larger than ${bodyMax} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+const timeoutMin = 5_000
+const timeoutMax = 30_000
+
+function deadline(clock: Clock, { timeoutMs = timeoutMin }: OutboundRequest) {
+  const ms = Math.min(Math.max(timeoutMs, timeoutMin), timeoutMax)
+  const controller = new AbortController()
+  const timer = clock.after(ms, () =>
+    controller.abort(new Error(`there was no answer within ${ms / 1000} seconds`)),
+  )
+  return { signal: controller.signal, stop: timer.stop }
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+  })

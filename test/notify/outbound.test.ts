@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { manualClock, systemClock } from "../../src/kernel/clock.ts"
+import {
+  isPublicAddress,
+  type OutboundAllowed,
+  outboundAllowedOf,
+} from "../../src/kernel/outbound.ts"
+import { outboundOf } from "../../src/notify/outbound.ts"
+
+const allowed = (...texts: readonly string[]): readonly OutboundAllowed[] =>
+  texts.map((text) => outboundAllowedOf(text) ?? { host: "nothing" })
+
+/** A way out on which nothing is sent: it tells where the connection would go. */
+function tracing(addresses: readonly string[], ...allow: readonly string[]) {
+  const sent: { url: string; init: RequestInit }[] = []
+  const outbound = outboundOf({
+    clock: systemClock,
+    resolve: async () => addresses,
+    send: (async (url: URL, init: RequestInit) => {
+      sent.push({ url: String(url), init })
+      return new Response("ok")
+    }) as never,
+    allow: allowed(...allow),
+  })
+  return { outbound, sent }
+}
+
+const post = (url: string) => ({ url, method: "POST", body: "a=b" }) as const
+
+describe("an address that is nobody's on the internet is not called", () => {
+  test.each([
+    ["127.0.0.1", "this machine"],
+    ["127.255.255.254", "this machine, elsewhere"],
+    ["0.0.0.0", "this machine, unspecified"],
+    ["10.0.0.1", "a private network"],
+    ["172.16.0.1", "a private network"],
+    ["172.31.255.255", "the end of a private network"],
+    ["192.168.1.1", "a private network"],
+    ["169.254.169.254", "the metadata of a cloud"],
+    ["100.64.0.1", "the network of a carrier"],
+    ["192.0.0.8", "a protocol's own"],
+    ["198.18.0.1", "benchmarks"],
+    ["224.0.0.1", "many at once"],
+    ["240.0.0.1", "nothing yet"],
+    ["255.255.255.255", "everybody"],
+    ["::1", "this machine"],
+    ["::", "this machine, unspecified"],
+    ["::ffff:127.0.0.1", "this machine, mapped"],
+    ["::ffff:7f00:1", "this machine, mapped and in hexadecimal"],
+    ["::ffff:10.0.0.1", "a private network, mapped"],
+    ["::7f00:1", "this machine, in a form of long ago"],
+    ["64:ff9b::7f00:1", "this machine, translated"],
+    ["2002:7f00:1::", "this machine, tunnelled"],
+    ["fd00::1", "a private network"],
+    ["fc00::1", "a private network"],
+    ["fe80::1", "the next cable"],
+    ["fe80::1%eth0", "the next cable, named"],
+    ["fec0::1", "a site of long ago"],
+    ["ff02::1", "everybody on the cable"],
+    ["2001:db8::1", "an example"],
+    ["2001::1", "a tunnel"],
+    ["not an address", "nothing"],
+  ])("%s: %s", async (address) => {
+    const { outbound, sent } = tracing([address])
+    await expect(outbound(post("https://app.example.com/"))).rejects.toThrow("outbound_allow")
+    expect(sent).toEqual([])
+  })
+})
+
+test.each(["93.184.216.34", "172.32.0.1", "100.63.255.255", "2606:2800:220:1::1"])(
+  "%s is a host on the internet",
+  (address) => expect(isPublicAddress(address)).toBe(true),
+)
+
+describe("an address that is written in an odd way is judged for what it is", () => {
+  test.each([
+    "http://127.1/",
+    "http://2130706433/",
+    "http://0x7f000001/",
+    "http://0177.0.0.1/",
+    "http://[::ffff:127.0.0.1]/",
+    "http://[0:0:0:0:0:0:0:1]/",
+    "http://①②⑦.0.0.1/",
+    "http://169.254.169.254/latest/meta-data/",
+  ])("%s", async (url) => {
+    const { outbound, sent } = tracing(["93.184.216.34"])
+    await expect(outbound(post(url))).rejects.toThrow("not a host on the internet")
+    expect(sent).toEqual([])
+  })
+})
+
+test.each([
+  ["ftp://app.example.com/", "https://"],
+  ["file:///etc/passwd", "https://"],
+  ["app.example.com", "https://"],
+  ["https://user:pw@app.example.com/", "password"],
+])("%s is not called", async (url, why) => {
+  const { outbound, sent } = tracing(["93.184.216.34"])
+  await expect(outbound(post(url))).rejects.toThrow(why)
+  expect(sent).toEqual([])
+})
+
+test("the connection goes to the address that was judged, under its name", async () => {
+  const { outbound, sent } = tracing(["10.0.0.1", "2606:2800:220:1::1", "93.184.216.34"])
+  await outbound(post("https://App.Example.com:8443/out?a=b"))
+  expect(sent[0]?.url).toBe("https://[2606:2800:220:1::1]:8443/out?a=b")
+  expect(sent[0]?.init).toMatchObject({
+    headers: { host: "app.example.com:8443" },
+    tls: { serverName: "app.example.com" },
+    redirect: "manual",
+    keepalive: false,
+  })
+})
+
+test("a host without an address is not called", async () => {
+  await expect(tracing([]).outbound(post("https://app.example.com/"))).rejects.toThrow(
+    "has no address",
+  )
+})
+
+describe("what is allowed by name or by address is called", () => {
+  test.each([
+    ["10.1.0.0/16", "10.1.2.3", true],
+    ["10.1.0.0/16", "10.2.0.1", false],
+    ["127.0.0.1", "127.0.0.1", true],
+    ["fd00::/8", "fd12::1", true],
+    ["app.example.com", "10.9.9.9", true],
+    ["APP.example.COM", "127.0.0.1", true],
+    ["example.com", "10.9.9.9", false],
+    ["other.example.com", "10.9.9.9", false],
+  ])("%s: %s %s", async (allow, address, isCalled) => {
+    const { outbound, sent } = tracing([address], allow)
+    const call = outbound(post("https://app.example.com/"))
+    await (isCalled ? call : expect(call).rejects.toThrow())
+    expect(sent).toHaveLength(isCalled ? 1 : 0)
+  })
+})
+
+test.each(["", "*", "10.0.0.256", "10.0.0.0/33", "https://app.example.com", "a b", "*.internal"])(
+  "%j can't be allowed",
+  (text) => expect(outboundAllowedOf(text)).toBeUndefined(),
+)
+
+test("what takes too long is given up, also while the name is looked up", async () => {
+  const clock = manualClock(0)
+  const never = () => new Promise<never>(() => {})
+  for (const parts of [
+    { resolve: never, send: never },
+    { resolve: async () => ["93.184.216.34"], send: never },
+  ]) {
+    const outbound = outboundOf({ clock, allow: [], ...parts } as never)
+    const call = outbound({ ...post("https://app.example.com/"), timeoutMs: 1 })
+    clock.advance(4_999)
+    const early = await Promise.race([call.catch(String), Promise.resolve("still waiting")])
+    expect(early).toBe("still waiting")
+    clock.advance(1)
+    await expect(call).rejects.toThrow("within 5 seconds")
+    const long = outbound({ ...post("https://app.example.com/"), timeoutMs: 3_600_000 })
+    clock.advance(30_000)
+    await expect(long).rejects.toThrow("within 30 seconds")
+  }
+})
+
+describe("with a real server", () => {
+  let server: ReturnType<typeof Bun.serve>
+  const seen: string[] = []
+  beforeAll(() => {
+    server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        const { pathname } = new URL(request.url)
+        seen.push(`${request.headers.get("host")}${pathname} ${await request.text()}`)
+        if (pathname === "/large") return new Response("x".repeat(70_000))
+        if (pathname === "/away") return Response.redirect(`${server.url}secret`)
+        return new Response("thanks")
+      },
+    })
+  })
+  afterAll(() => server.stop(true))
+
+  const outbound = outboundOf({
+    clock: systemClock,
+    resolve: async () => ["127.0.0.1"],
+    send: fetch,
+    allow: allowed("app.example.com"),
+  })
+  const at = (path: string) => outbound(post(`http://app.example.com:${server.port}${path}`))
+
+  test("a request arrives, and its answer comes back", async () => {
+    expect(await at("/in")).toEqual({ status: 200, body: "thanks" })
+    expect(seen).toContain(`app.example.com:${server.port}/in a=b`)
+  })
+
+  test("a redirect is an answer, and nobody goes there", async () => {
+    expect(await at("/away")).toMatchObject({ status: 302 })
+    expect(seen.join()).not.toContain("/secret")
+  })
+
+  test("an answer that is too large is refused", async () => {
+    await expect(at("/large")).rejects.toThrow("larger than 65536 bytes")
+  })
+})

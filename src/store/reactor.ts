@@ -13,7 +13,7 @@ export type Reactor = {
   /** Where one begins that is new to a log: at its first event (that is so unless told), or now. */
   readonly from?: "first" | "now"
   readonly on: Readonly<Record<string, (event: Recorded<AnyEvent>, key: string) => Promise<void>>>
-  /** How many events may be under way at once, in no order then; one after the other unless said. */
+  /** How many events may be under way at once, in no order then; one unless said. */
   readonly parallel?: number
 }
 
@@ -89,18 +89,7 @@ type Parts = {
 function runner({ store, clock, book, reactor, stuck }: Parts) {
   let stopped = false
   let working: Promise<void> = Promise.resolve()
-  const pauses = new Set<() => void>()
-  const sleep = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const end = () => {
-        pauses.delete(end)
-        timer.stop()
-        resolve()
-      }
-      const timer: Timer = clock.after(ms, end)
-      pauses.add(end)
-    })
-
+  const { sleep, wake } = pausesOf(clock)
   const handle = async (event: LogEvent) => {
     for (let tries = 1; ; tries++) {
       const error = await attempt(reactor, event)
@@ -158,9 +147,28 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
     drain,
     stop: async () => {
       stopped = true
-      for (const end of [...pauses]) end()
+      wake()
     },
   }
+}
+
+/** Waits that all end at once when there is nothing left to wait for. */
+function pausesOf(clock: Clock) {
+  const pauses = new Set<() => void>()
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const end = () => {
+        pauses.delete(end)
+        timer.stop()
+        resolve()
+      }
+      const timer: Timer = clock.after(ms, end)
+      pauses.add(end)
+    })
+  const wake = () => {
+    for (const end of [...pauses]) end()
+  }
+  return { sleep, wake }
 }
 
 /** What went wrong, or undefined. A failure is an outcome here: it is counted and shown. */

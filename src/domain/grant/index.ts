@@ -55,6 +55,7 @@ export { type Revocation, revocation, revokeToken } from "./revocation.ts"
 export const aggregates = [
   authRequest,
   grant,
+  pushedRequest,
   deviceAuthorization,
   assertion,
   revocation,

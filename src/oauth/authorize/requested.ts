@@ -1,17 +1,23 @@
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
+import { parametersOf, required } from "../request.ts"
+import { takePushed } from "./pushed.ts"
+import { requestObjectOf } from "./request-object.ts"
 
 /**
- * The parameters of an authorization request that count: those of the address, or those that a
- * request object or a pushed request brings instead.
+ * The parameters of an authorization request that count: those of the address, or only those that
+ * a pushed request or a request object brings instead (RFC 9126 §4, RFC 9101 §6.3).
  */
-export async function requestedBy(_cx: Cx, search: URLSearchParams): Promise<URLSearchParams> {
-  // OpenID Connect Core §3.1.2.6 has an error of its own for each of these.
-  if (search.has("request")) {
-    throw new OAuthError("request_not_supported", "request objects are not supported")
+export async function requestedBy(cx: Cx, search: URLSearchParams): Promise<URLSearchParams> {
+  // What is wrong with plain parameters is told when it is known where to.
+  if (!search.get("request") && !search.get("request_uri")) return search
+  const parameters = parametersOf(search)
+  const object = parameters.get("request")
+  const uri = parameters.get("request_uri")
+  if (uri === undefined) return requestObjectOf(cx, object ?? "", parameters)
+  // RFC 9101 §5: one or the other.
+  if (object !== undefined) {
+    throw new OAuthError("invalid_request", "request and request_uri exclude each other")
   }
-  if (search.has("request_uri")) {
-    throw new OAuthError("request_uri_not_supported", "request_uri is not supported")
-  }
-  return search
+  return takePushed(cx, uri, required(parameters, "client_id"))
 }

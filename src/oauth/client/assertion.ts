@@ -101,7 +101,7 @@ export const assertionAlgorithms = [
 ] as const
 
 /** RFC 8725 §3.1: the registered key decides which algorithms are possible, not the header. */
-function algorithmsOf(key: KeyObject): readonly string[] {
+export function algorithmsOf(key: KeyObject): readonly string[] {
   const curve = key.asymmetricKeyDetails?.namedCurve ?? ""
   if (key.asymmetricKeyType === "rsa") {
     return ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]

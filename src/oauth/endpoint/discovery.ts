@@ -54,7 +54,6 @@ export const discoveryDocument = remembered((cx) => {
     request_parameter_supported: true,
     request_object_signing_alg_values_supported: assertionAlgorithms,
     request_uri_parameter_supported: false,
-    require_request_uri_registration: true,
     authorization_response_iss_parameter_supported: true,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,

@@ -1,0 +1,41 @@
+import { pushRequest, takePushedRequest } from "../../domain/grant/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import { OAuthError } from "../error.ts"
+
+/** RFC 9126 §2.2: what begins so is a request that was pushed here, and fetched from nowhere. */
+const prefix = "urn:ietf:params:oauth:request_uri:"
+
+/** Keeps what a client has pushed; answers the name that stands for it, once. */
+export async function keepPushed(
+  cx: Cx,
+  clientId: string,
+  search: URLSearchParams,
+): Promise<string> {
+  const id = cx.ids.next()
+  const pushed = { clientId, search: search.toString() }
+  await cx.store.transact(cx, (tx) => pushRequest(tx, id, pushed))
+  return prefix + cx.secrets.seal("token", id, aboutOf(cx))
+}
+
+/** Takes what a client has pushed before; RFC 9126 §4: once, and only by the client itself. */
+export async function takePushed(cx: Cx, uri: string, clientId: string): Promise<URLSearchParams> {
+  if (!uri.startsWith(prefix)) {
+    throw new OAuthError("request_uri_not_supported", "request_uri must be one that was pushed")
+  }
+  const id = cx.secrets.open("token", uri.slice(prefix.length), aboutOf(cx))
+  if (id === undefined) throw over()
+  try {
+    const step = await cx.store.transact(cx, (tx) => takePushedRequest(tx, id, clientId))
+    return new URLSearchParams(step.value)
+  } catch (cause) {
+    if (cause instanceof Fault && cause.id === "pushed_request.over") throw over()
+    throw cause
+  }
+}
+
+/** Ids may repeat across instances: a name of one must not open in another. */
+const aboutOf = (cx: Cx) => `request_uri/${cx.instance}`
+
+const over = () =>
+  new OAuthError("invalid_request_uri", "the request_uri was used before, or is too old")

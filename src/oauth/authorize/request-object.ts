@@ -1,0 +1,121 @@
+import { createPublicKey } from "node:crypto"
+import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose"
+import { appKey, findClient } from "../../domain/app/index.ts"
+import { bytesOf } from "../../kernel/secret.ts"
+import type { Cx } from "../../store/index.ts"
+import { algorithmsOf, expected } from "../client/assertion.ts"
+import { OAuthError } from "../error.ts"
+import { ownOf } from "../own.ts"
+import type { Parameters } from "../request.ts"
+
+const lifetimeMaxSeconds = 3600
+const toleranceSeconds = 1
+
+/**
+ * RFC 9101: the parameters inside a request object, which its client has signed with a key that is
+ * registered for it. Nothing that stands outside counts, but client_id and response_type must not
+ * contradict.
+ */
+export async function requestObjectOf(
+  cx: Cx,
+  text: string,
+  outside: Parameters,
+): Promise<URLSearchParams> {
+  const clientId = outside.get("client_id")
+  if (clientId === undefined) throw new OAuthError("invalid_request", "client_id is missing")
+  const claims = await verified(cx, text, clientId)
+  mustFit(cx, claims, clientId)
+  const inside = parametersIn(claims)
+  for (const name of ["client_id", "response_type"]) {
+    // RFC 9101 §5 and OpenID Connect Core §6.1: the same inside and outside.
+    const beside = outside.get(name)
+    if (beside !== undefined && inside.get(name) !== beside) {
+      throw refused(`${name} inside the request object is not that beside it`)
+    }
+  }
+  return inside
+}
+
+/** RFC 8725 §3.1 and §3.10: the key is one that is registered, and it decides how is signed. */
+async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayload> {
+  const keyId = await keyIdOf(text)
+  const client = findClient(cx, clientId)
+  const key = client && appKey(cx, client.appId, keyId)
+  if (!key || key.expires <= cx.clock.now()) throw refused("no key with its kid is registered")
+  const publicKey = createPublicKey(key.publicKey)
+  const options = {
+    algorithms: [...algorithmsOf(publicKey)],
+    issuer: clientId,
+    audience: ownOf(cx).issuer,
+    requiredClaims: ["exp"],
+    clockTolerance: toleranceSeconds,
+    currentDate: new Date(cx.clock.now()),
+  }
+  const checked = await expected(() => jwtVerify(text, publicKey, options))
+  if (checked) return checked.payload
+  throw refused("the request object is not valid: check iss, aud, exp, nbf and the signature")
+}
+
+/** What is said in the header; nothing of it is proven yet. */
+async function keyIdOf(text: string): Promise<string> {
+  const header = await expected(() => decodeProtectedHeader(text))
+  const parts = text.split(".")
+  if (!header || parts.length !== 3) throw refused("the request object is no signed JWT")
+  const { alg, typ, kid }: Record<string, unknown> = header
+  if (alg === "none") {
+    throw new OAuthError("request_not_supported", "request objects must be signed")
+  }
+  // RFC 7515 §2: one spelling only; decoders take others for the same signature.
+  if (!parts.every(bytesOf)) throw refused("the request object is no signed JWT")
+  if (typeof alg !== "string" || alg.startsWith("HS")) {
+    // Of a client's secret we know the hash alone, which verifies no HMAC.
+    throw refused("the request object must be signed with a key that is registered for the client")
+  }
+  // RFC 9101 §10.8: no other JWT of the client passes for a request.
+  if (typ !== undefined && !isType(typ)) throw refused("typ must be oauth-authz-req+jwt or JWT")
+  if (typeof kid === "string") return kid
+  throw refused("kid is missing: it names the key that is registered for the client")
+}
+
+const isType = (typ: unknown): boolean =>
+  typeof typ === "string" && /^(application\/)?oauth-authz-req\+jwt$|^jwt$/i.test(typ)
+
+function mustFit(cx: Cx, claims: JWTPayload, clientId: string): void {
+  const { exp = 0, sub } = claims
+  if (exp > cx.clock.now() / 1000 + lifetimeMaxSeconds + toleranceSeconds) {
+    throw refused("the request object must expire within an hour")
+  }
+  // RFC 9101 §10.8: what names the client as subject is made to authenticate it.
+  if (sub === clientId) throw refused("sub must not be the client: that is a client assertion")
+  // RFC 9101 §4.
+  if ("request" in claims || "request_uri" in claims) {
+    throw refused("a request object must not have another inside")
+  }
+  if (claims.client_id !== clientId) throw refused("client_id must be inside, too")
+}
+
+/** What a JWT says of itself, and not of the request. */
+const registeredClaims = ["iss", "aud", "exp", "nbf", "iat", "jti", "sub"]
+
+/** RFC 9101 §4: parameters are members of the object; numbers and objects as JSON has them. */
+function parametersIn(claims: JWTPayload): URLSearchParams {
+  const inside = new URLSearchParams()
+  for (const [name, value] of Object.entries(claims)) {
+    if (registeredClaims.includes(name)) continue
+    for (const text of textsOf(name, value)) inside.append(name, text)
+  }
+  return inside
+}
+
+function textsOf(name: string, value: unknown): readonly string[] {
+  if (typeof value === "string") return [value]
+  if (typeof value === "number") return [String(value)]
+  if (name === "claims" && typeof value === "object") return [JSON.stringify(value)]
+  // RFC 8707 §2: the one parameter that may have several values.
+  if (name === "resource" && Array.isArray(value) && value.every(isText)) return value
+  throw refused("a parameter inside the request object has a value of the wrong type")
+}
+
+const isText = (value: unknown): value is string => typeof value === "string"
+
+const refused = (why: string) => new OAuthError("invalid_request_object", why)

@@ -1,0 +1,79 @@
+import { pushedLifetimeSeconds } from "../../domain/grant/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { returnPathOf } from "../authorize/client.ts"
+import { parseRequest } from "../authorize/parse.ts"
+import { keepPushed } from "../authorize/pushed.ts"
+import { requestedBy } from "../authorize/requested.ts"
+import { applicationOf, authenticateClient } from "../client/authentication.ts"
+import { proofOf } from "../client/proof.ts"
+import { OAuthError } from "../error.ts"
+import { paths } from "../own.ts"
+import { formSearchOf, parametersOf } from "../request.ts"
+import { json } from "../response.ts"
+import type { Asking, Endpoint } from "./endpoint.ts"
+
+/** RFC 9126 §2: a client sends its request ahead; all is checked that authorize checks. */
+export const par: Endpoint = {
+  methods: ["POST"],
+  anyOrigin: true,
+  answer: async (asking) => {
+    const { cx, request } = asking
+    const form = await formSearchOf(request)
+    const parameters = parametersOf(form)
+    // §2.1: what is pushed says all itself.
+    if (parameters.has("request_uri")) {
+      throw new OAuthError("invalid_request", "request_uri must not be pushed")
+    }
+    const authorization = request.headers.get("authorization")
+    const client = await authenticateClient(cx, { parameters, authorization })
+    const { clientId, method } = applicationOf(client)
+    const search = await requestedBy(cx, withoutCredentials(form, clientId))
+    await bindToKey(asking, search)
+    check(cx, search)
+    // A client without a secret could be anybody.
+    if (method === "none") cx.allowance?.spend("request")
+    const request_uri = await keepPushed(cx, clientId, search)
+    return json({ request_uri, expires_in: pushedLifetimeSeconds }, { status: 201 })
+  },
+}
+
+/** What was for this endpoint alone is kept nowhere. */
+function withoutCredentials(form: URLSearchParams, clientId: string): URLSearchParams {
+  const kept = new URLSearchParams(form)
+  for (const name of ["client_secret", "client_assertion", "client_assertion_type"]) {
+    kept.delete(name)
+  }
+  kept.set("client_id", clientId)
+  return kept
+}
+
+/** RFC 9449 §10.1: a proof that comes along binds the code to its key, as dpop_jkt does. */
+async function bindToKey({ cx, request }: Asking, search: URLSearchParams): Promise<void> {
+  const { headers } = request
+  const proof = await proofOf(cx, { headers, method: "POST", path: paths.par })
+  if (!proof) return
+  const named = search.get("dpop_jkt") ?? proof.jkt
+  if (named !== proof.jkt) {
+    throw new OAuthError("invalid_dpop_proof", "dpop_jkt names another key than the proof")
+  }
+  search.set("dpop_jkt", proof.jkt)
+}
+
+const searchMax = 16_384
+
+/** §2.1: refuses now what would be refused when the browser comes. */
+function check(cx: Cx, search: URLSearchParams): void {
+  if (search.toString().length > searchMax) {
+    throw new OAuthError("invalid_request", "the request is too long", 413)
+  }
+  const back = returnPathOf(cx, search)
+  if (!("problem" in back)) {
+    parseRequest(cx, back, search)
+    return
+  }
+  if (back.problem === "unknown_application") {
+    throw new OAuthError("unauthorized_client", "this client can't sign anybody in")
+  }
+  const unregistered = "redirect_uri is not one that the client registered"
+  throw new OAuthError("invalid_request", back.detail ?? unregistered)
+}

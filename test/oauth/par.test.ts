@@ -1,0 +1,246 @@
+import { createPrivateKey, generateKeyPairSync } from "node:crypto"
+import { exportJWK, SignJWT } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { deactivateApplication } from "../../src/domain/app/index.ts"
+import { addKeyClient, asserted, basicOf, type ClientKey } from "./clients.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  redirectUri,
+} from "./provider.ts"
+
+let provider: Provider
+let web: NewClient
+let other: NewClient
+let open: NewClient
+let keyed: NewClient & ClientKey
+beforeAll(async () => {
+  provider = await openProvider()
+  web = await provider.addClient()
+  other = await provider.addClient()
+  open = await provider.addClient({ authMethod: "none", appType: "user_agent" })
+  keyed = await addKeyClient(provider)
+})
+afterAll(() => provider.close())
+
+type Fields = Readonly<Record<string, string | undefined>>
+
+/** The parameters of a good request, as a form. */
+const formOf = (id: string, changes: Fields = {}) =>
+  new URLSearchParams(new URL(authorizePath(id, changes), issuer).search)
+
+async function push(body: URLSearchParams, headers: Record<string, string> = {}) {
+  const response = await provider.send("/oauth/v2/par", { method: "POST", body, headers })
+  const answer: Record<string, unknown> = await response.json()
+  return { status: response.status, headers: response.headers, answer }
+}
+
+const basic = ({ id, secret }: NewClient) => ({
+  authorization: `Basic ${Buffer.from(basicOf(id, secret)).toString("base64")}`,
+})
+
+const pushed = async (client: NewClient, changes: Fields = {}) =>
+  String((await push(formOf(client.id, changes), basic(client))).answer.request_uri)
+
+const pathFor = (client: NewClient, request_uri: string, more: Record<string, string> = {}) =>
+  `/oauth/v2/authorize?${new URLSearchParams({ client_id: client.id, request_uri, ...more })}`
+
+describe("pushed authorization requests (RFC 9126)", () => {
+  test("are answered with a name for them, and lead to tokens", async () => {
+    const { status, headers, answer } = await push(formOf(web.id), basic(web))
+    expect([status, answer.expires_in]).toEqual([201, 60])
+    expect(headers.get("cache-control")).toBe("no-store")
+    expect(Object.keys(answer).sort()).toEqual(["expires_in", "request_uri"])
+    const uri = String(answer.request_uri)
+    expect(uri).toMatch(/^urn:ietf:params:oauth:request_uri:[\w.-]{20,}$/)
+    const end = answerOf(await browserOf(provider).signIn(pathFor(web, uri)))
+    expect([end.state, end.iss]).toEqual(["s-1", issuer])
+    const tokens = await askToken(provider, codeFields(end.code ?? ""), `${web.id}:${web.secret}`)
+    expect(tokens.status).toBe(200)
+  })
+
+  test("authenticate every kind of client", async () => {
+    const posted = formOf(web.id)
+    posted.set("client_secret", web.secret)
+    expect((await push(posted)).status).toBe(201)
+    expect((await push(formOf(open.id))).status).toBe(201)
+    const signed = formOf(keyed.id)
+    for (const [name, value] of Object.entries(await asserted(provider, keyed))) {
+      signed.set(name, value)
+    }
+    expect((await push(signed)).status).toBe(201)
+    const bare = formOf(web.id, { client_id: undefined })
+    expect((await push(bare, basic(web))).status).toBe(201)
+  })
+
+  const refused: readonly (readonly [string, Fields, number, string])[] = [
+    ["no redirect_uri", { redirect_uri: undefined }, 400, "invalid_request"],
+    ["an unregistered redirect_uri", { redirect_uri: `${redirectUri}/` }, 400, "invalid_request"],
+    ["no response_type", { response_type: undefined }, 400, "invalid_request"],
+    ["another response_type", { response_type: "token" }, 400, "unsupported_response_type"],
+    ["one that is not registered", { response_type: "id_token" }, 400, "unauthorized_client"],
+    ["a scope without openid", { scope: "email" }, 400, "invalid_scope"],
+    ["the PKCE method plain", { code_challenge_method: "plain" }, 400, "invalid_request"],
+    ["a resource that is none", { resource: "https://x.example" }, 400, "invalid_target"],
+    [
+      "a request_uri",
+      { request_uri: "urn:ietf:params:oauth:request_uri:x" },
+      400,
+      "invalid_request",
+    ],
+    ["a request object that is none", { request: "x" }, 400, "invalid_request_object"],
+    ["too much", { state: "x".repeat(20_000) }, 413, "invalid_request"],
+    ["another client's id", { client_id: "42" }, 400, "invalid_request"],
+  ]
+  test.each(refused)("refuse %s at once", async (_, changes, status, error) => {
+    const result = await push(formOf(web.id, changes), basic(web))
+    expect([result.status, result.answer.error]).toEqual([status, error])
+    expect(result.answer).not.toHaveProperty("request_uri")
+  })
+
+  test("refuse who is no client, or not this one", async () => {
+    expect((await push(formOf(web.id))).answer.error).toBe("invalid_client")
+    const wrong = { ...web, secret: "wrong" }
+    expect(await push(formOf(web.id), basic(wrong))).toMatchObject({
+      status: 401,
+      answer: { error: "invalid_client" },
+    })
+    const repeated = formOf(web.id)
+    repeated.append("scope", "openid")
+    expect((await push(repeated, basic(web))).answer.error).toBe("invalid_request")
+  })
+
+  test("take nothing but a posted form", async () => {
+    const get = await provider.send("/oauth/v2/par")
+    expect([get.status, get.headers.get("allow")]).toEqual([405, "POST"])
+    const headers = { ...basic(web), "content-type": "application/json" }
+    const json = await provider.send("/oauth/v2/par", { method: "POST", headers, body: "{}" })
+    expect(json.status).toBe(400)
+    const query = formOf(web.id).toString()
+    const init = { method: "POST", headers: basic(web), body: new URLSearchParams() }
+    expect((await provider.send(`/oauth/v2/par?${query}`, init)).status).toBe(400)
+  })
+
+  test("are named by discovery", async () => {
+    const response = await provider.send("/.well-known/openid-configuration")
+    const document: Record<string, unknown> = await response.json()
+    expect(document.pushed_authorization_request_endpoint).toBe(`${issuer}/oauth/v2/par`)
+  })
+})
+
+describe("a request_uri", () => {
+  const ends = async (path: string) => {
+    const response = await provider.send(path)
+    expect(response.headers.has("location")).toBe(false)
+    return response.status
+  }
+
+  test("counts once", async () => {
+    const uri = await pushed(web)
+    expect((await provider.send(pathFor(web, uri))).status).toBe(303)
+    expect(await ends(pathFor(web, uri))).toBe(400)
+  })
+
+  test("counts once for twenty who come together", async () => {
+    const uri = await pushed(web)
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => provider.send(pathFor(web, uri))),
+    )
+    expect(all.map(({ status }) => status).sort()).toEqual([303, ...Array(19).fill(400)].sort())
+  })
+
+  test("counts for a minute, and not a moment longer", async () => {
+    const [first, second] = [await pushed(web), await pushed(web)]
+    provider.clock.advance(59_999)
+    expect((await provider.send(pathFor(web, first))).status).toBe(303)
+    provider.clock.advance(1)
+    expect(await ends(pathFor(web, second))).toBe(400)
+  })
+
+  test("is worth nothing to another client, who can't use it up either", async () => {
+    const uri = await pushed(web)
+    expect(await ends(pathFor(other, uri))).toBe(400)
+    expect(await ends(`/oauth/v2/authorize?${new URLSearchParams({ request_uri: uri })}`)).toBe(400)
+    expect((await provider.send(pathFor(web, uri))).status).toBe(303)
+  })
+
+  test("brings all that counts: what stands beside it is ignored", async () => {
+    const uri = await pushed(web, { prompt: "none" })
+    const beside = { redirect_uri: "https://evil.example/", state: "evil", response_type: "token" }
+    const response = await provider.send(pathFor(web, uri, { ...beside, prompt: "login" }))
+    const location = response.headers.get("location") ?? ""
+    expect(location.startsWith(`${redirectUri}?error=login_required`)).toBe(true)
+    expect(location).toContain("state=s-1")
+  })
+
+  test("is refused in every other spelling", async () => {
+    const uri = await pushed(web)
+    for (const other of [`${uri}A`, uri.slice(0, -1), `${uri}=`, uri.replace("urn:", "URN:")]) {
+      expect(await ends(pathFor(web, other))).toBe(400)
+    }
+    expect((await provider.send(pathFor(web, uri))).status).toBe(303)
+  })
+
+  test("from elsewhere is never fetched", async () => {
+    for (const uri of ["https://app.example.com/r.jwt", "http://169.254.169.254/", "file:///etc"]) {
+      const path = `${authorizePath(web.id)}&request_uri=${encodeURIComponent(uri)}`
+      const location = (await provider.send(path)).headers.get("location") ?? ""
+      expect(location.startsWith(redirectUri)).toBe(true)
+      expect(answerOf({ path: location } as never).error).toBe("request_uri_not_supported")
+    }
+  })
+
+  test("ends with its application", async () => {
+    const gone = await provider.addClient()
+    const uri = await pushed(gone)
+    await deactivateApplication(provider.cx(), gone.appId)
+    expect(await ends(pathFor(gone, uri))).toBe(400)
+  })
+
+  test("keeps nothing of a person once it was used", async () => {
+    const uri = await pushed(web, { login_hint: "somebody@example.com" })
+    await provider.send(pathFor(web, uri, { login_hint: "x" }))
+    const { log } = provider.store
+    const rows = await log.read(0, 10_000)
+    const added = rows.filter(({ type }) => type === "pushed_request.added")
+    expect(added.length).toBeGreaterThan(0)
+    expect(added.at(-1)?.private).toBeNull()
+  })
+})
+
+describe("a key that is shown with a pushed request (RFC 9449 §10)", () => {
+  const pair = generateKeyPairSync("ec", { namedCurve: "P-256" })
+  const proof = async (path: string) =>
+    new SignJWT({ htm: "POST", htu: issuer + path })
+      .setProtectedHeader({ typ: "dpop+jwt", alg: "ES256", jwk: await exportJWK(pair.publicKey) })
+      .setJti(provider.cx().ids.next())
+      .setIssuedAt(Math.floor(provider.clock.now() / 1000))
+      .sign(createPrivateKey(pair.privateKey.export({ format: "pem", type: "pkcs8" })))
+
+  test("is the only one that the code can be exchanged with", async () => {
+    const dpop = await proof("/oauth/v2/par")
+    const code = async () => {
+      const headers = { ...basic(web), dpop: await proof("/oauth/v2/par") }
+      const { answer } = await push(formOf(web.id), headers)
+      const path = pathFor(web, String(answer.request_uri))
+      return answerOf(await browserOf(provider).signIn(path)).code ?? ""
+    }
+    const without = await askToken(provider, codeFields(await code()), `${web.id}:${web.secret}`)
+    expect(without.answer.error).toBe("invalid_dpop_proof")
+    const body = new URLSearchParams(codeFields(await code()))
+    const headers = { ...basic(web), dpop: await proof("/oauth/v2/token") }
+    const response = await provider.send("/oauth/v2/token", { method: "POST", body, headers })
+    expect(await response.json()).toHaveProperty("token_type", "DPoP")
+
+    const mixed = formOf(web.id, { dpop_jkt: "x".repeat(43) })
+    const result = await push(mixed, { ...basic(web), dpop })
+    expect(result.answer.error).toBe("invalid_dpop_proof")
+  })
+})

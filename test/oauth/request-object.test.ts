@@ -1,0 +1,276 @@
+import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto"
+import { exportJWK, SignJWT } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { addAppKey, removeAppKey } from "../../src/domain/app/index.ts"
+import { addKeyTo, asserted, type ClientKey } from "./clients.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  challenge,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  redirectUri,
+} from "./provider.ts"
+
+let provider: Provider
+let web: NewClient & ClientKey
+let other: NewClient & ClientKey
+beforeAll(async () => {
+  provider = await openProvider()
+  const add = async () => {
+    const client = await provider.addClient()
+    return { ...client, ...(await addKeyTo(provider, client.appId)) }
+  }
+  web = await add()
+  other = await add()
+})
+afterAll(() => provider.close())
+
+type Claims = Readonly<Record<string, unknown>>
+type Changes = { readonly claims?: Claims; readonly header?: Claims; readonly key?: KeyObject }
+
+const seconds = () => Math.floor(provider.clock.now() / 1000)
+
+const claimsOf = (client: ClientKey): Claims => ({
+  iss: client.id,
+  aud: issuer,
+  exp: seconds() + 300,
+  client_id: client.id,
+  redirect_uri: redirectUri,
+  response_type: "code",
+  scope: "openid profile",
+  state: "inside",
+  nonce: "n-1",
+  code_challenge: challenge,
+  code_challenge_method: "S256",
+})
+
+/** A request object; what is set to undefined is left out. */
+async function objectOf(client: ClientKey, { claims, header, key }: Changes = {}) {
+  const all = JSON.parse(JSON.stringify({ ...claimsOf(client), ...claims }))
+  const protectedHeader = { alg: "RS256", kid: client.keyId, typ: "oauth-authz-req+jwt", ...header }
+  return new SignJWT(all)
+    .setProtectedHeader(JSON.parse(JSON.stringify(protectedHeader)))
+    .sign(key ?? client.key, { crit: { x: true } })
+}
+
+const pathOf = (request: string, more: Record<string, string> = {}) =>
+  `/oauth/v2/authorize?${new URLSearchParams({ client_id: web.id, request, ...more })}`
+
+const errorAt = (location: string | null) =>
+  location?.startsWith(redirectUri) ? answerOf({ path: location } as never).error : undefined
+
+/** The error of a request that also says outside where it may be told. */
+async function refusal(request: string) {
+  const beside = { redirect_uri: redirectUri, response_type: "code", scope: "openid" }
+  return errorAt((await provider.send(pathOf(request, beside))).headers.get("location"))
+}
+
+describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
+  const good: Readonly<Record<string, Changes>> = {
+    "with its own type": {},
+    "with the type JWT": { header: { typ: "JWT" } },
+    "without a type": { header: { typ: undefined } },
+    "for several audiences": { claims: { aud: ["https://else.example", issuer] } },
+    "that lasts an hour": { claims: { exp: 0 } },
+    "with members that nobody knows": { claims: { jti: "1", iat: 5, unknown: "x" } },
+    "signed with PS256": { header: { alg: "PS256" } },
+  }
+  test.each(Object.entries(good))("is served: %s", async (_, changes) => {
+    const lasting = changes.claims?.exp === 0 ? { claims: { exp: seconds() + 3600 } } : changes
+    const end = await browserOf(provider).signIn(pathOf(await objectOf(web, lasting)))
+    expect(answerOf(end)).toMatchObject({ state: "inside", iss: issuer })
+    expect(answerOf(end)).toHaveProperty("code")
+  })
+
+  test("brings all that counts: what stands outside is ignored", async () => {
+    const outside = { redirect_uri: "https://evil.example/", state: "outside", prompt: "login" }
+    const request = await objectOf(web, { claims: { prompt: "none", max_age: 10 } })
+    const response = await provider.send(pathOf(request, { ...outside, response_mode: "fragment" }))
+    const location = response.headers.get("location") ?? ""
+    expect(location.startsWith(`${redirectUri}?error=login_required`)).toBe(true)
+    expect(location).toContain("state=inside")
+  })
+
+  test("is not filled up from outside", async () => {
+    const request = await objectOf(web, { claims: { scope: undefined } })
+    const path = pathOf(request, { scope: "openid" })
+    expect(errorAt((await provider.send(path)).headers.get("location"))).toBe("invalid_scope")
+    const challenged = { code_challenge: challenge, code_challenge_method: "S256" }
+    const nowhere = await objectOf(web, { claims: { redirect_uri: undefined } })
+    const answer = await provider.send(
+      pathOf(nowhere, { ...challenged, redirect_uri: redirectUri }),
+    )
+    expect([answer.status, answer.headers.has("location")]).toEqual([400, false])
+  })
+
+  test("takes numbers, the claims object and several resources", async () => {
+    const id = `urn:core:iam:org:project:id:${provider.projectId}:aud`
+    const typed = { max_age: 0, claims: { id_token: { email: null } }, resource: [id, id] }
+    const path = pathOf(await objectOf(web, { claims: typed }))
+    expect((await provider.send(path)).headers.get("location")).toMatch(/^\/ui\/login/)
+  })
+
+  test("can be pushed", async () => {
+    const body = new URLSearchParams({ request: await objectOf(web), client_id: web.id })
+    const authorization = `Basic ${Buffer.from(`${web.id}:${web.secret}`).toString("base64")}`
+    const init = { method: "POST", body, headers: { authorization } }
+    const answer = await (await provider.send("/oauth/v2/par", init)).json()
+    const query = new URLSearchParams({ client_id: web.id, request_uri: answer.request_uri })
+    const end = await browserOf(provider).signIn(`/oauth/v2/authorize?${query}`)
+    expect(answerOf(end).state).toBe("inside")
+    // That of another client can't, whoever pushes it.
+    body.set("request", await objectOf(other))
+    const foreign = await (await provider.send("/oauth/v2/par", { ...init, body })).json()
+    expect(foreign.error).toBe("invalid_request_object")
+  })
+})
+
+describe("a request object is refused", () => {
+  const bad: Readonly<Record<string, () => Changes>> = {
+    "for another audience": () => ({ claims: { aud: "https://else.example" } }),
+    "for no audience": () => ({ claims: { aud: undefined } }),
+    "from another issuer": () => ({ claims: { iss: other.id } }),
+    "from nobody": () => ({ claims: { iss: undefined } }),
+    "that has expired": () => ({ claims: { exp: seconds() - 2 } }),
+    "that never expires": () => ({ claims: { exp: undefined } }),
+    "that expires after more than an hour": () => ({ claims: { exp: seconds() + 3602 } }),
+    "that is not yet valid": () => ({ claims: { nbf: seconds() + 60 } }),
+    "without client_id inside": () => ({ claims: { client_id: undefined } }),
+    "with another client_id inside": () => ({ claims: { client_id: other.id } }),
+    "with another response_type inside": () => ({ claims: { response_type: "id_token" } }),
+    "without response_type inside": () => ({ claims: { response_type: undefined } }),
+    "with another inside": () => ({ claims: { request: "x.y.z" } }),
+    "with a request_uri inside": () => ({ claims: { request_uri: "https://x.example" } }),
+    "with a list for a text": () => ({ claims: { scope: ["openid"] } }),
+    "with null for a text": () => ({ claims: { state: null } }),
+    "with an object for a text": () => ({ claims: { redirect_uri: { a: 1 } } }),
+    "of the type of an access token": () => ({ header: { typ: "at+jwt" } }),
+    "of the type of a proof": () => ({ header: { typ: "dpop+jwt" } }),
+    "of a type that is no text": () => ({ header: { typ: 1 } }),
+    "without kid": () => ({ header: { kid: undefined } }),
+    "with a kid that is no text": () => ({ header: { kid: 5 } }),
+    "with the kid of another client": () => ({ header: { kid: other.keyId } }),
+    "with what must be understood": () => ({ header: { crit: ["x"], x: 1 } }),
+    "signed by another client": () => ({ key: other.key }),
+    "signed by another client, with its kid": () => ({
+      key: other.key,
+      header: { kid: other.keyId },
+    }),
+    "that names the client as its subject": () => ({ claims: { sub: web.id } }),
+  }
+  test.each(Object.entries(bad))("%s", async (_, changes) => {
+    expect(await refusal(await objectOf(web, changes()))).toBe("invalid_request_object")
+  })
+
+  test("with a key of its own making in the header", async () => {
+    const own = generateKeyPairSync("rsa", { modulusLength: 2048 })
+    const jwk = await exportJWK(own.publicKey)
+    for (const header of [{ jwk }, { jku: "https://evil.example/keys" }, { x5u: "https://e.co" }]) {
+      const request = await objectOf(web, { key: own.privateKey, header })
+      expect(await refusal(request)).toBe("invalid_request_object")
+    }
+  })
+
+  const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
+
+  test("that is not signed: alg none is not supported", async () => {
+    for (const alg of ["none"]) {
+      const head = encoded({ alg, kid: web.keyId })
+      expect(await refusal(`${head}.${encoded(claimsOf(web))}.`)).toBe("request_not_supported")
+    }
+    for (const alg of ["None", "NONE", "", 0, null]) {
+      const head = encoded({ alg, kid: web.keyId })
+      expect(await refusal(`${head}.${encoded(claimsOf(web))}.`)).toBe("invalid_request_object")
+    }
+  })
+
+  test("that is signed with the secret, or with the public key as if it were one", async () => {
+    const publicPem = createPublicKey(web.key).export({ format: "pem", type: "spki" })
+    for (const secret of [web.secret, publicPem]) {
+      const text = `${encoded({ alg: "HS256", kid: web.keyId })}.${encoded(claimsOf(web))}`
+      const mac = createHmac("sha256", secret).update(text).digest("base64url")
+      expect(await refusal(`${text}.${mac}`)).toBe("invalid_request_object")
+    }
+  })
+
+  test("that is no JWT, or an encrypted one", async () => {
+    for (const text of ["x", "a.b.c", "..", "a.b.c.d.e", `${await objectOf(web)}.x`, "\u0000"]) {
+      expect(await refusal(text), text).toBe("invalid_request_object")
+    }
+  })
+
+  test("in every other spelling of its signature", async () => {
+    const request = await objectOf(web)
+    const [head = "", body = "", signature = ""] = request.split(".")
+    const others = [
+      `${request}=`,
+      `${request}A`,
+      request.slice(0, -1),
+      `${head}=.${body}.${signature}`,
+    ]
+    for (const text of others) expect(await refusal(text)).toBe("invalid_request_object")
+  })
+
+  test("when its key has expired or was removed", async () => {
+    const shortLived = await addKeyTo(provider, web.appId, provider.clock.now() + 1000)
+    const signed = () => objectOf({ ...shortLived, id: web.id })
+    expect(await refusal(await signed())).toBeUndefined()
+    provider.clock.advance(1000)
+    expect(await refusal(await signed())).toBe("invalid_request_object")
+    const spare = await addKeyTo(provider, web.appId)
+    const request = await objectOf({ ...spare, id: web.id })
+    await removeAppKey(provider.cx(), web.appId, spare.keyId)
+    expect(await refusal(request)).toBe("invalid_request_object")
+  })
+
+  test("that is an assertion of the client, and the reverse", async () => {
+    const { client_assertion } = await asserted(provider, web)
+    expect(await refusal(client_assertion)).toBe("invalid_request_object")
+    const client_assertion_type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+    const keyed = await provider.addClient({ authMethod: "private_key_jwt" })
+    const key = await addKeyTo(provider, keyed.appId)
+    const body = new URLSearchParams({
+      ...{ grant_type: "authorization_code", code: "x", redirect_uri: redirectUri },
+      ...{ client_assertion_type, client_assertion: await objectOf(key) },
+    })
+    const response = await provider.send("/oauth/v2/token", { method: "POST", body })
+    expect(await response.json()).toHaveProperty("error", "invalid_client")
+  })
+
+  test("with a request_uri beside it, or twice", async () => {
+    const request = await objectOf(web)
+    const uri = { request_uri: "urn:ietf:params:oauth:request_uri:x", redirect_uri: redirectUri }
+    const both = await provider.send(pathOf(request, uri))
+    expect(errorAt(both.headers.get("location"))).toBe("invalid_request")
+    const twice = await provider.send(`${pathOf(request)}&request=${request}`)
+    expect([twice.status, twice.headers.has("location")]).toEqual([400, false])
+  })
+
+  test("on our own page where nothing beside it says where to", async () => {
+    const request = await objectOf(web, { key: other.key })
+    const response = await provider.send(pathOf(request))
+    expect([response.status, response.headers.has("location")]).toEqual([400, false])
+    const unregistered = { redirect_uri: "https://evil.example/" }
+    const evil = await provider.send(pathOf(request, unregistered))
+    expect([evil.status, evil.headers.has("location")]).toEqual([400, false])
+  })
+
+  test("where nothing is in it, and then the plain parameters count", async () => {
+    const response = await provider.send(`${authorizePath(web.id)}&request=&request_uri=`)
+    expect(response.headers.get("location")).toMatch(/^\/ui\/login/)
+  })
+})
+
+test("a key that another application registered under the same id is another", async () => {
+  const pair = generateKeyPairSync("rsa", { modulusLength: 2048 })
+  const publicKey = String(pair.publicKey.export({ format: "pem", type: "spki" }))
+  const { keyId } = web
+  const expires = provider.clock.now() + 60_000
+  await addAppKey(provider.cx(), other.appId, { keyId, publicKey, expires })
+  const request = await objectOf(web, { key: pair.privateKey })
+  expect(await refusal(request)).toBe("invalid_request_object")
+})

@@ -43,8 +43,13 @@ export async function postedScene(base: Base, fields: Fields): Promise<Scene | R
 }
 
 /** Shows that something stands in the way. */
-export const trouble = ({ cx, show, visit }: Base, what: Trouble): Promise<Response> =>
-  showTrouble(show, cx, { ...what, cookies: [visit.browser.setCookie] })
+export function trouble(
+  { cx, show, visit, waiting }: Base & Partial<Pick<Scene, "waiting">>,
+  what: Trouble,
+): Promise<Response> {
+  const languages = waiting?.asked.languages ?? []
+  return showTrouble(show, cx, { languages, ...what, cookies: [visit.browser.setCookie] })
+}
 
 /** Where a form of the scene posts to. */
 export const targetOf = ({ cx, visit, waiting }: Scene, action: string): Target => ({

@@ -50,18 +50,19 @@ export const pagesWith =
 /** What went wrong, with the id that finds it in the log. */
 export type Trouble = PageOptions & {
   readonly problem: Problem
+  /** For who made the application, in English. */
   readonly detail?: string
-  /** A detail that the catalogue has; instead of one that is meant for developers. */
+  /** What is so for this person; the catalogue has it. */
   readonly reason?: Parameters<PageProps["t"]>[0]
 }
 
 export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<Response> => {
-  const { problem, reason, status = 400 } = trouble
+  const { problem, detail, status = 400 } = trouble
   return show(
     cx,
     (ui, shared) => {
-      const detail = reason === undefined ? trouble.detail : shared.t(reason)
-      return ui.ErrorPage({ ...shared, problem, detail, requestId: cx.requestId })
+      const reason = trouble.reason && shared.t(trouble.reason)
+      return ui.ErrorPage({ ...shared, problem, reason, detail, requestId: cx.requestId })
     },
     { ...trouble, status },
   )

@@ -12,7 +12,7 @@ import { apiCaller, oauthHandler, oauthPaths, onward, publishedHandler } from ".
 import type { Cx } from "../store/index.ts"
 import { assetAt } from "./asset.ts"
 import type { Base } from "./base.ts"
-import { anonymousCall, authenticateWith, callAt, type Origin } from "./caller.ts"
+import { anonymousCall, authenticateWith, callAt, languagesOf, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
 import { healthAt } from "./health.ts"
 import { originOf } from "./origin.ts"
@@ -170,7 +170,8 @@ async function elsewhere(
 ): Promise<Response | undefined> {
   const [instance] = instanceIds(base.store)
   if (instance === undefined || !wantsPage(request)) return undefined
-  const cx = { ...base.call(instance, "host"), requestId: origin.requestId }
+  const languages = languagesOf(request.headers.get("accept-language"))
+  const cx = { ...base.call(instance, "host"), requestId: origin.requestId, languages }
   const page = {
     received: origin.host,
     expected: requireInstance(cx).publicUrl,

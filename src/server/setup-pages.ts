@@ -1,4 +1,4 @@
-import type { SetupField, SetupPageProps } from "../../ui/login/index.ts"
+import type { SetupField, SetupPageProps, TextKey } from "../../ui/login/index.ts"
 import { enterBrowser, readBrowser } from "../domain/session/index.ts"
 import { firstInstance, type SetupInput, setUp } from "../domain/setup/index.ts"
 import { textWithin } from "../kernel/body.ts"
@@ -99,19 +99,26 @@ async function enter(
 
 const texts = async (cx: Cx) => (await import("../../ui/login/index.ts")).translator(cx.languages)
 
-/** Puts a refusal beside the field it is about. */
+/** Puts a refusal beside the field it is about, in the language of who reads it. */
 async function wrongOf(cx: Cx, { id, message }: Fault): Promise<Wrong> {
   const { t } = await texts(cx)
-  if (id === "instance.public_url_invalid") {
-    return { errors: { publicUrl: t("setup.error.public_url") } }
-  }
-  if (id === "user.email_invalid") return { errors: { email: t("setup.error.email") } }
-  if (id === "user.username_invalid") return { errors: { loginName: t("setup.error.login_name") } }
-  if (id === "user.password_too_simple") {
-    return { errors: { password: t("setup.error.password_simple") } }
-  }
-  if (id.startsWith("user.password")) return { errors: { password: message } }
+  const wrong = wrongs[id]
+  if (wrong) return { errors: { [wrong.at]: t(wrong.key) } }
+  if (id === "instance.exists") return { error: t("error.set_up_done.happened") }
   return { error: message }
+}
+
+const wrongs: Readonly<Record<string, { at: SetupField | "password"; key: TextKey }>> = {
+  "instance.public_url_invalid": { at: "publicUrl", key: "setup.error.public_url" },
+  "request.field_invalid": { at: "organization", key: "setup.error.name" },
+  "user.given_name_invalid": { at: "firstName", key: "setup.error.name" },
+  "user.family_name_invalid": { at: "lastName", key: "setup.error.name" },
+  "user.email_invalid": { at: "email", key: "setup.error.email" },
+  "user.username_invalid": { at: "loginName", key: "setup.error.login_name" },
+  "user.password_too_simple": { at: "password", key: "setup.error.password_simple" },
+  "user.password_is_name": { at: "password", key: "password_change.error.name" },
+  "password.too_long": { at: "password", key: "password_change.error.long" },
+  "password.busy": { at: "password", key: "password.error.busy" },
 }
 
 /** Whether a browser asks for something to show. */

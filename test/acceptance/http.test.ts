@@ -208,11 +208,23 @@ describe("a Host header", () => {
       expectStatus(answer, 401, 16)
       expect(answer.body.message).toContain("elsewhere.example.com")
     }
+    const asked = { host: "elsewhere.example.com", accept: "text/html", "accept-language": "de" }
+    const page = await raw(headText("GET /", asked))
+    expect(page).toMatch(/^HTTP\/1\.1 421 /)
+    expect(page).toContain('<html lang="de">')
+    expect(page).toContain("elsewhere.example.com")
     const forged = { "x-forwarded-host": "elsewhere.example.com", "x-forwarded-proto": "https" }
     const { body } = await send("/.well-known/openid-configuration", { headers: forged })
     expect(body.issuer).toBe(service.url)
   })
 })
+
+const headText = (line: string, headers: Readonly<Record<string, string>>) =>
+  [
+    `${line} HTTP/1.1`,
+    ...Object.entries({ ...headers, connection: "close" }).map((pair) => pair.join(": ")),
+    "\r\n",
+  ].join("\r\n")
 
 /** Sends bytes as they are, which no client would. */
 function raw(text: string): Promise<string> {

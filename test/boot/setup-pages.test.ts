@@ -8,12 +8,18 @@ import { type Base, openBase } from "../../src/server/base.ts"
 import { originOf } from "../../src/server/origin.ts"
 import { setupPages } from "../../src/server/setup-pages.ts"
 import { setupTicket } from "../../src/server/ticket.ts"
+import { type TextKey, texts } from "../../ui/login/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
 let folder: ReturnType<typeof temporaryFolder>
 let base: Base
 let secret = ""
-let send: (token: string, address: string, headers?: Record<string, string>) => Promise<Response>
+let send: (
+  token: string,
+  address: string,
+  headers?: Record<string, string>,
+  fields?: object,
+) => Promise<Response>
 
 beforeEach(() => {
   folder = temporaryFolder()
@@ -24,8 +30,8 @@ beforeEach(() => {
   const ticket = setupTicket(systemRandom, { open: true, closed: () => {} })
   secret = ticket.renew()
   const pages = setupPages(base, ticket, pagesWith({ css: "", pageJs: "", icon: "" }))
-  send = async (token, address, headers = {}) => {
-    const body = new URLSearchParams({ token, publicUrl: "http://localhost" })
+  send = async (token, address, headers = {}, fields = {}) => {
+    const body = new URLSearchParams({ token, publicUrl: "http://localhost", ...fields })
     const request = new Request("http://localhost/setup", { method: "POST", body, headers })
     const answer = await pages(
       request,
@@ -55,6 +61,36 @@ test("codes of the set-up link are guessed a few times; the right one still coun
   expect((await send("guess", "198.51.100.8")).status).toBe(403)
   // The form is incomplete, but its code is right.
   expect((await send(secret, "198.51.100.7")).status).toBe(400)
+})
+
+test("what is wrong is said in the language of who sets up", async () => {
+  const fields = {
+    organization: "Acme",
+    firstName: "Ada",
+    lastName: "Love",
+    email: "ada@example.com",
+  }
+  const good = { ...fields, loginName: "ada", password: "Correct-Horse-7" }
+  const wrong: readonly (readonly [Partial<typeof good>, TextKey])[] = [
+    [{ organization: "" }, "setup.error.name"],
+    [{ firstName: " " }, "setup.error.name"],
+    [{ lastName: "x".repeat(201) }, "setup.error.name"],
+    [{ email: "ada" }, "setup.error.email"],
+    [{ loginName: "" }, "setup.error.login_name"],
+    [{ password: "simple" }, "setup.error.password_simple"],
+    [{ password: "ada@Example.com-1", email: "ada@Example.com-1" }, "password_change.error.name"],
+    [{ password: `Aa1-${"x".repeat(1100)}` }, "password_change.error.long"],
+  ]
+  for (const [change, key] of wrong) {
+    const answer = await send(
+      secret,
+      "198.51.100.7",
+      { "accept-language": "de" },
+      { ...good, ...change },
+    )
+    expect(answer.status, key).toBe(400)
+    expect(await answer.text(), key).toContain(texts.de[key])
+  }
 })
 
 test("behind a proxy on this machine that nobody named, all have the wide budget", async () => {

@@ -61,7 +61,7 @@ function pages(language: string): Record<string, ReactElement> {
     ...Object.fromEntries(
       problems.map((problem) => [
         `error.${problem}`,
-        createElement(login.ErrorPage, { ...base, problem, requestId: hostile }),
+        createElement(login.ErrorPage, { ...base, problem, requestId: hostile, detail: hostile }),
       ]),
     ),
     formPost: createElement(login.FormPostPage, {

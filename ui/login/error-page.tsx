@@ -1,3 +1,4 @@
+import { Alert } from "../kit/alert.tsx"
 import { ButtonLink } from "../kit/button.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
@@ -20,14 +21,16 @@ export type ErrorPageProps = PageProps & {
   readonly problem: Problem
   /** Finds this very event in the log; shown so that it can be handed to an administrator. */
   readonly requestId: string
-  /** One plain sentence of detail that is safe to show to anybody. */
+  /** What is so for this person; a sentence in their language. */
+  readonly reason?: string | undefined
+  /** One plain sentence for who made the application, in English; safe to show to anybody. */
   readonly detail?: string | undefined
   readonly startHref?: string | undefined
 }
 
 /** Says what happened, what to do about it, and how to ask for help. */
 export function ErrorPage(props: ErrorPageProps) {
-  const { t, problem, requestId, detail, startHref } = props
+  const { t, problem, requestId, reason, detail, startHref } = props
   return (
     <Frame
       {...props}
@@ -40,7 +43,12 @@ export function ErrorPage(props: ErrorPageProps) {
     >
       <Heading title={t(`error.${problem}.title`)} />
       <p>{t(`error.${problem}.happened`)}</p>
-      {detail && <p className="alert alert-warning">{detail}</p>}
+      {reason && <Alert tone="warning">{reason}</Alert>}
+      {detail && (
+        <Alert tone="warning" title={t("error.detail")}>
+          <p lang="en">{detail}</p>
+        </Alert>
+      )}
       <p className="quiet">{t(`error.${problem}.todo`)}</p>
       {startHref && (
         <ButtonLink href={startHref} wide>

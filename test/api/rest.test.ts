@@ -62,6 +62,30 @@ describe("the paths of a family", () => {
     expect((await world.fetch("/projects/p1", { as: "owner" })).status).toBe(599)
   })
 
+  test("may end in a key with slashes, encoded or not", async () => {
+    const body = JSON.stringify({ displayName: "Editor" })
+    const put = { method: "PUT", body, headers: { "content-type": "application/json" } }
+    for (const [written, roleKey] of [
+      ["team/editor", "team/editor"],
+      ["team%2Feditor", "team/editor"],
+      ["a%20b/c%25", "a b/c%"],
+    ]) {
+      const path = `/management/v1/projects/p1/roles/${written}`
+      expect((await reached(path, put)).request).toMatchObject({
+        projectId: "p1",
+        roleKey,
+        displayName: "Editor",
+      })
+      const gone = await reached(path, { method: "DELETE" })
+      expect(gone).toMatchObject({
+        method: `${management}/RemoveProjectRole`,
+        request: { projectId: "p1", roleKey },
+      })
+    }
+    const bulk = await reached("/management/v1/projects/p1/roles/_bulk", json({ roles: [] }))
+    expect(bulk.method).toBe(`${management}/BulkAddProjectRoles`)
+  })
+
   test("that ends at the prefix has no slash after it", async () => {
     const path = "/resources/v3alpha/web_keys"
     expect((await reached(path)).method).toBe(`${webKeys}/ListWebKeys`)

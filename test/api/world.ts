@@ -38,6 +38,10 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
     a1: { instance: true, org: "o1", project: "p1", parent: "p1" },
     a2: { instance: true, org: "o2", project: "p2", parent: "p2" },
   },
+  app_key: {
+    k1: { instance: true, org: "o1", project: "p1", parent: "p1" },
+    k2: { instance: true, org: "o2", project: "p2", parent: "p2" },
+  },
   user: {
     u1: { instance: true, org: "o1", user: "u1" },
     u2: { instance: true, org: "o2", user: "u2" },
@@ -63,6 +67,8 @@ const roles: Readonly<Record<string, readonly string[]>> = {
     "project.create",
     "project.app.read",
     "project.app.write",
+    "project.role.write",
+    "project.role.delete",
     "iam.member.read",
     "iam.member.write",
     "org.member.read",

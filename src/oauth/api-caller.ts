@@ -4,7 +4,7 @@ import type { Cx } from "../store/index.ts"
 import type { Use } from "./client/proof.ts"
 import { OAuthError } from "./error.ts"
 import { ownOf } from "./own.ts"
-import { orgOf } from "./token/chain.ts"
+import { orgOf } from "./token/anchor.ts"
 import { type Presented, presentedIn, saidBy } from "./token/presented.ts"
 
 /**
@@ -34,6 +34,14 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
       "token.audience",
       "the access token is not meant for this interface; ask for the scope " +
         "urn:core:iam:org:project:id:core:aud with it",
+    )
+  }
+  // What an administrator does must be their own doing.
+  if (said.actor) {
+    throw new Fault(
+      "unauthenticated",
+      "token.impersonated",
+      "this interface is closed to whoever acts for somebody else; use a token of your own",
     )
   }
   const { userId, clientId } = said

@@ -6,16 +6,21 @@ export type Parameters = ReadonlyMap<string, string>
 
 const bodyMax = 65_536
 
+/** RFC 8693 §2.1. */
+export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
+
 /**
  * Reads parameters. RFC 6749 §3.1: a repeated one is refused, an empty one was not sent. RFC 8707
- * §2: `resource` alone may be repeated; its values come as words.
+ * §2: `resource` may be repeated, and RFC 8693 §2.1: in an exchange `audience`, too; their values
+ * come as words.
  */
 export function parametersOf(search: URLSearchParams): Parameters {
   const found = new Map<string, string>()
   const seen = new Set<string>()
+  const isExchange = search.get("grant_type") === exchangeGrant
   for (const [name, value] of search) {
     if (seen.has(name)) throw new OAuthError("invalid_request", "a parameter is repeated")
-    if (name !== "resource") seen.add(name)
+    if (name !== "resource" && !(isExchange && name === "audience")) seen.add(name)
     const before = found.get(name)
     if (value !== "") found.set(name, before === undefined ? value : `${before} ${value}`)
   }

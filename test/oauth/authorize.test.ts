@@ -177,6 +177,7 @@ describe("discovery", () => {
       "client_credentials",
       "urn:ietf:params:oauth:grant-type:jwt-bearer",
       "refresh_token",
+      "urn:ietf:params:oauth:grant-type:token-exchange",
     ])
   })
 

@@ -4,6 +4,7 @@ import * as authorization from "../../src/domain/authorization/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
+import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as session from "../../src/domain/session/index.ts"
@@ -38,6 +39,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...grant.aggregates,
   ...instance.aggregates,
   ...key.aggregates,
+  ...member.aggregates,
   ...org.aggregates,
   ...project.aggregates,
   ...session.aggregates,
@@ -48,6 +50,7 @@ const views = [
   ...authorization.views,
   instance.instanceHostView,
   key.webKeyView,
+  member.memberView,
   org.orgView,
   ...project.views,
   ...user.views,

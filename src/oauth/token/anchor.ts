@@ -1,15 +1,18 @@
 import { appChain, isAppActive } from "../../domain/app/index.ts"
 import { mayEnter } from "../../domain/authorization/index.ts"
-import { grant } from "../../domain/grant/index.ts"
+import { exchange, grant, type Party } from "../../domain/grant/index.ts"
+import { isOrgActive } from "../../domain/org/index.ts"
 import { session, sessionNow } from "../../domain/session/index.ts"
-import { passwordVersion, user } from "../../domain/user/index.ts"
+import { isUserActive, passwordVersion, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { mayActAs } from "./impersonation.ts"
 
 /**
  * What tokens hang from, beside their user: a person's grant together with its session, named by
- * its id alone; or by kind and id a grant without its session, or what a service user came with.
+ * its id alone; or by kind and id a grant without its session, a session with an application, an
+ * exchange of tokens, or what a service user came with.
  */
-type Kind = "key" | "offline" | "secret" | "pat"
+type Kind = "exchange" | "key" | "offline" | "secret" | "session" | "pat"
 
 /**
  * A service user grants itself, with a key or a secret: what it got so ends with it. A personal
@@ -17,11 +20,25 @@ type Kind = "key" | "offline" | "secret" | "pat"
  */
 export const anchorOf = (kind: Kind, id: string): string => `${kind}/${id}`
 
-/** When an anchor of a user ends as things stand, ms UTC; 0 where it has ended. */
-export function anchorUntil(cx: Cx, userId: string, anchor: string): number {
+/**
+ * When what somebody's tokens hang from ends as things stand, ms UTC; 0 where it has ended, or
+ * where they or their organisation are not active.
+ */
+export function partyUntil(cx: Cx, { userId, anchor }: Party): number {
+  if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return 0
+  return anchorUntil(cx, userId, anchor)
+}
+
+/** The organisation that a user belongs to. */
+export const orgOf = (cx: Cx, userId: string): string =>
+  cx.store.receipt(cx, user, userId)?.owner ?? ""
+
+function anchorUntil(cx: Cx, userId: string, anchor: string): number {
   const [kind, ...id] = anchor.split("/")
   if (id.length === 0) return grantUntil(cx, userId, anchor)
   if (kind === "offline") return offlineUntil(cx, userId, id.join("/"))
+  if (kind === "session") return sessionUntil(cx, userId, id)
+  if (kind === "exchange") return exchangeUntil(cx, userId, id.join("/"))
   return credentialUntil(cx, userId, { kind, id: id.join("/") })
 }
 
@@ -55,10 +72,35 @@ function offlineUntil(cx: Cx, userId: string, grantId: string): number {
 function activeGrant(cx: Cx, userId: string, grantId: string) {
   const given = cx.store.state(cx, grant, grantId)
   if (given.status !== "active" || given.userId !== userId) return undefined
-  if (!isAppActive(cx, given.appId)) return undefined
+  return isOpenTo(cx, given.appId, userId) ? given : undefined
+}
+
+/** Whether an application is on, and its project lets a user in. */
+export function isOpenTo(cx: Cx, appId: string, userId: string): boolean {
+  if (!isAppActive(cx, appId)) return false
   // A project may ask for an authorization: without it, what it let in before has ended too.
-  const projectId = appChain(cx, given.appId)?.project ?? ""
-  return mayEnter(cx, userId, projectId) === "yes" ? given : undefined
+  return mayEnter(cx, userId, appChain(cx, appId)?.project ?? "") === "yes"
+}
+
+/** What an id_token hangs from. */
+function sessionUntil(cx: Cx, userId: string, [id = "", ...appId]: readonly string[]): number {
+  const state = sessionNow(cx, id)
+  if (state?.userId !== userId || !isOpenTo(cx, appId.join("/"), userId)) return 0
+  return state.expires
+}
+
+/** All that was shown must still stand, and whoever acts for another must still be allowed to. */
+function exchangeUntil(cx: Cx, userId: string, id: string): number {
+  const given = cx.store.state(cx, exchange, id)
+  if (given.status === "absent" || given.userId !== userId) return 0
+  if (!isOpenTo(cx, given.appId, userId)) return 0
+  const { anchor, actor, expires } = given
+  if (actor && !mayActAs(cx, actor.userId, userId)) return 0
+  return Math.min(
+    expires,
+    anchor === undefined ? expires : anchorUntil(cx, userId, anchor),
+    actor ? partyUntil(cx, actor) : expires,
+  )
 }
 
 /** Whether a token is one that its user was given to use as it is. */

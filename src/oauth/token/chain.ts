@@ -1,8 +1,6 @@
-import { isOrgActive } from "../../domain/org/index.ts"
-import { isUserActive, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { remembered } from "../remembered.ts"
-import { anchorUntil } from "./anchor.ts"
+import { partyUntil } from "./anchor.ts"
 import type { Statement } from "./statement.ts"
 
 /**
@@ -12,7 +10,7 @@ import type { Statement } from "./statement.ts"
 export function stands(cx: Cx, said: Pick<Statement, "grantId" | "userId">): boolean {
   const known = answers(cx)
   const key = `${said.grantId}/${said.userId}`
-  const until = known.get(key) ?? standsUntil(cx, said)
+  const until = known.get(key) ?? partyUntil(cx, { userId: said.userId, anchor: said.grantId })
   if (known.size < answersMax) known.set(key, until)
   return cx.clock.now() < until
 }
@@ -20,13 +18,3 @@ export function stands(cx: Cx, said: Pick<Statement, "grantId" | "userId">): boo
 /** Answers are good until anything is written; a session may end earlier, by time alone. */
 const answers = remembered(() => new Map<string, number>())
 const answersMax = 10_000
-
-/** ms UTC; 0 where it stands no more. */
-function standsUntil(cx: Cx, { grantId, userId }: Pick<Statement, "grantId" | "userId">): number {
-  if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return 0
-  return anchorUntil(cx, userId, grantId)
-}
-
-/** The organisation that a user belongs to. */
-export const orgOf = (cx: Cx, userId: string): string =>
-  cx.store.receipt(cx, user, userId)?.owner ?? ""

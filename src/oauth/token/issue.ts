@@ -2,7 +2,8 @@ import { type Claims, halfHash, signer } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
-import { orgOf, stands } from "./chain.ts"
+import { orgOf } from "./anchor.ts"
+import { stands } from "./chain.ts"
 import { accessTokenClaims, idTokenClaims } from "./claims.ts"
 import { lifetimesOf, signingAlgs } from "./lifetime.ts"
 import { orgRestriction } from "./scope.ts"
@@ -18,6 +19,10 @@ export type Issuance = Pick<
   readonly clockSkewSeconds: number
   /** Absent where no id_token belongs to the answer. */
   readonly identity?: Identity
+  /** When all of it ends at the latest, in seconds UTC. */
+  readonly notAfter?: number
+  /** RFC 8693 §2.2.1: what goes out in the place of the access token. */
+  readonly instead?: "id_token"
   /** A refresh token that goes with it. */
   readonly refreshToken?: string
   /** Members of the answer that only this grant has. */
@@ -42,8 +47,8 @@ export type Identity = {
 /** RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. */
 export type TokenResponse = {
   readonly access_token: string
-  /** RFC 9449 §5: DPoP where the token is bound to a key. */
-  readonly token_type: "Bearer" | "DPoP"
+  /** RFC 9449 §5: DPoP where the token is bound to a key. RFC 8693 §2.2.1: N_A for no access. */
+  readonly token_type: "Bearer" | "DPoP" | "N_A"
   readonly expires_in: number
   readonly scope: string
   readonly id_token?: string
@@ -56,12 +61,14 @@ export type Allowed = Issuance & { readonly jkt?: string | undefined }
 /** Makes the tokens that a grant allows. Refuses where what they would hang from has ended. */
 export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   mustStand(cx, allowed)
+  if (allowed.instead === "id_token") return issueInstead(cx, allowed)
   const now = Math.floor(cx.clock.now() / 1000)
   const { grantId, userId, clientId, audience, scopes, actor, jkt } = allowed
   const { clockSkewSeconds: skew, identity, refreshToken, extra } = allowed
   const lifetimes = lifetimesOf(cx, clientId)
   const issued = now - skew
-  const expires = now + lifetimes.access + skew
+  const { notAfter = Number.POSITIVE_INFINITY } = allowed
+  const expires = Math.min(now + lifetimes.access + skew, notAfter)
   const said = { grantId, userId, clientId, audience, scopes, actor, jkt, issued, expires }
   const claims = allowed.tokenType === "jwt" ? accessTokenClaims(cx, allowed) : undefined
   const statement = { ...said, id: cx.ids.next() }
@@ -70,7 +77,7 @@ export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
     ...extra,
     access_token: accessToken,
     token_type: jkt === undefined ? "Bearer" : "DPoP",
-    expires_in: lifetimes.access,
+    expires_in: Math.min(lifetimes.access, expires - now),
     scope: scopes.join(" "),
     ...(refreshToken !== undefined && { refresh_token: refreshToken }),
   }
@@ -101,6 +108,16 @@ export async function issueIdToken(
   }
 }
 
+/** RFC 8693 §2.2.1: a token that is no access token comes under that name all the same. */
+async function issueInstead(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
+  const { identity, audience, extra, notAfter = Number.POSITIVE_INFINITY } = allowed
+  const said = { ...allowed, ...(identity && { identity: { ...identity, audience } }) }
+  const { id_token: idToken = "", ...rest } = await issueIdToken(cx, said)
+  const now = Math.floor(cx.clock.now() / 1000)
+  const expires_in = Math.min(rest.expires_in, notAfter - now)
+  return { ...extra, ...rest, access_token: idToken, token_type: "N_A", expires_in }
+}
+
 const signed = (cx: Cx, clientId: string, claims: Claims) =>
   signer(cx, signingAlgs(cx, clientId).idToken).sign(claims, "JWT")
 
@@ -125,6 +142,7 @@ type Said = Issuance & {
 function idClaims(cx: Cx, from: Said): Claims {
   const { identity, userId, clientId, issued } = from
   const { nonce, sessionId, authTime, methods, acr } = identity
+  const expires = issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds
   return {
     ...idTokenClaims(cx, { ...from, ...identity, audience: from.audience }),
     iss: ownOf(cx).issuer,
@@ -133,7 +151,7 @@ function idClaims(cx: Cx, from: Said): Claims {
     azp: clientId,
     client_id: clientId,
     iat: issued,
-    exp: issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds,
+    exp: Math.min(expires, from.notAfter ?? expires),
     ...(from.accessToken !== undefined && {
       at_hash: halfHash(signingAlgs(cx, clientId).idToken, from.accessToken),
     }),
@@ -142,5 +160,6 @@ function idClaims(cx: Cx, from: Said): Claims {
     ...(authTime !== undefined && { auth_time: Math.floor(authTime / 1000) }),
     ...(methods !== undefined && { amr: methods }),
     ...(acr !== undefined && { acr }),
+    ...(from.actor !== undefined && { act: from.actor }),
   }
 }

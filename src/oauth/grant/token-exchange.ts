@@ -1,0 +1,177 @@
+import { addExchange } from "../../domain/grant/index.ts"
+import type { Cx } from "../../store/index.ts"
+import {
+  type AuthenticatedApp,
+  type AuthenticatedClient,
+  applicationOf,
+} from "../client/authentication.ts"
+import type { Proof } from "../client/proof.ts"
+import { OAuthError } from "../error.ts"
+import { exchangeGrant, type Parameters, required, wordsOf } from "../request.ts"
+import { anchorOf, isOpenTo } from "../token/anchor.ts"
+import { mayActAs } from "../token/impersonation.ts"
+import { projectsAsAudience } from "../token/scope.ts"
+import { type Shown, shownIn, tokenTypes } from "../token/shown.ts"
+import type { Actor } from "../token/statement.ts"
+import type { Grant } from "./grant.ts"
+
+/**
+ * RFC 8693: an application gets a token for the user of another one, for fewer things; or for a
+ * user whom somebody acts for who may. Nothing grows by an exchange: not the audience, not the
+ * scope, not the time.
+ */
+export const tokenExchange: Grant = {
+  name: exchangeGrant,
+  client: "authenticated",
+  allow: async (cx, { parameters, client, proof }) => {
+    const application = confidential(client)
+    const type = requestedType(parameters)
+    const actor = actorIn(cx, application, parameters)
+    const subject = subjectIn(cx, application, { parameters, actor })
+    if (actor && !mayActAs(cx, actor.userId, subject.userId)) throw unacceptable("actor")
+    for (const shown of [subject, actor]) mustBeBound(shown, proof)
+    if (!isOpenTo(cx, application.appId, subject.userId)) {
+      throw new OAuthError("invalid_grant", "the user may not use this application")
+    }
+    const scopes = scopesFor(subject, { parameters, type })
+    const audience = audienceFor(subject, parameters)
+    const notAfter = Math.min(subject.expires, actor?.expires ?? subject.expires)
+    const { appId, clientId, state } = application
+    const step = await cx.store.transact(cx, (tx) =>
+      addExchange(tx, {
+        ...{ clientId, appId, userId: subject.userId, expires: notAfter * 1000 },
+        ...(subject.grantId !== "" && { anchor: subject.grantId }),
+        ...(actor && { actor: { userId: actor.userId, anchor: actor.grantId } }),
+      }),
+    )
+    return {
+      grantId: anchorOf("exchange", step.value),
+      userId: subject.userId,
+      clientId,
+      audience,
+      scopes,
+      actor: actsFor(subject, actor),
+      tokenType: type === tokenTypes.jwt ? "jwt" : "bearer",
+      clockSkewSeconds: state.oidc.clockSkewSeconds,
+      notAfter,
+      ...(type === tokenTypes.idToken && {
+        instead: "id_token" as const,
+        identity: { audience, withUserClaims: state.oidc.idTokenUserinfoAssertion },
+      }),
+      // RFC 8693 §2.2.1.
+      extra: { issued_token_type: type },
+    }
+  },
+}
+
+/** What a user is named by where an actor acts for them without any token of theirs. */
+const userIdType = "urn:core:params:oauth:token-type:user_id"
+
+/** Whoever finds a token can name a client that has no secret. */
+function confidential(client: AuthenticatedClient) {
+  const application = applicationOf(client)
+  const { state, method } = application
+  const mayExchange = state.kind === "oidc" && state.oidc.grantTypes.includes("token_exchange")
+  if (mayExchange && method !== "none") return { ...application, state }
+  throw new OAuthError("unauthorized_client", "this client may not exchange tokens")
+}
+
+/** RFC 8693 §2.1: an access token where nothing is asked for. */
+function requestedType(parameters: Parameters): string {
+  const type = parameters.get("requested_token_type") ?? tokenTypes.accessToken
+  if (Object.values(tokenTypes).some((known) => known === type)) return type
+  throw new OAuthError(
+    "invalid_request",
+    `requested_token_type must be one of ${Object.values(tokenTypes).join(", ")}`,
+  )
+}
+
+/** RFC 8693 §2.1: the token of whoever acts, with its type; neither without the other. */
+function actorIn(cx: Cx, client: AuthenticatedApp, parameters: Parameters): Shown | undefined {
+  const token = parameters.get("actor_token")
+  const type = parameters.get("actor_token_type")
+  if (token === undefined && type === undefined) return undefined
+  if (token === undefined || type === undefined) {
+    throw new OAuthError("invalid_request", "actor_token and actor_token_type belong together")
+  }
+  const actor = shownIn(cx, token, type)
+  // Who is acted for holds the right to act for others by themself only.
+  if (!actor || actor.actor || !isFor(cx, client, actor)) throw unacceptable("actor")
+  return actor
+}
+
+type Asked = { readonly parameters: Parameters; readonly actor: Shown | undefined }
+
+function subjectIn(cx: Cx, client: AuthenticatedApp, { parameters, actor }: Asked): Shown {
+  const token = required(parameters, "subject_token")
+  const type = required(parameters, "subject_token_type")
+  if (type === userIdType) {
+    if (!actor) throw new OAuthError("invalid_request", "a user_id wants an actor_token beside it")
+    // Nothing was granted by the user: what the actor was granted is the most.
+    const { clientId, audience, scopes, expires } = actor
+    return { userId: token, grantId: "", clientId, audience, scopes, expires }
+  }
+  const subject = shownIn(cx, token, type)
+  if (!subject || !isFor(cx, client, subject)) throw unacceptable("subject")
+  return subject
+}
+
+/**
+ * Who exchanges a token must have come by it rightly: it was issued to them, or it is for them. Ids
+ * of projects may be chosen: one that is a client's id too stands for that client.
+ */
+function isFor(cx: Cx, { clientId, state }: AuthenticatedApp, shown: Shown): boolean {
+  if (shown.clientId === clientId || shown.audience.includes(clientId)) return true
+  return projectsAsAudience(cx, [state.projectId]).some((id) => shown.audience.includes(id))
+}
+
+/** RFC 9449: what comes of a token that is bound to a key must be bound to one, too. */
+function mustBeBound(shown: Shown | undefined, proof: Proof | undefined): void {
+  if (shown?.jkt === undefined || proof) return
+  throw new OAuthError("invalid_dpop_proof", "a token that is bound to a key wants a DPoP proof")
+}
+
+type Narrowing = { readonly parameters: Parameters; readonly type: string }
+
+/** RFC 8693 §2.1 `scope`: some of those that the exchanged token has; without a wish, all. */
+function scopesFor(subject: Shown, { parameters, type }: Narrowing): readonly string[] {
+  // No refresh token comes of an exchange.
+  const most = subject.scopes.filter((scope) => scope !== "offline_access")
+  const asked = wordsOf(parameters.get("scope"))
+  const scopes = asked.length > 0 ? asked : most
+  const isKnown = scopes.every((scope) => most.includes(scope))
+  if (isKnown && (type !== tokenTypes.idToken || scopes.includes("openid"))) return scopes
+  throw new OAuthError(
+    "invalid_scope",
+    "scope names more than the exchanged token has, or lacks openid for an id_token",
+  )
+}
+
+/** RFC 8693 §2.1 `audience`, §2.2.2: some of whom the exchanged token is for; else all. */
+function audienceFor(subject: Shown, parameters: Parameters): readonly string[] {
+  const asked = wordsOf(parameters.get("audience"))
+  if (asked.length === 0) return subject.audience
+  if (asked.every((id) => subject.audience.includes(id))) return asked
+  throw new OAuthError("invalid_target", "audience names more than the exchanged token is for")
+}
+
+/** RFC 8693 §4.1: who acts now, and who acted before; that is never forgotten. */
+function actsFor(subject: Shown, actor: Shown | undefined): Actor | undefined {
+  if (!actor) return subject.actor
+  if (depthOf(subject.actor) >= actorsMax) throw unacceptable("subject")
+  return { sub: actor.userId, ...(subject.actor && { act: subject.actor }) }
+}
+
+/** Each makes every token longer. */
+const actorsMax = 5
+
+const depthOf = (actor: Actor | undefined): number => (actor ? 1 + depthOf(actor.act) : 0)
+
+/** RFC 8693 §2.2.2: one answer whatever is wrong with a token, and whoever may not act for whom. */
+const unacceptable = (whose: "subject" | "actor") =>
+  new OAuthError(
+    "invalid_request",
+    whose === "subject"
+      ? "subject_token is not valid, not of its type, or not for this client"
+      : "actor_token is not valid, not of its type, not for this client, or may not act for them",
+  )

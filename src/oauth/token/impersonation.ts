@@ -1,0 +1,26 @@
+import { requireInstance } from "../../domain/instance/index.ts"
+import { memberships, permissionsOn } from "../../domain/member/index.ts"
+import { isOrgActive } from "../../domain/org/index.ts"
+import { isUserActive, user } from "../../domain/user/index.ts"
+import type { Cx } from "../../store/index.ts"
+
+type Reader = Parameters<typeof permissionsOn>[0]
+
+/**
+ * Whether somebody may act as a user, as things stand: the instance allows it at all, and they hold
+ * the permission on the user's organisation. For administrators it is another one, and for those
+ * of the instance it must be held on the instance.
+ */
+export function mayActAs(cx: Cx, actorId: string, userId: string): boolean {
+  if (!requireInstance(cx).security.enableImpersonation || actorId === userId) return false
+  const owner = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  if (!isUserActive(cx, userId) || !isOrgActive(cx, owner)) return false
+  const roles = memberships(cx, userId)
+  const target = roles.some(({ level }) => level === "instance")
+    ? ({ level: "instance" } as const)
+    : ({ level: "org", id: owner } as const)
+  const { instance, caller } = cx
+  const read: Reader = { instance, caller, state: (kind, id) => cx.store.state(cx, kind, id) }
+  const needed = roles.length > 0 ? "admin.impersonation" : "impersonation"
+  return permissionsOn(read, target, actorId).has(needed)
+}

@@ -1,0 +1,47 @@
+import { findClient } from "../../domain/app/index.ts"
+import { algorithms, verifyJwt } from "../../domain/key/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { ownOf } from "../own.ts"
+import { anchorOf } from "./anchor.ts"
+import { validToken } from "./bearer.ts"
+import { stands } from "./chain.ts"
+import type { Statement } from "./statement.ts"
+
+/** RFC 8693 §3: the types of tokens that we make and take. */
+export const tokenTypes = {
+  accessToken: "urn:ietf:params:oauth:token-type:access_token",
+  jwt: "urn:ietf:params:oauth:token-type:jwt",
+  idToken: "urn:ietf:params:oauth:token-type:id_token",
+} as const
+
+/** What a token says that was shown to speak for somebody, whatever its type. */
+export type Shown = Omit<Statement, "id" | "issued">
+
+/**
+ * Reads a token of a type that a request names. Undefined unless it is one of ours and all that it
+ * hangs from still stands.
+ */
+export function shownIn(cx: Cx, token: string, type: string): Shown | undefined {
+  if (type === tokenTypes.accessToken) return validToken(cx, token)
+  if (type === tokenTypes.jwt) {
+    return token.split(".").length === 3 ? validToken(cx, token) : undefined
+  }
+  return type === tokenTypes.idToken ? identified(cx, token) : undefined
+}
+
+/**
+ * An id_token is worth what its sign-in is worth; without one it can't be exchanged. It names no
+ * scopes, so that there are none but openid.
+ */
+function identified(cx: Cx, token: string): Shown | undefined {
+  const claims = verifyJwt(cx, token, { typ: "JWT", algorithms })
+  if (claims?.iss !== ownOf(cx).issuer) return undefined
+  const { sub: userId, azp: clientId, sid, aud, exp } = claims
+  if (typeof userId !== "string" || typeof clientId !== "string" || typeof sid !== "string") {
+    return undefined
+  }
+  const grantId = anchorOf("session", `${sid}/${findClient(cx, clientId)?.appId ?? ""}`)
+  if (!stands(cx, { grantId, userId })) return undefined
+  const audience = Array.isArray(aud) ? aud.map(String) : [String(aud)]
+  return { grantId, userId, clientId, audience, scopes: ["openid"], expires: Number(exp) }
+}

@@ -1,0 +1,235 @@
+import { decodeJwt } from "jose"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import * as instance from "../../src/domain/instance/index.ts"
+import * as member from "../../src/domain/member/index.ts"
+import * as org from "../../src/domain/org/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import { apiCaller } from "../../src/oauth/index.ts"
+import { addRobot, basicOf } from "./clients.ts"
+import { type Fields, openExchange, typeOf, userIdType } from "./exchange.ts"
+import { askToken, type Provider } from "./provider.ts"
+
+const accessToken = typeOf("access_token")
+
+let at: Awaited<ReturnType<typeof openExchange>>
+beforeAll(async () => {
+  at = await openExchange()
+})
+afterAll(() => at.provider.close())
+
+describe("impersonation", () => {
+  let support: Awaited<ReturnType<typeof addRobot>>
+  let actor = ""
+  let ann = ""
+  let serial = 0
+
+  const allow = (enableImpersonation: boolean) =>
+    instance.setSecurity(at.provider.cx(), "i1", {
+      ...{ enableIframeEmbedding: false, allowedOrigins: [], enableImpersonation },
+    })
+  const give = (id: string, target: member.Target, role: string) => {
+    const cx = at.provider.cx()
+    const roles = [role]
+    return cx.store.transact(cx, (tx) => member.addMember(tx, { target, userId: id, roles }))
+  }
+  const onInstance = { level: "instance" } as const
+  const tokenOf = async (robot: typeof support, more = "") => {
+    const scope = `openid profile email urn:core:iam:org:project:id:core:aud${more}`
+    const fields = { grant_type: "client_credentials", scope }
+    const { answer } = await askToken(at.provider, fields, basicOf(robot.id, robot.secret))
+    return String(answer.access_token)
+  }
+  const addSupport = async (target: member.Target, role: string) => {
+    const robot = await addRobot(at.provider)
+    await give(robot.userId, target, role)
+    return robot
+  }
+  const acting = (token: string, fields: Fields = {}) => ({
+    ...{ actor_token: token, actor_token_type: accessToken, subject_token_type: userIdType },
+    ...fields,
+  })
+
+  beforeAll(async () => {
+    support = await addSupport(onInstance, "IAM_END_USER_IMPERSONATOR")
+    actor = await tokenOf(support)
+  })
+  beforeEach(async () => {
+    await allow(true)
+    ann = await at.provider.addPerson(`ann${serial++}`)
+  })
+  afterEach(() => allow(false))
+
+  test("gives a token that names who acts (§4.1), and is noted", async () => {
+    const answer = await at.exchanged(ann, acting(actor, { requested_token_type: typeOf("jwt") }))
+    expect(decodeJwt(String(answer.access_token))).toMatchObject({
+      sub: ann,
+      act: { sub: support.userId },
+      client_id: at.gateway.id,
+      aud: [at.provider.projectId],
+    })
+    expect(await at.introspect(answer.access_token)).toMatchObject({
+      active: true,
+      sub: ann,
+      act: { sub: support.userId },
+    })
+    expect(await at.statusOf(answer.access_token)).toBe(200)
+    const events = await at.provider.store.log.read(at.provider.store.log.durable() - 1, 1)
+    expect(events[0]).toMatchObject({
+      stream: "impersonation",
+      type: "user.impersonated",
+      owner: at.provider.setup.orgId,
+      data: { userId: ann, actorId: support.userId, clientId: at.gateway.id },
+    })
+  })
+
+  test("gives at most what the actor was granted", async () => {
+    await at.refused(ann, acting(actor, { scope: "openid phone" }), "invalid_scope")
+    await at.refused(ann, acting(actor, { audience: at.web.id }), "invalid_target")
+    at.provider.clock.advance(3_600_000)
+    expect((await at.exchanged(ann, acting(actor))).expires_in).toBeLessThanOrEqual(39_600)
+    actor = await tokenOf(support)
+  })
+
+  test("says who acts in an id_token too", async () => {
+    const fields = acting(actor, { requested_token_type: typeOf("id_token") })
+    const { access_token: token } = await at.exchanged(ann, fields)
+    expect(decodeJwt(String(token))).toMatchObject({ sub: ann, act: { sub: support.userId } })
+  })
+
+  test("never opens the management interface, also for who may manage", async () => {
+    const boss = await at.provider.addPerson(`boss${serial}`)
+    await give(boss, { level: "org", id: at.provider.setup.orgId }, "ORG_OWNER")
+    const robot = await addSupport(onInstance, "IAM_ADMIN_IMPERSONATOR")
+    const answer = await at.exchanged(boss, acting(await tokenOf(robot)))
+    const headers = new Headers({ authorization: `Bearer ${answer.access_token}` })
+    const call = apiCaller(at.provider.cx(), { headers, method: "GET", path: "/" })
+    await expect(call).rejects.toMatchObject({ id: "token.impersonated" })
+    const id = await at.exchanged(String(answer.access_token))
+    const again = new Headers({ authorization: `Bearer ${id.access_token}` })
+    const second = apiCaller(at.provider.cx(), { headers: again, method: "GET", path: "/" })
+    await expect(second).rejects.toMatchObject({ id: "token.impersonated" })
+  })
+
+  test("keeps the whole chain of who acted (§4.1)", async () => {
+    const { access } = await at.signIn(`ann${serial - 1}`)
+    const fields = acting(actor, { subject_token_type: accessToken })
+    const one = await at.exchanged(access, fields)
+    expect(await at.introspect(one.access_token)).toMatchObject({ act: { sub: support.userId } })
+    const other = await addSupport(onInstance, "IAM_END_USER_IMPERSONATOR")
+    const more = acting(await tokenOf(other), { subject_token_type: accessToken })
+    const two = await at.exchanged(String(one.access_token), more)
+    const act = { sub: other.userId, act: { sub: support.userId } }
+    expect((await at.introspect(two.access_token)).act).toEqual(act)
+    // Nobody gets rid of it by exchanging again.
+    const three = await at.exchanged(String(two.access_token))
+    expect((await at.introspect(three.access_token)).act).toEqual(act)
+    let longest = String(three.access_token)
+    for (let depth = 2; depth < 5; depth++) {
+      longest = String((await at.exchanged(longest, more)).access_token)
+    }
+    await at.refused(longest, more)
+  })
+
+  test("is refused where the instance does not allow it, which is how it begins", async () => {
+    await allow(false)
+    await at.refused(ann, acting(actor))
+    const { access } = await at.signIn(`ann${serial - 1}`)
+    await at.refused(access, acting(actor, { subject_token_type: accessToken }))
+  })
+
+  type Case = readonly [string, () => Promise<readonly [string, Fields]>]
+  const wrong: readonly Case[] = [
+    ["without an actor", async () => [ann, { subject_token_type: userIdType }]],
+    ["of nobody", async () => ["nobody", acting(actor)]],
+    ["of oneself", async () => [support.userId, acting(actor)]],
+    [
+      "of somebody who is locked",
+      async () => {
+        await user.lockUser(at.provider.cx(), ann)
+        return [ann, acting(actor)]
+      },
+    ],
+    [
+      "of an administrator, for who may act for people",
+      async () => {
+        return [at.provider.setup.ownerId, acting(actor)]
+      },
+    ],
+    [
+      "by somebody without the permission",
+      async () => [ann, acting(await tokenOf(await addRobot(at.provider)))],
+    ],
+    [
+      "of an owner of the instance, by who holds it on an organisation",
+      async () => {
+        const target = { level: "org", id: at.provider.setup.orgId } as const
+        const robot = await addSupport(target, "ORG_ADMIN_IMPERSONATOR")
+        return [at.provider.setup.ownerId, acting(await tokenOf(robot))]
+      },
+    ],
+    [
+      "of a person of another organisation, by who holds it on one",
+      async () => {
+        const cx = at.provider.cx()
+        const orgId = cx.ids.next()
+        await org.createOrganization(cx, orgId, { name: `Elsewhere ${orgId}` })
+        const robot = await addSupport({ level: "org", id: orgId }, "ORG_END_USER_IMPERSONATOR")
+        return [ann, acting(await tokenOf(robot))]
+      },
+    ],
+    [
+      "by an actor who is acted for",
+      async () => {
+        const admin = await addSupport(onInstance, "IAM_ADMIN_IMPERSONATOR")
+        const robot = await addSupport(onInstance, "IAM_ADMIN_IMPERSONATOR")
+        const { access_token: token } = await at.exchanged(
+          robot.userId,
+          acting(await tokenOf(admin)),
+        )
+        return [ann, acting(String(token))]
+      },
+    ],
+    ["by a token that is none", async () => [ann, acting("nonsense")]],
+    ["by a user_id", async () => [ann, acting(support.userId, { actor_token_type: userIdType })]],
+    [
+      "by a token for somebody else",
+      async () => {
+        const fields = { grant_type: "client_credentials", scope: "openid" }
+        const { answer } = await askToken(at.provider, fields, basicOf(support.id, support.secret))
+        return [ann, acting(String(answer.access_token))]
+      },
+    ],
+  ]
+  test.each(wrong)("is refused %s", async (_, make) => {
+    const before = at.provider.store.log.durable()
+    const [token, fields] = await make()
+    const position = Math.max(before, at.provider.store.log.durable())
+    await at.refused(token, fields)
+    expect(at.provider.store.log.durable()).toBe(position)
+  })
+
+  test("is allowed on the people of an organisation where it is held", async () => {
+    const target = { level: "org", id: at.provider.setup.orgId } as const
+    const robot = await addSupport(target, "ORG_END_USER_IMPERSONATOR")
+    await at.exchanged(ann, acting(await tokenOf(robot)))
+  })
+
+  type End = (cx: ReturnType<Provider["cx"]>, robot: typeof support) => Promise<unknown>
+  const ends: Readonly<Record<string, End>> = {
+    "the instance stops allowing it": () => allow(false),
+    "who acts loses the permission": (cx, { userId: id }) =>
+      cx.store.transact(cx, (tx) => member.removeMember(tx, { target: onInstance, userId: id })),
+    "who acts is deactivated": (cx, { userId: id }) => user.deactivateUser(cx, id),
+    "the secret of who acts is removed": (cx, { userId: id }) => user.removeMachineSecret(cx, id),
+    "the user is locked": (cx) => user.lockUser(cx, ann),
+    "the user becomes an administrator": () =>
+      give(ann, { level: "org", id: at.provider.setup.orgId }, "ORG_OWNER"),
+  }
+  test.each(Object.entries(ends))("ends once %s", async (_, end) => {
+    const robot = await addSupport(onInstance, "IAM_END_USER_IMPERSONATOR")
+    const { access_token: token } = await at.exchanged(ann, acting(await tokenOf(robot)))
+    expect(await at.statusOf(token)).toBe(200)
+    await end(at.provider.cx(), robot)
+    expect(await at.statusOf(token)).toBe(401)
+  })
+})

@@ -46,7 +46,7 @@ describe("authorize", () => {
     ["a challenge that is no hash", { code_challenge: "short" }, "invalid_request"],
     ["a foreign id_token_hint", { id_token_hint: "a.b.c" }, "invalid_request"],
     ["an unknown response_mode", { response_mode: "carrier_pigeon" }, "invalid_request"],
-    ["a request object", { request: "a.b.c" }, "request_not_supported"],
+    ["a request object that is none", { request: "a.b.c" }, "invalid_request_object"],
     ["a request_uri", { request_uri: "https://a.example" }, "request_uri_not_supported"],
     ["a registration", { registration: "{}" }, "registration_not_supported"],
   ]
@@ -175,6 +175,7 @@ describe("discovery", () => {
     expect(document.grant_types_supported).toEqual([
       "authorization_code",
       "client_credentials",
+      "urn:ietf:params:oauth:grant-type:device_code",
       "urn:ietf:params:oauth:grant-type:jwt-bearer",
       "refresh_token",
       "urn:ietf:params:oauth:grant-type:token-exchange",

@@ -280,6 +280,7 @@ const absent = (resource: string) =>
 
 const names: Readonly<Record<string, string>> = {
   app: "application",
+  app_key: "key",
   grant: "project grant",
   org: "organisation",
 }

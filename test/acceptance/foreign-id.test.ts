@@ -32,13 +32,13 @@ describe("a manager finds what is another organisation's like what is not there,
     test(`${method.parent.typeName}/${method.name} (${by})`, async () => {
       const foreign = idsOf(theirs)[rule.resource] ?? ""
       const replies = await Promise.all(
-        [foreign, nobodys].map((id) => ask(method, rule, { id, parent: theirs.projectId })),
+        [foreign, nobodys].map((id) => ask(method, rule, { id, house: theirs })),
       )
       const [seen, absent] = replies.map(masked)
       expect(seen).toEqual(absent)
       expect(seen?.status).toBe(404)
       if (!method.name.startsWith("Get")) return
-      const own = { id: idsOf(mine)[rule.resource] ?? "", parent: mine.projectId }
+      const own = { id: idsOf(mine)[rule.resource] ?? "", house: mine }
       expect((await ask(method, rule, own)).status).toBe(200)
     })
   }
@@ -96,29 +96,32 @@ function named(): readonly Named[] {
   })
 }
 
-const kinds: ReadonlySet<string> = new Set(["org", "project", "app", "user", "authorization"])
-
 const idsOf = (house: Household): Readonly<Record<string, string>> => ({
   org: house.orgId,
   project: house.projectId,
   app: house.appId,
   user: house.userId,
+  app_key: house.appKeyId,
   authorization: house.authorizationId,
 })
+
+const kinds: ReadonlySet<string> = new Set([
+  ...["org", "project", "app", "app_key", "user", "authorization"],
+])
 
 function ask(
   method: DescMethod,
   rule: Access,
-  { id, parent }: { readonly id: string; readonly parent: string },
+  { id, house }: { readonly id: string; readonly house: Household },
 ): Promise<Reply> {
-  const request = { ...filled(method) }
+  const request = { ...filled(method, rule, house) }
   put(request, namesOf(method, rule.id), id)
-  if (rule.parent) put(request, namesOf(method, rule.parent), parent)
+  if (rule.parent) put(request, namesOf(method, rule.parent), house.projectId)
   return service.call(pathOf(method).slice(1), request, mine.token)
 }
 
 /** What else a request needs so that only who asks can be wrong about it. */
-function filled(method: DescMethod): JsonObject {
+function filled(method: DescMethod, { resource }: Access, house: Household): JsonObject {
   const fields = new Map(method.input.fields.map((field) => [field.name, field]))
   const has = (name: string) => fields.get(name)?.fieldKind === "scalar"
   const machine = { name: "robot" }
@@ -129,7 +132,8 @@ function filled(method: DescMethod): JsonObject {
     ...(method.name === "CreateUser" && { username: "newcomer", machine }),
     ...(method.name.endsWith("Administrator") && { userId: mine.userId }),
     ...(fields.has("roles") && { roles: ["ORG_OWNER"] }),
-    ...(fields.has("key_id") && { keyId: theirs.keyId }),
+    ...(has("key_id") && { keyId: resource === "app" ? house.appKeyId : house.keyId }),
+    ...(has("token_id") && { tokenId: house.tokenId }),
     ...(fields.has("new_password") && { newPassword: { password: "Correct-horse-7-battery" } }),
   }
 }

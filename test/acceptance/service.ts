@@ -101,8 +101,10 @@ export type Household = {
   readonly token: string
   readonly userId: string
   readonly keyId: string
+  readonly tokenId: string
   readonly projectId: string
   readonly appId: string
+  readonly appKeyId: string
   readonly authorizationId: string
 }
 
@@ -116,6 +118,8 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
   const key = await addKey(service, managerId)
   const userId = await addMachine(service, orgId, `${name}-robot`)
   const { keyId } = await addKey(service, userId)
+  const expirationDate = new Date(Date.now() + 86_400_000).toISOString()
+  const { tokenId } = await service.get("AddPersonalAccessToken", { userId, expirationDate })
   const { projectId } = await service.get("CreateProject", {
     organizationId: orgId,
     name: `${name} project`,
@@ -125,13 +129,18 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
     name: `${name} app`,
     oidcConfiguration: { redirectUris: [`https://${name}.example.com/callback`] },
   })
+  const { keyId: appKeyId } = await service.get("CreateApplicationKey", {
+    applicationId: appId,
+    projectId,
+  })
   const { id: authorizationId } = await service.get("CreateAuthorization", {
     organizationId: orgId,
     projectId,
     userId,
   })
   const token = await serviceToken(service.url, key)
-  return { orgId, managerId, key, token, userId, keyId, projectId, appId, authorizationId }
+  const ofUser = { userId, keyId, tokenId, authorizationId }
+  return { orgId, managerId, key, token, ...ofUser, projectId, appId, appKeyId }
 }
 
 /** A service user; answers its id. */

@@ -1,8 +1,9 @@
 import { Fault } from "../../kernel/fault.ts"
 import { createSigningPair, never } from "../../kernel/signing-key.ts"
 import { type Cx, type Draft, type Receipt, statement } from "../../store/index.ts"
+import { appChain } from "./client.ts"
 import { type AppEvent, app } from "./model.ts"
-import { missingApp, mustExist } from "./view.ts"
+import { type AppKeyRow, missingApp, missingKey, mustExist } from "./view.ts"
 
 /** A key to be registered, and the file that the application reads its private half from. */
 export type AppKey = {
@@ -72,6 +73,23 @@ export async function removeAppKey(
     return true
   })
   return step.value ? step.receipt(app, appId) : undefined
+}
+
+const byId = statement<AppKeyRow>(
+  "SELECT * FROM app_keys WHERE instance = $instance AND id = $keyId",
+)
+
+/** One key as it is listed; faults where there is none, or another application's. */
+export function appKeyOf(cx: Cx, keyId: string, appId?: string): AppKeyRow {
+  const row = cx.store.get(cx, byId, { keyId })
+  if (row && (appId === undefined || row.app === appId)) return row
+  throw missingKey()
+}
+
+/** What the access to a key hangs from: its application's. */
+export function appKeyChain(cx: Cx, keyId: string) {
+  const row = cx.store.get(cx, byId, { keyId })
+  return row && appChain(cx, row.app)
 }
 
 const one = statement<{ publicKey: string; expires: number }>(

@@ -1,6 +1,9 @@
+import { appKeyChain } from "./app-key.ts"
 import { appChain } from "./client.ts"
 import { app } from "./model.ts"
+import { managementCredentials } from "./v1.ts"
 import { management, projectV2, v2 } from "./v2.ts"
+import { v2credential } from "./v2credential.ts"
 import { v2search } from "./v2search.ts"
 import { appView } from "./view.ts"
 
@@ -44,7 +47,14 @@ export const aggregates = [app] as const
 export const views = [appView] as const
 
 /** What this room answers of the book. */
-export const shares = [v2, v2search, projectV2, management] as const
+export const shares = [
+  v2,
+  v2search,
+  v2credential,
+  projectV2,
+  management,
+  managementCredentials,
+] as const
 
 /** What an access rule may hang from, by the name of the resource. */
-export const chains = { app: appChain }
+export const chains = { app: appChain, app_key: appKeyChain }

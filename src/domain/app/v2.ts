@@ -22,7 +22,6 @@ import {
   removeProjectWithApps,
 } from "./commands.ts"
 import { oidcDefaults } from "./oidc.ts"
-import { generateSecret } from "./secret.ts"
 import { compliance, newOidc, oidcChange } from "./v2oidc.ts"
 
 /** Changing applications; looking at them is in v2search.ts. */
@@ -43,10 +42,6 @@ export const v2 = share<Cx>()(ApplicationService, {
   deleteApplication: async (req, cx) => {
     const { changed } = await removeApplication(cx, req.applicationId)
     return { deletionDate: at(changed) }
-  },
-  generateClientSecret: async (req, cx) => {
-    const { secret, receipt } = await generateSecret(cx, req.applicationId)
-    return { clientSecret: secret, creationDate: at(receipt.changed) }
   },
 })
 

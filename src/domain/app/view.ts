@@ -87,7 +87,7 @@ export const appView = view<AppEvent | ProjectEvent>({
         public_key TEXT NOT NULL, expires INTEGER NOT NULL, created INTEGER NOT NULL,
         version INTEGER NOT NULL`,
       key: "app, id",
-      indexes: { project: "project" },
+      indexes: { id: "id", project: "project" },
     },
   },
   on: {
@@ -132,6 +132,28 @@ export const apps: Searchable = {
   key: "id",
   sort: "created",
 }
+
+/** A key of an application as listed; times are ms UTC. */
+export type AppKeyRow = {
+  readonly id: string
+  readonly app: string
+  readonly project: string
+  readonly org: string
+  readonly expires: number
+  readonly created: number
+  readonly version: number
+}
+
+export const appKeys: Searchable = {
+  table: "app_keys",
+  columns: ["app", "project", "org", "expires", "created"],
+  owner: { org: "org", project: "project" },
+  key: "id",
+  sort: "created",
+}
+
+export const missingKey = (): Fault =>
+  new Fault("not_found", "app_key.missing", "there is no such key")
 
 const one = statement<AppRow>("SELECT * FROM apps WHERE instance = $instance AND id = $appId")
 

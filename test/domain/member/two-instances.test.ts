@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { addAppKey } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
+import { never } from "../../../src/kernel/signing-key.ts"
 import { type Estate, openEstate, operationNames } from "../../support/estate.ts"
 
 let estate: Estate
@@ -17,6 +19,16 @@ beforeEach(async () => {
       name: `Application of ${instance}`,
       applicationType: { case: "api", value: {} },
     })
+    await inside(instance, "createApplication", {
+      projectId: "p1",
+      applicationId: "a2",
+      name: `Page of ${instance}`,
+      applicationType: { case: "oidc", value: {} },
+    })
+    for (const keyId of ["k1", "k2"]) {
+      const key = { keyId, publicKey: `key of ${instance}`, expires: never }
+      await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
+    }
     const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
     await estate.step((tx) => addAuthorization(tx, "u1", u1), { instance })
   }
@@ -29,6 +41,7 @@ const inside = (instance: string, name: string, request: object = {}, of = "") =
 const org2 = { organizationId: "org2" }
 const p1 = { projectId: "p1" }
 const a1 = { applicationId: "a1", projectId: "p1" }
+const older = { appId: "a1", projectId: "p1" }
 const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
 
 /** Every operation of these rooms that changes something, in an order that lets each succeed. */
@@ -62,6 +75,13 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["deactivateApplication", a1],
   ["reactivateApplication", a1],
   ["generateClientSecret", a1],
+  ["removeClientSecret", { ...a1, secretId: "0" }],
+  ["createApplicationKey", a1],
+  ["deleteApplicationKey", { ...a1, keyId: "k1" }],
+  ["addAppKey", { ...older, type: 1 }],
+  ["removeAppKey", { ...older, keyId: "k2" }],
+  ["regenerateAPIClientSecret", older],
+  ["regenerateOIDCClientSecret", { ...older, appId: "a2" }],
   ["createAdministrator", { ...seat, roles: ["PROJECT_OWNER"] }],
   ["updateAdministrator", { ...seat, roles: ["PROJECT_OWNER_VIEWER"] }],
   ["deleteAdministrator", seat],
@@ -90,6 +110,11 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listProjectRoles", p1, "v1"],
   ["listApplications", {}],
   ["getApplication", { applicationId: "a1" }],
+  ["listClientSecrets", a1],
+  ["listApplicationKeys", {}],
+  ["getApplicationKey", { keyId: "k1" }],
+  ["listAppKeys", older],
+  ["getAppKey", { ...older, keyId: "k1" }],
   ["listAdministrators", {}],
 ]
 

@@ -11,6 +11,10 @@ export type PageOptions = {
   readonly languages?: readonly string[]
   /** Where a form of the page may lead in the end, beside ourselves. */
   readonly target?: string | undefined
+  /** Pages of others that this page loads in frames. */
+  readonly frames?: readonly string[]
+  /** Where the browser goes by itself after a few seconds, without any script. */
+  readonly continueTo?: string
   /** Set-Cookie lines. */
   readonly cookies?: readonly (string | undefined)[]
   /** RFC 6585 §4: when to come again, for who has come too often. */
@@ -35,7 +39,7 @@ export const pagesWith =
       "content-type": "text/html; charset=utf-8",
       "content-language": language,
       "cache-control": "no-store",
-      "content-security-policy": policy(options.target),
+      "content-security-policy": policy(options),
       "referrer-policy": "no-referrer",
       "x-content-type-options": "nosniff",
       "x-frame-options": "DENY",
@@ -44,8 +48,15 @@ export const pagesWith =
     for (const cookie of options.cookies ?? []) if (cookie) headers.append("set-cookie", cookie)
     const { retryAfterSeconds: seconds } = options
     if (seconds) headers.set("retry-after", String(seconds))
+    if (options.continueTo) headers.set("refresh", refreshTo(options.continueTo))
     return new Response(html, { status: options.status ?? 200, headers })
   }
+
+const continueSeconds = 5
+
+/** RFC 3987 §3.1: a registered address may have characters that no header can carry. */
+const refreshTo = (address: string): string =>
+  `${continueSeconds};url=${address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent)}`
 
 /** What went wrong, with the id that finds it in the log. */
 export type Trouble = PageOptions & {
@@ -86,10 +97,10 @@ const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = 
 }
 
 /**
- * Nothing inline, nothing from elsewhere, never in a frame. Browsers apply form-action to the
+ * Nothing inline, never in a frame, and from elsewhere only what a page names. Browsers apply form-action to the
  * redirect that answers a form as well, so it names the application that waits at the end.
  */
-const policy = (target: string | undefined): string =>
+const policy = ({ target, frames = [] }: PageOptions): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -98,6 +109,7 @@ const policy = (target: string | undefined): string =>
     "font-src 'self'",
     "connect-src 'self'",
     `form-action ${["'self'", ...sourceOf(target)].join(" ")}`,
+    ...(frames.length > 0 ? [`frame-src ${[...new Set(frames.flatMap(sourceOf))].join(" ")}`] : []),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ")

@@ -83,4 +83,68 @@ describe("end session", () => {
     const asked = await leave({ post_logout_redirect_uri: "https://evil.example" })
     expect((await browser.post(asked, {})).path).toBe("/ui/login/signedout")
   })
+
+  test("takes a language for the question and for what went wrong", async () => {
+    const asked = await leave({ ui_locales: "de en" })
+    expect(asked.page).toContain("Abmelden")
+    expect(asked.response.headers.get("content-language")).toBe("de")
+  })
+
+  test("asks about whom logout_hint names, and ends nobody else", async () => {
+    await provider.addPerson("sam")
+    const path = authorizePath(client.id, { prompt: "login" })
+    await browser.signIn(path, "sam")
+    const asked = await leave({ logout_hint: "sam" })
+    expect(asked.page).toContain("sam")
+    expect(asked.page).not.toContain("olga")
+    await browser.post(asked, {})
+    const { page } = await leave({})
+    expect(page).toContain("olga")
+    expect(page).not.toContain("sam@")
+    const nobody = await leave({ logout_hint: "nobody" })
+    await browser.post(nobody, {})
+    expect(await isIn()).toBe(false)
+  })
+
+  test("a logout_hint proves nothing: the person is asked", async () => {
+    await leave({ logout_hint: "olga", client_id: client.id })
+    expect(await isIn()).toBe(true)
+  })
+
+  test("ends the session that the hint names where several are signed in", async () => {
+    await provider.addPerson("kim")
+    await browser.signIn(authorizePath(client.id, { prompt: "login" }), "kim")
+    await leave({ id_token_hint: hint })
+    const { page } = await leave({})
+    expect(page).toContain("kim")
+    expect(page).not.toContain("olga")
+  })
+
+  test("goes back at once where the session is over already", async () => {
+    const parameters = { id_token_hint: hint, post_logout_redirect_uri: signedOutUri }
+    await leave(parameters)
+    expect((await leave(parameters)).path).toBe(signedOutUri)
+  })
+
+  test("refuses a repeated parameter, also one in the query and one in the form", async () => {
+    const twice = `/oidc/v1/endsession?state=a&state=b&id_token_hint=${hint}`
+    expect((await browser.go(twice)).response.status).toBe(400)
+    const body = new URLSearchParams({ state: "b", id_token_hint: hint })
+    const both = await browser.go("/oidc/v1/end_session?state=a", { method: "POST", body })
+    expect(both.response.status).toBe(400)
+    expect(await isIn()).toBe(true)
+  })
+
+  test("in development mode a redirect may fit a pattern; otherwise it is none", async () => {
+    const pattern = "https://*.preview.example.com/bye"
+    const dev = await provider.addClient({ devMode: true, postLogoutRedirectUris: [pattern] })
+    const to = (uri: string, id = dev.id) => ({ client_id: id, post_logout_redirect_uri: uri })
+    const isTaken = async (parameters: Readonly<Record<string, string>>) =>
+      (await leave(parameters)).response.status === 200
+    expect(await isTaken(to("https://pr-7.preview.example.com/bye"))).toBe(true)
+    expect(await isTaken(to("https://pr-7.preview.example.com/other"))).toBe(false)
+    expect(await isTaken(to("https://evil.example/.preview.example.com/bye"))).toBe(false)
+    expect(await isTaken(to(pattern))).toBe(false)
+    expect(await isTaken(to("https://pr-7.preview.example.com/bye", client.id))).toBe(false)
+  })
 })

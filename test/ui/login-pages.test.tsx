@@ -51,6 +51,11 @@ function pages(language: string): Record<string, ReactElement> {
     }),
     signedIn: createElement(login.SignedInPage, { ...base, account, logoutHref: "/out" }),
     signedOut: createElement(login.SignedOutPage, { ...base, signInHref: "/in" }),
+    signingOut: createElement(login.SigningOutPage, {
+      ...base,
+      frames: [`/out?${hostile}`],
+      continueHref: "/ui/login/signedout",
+    }),
     logout: createElement(login.LogoutPage, {
       ...base,
       form,

@@ -1,7 +1,7 @@
 /*
  * The one script of the login pages. They work without it: it keeps the chosen colours, shows
- * and hides passwords, hands over the set-up code of the link, and submits the page that only
- * carries an answer to an application.
+ * and hides passwords, hands over the set-up code of the link, submits the page that only carries
+ * an answer to an application, and goes on when all that a page loads is there.
  */
 const root = document.documentElement
 root.dataset.script = "on"
@@ -12,6 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll("button[data-reveal]")) wireReveal(button)
   for (const input of document.querySelectorAll("input[data-from-link]")) takeCode(input)
   for (const form of document.querySelectorAll("form")) wireForm(form)
+  for (const link of document.querySelectorAll("a[data-when-loaded]")) goWhenLoaded(link)
 })
 
 function wireReveal(button: Element): void {
@@ -33,6 +34,12 @@ function takeCode(input: Element): void {
   if (!(input instanceof HTMLInputElement) || !code) return
   input.value = code
   input.closest("[data-code-field]")?.setAttribute("hidden", "")
+}
+
+/** The frames of a page are part of what it loads, also those that fail. */
+function goWhenLoaded(link: Element): void {
+  if (!(link instanceof HTMLAnchorElement)) return
+  window.addEventListener("load", () => location.replace(link.href))
 }
 
 /** A second click while the answer is on its way would post the form a second time. */

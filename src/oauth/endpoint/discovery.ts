@@ -55,6 +55,8 @@ export const discoveryDocument = remembered((cx) => {
     request_object_signing_alg_values_supported: assertionAlgorithms,
     request_uri_parameter_supported: false,
     authorization_response_iss_parameter_supported: true,
+    frontchannel_logout_supported: true,
+    frontchannel_logout_session_supported: true,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
   })

@@ -1,14 +1,7 @@
-import { findClient } from "../../domain/app/index.ts"
 import { csrfOf, endSession as end } from "../../domain/session/index.ts"
-import {
-  accountOf,
-  isOwnForm,
-  loginPaths,
-  showTrouble,
-  type Visit,
-  visitOf,
-} from "../../login/index.ts"
-import { readHint } from "../authorize/parse.ts"
+import { accountOf, isOwnForm, loginPaths, type Visit, visitOf } from "../../login/index.ts"
+import { logoutFrames } from "../logout/front-channel.ts"
+import { type Logout, logoutOf } from "../logout/request.ts"
 import { paths } from "../own.ts"
 import { formSearchOf, type Parameters, parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
@@ -19,7 +12,7 @@ export const endSession: Endpoint = {
   methods: ["GET", "POST"],
   anyOrigin: false,
   answer: async (asking) => {
-    const { cx, request, url, show } = asking
+    const { cx, request, url } = asking
     const posted = request.method === "POST"
     const search = posted ? await formSearchOf(request) : new URLSearchParams()
     const parameters = parametersOf(new URLSearchParams([...url.searchParams, ...search]))
@@ -28,74 +21,43 @@ export const endSession: Endpoint = {
     if (posted && visit.browser.setCookie !== undefined) {
       return redirect(withParameters(paths.endSession, parameters))
     }
-    const asked = logoutOf(asking, parameters)
-    if (typeof asked === "string") {
-      return showTrouble(show, cx, { problem: "invalid_request", detail: asked })
-    }
+    const asked = logoutOf(cx, parameters)
     const csrf = parameters.get("csrf")
     const confirmed = posted && csrf !== undefined && isOwnForm(cx, visit, { request, csrf })
     const sessions = sessionsToEnd(visit, asked, confirmed)
-    // §2: without proof that the application speaks for this person, the person is asked.
-    const again = withParameters(paths.endSession, parameters)
-    if (sessions === "ask") return askFirst(asking, visit, { ...asked, again })
+    if (sessions === "ask") {
+      return askFirst(asking, visit, {
+        ...asked,
+        again: withParameters(paths.endSession, parameters),
+      })
+    }
     await cx.store.transact(cx, (tx) => {
       for (const id of sessions) end(tx, id)
     })
-    return redirect(asked.location, visit.browser.setCookie)
+    return leave(asking, visit, { ...asked, frames: logoutFrames(cx, sessions) })
   },
 }
 
-type Logout = {
-  /** Where the browser goes afterwards: the application's page, or ours. */
-  readonly location: string
-  readonly clientId: string | undefined
-  /** From the id_token_hint. */
-  readonly sessionId: string | undefined
-  readonly userId: string | undefined
-}
-
-/** Reads what is asked; a text says why it can't be. */
-function logoutOf({ cx }: Asking, parameters: Parameters): Logout | string {
-  const hint = parameters.get("id_token_hint")
-  const claims = hint === undefined ? undefined : readHint(cx, hint)
-  if (hint !== undefined && !claims) return "id_token_hint is not an id_token of this issuer."
-  const named = parameters.get("client_id")
-  const hinted = textOf(claims?.azp)
-  if (named !== undefined && hinted !== undefined && named !== hinted) {
-    return "client_id is not that of the id_token_hint."
+/**
+ * The session that the hint names ends by itself. §2: without proof that the application speaks for
+ * this person, the person is asked; then what they see on the page ends.
+ */
+function sessionsToEnd(visit: Visit, asked: Logout, confirmed: boolean): readonly string[] | "ask" {
+  const { present, browser } = visit
+  if (confirmed) {
+    const meant = meantOf(visit, asked)
+    return meant.length === present.length ? browser.sessions : meant.map(({ id }) => id)
   }
-  const clientId = named ?? hinted
-  const sessionId = textOf(claims?.sid)
-  const userId = textOf(claims?.sub)
-  const uri = parameters.get("post_logout_redirect_uri")
-  const rest = { clientId, sessionId, userId }
-  if (uri === undefined || clientId === undefined)
-    return { location: loginPaths.signedOut, ...rest }
-  const client = findClient(cx, clientId)?.state
-  // §3: exactly one of those that the application registered.
-  if (client?.kind !== "oidc" || !client.oidc.postLogoutRedirectUris.includes(uri)) {
-    return "post_logout_redirect_uri is not registered for this application."
-  }
-  return { location: withState(uri, parameters.get("state")), ...rest }
-}
-
-const textOf = (value: unknown) => (typeof value === "string" ? value : undefined)
-
-function withState(uri: string, state: string | undefined): string {
-  if (state === undefined) return uri
-  return `${uri}${uri.includes("?") ? "&" : "?"}${new URLSearchParams({ state })}`
-}
-
-/** The session that the hint names ends by itself; all end when the person says so. */
-function sessionsToEnd(
-  { present, browser }: Visit,
-  { sessionId, userId }: Logout,
-  confirmed: boolean,
-): readonly string[] | "ask" {
-  if (confirmed) return browser.sessions
+  const { sessionId, userId } = asked
   const hinted = present.filter(({ id, userId: user }) => id === sessionId || user === userId)
   if (hinted.length > 0) return hinted.map(({ id }) => id)
   return present.length > 0 ? "ask" : []
+}
+
+/** Those whom logout_hint names, where they are here; else everybody. */
+function meantOf({ present }: Visit, { meantUser }: Logout): Visit["present"] {
+  const meant = present.filter(({ userId }) => userId === meantUser)
+  return meant.length > 0 ? meant : present
 }
 
 /** The address again, with what was asked for; never with a form's own token. */
@@ -104,18 +66,31 @@ function withParameters(path: string, parameters: Parameters): string {
   return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept)}`
 }
 
+type Leaving = Logout & { readonly frames: readonly string[] }
+
+/** Sends the browser on; where applications have pages of their own for this, past those. */
+function leave({ cx, show }: Asking, visit: Visit, asked: Leaving): Promise<Response> | Response {
+  const { location, frames, languages } = asked
+  const cookies = [visit.browser.setCookie]
+  if (frames.length === 0) return redirect(location, ...cookies)
+  return show(
+    cx,
+    (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: location }),
+    { target: location, frames, continueTo: location, cookies, languages },
+  )
+}
+
 type Question = Logout & { readonly again: string }
 
 /** Asks; the form posts to the address that brings along everything that was asked for. */
 function askFirst({ cx, show }: Asking, visit: Visit, asked: Question): Promise<Response> {
-  const client = asked.clientId === undefined ? undefined : findClient(cx, asked.clientId)
-  const form = { action: asked.again, csrf: csrfOf(cx, visit.browser) }
-  const accounts = visit.present.map(({ userId }) => accountOf(cx, userId))
+  const { application, languages, again, location } = asked
+  const form = { action: again, csrf: csrfOf(cx, visit.browser) }
+  const accounts = meantOf(visit, asked).map(({ userId }) => accountOf(cx, userId))
   const cancelHref = loginPaths.signedIn
-  const application = client?.state.name
   return show(
     cx,
     (ui, shared) => ui.LogoutPage({ ...shared, form, accounts, application, cancelHref }),
-    { target: asked.location, cookies: [visit.browser.setCookie] },
+    { target: location, cookies: [visit.browser.setCookie], languages },
   )
 }

@@ -1,0 +1,82 @@
+import { type Client, findClient, fitsWildcards } from "../../domain/app/index.ts"
+import { findByLoginName } from "../../domain/user/index.ts"
+import { loginPaths } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { readHint } from "../authorize/parse.ts"
+import { OAuthError } from "../error.ts"
+import { type Parameters, wordsOf } from "../request.ts"
+
+/** What is asked at the end of a session (OpenID Connect RP-Initiated Logout §2). */
+export type Logout = {
+  /** Where the browser goes afterwards: the application's page, or ours. */
+  readonly location: string
+  readonly application: string | undefined
+  /** From the id_token_hint. */
+  readonly sessionId: string | undefined
+  readonly userId: string | undefined
+  /** Whom logout_hint names; it proves nothing. */
+  readonly meantUser: string | undefined
+  /** Best first. */
+  readonly languages: readonly string[]
+}
+
+/** Reads what is asked; what can't be is told on a page. */
+export function logoutOf(cx: Cx, parameters: Parameters): Logout {
+  const hint = parameters.get("id_token_hint")
+  // §2: one that has expired will do, of a session that is over too.
+  const claims = hint === undefined ? undefined : readHint(cx, hint)
+  if (hint !== undefined && !claims) {
+    throw new OAuthError("invalid_request", "id_token_hint is not an id_token of this issuer")
+  }
+  const named = parameters.get("client_id")
+  const hinted = textOf(claims?.azp)
+  // §2: the server verifies that the id_token was issued to the client that is named.
+  if (named !== undefined && hinted !== undefined && named !== hinted) {
+    throw new OAuthError("invalid_request", "client_id is not that of the id_token_hint")
+  }
+  const clientId = named ?? hinted
+  const client = clientId === undefined ? undefined : findClient(cx, clientId)
+  const meant = parameters.get("logout_hint")
+  return {
+    location: locationOf(client, clientId !== undefined, parameters),
+    application: client?.state.name,
+    sessionId: textOf(claims?.sid),
+    userId: textOf(claims?.sub),
+    meantUser: meant === undefined ? undefined : userOf(cx, meant),
+    languages: wordsOf(parameters.get("ui_locales")),
+  }
+}
+
+/** §2: whatever the client and we both know a person by; here a login name, or the `sub`. */
+const userOf = (cx: Cx, meant: string): string => findByLoginName(cx, meant) ?? meant
+
+/** §3: a redirect goes to where the application registered it, and nowhere without knowing it. */
+function locationOf(client: Client | undefined, isNamed: boolean, parameters: Parameters): string {
+  const uri = parameters.get("post_logout_redirect_uri")
+  if (uri === undefined || !isNamed) return loginPaths.signedOut
+  if (client?.state.kind === "oidc" && isRegistered(client.state.oidc, uri)) {
+    return withState(uri, parameters.get("state"))
+  }
+  const unknown = "post_logout_redirect_uri is not registered for this application"
+  throw new OAuthError("invalid_request", unknown)
+}
+
+type Registration = {
+  readonly devMode: boolean
+  readonly postLogoutRedirectUris: readonly string[]
+}
+
+/** §3: compared exactly; in development mode an application may register wildcards. */
+function isRegistered({ devMode, postLogoutRedirectUris }: Registration, uri: string): boolean {
+  if (uri.includes("*")) return false
+  if (postLogoutRedirectUris.includes(uri)) return true
+  const patterns = postLogoutRedirectUris.filter((known) => devMode && known.includes("*"))
+  return patterns.some((known) => fitsWildcards(known, uri))
+}
+
+function withState(uri: string, state: string | undefined): string {
+  if (state === undefined) return uri
+  return `${uri}${uri.includes("?") ? "&" : "?"}${new URLSearchParams({ state })}`
+}
+
+const textOf = (value: unknown) => (typeof value === "string" ? value : undefined)

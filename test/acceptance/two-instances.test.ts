@@ -38,6 +38,9 @@ const furniture = (name: string): readonly Step[] => [
   ["CreateAdministrator", { ...seat, roles: ["ORG_OWNER"] }],
   ["CreateWebKey", { ed25519: {} }],
   ["CreateProject", { ...org, projectId: "second", name: `Project ${name} again` }],
+  ["AddProjectRole", { ...project, roleKey: "editor", displayName: `Role ${name}` }],
+  ["CreateAuthorization", { ...org, ...project, ...robot, roleKeys: ["editor"] }],
+  ["SetUserMetadata", { ...robot, metadata: [{ key: `Metadata ${name}`, value: "eA==" }] }],
 ]
 
 const looks: readonly Step[] = [
@@ -64,12 +67,16 @@ const looks: readonly Step[] = [
   ["GetApplication", { applicationId: "app" }],
   ["ListApplications", {}],
   ["ListAdministrators", {}],
+  ["ListProjectRoles", project],
+  [management("ListProjectRoles"), project],
+  ["ListAuthorizations", {}],
+  ["ListUserMetadata", robot],
   ["ListWebKeys", {}],
   [webKeys("ListWebKeys"), {}],
 ]
 
 /** Every operation that changes something, in an order in which each one can. */
-const changes = (keyId: string, webKeyId: string): readonly Step[] => [
+const changes = (keyId: string, webKeyId: string, id: string): readonly Step[] => [
   ["UpdateOrganization", { ...org, name: "Other" }],
   ["DeactivateOrganization", org],
   ["ActivateOrganization", org],
@@ -97,6 +104,17 @@ const changes = (keyId: string, webKeyId: string): readonly Step[] => [
   [webKeys("ActivateWebKey"), { id: webKeyId }],
   ["CreateWebKey", { ed25519: {} }],
   ["RemoveKey", { ...robot, keyId }],
+  ["UpdateAuthorization", { id, roleKeys: [] }],
+  ["DeactivateAuthorization", { id }],
+  ["ActivateAuthorization", { id }],
+  ["DeleteAuthorization", { id }],
+  ["UpdateProjectRole", { ...project, roleKey: "editor", displayName: "Other" }],
+  ["RemoveProjectRole", { ...project, roleKey: "editor" }],
+  [management("AddProjectRole"), { ...project, roleKey: "a/b", displayName: "Slash" }],
+  [management("BulkAddProjectRoles"), { ...project, roles: [{ key: "c", displayName: "C" }] }],
+  [management("UpdateProjectRole"), { ...project, roleKey: "a/b", displayName: "Other" }],
+  [management("RemoveProjectRole"), { ...project, roleKey: "a/b" }],
+  ["DeleteUserMetadata", { ...robot, keys: ["Metadata one"] }],
   ["DeleteUser", user],
   ["DeleteApplication", app],
   ["DeleteProject", project],
@@ -147,7 +165,7 @@ describe("of two instances with equal ids everywhere", () => {
     ] as const) {
       const text = JSON.stringify(await play(pair[mine], looks, tokens[mine]))
       expect(text).toContain(`App ${mine}`)
-      for (const word of ["App", "Org", "Project", "Robot", "Organisation"]) {
+      for (const word of ["App", "Org", "Project", "Robot", "Organisation", "Role", "Metadata"]) {
         expect(text).not.toContain(`${word} ${others}`)
       }
       expect(text).not.toContain(`${others}.example.com`)
@@ -218,7 +236,8 @@ describe("of two instances with equal ids everywhere", () => {
   test("whatever is changed in one, not a row of the other is", async () => {
     const before = { one: pair.one.rows(), two: pair.two.rows() }
     expect(Object.values(before.two).flat().length).toBeGreaterThan(50)
-    const steps = changes(created("one", 3).keyId, created("one", 7).id)
+    const { keyId } = created("one", 3)
+    const steps = changes(keyId, created("one", 7).id, created("one", 10).id)
     const answers = await play(pair.one, steps, tokens.one)
     expect(JSON.stringify(answers)).not.toContain("two")
     expect(pair.two.rows()).toEqual(before.two)
@@ -227,7 +246,7 @@ describe("of two instances with equal ids everywhere", () => {
   })
 
   test("every operation was tried", () => {
-    const steps = [...furniture(""), ...looks, ...changes("", "")]
+    const steps = [...furniture(""), ...looks, ...changes("", "", "")]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],
       [webKeys("DeleteWebKey"), {}],

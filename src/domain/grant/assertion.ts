@@ -1,14 +1,27 @@
 import type { Draft, Event, Transaction } from "../../store/index.ts"
 import { aggregate } from "../../store/index.ts"
 
-export type AssertionEvent = Event<"oidc.assertion.used", { readonly issuer: string }>
+export type AssertionEvent = Event<
+  "oidc.assertion.used",
+  {
+    readonly issuer: string
+    /** ms UTC; absent in events from before it was kept. */
+    readonly expires?: number
+  }
+>
 
-/** Assertions that carry an id; each counts once while it is valid. */
-export const assertion = aggregate<AssertionEvent, { readonly used: boolean }>({
+/** What no assertion outlives by much; see where they are checked. */
+const hour = 3_600_000
+
+/** Assertions that carry an id; each counts once while it is valid. The claim is what says so. */
+export const assertion = aggregate<AssertionEvent, { readonly expires?: number }>({
   stream: "oidc_assertion",
   retention: "transient",
-  initial: { used: false },
-  evolve: { "oidc.assertion.used": () => ({ used: true }) },
+  expires: ({ expires }) => expires,
+  initial: {},
+  evolve: {
+    "oidc.assertion.used": (_, { data, time }) => ({ expires: data.expires ?? time + hour }),
+  },
 })
 
 export type SpentAssertion = {
@@ -23,7 +36,7 @@ export function spendAssertion(tx: Transaction, { issuer, jti, expires }: SpentA
   const taken = { id: "assertion.used", message: "the assertion has been used already" }
   const used: Draft<AssertionEvent> = {
     type: "oidc.assertion.used",
-    data: { issuer },
+    data: { issuer, expires },
     claims: [{ take: "assertion", key: JSON.stringify([issuer, jti]), expires, taken }],
   }
   tx.append(assertion, tx.ids.next(), [used])

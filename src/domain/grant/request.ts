@@ -71,17 +71,22 @@ type Open = {
 /** `answered`: a code is under way, since `codeAt`. `exchanged`: it has become a grant. */
 export type AuthRequest =
   | { readonly status: "absent" }
-  | { readonly status: "failed" }
+  | { readonly status: "failed"; readonly created: number }
   | (Open & { readonly status: "open" })
   | (Open & { readonly status: "answered"; readonly codeAt: number })
   | (Open & { readonly status: "exchanged"; readonly codeAt: number; readonly grantId: string })
 
 const absent: AuthRequest = { status: "absent" }
 
+/** As long as a person has to sign in and a token counts: a code shown again ends its grant. */
+const kept = 13 * 3_600_000
+
 /** One run of the authorization endpoint in one browser, until its code was used. */
 export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
   stream: "auth_request",
   retention: "transient",
+  expires: (state) => (state.status === "absent" ? undefined : state.created + kept),
+  revision: 2,
   initial: absent,
   evolve: {
     "auth_request.added": (_, { data, private: secret, time }) => ({
@@ -105,6 +110,6 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
       state.status === "answered"
         ? { ...state, status: "exchanged", grantId: data.grantId }
         : state,
-    "auth_request.failed": () => ({ status: "failed" }),
+    "auth_request.failed": (_, { time }) => ({ status: "failed", created: time }),
   },
 })

@@ -1,6 +1,7 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
-const day = 86_400_000
+const hour = 3_600_000
+const day = 24 * hour
 
 /** What every sign-in is good for. The times are ours; nothing a browser sends prolongs them. */
 export const lifetimes = {
@@ -35,6 +36,7 @@ export type Browser = {
 export const browser = aggregate<BrowserEvent, Browser>({
   stream: "user_agent",
   retention: "transient",
+  expires: ({ expires }) => expires + day,
   initial: { status: "absent", hash: "", signedIn: 0, renewed: 0, expires: 0, sessions: [] },
   evolve: {
     "user_agent.signed.in": (state, { data, private: secret, time }) => ({
@@ -85,6 +87,8 @@ export type Session = {
 export const session = aggregate<SessionEvent, Session>({
   stream: "session",
   retention: "transient",
+  // Longer than the tokens that hang from it. What is gone counts as ended.
+  expires: ({ expires }) => expires + 13 * hour,
   revision: 2,
   initial: {
     status: "absent",
@@ -114,6 +118,10 @@ export const session = aggregate<SessionEvent, Session>({
       ...state,
       clients: [...state.clients, data.clientId],
     }),
-    "session.terminated": (state) => ({ ...state, status: "ended" }),
+    "session.terminated": (state, { time }) => ({
+      ...state,
+      status: "ended",
+      expires: Math.min(state.expires, time),
+    }),
   },
 })

@@ -15,6 +15,7 @@ export type Attempts = { readonly failures: number; readonly last: number }
 export const passwordCheck = aggregate<PasswordCheckEvent, Attempts>({
   stream: "password_check",
   retention: "transient",
+  expires: ({ last }) => last + 86_400_000,
   initial: { failures: 0, last: 0 },
   evolve: {
     "user.human.password.check.failed": ({ failures }, { time }) => ({

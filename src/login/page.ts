@@ -97,8 +97,9 @@ const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = 
 }
 
 /**
- * Nothing inline, never in a frame, and from elsewhere only what a page names. Browsers apply form-action to the
- * redirect that answers a form as well, so it names the application that waits at the end.
+ * Nothing inline, never in a frame, and from elsewhere only what a page names. Browsers apply
+ * form-action to the redirect that answers a form as well, so it names the application that waits
+ * at the end.
  */
 const policy = ({ target, frames = [] }: PageOptions): string =>
   [

@@ -1,6 +1,7 @@
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { temporaryFolder } from "../support/latchkey.ts"
+import { assertionOf, temporaryFolder } from "../support/latchkey.ts"
 import { audit } from "./audit.ts"
 import {
   type Child,
@@ -98,4 +99,29 @@ describe("killed during its first start (R-08)", () => {
     const { complaints } = await interrupt(join(folder.path, "trial"), what, afterMs)
     expect(complaints).toEqual([])
   })
+
+  test.each([60, 120, 160, 200, 260])(
+    "setup, after %i ms: its key is not lost",
+    async (afterMs) => {
+      const keyFile = join(folder.path, "key.json")
+      const args = [...setupArgs(folder.path, data), "--service-key-file", keyFile]
+      const killed = launch(args)
+      await Bun.sleep(afterMs)
+      await killed.kill()
+      const again = await launch(args).ended
+      if (again.code !== 0)
+        expect(again.error).toContain("key.json can't be made: it exists already")
+      const [server] = launchAll([serveArgs(data)])
+      const url = (await server?.greeted) ?? ""
+      const key = JSON.parse(readFileSync(keyFile, "utf8"))
+      const assertion = await assertionOf("http://localhost:8080", key)
+      const body = new URLSearchParams({ grant_type: jwtBearer, assertion, scope: "openid" })
+      const headers = { host: "localhost:8080" }
+      const answer = await fetch(`${url}/oauth/v2/token`, { method: "POST", body, headers })
+      expect(answer.status).toBe(200)
+      expect(existsSync(`${keyFile}.part`)).toBe(false)
+    },
+  )
 })
+
+const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"

@@ -15,6 +15,8 @@ type Step = readonly [name: string, request: object]
 const org = { organizationId: "org" }
 const project = { projectId: "project" }
 const app = { applicationId: "app", projectId: "project" }
+const older = { appId: "app", projectId: "project" }
+const api = { ...app, applicationId: "api" }
 const user = { userId: "user" }
 const robot = { userId: "robot" }
 const seat = { ...user, resource: org }
@@ -41,6 +43,12 @@ const furniture = (name: string): readonly Step[] => [
   ["AddProjectRole", { ...project, roleKey: "editor", displayName: `Role ${name}` }],
   ["CreateAuthorization", { ...org, ...project, ...robot, roleKeys: ["editor"] }],
   ["SetUserMetadata", { ...robot, metadata: [{ key: `Metadata ${name}`, value: "eA==" }] }],
+  ["AddKey", { ...robot, expirationDate }],
+  ["AddPersonalAccessToken", { ...robot, expirationDate }],
+  ["AddPersonalAccessToken", { ...robot, expirationDate }],
+  ["CreateApplicationKey", app],
+  ["CreateApplicationKey", app],
+  ["CreateApplication", { ...api, name: `API ${name}`, apiConfiguration: {} }],
 ]
 
 const looks: readonly Step[] = [
@@ -66,6 +74,12 @@ const looks: readonly Step[] = [
   ["ListProjects", {}],
   ["GetApplication", { applicationId: "app" }],
   ["ListApplications", {}],
+  ["ListClientSecrets", app],
+  ["ListApplicationKeys", {}],
+  [management("ListAppKeys"), older],
+  ["ListPersonalAccessTokens", {}],
+  [management("ListPersonalAccessTokens"), robot],
+  [management("ListMachineKeys"), robot],
   ["ListAdministrators", {}],
   ["ListProjectRoles", project],
   [management("ListProjectRoles"), project],
@@ -76,7 +90,7 @@ const looks: readonly Step[] = [
 ]
 
 /** Every operation that changes something, in an order in which each one can. */
-const changes = (keyId: string, webKeyId: string, id: string): readonly Step[] => [
+const changes = (webKeyId: string, id: string): readonly Step[] => [
   ["UpdateOrganization", { ...org, name: "Other" }],
   ["DeactivateOrganization", org],
   ["ActivateOrganization", org],
@@ -96,14 +110,12 @@ const changes = (keyId: string, webKeyId: string, id: string): readonly Step[] =
   ["UpdateApplication", { ...app, name: "Other" }],
   ["DeactivateApplication", app],
   ["ReactivateApplication", app],
-  ["GenerateClientSecret", app],
   ["UpdateAdministrator", { ...seat, roles: ["ORG_OWNER_VIEWER"] }],
   ["DeleteAdministrator", seat],
   ["ActivateWebKey", { id: webKeyId }],
   [webKeys("CreateWebKey"), { key: { ed25519: {} } }],
   [webKeys("ActivateWebKey"), { id: webKeyId }],
   ["CreateWebKey", { ed25519: {} }],
-  ["RemoveKey", { ...robot, keyId }],
   ["UpdateAuthorization", { id, roleKeys: [] }],
   ["DeactivateAuthorization", { id }],
   ["ActivateAuthorization", { id }],
@@ -120,6 +132,41 @@ const changes = (keyId: string, webKeyId: string, id: string): readonly Step[] =
   ["DeleteProject", project],
   [management("RemoveProject"), { id: "second" }],
 ]
+
+type Credentials = {
+  readonly keyIds: readonly string[]
+  readonly tokenIds: readonly string[]
+  readonly appKeyIds: readonly string[]
+}
+
+/** The same of what service users and applications prove themselves with. */
+const credentialChanges = ({ keyIds, tokenIds, appKeyIds }: Credentials): readonly Step[] => {
+  const [[keyId, otherKeyId], [tokenId, otherTokenId]] = [keyIds, tokenIds]
+  const [appKeyId, otherAppKeyId] = appKeyIds
+  return [
+    [management("GetMachineKeyByIDs"), { ...robot, keyId }],
+    [management("RemoveMachineKey"), { ...robot, keyId }],
+    [management("AddMachineKey"), { ...robot, type: "KEY_TYPE_JSON" }],
+    ["RemoveKey", { ...robot, keyId: otherKeyId }],
+    [management("GetPersonalAccessTokenByIDs"), { ...robot, tokenId }],
+    [management("RemovePersonalAccessToken"), { ...robot, tokenId }],
+    [management("AddPersonalAccessToken"), robot],
+    ["RemovePersonalAccessToken", { ...robot, tokenId: otherTokenId }],
+    ["AddSecret", robot],
+    ["RemoveSecret", robot],
+    [management("GenerateMachineSecret"), robot],
+    [management("RemoveMachineSecret"), robot],
+    ["GetApplicationKey", { keyId: appKeyId }],
+    ["DeleteApplicationKey", { ...app, keyId: appKeyId }],
+    [management("GetAppKey"), { ...older, keyId: otherAppKeyId }],
+    [management("RemoveAppKey"), { ...older, keyId: otherAppKeyId }],
+    [management("AddAppKey"), { ...older, type: "KEY_TYPE_JSON" }],
+    ["GenerateClientSecret", app],
+    ["RemoveClientSecret", { ...app, secretId: "0" }],
+    [management("RegenerateOIDCClientSecret"), older],
+    [management("RegenerateAPIClientSecret"), { ...older, appId: "api" }],
+  ]
+}
 
 let pair: Pair
 let tokens: Readonly<Record<"one" | "two", string>>
@@ -236,8 +283,17 @@ describe("of two instances with equal ids everywhere", () => {
   test("whatever is changed in one, not a row of the other is", async () => {
     const before = { one: pair.one.rows(), two: pair.two.rows() }
     expect(Object.values(before.two).flat().length).toBeGreaterThan(50)
-    const { keyId } = created("one", 3)
-    const steps = changes(keyId, created("one", 7).id, created("one", 10).id)
+    const ids = (field: string, ...at: readonly number[]) =>
+      at.map((index): string => created("one", index)[field])
+    const credentials = {
+      keyIds: ids("keyId", 3, 12),
+      tokenIds: ids("tokenId", 13, 14),
+      appKeyIds: ids("keyId", 15, 16),
+    }
+    const steps = [
+      ...credentialChanges(credentials),
+      ...changes(created("one", 7).id, created("one", 10).id),
+    ]
     const answers = await play(pair.one, steps, tokens.one)
     expect(JSON.stringify(answers)).not.toContain("two")
     expect(pair.two.rows()).toEqual(before.two)
@@ -246,7 +302,8 @@ describe("of two instances with equal ids everywhere", () => {
   })
 
   test("every operation was tried", () => {
-    const steps = [...furniture(""), ...looks, ...changes("", "", "")]
+    const none = credentialChanges({ keyIds: [], tokenIds: [], appKeyIds: [] })
+    const steps = [...furniture(""), ...looks, ...none, ...changes("", "")]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],
       [webKeys("DeleteWebKey"), {}],

@@ -103,10 +103,6 @@ function exchangeUntil(cx: Cx, userId: string, id: string): number {
   )
 }
 
-/** Whether a token is one that its user was given to use as it is. */
-export const isPersonal = ({ grantId }: { readonly grantId: string }): boolean =>
-  grantId.startsWith(anchorOf("pat", ""))
-
 type Credential = { readonly kind: string | undefined; readonly id: string }
 
 /** What a service user came with; a secret ends when it is replaced or removed. */

@@ -1,3 +1,5 @@
+import type { Fault } from "../kernel/fault.ts"
+
 /** Error codes of RFC 6749 §4.1.2.1 and §5.2, OpenID Connect Core §3.1.2.6, and others. */
 export type OAuthErrorCode =
   | "invalid_request"
@@ -44,4 +46,14 @@ export class OAuthError extends Error {
     this.description = description
     this.status = status
   }
+}
+
+/** What a fault of a room means to a client of the protocol: that it may come again, or not. */
+export function errorOf({ code, message, retryAfterSeconds }: Fault): OAuthError {
+  // RFC 6585 §4: it is this sender who is to come again later.
+  if (retryAfterSeconds) return new OAuthError("temporarily_unavailable", message, 429)
+  const passing = code === "aborted" || code === "unavailable" || code === "resource_exhausted"
+  return passing
+    ? new OAuthError("temporarily_unavailable", message, 503)
+    : new OAuthError("server_error", message, 500)
 }

@@ -15,7 +15,7 @@ import { serverMetadata } from "./endpoint/server-metadata.ts"
 import { par } from "./endpoint/par.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
-import { OAuthError } from "./error.ts"
+import { errorOf, OAuthError } from "./error.ts"
 import { paths } from "./own.ts"
 import { errorJson, methodNotAllowed, preflight } from "./response.ts"
 

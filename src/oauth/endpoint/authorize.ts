@@ -8,12 +8,13 @@ import {
   visitOf,
   wantedOf,
 } from "../../login/index.ts"
+import { Fault } from "../../kernel/fault.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { type ReturnPath, returnPathOf } from "../authorize/client.ts"
 import { complete } from "../authorize/complete.ts"
 import { type Checked, parseRequest } from "../authorize/parse.ts"
 import { requestedBy } from "../authorize/requested.ts"
-import { OAuthError } from "../error.ts"
+import { errorOf, OAuthError } from "../error.ts"
 import { paths } from "../own.ts"
 import { formSearchOf } from "../request.ts"
 import { redirect } from "../response.ts"
@@ -34,8 +35,10 @@ export const authorize: Endpoint = {
     try {
       return await begin(asking, back, parseRequest(cx, back, search))
     } catch (cause) {
-      if (cause instanceof OAuthError) return sendError(asking, back, cause)
-      throw cause
+      // RFC 6749 §4.1.2.1: no client would see a 500 or 503 in its person's browser.
+      const fault = cause instanceof Fault && !cause.retryAfterSeconds ? errorOf(cause) : cause
+      if (fault instanceof OAuthError) return sendError(asking, back, fault)
+      throw fault
     }
   },
 }

@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest"
+import { type Code, Fault } from "../../src/kernel/fault.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  challenge,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  redirectUri,
+} from "./provider.ts"
+
+let provider: Provider
+let web: NewClient
+let open: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  web = await provider.addClient()
+  open = await provider.addClient({ authMethod: "none", appType: "user_agent" })
+})
+afterAll(() => provider.close())
+afterEach(() => vi.restoreAllMocks())
+
+type Changes = Readonly<Record<string, string | undefined>>
+
+const locationOf = async (path: string) => (await provider.send(path)).headers.get("location") ?? ""
+const errorOf = async (path: string) => answerOf({ path: await locationOf(path) } as never).error
+
+describe("a repeated parameter (RFC 6749 §3.1)", () => {
+  const names = [
+    ...["response_type", "scope", "state", "nonce", "prompt", "max_age", "login_hint"],
+    ...["code_challenge", "code_challenge_method", "response_mode", "claims", "acr_values"],
+    ...["id_token_hint", "ui_locales", "display", "dpop_jkt", "unknown"],
+  ]
+  test.each(names)("%s is refused, the same or another", async (name) => {
+    const path = authorizePath(web.id, { [name]: "x" })
+    for (const value of ["x", "y", ""]) {
+      expect(await errorOf(`${path}&${name}=${value}`)).toBe("invalid_request")
+    }
+  })
+
+  test("resource alone may be, whatever stands between", async () => {
+    const id = encodeURIComponent(`urn:core:iam:org:project:id:${provider.projectId}:aud`)
+    const path = `${authorizePath(web.id)}&resource=${id}&x=1&resource=${id}`
+    expect(await locationOf(path)).toMatch(/^\/ui\/login/)
+  })
+})
+
+describe("a request that is too long", () => {
+  test("goes nowhere, by GET or POST", async () => {
+    const path = authorizePath(web.id, { state: "x".repeat(9000) })
+    const get = await provider.send(path)
+    expect([get.status, get.headers.has("location")]).toEqual([400, false])
+    const body = new URLSearchParams(path.split("?")[1])
+    const post = await provider.send("/oauth/v2/authorize", { method: "POST", body })
+    expect([post.status, post.headers.has("location")]).toEqual([400, false])
+  })
+
+  test("is one with many parameters, too", async () => {
+    const many = Array.from({ length: 4000 }, (_, i) => `p${i}=`).join("&")
+    expect((await provider.send(`${authorizePath(web.id)}&${many}`)).status).toBe(400)
+  })
+})
+
+describe("a response mode", () => {
+  const rows: readonly (readonly [string, Changes, string])[] = [
+    ["unknown", { response_mode: "query.jwt" }, "?"],
+    ["in other case", { response_mode: "FRAGMENT" }, "?"],
+    ["of web messages", { response_mode: "web_message" }, "?"],
+    ["query for a token", { response_mode: "query", response_type: "token" }, "#"],
+    ["query for the hybrid flow", { response_mode: "query", response_type: "code token" }, "#"],
+    ["none for the hybrid flow", { response_type: "code id_token" }, "#"],
+  ]
+  test.each(rows)("%s never moves a token into a query", async (_, changes, sign) => {
+    const location = await locationOf(authorizePath(web.id, changes))
+    expect(location.startsWith(`${redirectUri}${sign}error=`)).toBe(true)
+  })
+
+  test("form_post shows an error to the client, too, and runs no script of its own", async () => {
+    const changes = { response_mode: "form_post", scope: "email", state: `"><script>x</script>` }
+    const response = await provider.send(authorizePath(web.id, changes))
+    const page = await response.text()
+    expect(response.status).toBe(200)
+    expect(page).toContain('name="error" value="invalid_scope"')
+    expect(page).not.toContain("<script>x")
+    expect(page.match(/<script/g)).toHaveLength(1)
+    expect(page).toContain("<noscript>")
+    const policy = response.headers.get("content-security-policy") ?? ""
+    expect(policy).toContain("script-src 'self';")
+  })
+})
+
+describe("PKCE (RFC 7636, RFC 9700 §2.1.1)", () => {
+  const rows: readonly (readonly [string, Changes])[] = [
+    ["none", { code_challenge: undefined, code_challenge_method: undefined }],
+    ["an empty challenge", { code_challenge: "" }],
+    ["an empty method", { code_challenge_method: "" }],
+    ["plain", { code_challenge_method: "plain" }],
+    ["s256", { code_challenge_method: "s256" }],
+    ["a padded challenge", { code_challenge: `${challenge}=` }],
+    ["a longer challenge", { code_challenge: `${challenge}A` }],
+    ["a method without a challenge", { code_challenge: undefined }],
+  ]
+  test.each(rows)("%s is refused to a client without a secret", async (_, changes) => {
+    expect(await errorOf(authorizePath(open.id, changes))).toBe("invalid_request")
+  })
+
+  test("a thumbprint for DPoP has one form", async () => {
+    for (const dpop_jkt of ["short", `${challenge}=`, challenge.replace(/.$/, "+")]) {
+      expect(await errorOf(authorizePath(web.id, { dpop_jkt }))).toBe("invalid_request")
+    }
+  })
+})
+
+describe("several words of prompt (OpenID Connect Core §3.1.2.1)", () => {
+  test("are all served: choose, sign in again, allow", async () => {
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(web.id))
+    provider.clock.advance(1000)
+    const path = authorizePath(web.id, { prompt: "consent login select_account" })
+    const choice = await browser.go(path)
+    expect(choice.path).toMatch(/^\/ui\/login\/accounts/)
+    const [, session = ""] = /<button[^>]*value="(\d+)"/.exec(choice.page) ?? []
+    const again = await browser.post(choice, { session })
+    expect(again.path).toMatch(/^\/ui\/login\/password/)
+    provider.clock.advance(1)
+    const fields = { loginName: "olga", password: "Correct-Horse-7" }
+    const asked = await browser.post(again, fields)
+    expect(asked.path).toMatch(/^\/ui\/login\/consent/)
+    expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
+  })
+})
+
+describe("a failure of our own (RFC 6749 §4.1.2.1)", () => {
+  const rows: readonly (readonly [Code, string])[] = [
+    ["internal", "server_error"],
+    ["failed_precondition", "server_error"],
+    ["unavailable", "temporarily_unavailable"],
+    ["aborted", "temporarily_unavailable"],
+  ]
+  test.each(rows)("%s is told to the client as %s", async (code, error) => {
+    vi.spyOn(provider.store, "transact").mockRejectedValue(
+      new Fault(code, "x.y", "it did not work"),
+    )
+    const answer = answerOf({ path: await locationOf(authorizePath(web.id)) } as never)
+    expect(answer).toMatchObject({ error, state: "s-1", iss: issuer })
+  })
+
+  test("of a kind that nobody expected is an accident, and no answer", async () => {
+    vi.spyOn(provider.store, "transact").mockRejectedValue(new Error("secret detail"))
+    await expect(provider.send(authorizePath(web.id))).rejects.toThrow("secret detail")
+  })
+})

@@ -3,6 +3,7 @@ import { loginPaths } from "../../src/login/index.ts"
 import { oauthPaths } from "../../src/oauth/index.ts"
 import { type House, houseOf } from "../../src/server/house.ts"
 import { chooser, type Hostile, hostile, type Material } from "../support/hostile.ts"
+import { addRobot } from "./clients.ts"
 import { type Browser, metadata, post, signedIn, tokensOf, userinfo } from "./must.ts"
 import {
   answerOf,
@@ -18,7 +19,7 @@ import {
   redirectUri,
   signedOutUri,
 } from "./provider.ts"
-import { addMachine, type Machine } from "./service.ts"
+import { addMachine, type Machine, personalTokenOf } from "./service.ts"
 
 // The bundler puts files of the console there, which only the binary can carry.
 vi.mock("../../src/gen/ui-assets.ts", () => ({
@@ -42,6 +43,7 @@ let web: NewClient
 let spa: NewClient
 let native: NewClient
 let machine: Machine
+let robot: Awaited<ReturnType<typeof addRobot>>
 const log: string[] = []
 
 /** Somebody who has nothing to do with it: none of this is ever sent, and all of it stays good. */
@@ -55,6 +57,7 @@ beforeAll(async () => {
   const uris = { redirectUris: [loopback], postLogoutRedirectUris: [loopback] }
   native = await provider.addClient({ ...lists, ...uris, appType: "native", authMethod: "none" })
   machine = await addMachine(provider)
+  robot = await addRobot(provider)
   bystander = await somebodyElse()
 })
 afterAll(() => provider.close())
@@ -109,6 +112,11 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
   const { answer } = await askToken(provider, codeFields(await codeOf(web, offline)), as)
   const started = await post(provider, oauthPaths.deviceAuthorization, `client_id=${spa.id}`)
   const device = await started.json()
+  const pushed = await post(
+    provider,
+    oauthPaths.par,
+    new URL(authorizePath(spa.id), issuer).search.slice(1),
+  )
   const stranger = browserOf(provider)
   const { page } = await stranger.go(authorizePath(web.id, { prompt: "login" }))
   // What the stranger's own page has for its forms, the stranger may know.
@@ -124,6 +132,8 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
     id_token_hint: [String(id)],
     assertion: [await machine.assertion(), await machine.assertion({ jti: "1" })],
     device_code: [String(device.device_code)],
+    request_uri: [String((await pushed.json()).request_uri)],
+    access_token: [await personalTokenOf(provider, robot.userId)],
   }
   const shown = {
     user_code: [String(device.user_code)],
@@ -131,11 +141,14 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
     authRequest: [hidden("authRequest")],
     id: [hidden("authRequest")],
   }
-  const client = (made: NewClient, uri = redirectUri) => ({ ...made, redirectUri: uri })
+  const client = ({ id, secret }: Pick<NewClient, "id" | "secret">, uri = redirectUri) => ({
+    ...{ id, secret },
+    redirectUri: uri,
+  })
   return {
-    secrets: [...Object.values(secret).flat(), web.secret, password],
+    secrets: [...Object.values(secret).flat(), web.secret, robot.secret, password],
     paths: [...Object.values(oauthPaths), ...Object.values(loginPaths)],
-    clients: [client(web), client(web), client(spa), client(native, loopback)],
+    clients: [client(web), client(web), client(spa), client(native, loopback), client(robot)],
     redirectUris: [redirectUri, redirectUri, `${redirectUri}?x=1`, signedOutUri, loopback],
     kinds: { ...secret, ...shown },
     tokens: Object.values({ ...secret, ...shown }).flat(),

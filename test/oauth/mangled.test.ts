@@ -1,21 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { spellingsOf } from "../support/mangle.ts"
-import { answered, type Browser, signedIn, tokensOf, userinfo } from "./must.ts"
+import { answered, type Browser, post, signedIn, tokensOf, userinfo } from "./must.ts"
 import {
   answerOf,
   askToken,
   authorizePath,
   browserOf,
   codeFields,
+  issuer,
   type NewClient,
   openProvider,
   type Provider,
+  type Visited,
 } from "./provider.ts"
-import { addMachine, jwtBearer, type Machine } from "./service.ts"
+import { addMachine, jwtBearer, type Machine, personalTokenOf } from "./service.ts"
 
 let provider: Provider
 let web: NewClient
 let jwt: NewClient
+let tv: NewClient
 let browser: Browser
 let machine: Machine
 beforeAll(async () => {
@@ -23,6 +26,10 @@ beforeAll(async () => {
   const grantTypes = ["authorization_code", "refresh_token"] as const
   web = await provider.addClient({ grantTypes: [...grantTypes] })
   jwt = await provider.addClient({ tokenType: "jwt" })
+  tv = await provider.addClient({
+    ...{ appType: "native", authMethod: "none" },
+    grantTypes: ["authorization_code", "device_code"],
+  })
   browser = await signedIn(provider, web)
   machine = await addMachine(provider)
 })
@@ -36,6 +43,11 @@ type Kind = {
 
 const basic = () => `${web.id}:${web.secret}`
 const isGood = async (answer: Promise<{ readonly status: number }>) => (await answer).status === 200
+
+const deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
+
+/** Where an answer came back to the client, what it says. */
+const codeIn = (end: Visited) => (end.path.startsWith("https:") ? answerOf(end) : {})
 
 const isBearer = (text: string) => isGood(userinfo(provider, text))
 
@@ -73,6 +85,33 @@ const kinds: Readonly<Record<string, Kind>> = {
     make: () => machine.assertion(),
     isTaken: (assertion) =>
       isGood(askToken(provider, { grant_type: jwtBearer, assertion, scope: "openid" })),
+  },
+  "a personal access token": {
+    make: () => personalTokenOf(provider, machine.userId),
+    isTaken: isBearer,
+  },
+  "a device code": {
+    make: async () => {
+      const body = `client_id=${tv.id}&scope=openid`
+      const response = await post(provider, "/oauth/v2/device_authorization", body)
+      return (await response.json()).device_code
+    },
+    isTaken: async (device_code) => {
+      const fields = { grant_type: deviceCode, device_code, client_id: tv.id }
+      const { error } = (await askToken(provider, fields)).answer
+      // The person has not decided yet; any other code is nobody's.
+      return error === "authorization_pending" || error === "slow_down"
+    },
+  },
+  "a request_uri": {
+    make: async () => {
+      const body = new URL(authorizePath(tv.id), issuer).search.slice(1)
+      return (await (await post(provider, "/oauth/v2/par", body)).json()).request_uri
+    },
+    isTaken: async (request_uri) => {
+      const query = new URLSearchParams({ client_id: tv.id, request_uri })
+      return "code" in codeIn(await browser.go(`/oauth/v2/authorize?${query}`))
+    },
   },
   "a browser's cookie": {
     make: async () => browser.cookie().replace("__Host-latchkey=", ""),

@@ -39,7 +39,7 @@ describe("what the specifications demand", () => {
       "8707",
       "9068",
     ],
-    ...["9101", "9207", "9449", "9700"],
+    ...["9101", "9126", "9207", "9449", "9700"],
   ].map((number) => `RFC ${number}`)
   const openid = [
     ...["OpenID Connect Core", "OpenID Connect Discovery", "RP-Initiated Logout"],

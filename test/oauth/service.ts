@@ -1,6 +1,8 @@
 import { createPrivateKey, type KeyObject } from "node:crypto"
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { SignJWT } from "jose"
 import * as user from "../../src/domain/user/index.ts"
+import { ask } from "../support/ask.ts"
 import { issuer, type Provider } from "./provider.ts"
 
 export const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -41,4 +43,13 @@ export async function addMachine(provider: Provider, accessTokenType: "bearer" |
       scope,
     }),
   }
+}
+
+const v2 = user.shares.filter(({ service }) => service.typeName.includes(".v2."))
+
+/** A personal access token of a service user, good for a day. */
+export async function personalTokenOf(provider: Provider, userId: string): Promise<string> {
+  const cx = provider.cx({ outranks: () => true })
+  const expirationDate = timestampFromMs(provider.clock.now() + 86_400_000)
+  return (await ask(v2, "addPersonalAccessToken", cx, { userId, expirationDate })).token
 }

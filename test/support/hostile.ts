@@ -86,8 +86,7 @@ const one = (choose: Choose, material: Material, field: string): Field => [
 ]
 
 /** A client that proves itself in one of the ways there are. */
-function asClient(choose: Choose, material: Material) {
-  const { id, secret } = choose.of(material.clients)
+function asClient(choose: Choose, material: Material, { id, secret }: Client) {
   const encoded = Buffer.from(`${id}:${choose.of([secret, secret, "wrong"])}`).toString("base64")
   const assertion: readonly Field[] = [
     ["client_assertion", fitting(choose, material, "assertion")],
@@ -105,18 +104,20 @@ function asClient(choose: Choose, material: Material) {
   ])
 }
 
-const asked = (choose: Choose, { clients, redirectUris }: Material): readonly Field[] => {
-  const { id, redirectUri } = choose.of(clients)
-  return [
-    ["client_id", id],
-    ["redirect_uri", choose.onceIn(6) ? choose.of(redirectUris) : redirectUri],
-    ["response_type", choose.of(["code", "code", "id_token", "id_token token", "token id_token"])],
-    ["scope", choose.of(["openid", "openid profile email", "openid offline_access", "openid x"])],
-    ["state", "s"],
-    ["nonce", "n"],
-    ["code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
-    ["code_challenge_method", "S256"],
-  ]
+/** A request to sign somebody in, by its client or by anyone. */
+const askedBy = (choose: Choose, material: Material, { redirectUri }: Client): readonly Field[] => [
+  ["redirect_uri", choose.onceIn(6) ? choose.of(material.redirectUris) : redirectUri],
+  ["response_type", choose.of(["code", "code", "id_token", "id_token token", "token id_token"])],
+  ["scope", choose.of(["openid", "openid profile email", "openid offline_access", "openid x"])],
+  ["state", "s"],
+  ["nonce", "n"],
+  ["code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
+  ["code_challenge_method", "S256"],
+]
+
+const asked = (choose: Choose, material: Material): readonly Field[] => {
+  const client = choose.of(material.clients)
+  return [["client_id", client.id], ...askedBy(choose, material, client)]
 }
 
 const withForm = (
@@ -131,11 +132,14 @@ const withForm = (
   headers: { "content-type": form, ...headers },
 })
 
+type FieldsOf = (choose: Choose, material: Material, client: Client) => readonly Field[]
+
 const toClientEndpoint =
-  (path: string, fieldsOf: (choose: Choose, material: Material) => readonly Field[]): Template =>
+  (path: string, fieldsOf: FieldsOf): Template =>
   (choose, material) => {
-    const { headers, fields } = asClient(choose, material)
-    return withForm(path, [...fieldsOf(choose, material), ...fields], headers)
+    const client = choose.of(material.clients)
+    const { headers, fields } = asClient(choose, material, client)
+    return withForm(path, [...fieldsOf(choose, material, client), ...fields], headers)
   }
 
 const browsing = (choose: Choose, { cookies }: Material): Readonly<Record<string, string>> => ({
@@ -203,7 +207,7 @@ const templates: readonly Template[] = [
   }),
   toClientEndpoint("/oauth/v2/token", grantsOf),
   toClientEndpoint("/oauth/v2/token", grantsOf),
-  toClientEndpoint("/oauth/v2/par", asked),
+  toClientEndpoint("/oauth/v2/par", askedBy),
   toClientEndpoint("/oauth/v2/introspect", (choose, material) => [
     ["token", fitting(choose, material, "token")],
   ]),

@@ -10,12 +10,13 @@ import { endSession } from "./endpoint/end-session.ts"
 import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
 import { introspect } from "./endpoint/introspect.ts"
 import { keys } from "./endpoint/keys.ts"
+import { par } from "./endpoint/par.ts"
 import { revoke } from "./endpoint/revoke.ts"
 import { serverMetadata } from "./endpoint/server-metadata.ts"
-import { par } from "./endpoint/par.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
 import { errorOf, OAuthError } from "./error.ts"
+import { explain } from "./explain/explain.ts"
 import { paths } from "./own.ts"
 import { errorJson, methodNotAllowed, preflight } from "./response.ts"
 
@@ -60,7 +61,8 @@ async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
   } catch (cause) {
     if (cause instanceof Fault) return told(endpoint, asking, cause)
     if (!(cause instanceof OAuthError)) throw cause
-    if (endpoint.anyOrigin) return errorJson(cause)
+    await explain(asking, cause)
+    if (endpoint.anyOrigin) return errorJson(cause, cx.requestId)
     const detail = `${cause.description}.`
     return showTrouble(show, cx, { problem: "invalid_request", detail })
   }
@@ -79,17 +81,7 @@ async function attempt(endpoint: Endpoint, asking: Asking): Promise<Response> {
 
 function told({ anyOrigin }: Endpoint, { cx, show }: Asking, fault: Fault) {
   if (!anyOrigin) return showFault(show, cx, fault)
-  const answer = errorJson(errorOf(fault))
+  const answer = errorJson(errorOf(fault), cx.requestId)
   if (fault.retryAfterSeconds) answer.headers.set("retry-after", String(fault.retryAfterSeconds))
   return answer
-}
-
-/** What a fault of a room means to a client of the protocol: that it may come again, or not. */
-function errorOf({ code, message, retryAfterSeconds }: Fault): OAuthError {
-  // RFC 6585 §4: it is this sender who is to come again later.
-  if (retryAfterSeconds) return new OAuthError("temporarily_unavailable", message, 429)
-  const passing = code === "aborted" || code === "unavailable" || code === "resource_exhausted"
-  return passing
-    ? new OAuthError("temporarily_unavailable", message, 503)
-    : new OAuthError("server_error", message, 500)
 }

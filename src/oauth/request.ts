@@ -40,8 +40,17 @@ export async function formSearchOf(request: Request): Promise<URLSearchParams> {
   }
   const body = await textWithin(request, bodyMax)
   if (body === undefined) throw tooLarge()
-  return new URLSearchParams(body)
+  const form = new URLSearchParams(body)
+  forms.set(request, form)
+  return form
 }
+
+/** A body can be read once; whoever explains a refusal looks at it again. */
+const forms = new WeakMap<Request, URLSearchParams>()
+
+/** What a request has sent, as far as it was read: in its address, and in its form. */
+export const sentIn = (request: Request, url: URL): URLSearchParams =>
+  new URLSearchParams([...url.searchParams, ...(forms.get(request) ?? [])])
 
 const tooLarge = () => new OAuthError("invalid_request", "the body is too large", 413)
 

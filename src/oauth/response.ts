@@ -21,12 +21,13 @@ const publicJson = { ...jsonType, ...anyOrigin, "cache-control": "public, max-ag
 /** A document that everybody may read, and keep for five minutes. */
 export const published = (body: string): Response => new Response(body, { headers: publicJson })
 
-/** RFC 6749 §5.2. */
-export function errorJson(fault: OAuthError): Response {
+/** RFC 6749 §5.2. The id finds what is known about the request. */
+export function errorJson(fault: OAuthError, requestId: string): Response {
   const { error, description, status } = fault
   const challenge: Headers = status === 401 ? { "www-authenticate": "Basic" } : {}
-  const body = { error, error_description: description }
-  return json(body, { status, headers: { ...noStore, ...challenge } })
+  const body = { error, error_description: description, request_id: requestId }
+  const id: Headers = { "x-request-id": requestId }
+  return json(body, { status, headers: { ...noStore, ...challenge, ...id } })
 }
 
 /** Sends the browser on with GET; `cookies` are Set-Cookie lines. */

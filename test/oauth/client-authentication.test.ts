@@ -151,7 +151,7 @@ describe("a secret", () => {
     ])
     const [first, ...others] = answers.map(({ status, answer, headers }) => ({
       status,
-      answer,
+      answer: { ...answer, request_id: "each has its own" },
       challenge: headers.get("www-authenticate"),
     }))
     expect(first).toMatchObject({ status: 401, answer: { error: "invalid_client" } })

@@ -53,6 +53,7 @@ const views = [
   member.memberView,
   org.orgView,
   ...project.views,
+  ...session.views,
   ...user.views,
 ]
 
@@ -82,10 +83,12 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const show = pagesWith(assets)
   const login = loginHandler({ show, onward, hrefs: { logout: "/oidc/v1/endsession" } })
   const oauth = oauthHandler({ show })
+  let requests = 0
   const send: Provider["send"] = async (path, init, more) => {
     const url = new URL(path, issuer)
     const request = new Request(url, { redirect: "manual", ...init })
-    const call = world.cx({ instance: instanceId, caller: { kind: "anonymous" }, ...more })
+    const own = { instance: instanceId, requestId: `request-${++requests}` }
+    const call = world.cx({ ...own, caller: { kind: "anonymous" }, ...more })
     const answer = (await oauth(request, call, url)) ?? (await login(request, call))
     return answer ?? new Response(null, { status: 404 })
   }

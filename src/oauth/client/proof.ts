@@ -42,13 +42,13 @@ export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
   // RFC 9449 §4.3 (1) and (2): two headers come to us joined by a comma, which is in no JWT.
   const proven = await expected(() => verified(cx, header))
   const jwk = proven?.protectedHeader.jwk
-  if (!proven || !jwk || !isForThis(cx, proven.payload, use)) throw refused()
+  if (!proven || !jwk || !isForThis(cx, proven.payload, use)) throw refused(use)
   const jkt = await calculateJwkThumbprint(jwk, "sha256")
   const { jti, iat = 0 } = proven.payload
-  if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused()
+  if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused(use)
   const expires = (iat + ageMaxSeconds + toleranceSeconds) * 1000
   // RFC 9449 §11.1: a proof that somebody else has seen must be worth nothing to them.
-  if (!isFirstUse(cx, `${jkt}/${jti}`, expires)) throw refused()
+  if (!isFirstUse(cx, `${jkt}/${jti}`, expires)) throw refused(use)
   return { jkt }
 }
 
@@ -75,8 +75,10 @@ function isForThis(cx: Cx, { htm, htu, ath }: JWTPayload, use: Use): boolean {
   return typeof ath === "string" && sameText(ath, hash)
 }
 
-const refused = () =>
+/** RFC 9449 §5 and §7.1: a proof that comes with an access token fails as that token does. */
+const refused = ({ accessToken }: Use) =>
   new OAuthError(
     "invalid_dpop_proof",
     "the DPoP proof is not valid for this request: check typ, alg, jwk, htm, htu, iat, jti and ath",
+    accessToken === undefined ? 400 : 401,
   )

@@ -15,6 +15,7 @@ import { complete } from "../authorize/complete.ts"
 import { type Checked, parseRequest } from "../authorize/parse.ts"
 import { requestedBy } from "../authorize/requested.ts"
 import { errorOf, OAuthError } from "../error.ts"
+import { explain } from "../explain/explain.ts"
 import { paths } from "../own.ts"
 import { formSearchOf } from "../request.ts"
 import { redirect } from "../response.ts"
@@ -31,14 +32,18 @@ export const authorize: Endpoint = {
     const search = await searchOf(asking)
     if (search instanceof Response) return search
     const back = returnPathOf(cx, search)
-    if ("problem" in back) return showTrouble(show, cx, back)
+    if ("problem" in back) {
+      await explain(asking, { error: back.problem, description: back.detail ?? "" }, search)
+      return showTrouble(show, cx, back)
+    }
     try {
       return await begin(asking, back, parseRequest(cx, back, search))
     } catch (cause) {
       // RFC 6749 §4.1.2.1: no client would see a 500 or 503 in its person's browser.
       const fault = cause instanceof Fault && !cause.retryAfterSeconds ? errorOf(cause) : cause
-      if (fault instanceof OAuthError) return sendError(asking, back, fault)
-      throw fault
+      if (!(fault instanceof OAuthError)) throw fault
+      await explain(asking, fault, search)
+      return sendError(asking, back, fault)
     }
   },
 }
@@ -71,6 +76,7 @@ async function searchOf(asking: Asking): Promise<URLSearchParams | Response> {
     return await requestedBy(cx, url.searchParams)
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause
+    await explain(asking, cause)
     const back = returnPathOf(cx, url.searchParams)
     if (!("problem" in back)) return sendError(asking, back, cause)
     // A page that is loaded again is what makes a request_uri come twice.
@@ -104,7 +110,9 @@ async function begin(asking: Asking, back: ReturnPath, checked: Checked): Promis
 }
 
 function sendError({ cx, show }: Asking, back: ReturnPath, fault: OAuthError): Promise<Response> {
-  const fields = { error: fault.error, error_description: fault.description }
+  // Its answer goes through the browser: the id tells the developer what to ask us for.
+  const error_description = `${fault.description} (request ${cx.requestId})`
+  const fields = { error: fault.error, error_description }
   const application = applicationName(cx, back.clientId)
   return answerClient(cx, show, { back, application, fields, cookies: [] })
 }

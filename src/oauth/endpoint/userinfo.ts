@@ -1,7 +1,8 @@
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
+import { explain } from "../explain/explain.ts"
 import { formOf } from "../request.ts"
-import { anyOrigin, json, noStore } from "../response.ts"
+import { anyOrigin, errorJson, json, noStore } from "../response.ts"
 import { userinfoClaims } from "../token/claims.ts"
 import { claimsAskedWith } from "../token/claims-asked.ts"
 import { challengeFor, type Presented, presentedIn, saidBy } from "../token/presented.ts"
@@ -13,13 +14,15 @@ export const userinfo: Endpoint = {
   methods: ["GET", "POST"],
   anyOrigin: true,
   answer: async (asking) => {
-    const presented = await presentedBy(asking.request)
-    if (presented === undefined) return challenge("bearer")
+    const inHeader = presentedIn(asking.request.headers.get("authorization"))
     try {
+      const presented = await presentedBy(asking.request, inHeader)
+      if (presented === undefined) return nothingPresented()
       return json(claimsFor(asking.cx, await said(asking, presented)))
     } catch (cause) {
-      if (cause instanceof OAuthError) return challenge(presented.scheme, cause)
-      throw cause
+      if (!(cause instanceof OAuthError)) throw cause
+      await explain(asking, cause)
+      return challenge(asking.cx, inHeader?.scheme ?? "bearer", cause)
     }
   },
 }
@@ -37,8 +40,10 @@ function claimsFor(cx: Cx, said: Statement | undefined): object {
 }
 
 /** RFC 6750 §2: a token comes in the header or in the form, never in both. */
-async function presentedBy(request: Request): Promise<Presented | undefined> {
-  const inHeader = presentedIn(request.headers.get("authorization"))
+async function presentedBy(
+  request: Request,
+  inHeader: Presented | undefined,
+): Promise<Presented | undefined> {
   const token = await postedToken(request)
   if (inHeader && token !== undefined) {
     throw new OAuthError("invalid_request", "the access token comes in two places")
@@ -52,15 +57,20 @@ async function postedToken(request: Request): Promise<string | undefined> {
   return (await formOf(request)).get("access_token")
 }
 
-/** RFC 6750 §3: says nothing of an error to who sent no token at all. */
-function challenge(scheme: Presented["scheme"], fault?: OAuthError): Response {
-  const { error, description, status = 401 } = fault ?? {}
-  const problem = error ? `, error="${error}", error_description="${description}"` : ""
-  const headers = {
-    ...anyOrigin,
-    ...noStore,
-    "www-authenticate": challengeFor(scheme, "userinfo") + problem,
-  }
-  if (!error) return new Response(null, { status, headers })
-  return json({ error, error_description: description }, { status, headers })
+/** RFC 6750 §3.1: says nothing of an error to who sent no token at all. */
+const nothingPresented = (): Response =>
+  new Response(null, {
+    status: 401,
+    headers: { ...anyOrigin, ...noStore, "www-authenticate": challengeFor("bearer", realm) },
+  })
+
+/** RFC 6750 §3: the error stands in the header, and for people in the body. */
+function challenge(cx: Cx, scheme: Presented["scheme"], fault: OAuthError): Response {
+  const { error, description } = fault
+  const answer = errorJson(fault, cx.requestId)
+  const problem = `error="${error}", error_description="${description}"`
+  answer.headers.set("www-authenticate", `${challengeFor(scheme, realm)}, ${problem}`)
+  return answer
 }
+
+const realm = "userinfo"

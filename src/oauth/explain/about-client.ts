@@ -1,0 +1,95 @@
+import { findClient, isAppActive, methodOf } from "../../domain/app/index.ts"
+import type { Finding } from "../../domain/refusal/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { readAssertion } from "../client/assertion.ts"
+import { type Attempt, attemptOf, type Method } from "../client/attempt.ts"
+import { type Registered, registered } from "../client/registered.ts"
+import { OAuthError } from "../error.ts"
+import { parametersOf } from "../request.ts"
+import type { Refused } from "./explain.ts"
+
+/** What a request calls its client; empty where it says nothing that can be read. */
+export async function clientIdOf(refused: Refused): Promise<string> {
+  const attempt = attemptIn(refused)
+  if (attempt?.method !== "private_key_jwt") return attempt?.clientId ?? idIn(refused)
+  const read = await readAssertion(attempt.assertion)
+  return attempt.clientId ?? read?.issuer ?? ""
+}
+
+const idIn = ({ sent }: Refused): string => sent.get("client_id") ?? ""
+
+/** How a request tried to prove its client; undefined where that can't be read. */
+function attemptIn({ sent, authorization }: Refused): Attempt | undefined {
+  try {
+    return attemptOf({ parameters: parametersOf(sent), authorization })
+  } catch (cause) {
+    if (cause instanceof OAuthError) return undefined
+    throw cause
+  }
+}
+
+/** Whether the client is known and may do anything, and how it proved itself. */
+export async function clientFindings(
+  cx: Cx,
+  refused: Refused,
+  clientId: string,
+): Promise<readonly Finding[]> {
+  if (clientId === "") return []
+  const client = registered(cx, clientId)
+  if (!client) return [unknown(clientId)]
+  if (client.kind === "application" && !isAppActive(cx, client.appId))
+    return [stopped(cx, clientId)]
+  if (refused.error !== "invalid_client") return []
+  const attempt = attemptIn(refused)
+  return attempt ? [wrongProof(client, attempt.method)] : []
+}
+
+const unknown = (clientId: string): Finding => ({
+  subject: "client_id",
+  received: clientId,
+  expected: [],
+  likelyCause: clientId.includes("@")
+    ? "No application has this id. Client ids have no @ here: take the number before it."
+    : "No application has this id: was it removed, or is it one of another server?",
+})
+
+function stopped(cx: Cx, clientId: string): Finding {
+  const client = findClient(cx, clientId)
+  const itself = client?.state.status === "inactive"
+  return {
+    subject: "application",
+    received: "inactive",
+    expected: ["active"],
+    likelyCause: itself
+      ? "The application is deactivated."
+      : "The application's project, or the organisation of the project, is deactivated.",
+  }
+}
+
+/** A client proves itself by the method it is registered with; a secret never comes back. */
+function wrongProof(client: Registered, received: Method): Finding {
+  const subject = "client authentication"
+  if (client.kind === "service user") {
+    const likelyCause = "The service user has no such secret or key (any more)."
+    return { subject, received, expected: secretMethods, likelyCause }
+  }
+  const expected = wireMethods[methodOf(client.state)]
+  if (!expected.includes(received)) {
+    const likelyCause = "The application is registered with another method."
+    return { subject, received, expected, likelyCause }
+  }
+  const likelyCause =
+    received === "private_key_jwt"
+      ? "The assertion is not valid: check iss, sub, aud, exp, kid and the key it is signed with."
+      : "The secret is another one: was it replaced, cut off, or encoded twice?"
+  return { subject, received, expected, likelyCause }
+}
+
+const secretMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"] as const
+
+const wireMethods: Readonly<Record<ReturnType<typeof methodOf>, readonly Method[]>> = {
+  basic: ["client_secret_basic", "client_secret_post"],
+  post: ["client_secret_post", "client_secret_basic"],
+  none: ["none"],
+  private_key_jwt: ["private_key_jwt"],
+}

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { deactivateApplication } from "../../src/domain/app/index.ts"
+import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
+import type { Scope } from "../../src/kernel/context.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+  redirectUri,
+  signedOutUri,
+  verifier,
+} from "./provider.ts"
+
+let provider: Provider
+let client: NewClient
+let basic = ""
+let browser: ReturnType<typeof browserOf>
+beforeAll(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  basic = `${client.id}:${client.secret}`
+  browser = browserOf(provider)
+  await browser.signIn(authorizePath(client.id))
+})
+afterAll(() => provider.close())
+
+const everything: Scope = { all: true, orgs: [], projects: [], grants: [] }
+const page = { offset: 0, limit: 10, asc: false }
+
+function refusals(scope = everything, requestId = "") {
+  return searchRefusals({ ...provider.cx(), scope }, { requestId, appId: "", page })
+}
+
+/** What is known of the last request that was refused. */
+const last = () => refusals().rows[0]
+const subjects = () => last()?.findings.map(({ subject }) => subject)
+
+const newCode = async () => answerOf(await browser.go(authorizePath(client.id))).code ?? ""
+
+describe("the authorization endpoint", () => {
+  test("an unregistered redirect URI stands beside the registered ones", async () => {
+    const shown = await browser.go(authorizePath(client.id, { redirect_uri: `${redirectUri}/` }))
+    expect(last()).toMatchObject({
+      endpoint: "/oauth/v2/authorize",
+      clientId: client.id,
+      application: { id: client.appId },
+      findings: [
+        {
+          subject: "redirect_uri",
+          received: `${redirectUri}/`,
+          expected: [redirectUri],
+          likelyCause: expect.stringMatching(/slash/),
+        },
+      ],
+    })
+    expect(shown.page).toContain(last()?.requestId ?? "no id")
+  })
+
+  test("an unknown client is said to be unknown", async () => {
+    await browser.go(authorizePath("123"))
+    expect(last()).toMatchObject({ clientId: "123", application: undefined })
+    expect(subjects()).toEqual(["client_id"])
+  })
+
+  test("a response type that the application lacks stands beside those that it has", async () => {
+    const { path } = await browser.go(
+      authorizePath(client.id, { response_type: "id_token", response_mode: undefined }),
+    )
+    expect(last()?.findings).toMatchObject([
+      { subject: "response_type", received: "id_token", expected: ["code"] },
+    ])
+    expect(decodeURIComponent(path)).toContain(`request ${last()?.requestId}`.replace(" ", "+"))
+  })
+
+  test("a missing openid, a repeated parameter, a plain challenge", async () => {
+    await browser.go(authorizePath(client.id, { scope: "profile" }))
+    expect(subjects()).toEqual(["scope"])
+    await browser.go(`${authorizePath(client.id)}&state=again`)
+    expect(subjects()).toEqual(["state"])
+    await browser.go(authorizePath(client.id, { code_challenge_method: "plain" }))
+    expect(subjects()).toEqual(["code_challenge_method"])
+  })
+
+  test("what is no mistake is not noted: nobody signed in, for prompt=none", async () => {
+    const before = refusals().total
+    await browserOf(provider).go(authorizePath(client.id, { prompt: "none" }))
+    expect(refusals().total).toBe(before)
+  })
+})
+
+describe("the token endpoint", () => {
+  test("a wrong secret is told by its method, and never shown", async () => {
+    const { answer, headers } = await askToken(provider, codeFields("x"), `${client.id}:wrong-word`)
+    expect(answer.request_id).toBe(last()?.requestId)
+    expect(headers.get("x-request-id")).toBe(last()?.requestId)
+    expect(last()?.findings).toMatchObject([
+      { subject: "client authentication", received: "client_secret_basic" },
+      { subject: "code" },
+    ])
+    expect(JSON.stringify(refusals().rows)).not.toContain("wrong-word")
+  })
+
+  test("another method than the registered one", async () => {
+    const fields = { ...codeFields("x"), client_id: client.id }
+    await askToken(provider, fields)
+    expect(last()?.findings[0]).toMatchObject({
+      received: "none",
+      expected: ["client_secret_basic", "client_secret_post"],
+    })
+  })
+
+  test("a redirect URI other than at the authorization endpoint", async () => {
+    const fields = codeFields(await newCode(), { redirect_uri: `${redirectUri}?x=1` })
+    await askToken(provider, fields, basic)
+    expect(last()?.findings).toMatchObject([
+      { subject: "redirect_uri", received: `${redirectUri}?x=1`, expected: [redirectUri] },
+    ])
+  })
+
+  test("a verifier that does not fit, by hashes only", async () => {
+    const wrong = "w".repeat(43)
+    await askToken(provider, codeFields(await newCode(), { code_verifier: wrong }), basic)
+    expect(subjects()).toEqual(["SHA-256 of code_verifier"])
+    const text = JSON.stringify(refusals().rows)
+    expect(text).not.toContain(wrong)
+    expect(text).not.toContain(verifier)
+  })
+
+  test.each([
+    ["cut off", async () => (await newCode()).slice(0, -3), /cut off/],
+    [
+      "used before",
+      async () => {
+        const code = await newCode()
+        await askToken(provider, codeFields(code), basic)
+        return code
+      },
+      /used before/,
+    ],
+    [
+      "too old",
+      async () => {
+        const code = await newCode()
+        provider.clock.advance(61_000)
+        return code
+      },
+      /older than 60 s/,
+    ],
+  ])("a code that is %s", async (_, code, cause) => {
+    await askToken(provider, codeFields(await code()), basic)
+    expect(last()?.findings).toMatchObject([{ subject: "code", received: "" }])
+    expect(last()?.findings[0]?.likelyCause).toMatch(cause)
+  })
+
+  test("a grant type that the application lacks", async () => {
+    const fields = { grant_type: "refresh_token", refresh_token: "x" }
+    await askToken(provider, fields, basic)
+    expect(last()?.findings[0]).toMatchObject({
+      subject: "grant_type",
+      received: "refresh_token",
+      expected: ["authorization_code"],
+    })
+  })
+
+  test("an assertion, claim by claim", async () => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
+    const claims = { iss: "robot", sub: "other", aud: "https://elsewhere.example", exp: 1, iat: 1 }
+    const assertion = `${part({ alg: "RS256", kid: "k1" })}.${part(claims)}.c2ln`
+    const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+    await askToken(provider, { grant_type, assertion, scope: "openid" })
+    expect(subjects()).toEqual(["sub", "kid", "aud", "exp"])
+  })
+
+  test("an application that was deactivated", async () => {
+    const stopped = await provider.addClient()
+    await deactivateApplication(provider.cx(), stopped.appId)
+    await askToken(provider, codeFields("x"), `${stopped.id}:${stopped.secret}`)
+    expect(last()?.findings[0]).toMatchObject({ subject: "application", received: "inactive" })
+  })
+})
+
+test("a post-logout redirect URI stands beside the registered ones", async () => {
+  const query = new URLSearchParams({
+    client_id: client.id,
+    post_logout_redirect_uri: signedOutUri.replace("https", "http"),
+  })
+  await browser.go(`/oidc/v1/endsession?${query}`)
+  expect(last()?.findings).toMatchObject([
+    { subject: "post_logout_redirect_uri", expected: [signedOutUri] },
+  ])
+})
+
+describe("who may see refused requests", () => {
+  test("whoever sees the organisation or the project of the application, and nobody else", async () => {
+    await browser.go(authorizePath(client.id, { scope: "profile" }))
+    await browser.go(authorizePath("nobody"))
+    const of = (scope: Partial<Scope>) =>
+      refusals({ ...everything, all: false, ...scope }).rows.map(({ clientId }) => clientId)
+    const inOrg = of({ orgs: [provider.setup.orgId] })
+    expect(inOrg).toContain(client.id)
+    expect(inOrg).not.toContain("nobody")
+    expect(of({ projects: [provider.projectId] })).toContain(client.id)
+    expect(of({ orgs: ["another"] })).toEqual([])
+  })
+
+  test("finds one by its id", async () => {
+    await browser.go(authorizePath(client.id, { scope: "email" }))
+    const requestId = last()?.requestId ?? ""
+    const { rows, total } = refusals(everything, requestId)
+    expect([total, rows[0]?.requestId]).toEqual([1, requestId])
+  })
+
+  test("keeps the latest alone, however many there are", async () => {
+    for (let at = 0; at < 600; at++) await browser.go(authorizePath("nobody"))
+    expect(refusals().total).toBe(500)
+  })
+})

@@ -131,7 +131,7 @@ function filled(method: DescMethod, { resource }: Access, house: Household): Jso
     ...(has("display_name") && { displayName: "Changed" }),
     ...(method.name === "CreateUser" && { username: "newcomer", machine }),
     ...(method.name.endsWith("Administrator") && { userId: mine.userId }),
-    ...(fields.has("roles") && { roles: ["ORG_OWNER"] }),
+    ...(fields.has("roles") && !fields.get("roles")?.message && { roles: ["ORG_OWNER"] }),
     ...(has("key_id") && { keyId: resource === "app" ? house.appKeyId : house.keyId }),
     ...(has("token_id") && { tokenId: house.tokenId }),
     ...(fields.has("new_password") && { newPassword: { password: "Correct-horse-7-battery" } }),

@@ -3,6 +3,7 @@ import * as app from "../../src/domain/app/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as user from "../../src/domain/user/index.ts"
+import { addRobot, asserted, basicOf } from "./clients.ts"
 import {
   answerOf,
   askToken,
@@ -114,6 +115,84 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
     for (const spelling of spellings.filter((each) => each !== token)) {
       expect(await statusOf(spelling), spelling).toBe(401)
     }
+  })
+})
+
+describe("a token of a service user hangs from what it came with:", () => {
+  const day = 86_400_000
+  type Robot = Awaited<ReturnType<typeof addRobot>> & { readonly tokenId: string }
+  type Came = { readonly robot: Robot; readonly token: string }
+  const grant_type = "client_credentials"
+  const robotWith = async (): Promise<Robot & { readonly personal: string }> => {
+    const robot = await addRobot(provider, "jwt")
+    const end = provider.clock.now() + day / 4
+    const made = await user.createPersonalToken(provider.cx(), robot.userId, end)
+    return { ...robot, tokenId: made.id, personal: made.token }
+  }
+  const ways: Readonly<Record<string, () => Promise<Came>>> = {
+    "secret/ID": async () => {
+      const robot = await robotWith()
+      const basic = basicOf(robot.id, robot.secret)
+      const { answer } = await askToken(provider, { grant_type, scope: "openid" }, basic)
+      return { robot, token: String(answer.access_token) }
+    },
+    "key/ID": async () => {
+      const robot = await robotWith()
+      const fields = await asserted(provider, robot)
+      const { answer } = await askToken(provider, { grant_type, scope: "openid", ...fields })
+      return { robot, token: String(answer.access_token) }
+    },
+    "pat/ID": async () => {
+      const { personal, ...robot } = await robotWith()
+      return { robot, token: personal }
+    },
+  }
+  type End = (robot: Robot) => unknown
+  const ends: Readonly<Record<string, readonly [End, readonly string[]]>> = {
+    "the secret is removed": [
+      ({ userId }) => user.removeMachineSecret(provider.cx(), userId),
+      ["secret/ID"],
+    ],
+    "the secret is replaced": [
+      ({ userId }) => user.generateMachineSecret(provider.cx(), userId),
+      ["secret/ID"],
+    ],
+    "the key is removed": [
+      ({ userId, keyId }) => user.removeServiceKey(provider.cx(), userId, keyId),
+      ["key/ID"],
+    ],
+    "the personal access token is removed": [
+      ({ userId, tokenId }) => user.removePersonalToken(provider.cx(), userId, tokenId),
+      ["pat/ID"],
+    ],
+    "the personal access token expires": [() => provider.clock.advance(day / 4), ["pat/ID"]],
+    "half a day is over": [() => provider.clock.advance(day / 2), Object.keys(ways)],
+    "the service user is locked": [
+      ({ userId }) => user.lockUser(provider.cx(), userId),
+      Object.keys(ways),
+    ],
+    "another user's credentials go": [
+      async () => {
+        const other = await robotWith()
+        await user.removeUser(provider.cx(), other.userId)
+      },
+      [],
+    ],
+  }
+  const rows = Object.entries(ends).flatMap(([end, [act, over]]) =>
+    Object.entries(ways).map(([anchor, come]) => ({
+      anchor,
+      end,
+      act,
+      come,
+      status: over.includes(anchor) ? 401 : 200,
+    })),
+  )
+  test.each(rows)("$anchor answers $status once $end", async ({ act, come, status }) => {
+    const { robot, token } = await come()
+    expect(await statusOf(token)).toBe(200)
+    await act(robot)
+    expect(await statusOf(token)).toBe(status)
   })
 })
 

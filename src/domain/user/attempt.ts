@@ -39,7 +39,7 @@ const remembered = 15 * 60_000
 const together = 8
 
 /** Nobody is left waiting longer than this; a connection would not last. */
-const patienceSeconds = 20
+const patienceSeconds = 15
 const waitingMax = 32
 
 /** Somebody whose try waits for its turn. */

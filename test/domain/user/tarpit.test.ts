@@ -106,7 +106,7 @@ describe.each(["anna", "nobody-here"])("failed tries of %s", (name) => {
     await fail(world.cx(), account(), 5)
     const head = store.log.changes()
     const { outcomes, all } = tries(world.cx(), account(), times(40, wrong))
-    expect(await stillness(() => count(outcomes, "refused"))).toBe(40 - 1 - 20)
+    expect(await stillness(() => count(outcomes, "refused"))).toBe(40 - 1 - 15)
     expect(store.log.changes()).toBe(head + 1)
     await passTime(all)
   }, 20_000)

@@ -1,5 +1,5 @@
 import { Fault } from "../kernel/fault.ts"
-import { type ShowPage, showFault, showTrouble } from "../login/index.ts"
+import { showFault, showTrouble } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
 import { authorize } from "./endpoint/authorize.ts"
 import { callback } from "./endpoint/callback.ts"
@@ -37,11 +37,11 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.endSessionAlias, endSession],
 ])
 
-export type OAuthParts = { readonly show: ShowPage }
+export type OAuthParts = Pick<Asking, "show" | "refused">
 
 /** Serves the protocol endpoints; undefined for paths that aren't theirs. */
 export const oauthHandler =
-  ({ show }: OAuthParts) =>
+  (parts: OAuthParts) =>
   async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
     const endpoint = endpoints.get(url.pathname)
     if (!endpoint || endpoint.exists?.(cx) === false) return undefined
@@ -50,7 +50,7 @@ export const oauthHandler =
     if (!endpoint.methods.some((known) => known === method)) {
       return methodNotAllowed(endpoint.methods)
     }
-    return answerOf(endpoint, { cx, request, url, show })
+    return answerOf(endpoint, { ...parts, cx, request, url })
   }
 
 /** Expected failures are told to programs as JSON, and to people on a page. */

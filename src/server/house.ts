@@ -16,6 +16,7 @@ import { anonymousCall, authenticateWith, callAt, languagesOf, type Origin } fro
 import { consoleHandler } from "./console.ts"
 import { healthAt } from "./health.ts"
 import { originOf } from "./origin.ts"
+import { refusalLog } from "./refusal-log.ts"
 import { authority, operations } from "./rooms.ts"
 import { setupPages, wantsPage } from "./setup-pages.ts"
 import type { Ticket } from "./ticket.ts"
@@ -126,7 +127,7 @@ async function failed(
 
 /** What browsers and OAuth clients of an instance ask for. */
 function instanceHandler({ log }: Base, show: ShowPage) {
-  const oauth = oauthHandler({ show })
+  const oauth = oauthHandler({ show, refused: refusalLog(log) })
   const login = loginHandler({ show, onward, hrefs })
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))

@@ -126,7 +126,7 @@ describe("RFC 8628 §3.3: a person at the page", () => {
     expect((await poll(begun)).status).toBe(200)
   })
 
-  test("is asked also where they are signed in already: nothing happens by itself (§5.4)", async () => {
+  test("is asked also where they are signed in: nothing happens by itself (§5.4)", async () => {
     const first = (await begin()).answer
     await allow(first)
     const { answer: begun } = await begin()

@@ -196,7 +196,7 @@ test("a post-logout redirect URI stands beside the registered ones", async () =>
 })
 
 describe("who may see refused requests", () => {
-  test("whoever sees the organisation or the project of the application, and nobody else", async () => {
+  test("whoever sees the organisation or the project of the application, nobody else", async () => {
     await browser.go(authorizePath(client.id, { scope: "profile" }))
     await browser.go(authorizePath("nobody"))
     const of = (scope: Partial<Scope>) =>

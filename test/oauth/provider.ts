@@ -82,7 +82,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const projectId = instance.requireInstance(cx).projectId
   const show = pagesWith(assets)
   const login = loginHandler({ show, onward, hrefs: { logout: "/oidc/v1/endsession" } })
-  const oauth = oauthHandler({ show })
+  const oauth = oauthHandler({ show, refused: () => undefined })
   let requests = 0
   const send: Provider["send"] = async (path, init, more) => {
     const url = new URL(path, issuer)

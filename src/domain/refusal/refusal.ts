@@ -30,7 +30,7 @@ const listMax = 20
  * Keeps why a request was refused, in memory: for whoever looks into it now. Strangers cause these,
  * so they are few, short, and never on disk.
  */
-export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">): void {
+export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">): Refusal {
   const byInstance = keptByStore.get(cx.store) ?? new Map<string, Refusal[]>()
   keptByStore.set(cx.store, byInstance)
   const kept = byInstance.get(cx.instance) ?? []
@@ -38,12 +38,14 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
   const { endpoint, error, description, clientId, findings } = refusal
   const { requestId } = cx
   const time = cx.clock.now()
-  kept.push({
+  const noted = {
     ...{ requestId, time, endpoint, error, description },
     clientId: clientId.slice(0, textMax),
     findings: findings.slice(0, listMax).map(shortened),
-  })
+  }
+  kept.push(noted)
   if (kept.length > keptMax) kept.shift()
+  return noted
 }
 
 const shortened = (finding: Finding): Finding => ({

@@ -33,7 +33,7 @@ const ordinary: ReadonlySet<OAuthError["error"]> = new Set([
  * once more, beside what is registered; what decides about requests knows nothing of this.
  */
 export async function explain(
-  { cx, request, url }: Asking,
+  { cx, request, url, refused: tell }: Asking,
   { error, description }: Pick<OAuthError, "description"> & { readonly error: string },
   sent = sentIn(request, url),
 ): Promise<void> {
@@ -47,5 +47,5 @@ export async function explain(
     ...requestFindings(cx, refused, clientId),
     ...(await grantFindings(cx, refused, clientId)),
   ]
-  noteRefusal(cx, { endpoint: path, error, description, clientId, findings })
+  tell(noteRefusal(cx, { endpoint: path, error, description, clientId, findings }))
 }

@@ -1,0 +1,63 @@
+import { connect } from "node:net"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { textWithin } from "../../src/kernel/body.ts"
+
+const max = 10
+let server: ReturnType<typeof Bun.serve>
+beforeAll(() => {
+  server = Bun.serve({
+    ...{ port: 0, hostname: "127.0.0.1" },
+    fetch: async (request) => new Response(`read ${await textWithin(request, max)}`),
+  })
+})
+afterAll(() => server.stop(true))
+
+/** What comes back for a request as it is written here. */
+const answerTo = (head: string, body: string) =>
+  new Promise<string>((resolve) => {
+    let answer = ""
+    const socket = connect(server.port ?? 0, "127.0.0.1")
+    socket.on("data", (data) => {
+      answer += data
+    })
+    socket.on("close", () => resolve(answer))
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n\r\n${body}`)
+    setTimeout(() => socket.end(), 150)
+  })
+
+const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
+
+describe("a body", () => {
+  const cases: readonly (readonly [string, string, string, RegExp])[] = [
+    ["of a declared length", "Content-Length: 5", "12345", /read 12345$/],
+    ["at the limit", "Content-Length: 10", "1234567890", /read 1234567890$/],
+    ["declared above the limit", "Content-Length: 11", "12345678901", /read undefined$/],
+    ["in chunks", "Transfer-Encoding: chunked", chunked("12345"), /read 12345$/],
+    [
+      "in chunks above the limit",
+      "Transfer-Encoding: chunked",
+      chunked("12345678901"),
+      /undefined/,
+    ],
+  ]
+  test.each(cases)("%s", async (_, head, body, wanted) => {
+    expect(await answerTo(head, body)).toMatch(wanted)
+  })
+
+  test("longer than it was declared is cut there", async () => {
+    expect(await answerTo("Content-Length: 5", "1".repeat(100_000))).toMatch(/read 11111/)
+    expect(await answerTo("Content-Length: 5", "1".repeat(100_000))).not.toMatch(/read 111111/)
+  })
+
+  test.each([
+    "Content-Length: 5\r\nTransfer-Encoding: chunked",
+    "Transfer-Encoding: chunked\r\nContent-Length: 5",
+    "Content-Length: 5\r\nContent-Length: 50",
+    "Content-Length: +5",
+    "Content-Length: 5, 5",
+  ])("is refused with its length declared as %j", async (head) => {
+    const answer = await answerTo(head, chunked("1".repeat(50)))
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).not.toContain("read")
+  })
+})

@@ -86,7 +86,7 @@ export type NewGrant = {
   readonly audience: readonly string[]
   readonly claims?: ClaimsAsked | undefined
   readonly sessionId: string
-  readonly session: Session
+  readonly session: Pick<Session, "userId" | "authTime" | "methods" | "passwordVersion">
   readonly accessLifetimeSeconds: number
   /** Present where the grant outlives its session, by a refresh token. */
   readonly offline?: {

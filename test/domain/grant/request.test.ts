@@ -26,15 +26,7 @@ const given = {
   scopes: ["openid"],
   audience: ["client"],
   accessLifetimeSeconds: 60,
-  session: {
-    status: "active",
-    userId: "ann",
-    agentId: "b",
-    authTime: 5,
-    methods: ["pwd"],
-    passwordVersion: 1,
-    expires: 10,
-  },
+  session: { userId: "ann", authTime: 5, methods: ["pwd"], passwordVersion: 1 },
 } as const
 
 const step = <T>(run: (tx: Transaction) => T) => world.cx().store.transact(world.cx(), run)

@@ -3,9 +3,10 @@ import { tableOf } from "../../contract/table.ts"
 import { coreModules } from "./core.ts"
 import { logoutModules } from "./logout.ts"
 import { openRelyingParty, type RelyingParty, type Variant } from "./relying-party.ts"
+import { toldLogoutModules } from "./told-logout.ts"
 
 /** The OpenID Foundation's modules that are built here, by the names that they have there. */
-const modules = { ...coreModules, ...logoutModules }
+const modules = { ...coreModules, ...logoutModules, ...toldLogoutModules }
 
 type Plan = { readonly variant: Variant; readonly size: number }
 
@@ -18,6 +19,7 @@ const plans: Readonly<Record<string, Plan>> = {
   Basic: { variant: code, size: 38 },
   Config: { variant: code, size: 1 },
   "RP-Initiated Logout": { variant: code, size: 11 },
+  "Back-Channel Logout": { variant: code, size: 2 },
   "Implicit (id_token token)": { variant: both, size: 31 },
   // The same without userinfo: there is no access token.
   "Implicit (id_token)": { variant: idToken, size: 28 },

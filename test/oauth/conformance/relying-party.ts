@@ -59,22 +59,26 @@ export async function openRelyingParty(variant: Variant) {
     })
 
   /** Goes to the provider, signs in where a password is asked for, and takes the answer. */
-  const signIn = async (changes: Changes = {}, browser: Browser = browserOf(provider)) => {
-    const path = request(changes)
+  const signIn = async (
+    changes: Changes = {},
+    browser: Browser = browserOf(provider),
+    as = client,
+  ) => {
+    const path = request(changes, as)
     const first = await browser.go(path)
     const wasAsked = !hasLeft(first)
     // A sign-in for this very request is one that comes after it; people take a moment.
     provider.clock.advance(1)
-    return { browser, wasAsked, ...(await finish(path, await entered(browser, first))) }
+    return { browser, wasAsked, ...(await finish(path, await entered(browser, first), as)) }
   }
 
-  const finish = async (path: string, end: Visited) => {
+  const finish = async (path: string, end: Visited, as = client) => {
     const fields = answerIn(variant, end)
     const asked = new URL(path, issuer).searchParams
     expect(fields.state ?? null).toBe(asked.get("state"))
     expect(fields.iss).toBe(issuer)
     if (fields.error) throw new Error(`no sign-in, but ${fields.error}`)
-    return { fields, tokens: await others.redeem(client, fields, asked.get("nonce")) }
+    return { fields, tokens: await others.redeem(as, fields, asked.get("nonce")) }
   }
 
   /** The error that a request is answered with at the client. */

@@ -1,0 +1,67 @@
+import { createLocalJWKSet, jwtVerify } from "jose"
+import { expect } from "vitest"
+import { sessionEnds } from "../../../src/domain/session/index.ts"
+import type { OutboundRequest } from "../../../src/kernel/outbound.ts"
+import { backChannelLogout } from "../../../src/oauth/index.ts"
+import { runReactors } from "../../../src/store/index.ts"
+import { metadata } from "../must.ts"
+import { issuer, signedOutUri } from "../provider.ts"
+import type { Module } from "./core.ts"
+import type { RelyingParty } from "./relying-party.ts"
+
+/** What the provider posts while `act` runs, and until it has nothing left to do. */
+async function postedBy({ provider }: RelyingParty, act: () => Promise<void>) {
+  const posted: OutboundRequest[] = []
+  const call = (instance: string) => provider.cx({ instance })
+  const outbound = async (request: OutboundRequest) => {
+    posted.push(request)
+    return { status: 200, body: "" }
+  }
+  const reactors = [sessionEnds(call), backChannelLogout(call, outbound)]
+  const running = runReactors(provider.store, provider.clock, reactors)
+  await act()
+  await running.drain()
+  await running.drain()
+  await running.stop()
+  return posted
+}
+
+const backChannelLogoutUri = "https://app.example.com/backchannel"
+const back = { post_logout_redirect_uri: signedOutUri, state: "logout-state" }
+
+export const toldLogoutModules: Readonly<Record<string, Module>> = {
+  "oidcc-backchannel-rp-initiated-logout-discovery-endpoint-verification": async (rp) => {
+    expect(await metadata(rp.provider)).toMatchObject({
+      end_session_endpoint: expect.stringMatching(/^https:/),
+      backchannel_logout_supported: true,
+      backchannel_logout_session_supported: true,
+    })
+  },
+  "oidcc-backchannel-rp-initiated-logout": async (rp) => {
+    const client = await rp.addClient({ backChannelLogoutUri })
+    const { browser, tokens } = await rp.signIn({}, undefined, client)
+    const posted = await postedBy(rp, async () => {
+      const query = new URLSearchParams({ id_token_hint: tokens.rawIdToken, ...back })
+      const end = await browser.go(`/oidc/v1/endsession?${query}`)
+      expect(end.path).toBe(`${signedOutUri}?state=logout-state`)
+    })
+    expect(posted.map(({ url, method }) => [method, url])).toEqual([["POST", backChannelLogoutUri]])
+    const form = new URLSearchParams(posted[0]?.body)
+    expect([...form.keys()]).toEqual(["logout_token"])
+    const { payload } = await jwtVerify(
+      form.get("logout_token") ?? "",
+      createLocalJWKSet(await (await rp.provider.send("/oauth/v2/keys")).json()),
+      {
+        ...{ issuer, audience: client.id, algorithms: ["RS256"], typ: "logout+jwt" },
+        currentDate: new Date(rp.provider.clock.now()),
+      },
+    )
+    const { sub, sid } = tokens.idToken
+    expect(payload).toMatchObject({ sub, sid, jti: expect.any(String) })
+    expect(payload.iat).toBeTypeOf("number")
+    expect(payload).not.toHaveProperty("nonce")
+    expect(payload.events).toEqual({ "http://schemas.openid.net/event/backchannel-logout": {} })
+    const after = rp.answer(await browser.go(rp.request({ prompt: "none" })))
+    expect(after.error).toBe("login_required")
+  },
+}

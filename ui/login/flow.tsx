@@ -48,15 +48,17 @@ export function Learns({ t, language, application }: LearnsProps) {
   const list = new Intl.ListFormat(language, { type: "conjunction" })
   const what = list.format(told.map((one) => t(`learns.${one}`)))
   return (
-    <div className="learns">
+    <>
       {application.isInDevelopment && (
         <p className="alert alert-warning">{t("learns.development")}</p>
       )}
-      <p>{t("learns.sentence", { application: application.name, what })}</p>
-      {given.map((one) => (
-        <p key={one}>{t(`learns.${one}`)}</p>
-      ))}
-    </div>
+      <div className="learns">
+        <p>{t("learns.sentence", { application: application.name, what })}</p>
+        {given.map((one) => (
+          <p key={one}>{t(`learns.${one}`)}</p>
+        ))}
+      </div>
+    </>
   )
 }
 

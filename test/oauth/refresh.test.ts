@@ -5,6 +5,7 @@ import { grant } from "../../src/domain/grant/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as user from "../../src/domain/user/index.ts"
+import { askBound, newProofKey } from "./proof.ts"
 import {
   answerOf,
   askToken,
@@ -392,5 +393,65 @@ describe("what a refresh token hangs from", () => {
     provider.clock.advance(5 * day)
     const later = await refresh(String(third.answer.refresh_token), mine.mine)
     expect(await statusOf(later.answer.access_token)).toBe(200)
+  })
+})
+
+describe("a key that the client shows to hold (RFC 9449 §5)", () => {
+  const refreshBound = (token: string, of: NewClient, key?: Awaited<typeof newKey>) => {
+    const fields = { grant_type: "refresh_token", refresh_token: token }
+    const more: Record<string, string> = of.secret ? {} : { client_id: of.id }
+    const basic = of.secret ? basicOf(of) : undefined
+    return askBound(provider, { ...fields, ...more }, { key, basic })
+  }
+  const newKey = newProofKey()
+  const beginBound = async (of: NewClient) => {
+    const key = await newKey
+    const { code = "" } = answerOf(
+      await browserOf(provider).signIn(authorizePath(of.id, { scope })),
+    )
+    const basic = of.secret ? basicOf(of) : undefined
+    const more: Record<string, string> = of.secret ? {} : { client_id: of.id }
+    const { answer } = await askBound(provider, codeFields(code, more), { key, basic })
+    expect(answer.token_type).toBe("DPoP")
+    return String(answer.refresh_token)
+  }
+
+  test("binds the refresh token of a client without a secret", async () => {
+    const grantTypes = ["authorization_code", "refresh_token"] as const
+    const native = await provider.addClient({ grantTypes, appType: "native", authMethod: "none" })
+    const token = await beginBound(native)
+    for (const key of [undefined, await newProofKey()]) {
+      const { status, answer } = await refreshBound(token, native, key)
+      expect([status, answer.error]).toEqual([400, "invalid_grant"])
+    }
+    const { status, answer } = await refreshBound(token, native, await newKey)
+    expect([status, answer.token_type]).toEqual([200, "DPoP"])
+  })
+
+  test("does not bind it for a client with one, whose next key may be another", async () => {
+    const token = await beginBound(client)
+    const next = await refreshBound(token, client, await newProofKey())
+    expect([next.status, next.answer.token_type]).toEqual([200, "DPoP"])
+  })
+})
+
+describe("a renewal that can't be written down", () => {
+  test("did not happen: the token still counts", async () => {
+    const { database } = provider.store
+    const { token } = await begin()
+    database.run("PRAGMA foreign_keys = ON")
+    database.run("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
+    database.run("CREATE TABLE child (id REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)")
+    const doomed = refresh(token).then(
+      () => "answered",
+      () => "failed",
+    )
+    // The commit of the turn in which the renewal is written fails.
+    while (!database.inTransaction) await Promise.resolve()
+    database.run("INSERT INTO child VALUES (7)")
+    expect(await doomed).toBe("failed")
+    database.run("DROP TABLE child")
+    provider.clock.advance(11 * second)
+    expect((await refresh(token)).status).toBe(200)
   })
 })

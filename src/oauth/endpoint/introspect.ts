@@ -39,8 +39,8 @@ export const introspect: Endpoint = {
 function isFor(cx: Cx, client: AuthenticatedClient, { audience }: Statement): boolean {
   if (client.kind !== "application") return false
   if (audience.includes(client.clientId)) return true
-  const projects = projectsAsAudience(cx, [client.state.projectId])
-  return projects.some((id) => audience.includes(id))
+  const { projectId } = client.state
+  return audience.includes(projectId) && projectsAsAudience(cx, [projectId]).length > 0
 }
 
 /** RFC 7662 §2.2, with RFC 8693 §4.1 and RFC 9449 §6.2. */

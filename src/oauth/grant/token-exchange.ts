@@ -122,7 +122,8 @@ function subjectIn(cx: Cx, client: AuthenticatedApp, { parameters, actor }: Aske
  */
 function isFor(cx: Cx, { clientId, state }: AuthenticatedApp, shown: Shown): boolean {
   if (shown.clientId === clientId || shown.audience.includes(clientId)) return true
-  return projectsAsAudience(cx, [state.projectId]).some((id) => shown.audience.includes(id))
+  const isNamed = shown.audience.includes(state.projectId)
+  return isNamed && projectsAsAudience(cx, [state.projectId]).length > 0
 }
 
 /** RFC 9449: what comes of a token that is bound to a key must be bound to one, too. */

@@ -21,7 +21,7 @@ import {
   removeAuthorization,
 } from "./commands.ts"
 import type { AuthorizationStatus } from "./model.ts"
-import { type AuthorizationRow, authorizations, keyMark } from "./view.ts"
+import { type AuthorizationRow, authorizations, idsWithRole, shownRoles } from "./view.ts"
 
 export const v2 = share<Cx>()(AuthorizationService, {
   listAuthorizations: (req, cx) => list(cx, req),
@@ -54,9 +54,10 @@ function list(cx: Cx, req: ListAuthorizationsRequest) {
   const found = search<AuthorizationRow>(cx, authorizations, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn),
-    filters: req.filters.map(filterOf),
+    filters: req.filters.map((filter) => filterOf(cx, filter)),
   })
-  return { pagination: pagination(found), authorizations: found.rows.map(toAuthorization) }
+  const shown = found.rows.map((row) => toAuthorization(cx, row))
+  return { pagination: pagination(found), authorizations: shown }
 }
 
 const columns = {
@@ -70,7 +71,7 @@ const columns = {
   [AuthorizationFieldName.USER_ORGANIZATION_ID]: "user_org",
 } as const
 
-function filterOf({ filter }: AuthorizationsSearchFilter): Filter {
+function filterOf(cx: Cx, { filter }: AuthorizationsSearchFilter): Filter {
   switch (filter.case) {
     case "authorizationIds":
       return { oneOf: "id", values: filter.value.ids }
@@ -91,7 +92,10 @@ function filterOf({ filter }: AuthorizationsSearchFilter): Filter {
     case "projectName":
       return textFilter("project_name", filter.value.name, filter.value.method)
     case "roleKey":
-      return roleFilter(filter.value.key, filter.value.method)
+      return {
+        oneOf: "id",
+        values: idsWithRole(cx, textFilter("role_key", filter.value.key, filter.value.method)),
+      }
     case "projectGrantId":
       return { equals: "grant_id", value: filter.value.id }
     case undefined:
@@ -99,23 +103,12 @@ function filterOf({ filter }: AuthorizationsSearchFilter): Filter {
   }
 }
 
-/** Keys stand in one text, marked where each begins and ends. */
-function roleFilter(key: string, method: number): Filter {
-  if (key.includes(keyMark)) return { any: [] }
-  const filter = textFilter("keys", key, method)
-  if (!("text" in filter)) return filter
-  const { text, value } = filter
-  const begins = filter.method === "equals" || filter.method === "starts_with" ? keyMark : ""
-  const ends = filter.method === "equals" || filter.method === "ends_with" ? keyMark : ""
-  return { text, method: "contains", value: begins + value + ends }
-}
-
 const states: Readonly<Record<number, AuthorizationStatus>> = {
   [State.ACTIVE]: "active",
   [State.INACTIVE]: "inactive",
 }
 
-const toAuthorization = (row: AuthorizationRow) => ({
+const toAuthorization = (cx: Cx, row: AuthorizationRow) => ({
   id: row.id,
   creationDate: at(row.created),
   changeDate: at(row.changed),
@@ -128,5 +121,5 @@ const toAuthorization = (row: AuthorizationRow) => ({
     organizationId: row.user_org,
   },
   state: row.state === "active" ? State.ACTIVE : State.INACTIVE,
-  roles: JSON.parse(row.shown_roles),
+  roles: [...shownRoles(cx, row.id)],
 })

@@ -1,4 +1,11 @@
-import { type Searchable, statement, view } from "../../store/index.ts"
+import {
+  type Cx,
+  type Filter,
+  type Searchable,
+  search,
+  statement,
+  view,
+} from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { UserEvent } from "../user/index.ts"
 import type { AuthorizationEvent, AuthorizationStatus } from "./model.ts"
@@ -16,8 +23,6 @@ export type AuthorizationRow = {
   readonly display_name: string
   readonly user_org: string
   readonly state: AuthorizationStatus
-  /** JSON: key, displayName and group of each role that the project still has. */
-  readonly shown_roles: string
   readonly created: number
   readonly changed: number
 }
@@ -75,26 +80,12 @@ export const authorizationView = view<AuthorizationEvent | ProjectEvent | UserEv
   },
 })
 
-/** Between two keys, and around all of them; no key has it in it. */
-export const keyMark = "\n"
-
-/** Of the roles that were given those that the project still has; see the model. */
-const ofRoles = (value: string) =>
-  `(SELECT ${value} FROM project_roles r JOIN json_each(a.role_keys) k ON k.value = r.role_key
-    WHERE r.instance = a.instance AND r.project = a.project AND r.since <= a.roles_version)`
-
-const marked = (column: string) => `char(10) || group_concat(${column}, char(10)) || char(10)`
-
-/** Names and roles stand where they belong, so a list joins what it shows. */
+/** Names stand where they belong, so a list joins what it shows. */
 export const authorizations: Searchable = {
   table: `(SELECT a.*, json_extract(u.login_names, '$[#-1]') AS login_name,
       u.login_name_folded, u.display_name, u.display_name_folded, u.org AS user_org,
       o.name AS org_name, p.name AS project_name, p.name_folded AS project_name_folded,
-      p.org AS project_org,
-      ${ofRoles(marked("r.role_key"))} AS keys,
-      ${ofRoles(marked("r.role_key_folded"))} AS keys_folded,
-      ${ofRoles(`json_group_array(json_object(
-        'key', r.role_key, 'displayName', r.display_name, 'group', r.role_group))`)} AS shown_roles
+      p.org AS project_org
     FROM authorizations a
     JOIN users u ON u.instance = a.instance AND u.id = a.user_id
     JOIN projects p ON p.instance = a.instance AND p.id = a.project
@@ -102,9 +93,40 @@ export const authorizations: Searchable = {
   columns: [
     ...["org", "project", "user_id", "grant_id", "state", "created", "changed", "user_org"],
     ...["login_name", "login_name_folded", "display_name", "display_name_folded"],
-    ...["project_name", "project_name_folded", "keys", "keys_folded"],
+    ...["project_name", "project_name_folded"],
   ],
   owner: { org: "org", project: "project", self: "user_id" },
   key: "id",
   sort: "created",
 }
+
+/** Of the roles that were given those that the project still has; see the model. */
+const rolesThere = `authorizations a JOIN json_each(a.role_keys) k
+    JOIN project_roles r ON r.instance = a.instance AND r.project = a.project
+      AND r.role_key = k.value AND r.since <= a.roles_version`
+
+const withRole: Searchable = {
+  table: `(SELECT a.instance, a.id, a.org, a.project, a.user_id, r.role_key, r.role_key_folded
+    FROM ${rolesThere})`,
+  columns: ["role_key", "role_key_folded"],
+  owner: authorizations.owner,
+  key: "id",
+  sort: "id",
+}
+
+const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
+
+/** Ids of the authorizations that the caller may see with a role that the filter finds. */
+export const idsWithRole = (cx: Cx, filter: Filter): readonly string[] =>
+  search<{ id: string }>(cx, withRole, { page: everything, filters: [filter] }).rows.map(
+    ({ id }) => id,
+  )
+
+const shown = statement<{ key: string; displayName: string; group: string }>(
+  `SELECT r.role_key AS key, r.display_name AS displayName, r.role_group AS "group"
+   FROM ${rolesThere} WHERE a.instance = $instance AND a.id = $authorizationId`,
+)
+
+/** The roles of an authorization as they are shown. */
+export const shownRoles = (cx: Cx, authorizationId: string) =>
+  cx.store.all(cx, shown, { authorizationId })

@@ -1,6 +1,10 @@
 import { endGrant, grant, revokeToken } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { type AuthenticatedClient, authenticateClient } from "../client/authentication.ts"
+import {
+  type AuthenticatedClient,
+  authenticateClient,
+  isOwnToken,
+} from "../client/authentication.ts"
 import { OAuthError } from "../error.ts"
 import { formOf, required } from "../request.ts"
 import { anyOrigin, noStore } from "../response.ts"
@@ -29,7 +33,7 @@ export const revoke: Endpoint = {
 async function revokeGrant(cx: Cx, client: AuthenticatedClient, grantId: string): Promise<void> {
   const given = cx.store.state(cx, grant, grantId)
   if (given.status === "absent") return
-  mustBeOf(client, given)
+  mustBeOf(cx, client, given)
   await cx.store.transact(cx, (tx) => endGrant(tx, grantId, "revoked by its client"))
 }
 
@@ -37,7 +41,7 @@ async function revokeGrant(cx: Cx, client: AuthenticatedClient, grantId: string)
 async function revokeAccess(cx: Cx, client: AuthenticatedClient, token: string): Promise<void> {
   const said = readToken(cx, token)
   if (!said) return
-  mustBeOf(client, said)
+  mustBeOf(cx, client, said)
   await cx.store.transact(cx, (tx) => revokeToken(tx, said.id, said.expires * 1000))
 }
 
@@ -45,8 +49,11 @@ async function revokeAccess(cx: Cx, client: AuthenticatedClient, token: string):
  * RFC 7009 §2.1: a token is revoked by the client it was issued to. Anybody else is told, in the
  * words of RFC 6749 §5.2 for a token of another client.
  */
-function mustBeOf(client: AuthenticatedClient, { clientId }: { readonly clientId: string }): void {
-  const names = client.kind === "application" ? [client.clientId] : [client.userId, client.clientId]
-  if (names.includes(clientId)) return
+function mustBeOf(
+  cx: Cx,
+  client: AuthenticatedClient,
+  given: { readonly clientId: string; readonly userId: string },
+): void {
+  if (isOwnToken(cx, client, given)) return
   throw new OAuthError("invalid_grant", "the token was issued to another client")
 }

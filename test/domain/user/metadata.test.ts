@@ -193,6 +193,15 @@ describe("a user", () => {
     })
   })
 
+  test("comes with metadata as the administrator of a new organisation", async () => {
+    const admin = { case: "human", value: { ...human, username: "head", metadata: plan } }
+    const { createdAdmins } = await estate.as("owner", "addOrganization", {
+      name: "New",
+      admins: [{ userType: admin }],
+    })
+    expect(await listed({}, "owner", createdAdmins[0].userId)).toEqual([["plan", "gold"]])
+  })
+
   test("is updated with it in the same step", async () => {
     const update = (request: object) => estate.as("manager", "updateUser", request)
     await update({ userId: "nobody", username: "somebody", metadata: plan })

@@ -22,8 +22,8 @@ export type AggregateSpec<E extends AnyEvent, State> = {
   readonly stream: string
   readonly retention?: Retention
   /**
-   * When a transient stream may go, in ms UTC, as its state says; undefined: not yet. Pure.
-   * Without this it is never dropped.
+   * When a transient stream may go, in ms UTC, as its state says; undefined: not yet. Pure; they
+   * all have one, and no others.
    */
   readonly expires?: (state: State) => number | undefined
   /** Raised when `evolve` or `expires` says something else: the next start folds all anew. */
@@ -78,8 +78,8 @@ export function aggregate<E extends AnyEvent, State>(
   spec: AggregateSpec<E, State>,
 ): Aggregate<E, State> {
   const { retention = "forever" } = spec
-  if (spec.expires && retention !== "transient") {
-    throw new Error(`streams of ${spec.stream} are kept ${retention}, so they can't expire`)
+  if ((retention === "transient") !== (spec.expires !== undefined)) {
+    throw new Error(`streams of ${spec.stream}: what is transient, and only that, says expires`)
   }
   const self: Aggregate<E, State> = {
     ...spec,

@@ -326,10 +326,12 @@ describe("a mistake in what is declared is told at once:", () => {
     remove()
   })
 
-  test("a time for streams that are kept", () => {
+  test("a time for streams that are kept, and none for others", () => {
     type E = Event<"rock.found">
     const rock = { stream: "rock", initial: 0, evolve: { "rock.found": () => 0 } } as const
-    expect(() => aggregate<E, number>({ ...rock, expires: () => 0 })).toThrow(/kept forever/)
+    for (const wrong of [{ expires: () => 0 }, { retention: "transient" }] as const) {
+      expect(() => aggregate<E, number>({ ...rock, ...wrong })).toThrow(/only that, says expires/)
+    }
   })
 
   test("a claim that would outlive its stream", async () => {

@@ -32,6 +32,7 @@ const perRound = 2000
 const atOnce = 16
 
 const loopback = "http://127.0.0.1/cb"
+const forget = "https://app.example.com/forget"
 const everything = {
   responseTypes: ["code", "id_token", "id_token_token"],
   grantTypes: ["authorization_code", "implicit", "refresh_token", "device_code", "token_exchange"],
@@ -52,7 +53,11 @@ let bystander: { client: NewClient; browser: Browser; token: string; secrets: re
 beforeAll(async () => {
   provider = await openProvider()
   house = houseAround(provider)
-  web = await provider.addClient({ ...lists, redirectUris: [redirectUri, `${redirectUri}?x=1`] })
+  web = await provider.addClient({
+    ...lists,
+    redirectUris: [redirectUri, `${redirectUri}?x=1`],
+    frontChannelLogout: { uri: forget, sessionRequired: true },
+  })
   spa = await provider.addClient({ ...lists, appType: "user_agent", authMethod: "none" })
   const uris = { redirectUris: [loopback], postLogoutRedirectUris: [loopback] }
   native = await provider.addClient({ ...lists, ...uris, appType: "native", authMethod: "none" })
@@ -183,7 +188,7 @@ async function tried(request: Hostile, known: readonly string[]): Promise<readon
     known.some((secret) => !sent.includes(secret) && leaks(secret)) && "tells a secret",
     location !== null && !isHome(location) && `leads to ${location}`,
     leadsAway(text).map((away) => `leads to ${away}`)[0] ?? false,
-    response.headers.has("refresh") && "has a Refresh header",
+    !isHome(afterwards(response)) && `leads to ${afterwards(response)} in a while`,
     response.headers.getSetCookie().some((line) => !/^__Host-latchkey=[^\r\n]*$/.test(line)) &&
       "sets another cookie",
   ]
@@ -211,6 +216,10 @@ const isHome = (location: string): boolean =>
     (uri) => location === uri || /^[?#]/.test(after(location, uri)),
   ) ||
   /^http:\/\/127\.0\.0\.1(:\d{1,5})?\/cb([?#]|$)/.test(location)
+
+/** Where a page goes on to by itself. */
+const afterwards = ({ headers }: Response): string =>
+  /;url=(.*)$/.exec(headers.get("refresh") ?? ";url=/")?.[1] ?? ""
 
 const after = (text: string, start: string) =>
   text.startsWith(start) ? text.slice(start.length) : ""

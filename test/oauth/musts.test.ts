@@ -43,7 +43,7 @@ describe("what the specifications demand", () => {
   ].map((number) => `RFC ${number}`)
   const openid = [
     ...["OpenID Connect Core", "OpenID Connect Discovery", "RP-Initiated Logout"],
-    ...["Back-Channel Logout", "interface"],
+    ...["Back-Channel Logout", "Front-Channel Logout", "interface"],
   ]
 
   test("comes from every document that is claimed", () => {

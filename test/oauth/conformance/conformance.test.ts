@@ -19,6 +19,7 @@ const plans: Readonly<Record<string, Plan>> = {
   Basic: { variant: code, size: 38 },
   Config: { variant: code, size: 1 },
   "RP-Initiated Logout": { variant: code, size: 11 },
+  "Front-Channel Logout": { variant: code, size: 2 },
   "Back-Channel Logout": { variant: code, size: 2 },
   "Implicit (id_token token)": { variant: both, size: 31 },
   // The same without userinfo: there is no access token.

@@ -37,6 +37,34 @@ export const toldLogoutModules: Readonly<Record<string, Module>> = {
       backchannel_logout_session_supported: true,
     })
   },
+  "oidcc-frontchannel-rp-initiated-logout-discovery-endpoint-verification": async (rp) => {
+    expect(await metadata(rp.provider)).toMatchObject({
+      end_session_endpoint: expect.stringMatching(/^https:/),
+      frontchannel_logout_supported: true,
+      frontchannel_logout_session_supported: true,
+    })
+  },
+  "oidcc-frontchannel-rp-initiated-logout": async (rp) => {
+    const uri = "https://app.example.com/frontchannel?tenant=1"
+    const client = await rp.addClient({ frontChannelLogout: { uri, sessionRequired: true } })
+    const { browser, tokens } = await rp.signIn({}, undefined, client)
+    const query = new URLSearchParams({ id_token_hint: tokens.rawIdToken, ...back })
+    const { page, response } = await browser.go(`/oidc/v1/endsession?${query}`)
+    const [, source = ""] = /<iframe[^>]* src="([^"]*)"/.exec(page) ?? []
+    const frame = new URL(source.replaceAll("&amp;", "&"))
+    expect(frame.origin + frame.pathname).toBe("https://app.example.com/frontchannel")
+    expect(Object.fromEntries(frame.searchParams)).toEqual({
+      ...{ tenant: "1", iss: issuer },
+      sid: tokens.idToken.sid,
+    })
+    // Then the browser goes on to the application, with its state, script or not.
+    const after = `${signedOutUri}?state=logout-state`
+    expect(response.headers.get("refresh")).toMatch(/^\d+;url=/)
+    expect(response.headers.get("refresh")).toContain(`url=${after}`)
+    expect(page).toContain(`href="${after}"`)
+    const silent = rp.answer(await browser.go(rp.request({ prompt: "none" })))
+    expect(silent.error).toBe("login_required")
+  },
   "oidcc-backchannel-rp-initiated-logout": async (rp) => {
     const client = await rp.addClient({ backChannelLogoutUri })
     const { browser, tokens } = await rp.signIn({}, undefined, client)

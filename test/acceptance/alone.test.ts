@@ -19,6 +19,7 @@ import {
   serviceToken,
   temporaryFolder,
 } from "../support/latchkey.ts"
+import { visit } from "../support/visitor.ts"
 import { connect } from "./service.ts"
 
 /** The copy, in a folder where there is nothing else, with nothing in the environment. */
@@ -131,46 +132,6 @@ describe("the binary alone", () => {
     expect(readdirSync(home).sort()).toEqual(["key.json", "latchkey", "latchkey-data", "password"])
   })
 })
-
-type Page = { readonly url: string; readonly text: string }
-
-/** A browser as simple as it can be: follows redirects, keeps cookies, posts forms. */
-function visit() {
-  const cookies = new Map<string, string>()
-
-  async function go(url: string, init: RequestInit = {}): Promise<Page> {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
-    const headers = { accept: "text/html", cookie }
-    const response = await fetch(url, { ...init, headers, redirect: "manual" })
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      cookies.set(name, value)
-    }
-    const location = response.headers.get("location")
-    if (location === null) return { url, text: await response.text() }
-    const next = new URL(location, url)
-    return next.origin === new URL(url).origin ? go(next.href) : { url: next.href, text: "" }
-  }
-
-  return {
-    get: (url: string) => go(url),
-    /** Posts the page's first form with its hidden fields and these. */
-    post: ({ url, text }: Page, fields: Readonly<Record<string, string>>) => {
-      const [form = ""] = /<form[\s\S]*?<\/form>/.exec(text) ?? []
-      const action = attribute(form, "action") ?? url
-      const inputs = [...form.matchAll(/<input[^>]*>/g)].map(([input]) => input)
-      const body = new URLSearchParams()
-      for (const input of inputs) {
-        const name = attribute(input, "name")
-        if (name !== undefined) body.set(name, fields[name] ?? attribute(input, "value") ?? "")
-      }
-      return go(new URL(action, url).href, { method: "POST", body })
-    },
-  }
-}
-
-const attribute = (tag: string, name: string): string | undefined =>
-  new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll("&amp;", "&")
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {

@@ -1,0 +1,47 @@
+/** A page where a visit has come to; an address elsewhere is not fetched, its text is empty. */
+export type Page = { readonly url: string; readonly text: string }
+
+type Fields = Readonly<Record<string, string>>
+
+/** A browser as simple as it can be: follows redirects, keeps cookies, posts forms. */
+export function visit() {
+  const cookies = new Map<string, string>()
+
+  async function go(url: string, init: RequestInit = {}): Promise<Page> {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
+    const headers = { accept: "text/html", cookie }
+    const response = await fetch(url, { ...init, headers, redirect: "manual" })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      cookies.set(name, value)
+    }
+    const location = response.headers.get("location")
+    if (location === null) return { url, text: await response.text() }
+    const next = new URL(location, url)
+    return next.origin === new URL(url).origin ? go(next.href) : { url: next.href, text: "" }
+  }
+
+  return {
+    get: (url: string) => go(url),
+    /** Posts the page's first form with its own fields and these. */
+    post: (page: Page, changes: Fields) => {
+      const { action, fields } = formIn(page)
+      const body = new URLSearchParams({ ...fields, ...changes })
+      return go(action, { method: "POST", body })
+    },
+  }
+}
+
+/** The first form of a page: where it goes, and what its inputs hold. */
+export function formIn({ url, text }: Page): { readonly action: string; readonly fields: Fields } {
+  const [form = ""] = /<form[\s\S]*?<\/form>/.exec(text) ?? []
+  const action = new URL(attribute(form, "action") ?? url, url).href
+  const inputs = [...form.matchAll(/<input[^>]*>/g)].flatMap(([input]) => {
+    const name = attribute(input, "name")
+    return name === undefined ? [] : [[name, attribute(input, "value") ?? ""] as const]
+  })
+  return { action, fields: Object.fromEntries(inputs) }
+}
+
+const attribute = (tag: string, name: string): string | undefined =>
+  new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll("&amp;", "&")

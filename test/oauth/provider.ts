@@ -146,7 +146,7 @@ export function authorizePath(
 }
 
 /** A browser: keeps its cookie, follows redirects within us, stops where they leave. */
-export function browserOf(provider: Provider) {
+export function browserOf(provider: Pick<Provider, "send">) {
   let cookie = ""
   const go = async (path: string, init: RequestInit = {}): Promise<Visited> => {
     const headers = { ...Object.fromEntries(new Headers(init.headers)), cookie }

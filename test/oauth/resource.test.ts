@@ -1,6 +1,7 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createProject, deactivateProject } from "../../src/domain/project/index.ts"
+import { addRobot, basicOf } from "./clients.ts"
 import {
   answerOf,
   askToken,
@@ -81,6 +82,22 @@ describe("resource (RFC 8707)", () => {
     await deactivateProject(cx, off)
     const response = await provider.send(authorizePath(web.id, { resource: urn(off) }))
     expect(response.headers.get("location")).toContain("error=invalid_target")
+  })
+
+  test("of a service user is whom its token is for, and nobody else", async () => {
+    const robot = await addRobot(provider, "jwt")
+    const ask = (fields: Readonly<Record<string, string>>) =>
+      askToken(
+        provider,
+        { grant_type: "client_credentials", ...fields },
+        basicOf(robot.id, robot.secret),
+      )
+    const audience = async (fields: Readonly<Record<string, string>>) =>
+      decodeJwt(String((await ask(fields)).answer.access_token)).aud
+    expect([await audience({ resource: urn(api) })].flat()).toEqual([api])
+    expect([await audience({ scope: urn(other), resource: urn(api) })].flat()).toEqual([api])
+    expect([await audience({ scope: `${urn(other)} ${urn(api)}` })].flat()).toEqual([other, api])
+    expect((await ask({ resource: "https://x.example" })).answer.error).toBe("invalid_target")
   })
 
   test("that opens the management interface asks the person, as the scope does", async () => {

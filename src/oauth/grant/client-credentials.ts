@@ -12,7 +12,7 @@ export const clientCredentials: Grant = {
   client: "authenticated",
   allow: async (cx, { parameters, client }) => {
     if (client.kind === "service user") {
-      return forItself(cx, parameters.get("scope") ?? "", client).issuance
+      return forItself(cx, parameters, client).issuance
     }
     throw new OAuthError(
       "unauthorized_client",

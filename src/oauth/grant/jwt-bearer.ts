@@ -20,7 +20,8 @@ export const jwtBearer: Grant = {
     if (findClient(cx, userId)) throw refused()
     const { accessTokenType } = state
     const client = { userId, clientId: userId, anchor: anchorOf("key", keyId), accessTokenType }
-    const { issuance, projects } = forItself(cx, required(parameters, "scope"), client)
+    required(parameters, "scope")
+    const { issuance, projects } = forItself(cx, parameters, client)
     return { ...issuance, identity: { audience: [userId, ...projects] } }
   },
 }

@@ -2,8 +2,9 @@ import type { AccessTokenType } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 import { remembered } from "../remembered.ts"
-import { wordsOf } from "../request.ts"
+import { type Parameters, wordsOf } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
+import { resourcesOf } from "../token/resource.ts"
 import { audienceOf, grantedScopes } from "../token/scope.ts"
 
 type ServiceUser = {
@@ -14,13 +15,13 @@ type ServiceUser = {
   readonly accessTokenType: AccessTokenType
 }
 
-/** What a service user gets for itself, by the scope that it asks for and its `projects`. */
+/** What a service user gets for itself, by the scope and the resources that it asks for. */
 export function forItself(
   cx: Cx,
-  scope: string,
+  parameters: Parameters,
   { userId, clientId, anchor, accessTokenType }: ServiceUser,
 ): { readonly issuance: Issuance; readonly projects: readonly string[] } {
-  const { scopes, projects } = wished(cx, scope)
+  const { scopes, projects } = wished(cx, parameters)
   const issuance = {
     grantId: anchor,
     userId,
@@ -37,13 +38,15 @@ export function forItself(
 type Wish = { readonly scopes: readonly string[]; readonly projects: readonly string[] }
 
 /** A program asks for the same each time; the projects that it names are looked up once. */
-function wished(cx: Cx, scope: string): Wish {
+function wished(cx: Cx, parameters: Parameters): Wish {
   const known = answers(cx)
-  const found = known.get(scope)
+  const key = JSON.stringify([parameters.get("scope"), parameters.get("resource")])
+  const found = known.get(key)
   if (found) return found
-  const scopes = grantedScopes(wordsOf(scope))
-  const wish = { scopes, projects: audienceOf(cx, scopes) }
-  if (known.size < answersMax) known.set(scope, wish)
+  const scopes = grantedScopes(wordsOf(parameters.get("scope")))
+  const projects = new Set([...audienceOf(cx, scopes), ...resourcesOf(cx, parameters)])
+  const wish = { scopes, projects: [...projects] }
+  if (known.size < answersMax) known.set(key, wish)
   return wish
 }
 

@@ -127,7 +127,12 @@ export const userView = view<UserEvent>({
         description TEXT NOT NULL, token_type TEXT NOT NULL, has_secret INTEGER NOT NULL,
         created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "id",
-      indexes: { org: "org" },
+      indexes: {
+        org: "org, created",
+        created: "created",
+        name: "user_name_folded",
+        login: "login_name_folded",
+      },
     },
     user_keys: {
       columns: `key_id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL,

@@ -106,14 +106,21 @@ describe("what succeeds keeps its secrets, too:", () => {
       expirationDate: new Date(Date.now() + 86_400_000).toISOString(),
     })
     const { projectId } = await service.get("CreateProject", { organizationId, name: "p" })
-    const { oidcConfiguration } = await service.get("CreateApplication", {
+    const { oidcConfiguration, applicationId } = await service.get("CreateApplication", {
       ...{ projectId, name: "a" },
       oidcConfiguration: { redirectUris: ["https://a.example.com/"] },
     })
     const clientSecret: string = oidcConfiguration.clientSecret
     expect(clientSecret.length).toBeGreaterThan(30)
+    const { userId: robot } = service.key
+    const expirationDate = new Date(Date.now() + 86_400_000).toISOString()
+    const { clientSecret: own } = await service.get("AddSecret", { userId: robot })
+    const lasting = { userId: robot, expirationDate }
+    const { token } = await service.get("AddPersonalAccessToken", lasting)
+    const { keyDetails } = await service.get("CreateApplicationKey", { projectId, applicationId })
     const output = service.output()
-    for (const each of [secret, owner.password, service.token, keyContent, clientSecret]) {
+    const made = [keyContent, clientSecret, own, token, keyDetails]
+    for (const each of [secret, owner.password, service.token, ...made]) {
       expect(output).not.toContain(each)
     }
     expect(output).not.toContain("PRIVATE KEY")

@@ -2,7 +2,7 @@ import { createPrivateKey } from "node:crypto"
 import { decodeJwt, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
-import { createProject } from "../../src/domain/project/index.ts"
+import { createProject, project } from "../../src/domain/project/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import {
   answerOf,
@@ -27,6 +27,21 @@ afterAll(() => provider.close())
 /** A client of a project that is not ours, whose id the attacker chose. */
 async function foreignClient(projectId = provider.cx().ids.next()): Promise<NewClient> {
   await createProject(provider.cx(), projectId, { orgId: provider.setup.orgId, name: "Theirs" })
+  return provider.addClient({}, projectId)
+}
+
+/** A project of the days when its id was not compared with those of clients. */
+async function clientOfOlderProject(projectId: string): Promise<NewClient> {
+  const data = {
+    name: "Theirs",
+    projectRoleAssertion: false,
+    projectRoleCheck: false,
+    hasProjectCheck: false,
+    privateLabelingSetting: "unspecified",
+  }
+  await provider.store.transact(provider.cx(), (tx) =>
+    tx.append(project, projectId, [{ type: "project.added", data }], provider.setup.orgId),
+  )
   return provider.addClient({}, projectId)
 }
 
@@ -85,8 +100,9 @@ describe("a hint", () => {
 })
 
 describe("an audience", () => {
-  test("never has another client in it, whatever id a project was given", async () => {
-    const evil = await foreignClient(web.id)
+  test("never has another client in it, though an older project has its id", async () => {
+    await expect(foreignClient(web.id)).rejects.toMatchObject({ code: "already_exists" })
+    const evil = await clientOfOlderProject(web.id)
     const scope = `openid urn:core:iam:org:project:id:${web.id}:aud`
     const end = answerOf(await browserOf(provider).signIn(authorizePath(evil.id, { scope })))
     const { answer } = await tokenOf(evil, end.code)

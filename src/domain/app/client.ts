@@ -1,4 +1,5 @@
 import type { Cx } from "../../store/index.ts"
+import { clientClaim } from "../instance/index.ts"
 import { isProjectActive, projectChain } from "../project/index.ts"
 import { type ApiApp, app, isGone, type OidcApp } from "./model.ts"
 
@@ -7,7 +8,7 @@ export type Client = { readonly appId: string; readonly state: OidcApp | ApiApp 
 
 /** The application with exactly this client id, usable or not; undefined for anything else. */
 export function findClient(cx: Cx, clientId: string): Client | undefined {
-  const holder = cx.store.log.holder(cx.instance, "client", clientId, cx.clock.now())
+  const holder = cx.store.log.holder(cx.instance, clientClaim, clientId, cx.clock.now())
   if (holder?.stream !== app.stream) return undefined
   const state = cx.store.state(cx, app, holder.id)
   if (isGone(state) || state.kind === "none") return undefined

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
-import type { ClaimChange, Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { instance } from "../instance/index.ts"
+import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { instance, releaseClientId, takeClientId } from "../instance/index.ts"
 import { isProjectThere, project, removeProject } from "../project/index.ts"
 import {
   type ApiApp,
@@ -41,17 +41,11 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
     throw new Fault("not_found", "project.missing", "there is no such project")
   }
   const { projectId, clientId, config, secret } = input
-  const claims: ClaimChange[] = [
-    {
-      take: "client",
-      key: clientId,
-      taken: { id: "app.client_id_taken", message: "another client has this client id" },
-    },
-  ]
+  const taken = { id: "app.client_id_taken", message: "another client has this client id" }
   const added: Draft<AppEvent> = {
     type: "project.application.added",
     data: { projectId, name: givenName("name", input.name) },
-    claims,
+    claims: [takeClientId(clientId, taken)],
   }
   const drafts = [added, configured(tx, config, clientId)]
   if (secret) drafts.push(firstSecret(config.kind, secret))
@@ -117,7 +111,7 @@ export const reactivateApplication = app.command((state) => {
 export const removeApplication = app.command((state, _, cx) => {
   if (isGone(state)) return []
   mustNotBeConsole(cx, state.clientId)
-  const claims: ClaimChange[] = [{ release: "client", key: state.clientId }]
+  const claims = [releaseClientId(state.clientId)]
   return [{ type: "project.application.removed", data: {}, claims, erase: {} }]
 })
 

@@ -3,6 +3,7 @@ import { instance } from "./model.ts"
 import { admin, auth, management, system } from "./v1.ts"
 import { settings, v2 } from "./v2.ts"
 
+export { clientClaim, releaseClientId, takeClientId } from "./client-id.ts"
 export {
   addInstance,
   addInstanceMember,

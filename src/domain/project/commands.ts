@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { instance } from "../instance/index.ts"
+import { instance, releaseClientId, takeClientId } from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import {
   type groupsClaims,
@@ -39,8 +39,15 @@ export function addProject(tx: Transaction, id: string, input: ProjectInput): vo
       privateLabelingSetting: input.privateLabelingSetting ?? "unspecified",
       ...(groupsClaim !== "unspecified" && { groupsClaim }),
     },
+    claims: [takeClientId(id, idIsClient)],
   }
   tx.append(project, id, [added], input.orgId)
+}
+
+/** The id of a project stands in the audience of tokens, as those of clients do. */
+const idIsClient = {
+  id: "project.id_is_client",
+  message: "this id is that of a client; choose another",
 }
 
 /** Adds a project in a step of its own. */
@@ -82,7 +89,7 @@ export const activateProject = project.command((state) => {
 export const removeProject = project.command((state, _, cx, id) => {
   if (!isThere(state)) return []
   mustNotBeOurs(cx, id)
-  return [{ type: "project.removed", data: {} }]
+  return [{ type: "project.removed", data: {}, claims: [releaseClientId(id)] }]
 })
 
 export function mustExist(state: Project): void {

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName as nameOf } from "../../kernel/given.ts"
 import type { Decision, Draft } from "../../store/index.ts"
-import { isLastOwner, lastOwner } from "../instance/index.ts"
+import { isLastOwner, lastOwner, releaseClientId } from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import {
   codeAdded,
@@ -10,7 +10,6 @@ import {
   type NewProfile,
   profileOf,
   releaseClient,
-  releaseClientId,
   releaseNames,
   takeClient,
   takeNames,

@@ -8,6 +8,7 @@ import {
   type Receipt,
   type Transaction,
 } from "../../store/index.ts"
+import { releaseClientId, takeClientId } from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import type { CodeOf, NewCode } from "./code.ts"
 import { type NewPassword, passwordChanged } from "./credential.ts"
@@ -115,7 +116,7 @@ function machineAdded(id: string, input: NewMachine, domain: string): readonly D
       name: nameOf("name", input.name),
       description: optionalTextOf("description", input.description, 500),
     },
-    claims: [...takeNames(loginNames), takeClient(userName), takeClientId(id)],
+    claims: [...takeNames(loginNames), takeClient(userName), takeClientId(id, idIsClient)],
   }
   return [added]
 }
@@ -154,9 +155,6 @@ export function codeAdded(of: CodeOf, code: NewCode): Draft<UserEvent> {
 /** Login names are unique within an instance, in every form in which they can be typed. */
 export const loginClaim = "login_name"
 
-/** User names of service users and client ids of applications are one namespace. */
-export const clientClaim = "client"
-
 const taken = {
   id: "user.name_taken",
   message: "somebody else already signs in with this name; choose another",
@@ -168,24 +166,18 @@ export const takeNames = (loginNames: readonly string[]): readonly ClaimChange[]
 export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
   loginNames.map((name) => ({ release: loginClaim, key: fold(name) }))
 
-export const takeClient = (userName: string): ClaimChange => ({
-  take: clientClaim,
-  key: userName,
-  taken,
-})
+export const takeClient = (userName: string): ClaimChange => takeClientId(userName, taken)
 
-/** A service user is a client by its id, too: its id is nobody else's client id. */
-const takeClientId = (id: string): ClaimChange => ({
-  take: clientClaim,
-  key: id,
-  taken: { id: "user.id_is_client", message: "this id is that of a client; choose another" },
-})
+const idIsClient = {
+  id: "user.id_is_client",
+  message: "this id is that of a client or project; choose another",
+}
 
-/** What a service user is a client by, its id apart: that one is kept as long as the user is. */
+/**
+ * What a service user is a client by, its id apart: that one is kept as long as the user is.
+ */
 export const releaseClient = (id: string, userName: string): readonly ClaimChange[] =>
-  userName === id ? [] : [{ release: clientClaim, key: userName }]
-
-export const releaseClientId = (id: string): ClaimChange => ({ release: clientClaim, key: id })
+  userName === id ? [] : [releaseClientId(userName)]
 
 const orgMissing = () =>
   new Fault("not_found", "org.missing", "there is no organisation with this id")

@@ -1,6 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, statement } from "../../store/index.ts"
-import { clientClaim, loginClaim } from "./create.ts"
+import { clientClaim } from "../instance/index.ts"
+import { loginClaim } from "./create.ts"
 import { type Gender, hasLeft, type Machine, user } from "./model.ts"
 import type { UserRow } from "./view.ts"
 

@@ -191,6 +191,29 @@ test("client ids and the names of service users are one namespace", async () => 
   expect(findClient(estate.cx(), clientId)).toBeUndefined()
 })
 
+test("ids of projects are in that namespace, too", async () => {
+  const { applicationType } = await made("oidc", web)
+  const { clientId } = applicationType.value
+  const add = (projectId: string) =>
+    estate.as("manager", "createProject", { organizationId: "org1", projectId, name: "One" })
+  await expect(add(clientId)).rejects.toMatchObject({
+    code: "already_exists",
+    id: "project.id_is_client",
+  })
+  await add("p1")
+  const machine = { kind: "machine", orgId: "org1", name: "R", accessTokenType: "bearer" } as const
+  const robot = (id: string, userName: string) =>
+    createUser(estate.cx(), id, { ...machine, userName })
+  await expect(robot("p1", "robot")).rejects.toMatchObject({ code: "already_exists" })
+  await expect(robot("robot", "p1")).rejects.toMatchObject({ code: "already_exists" })
+  await robot("r1", "r2")
+  for (const id of ["r1", "r2"]) {
+    await expect(add(id)).rejects.toMatchObject({ code: "already_exists" })
+  }
+  await estate.as("manager", "deleteProject", { projectId: "p1" })
+  await robot("robot", "p1")
+})
+
 test("a service user's name is not an application's client id", async () => {
   await createUser(estate.cx(), "robot", {
     kind: "machine",

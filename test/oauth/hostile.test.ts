@@ -139,6 +139,7 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
     device_code: [String(device.device_code)],
     request_uri: [String((await pushed.json()).request_uri)],
     access_token: [await personalTokenOf(provider, robot.userId)],
+    client_secret: [web.secret, robot.secret],
   }
   const shown = {
     user_code: [String(device.user_code)],
@@ -151,7 +152,7 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
     redirectUri: uri,
   })
   return {
-    secrets: [...Object.values(secret).flat(), web.secret, robot.secret, password],
+    secrets: [...Object.values(secret).flat(), password],
     paths: [...Object.values(oauthPaths), ...Object.values(loginPaths)],
     clients: [client(web), client(web), client(spa), client(native, loopback), client(robot)],
     redirectUris: [redirectUri, redirectUri, `${redirectUri}?x=1`, signedOutUri, loopback],
@@ -212,7 +213,7 @@ const traces = /\n\s+at |\/src\/|SQLITE|TypeError|RangeError|SyntaxError|bunfs|n
 const isHome = (location: string): boolean =>
   /^\/(?![/\\])/.test(location) ||
   location.startsWith(`${issuer}/`) ||
-  [redirectUri, signedOutUri].some(
+  [redirectUri, signedOutUri, forget].some(
     (uri) => location === uri || /^[?#]/.test(after(location, uri)),
   ) ||
   /^http:\/\/127\.0\.0\.1(:\d{1,5})?\/cb([?#]|$)/.test(location)

@@ -40,7 +40,7 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
   const time = cx.clock.now()
   const noted = {
     ...{ requestId, time, endpoint, error, description },
-    clientId: clientId.slice(0, textMax),
+    clientId: withoutSecrets(clientId).slice(0, textMax),
     findings: findings.slice(0, listMax).map(shortened),
   }
   kept.push(noted)
@@ -50,9 +50,24 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
 
 const shortened = (finding: Finding): Finding => ({
   ...finding,
-  received: finding.received.slice(0, textMax),
+  received: shown(finding).slice(0, textMax),
   expected: finding.expected.slice(0, listMax).map((text) => text.slice(0, textMax)),
 })
+
+/** A hash is what nobody can use; everything else that was sent may be a secret gone astray. */
+const shown = ({ subject, received }: Finding): string =>
+  subject.startsWith("SHA-256 of ") ? received : withoutSecrets(received)
+
+/**
+ * Whoever confuses two settings sends a secret as an id. What looks like one, long and of letters
+ * of both cases and digits, is not kept; its beginning and length are enough to find the mistake.
+ */
+const withoutSecrets = (text: string): string =>
+  text.replace(/[\w-]{32,}/g, (word) =>
+    [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(word))
+      ? `${word.slice(0, 4)}… (${word.length} characters)`
+      : word,
+  )
 
 /** A refusal with the application that its client is. */
 export type Known = Refusal & {

@@ -129,19 +129,27 @@ describe("introspection (RFC 7662)", () => {
     expect((await introspect(access, sibling)).active).toBe(true)
   })
 
-  test("does not tell a service user, whatever its name is", async () => {
+  test("does not tell a service user, who is no application", async () => {
     const { access } = await begin()
     const robot = await addRobot(provider)
     const response = await post({ token: access }, basicOf(robot.id, robot.secret))
     expect(await response.json()).toEqual(inactive)
-    const cx = provider.cx()
-    const userId = cx.ids.next()
-    const machine = { kind: "machine", name: "Sly", accessTokenType: "bearer" } as const
-    const named = { ...machine, orgId: provider.setup.orgId, userName: provider.projectId }
-    await user.createUser(cx, userId, named)
-    const { secret } = await user.generateMachineSecret(cx, userId)
-    const sly = await post({ token: access }, basicOf(provider.projectId, secret))
-    expect(await sly.json()).toEqual(inactive)
+  })
+
+  test("knows personal access tokens, which are for our own project", async () => {
+    const robot = await addRobot(provider)
+    const expires = provider.clock.now() + hour
+    const { token, id } = await user.createPersonalToken(provider.cx(), robot.userId, expires)
+    expect(await introspect(token)).toMatchObject({
+      active: true,
+      sub: robot.userId,
+      aud: [provider.projectId],
+      exp: expires / 1000,
+    })
+    const { api } = await addApi()
+    expect(await introspect(token, api)).toEqual(inactive)
+    await user.removePersonalToken(provider.cx(), robot.userId, id)
+    expect(await introspect(token)).toEqual(inactive)
   })
 
   test("knows tokens of service users", async () => {

@@ -52,7 +52,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/domain/member": domain("instance", "org", "project", "user"),
   "src/domain/authorization": domain("member", "project", "user"),
   "src/domain/session": domain("user"),
-  "src/domain/grant": domain("app", "session", "user"),
+  "src/domain/grant": domain("app", "instance", "session", "user"),
   "src/domain/refusal": domain("app"),
   "src/domain/setup": domain("app", "instance", "key", "member", "org", "project", "user"),
   "src/login": [...domain(...rooms), "ui/login", "ui/kit"],

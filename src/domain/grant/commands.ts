@@ -2,6 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
 import { noteClient, type Session } from "../session/index.ts"
 import { approveDevice, denyDevice } from "./device.ts"
+import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
 import { type Asked, type AuthRequestEvent, authRequest, type ClaimsAsked } from "./request.ts"
 
@@ -88,6 +89,8 @@ export type NewGrant = {
   readonly sessionId: string
   readonly session: Pick<Session, "userId" | "authTime" | "methods" | "passwordVersion">
   readonly accessLifetimeSeconds: number
+  /** By which grant of OAuth; for the audit. */
+  readonly grantType: string
   /** Present where the grant outlives its session, by a refresh token. */
   readonly offline?: {
     readonly lifetimeSeconds: number
@@ -99,7 +102,7 @@ export type NewGrant = {
 
 /** Adds a grant for the person of a session; every token for them hangs from one. */
 export function addGrant(tx: Transaction, given: NewGrant): string {
-  const { session, offline, claims, ...rest } = given
+  const { session, offline, claims, grantType, ...rest } = given
   const { userId, authTime, methods, passwordVersion } = session
   const id = tx.ids.next()
   const added: Draft<GrantEvent> = {
@@ -115,6 +118,8 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
     }
     tx.append(grant, id, [refreshable])
   }
+  const { clientId, scopes } = given
+  noteIssued(tx, id, { grantId: id, clientId, userId, grantType, scopes })
   return id
 }
 
@@ -122,11 +127,14 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
 export function exchangeCode(
   tx: Transaction,
   id: string,
-  given: Omit<NewGrant, "sessionId">,
+  given: Omit<NewGrant, "sessionId" | "grantType">,
 ): string {
   const state = tx.state(authRequest, id)
   if (state.status !== "answered") throw new Error("only an answered request can be exchanged")
-  const grantId = addGrant(tx, { ...given, sessionId: state.sessionId })
+  const { sessionId, asked } = state
+  const isForCode = (asked.responseType ?? "code") === "code"
+  const grantType = isForCode ? "authorization_code" : "implicit"
+  const grantId = addGrant(tx, { ...given, sessionId, grantType })
   const exchanged: Draft<AuthRequestEvent> = {
     type: "auth_request.code.exchanged",
     data: { grantId },

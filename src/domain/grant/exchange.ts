@@ -1,5 +1,6 @@
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
 import { user } from "../user/index.ts"
+import { noteIssued } from "./issuance.ts"
 
 /** Somebody, and what the token hung from that spoke for them. */
 export type Party = { readonly userId: string; readonly anchor: string }
@@ -50,12 +51,18 @@ export const impersonation = aggregate<ImpersonationEvent, { readonly noted: boo
   evolve: { "user.impersonated": () => ({ noted: true }) },
 })
 
+const exchangeGrantType = "urn:ietf:params:oauth:grant-type:token-exchange"
+
 /** Adds what an exchanged token hangs from; where somebody acts for the user, that is noted. */
-export function addExchange(tx: Transaction, data: Exchanged): string {
+export function addExchange(
+  tx: Transaction,
+  { scopes, ...data }: Exchanged & { readonly scopes: readonly string[] },
+): string {
   const id = tx.ids.next()
   const { userId, clientId, actor } = data
   const added: Draft<ExchangeEvent> = { type: "token_exchange.added", data }
   tx.append(exchange, id, [added])
+  noteIssued(tx, id, { grantId: id, clientId, userId, grantType: exchangeGrantType, scopes })
   if (actor) {
     const noted: Draft<ImpersonationEvent> = {
       type: "user.impersonated",

@@ -1,6 +1,7 @@
 import { assertion } from "./assertion.ts"
 import { deviceAuthorization } from "./device.ts"
 import { exchange, impersonation } from "./exchange.ts"
+import { issuance } from "./issuance.ts"
 import { grant } from "./model.ts"
 import { pushedRequest } from "./pushed.ts"
 import { authRequest } from "./request.ts"
@@ -32,6 +33,7 @@ export {
   userCodeClaim,
 } from "./device.ts"
 export { addExchange, type Exchange, exchange, type Party } from "./exchange.ts"
+export { type Issued, issuance, noteIssued } from "./issuance.ts"
 export { type Grant, grant, offlineUntil } from "./model.ts"
 export {
   pushedLifetimeSeconds,
@@ -61,4 +63,5 @@ export const aggregates = [
   revocation,
   exchange,
   impersonation,
+  issuance,
 ] as const

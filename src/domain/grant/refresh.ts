@@ -1,5 +1,6 @@
 import type { Draft, Transaction } from "../../store/index.ts"
 import { endGrant } from "./commands.ts"
+import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant, offlineUntil } from "./model.ts"
 
 /** A use of a refresh token. */
@@ -7,6 +8,8 @@ export type Renewal = {
   /** Of the token that was shown. */
   readonly generation: number
   readonly clientId: string
+  /** What the new tokens are for, of what was granted; for the audit. */
+  readonly scopes: readonly string[]
   /** Of the key that the client showed that it holds. */
   readonly jkt: string | undefined
   readonly idleLifetimeSeconds: number
@@ -38,6 +41,9 @@ export function renewGrant(tx: Transaction, id: string, renewal: Renewal): numbe
       data: { generation, idleLifetimeSeconds, accessLifetimeSeconds },
     }
     tx.append(grant, id, [renewed])
+    const { clientId, scopes } = renewal
+    const { userId } = state
+    noteIssued(tx, id, { grantId: id, clientId, userId, grantType: "refresh_token", scopes })
     return generation
   }
   const graceEnds = offline.renewed + renewal.graceSeconds * 1000

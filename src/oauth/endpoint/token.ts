@@ -5,6 +5,7 @@ import type { Grant } from "../grant/grant.ts"
 import { grants } from "../grant/list.ts"
 import { formOf, type Parameters, required } from "../request.ts"
 import { json } from "../response.ts"
+import { noteOwnTokens } from "../token/audit.ts"
 import { type Issuance, issue } from "../token/issue.ts"
 import { resourcesOf } from "../token/resource.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -25,6 +26,7 @@ export const token: Endpoint = {
     const resources = resourcesOf(cx, parameters)
     const allowed = await allow(asking, grant, { parameters, proof })
     const audience = narrowed(allowed, resources)
+    await noteOwnTokens(cx, grant.name, allowed)
     return json(await issue(cx, { ...allowed, audience, jkt: proof?.jkt }))
   },
 }

@@ -72,6 +72,7 @@ function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
   const grantId = addGrant(tx, {
     ...{ clientId, appId, scopes, audience, sessionId, session },
     accessLifetimeSeconds: lifetimes.access,
+    grantType: deviceCode.name,
     ...(offline && { offline }),
   })
   finishDevice(tx, id, grantId)

@@ -32,6 +32,7 @@ export const refreshToken: Grant = {
     const renewal = {
       generation,
       clientId,
+      scopes,
       jkt: proof?.jkt,
       idleLifetimeSeconds: refreshIdle,
       accessLifetimeSeconds: access,

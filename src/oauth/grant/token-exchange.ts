@@ -39,7 +39,7 @@ export const tokenExchange: Grant = {
     const { appId, clientId, state } = application
     const step = await cx.store.transact(cx, (tx) =>
       addExchange(tx, {
-        ...{ clientId, appId, userId: subject.userId, expires: notAfter * 1000 },
+        ...{ clientId, appId, userId: subject.userId, expires: notAfter * 1000, scopes },
         ...(subject.grantId !== "" && { anchor: subject.grantId }),
         ...(actor && { actor: { userId: actor.userId, anchor: actor.grantId } }),
       }),

@@ -64,6 +64,22 @@ describe("a request that is too long", () => {
   })
 })
 
+describe("ui_locales (OpenID Connect Core §3.1.2.1)", () => {
+  test("chooses the language of every page, also of those that go nowhere", async () => {
+    const ui_locales = "xx de en"
+    const form_post = { response_mode: "form_post", scope: "email" }
+    for (const changes of [{}, { client_id: "nobody" }, form_post, { request: "x" }]) {
+      const path = authorizePath(web.id, { ui_locales, ...changes })
+      const bare = path.includes("request=x") ? path.replace("redirect_uri", "unknown") : path
+      const { page, response } = await browserOf(provider).go(bare)
+      expect([page.slice(0, 40), response.headers.get("content-language")]).toEqual([
+        expect.stringContaining('<html lang="de">'),
+        "de",
+      ])
+    }
+  })
+})
+
 describe("a response mode", () => {
   const rows: readonly (readonly [string, Changes, string])[] = [
     ["unknown", { response_mode: "query.jwt" }, "?"],

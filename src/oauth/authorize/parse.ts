@@ -9,6 +9,7 @@ import { resourcesOf } from "../token/resource.ts"
 import { audienceOf, grantedScopes, orgRestriction, projectsAsAudience } from "../token/scope.ts"
 import { claimsWantedOf } from "./claims-parameter.ts"
 import type { ReturnPath } from "./client.ts"
+import { languagesOf } from "./language.ts"
 import { responseTypeOf } from "./response-type.ts"
 
 /** Everything a client asked for, checked. */
@@ -31,7 +32,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
     scopes,
     audience,
     prompts: [...promptsOf(parameters), ...extraPrompts(cx, app.projectId, audience)],
-    languages: wordsOf(parameters.get("ui_locales")).slice(0, languagesMax),
+    languages: languagesOf(parameters.get("ui_locales")),
     ...given({
       state,
       nonce: nonceOf(parameters, responseType),
@@ -45,7 +46,6 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
   return { asked, loginHint: (parameters.get("login_hint") ?? "").slice(0, loginHintMax) }
 }
 
-const languagesMax = 10
 const loginHintMax = 200
 
 const isPublic = ({ oidc }: OidcApp): boolean => oidc.authMethod === "none"

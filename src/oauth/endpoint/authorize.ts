@@ -1,4 +1,5 @@
 import { addAuthRequest } from "../../domain/grant/index.ts"
+import { Fault } from "../../kernel/fault.ts"
 import {
   applicationName,
   nextStep,
@@ -8,10 +9,10 @@ import {
   visitOf,
   wantedOf,
 } from "../../login/index.ts"
-import { Fault } from "../../kernel/fault.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { type ReturnPath, returnPathOf } from "../authorize/client.ts"
 import { complete } from "../authorize/complete.ts"
+import { inLanguages, languagesOf } from "../authorize/language.ts"
 import { type Checked, parseRequest } from "../authorize/parse.ts"
 import { requestedBy } from "../authorize/requested.ts"
 import { errorOf, OAuthError } from "../error.ts"
@@ -26,26 +27,36 @@ export const authorize: Endpoint = {
   methods: ["GET", "POST"],
   anyOrigin: false,
   answer: async (asking) => {
-    const { cx, request, url, show } = asking
+    const { request, url } = asking
     if (request.method === "POST") return asGet(await formSearchOf(request))
     mustBeShort(url.search)
-    const search = await searchOf(asking)
-    if (search instanceof Response) return search
-    const back = returnPathOf(cx, search)
-    if ("problem" in back) {
-      await explain(asking, { error: back.problem, description: back.detail ?? "" }, search)
-      return showTrouble(show, cx, back)
-    }
-    try {
-      return await begin(asking, back, parseRequest(cx, back, search))
-    } catch (cause) {
-      // RFC 6749 §4.1.2.1: no client would see a 500 or 503 in its person's browser.
-      const fault = cause instanceof Fault && !cause.retryAfterSeconds ? errorOf(cause) : cause
-      if (!(fault instanceof OAuthError)) throw fault
-      await explain(asking, fault, search)
-      return sendError(asking, back, fault)
-    }
+    const search = await searchOf(spokenTo(asking, url.searchParams))
+    return search instanceof Response ? search : answerTo(spokenTo(asking, search), search)
   },
+}
+
+/** The same request; its person reads what ui_locales says. */
+const spokenTo = (asking: Asking, search: URLSearchParams): Asking => ({
+  ...asking,
+  show: inLanguages(asking.show, languagesOf(search.get("ui_locales"))),
+})
+
+async function answerTo(asking: Asking, search: URLSearchParams): Promise<Response> {
+  const { cx, show } = asking
+  const back = returnPathOf(cx, search)
+  if ("problem" in back) {
+    await explain(asking, { error: back.problem, description: back.detail ?? "" }, search)
+    return showTrouble(show, cx, back)
+  }
+  try {
+    return await begin(asking, back, parseRequest(cx, back, search))
+  } catch (cause) {
+    // RFC 6749 §4.1.2.1: no client would see a 500 or 503 in its person's browser.
+    const fault = cause instanceof Fault && !cause.retryAfterSeconds ? errorOf(cause) : cause
+    if (!(fault instanceof OAuthError)) throw fault
+    await explain(asking, fault, search)
+    return sendError(asking, back, fault)
+  }
 }
 
 /**

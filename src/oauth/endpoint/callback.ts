@@ -9,6 +9,7 @@ import {
 } from "../../login/index.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { complete } from "../authorize/complete.ts"
+import { inLanguages } from "../authorize/language.ts"
 import { redirect } from "../response.ts"
 import type { Endpoint } from "./endpoint.ts"
 
@@ -16,13 +17,14 @@ import type { Endpoint } from "./endpoint.ts"
 export const callback: Endpoint = {
   methods: ["GET"],
   anyOrigin: false,
-  answer: async ({ cx, request, url, show }) => {
+  answer: async ({ cx, request, url, show: showAny }) => {
     const visit = await visitOf(cx, request)
     const cookies = [visit.browser.setCookie]
     const waiting = waitingRequest(cx, visit, url.searchParams.get("id") ?? "")
-    if (!waiting) return showTrouble(show, cx, { problem: "expired", cookies })
+    if (!waiting) return showTrouble(showAny, cx, { problem: "expired", cookies })
 
     const { id, asked } = waiting
+    const show = inLanguages(showAny, asked.languages)
     const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
     const step = nextStep(waiting.wanted, visit.present, cx.clock.now())
     if (step.kind === "refuse") {

@@ -25,25 +25,13 @@ describe("what the specifications demand", () => {
   })
 
   const documents = [
-    ...[
-      "6749",
-      "6750",
-      "7009",
-      "7521",
-      "7523",
-      "7636",
-      "7662",
-      "8252",
-      "8628",
-      "8693",
-      "8707",
-      "9068",
-    ],
-    ...["9101", "9126", "9207", "9449", "9700"],
+    ...["6749", "6750", "7009", "7521", "7523", "7636", "7662", "8252", "8414", "8628", "8693"],
+    ...["8707", "9068", "9101", "9126", "9207", "9449", "9700"],
   ].map((number) => `RFC ${number}`)
   const openid = [
     ...["OpenID Connect Core", "OpenID Connect Discovery", "RP-Initiated Logout"],
-    ...["Back-Channel Logout", "Front-Channel Logout", "interface"],
+    ...["Back-Channel Logout", "Front-Channel Logout", "Multiple Response Types"],
+    ...["Form Post Response Mode", "interface"],
   ]
 
   test("comes from every document that is claimed", () => {

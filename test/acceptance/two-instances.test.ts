@@ -23,6 +23,13 @@ const seat = { ...user, resource: org }
 const expirationDate = "2099-01-01T00:00:00Z"
 const newPassword = { password: "Correct-horse-8-battery" }
 const callback = { redirectUris: ["https://app.example.com/callback"] }
+const lifetimes = {
+  accessTokenLifetime: "600s",
+  idTokenLifetime: "600s",
+  refreshTokenIdleExpiration: "600s",
+  refreshTokenExpiration: "900s",
+}
+const admin = (name: string) => `core.admin.v1.AdminService/${name}`
 const management = (name: string) => `core.management.v1.ManagementService/${name}`
 const webKeys = (name: string) => `core.resources.webkey.v3alpha.CoreWebKeys/${name}`
 
@@ -58,6 +65,10 @@ const looks: readonly Step[] = [
   }),
   ["core.admin.v1.AdminService/GetMyInstance", {}],
   ["core.admin.v1.AdminService/ListInstanceDomains", {}],
+  [admin("GetOIDCSettings"), {}],
+  [admin("GetSecurityPolicy"), {}],
+  ["GetSecuritySettings", {}],
+  ["ListRefusedRequests", {}],
   ["core.auth.v1.AuthService/GetMyUser", {}],
   ["core.auth.v1.AuthService/ListMyProjectOrgs", {}],
   ["GetInstance", {}],
@@ -116,6 +127,10 @@ const changes = (webKeyId: string, id: string): readonly Step[] => [
   [webKeys("CreateWebKey"), { key: { ed25519: {} } }],
   [webKeys("ActivateWebKey"), { id: webKeyId }],
   ["CreateWebKey", { ed25519: {} }],
+  [admin("AddOIDCSettings"), lifetimes],
+  [admin("UpdateOIDCSettings"), { ...lifetimes, idTokenLifetime: "60s" }],
+  [admin("SetSecurityPolicy"), { enableImpersonation: true }],
+  ["SetSecuritySettings", { embeddedIframe: { allowedOrigins: [] } }],
   ["UpdateAuthorization", { id, roleKeys: [] }],
   ["DeactivateAuthorization", { id }],
   ["ActivateAuthorization", { id }],

@@ -46,6 +46,16 @@ export type Log = {
   readonly append: (step: Append) => Promise<Appended>
   /** Events after `position` in order, at most `limit`. A damaged event is refused by name. */
   readonly read: (position: number, limit: number) => Promise<readonly LogEvent[]>
+  /**
+   * Of the next `limit` events after `position` those of some types, and the position up to which
+   * they are all; that is `position` itself where nothing came since. What nobody asked for is
+   * passed over without being read.
+   */
+  readonly find: (
+    position: number,
+    limit: number,
+    types: readonly string[],
+  ) => Promise<{ readonly events: readonly LogEvent[]; readonly upTo: number }>
   /** Resolves when everything written before this call is on disk. */
   readonly settle: () => Promise<void>
   /** The position up to which everything is on disk. */

@@ -67,6 +67,10 @@ function storeOn(database: Database, options: OpenOptions): Store {
     ...raw,
     changes: () => raw.changes() + drops,
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
+    find: async (...what) => {
+      const { events, upTo } = await raw.find(...what)
+      return { events: events.map(upcast), upTo }
+    },
   }
   const written = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",

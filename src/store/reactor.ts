@@ -40,7 +40,8 @@ export type Reactors = {
 }
 
 const triesMax = 5
-const batch = 100
+/** Events that are passed over before others have their turn: less than a millisecond. */
+const batch = 500
 const pollMs = 200
 
 /**
@@ -118,17 +119,21 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
     })
     underWay.set(event.position, done)
   }
+  const types = Object.keys(reactor.on)
   const work = async () => {
     while (!stopped) {
-      const events = await store.log.read(read, batch)
+      const { events, upTo } = await store.log.find(read, batch, types)
       for (const event of events) {
-        if (reactor.on[event.type]) await begin(event)
+        await begin(event)
         if (stopped) return
         read = event.position
       }
-      if (events.length > 0) advance()
+      const isNews = upTo > read || events.length > 0
+      read = upTo
+      if (isNews) advance()
       else if (underWay.size === 0) return
       else await Promise.race([...underWay.values(), sleep(pollMs)])
+      await new Promise((resolve) => setImmediate(resolve))
     }
   }
   const drain = () => {

@@ -74,6 +74,8 @@ export function decode(row: EventRow, names: Names): LogEvent {
 export type Names = {
   readonly code: (name: string) => number
   readonly name: (code: number) => string
+  /** The code of a name that has one. */
+  readonly known: (name: string) => number | undefined
   readonly keep: () => void
   /** How many are not kept yet; `forget` goes back to there. */
   readonly mark: () => number
@@ -109,6 +111,7 @@ export function namesOf(database: Database): Names {
       if (known === undefined) throw new Error(`the database has no name with code ${code}`)
       return known
     },
+    known: (name) => codes.get(name),
     keep: () => {
       fresh = []
     },

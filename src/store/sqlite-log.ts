@@ -57,6 +57,13 @@ export function sqliteLog(parts: Parts): SqliteLog {
     },
     read: async (position, limit) =>
       sql.read.all(position, durability.durable(), limit).map((row) => decode(row, names)),
+    find: async (position, limit, types) => {
+      const upTo = sql.window.get(position, durability.durable(), limit)?.last ?? position
+      const codes = types.flatMap((type) => names.known(type) ?? [])
+      const rows = upTo > position && codes.length > 0
+      const found = rows ? sql.find.all(position, upTo, JSON.stringify(codes)) : []
+      return { events: found.map((row) => decode(row, names)), upTo }
+    },
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
@@ -252,6 +259,14 @@ function statements(database: Database) {
     ),
     read: prepare<EventRow>(
       "SELECT * FROM event WHERE position > ? AND position <= ? ORDER BY position LIMIT ?",
+    ),
+    window: prepare<{ last: number | null }>(
+      `SELECT max(position) AS last FROM (SELECT position FROM event
+         WHERE position > ? AND position <= ? ORDER BY position LIMIT ?)`,
+    ),
+    find: prepare<EventRow>(
+      `SELECT * FROM event WHERE position > ? AND position <= ?
+         AND type IN (SELECT value FROM json_each(?)) ORDER BY position`,
     ),
   }
 }

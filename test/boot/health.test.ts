@@ -44,8 +44,12 @@ test("a process that runs is healthy and ready, and other paths are somebody els
 test("a reactor that can't read an event makes it not ready, and the event is named", async () => {
   await setUpByRequest(base, settings)
   base.store.database.run("UPDATE event SET data = '{}' WHERE position = 2")
-  const heard: string[] = []
-  const listening = { "instance.added": async () => void heard.push("instance.added") }
+  const [{ name } = { name: "" }] = base.store.database
+    .query<{ name: string }, []>(
+      "SELECT name FROM event JOIN name ON code = event.type WHERE position = 2",
+    )
+    .all()
+  const listening = { [name]: async () => undefined }
   const background = startBackground(base, [{ name: "logout", on: listening }], config)
   while (base.notReady() === undefined) await Bun.sleep(20)
   expect(await health("/debug/ready")).toEqual([

@@ -163,6 +163,25 @@ export function logConformance(name: string, open: OpenLog): void {
       expect(log.holder("i3", "key", "k", time)).toBeUndefined()
     })
 
+    test("what is looked for by its type is found, and the rest is passed over", async () => {
+      await log.append(step([event("a", 1), event("a", 2), event("b", 1)]))
+      await log.append(step([event("b", 2), event("a", 3)]))
+      const find = async (position: number, limit: number, types: readonly string[]) => {
+        const { events, upTo } = await log.find(position, limit, types)
+        return [events.map((each) => `${each.id}${each.version}`), upTo]
+      }
+      expect(await find(0, 9, ["note.added"])).toEqual([["a1", "b1"], 5])
+      expect(await find(0, 9, ["note.added", "note.changed"])).toEqual([
+        ["a1", "a2", "b1", "b2", "a3"],
+        5,
+      ])
+      expect(await find(0, 2, ["note.added"])).toEqual([["a1"], 2])
+      expect(await find(3, 1, ["note.added"])).toEqual([[], 4])
+      expect(await find(3, 9, ["note.erased", "never.heard"])).toEqual([[], 5])
+      expect(await find(5, 9, ["note.added"])).toEqual([[], 5])
+      expect(await find(0, 9, [])).toEqual([[], 5])
+    })
+
     test("reading goes on after a position, and no further than asked", async () => {
       for (const id of ["a", "b", "c", "d"]) await log.append(step([event(id, 1)]))
       expect((await log.read(1, 2)).map(({ id }) => id)).toEqual(["b", "c"])

@@ -261,7 +261,7 @@ describe("a log that was pruned", () => {
     expect((await begin(cx(), "new", { name: "new" })).position).toBe(head + 1)
   })
 
-  test("is left alone while a view is made anew, which would show what went meanwhile", async () => {
+  test("is left alone while a view is made anew, which would show what has gone", async () => {
     const { file, remove } = temporaryFile()
     let store = openFile(file, rooms)
     const at = () => ({ ...cx(), store })

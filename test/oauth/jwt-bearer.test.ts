@@ -124,6 +124,22 @@ describe("a service user's assertion (RFC 7523)", () => {
     expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
   })
 
+  test("must come with right client credentials, or with none (RFC 7523 §3.1)", async () => {
+    const fields = { grant_type, assertion: await assertionOf(), scope: "openid" }
+    const web = await provider.addClient()
+    const right = await askToken(provider, fields, `${web.id}:${web.secret}`)
+    expect(right.status).toBe(200)
+    const type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+    const wrong = [
+      askToken(provider, fields, `${web.id}:wrong`),
+      askToken(provider, { ...fields, client_id: web.id, client_secret: "wrong" }),
+      askToken(provider, { ...fields, client_assertion: "x", client_assertion_type: type }),
+    ]
+    for (const { status, answer } of await Promise.all(wrong)) {
+      expect([status, answer.error]).toEqual([401, "invalid_client"])
+    }
+  })
+
   test("wants a scope, and is worth nothing once its key is gone", async () => {
     const assertion = await assertionOf()
     const none = await askToken(provider, { grant_type, assertion })

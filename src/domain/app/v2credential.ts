@@ -49,7 +49,7 @@ export const v2credential = share<Cx>()(ApplicationService, {
 function keepUntil(cx: Cx, { previous }: GenerateClientSecretRequest): number | undefined {
   if (previous.case === "keepPrevious") return previous.value ? never : undefined
   if (previous.case === undefined) return undefined
-  const ms = durationMs(previous.value)
+  const ms = Math.floor(durationMs(previous.value))
   if (ms >= 0) return Math.min(cx.clock.now() + ms, never)
   throw new Fault(
     "invalid_argument",

@@ -53,6 +53,13 @@ export function attemptOf({ parameters, authorization }: Credentials): AnyAttemp
     : { method: "client_secret_post", clientId, secret }
 }
 
+/** Whether a request brings anything to prove its client with, be it right or not. */
+export const bringsProof = ({ parameters, authorization }: Credentials): boolean =>
+  authorization !== null ||
+  ["client_secret", "client_assertion", "client_assertion_type"].some((name) =>
+    parameters.has(name),
+  )
+
 const isGiven = (value: string | undefined): boolean => value !== undefined
 
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"

@@ -9,7 +9,7 @@ import { type Attempt, attemptOf, type Credentials, type Method, methods } from 
 import { isUsable, keyOf, type Registered, registered } from "./registered.ts"
 
 export { assertionAlgorithms } from "./assertion.ts"
-export { type Credentials, type Method, methods } from "./attempt.ts"
+export { bringsProof, type Credentials, type Method, methods } from "./attempt.ts"
 
 /** A client whose claim to be one was checked. */
 export type AuthenticatedClient =

@@ -14,6 +14,7 @@ export type Registered =
  * is remembered like what is: the time must not tell which ids there are.
  */
 export function registered(cx: Cx, clientId: string): Registered | undefined {
+  if (clientId.length > lengthMax) return undefined
   const known = answers(cx)
   if (known.has(clientId)) return known.get(clientId)
   if (known.size >= answersMax) known.clear()
@@ -29,6 +30,9 @@ export function registered(cx: Cx, clientId: string): Registered | undefined {
 /** Good until anything is written. */
 const answers = remembered(() => new Map<string, Registered | undefined>())
 const answersMax = 10_000
+
+/** No name and no id is longer. */
+const lengthMax = 200
 
 /** The public key that a client registered for its assertions; ms UTC. */
 export const keyOf = (cx: Cx, client: Registered, keyId: string) =>

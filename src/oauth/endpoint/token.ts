@@ -1,4 +1,4 @@
-import { authenticateClient } from "../client/authentication.ts"
+import { authenticateClient, bringsProof } from "../client/authentication.ts"
 import { type Proof, proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import type { Grant } from "../grant/grant.ts"
@@ -53,8 +53,13 @@ function narrowed({ audience, clientId }: Issuance, resources: readonly string[]
 type Asked = { readonly parameters: Parameters; readonly proof: Proof | undefined }
 
 async function allow({ cx, request }: Asking, grant: Grant, asked: Asked): Promise<Issuance> {
-  if (grant.client === "none") return grant.allow(cx, asked)
   const authorization = request.headers.get("authorization")
-  const client = await authenticateClient(cx, { parameters: asked.parameters, authorization })
+  const credentials = { parameters: asked.parameters, authorization }
+  if (grant.client === "none") {
+    // RFC 7523 §3.1: what nobody asked for must be right, too, where it is there.
+    if (bringsProof(credentials)) await authenticateClient(cx, credentials)
+    return grant.allow(cx, asked)
+  }
+  const client = await authenticateClient(cx, credentials)
   return grant.allow(cx, { ...asked, client })
 }

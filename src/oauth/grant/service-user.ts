@@ -46,10 +46,11 @@ function wished(cx: Cx, parameters: Parameters): Wish {
   const scopes = grantedScopes(wordsOf(parameters.get("scope")))
   const projects = new Set([...audienceOf(cx, scopes), ...resourcesOf(cx, parameters)])
   const wish = { scopes, projects: [...projects] }
-  if (known.size < answersMax) known.set(key, wish)
+  if (known.size < answersMax && key.length < keyMax) known.set(key, wish)
   return wish
 }
 
 /** Good until anything is written. */
 const answers = remembered(() => new Map<string, Wish>())
 const answersMax = 1000
+const keyMax = 2000

@@ -241,6 +241,8 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
       client_assertion_type: assertionType,
       client_assertion: "nonsense",
     }),
+    "a time of issue that is no number": () => good({ claims: { iat: "now" } }),
+    "an id that is no text": () => good({ claims: { jti: 5 } }),
     "another type": async () => ({
       ...(await good()),
       client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:saml2-bearer",

@@ -12,7 +12,7 @@ import {
 } from "./jws.ts"
 import { type Algorithm, algorithms } from "./model.ts"
 import { sealedAbout } from "./pair.ts"
-import { activeKey, listWebKeys } from "./view.ts"
+import { activeKey, keyMarks, listWebKeys } from "./view.ts"
 
 /** Signs JWTs with the active key of one algorithm. */
 export type Signer = {
@@ -80,9 +80,11 @@ export const signingAlgorithms = (cx: Cx): readonly Algorithm[] => {
   return algorithms.filter((each) => active.some(({ algorithm }) => algorithm === each))
 }
 
-/** The keys of one instance at one position of the log. */
+/** The keys of one instance. */
 type Known = {
-  readonly position: number
+  /** Since which change of the log they are known to be the same. */
+  changes: number
+  readonly marks: string
   readonly published: readonly PublishedJwk[]
   readonly public: ReadonlyMap<string, PublicKey>
   readonly private: Map<Algorithm, PrivateKey>
@@ -91,26 +93,35 @@ type Known = {
 const caches = new WeakMap<Store, Map<string, Known>>()
 
 /**
- * Key objects are kept while nothing at all was written. After a write the list is read again (one
- * short statement), and kept objects of unchanged keys are handed on.
+ * What is known holds while nothing at all was written. After a write one short statement tells
+ * whether the keys are still the same; only then is the list read again, and objects of unchanged
+ * keys are handed on.
  */
 function current(cx: Cx): Known {
   const cache = caches.get(cx.store) ?? new Map<string, Known>()
   caches.set(cx.store, cache)
   const before = cache.get(cx.instance)
-  const position = cx.store.log.durable()
-  if (before?.position === position) return before
-  const known = readKeys(cx, position, before)
+  const changes = cx.store.log.changes()
+  if (before?.changes === changes) return before
+  const marks = keyMarks(cx)
+  if (before?.marks === marks) {
+    before.changes = changes
+    return before
+  }
+  const known = readKeys(cx, { changes, marks, before })
   cache.set(cx.instance, known)
   return known
 }
 
-function readKeys(cx: Cx, position: number, before: Known | undefined): Known {
+type Reading = Pick<Known, "changes" | "marks"> & { readonly before: Known | undefined }
+
+function readKeys(cx: Cx, { changes, marks, before }: Reading): Known {
   const rows = listWebKeys(cx)
   const active = new Set(rows.filter((row) => row.status === "active").map((row) => row.id))
   const opened = [...(before?.private ?? [])].filter(([, key]) => active.has(key.id))
   return {
-    position,
+    changes,
+    marks,
     published: rows.map(({ id, algorithm, publicKey }) => ({
       ...publicKey,
       kty: publicKey.kty ?? "",

@@ -23,6 +23,7 @@ afterAll(() => provider.close())
 
 /** A person of an organisation of their own, signed in to an application of one's own project. */
 type Given = {
+  readonly name: string
   readonly orgId: string
   readonly userId: string
   readonly projectId: string
@@ -48,7 +49,7 @@ const begin = async (tokenType: app.TokenType): Promise<Given> => {
   const as = `${client.id}:${client.secret}`
   const { answer } = await askToken(provider, codeFields(code), as)
   const [token, idToken] = [String(answer.access_token), String(answer.id_token)]
-  return { orgId, userId, projectId, client, browser, token, idToken }
+  return { name, orgId, userId, projectId, client, browser, token, idToken }
 }
 
 const statusOf = async (token: string) => {
@@ -82,6 +83,15 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
   }
   test.each(Object.entries(ends))("is worth nothing once %s", async (_, end) => {
     await end(provider.cx())
+    expect(await statusOf(given.token)).toBe(401)
+  })
+
+  test("stays worth nothing when the person comes back with a new password", async () => {
+    const next = "Another-Horse-8"
+    const fresh = await user.createPassword(next, { names: [] })
+    await user.setPassword(provider.cx(), given.userId, fresh)
+    const end = await given.browser.signIn(authorizePath(given.client.id), given.name, next)
+    expect(answerOf(end).code).toBeDefined()
     expect(await statusOf(given.token)).toBe(401)
   })
 

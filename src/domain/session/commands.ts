@@ -2,7 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
 import { user } from "../user/index.ts"
 import { accountsMax, type BrowserEvent, browser, type SessionEvent, session } from "./model.ts"
-import { isLive, passwordVersionOf } from "./query.ts"
+import { isLive, passwordVersionOf, usableSession } from "./query.ts"
 
 export type SignIn = {
   readonly agentId: string
@@ -13,12 +13,15 @@ export type SignIn = {
 
 /**
  * Signs a person in whose password was just checked. Their session in this browser goes on where
- * there is one; the browser's secret is replaced, so that one planted before is worth nothing.
+ * there is one, but none of an older password: what hung from that must not come back to life. The
+ * browser's secret is replaced, so that one planted before is worth nothing.
  */
 export function signIn(tx: Transaction, { agentId, userId, hash }: SignIn): string {
-  const known = tx
+  const theirs = tx
     .state(browser, agentId)
-    .sessions.find((id) => isLive(tx.state(session, id), tx.now, userId))
+    .sessions.filter((id) => isLive(tx.state(session, id), tx.now, userId))
+  const known = theirs.find((id) => usableSession(tx, id))
+  for (const id of theirs) if (id !== known) endSession(tx, id)
   const sessionId = known ?? tx.ids.next()
   if (known === undefined) {
     const added: Draft<SessionEvent> = { type: "session.added", data: { userId, agentId } }

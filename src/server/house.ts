@@ -126,8 +126,8 @@ async function failed(
 }
 
 /** What browsers and OAuth clients of an instance ask for. */
-function instanceHandler({ log }: Base, show: ShowPage) {
-  const oauth = oauthHandler({ show, refused: refusalLog(log) })
+function instanceHandler({ log, clock }: Base, show: ShowPage) {
+  const oauth = oauthHandler({ show, refused: refusalLog(log, clock) })
   const login = loginHandler({ show, onward, hrefs })
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))

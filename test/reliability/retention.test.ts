@@ -77,7 +77,7 @@ const fail = (account: string) =>
 
 async function prune(): Promise<void> {
   const now = world.clock.now()
-  const limits = { now, auditedBefore: now - 90 * day, position: Number.MAX_SAFE_INTEGER }
+  const limits = { now, auditedBefore: now - 14 * day, position: Number.MAX_SAFE_INTEGER }
   await world.store.prune({ ...limits, stopped: () => false })
 }
 

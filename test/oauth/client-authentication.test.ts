@@ -217,7 +217,7 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     "the key of another client": () => good({ header: { kid: keyedApi.keyId }, key: keyedApi.key }),
     "the key id of another client": () => good({ header: { kid: keyedApi.keyId } }),
     "an unknown key": () => good({ header: { kid: "1" } }),
-    "no key id": () => good({ header: { kid: undefined } }),
+    "an empty key id": () => good({ header: { kid: "" } }),
     "an odd key id": () => good({ header: { kid: "__proto__" } }),
     "a foreign signature": () =>
       good({ key: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey }),
@@ -258,6 +258,8 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     "the introspection endpoint as audience": () =>
       good({ claims: { aud: `${issuer}/oauth/v2/introspect` } }),
     "several audiences": () => good({ claims: { aud: ["other", issuer] } }),
+    "no key id, of its only key (OpenID Connect Core §10.1)": () =>
+      good({ header: { kid: undefined } }),
     "no time of issue": () => good({ claims: { iat: undefined } }),
     "an hour to live": () => good({ claims: { exp: seconds() + 3600 } }),
     "the algorithm PS256": () => good({ header: { alg: "PS256" } }),
@@ -294,7 +296,10 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     const until = provider.clock.now() + 60_000
     const short = await addKeyTo(provider, other.appId, until)
     expect(await tried(await asserted(provider, short))).toContain("by private_key_jwt")
+    const unnamed = () => asserted(provider, other, { header: { kid: undefined } })
+    expect(await tried(await unnamed())).toBe(refused)
     provider.clock.advance(60_000)
+    expect(await tried(await unnamed())).toContain("by private_key_jwt")
     expect(await tried(await asserted(provider, short))).toBe(refused)
     expect(await tried(await asserted(provider, other))).toContain("by private_key_jwt")
     await app.removeAppKey(provider.cx(), other.appId, other.keyId)

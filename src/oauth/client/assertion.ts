@@ -19,18 +19,19 @@ export type Assertion = {
 const ageMaxSeconds = 3600
 const toleranceSeconds = 1
 
-/** Whom an assertion says it is from, and by which key; nothing of it is proven yet. */
-export function readAssertion(
-  text: string,
-): Promise<{ readonly issuer: string; readonly keyId: string } | undefined> {
+/** What an assertion says of itself; nothing of it is proven yet. */
+type Said = { readonly issuer: string; readonly keyId: string | undefined }
+
+/** Whom an assertion says it is from, and by which key, if it names one. */
+export function readAssertion(text: string): Promise<Said | undefined> {
   return expected(() => {
     // RFC 7515 §2: one spelling only; decoders take others for the same signature.
     if (!text.split(".").every(bytesOf)) return undefined
     // Types say texts; what a stranger sends may be anything.
     const iss: unknown = decodeJwt(text).iss
     const kid: unknown = decodeProtectedHeader(text).kid
-    if (typeof iss !== "string" || typeof kid !== "string") return undefined
-    return { issuer: iss, keyId: kid }
+    if (typeof iss !== "string") return undefined
+    return kid === undefined || typeof kid === "string" ? { issuer: iss, keyId: kid } : undefined
   })
 }
 

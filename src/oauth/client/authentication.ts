@@ -6,7 +6,7 @@ import { OAuthError } from "../error.ts"
 import { anchorOf } from "../token/anchor.ts"
 import { readAssertion, spend, verifyAssertion } from "./assertion.ts"
 import { type Attempt, attemptOf, type Credentials, type Method, methods } from "./attempt.ts"
-import { isUsable, keyOf, type Registered, registered } from "./registered.ts"
+import { isUsable, keyOf, onlyKeyOf, type Registered, registered } from "./registered.ts"
 
 export { assertionAlgorithms } from "./assertion.ts"
 export { bringsProof, type Credentials, type Method, methods } from "./attempt.ts"
@@ -119,8 +119,9 @@ async function byAssertion(
 ): Promise<AuthenticatedClient | undefined> {
   const read = await readAssertion(assertion)
   if (!read) return undefined
-  const { issuer: clientId, keyId } = read
+  const { issuer: clientId } = read
   const client = registered(cx, clientId)
+  const keyId = read.keyId ?? (client ? onlyKeyOf(cx, client) : "")
   const key = client && hasKeys(client) ? keyOf(cx, client, keyId) : undefined
   const proven = await verifyAssertion(cx, assertion, { key, as: "client" })
   // RFC 7521 §4.2: a client_id beside it must name the same client.

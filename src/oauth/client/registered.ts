@@ -34,6 +34,16 @@ const answersMax = 10_000
 /** No name and no id is longer. */
 const lengthMax = 200
 
+/**
+ * The key that an assertion is checked with which names none: OpenID Connect Core §10.1 wants a
+ * name only where there are several.
+ */
+export function onlyKeyOf(cx: Cx, { state }: Registered): string {
+  const now = cx.clock.now()
+  const live = Object.entries(state.keys).flatMap(([id, expires]) => (now < expires ? [id] : []))
+  return live.length === 1 ? live.join() : ""
+}
+
 /** The public key that a client registered for its assertions; ms UTC. */
 export const keyOf = (cx: Cx, client: Registered, keyId: string) =>
   client.kind === "application"

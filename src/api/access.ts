@@ -14,6 +14,8 @@ export type Chain = {
   readonly user?: string
   /** What the resource hangs from: the project of an application. */
   readonly parent?: string
+  /** Whether the thing that a role is held on reaches the resource without owning it. */
+  readonly shared?: (thing: Pick<Membership, "level" | "id">) => boolean
 }
 
 /** Roles of a user on the instance, an organisation, a project or a grant. */
@@ -235,7 +237,8 @@ function given(from: Rule["parent"], request: Message): string | undefined {
 
 /** A membership reaches everything below the thing that it is on. */
 function covers({ level, id }: Membership, chain: Chain): boolean {
-  return level === "instance" ? chain.instance : chain[level] === id
+  if (level === "instance") return chain.instance
+  return chain[level] === id || (chain.shared?.({ level, id }) ?? false)
 }
 
 function passesAsSelf({ memberships, holds }: Holder, self: string): boolean {
@@ -275,8 +278,17 @@ const denied = (permission: string) =>
   new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)
 
 /** One text for what is not there and for what is somebody else's. */
-const absent = (resource: string) =>
-  new Fault("not_found", `${resource}.missing`, `there is no such ${names[resource] ?? resource}`)
+function absent(resource: string): Fault {
+  const kind = sameAs[resource] ?? resource
+  return new Fault("not_found", `${kind}.missing`, `there is no such ${names[kind] ?? kind}`)
+}
+
+/** Kinds that differ only in how they are named, or in who reaches them. */
+const sameAs: Readonly<Record<string, string>> = {
+  grant_id: "grant",
+  held_project: "project",
+  shared_project: "project",
+}
 
 const names: Readonly<Record<string, string>> = {
   app: "application",

@@ -4,6 +4,7 @@ import type { Call } from "../kernel/context.ts"
 import { type Code, Fault } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { type Access, type Authority, accessOf, authorise } from "./access.ts"
+import { noticeOf } from "./deprecation.ts"
 import { unknownEnumIn } from "./enums.ts"
 import { nameOf, type Operation } from "./method.ts"
 import { redacted } from "./redact.ts"
@@ -29,7 +30,7 @@ export type Codec<T> = {
 }
 
 export type Answer<T> = {
-  /** x-request-id, and x-core-position where the call wrote. */
+  /** x-request-id, x-core-position where the call wrote, what is said of deprecated operations. */
   readonly headers: Readonly<Record<string, string>>
   readonly result:
     | { readonly ok: true; readonly value: T }
@@ -87,7 +88,8 @@ export function entriesOf<C extends Call>(pipeline: Pipeline<C>): readonly Entry
   const resources = new Set(Object.keys(pipeline.authority.resources))
   return pipeline.operations.map((operation) => {
     const { method } = operation
-    const line: Line<C> = { operation, access: accessOf(method, resources), name: nameOf(method) }
+    const access = accessOf(method, resources)
+    const line: Line<C> = { operation, access, name: nameOf(method), notice: noticeOf(method) }
     return {
       method,
       name: line.name,
@@ -100,6 +102,7 @@ type Line<C> = {
   readonly operation: Operation<C>
   readonly access: Access
   readonly name: string
+  readonly notice: Answer<unknown>["headers"]
 }
 
 /** What becomes known on the way of one call. */
@@ -135,7 +138,7 @@ async function call<C extends Call, T>(
   }
   for (const { ended } of hooks) ended?.(end)
   const position = cx && pipeline.position?.(cx)
-  const headers = { "x-request-id": requestId }
+  const headers = { ...line.notice, "x-request-id": requestId }
   return {
     headers: position === undefined ? headers : { ...headers, "x-core-position": `${position}` },
     result,

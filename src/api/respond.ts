@@ -7,7 +7,8 @@ type Headers = Readonly<Record<string, string>>
 export const crossOrigin: Headers = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "grpc-status, grpc-message, grpc-status-details-bin, location, x-request-id, x-core-position",
+    "grpc-status, grpc-message, grpc-status-details-bin, location, x-request-id, " +
+    "x-core-position, deprecation, link",
 }
 
 /** Answers depend on the caller and may hold secrets: nobody on the way keeps them. */

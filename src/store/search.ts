@@ -26,6 +26,8 @@ export type Searchable = {
   readonly columns: readonly string[]
   readonly owner: {
     readonly org?: string
+    /** A second organisation that a row belongs to: to who gave a grant, and to who got it. */
+    readonly otherOrg?: string
     readonly project?: string
     readonly grant?: string
     readonly self?: string
@@ -85,12 +87,13 @@ const statementsMax = 2000
 
 function scoped(built: Built, what: Searchable, scope: Scope): string {
   if (scope.all) return "true"
-  const { org, project, grant, self } = what.owner
+  const { org, otherOrg, project, grant, self } = what.owner
   const parts: string[] = []
   const among = (name: string | undefined, ids: readonly string[]) => {
     if (name && ids.length > 0) parts.push(list(built, name, ids))
   }
   among(org, scope.orgs)
+  among(otherOrg, scope.orgs)
   among(project, scope.projects)
   among(grant, scope.grants)
   if (self && scope.self !== undefined) parts.push(list(built, self, [scope.self]))

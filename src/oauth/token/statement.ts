@@ -4,6 +4,7 @@ import { recent } from "../../kernel/recent.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 import { ofInstance } from "../remembered.ts"
+import { wordsOf } from "../request.ts"
 import { signingAlgs } from "./lifetime.ts"
 import { personalStatement } from "./personal.ts"
 
@@ -140,7 +141,7 @@ function checkJwt(cx: Cx, token: string): Read | undefined {
     userId: sub,
     clientId,
     audience: Array.isArray(aud) ? aud.map(String) : [String(aud)],
-    scopes: String(scope).split(" "),
+    scopes: wordsOf(String(scope)),
     issued: Number(iat),
     expires: Number(exp),
     ...(typeof cnf === "object" && cnf !== null && { jkt: textOf(Reflect.get(cnf, "jkt")) }),

@@ -23,18 +23,19 @@ export async function serve(start: Start): Promise<Running> {
   })
   const house = houseOf({ base, ticket, upstream: localOrigin(config.listen) })
 
-  const background = startBackground(base, reactors(base.call), config)
   const listeners: Listener[] = []
-  const rotation = keepRotating(base)
+  const working: { readonly stop: () => Promise<void> }[] = []
   const stop = async () => {
-    await rotation.stop()
     await Promise.all(listeners.map((each) => each.stop()))
-    await background.stop()
+    await Promise.all(working.map((each) => each.stop()))
     await base.store.close()
   }
   try {
     listeners.push(await listenGrpc(house, config.grpcListen))
     listeners.unshift(listenHttp(house, config.listen, base.clock))
+    // Whoever finds the port taken has done nothing yet.
+    working.push(startBackground(base, reactors(base.call, base.outbound), config))
+    working.push(keepRotating(base))
   } catch (cause) {
     await stop()
     throw cause

@@ -2,6 +2,7 @@ import * as z from "zod/mini"
 import { addressOf, rangeOf } from "./address.ts"
 import { Fault } from "./fault.ts"
 import { nearest } from "./nearest.ts"
+import { outboundAllowedOf } from "./outbound.ts"
 import { keyLength } from "./secret.ts"
 
 const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as const
@@ -16,6 +17,10 @@ const schema = z.object({
   masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
   masterKeyFile: z.optional(text("the path of a file", pathOf)),
   trustedProxies: z.prefault(list("addresses or blocks, such as 10.0.0.0/8", rangeOf), []),
+  outboundAllow: z.prefault(
+    list("addresses, blocks or host names, such as 10.0.0.0/8", outboundAllowedOf),
+    [],
+  ),
   auditRetentionDays: z.prefault(text("a whole number of days, such as 90", daysOf), "90"),
   limits: z.prefault(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
   logLevel: z._default(choice(logLevels), "info"),
@@ -77,6 +82,11 @@ export const keys: Readonly<Record<Key, { from: readonly Source[]; hint: string;
       from: ["flag", "env", "file"],
       hint: "TIMES",
       help: "How many times the usual one address may try and fail (default: 1; off for no limits)",
+    },
+    outboundAllow: {
+      from: ["flag", "env", "file"],
+      hint: "LIST",
+      help: "Places of a local network that may be called, such as 10.1.0.0/16,app.internal",
     },
     logLevel: { from: ["flag", "env", "file"], hint: "LEVEL", help: logLevels.join(", ") },
     logFormat: { from: ["flag", "env", "file"], hint: "FORMAT", help: "text or json" },

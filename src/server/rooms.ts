@@ -12,6 +12,8 @@ import * as project from "../domain/project/index.ts"
 import * as refusal from "../domain/refusal/index.ts"
 import * as session from "../domain/session/index.ts"
 import * as user from "../domain/user/index.ts"
+import type { Outbound } from "../kernel/outbound.ts"
+import { backChannelLogout } from "../oauth/index.ts"
 import type { Cx, Reactor } from "../store/index.ts"
 
 /** Every kind of stream. */
@@ -38,13 +40,17 @@ export const views = [
   member.memberView,
   ...authorization.views,
   key.webKeyView,
+  ...session.views,
 ]
 
 /**
  * Everything that happens outside of transactions because of an event. `call` is a call of the
  * process itself, by a name, on the instance of an event.
  */
-export const reactors = (_call: (instance: string, name: string) => Cx): readonly Reactor[] => []
+export const reactors = (
+  call: (instance: string, name: string) => Cx,
+  outbound: Outbound,
+): readonly Reactor[] => [session.sessionEnds(call), backChannelLogout(call, outbound)]
 
 /** Every operation of the book with the room's answer to it. */
 export const operations = () =>

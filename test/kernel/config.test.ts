@@ -9,6 +9,7 @@ it("has a default for everything a newcomer would have to write", () => {
     data: "latchkey-data",
     listen: { host: "127.0.0.1", port: 8080 },
     grpcListen: { host: "127.0.0.1", port: 8081 },
+    outboundAllow: [],
     trustedProxies: [],
     auditRetentionDays: 90,
     limits: 1,

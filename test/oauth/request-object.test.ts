@@ -114,6 +114,15 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
     expect((await provider.send(path)).headers.get("location")).toMatch(/^\/ui\/login/)
   })
 
+  test("names its key where the client has several, and need not where it has one", async () => {
+    const unnamed = () => objectOf(web, { header: { kid: undefined } })
+    expect(await refusal(await unnamed())).toBeUndefined()
+    const second = await addKeyTo(provider, web.appId)
+    expect(await refusal(await unnamed())).toBe("invalid_request_object")
+    await removeAppKey(provider.cx(), web.appId, second.keyId)
+    expect(await refusal(await unnamed())).toBeUndefined()
+  })
+
   test("can be pushed", async () => {
     const body = new URLSearchParams({ request: await objectOf(web), client_id: web.id })
     const authorization = `Basic ${Buffer.from(`${web.id}:${web.secret}`).toString("base64")}`
@@ -151,7 +160,6 @@ describe("a request object is refused", () => {
     "of the type of an access token": () => ({ header: { typ: "at+jwt" } }),
     "of the type of a proof": () => ({ header: { typ: "dpop+jwt" } }),
     "of a type that is no text": () => ({ header: { typ: 1 } }),
-    "without kid": () => ({ header: { kid: undefined } }),
     "with a kid that is no text": () => ({ header: { kid: 5 } }),
     "with the kid of another client": () => ({ header: { kid: other.keyId } }),
     "with what must be understood": () => ({ header: { crit: ["x"], x: 1 } }),

@@ -75,6 +75,14 @@ describe("resource (RFC 8707)", () => {
     expect(answer.error).toBe("invalid_target")
   })
 
+  test("tells a stranger nothing at the token endpoint", async () => {
+    const answers = [urn(api), urn("0")].map(async (resource) => {
+      const fields = { grant_type: "client_credentials", client_id: "x", resource }
+      return (await askToken(provider, fields)).answer.error
+    })
+    expect(await Promise.all(answers)).toEqual(["invalid_client", "invalid_client"])
+  })
+
   test("of a project that is switched off is none", async () => {
     const cx = provider.cx()
     const off = cx.ids.next()

@@ -1,9 +1,10 @@
 import { createPublicKey } from "node:crypto"
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose"
-import { appKey, findClient } from "../../domain/app/index.ts"
+import { appKey } from "../../domain/app/index.ts"
 import { bytesOf } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { algorithmsOf, expected } from "../client/assertion.ts"
+import { onlyKeyOf, registered } from "../client/registered.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import type { Parameters } from "../request.ts"
@@ -38,9 +39,10 @@ export async function requestObjectOf(
 
 /** RFC 8725 §3.1 and §3.10: the key is one that is registered, and it decides how is signed. */
 async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayload> {
-  const keyId = await keyIdOf(text)
-  const client = findClient(cx, clientId)
-  const key = client && appKey(cx, client.appId, keyId)
+  const named = await keyIdOf(text)
+  const client = registered(cx, clientId)
+  const keyId = named ?? (client ? onlyKeyOf(cx, client) : "")
+  const key = client?.kind === "application" ? appKey(cx, client.appId, keyId) : undefined
   if (!key || key.expires <= cx.clock.now()) throw refused("no key with its kid is registered")
   const publicKey = createPublicKey(key.publicKey)
   const options = {
@@ -56,8 +58,8 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
   throw refused("the request object is not valid: check iss, aud, exp, nbf and the signature")
 }
 
-/** What is said in the header; nothing of it is proven yet. */
-async function keyIdOf(text: string): Promise<string> {
+/** What is said in the header, if it names a key; nothing of it is proven yet. */
+async function keyIdOf(text: string): Promise<string | undefined> {
   const header = await expected(() => decodeProtectedHeader(text))
   const parts = text.split(".")
   if (!header || parts.length !== 3) throw refused("the request object is no signed JWT")
@@ -73,8 +75,8 @@ async function keyIdOf(text: string): Promise<string> {
   }
   // RFC 9101 §10.8: no other JWT of the client passes for a request.
   if (typ !== undefined && !isType(typ)) throw refused("typ must be oauth-authz-req+jwt or JWT")
-  if (typeof kid === "string") return kid
-  throw refused("kid is missing: it names the key that is registered for the client")
+  if (kid === undefined || typeof kid === "string") return kid
+  throw refused("kid must be the id of the key that is registered for the client")
 }
 
 const isType = (typ: unknown): boolean =>

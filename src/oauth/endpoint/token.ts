@@ -23,9 +23,9 @@ export const token: Endpoint = {
       method: "POST",
       path: url.pathname,
     })
-    const resources = resourcesOf(cx, parameters)
     const allowed = await allow(asking, grant, { parameters, proof })
-    const audience = narrowed(allowed, resources)
+    // Last: no stranger shall learn here which projects there are.
+    const audience = narrowed(allowed, resourcesOf(cx, parameters))
     await noteOwnTokens(cx, grant.name, allowed)
     return json(await issue(cx, { ...allowed, audience, jkt: proof?.jkt }))
   },

@@ -5,6 +5,7 @@ import {
   createDataKey,
   type DataKeyRow,
   fingerprint,
+  isOneOf,
   purposes,
   rewrap,
   secretsOf,
@@ -100,4 +101,18 @@ it("refuses a wrong master key, a foreign row and anything but one active key pe
 it("tells master keys apart by fingerprint", () => {
   expect(fingerprint(master)).toBe(fingerprint(Uint8Array.from(master)))
   expect(fingerprint(master)).not.toBe(fingerprint(systemRandom.bytes(32)))
+})
+
+it("finds a secret among the hashes of several, wherever it stands, and in none where none is", () => {
+  const about = "client 1"
+  const hashes = ["a", "b", "c"].map((plain) => secrets.hash(plain, about))
+  for (const plain of ["a", "b", "c"]) {
+    expect(isOneOf(secrets, hashes, { plain, about })).toBe(true)
+    expect(isOneOf(secrets, hashes, { plain, about: "client 2" })).toBe(false)
+    expect(isOneOf(secrets, [], { plain, about })).toBe(false)
+  }
+  for (const plain of ["", "d", "ab", hashes[0] ?? ""]) {
+    expect(isOneOf(secrets, hashes, { plain, about })).toBe(false)
+  }
+  expect(isOneOf(secrets, [""], { plain: "", about })).toBe(false)
 })

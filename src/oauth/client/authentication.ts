@@ -122,7 +122,7 @@ async function byAssertion(
   const { issuer: clientId } = read
   const client = registered(cx, clientId)
   const keyId = read.keyId ?? (client ? onlyKeyOf(cx, client) : "")
-  const key = client && hasKeys(client) ? keyOf(cx, client, keyId) : undefined
+  const key = keyOf(cx, client && hasKeys(client) ? client : undefined, keyId)
   const proven = await verifyAssertion(cx, assertion, { key, as: "client" })
   // RFC 7521 §4.2: a client_id beside it must name the same client.
   if (!client || !proven || (named !== undefined && named !== clientId)) return undefined

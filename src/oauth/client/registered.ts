@@ -44,11 +44,11 @@ export function onlyKeyOf(cx: Cx, { state }: Registered): string {
   return live.length === 1 ? live.join() : ""
 }
 
-/** The public key that a client registered for its assertions; ms UTC. */
-export const keyOf = (cx: Cx, client: Registered, keyId: string) =>
-  client.kind === "application"
-    ? appKey(cx, client.appId, keyId)
-    : serviceUserKey(cx, client.userId, keyId)
+/** The public key that a client registered for its assertions; ms UTC. Nobody has none. */
+export const keyOf = (cx: Cx, client: Registered | undefined, keyId: string) =>
+  client?.kind === "service user"
+    ? serviceUserKey(cx, client.userId, keyId)
+    : appKey(cx, client?.appId ?? "", keyId)
 
 /** Whether a client may do anything now; `anchor` is what a service user came with. */
 export const isUsable = (cx: Cx, client: Registered, anchor: string): boolean =>

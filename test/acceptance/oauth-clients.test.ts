@@ -144,7 +144,7 @@ describe("oauth4webapi", () => {
   })
 })
 
-test("a personal access token is used as it is, by openid-client and on the interface", async () => {
+test("a personal access token is used as it is, at userinfo and on the interface", async () => {
   const expirationDate = new Date(Date.now() + 86_400_000).toISOString()
   const { userId } = robot
   const made = await service.get("AddPersonalAccessToken", { userId, expirationDate })

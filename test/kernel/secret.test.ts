@@ -103,7 +103,7 @@ it("tells master keys apart by fingerprint", () => {
   expect(fingerprint(master)).not.toBe(fingerprint(systemRandom.bytes(32)))
 })
 
-it("finds a secret among the hashes of several, wherever it stands, and in none where none is", () => {
+it("finds a secret among the hashes of several, and in none where there is none", () => {
   const about = "client 1"
   const hashes = ["a", "b", "c"].map((plain) => secrets.hash(plain, about))
   for (const plain of ["a", "b", "c"]) {

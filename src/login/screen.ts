@@ -54,9 +54,13 @@ export async function takePassword(scene: Scene, fields: Fields): Promise<Respon
 
 /** GET of the choice among the accounts of this browser. */
 export function askAccount(scene: Scene): Promise<Response> | Response {
-  const { cx, show, visit } = scene
+  const { cx, show, visit, waiting } = scene
   if (visit.present.length === 0) return goTo(hrefOf(scene, loginPaths.loginName))
-  const accounts = visit.present.map(({ id, userId }) => ({
+  const hinted = waiting?.wanted.hintedUser ?? waiting?.wanted.suggestedUser
+  // Whom the application means comes first; the choice is the person's.
+  const first = visit.present.filter(({ userId }) => userId === hinted)
+  const rest = visit.present.filter(({ userId }) => userId !== hinted)
+  const accounts = [...first, ...rest].map(({ id, userId }) => ({
     ...accountOf(cx, userId),
     session: id,
     signedIn: true,

@@ -152,6 +152,20 @@ describe("the browser's session", () => {
     expect(answerOf(end)).toHaveProperty("code")
   })
 
+  test("offers the account first that a login_hint names", async () => {
+    await provider.addPerson("hilda")
+    const browser = browserOf(provider)
+    await browser.signIn(path())
+    await browser.signIn(path({ prompt: "login", login_hint: "hilda" }), "hilda")
+    for (const [login_hint, order] of [
+      ["hilda", /hilda[\s\S]*olga/],
+      ["olga", /olga[\s\S]*hilda/],
+    ] as const) {
+      const { page } = await browser.go(path({ prompt: "select_account", login_hint }))
+      expect(page.replaceAll(/Olga Owner|Pat Person/g, "")).toMatch(order)
+    }
+  })
+
   test("keeps several accounts, of which one is chosen", async () => {
     const id = await provider.addPerson("paul")
     const browser = browserOf(provider)

@@ -182,7 +182,7 @@ describe("what an exchanged token hangs from", () => {
     const { browser, access, id: idToken } = await at.signIn(name)
     const got = await at.exchanged(access, {}, mine)
     expect(await at.statusOf(got.access_token)).toBe(200)
-    return { orgId, person, mine, browser, idToken, token: got.access_token }
+    return { orgId, person, mine, browser, access, idToken, token: got.access_token }
   }
   type Own = Awaited<ReturnType<typeof own>>
   type End = (cx: ReturnType<Provider["cx"]>, given: Own) => Promise<unknown>
@@ -192,6 +192,12 @@ describe("what an exchanged token hangs from", () => {
     "the organisation is inactive": (cx, { orgId }) => org.deactivateOrganization(cx, orgId),
     "the application that exchanged it is inactive": (cx, { mine }) =>
       app.deactivateApplication(cx, mine.appId),
+    "the token that it was made of is revoked": async (_, { access }) => {
+      const headers = { authorization: `Basic ${Buffer.from(asOf(at.web)).toString("base64")}` }
+      const body = new URLSearchParams({ token: access })
+      const init = { method: "POST", body, headers }
+      expect((await at.provider.send("/oauth/v2/revoke", init)).status).toBe(200)
+    },
     "the person signs out": (_, { browser, idToken }) =>
       browser.go(`/oidc/v1/endsession?id_token_hint=${idToken}`),
     "the password is changed": async (cx, { person }) => {

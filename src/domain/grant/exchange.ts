@@ -15,6 +15,8 @@ type Exchanged = {
   readonly anchor?: string
   /** Who acts for the user. */
   readonly actor?: Party
+  /** The access tokens that it was made of: each that is revoked takes it along. */
+  readonly tokenIds?: readonly string[]
   /** ms UTC. */
   readonly expires: number
 }

@@ -42,6 +42,7 @@ export const tokenExchange: Grant = {
         ...{ clientId, appId, userId: subject.userId, expires: notAfter * 1000, scopes },
         ...(subject.grantId !== "" && { anchor: subject.grantId }),
         ...(actor && { actor: { userId: actor.userId, anchor: actor.grantId } }),
+        tokenIds: [subject, actor].flatMap((shown) => shown?.id ?? []),
       }),
     )
     return {

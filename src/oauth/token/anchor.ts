@@ -1,6 +1,6 @@
 import { appChain, isAppActive } from "../../domain/app/index.ts"
 import { mayEnter } from "../../domain/authorization/index.ts"
-import { exchange, grant, type Party } from "../../domain/grant/index.ts"
+import { exchange, grant, type Party, revocation } from "../../domain/grant/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
 import { session, sessionNow } from "../../domain/session/index.ts"
 import { isUserActive, passwordVersion, user } from "../../domain/user/index.ts"
@@ -89,13 +89,18 @@ function sessionUntil(cx: Cx, userId: string, [id = "", ...appId]: readonly stri
   return state.expires
 }
 
+/** Whether an access token was revoked by itself, whatever became of what it hangs from. */
+export const isRevoked = (cx: Cx, tokenId: string): boolean =>
+  cx.store.state(cx, revocation, tokenId).revoked
+
 /** All that was shown must still stand, and whoever acts for another must still be allowed to. */
 function exchangeUntil(cx: Cx, userId: string, id: string): number {
   const given = cx.store.state(cx, exchange, id)
   if (given.status === "absent" || given.userId !== userId) return 0
   if (!isOpenTo(cx, given.appId, userId)) return 0
-  const { anchor, actor, expires } = given
+  const { anchor, actor, expires, tokenIds = [] } = given
   if (actor && !mayActAs(cx, actor.userId, userId)) return 0
+  if (tokenIds.some((tokenId) => isRevoked(cx, tokenId))) return 0
   return Math.min(
     expires,
     anchor === undefined ? expires : anchorUntil(cx, userId, anchor),

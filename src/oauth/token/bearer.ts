@@ -1,5 +1,5 @@
-import { revocation } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { isRevoked } from "./anchor.ts"
 import { stands } from "./chain.ts"
 import { readToken, type Statement } from "./statement.ts"
 
@@ -9,7 +9,5 @@ import { readToken, type Statement } from "./statement.ts"
  */
 export function validToken(cx: Cx, token: string): Statement | undefined {
   const said = readToken(cx, token)
-  return said && !isRevoked(cx, said) && stands(cx, said) ? said : undefined
+  return said && !isRevoked(cx, said.id) && stands(cx, said) ? said : undefined
 }
-
-const isRevoked = (cx: Cx, { id }: Statement): boolean => cx.store.state(cx, revocation, id).revoked

@@ -14,8 +14,8 @@ export const tokenTypes = {
   idToken: "urn:ietf:params:oauth:token-type:id_token",
 } as const
 
-/** What a token says that was shown to speak for somebody, whatever its type. */
-export type Shown = Omit<Statement, "id" | "issued">
+/** What a token says that was shown to speak for somebody; an id_token has no id to revoke. */
+export type Shown = Omit<Statement, "id" | "issued"> & { readonly id?: string }
 
 /**
  * Reads a token of a type that a request names. Undefined unless it is one of ours and all that it

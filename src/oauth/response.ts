@@ -24,7 +24,8 @@ export const published = (body: string): Response => new Response(body, { header
 /** RFC 6749 §5.2. The id finds what is known about the request. */
 export function errorJson(fault: OAuthError, requestId: string): Response {
   const { error, description, status } = fault
-  const challenge: Headers = status === 401 ? { "www-authenticate": "Basic" } : {}
+  // RFC 7617 §2: a challenge names its realm.
+  const challenge: Headers = status === 401 ? { "www-authenticate": 'Basic realm="client"' } : {}
   const body = { error, error_description: description, request_id: requestId }
   const id: Headers = { "x-request-id": requestId }
   return json(body, { status, headers: { ...noStore, ...challenge, ...id } })

@@ -197,7 +197,7 @@ describe("client authentication", () => {
   test.each(cases)("refuses %s with 401 invalid_client", async (_, fields, as) => {
     const { status, headers, answer } = await askToken(provider, codeFields("c", fields()), as())
     expect([status, answer.error]).toEqual([401, "invalid_client"])
-    expect(headers.get("www-authenticate")).toBe("Basic")
+    expect(headers.get("www-authenticate")).toBe('Basic realm="client"')
   })
 
   test("uses one method only (RFC 6749 §2.3)", async () => {

@@ -6,10 +6,13 @@ import {
   addAppKey,
   app,
   appKey,
+  appView,
   findClient,
   isSecret,
 } from "../../../src/domain/app/index.ts"
+import { projectView } from "../../../src/domain/project/index.ts"
 import { never } from "../../../src/kernel/signing-key.ts"
+import { statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -327,6 +330,22 @@ test("keys go with their project, and are found by it", async () => {
   expect(await found(ofOrg)).toHaveLength(2)
   await estate.as("manager", "deleteProject", { projectId: "p1" })
   expect(appKey(estate.cx(), "a3", keyId)).toBeUndefined()
+})
+
+test("replaying the log gives the keys that are there", async () => {
+  const query = statement("SELECT * FROM app_keys WHERE instance = $instance ORDER BY id")
+  const create = async (which: object) =>
+    (await estate.as("manager", "createApplicationKey", which)).keyId
+  const [keyId, kept] = [await create(named), await create(named)]
+  await create(api)
+  await estate.as("manager", "deleteApplicationKey", { ...named, keyId })
+  await estate.as("manager", "deleteApplication", api)
+  const live = estate.store.all(estate.cx(), query)
+  expect(live).toMatchObject([{ id: kept, app: "a1", project: "own", org: "org1" }])
+  const again = await estate.reopen([projectView, { ...appView, hash: "changed" }])
+  expect(again.store.all(again.cx(), query)).toEqual(live)
+  await again.close()
+  estate = await openEstate()
 })
 
 test("an application has a hundred keys at most", async () => {

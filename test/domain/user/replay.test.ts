@@ -2,8 +2,12 @@ import { expect, test } from "vitest"
 import { orgView } from "../../../src/domain/org/index.ts"
 import {
   addServiceKey,
+  createPersonalToken,
   createUser,
+  generateMachineSecret,
   lockUser,
+  never,
+  removePersonalToken,
   removeUser,
   setPassword,
   updateUser,
@@ -15,7 +19,8 @@ import { anna, human, openHousehold, robot } from "./household.ts"
 
 const users = statement("SELECT * FROM users WHERE instance = $instance ORDER BY id")
 const keys = statement("SELECT * FROM user_keys WHERE instance = $instance ORDER BY key_id")
-const rows = ({ store, cx }: World) => [store.all(cx(), users), store.all(cx(), keys)]
+const tokens = statement("SELECT * FROM user_tokens WHERE instance = $instance ORDER BY id")
+const rows = ({ store, cx }: World) => [users, keys, tokens].map((query) => store.all(cx(), query))
 
 test("replaying the log gives the rows that are there, also after erasures", async () => {
   const world = await openHousehold()
@@ -28,6 +33,10 @@ test("replaying the log gives the rows that are there, also after erasures", asy
   for (const id of ["m1", "m2"]) {
     const key = { keyId: `k-${id}`, publicKey: "pem", expires: cx.clock.now() + 9 }
     await addServiceKey(cx, id, key)
+    await generateMachineSecret(cx, id)
+    const made = await createPersonalToken(cx, id, never)
+    await createPersonalToken(cx, id, never)
+    await removePersonalToken(cx, id, made.id)
   }
   for (const hash of ["h1", "h2"]) await setPassword(cx, "u1", { hash, changeRequired: true })
   await updateUser(cx, "u1", {
@@ -44,7 +53,14 @@ test("replaying the log gives the rows that are there, also after erasures", asy
   await removeUser(cx, "m2")
 
   const live = rows(world)
-  expect(live).toMatchObject([[{ id: "m1" }, { id: "u1", user_name: "anne" }], [{ user_id: "m1" }]])
+  expect(live).toMatchObject([
+    [
+      { id: "m1", has_secret: 1 },
+      { id: "u1", user_name: "anne", has_secret: 0 },
+    ],
+    [{ user_id: "m1" }],
+    [{ user_id: "m1" }],
+  ])
   const again = await world.reopen([orgView, { ...userView, hash: "changed" }])
   expect(rows(again)).toEqual(live)
   await again.close()

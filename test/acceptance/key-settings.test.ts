@@ -63,7 +63,7 @@ test("the RFC 8414 document comes and goes with its setting", async () => {
   expect((await fetch(service.url + path)).status).toBe(404)
 })
 
-test("web keys are made, shown, turned to and deleted at /, as the interface has them", async () => {
+test("web keys are made, shown, turned to and deleted at /", async () => {
   const made = await rest("POST", "/?instance.domain=localhost", { ed25519: {} })
   expect(made.status).toBe(200)
   const { id } = made.body.details

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createProject } from "../../src/domain/project/index.ts"
+import * as user from "../../src/domain/user/index.ts"
 import {
   answered,
   type Browser,
@@ -335,6 +336,34 @@ const answers: readonly Row[] = [
 
 describe("RFC 6749", () => {
   test.each([...clients, ...endpoints, ...codes, ...answers])("%s", (_, holds) => holds())
+
+  const ends: Readonly<Record<string, (id: string, who: Browser) => Promise<unknown>>> = {
+    "signed out": (_, who) => who.go("/oidc/v1/endsession").then((asked) => who.post(asked, {})),
+    "was locked": (id) => user.lockUser(provider.cx(), id),
+    "was removed": (id) => user.removeUser(provider.cx(), id),
+    "has a new password": async (id) =>
+      user.setPassword(
+        provider.cx(),
+        id,
+        await user.createPassword("Another-Horse-8", { names: [] }),
+      ),
+  }
+  test.each(Object.entries(ends))(
+    "§4.1.3 a code is worth nothing once its person %s",
+    async (how, end) => {
+      const name = how.replaceAll(" ", "")
+      const id = await provider.addPerson(name)
+      const person = browserOf(provider)
+      const { code = "" } = answerOf(await person.signIn(authorizePath(web.id), name))
+      await end(id, person)
+      const { status, answer } = await askToken(
+        provider,
+        codeFields(code),
+        `${web.id}:${web.secret}`,
+      )
+      expect([status, answer.error]).toEqual([400, "invalid_grant"])
+    },
+  )
 
   test("§4.1.3 a code of one project's client opens nothing for another project's", async () => {
     const projectId = provider.cx().ids.next()

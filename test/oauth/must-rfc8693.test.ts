@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { deactivateApplication } from "../../src/domain/app/index.ts"
 import { exchangeGrant, openExchange, typeOf } from "./exchange.ts"
 import { basic, metadata, post, type Row } from "./must.ts"
 
@@ -38,6 +39,18 @@ const rows: readonly Row[] = [
 
 describe("RFC 8693", () => {
   test.each(rows)("%s", (_, holds) => holds())
+
+  test("§2.1 what an id_token was exchanged for ends with the application it was for", async () => {
+    const { provider } = at
+    const web = await provider.addClient()
+    const { id } = await at.signIn("olga", web)
+    const fields = { subject_token_type: typeOf("id_token") }
+    const { access_token } = await at.exchanged(id, fields)
+    expect(await at.statusOf(access_token)).toBe(200)
+    await deactivateApplication(provider.cx(), web.appId)
+    expect(await at.statusOf(access_token)).toBe(401)
+    await at.refused(id, fields)
+  })
 
   test("discovery names the grant", async () => {
     expect((await metadata(at.provider)).grant_types_supported).toContain(exchangeGrant)

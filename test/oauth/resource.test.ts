@@ -75,6 +75,26 @@ describe("resource (RFC 8707)", () => {
     expect(answer.error).toBe("invalid_target")
   })
 
+  test("that is too much costs nothing: neither the code nor the refresh token", async () => {
+    const grantTypes = ["authorization_code", "refresh_token"] as const
+    const keeping = await provider.addClient({ grantTypes }, other)
+    const as = `${keeping.id}:${keeping.secret}`
+    const browser = browserOf(provider)
+    const path = authorizePath(keeping.id, { scope: "openid offline_access" })
+    let end = await browser.signIn(path)
+    if (!end.path.startsWith("https://app.")) end = await browser.post(end, { answer: "allow" })
+    const { code = "" } = answerOf(end)
+    const resource = urn(api)
+    const early = await askToken(provider, codeFields(code, { resource }), as)
+    expect(early.answer.error).toBe("invalid_target")
+    const { answer } = await askToken(provider, codeFields(code), as)
+    const fields = { grant_type: "refresh_token", refresh_token: String(answer.refresh_token) }
+    const bad = await askToken(provider, { ...fields, resource }, as)
+    expect(bad.answer.error).toBe("invalid_target")
+    provider.clock.advance(20_000)
+    expect((await askToken(provider, fields, as)).status).toBe(200)
+  })
+
   test("tells a stranger nothing at the token endpoint", async () => {
     const answers = [urn(api), urn("0")].map(async (resource) => {
       const fields = { grant_type: "client_credentials", client_id: "x", resource }

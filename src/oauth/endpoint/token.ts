@@ -7,7 +7,7 @@ import { formOf, type Parameters, required } from "../request.ts"
 import { json } from "../response.ts"
 import { noteOwnTokens } from "../token/audit.ts"
 import { type Issuance, issue } from "../token/issue.ts"
-import { resourcesOf } from "../token/resource.ts"
+import { type Narrow, narrowing } from "../token/resource.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** RFC 6749 §3.2. The phases are the same for every grant, and none can leave one out. */
@@ -23,9 +23,10 @@ export const token: Endpoint = {
       method: "POST",
       path: url.pathname,
     })
-    const allowed = await allow(asking, grant, { parameters, proof })
-    // Last: no stranger shall learn here which projects there are.
-    const audience = narrowed(allowed, resourcesOf(cx, parameters))
+    const narrow = narrowing(cx, parameters)
+    const allowed = await allow(asking, grant, { parameters, proof, narrow })
+    // Also of a grant that had nothing to write and so has not asked.
+    const audience = narrow(allowed)
     await noteOwnTokens(cx, grant.name, allowed)
     return json(await issue(cx, { ...allowed, audience, jkt: proof?.jkt }))
   },
@@ -38,19 +39,11 @@ function grantOf(parameters: Parameters): Grant {
   throw new OAuthError("unsupported_grant_type", "grant_type is not one that discovery names")
 }
 
-/**
- * RFC 8707 §2.2: a token may be for fewer resources than were granted, never for others. Its client
- * stays in the audience, so that it can still be told what its own token is worth.
- */
-function narrowed({ audience, clientId }: Issuance, resources: readonly string[]) {
-  if (resources.length === 0) return audience
-  if (resources.every((id) => audience.includes(id))) {
-    return audience.filter((id) => id === clientId || resources.includes(id))
-  }
-  throw new OAuthError("invalid_target", "resource names more than was granted")
+type Asked = {
+  readonly parameters: Parameters
+  readonly proof: Proof | undefined
+  readonly narrow: Narrow
 }
-
-type Asked = { readonly parameters: Parameters; readonly proof: Proof | undefined }
 
 async function allow({ cx, request }: Asking, grant: Grant, asked: Asked): Promise<Issuance> {
   const authorization = request.headers.get("authorization")

@@ -19,6 +19,7 @@ import { type Parameters, required } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
 import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
 import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
+import type { Narrow } from "../token/resource.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
 
@@ -26,7 +27,7 @@ import type { Grant } from "./grant.ts"
 export const authorizationCode: Grant = {
   name: "authorization_code",
   client: "authenticated",
-  allow: async (cx, { parameters, client, proof }) => {
+  allow: async (cx, { parameters, client, proof, narrow }) => {
     const application = applicationOf(client)
     const { state } = application
     if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("authorization_code")) {
@@ -42,6 +43,7 @@ export const authorizationCode: Grant = {
       oidc: state.oidc,
       projects,
       proof,
+      narrow,
       lifetimes: lifetimesOf(cx, application.clientId),
     }
     const step = await cx.store.transact(cx, (tx) => redeem(tx, asked))
@@ -61,6 +63,7 @@ type Asked = {
   /** What stands in the id_token's audience beside the client. */
   readonly projects: readonly string[]
   readonly proof: Proof | undefined
+  readonly narrow: Narrow
   readonly lifetimes: Lifetimes
 }
 
@@ -91,6 +94,7 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
   const session = usableSession(tx, request.sessionId)
   if (!session) throw new OAuthError("invalid_grant", "the person has signed out meanwhile")
   const { clientId, appId, scopes, audience, claims } = request.asked
+  const narrowed = asked.narrow({ audience, clientId })
   const offline = offlineFor({ client, scopes, proof: asked.proof, lifetimes: asked.lifetimes })
   const grantId = exchangeCode(tx, requestId, {
     ...{ clientId, appId, scopes, audience, claims, session },
@@ -101,7 +105,7 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
     grantId,
     userId: session.userId,
     clientId,
-    audience,
+    audience: narrowed,
     scopes,
     offline: offline !== undefined,
     tokenType: oidc.tokenType,

@@ -11,6 +11,7 @@ import { required } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
 import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
 import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
+import type { Narrow } from "../token/resource.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
 
@@ -18,7 +19,7 @@ import type { Grant } from "./grant.ts"
 export const deviceCode: Grant = {
   name: "urn:ietf:params:oauth:grant-type:device_code",
   client: "authenticated",
-  allow: async (cx, { parameters, client, proof }) => {
+  allow: async (cx, { parameters, client, proof, narrow }) => {
     const application = applicationOf(client)
     const { state, clientId } = application
     if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("device_code")) {
@@ -27,7 +28,7 @@ export const deviceCode: Grant = {
     const id = readDeviceCode(cx, required(parameters, "device_code"))
     if (id === undefined) throw wrongCode()
     const asked = {
-      ...{ id, client: application, oidc: state.oidc, proof },
+      ...{ id, client: application, oidc: state.oidc, proof, narrow },
       projects: projectsAsAudience(cx, [state.projectId]),
       lifetimes: lifetimesOf(cx, clientId),
     }
@@ -44,6 +45,7 @@ type Asked = {
   readonly client: AuthenticatedApp
   readonly oidc: OidcApp["oidc"]
   readonly proof: Proof | undefined
+  readonly narrow: Narrow
   /** What stands in the id_token's audience beside the client. */
   readonly projects: readonly string[]
   readonly lifetimes: Lifetimes
@@ -68,6 +70,7 @@ function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
   const session = usableSession(tx, state.sessionId)
   if (!session) throw new OAuthError("access_denied", "the person has signed out meanwhile")
   const { clientId, appId, scopes, audience, sessionId } = state
+  const narrowed = asked.narrow({ audience, clientId })
   const offline = offlineFor({ client, scopes, proof, lifetimes })
   const grantId = addGrant(tx, {
     ...{ clientId, appId, scopes, audience, sessionId, session },
@@ -77,7 +80,7 @@ function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
   })
   finishDevice(tx, id, grantId)
   return {
-    ...{ grantId, userId: session.userId, clientId, audience, scopes },
+    ...{ grantId, userId: session.userId, clientId, audience: narrowed, scopes },
     offline: offline !== undefined,
     tokenType: oidc.tokenType,
     clockSkewSeconds: oidc.clockSkewSeconds,

@@ -3,12 +3,15 @@ import type { AuthenticatedClient } from "../client/authentication.ts"
 import type { Proof } from "../client/proof.ts"
 import type { Parameters } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
+import type { Narrow } from "../token/resource.ts"
 
 type Asked<Client> = {
   readonly parameters: Parameters
   readonly client: Client
   /** The key that the client showed that it holds; tokens are bound to it. */
   readonly proof: Proof | undefined
+  /** What the request wants of an audience; refuses more. To be asked before anything is written. */
+  readonly narrow: Narrow
 }
 
 /**

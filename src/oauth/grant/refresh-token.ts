@@ -14,7 +14,7 @@ import type { Grant } from "./grant.ts"
 export const refreshToken: Grant = {
   name: "refresh_token",
   client: "authenticated",
-  allow: async (cx, { parameters, client, proof }) => {
+  allow: async (cx, { parameters, client, proof, narrow }) => {
     const application = applicationOf(client)
     const { state, clientId } = application
     if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("refresh_token")) {
@@ -28,6 +28,8 @@ export const refreshToken: Grant = {
     // What may come to life again, as a locked user, must not use up the token meanwhile.
     if (!stands(cx, { grantId: refreshAnchor(cx, grantId), userId: given.userId })) throw refused()
 
+    const wide = audienceFor(cx, { given, scopes, projectId: state.projectId })
+    const audience = narrow({ audience: wide, clientId })
     const { access, refreshIdle, refreshGrace } = lifetimesOf(cx, clientId)
     const renewal = {
       generation,
@@ -45,7 +47,7 @@ export const refreshToken: Grant = {
       grantId: refreshAnchor(cx, grantId),
       userId: given.userId,
       clientId,
-      audience: audienceFor(cx, { given, scopes, projectId: state.projectId }),
+      audience,
       scopes,
       tokenType: state.oidc.tokenType,
       clockSkewSeconds: state.oidc.clockSkewSeconds,

@@ -23,7 +23,7 @@ import type { Grant } from "./grant.ts"
 export const tokenExchange: Grant = {
   name: exchangeGrant,
   client: "authenticated",
-  allow: async (cx, { parameters, client, proof }) => {
+  allow: async (cx, { parameters, client, proof, narrow }) => {
     const application = confidential(client)
     const type = requestedType(parameters)
     const actor = actorIn(cx, application, parameters)
@@ -34,9 +34,10 @@ export const tokenExchange: Grant = {
       throw new OAuthError("invalid_grant", "the user may not use this application")
     }
     const scopes = scopesFor(subject, { parameters, type })
-    const audience = audienceFor(subject, parameters)
+    const { clientId } = application
+    const audience = narrow({ audience: audienceFor(subject, parameters), clientId })
     const notAfter = Math.min(subject.expires, actor?.expires ?? subject.expires)
-    const { appId, clientId, state } = application
+    const { appId, state } = application
     const step = await cx.store.transact(cx, (tx) =>
       addExchange(tx, {
         ...{ clientId, appId, userId: subject.userId, expires: notAfter * 1000, scopes },

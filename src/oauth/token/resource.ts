@@ -14,3 +14,25 @@ export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =
     if (projectId !== undefined) return projectId
     throw new OAuthError("invalid_target", "resource names no project that tokens can be for")
   })
+
+/** What is allowed, as far as it matters for whom a token is. */
+type Allowed = { readonly audience: readonly string[]; readonly clientId: string }
+
+/** Answers the part of an audience that a request wants; see `narrowing`. */
+export type Narrow = (allowed: Allowed) => readonly string[]
+
+/**
+ * RFC 8707 §2.2: a token may be for fewer resources than were granted, never for others. Its client
+ * stays in the audience, so that it can still be told what its own token is worth. Nothing is
+ * looked up before it is asked: no stranger shall learn here which projects there are.
+ */
+export const narrowing =
+  (cx: Cx, parameters: Parameters): Narrow =>
+  ({ audience, clientId }) => {
+    const resources = resourcesOf(cx, parameters)
+    if (resources.length === 0) return audience
+    if (resources.every((id) => audience.includes(id))) {
+      return audience.filter((id) => id === clientId || resources.includes(id))
+    }
+    throw new OAuthError("invalid_target", "resource names more than was granted")
+  }

@@ -25,6 +25,43 @@ export function ActionButton({ label, act, small }: ActionButtonProps) {
   )
 }
 
+type ConfirmButtonProps = {
+  readonly label: string
+  /** What else it is called for those who don't see beside what it stands. */
+  readonly what: string
+  readonly consequence: ReactNode
+  readonly act: () => Promise<unknown>
+}
+
+/** Takes one of several things away for good, after saying what that means. */
+export function ConfirmButton({ label, what, consequence, act }: ConfirmButtonProps) {
+  const { t } = useHouse()
+  const [open, setOpen] = useState(false)
+  const action = useAction(async () => {
+    await act()
+    setOpen(false)
+  })
+  return (
+    <>
+      <Button small kind="plain" aria-label={`${label}: ${what}`} onClick={() => setOpen(true)}>
+        {label}
+      </Button>
+      {open && (
+        <Dialog title={`${label}: ${what}`} onClose={() => setOpen(false)}>
+          <p>{consequence}</p>
+          {action.error && <Alert tone="danger">{action.error}</Alert>}
+          <div className="form-actions">
+            <Button kind="danger" disabled={action.busy} onClick={action.run}>
+              {label}
+            </Button>
+            <Button onClick={() => setOpen(false)}>{t("form.cancel")}</Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
 type DeleteProps = {
   readonly name: string
   readonly title: string

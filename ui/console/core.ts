@@ -1,9 +1,14 @@
 import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect"
 import { createConnectTransport } from "@connectrpc/connect-web"
+import { AdminService } from "../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../../src/gen/core/application/v2/application_service_pb.ts"
+import { AuthorizationService } from "../../src/gen/core/authorization/v2/authorization_service_pb.ts"
+import { DiagnosisService } from "../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { OrganizationService } from "../../src/gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../../src/gen/core/project/v2/project_service_pb.ts"
+import { SettingsService } from "../../src/gen/core/settings/v2/settings_service_pb.ts"
 import { UserService } from "../../src/gen/core/user/v2/user_service_pb.ts"
+import { WebKeyService } from "../../src/gen/core/webkey/v2/webkey_service_pb.ts"
 import { sentenceOf } from "../kit/sentence.ts"
 
 /** The services of the server that the console calls. */
@@ -29,10 +34,35 @@ export function coreOf(accessToken: string, expired: () => void) {
     projects: createClient(ProjectService, transport),
     applications: createClient(ApplicationService, transport),
     organizations: createClient(OrganizationService, transport),
+    authorizations: createClient(AuthorizationService, transport),
+    diagnosis: createClient(DiagnosisService, transport),
+    webKeys: createClient(WebKeyService, transport),
+    settings: createClient(SettingsService, transport),
+    admin: createClient(AdminService, transport),
   }
 }
 
 /** What the server said went wrong, without the id it ends with. */
 export function messageOf(failure: unknown): string {
   return sentenceOf(ConnectError.from(failure).rawMessage.replace(/\s\([a-z0-9_.]+\)$/, ""))
+}
+
+/** Whether the server refused because the person may not do or see this. */
+export function isDenied(failure: unknown): boolean {
+  return ConnectError.from(failure).code === Code.PermissionDenied
+}
+
+/** Whether the server refused with this id. */
+export function isFault(failure: unknown, id: string): boolean {
+  return ConnectError.from(failure).rawMessage.endsWith(`(${id})`)
+}
+
+/** What `read` answers, or `otherwise` where the person may not see it. */
+export async function unlessDenied<Value>(read: Promise<Value>, otherwise: Value): Promise<Value> {
+  try {
+    return await read
+  } catch (failure) {
+    if (isDenied(failure)) return otherwise
+    throw failure
+  }
 }

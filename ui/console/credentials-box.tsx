@@ -1,6 +1,6 @@
-import { SecretBox } from "../kit/secret-box.tsx"
 import { Copyable } from "./detail.tsx"
 import { useHouse } from "./house.ts"
+import { OnceBox } from "./once-box.tsx"
 
 export type Credentials = {
   readonly name: string
@@ -13,7 +13,6 @@ export type Credentials = {
 export function CredentialsBox({ credentials }: { readonly credentials: Credentials }) {
   const { t } = useHouse()
   const { name, clientId, clientSecret } = credentials
-  const texts = { copy: t("copy.do"), copied: t("copy.done"), download: t("copy.download") }
   return (
     <div className="stack">
       <dl className="facts">
@@ -27,12 +26,10 @@ export function CredentialsBox({ credentials }: { readonly credentials: Credenti
         </dd>
       </dl>
       {clientSecret ? (
-        <SecretBox
+        <OnceBox
           title={t("secret.client")}
-          warning={t("secret.once")}
           secret={clientSecret}
-          file={`${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-client-secret.txt`}
-          texts={texts}
+          file={`${name}-client-secret.txt`}
         />
       ) : (
         <p className="quiet">{t("secret.none")}</p>

@@ -15,6 +15,8 @@ export type House = {
   readonly organizations: readonly Organization[]
   /** The organisation whose things are shown and in which new ones are made. */
   readonly organization: Organization
+  /** Whether one may see what holds for the whole instance. */
+  readonly seesInstance: boolean
   readonly choose: (organizationId: string) => void
 }
 

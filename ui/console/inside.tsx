@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react"
 import type { Translate } from "../kit/catalogue.ts"
-import { coreOf } from "./core.ts"
+import { coreOf, unlessDenied } from "./core.ts"
 import { Gate } from "./gate.tsx"
 import { HouseContext, type Organization } from "./house.ts"
 import { useLoad } from "./load.ts"
@@ -32,22 +32,27 @@ export function Inside({ t, language, signedIn }: InsideProps) {
   const [chosen, setChosen] = useState(localStorage.getItem(chosenKey))
   const loaded = useLoad("organizations", "", async (signal) => {
     const query = { limit: 200, asc: true }
-    const answer = await core.organizations.listOrganizations({ query }, { signal })
-    return answer.result.map(({ id, name }): Organization => ({ id, name }))
+    const [answer, instance] = await Promise.all([
+      core.organizations.listOrganizations({ query }, { signal }),
+      unlessDenied(core.admin.getMyInstance({}, { signal }), undefined),
+    ])
+    const organizations = answer.result.map(({ id, name }): Organization => ({ id, name }))
+    return { organizations, seesInstance: instance !== undefined }
   })
   if (loaded.status === "loading") return null
   const refused = { action: t("nav.sign_out"), onAct: signedIn.signOut }
   if (loaded.status === "failed") {
     return <Gate title={t("gate.failed")} message={loaded.message} {...refused} />
   }
-  const organizations = loaded.value
+  const { organizations, seesInstance } = loaded.value
   const organization = organizations.find((one) => one.id === chosen) ?? organizations[0]
   if (!organization) return <Gate title={t("gate.no_organization")} {...refused} />
   const choose = (id: string) => {
     localStorage.setItem(chosenKey, id)
     setChosen(id)
   }
-  const house = { t, language, core, signedIn, organizations, organization, choose }
+  const own = { organizations, organization, seesInstance, choose }
+  const house = { t, language, core, signedIn, ...own }
   return (
     <HouseContext value={house}>
       <div className="console">

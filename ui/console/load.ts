@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react"
-import { messageOf } from "./core.ts"
+import { isDenied, messageOf } from "./core.ts"
 
 export type Loaded<Value> =
   | { readonly status: "loading" }
-  | { readonly status: "failed"; readonly message: string }
+  | { readonly status: "failed"; readonly message: string; readonly denied: boolean }
   | { readonly status: "ready"; readonly value: Value }
 
 type Held<Value> = { readonly key: string; readonly loaded: Loaded<Value> }
@@ -27,7 +27,8 @@ export function useLoad<Value>(
     }
     read(abort.signal).then(
       (value) => hold({ status: "ready", value }),
-      (failure) => hold({ status: "failed", message: messageOf(failure) }),
+      (failure) =>
+        hold({ status: "failed", message: messageOf(failure), denied: isDenied(failure) }),
     )
     return () => abort.abort()
   }, [about, key, round])

@@ -19,13 +19,17 @@ export function agoOf(language: string, time: number, now: number): string {
   return format.format(0, "second")
 }
 
+/** The server says the year 9999 where nothing ends by itself. */
+const never = Date.UTC(9999, 0)
+
 type TimeProps = { readonly at: Timestamp | undefined }
 
 /** A time as people say it; the exact one on hover. */
 export function Time({ at }: TimeProps) {
-  const { language } = useHouse()
+  const { t, language } = useHouse()
   if (!at) return null
   const ms = timestampMs(at)
+  if (ms >= never) return <>{t("detail.never")}</>
   const exact = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "medium" })
   return (
     <time dateTime={new Date(ms).toISOString()} title={exact.format(ms)}>

@@ -7,6 +7,8 @@ import { useLoad } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
 import { go } from "../route.ts"
 import { ServiceKeys } from "../service-keys.tsx"
+import { ServiceSecret } from "../service-secret.tsx"
+import { ServiceTokens } from "../service-tokens.tsx"
 import { StateBadge } from "../state-badge.tsx"
 import { Time } from "../time.tsx"
 import { nameOf, stateOf } from "../user.ts"
@@ -29,7 +31,7 @@ export function UserPage({ userId }: { readonly userId: string }) {
           actions={<Turns user={user} onChanged={loaded.reload} />}
         >
           <Facts user={user} />
-          {user.type.case === "machine" && <ServiceKeys userId={userId} />}
+          <Credentials user={user} onChanged={loaded.reload} />
           <Remove user={user} />
         </PageFrame>
       )}
@@ -43,6 +45,19 @@ function State({ user }: { readonly user: User }) {
     <>
       <Badge>{t(user.type.case === "machine" ? "kind.service" : "kind.person")}</Badge>
       <StateBadge state={stateOf(user)} />
+    </>
+  )
+}
+
+/** What a service user proves itself with, from the safest to the simplest. */
+function Credentials({ user, onChanged }: TurnsProps) {
+  const { userId, username, type } = user
+  if (type.case !== "machine") return null
+  return (
+    <>
+      <ServiceKeys userId={userId} />
+      <ServiceSecret {...{ userId, username, machine: type.value, onChanged }} />
+      <ServiceTokens userId={userId} />
     </>
   )
 }

@@ -1,0 +1,30 @@
+import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
+
+const sizes = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
+
+export type Unit = keyof typeof sizes
+
+export const units: readonly Unit[] = ["seconds", "minutes", "hours", "days"]
+
+/** A time as people type it; without a count it is not said at all. */
+export type Amount = { readonly count: string; readonly unit: Unit }
+
+/** In the largest unit that leaves nothing over. */
+export function amountOf(duration: Duration | undefined, unit: Unit = "hours"): Amount {
+  if (!duration) return { count: "", unit }
+  const seconds = Math.round(durationMs(duration) / 1000)
+  if (seconds === 0) return { count: "0", unit: "seconds" }
+  const fitting = units.findLast((each) => seconds % sizes[each] === 0) ?? "seconds"
+  return { count: String(seconds / sizes[fitting]), unit: fitting }
+}
+
+export function durationOf({ count, unit }: Amount): Duration | undefined {
+  return count.trim() === "" ? undefined : durationFromMs(Number(count) * sizes[unit] * 1000)
+}
+
+/** A time in a reader's words: "12 hours". */
+export function durationText(language: string, duration: Duration): string {
+  const { count, unit } = amountOf(duration)
+  const named = { style: "unit", unit: unit.slice(0, -1), unitDisplay: "long" } as const
+  return new Intl.NumberFormat(language, named).format(Number(count))
+}

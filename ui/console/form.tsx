@@ -1,0 +1,69 @@
+import { type ReactNode, useState } from "react"
+import { Alert } from "../kit/alert.tsx"
+import { Button } from "../kit/button.tsx"
+import { Section } from "./detail.tsx"
+import { useHouse } from "./house.ts"
+import { type Action, useAction } from "./load.ts"
+
+type ActionFormProps = {
+  readonly action: Action
+  /** What the button does; saving, where nothing is said. */
+  readonly submit?: string
+  readonly disabled?: boolean
+  readonly onCancel: () => void
+  readonly children: ReactNode
+}
+
+/** Fields that are sent together; a refusal stands beside the button that was pressed. */
+export function ActionForm({ action, submit, disabled, onCancel, children }: ActionFormProps) {
+  const { t } = useHouse()
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        action.run()
+      }}
+    >
+      {children}
+      {action.error && <Alert tone="danger">{action.error}</Alert>}
+      <div className="form-actions">
+        <Button kind="primary" type="submit" disabled={action.busy || disabled}>
+          {submit ?? t("form.save")}
+        </Button>
+        <Button onClick={onCancel}>{t("form.cancel")}</Button>
+      </div>
+    </form>
+  )
+}
+
+type EditSectionProps = {
+  readonly title: string
+  readonly facts: ReactNode
+  /** The form in place of the facts; it is handed what closes it. */
+  readonly form: (close: () => void) => ReactNode
+}
+
+/** Something that is shown, and changed where it stands. */
+export function EditSection({ title, facts, form }: EditSectionProps) {
+  const { t } = useHouse()
+  const [editing, setEditing] = useState(false)
+  const edit = !editing && (
+    <Button small onClick={() => setEditing(true)}>
+      {t("action.edit")}
+    </Button>
+  )
+  return (
+    <Section title={title} actions={edit}>
+      {editing ? form(() => setEditing(false)) : facts}
+    </Section>
+  )
+}
+
+/** An action after which the form goes, and what it changed is read again. */
+export function useSaving(save: () => Promise<unknown>, ...after: readonly (() => void)[]) {
+  return useAction(async () => {
+    await save()
+    for (const then of after) then()
+  })
+}

@@ -1,17 +1,20 @@
-import { useState } from "react"
-import {
-  type Application,
-  OIDCAuthMethodType,
-} from "../../../src/gen/core/application/v2/application_pb.ts"
+import { APIAuthMethodType } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
+import type { ApplicationPart } from "../application/change.ts"
+import { Flows } from "../application/flows.tsx"
+import { Keys } from "../application/keys.tsx"
+import { Problems } from "../application/problems.tsx"
+import { authOf } from "../application/protocol.ts"
+import { Secrets } from "../application/secrets.tsx"
+import { SignOut } from "../application/sign-out.tsx"
+import { Tokens } from "../application/tokens.tsx"
+import { WaysBack } from "../application/ways-back.tsx"
 import { isActive, kindOf } from "../application-list.tsx"
 import { ActionButton, DeleteButton } from "../confirm.tsx"
-import { CredentialsBox } from "../credentials-box.tsx"
 import { Copyable, Detail, Section } from "../detail.tsx"
 import { useHouse } from "../house.ts"
 import { useLoad } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
-import { RedirectUris } from "../redirect-uris.tsx"
 import { Rename } from "../rename.tsx"
 import { go } from "../route.ts"
 import { StateBadge } from "../state-badge.tsx"
@@ -45,8 +48,7 @@ export function ApplicationPage({ applicationId }: { readonly applicationId: str
             badge={<State application={application} />}
             actions={<Turn {...part} />}
           >
-            <Connection {...part} />
-            <RedirectUris {...part} />
+            <Protocol {...part} />
             <About {...part} />
             <Remove application={application} />
           </PageFrame>
@@ -56,9 +58,43 @@ export function ApplicationPage({ applicationId }: { readonly applicationId: str
   )
 }
 
-type PartProps = { readonly application: Application; readonly onChanged: () => void }
+/** What an application is in OAuth's words, the everyday first. */
+function Protocol(part: ApplicationPart) {
+  const { application } = part
+  const { configuration } = application
+  if (configuration.case === "apiConfiguration") {
+    const { authMethodType } = configuration.value
+    const signs = authMethodType === APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT
+    return (
+      <>
+        <Connection application={application} proof={signs ? "key" : "secret"} />
+        {!signs && <Secrets application={application} />}
+        <Keys application={application} />
+      </>
+    )
+  }
+  if (configuration.case !== "oidcConfiguration") return null
+  const oidc = configuration.value
+  const proof = proofs[authOf(oidc)]
+  return (
+    <>
+      <Problems oidc={oidc} />
+      <Connection application={application} proof={proof} />
+      <WaysBack {...part} oidc={oidc} />
+      <Flows {...part} oidc={oidc} />
+      <Tokens {...part} oidc={oidc} />
+      {proof === "secret" && <Secrets application={application} />}
+      {proof !== "none" && <Keys application={application} />}
+      <SignOut {...part} oidc={oidc} />
+    </>
+  )
+}
 
-function State({ application }: Pick<PartProps, "application">) {
+type Proof = "secret" | "key" | "none"
+
+const proofs = { basic: "secret", post: "secret", private_key_jwt: "key", none: "none" } as const
+
+function State({ application }: Pick<ApplicationPart, "application">) {
   const { t } = useHouse()
   return (
     <>
@@ -68,7 +104,7 @@ function State({ application }: Pick<PartProps, "application">) {
   )
 }
 
-function Turn({ application, onChanged }: PartProps) {
+function Turn({ application, onChanged }: ApplicationPart) {
   const { t, core } = useHouse()
   const { applicationId, projectId } = application
   const active = isActive(application)
@@ -80,54 +116,33 @@ function Turn({ application, onChanged }: PartProps) {
   return <ActionButton label={t(active ? "action.deactivate" : "action.activate")} act={act} />
 }
 
-/** What the application is told about us: issuer, client id and, when renewed, its secret. */
-function Connection({ application, onChanged }: PartProps) {
-  const { t, core } = useHouse()
-  const [secret, setSecret] = useState("")
-  const { applicationId, projectId, name, configuration } = application
+type ConnectionProps = Pick<ApplicationPart, "application"> & { readonly proof: Proof }
+
+/** What the application is told about us. */
+function Connection({ application, proof }: ConnectionProps) {
+  const { t } = useHouse()
+  const { configuration } = application
   if (configuration.case !== "oidcConfiguration" && configuration.case !== "apiConfiguration") {
     return null
   }
-  const { clientId } = configuration.value
-  const renew = async () => {
-    const wanted = { applicationId, projectId }
-    const { clientSecret } = await core.applications.generateClientSecret(wanted)
-    setSecret(clientSecret)
-    onChanged()
-  }
-  const renewal = keepsSecret(application) && <ActionButton label={t("secret.renew")} act={renew} />
   return (
-    <Section title={t("applications.connect")} actions={renewal}>
-      {secret || !keepsSecret(application) ? (
-        <CredentialsBox credentials={{ name, clientId, clientSecret: secret }} />
-      ) : (
-        <dl className="facts">
-          <dt>{t("field.issuer")}</dt>
-          <dd>
-            <Copyable value={location.origin} what={t("field.issuer")} />
-          </dd>
-          <dt>{t("field.client_id")}</dt>
-          <dd>
-            <Copyable value={clientId} what={t("field.client_id")} />
-          </dd>
-          <dt>{t("secret.client")}</dt>
-          <dd className="quiet">{t("secret.hidden")}</dd>
-        </dl>
-      )}
+    <Section title={t("applications.connect")}>
+      <dl className="facts">
+        <dt>{t("field.issuer")}</dt>
+        <dd>
+          <Copyable value={location.origin} what={t("field.issuer")} />
+        </dd>
+        <dt>{t("field.client_id")}</dt>
+        <dd>
+          <Copyable value={configuration.value.clientId} what={t("field.client_id")} />
+        </dd>
+      </dl>
+      {proof === "none" && <p className="quiet">{t("secret.none")}</p>}
     </Section>
   )
 }
 
-function keepsSecret({ configuration }: Application): boolean {
-  if (configuration.case !== "oidcConfiguration") return configuration.case === "apiConfiguration"
-  const { authMethodType } = configuration.value
-  return (
-    authMethodType === OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_BASIC ||
-    authMethodType === OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_POST
-  )
-}
-
-function About({ application, onChanged }: PartProps) {
+function About({ application, onChanged }: ApplicationPart) {
   const { t, core } = useHouse()
   const { applicationId, projectId, name, creationDate, changeDate } = application
   const rename = async (wanted: string) => {
@@ -158,7 +173,7 @@ function About({ application, onChanged }: PartProps) {
   )
 }
 
-function Remove({ application }: Pick<PartProps, "application">) {
+function Remove({ application }: Pick<ApplicationPart, "application">) {
   const { t, core } = useHouse()
   const { applicationId, projectId, name } = application
   const act = async () => {

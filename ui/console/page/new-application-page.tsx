@@ -7,6 +7,7 @@ import {
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Button } from "../../kit/button.tsx"
+import { Check } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
 import { TextArea, TextField } from "../../kit/field.tsx"
 import { type Credentials, CredentialsBox } from "../credentials-box.tsx"
@@ -35,9 +36,21 @@ const protocol = {
   },
 } as const satisfies Record<Kind, unknown>
 
-type Draft = { kind: Kind; name: string; redirectUris: string; postLogoutUris: string }
+type Draft = {
+  kind: Kind
+  name: string
+  redirectUris: string
+  postLogoutUris: string
+  refresh: boolean
+}
 
-const blank: Draft = { kind: "web", name: "", redirectUris: "", postLogoutUris: "" }
+const blank: Draft = {
+  kind: "web",
+  name: "",
+  redirectUris: "",
+  postLogoutUris: "",
+  refresh: false,
+}
 
 type Created = Credentials & { readonly applicationId: string }
 
@@ -116,7 +129,7 @@ function NewApplicationForm({ projectId, onCreated }: FormProps) {
           hint: t(`kind.${value}.hint`),
         }))}
         value={draft.kind}
-        onChange={(kind) => change({ kind })}
+        onChange={(kind) => change({ kind, refresh: kind === "native" })}
       />
       <TextField
         label={t("field.name")}
@@ -128,6 +141,12 @@ function NewApplicationForm({ projectId, onCreated }: FormProps) {
         required
       />
       <UriFields draft={draft} change={change} />
+      <Check
+        label={t("grant.refresh_token")}
+        hint={t("grant.refresh_token.hint")}
+        checked={draft.refresh}
+        onChange={(refresh) => change({ refresh })}
+      />
       {action.error && <Alert tone="danger">{action.error}</Alert>}
       <div className="form-actions">
         <Button kind="primary" type="submit" disabled={action.busy}>
@@ -181,7 +200,10 @@ function requestOf(projectId: string, draft: Draft) {
     redirectUris: linesOf(draft.redirectUris),
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
     responseTypes: [OIDCResponseType.OIDC_RESPONSE_TYPE_CODE],
-    grantTypes: [OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE],
+    grantTypes: [
+      OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE,
+      ...(draft.refresh ? [OIDCGrantType.OIDC_GRANT_TYPE_REFRESH_TOKEN] : []),
+    ],
   }
   const applicationType = { case: "oidcConfiguration", value } as const
   return { projectId, name: draft.name.trim(), applicationType }

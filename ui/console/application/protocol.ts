@@ -1,0 +1,80 @@
+import {
+  OIDCAuthMethodType,
+  type OIDCConfiguration,
+  OIDCGrantType,
+  OIDCResponseType,
+  OIDCTokenType,
+} from "../../../src/gen/core/application/v2/application_pb.ts"
+
+/** The names of the catalogue for what the protocol numbers. */
+export const grantTypes = {
+  authorization_code: OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE,
+  refresh_token: OIDCGrantType.OIDC_GRANT_TYPE_REFRESH_TOKEN,
+  device_code: OIDCGrantType.OIDC_GRANT_TYPE_DEVICE_CODE,
+  token_exchange: OIDCGrantType.OIDC_GRANT_TYPE_TOKEN_EXCHANGE,
+  implicit: OIDCGrantType.OIDC_GRANT_TYPE_IMPLICIT,
+} as const
+
+export const responseTypes = {
+  code: OIDCResponseType.OIDC_RESPONSE_TYPE_CODE,
+  id_token_token: OIDCResponseType.OIDC_RESPONSE_TYPE_ID_TOKEN_TOKEN,
+  id_token: OIDCResponseType.OIDC_RESPONSE_TYPE_ID_TOKEN,
+} as const
+
+export const authMethods = {
+  basic: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_BASIC,
+  post: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_POST,
+  private_key_jwt: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT,
+  none: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_NONE,
+} as const
+
+export const tokenTypes = {
+  opaque: OIDCTokenType.OIDC_TOKEN_TYPE_BEARER,
+  jwt: OIDCTokenType.OIDC_TOKEN_TYPE_JWT,
+} as const
+
+export type GrantName = keyof typeof grantTypes
+export type ResponseName = keyof typeof responseTypes
+export type AuthName = keyof typeof authMethods
+export type TokenName = keyof typeof tokenTypes
+
+export const grantNames: readonly GrantName[] = [
+  "authorization_code",
+  "refresh_token",
+  "device_code",
+  "token_exchange",
+  "implicit",
+]
+
+export const responseNames: readonly ResponseName[] = ["code", "id_token_token", "id_token"]
+export const authNames: readonly AuthName[] = ["basic", "post", "private_key_jwt", "none"]
+export const tokenNames: readonly TokenName[] = ["opaque", "jwt"]
+
+export const grantsOf = (oidc: OIDCConfiguration) =>
+  grantNames.filter((name) => oidc.grantTypes.includes(grantTypes[name]))
+
+export const responsesOf = (oidc: OIDCConfiguration) =>
+  responseNames.filter((name) => oidc.responseTypes.includes(responseTypes[name]))
+
+export const authOf = (oidc: OIDCConfiguration): AuthName =>
+  authNames.find((name) => authMethods[name] === oidc.authMethodType) ?? "basic"
+
+export const tokenOf = (oidc: OIDCConfiguration): TokenName =>
+  tokenNames.find((name) => tokenTypes[name] === oidc.accessTokenType) ?? "opaque"
+
+/**
+ * The response types that go with grants: the implicit ones only with the implicit grant, and the
+ * code alone where nobody has chosen.
+ */
+export function responsesFor(
+  grants: readonly GrantName[],
+  chosen: readonly ResponseName[],
+): readonly ResponseName[] {
+  const fitting = chosen.filter((name) =>
+    name === "code" ? grants.includes("authorization_code") : grants.includes("implicit"),
+  )
+  if (fitting.length > 0) return fitting
+  return grants.includes("implicit") && !grants.includes("authorization_code")
+    ? ["id_token_token"]
+    : ["code"]
+}

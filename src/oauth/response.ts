@@ -1,3 +1,4 @@
+import { publishedSeconds } from "../domain/key/index.ts"
 import type { OAuthError } from "./error.ts"
 
 export type Headers = Readonly<Record<string, string>>
@@ -16,9 +17,13 @@ type Answer = { readonly status?: number; readonly headers?: Headers }
 export const json = (body: object, { status = 200, headers = noStore }: Answer = {}): Response =>
   new Response(JSON.stringify(body), { status, headers: { ...jsonType, ...anyOrigin, ...headers } })
 
-const publicJson = { ...jsonType, ...anyOrigin, "cache-control": "public, max-age=300" } as const
+const publicJson = {
+  ...jsonType,
+  ...anyOrigin,
+  "cache-control": `public, max-age=${publishedSeconds}`,
+} as const
 
-/** A document that everybody may read, and keep for five minutes. */
+/** A document that everybody may read, and keep for as long as keys count on. */
 export const published = (body: string): Response => new Response(body, { headers: publicJson })
 
 /** RFC 6749 §5.2. The id finds what is known about the request. */

@@ -122,6 +122,16 @@ test("discovery names the algorithms that a key is active for", async () => {
   expect(await shown()).toEqual(["RS256", "ES256", "EdDSA"])
 })
 
+test("clients may keep the keys for as long as a new one must wait", async () => {
+  const { headers } = await provider.send("/oauth/v2/keys")
+  expect(headers.get("cache-control")).toBe(`public, max-age=${publishedSeconds}`)
+  const { id } = await createWebKey(provider.cx(), { kind: "ecdsa", curve: "P-256" })
+  provider.clock.advance(publishedSeconds * 1000 - 1)
+  await expect(activateWebKey(provider.cx(), id)).rejects.toMatchObject({ id: "web_key.too_young" })
+  provider.clock.advance(1)
+  await activateWebKey(provider.cx(), id)
+})
+
 test("an application can't ask for an algorithm that nothing signs with", async () => {
   for (const idTokenAlgorithm of ["EdDSA", "none", "HS256", ""]) {
     const asked = provider.addClient({ tokens: { idTokenAlgorithm } })

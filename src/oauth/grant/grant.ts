@@ -10,7 +10,7 @@ type Asked<Client> = {
   readonly client: Client
   /** The key that the client showed that it holds; tokens are bound to it. */
   readonly proof: Proof | undefined
-  /** What the request wants of an audience; refuses more. To be asked before anything is written. */
+  /** What the request wants of an audience; refuses more. Asked before anything is written. */
   readonly narrow: Narrow
 }
 

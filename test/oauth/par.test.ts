@@ -2,6 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import { exportJWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
+import { keepPushed, takePushed } from "../../src/oauth/authorize/pushed.ts"
 import { addKeyClient, asserted, basicOf, type ClientKey } from "./clients.ts"
 import {
   answerOf,
@@ -132,6 +133,37 @@ describe("pushed authorization requests (RFC 9126)", () => {
     const response = await provider.send("/.well-known/openid-configuration")
     const document: Record<string, unknown> = await response.json()
     expect(document.pushed_authorization_request_endpoint).toBe(`${issuer}/oauth/v2/par`)
+  })
+})
+
+describe("an application whose requests must be pushed (RFC 9126 §6)", () => {
+  test("is served no other", async () => {
+    const requestRules = { pushed: true, signed: false }
+    const strict = await provider.addClient({ requestRules })
+    const plain = await provider.send(authorizePath(strict.id))
+    const location = plain.headers.get("location") ?? ""
+    expect(answerOf({ path: location } as never).error).toBe("invalid_request")
+    const empty = await provider.send(`${authorizePath(strict.id)}&request_uri=`)
+    expect(empty.headers.get("location")).toContain("error=invalid_request")
+    const uri = await pushed(strict)
+    expect((await provider.send(pathFor(strict, uri))).headers.get("location")).toMatch(/^\/ui/)
+  })
+})
+
+describe("the limit of an address", () => {
+  test("is spent by what anybody may push, until a browser comes for it", async () => {
+    const spent: string[] = []
+    const allowance = {
+      spend: (budget: string) => void spent.push(`+${budget}`),
+      refund: (budget: string) => void spent.push(`-${budget}`),
+      source: () => undefined,
+    }
+    const cx = { ...provider.cx(), allowance }
+    const search = formOf(open.id)
+    const uri = await keepPushed(cx, open.id, search)
+    expect((await takePushed(cx, uri, open.id)).toString()).toBe(search.toString())
+    await takePushed(cx, await keepPushed(cx, web.id, search), web.id)
+    expect(spent).toEqual(["+request", "-request"])
   })
 })
 

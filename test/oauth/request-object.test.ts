@@ -138,6 +138,34 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
   })
 })
 
+describe("an application whose requests must be signed (RFC 9101 §10.5)", () => {
+  test("is served no other, by no way", async () => {
+    const requestRules = { pushed: false, signed: true }
+    const made = await provider.addClient({ requestRules })
+    const strict = { ...made, ...(await addKeyTo(provider, made.appId)) }
+    const plain = await provider.send(authorizePath(strict.id))
+    expect(errorAt(plain.headers.get("location"))).toBe("invalid_request")
+    const empty = await provider.send(`${authorizePath(strict.id)}&request=`)
+    expect(errorAt(empty.headers.get("location"))).toBe("invalid_request")
+
+    const authorization = `Basic ${Buffer.from(`${strict.id}:${strict.secret}`).toString("base64")}`
+    const push = async (body: URLSearchParams) => {
+      const init = { method: "POST", body, headers: { authorization } }
+      return (await provider.send("/oauth/v2/par", init)).json()
+    }
+    const unsigned = await push(new URL(authorizePath(strict.id), issuer).searchParams)
+    expect(unsigned.error).toBe("invalid_request")
+
+    const request = await objectOf(strict)
+    const { request_uri } = await push(new URLSearchParams({ request }))
+    for (const way of [{ request }, { request_uri }]) {
+      const query = new URLSearchParams({ client_id: strict.id, ...way })
+      const { headers } = await provider.send(`/oauth/v2/authorize?${query}`)
+      expect(headers.get("location")).toMatch(/^\/ui\/login/)
+    }
+  })
+})
+
 describe("a request object is refused", () => {
   const bad: Readonly<Record<string, () => Changes>> = {
     "for another audience": () => ({ claims: { aud: "https://else.example" } }),

@@ -39,7 +39,11 @@ export type OidcConfig = {
   readonly loginVersion: LoginVersion
   readonly tokens?: TokenConfig
   readonly frontChannelLogout?: FrontChannelLogout
+  readonly requestRules?: RequestRules
 }
+
+/** How authorization requests must come: sent ahead of the browser, signed. */
+export type RequestRules = { readonly pushed: boolean; readonly signed: boolean }
 
 /** What an application says of its tokens; what it leaves out, its instance says. */
 export type TokenConfig = Partial<

@@ -85,10 +85,16 @@ export const toOidc = (clientId: string, config: OidcConfig) => ({
   loginVersion: toLoginVersion(config.loginVersion),
   ...(config.tokens && { tokenSettings: toTokens(config.tokens) }),
   ...(config.frontChannelLogout && { frontChannelLogout: { ...config.frontChannelLogout } }),
+  ...(config.requestRules && {
+    requestRules: {
+      pushedRequired: config.requestRules.pushed,
+      signedRequired: config.requestRules.signed,
+    },
+  }),
 })
 
 /** What is not the interface's but ours. */
-const own = (req: Own): Pick<OidcConfig, "tokens" | "frontChannelLogout"> => ({
+const own = (req: Own): Pick<OidcConfig, "tokens" | "frontChannelLogout" | "requestRules"> => ({
   ...(req.tokenSettings && { tokens: tokensOf(req.tokenSettings) }),
   ...(req.frontChannelLogout && {
     frontChannelLogout: {
@@ -96,9 +102,18 @@ const own = (req: Own): Pick<OidcConfig, "tokens" | "frontChannelLogout"> => ({
       sessionRequired: req.frontChannelLogout.sessionRequired,
     },
   }),
+  ...(req.requestRules && {
+    requestRules: {
+      pushed: req.requestRules.pushedRequired,
+      signed: req.requestRules.signedRequired,
+    },
+  }),
 })
 
-type Own = Pick<CreateOIDCApplicationRequest, "tokenSettings" | "frontChannelLogout">
+type Own = Pick<
+  CreateOIDCApplicationRequest,
+  "tokenSettings" | "frontChannelLogout" | "requestRules"
+>
 
 const tokensOf = (message: OIDCTokenSettings): TokenConfig =>
   known({

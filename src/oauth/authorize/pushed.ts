@@ -1,3 +1,4 @@
+import { findClient } from "../../domain/app/index.ts"
 import { pushRequest, takePushedRequest } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
@@ -12,6 +13,7 @@ export async function keepPushed(
   clientId: string,
   search: URLSearchParams,
 ): Promise<string> {
+  if (isUnproven(cx, clientId)) cx.allowance?.spend("request")
   const id = cx.ids.next()
   const pushed = { clientId, search: search.toString() }
   await cx.store.transact(cx, (tx) => pushRequest(tx, id, pushed))
@@ -27,11 +29,18 @@ export async function takePushed(cx: Cx, uri: string, clientId: string): Promise
   if (id === undefined) throw over()
   try {
     const step = await cx.store.transact(cx, (tx) => takePushedRequest(tx, id, clientId))
+    if (isUnproven(cx, clientId)) cx.allowance?.refund("request")
     return new URLSearchParams(step.value)
   } catch (cause) {
     if (cause instanceof Fault && cause.id === "pushed_request.over") throw over()
     throw cause
   }
+}
+
+/** A client without a secret could be anybody: what it pushes costs until a browser has come. */
+function isUnproven(cx: Cx, clientId: string): boolean {
+  const state = findClient(cx, clientId)?.state
+  return state?.kind === "oidc" && state.oidc.authMethod === "none"
 }
 
 /** Ids may repeat across instances: a name of one must not open in another. */

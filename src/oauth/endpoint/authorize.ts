@@ -14,6 +14,7 @@ import { type ReturnPath, returnPathOf } from "../authorize/client.ts"
 import { complete } from "../authorize/complete.ts"
 import { inLanguages, languagesOf } from "../authorize/language.ts"
 import { type Checked, parseRequest } from "../authorize/parse.ts"
+import { checkWay } from "../authorize/request-rules.ts"
 import { requestedBy } from "../authorize/requested.ts"
 import { errorOf, OAuthError } from "../error.ts"
 import { explain } from "../explain/explain.ts"
@@ -42,13 +43,16 @@ const spokenTo = (asking: Asking, search: URLSearchParams): Asking => ({
 })
 
 async function answerTo(asking: Asking, search: URLSearchParams): Promise<Response> {
-  const { cx, show } = asking
+  const { cx, show, url } = asking
   const back = returnPathOf(cx, search)
   if ("problem" in back) {
     await explain(asking, { error: back.problem, description: back.detail ?? "" }, search)
     return showTrouble(show, cx, back)
   }
   try {
+    const isPushed = !!url.searchParams.get("request_uri")
+    const isSigned = isPushed || !!url.searchParams.get("request")
+    checkWay(back.app, { isPushed, isSigned })
     return await begin(asking, back, parseRequest(cx, back, search))
   } catch (cause) {
     // RFC 6749 §4.1.2.1: no client would see a 500 or 503 in its person's browser.

@@ -3,6 +3,7 @@ import type { Cx } from "../../store/index.ts"
 import { returnPathOf } from "../authorize/client.ts"
 import { parseRequest } from "../authorize/parse.ts"
 import { keepPushed } from "../authorize/pushed.ts"
+import { checkWay } from "../authorize/request-rules.ts"
 import { requestedBy } from "../authorize/requested.ts"
 import { applicationOf, authenticateClient } from "../client/authentication.ts"
 import { proofOf } from "../client/proof.ts"
@@ -26,12 +27,10 @@ export const par: Endpoint = {
     }
     const authorization = request.headers.get("authorization")
     const client = await authenticateClient(cx, { parameters, authorization })
-    const { clientId, method } = applicationOf(client)
+    const { clientId } = applicationOf(client)
     const search = await requestedBy(cx, withoutCredentials(form, clientId))
     await bindToKey(asking, search)
-    check(cx, search)
-    // A client without a secret could be anybody.
-    if (method === "none") cx.allowance?.spend("request")
+    check(cx, search, parameters.has("request"))
     const request_uri = await keepPushed(cx, clientId, search)
     return json({ request_uri, expires_in: pushedLifetimeSeconds }, { status: 201 })
   },
@@ -62,12 +61,13 @@ async function bindToKey({ cx, request }: Asking, search: URLSearchParams): Prom
 const searchMax = 16_384
 
 /** §2.1: refuses now what would be refused when the browser comes. */
-function check(cx: Cx, search: URLSearchParams): void {
+function check(cx: Cx, search: URLSearchParams, isSigned: boolean): void {
   if (search.toString().length > searchMax) {
     throw new OAuthError("invalid_request", "the request is too long", 413)
   }
   const back = returnPathOf(cx, search)
   if (!("problem" in back)) {
+    checkWay(back.app, { isPushed: true, isSigned })
     parseRequest(cx, back, search)
     return
   }

@@ -69,3 +69,18 @@ test("the page goes where its address is taken away", async () => {
   await changed({ frontChannelLogout: {} })
   expect((await shown()).frontChannelLogout).toMatchObject({ uri: "" })
 })
+
+test("how requests must come is kept, shown, and replaced as a whole", async () => {
+  await made({ requestRules: { pushedRequired: true } })
+  expect((await shown()).requestRules).toMatchObject({
+    pushedRequired: true,
+    signedRequired: false,
+  })
+  await changed({ developmentMode: true })
+  expect((await shown()).requestRules).toMatchObject({ pushedRequired: true })
+  await changed({ requestRules: { signedRequired: true } })
+  expect((await shown()).requestRules).toMatchObject({
+    pushedRequired: false,
+    signedRequired: true,
+  })
+})

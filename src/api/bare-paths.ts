@@ -18,6 +18,21 @@ export const barePaths: readonly BarePath[] = [
     path: "/global/projectorgs/_search",
     method: "core.auth.v1.AuthService/ListMyProjectOrgs",
   },
+  {
+    verb: "POST",
+    path: "/granted_projects/_search",
+    method: "core.management.v1.ManagementService/ListGrantedProjects",
+  },
+  {
+    verb: "GET",
+    path: "/granted_projects/{project_id}/grants/{grant_id}",
+    method: "core.management.v1.ManagementService/GetGrantedProjectByID",
+  },
+  {
+    verb: "GET",
+    path: "/granted_projects/{project_id}/grants/{grant_id}/roles/_search",
+    method: "core.management.v1.ManagementService/ListGrantedProjectRoles",
+  },
   { verb: "GET", path: "/healthz", method: "core.system.v1.SystemService/Healthz" },
   { verb: "GET", path: "/iam", method: "core.management.v1.ManagementService/GetIAM" },
 ]

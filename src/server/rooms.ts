@@ -9,6 +9,7 @@ import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
 import * as org from "../domain/org/index.ts"
 import * as project from "../domain/project/index.ts"
+import * as projectGrant from "../domain/projectgrant/index.ts"
 import * as refusal from "../domain/refusal/index.ts"
 import * as session from "../domain/session/index.ts"
 import * as user from "../domain/user/index.ts"
@@ -22,6 +23,7 @@ export const aggregates = [
   ...org.aggregates,
   ...user.aggregates,
   ...project.aggregates,
+  ...projectGrant.aggregates,
   ...app.aggregates,
   ...member.aggregates,
   ...authorization.aggregates,
@@ -36,6 +38,7 @@ export const views = [
   org.orgView,
   ...user.views,
   ...project.views,
+  ...projectGrant.views,
   app.appView,
   member.memberView,
   ...authorization.views,
@@ -59,6 +62,7 @@ export const operations = () =>
     ...org.shares,
     ...user.shares,
     ...project.shares,
+    ...projectGrant.shares,
     ...app.shares,
     ...member.shares,
     ...authorization.shares,
@@ -73,8 +77,8 @@ export const authority: Authority<Cx> = {
     ...org.chains,
     ...user.chains,
     ...project.chains,
+    ...projectGrant.chains,
     ...app.chains,
-    ...member.chains,
     ...authorization.chains,
   },
   memberships: member.memberships,

@@ -17,6 +17,7 @@ const project = { projectId: "project" }
 const app = { applicationId: "app", projectId: "project" }
 const older = { appId: "app", projectId: "project" }
 const api = { ...app, applicationId: "api" }
+const granted = { ...project, grantedOrganizationId: "guest" }
 const user = { userId: "user" }
 const robot = { userId: "robot" }
 const seat = { ...user, resource: org }
@@ -56,6 +57,8 @@ const furniture = (name: string): readonly Step[] => [
   ["CreateApplicationKey", app],
   ["CreateApplicationKey", app],
   ["CreateApplication", { ...api, name: `API ${name}`, apiConfiguration: {} }],
+  ["AddOrganization", { organizationId: "guest", name: `Org ${name} guest` }],
+  ["CreateProjectGrant", { ...granted, roleKeys: ["editor"] }],
 ]
 
 const looks: readonly Step[] = [
@@ -95,6 +98,10 @@ const looks: readonly Step[] = [
   ["ListProjectRoles", project],
   [management("ListProjectRoles"), project],
   ["ListAuthorizations", {}],
+  ["ListProjectGrants", {}],
+  [management("ListGrantedProjects"), {}],
+  [management("ListProjectMemberRoles"), {}],
+  [management("ListProjectGrantMemberRoles"), {}],
   ["ListUserMetadata", robot],
   ["ListWebKeys", {}],
   [webKeys("ListWebKeys"), {}],
@@ -131,6 +138,10 @@ const changes = (webKeyId: string, id: string): readonly Step[] => [
   [admin("UpdateOIDCSettings"), { ...lifetimes, idTokenLifetime: "60s" }],
   [admin("SetSecurityPolicy"), { enableImpersonation: true }],
   ["SetSecuritySettings", { embeddedIframe: { allowedOrigins: [] } }],
+  ["UpdateProjectGrant", { ...granted, roleKeys: [] }],
+  ["DeactivateProjectGrant", granted],
+  ["ActivateProjectGrant", granted],
+  ["DeleteProjectGrant", granted],
   ["UpdateAuthorization", { id, roleKeys: [] }],
   ["DeactivateAuthorization", { id }],
   ["ActivateAuthorization", { id }],

@@ -27,6 +27,11 @@ export type World = {
   readonly clock: Clock & { readonly advance: (ms: number) => void }
 }
 
+const grantOnP1: Chain = {
+  ...({ instance: true, org: "o1", project: "p1" } as const),
+  ...{ grant: "g1", parent: "p1" },
+}
+
 /** Two organisations; a project with an application and a user in each. */
 export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> = {
   org: { o1: { instance: true, org: "o1" }, o2: { instance: true, org: "o2" } },
@@ -49,7 +54,15 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
     nobody: { instance: true, org: "o1", user: "nobody" },
   },
   authorization: { z1: { instance: true, org: "o1", project: "p1" } },
-  grant: { "o2@p1": { instance: true, org: "o1", project: "p1", grant: "g1", parent: "p1" } },
+  grant_id: { g1: grantOnP1 },
+  shared_project: {
+    p1: { instance: true, org: "o1", project: "p1", shared: ({ id }) => id === "o2" },
+  },
+  held_project: {
+    "o1@p1": { instance: true, org: "o1", project: "p1", parent: "p1" },
+    "o2@p1": { instance: true, org: "o2", grant: "g1", parent: "p1" },
+  },
+  grant: { "o2@p1": grantOnP1 },
 }
 
 const roles: Readonly<Record<string, readonly string[]>> = {
@@ -95,11 +108,14 @@ export const people: Readonly<Record<string, { org: string; memberships: Members
   nobody: { org: "o1", memberships: [] },
 }
 
+/** Kinds that are named by an organisation, and the project. */
+const byParent: ReadonlySet<string> = new Set(["grant", "held_project"])
+
 export const authority: Authority<Cx> = {
   resources: Object.fromEntries(
     Object.entries(chains).map(([kind, byId]) => [
       kind,
-      (_cx: Cx, id: string, parent?: string) => byId[kind === "grant" ? `${id}@${parent}` : id],
+      (_cx: Cx, id: string, parent?: string) => byId[byParent.has(kind) ? `${id}@${parent}` : id],
     ]),
   ),
   memberships: (_cx, userId) => people[userId]?.memberships ?? [],

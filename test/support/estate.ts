@@ -6,18 +6,20 @@ import * as instance from "../../src/domain/instance/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
+import * as projectGrant from "../../src/domain/projectgrant/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import type { Cx, Transaction } from "../../src/store/index.ts"
 import { ask } from "./ask.ts"
 import { callerOf, openWorld, type World } from "./world.ts"
 
-const rooms = [instance, org, project, app, member, authorization, user] as const
+const rooms = [instance, org, project, projectGrant, app, member, authorization, user] as const
 
 const shares = [
   ...instance.shares,
   ...org.shares,
   ...project.shares,
+  ...projectGrant.shares,
   ...app.shares,
   ...member.shares,
   ...authorization.shares,
@@ -36,8 +38,8 @@ const authority: Authority<Cx> = {
     ...instance.chains,
     ...org.chains,
     ...project.chains,
+    ...projectGrant.chains,
     ...app.chains,
-    ...member.chains,
     ...authorization.chains,
     ...user.chains,
   },
@@ -77,6 +79,7 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
       instance.instanceHostView,
       ...org.views,
       ...project.views,
+      ...projectGrant.views,
       ...app.views,
       ...member.views,
       ...authorization.views,

@@ -1,7 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
+import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { permissionsOn } from "../member/index.ts"
-import { isProjectThere, type Project, project } from "../project/index.ts"
+import { isProjectThere, keysThere, type Project, project } from "../project/index.ts"
+import {
+  grantBetween,
+  isGrantThere,
+  keysGranted,
+  type ProjectGrant,
+  projectGrant,
+} from "../projectgrant/index.ts"
 import { hasLeft, user } from "../user/index.ts"
 import {
   type Authorization,
@@ -21,24 +28,36 @@ export type AuthorizationInput = {
 }
 
 /**
- * Authorizes a user on a project. Refuses a role that the project lacks, a second authorization of
- * the same user, and users that the caller may not see.
+ * Authorizes a user on a project. Refuses an organisation that neither owns the project nor was
+ * granted it, a role that it doesn't have there, a second authorization of the same user by it, and
+ * users that the caller may not see.
  */
 export function addAuthorization(tx: Transaction, id: string, input: AuthorizationInput): void {
   const { userId, projectId, orgId, roleKeys } = input
   const on = tx.state(project, projectId)
   if (!isProjectThere(on)) throw new Fault("not_found", "project.missing", "no such project")
-  // Nothing grants projects to other organisations yet.
-  if (on.orgId !== orgId) throw notGranted()
+  const grantId = on.orgId === orgId ? "" : grantTo(tx, projectId, orgId)
   mustSeeUser(tx, userId, orgId)
-  checkRoles(on, roleKeys)
-  const between = { userId, projectId, grantId: "" }
+  const given = givenOn(tx, { projectId, grantId }, roleKeys)
+  const between = { userId, projectId, grantId, ...(grantId && { projectOrgId: on.orgId }) }
   const added: Draft<AuthorizationEvent> = {
     type: "user.grant.added",
-    data: { ...between, roleKeys, rolesVersion: on.rolesVersion },
+    data: { ...between, ...given },
     claims: [{ take: pairClaim, key: pairOf(between), taken }],
   }
   tx.append(authorization, id, [added], orgId)
+}
+
+/** The grant over which an organisation may authorize. */
+function grantTo(tx: Transaction, projectId: string, orgId: string): string {
+  const id = grantBetween(tx, projectId, orgId)
+  if (id === undefined) throw notGranted()
+  if (tx.state(projectGrant, id).status === "active") return id
+  throw new Fault(
+    "failed_precondition",
+    "authorization.grant_inactive",
+    "the project is granted to the organisation, but the grant is deactivated",
+  )
 }
 
 /** Authorizes in a step of its own. */
@@ -55,13 +74,11 @@ export async function createAuthorization(
 export const changeAuthorization = authorization.command<readonly string[]>(
   (state, roleKeys, cx) => {
     mustExist(state)
-    const on = cx.state(project, state.projectId)
-    checkRoles(on, roleKeys)
-    const held = rolesIn(on, state)
+    const given = givenOn(cx, state, roleKeys)
+    const held = rolesIn(basisOf(cx, state), state)
     const isSame =
       state.roleKeys.length === roleKeys.length && roleKeys.every((key) => held.includes(key))
-    if (isSame) return []
-    return [{ type: "user.grant.changed", data: { roleKeys, rolesVersion: on.rolesVersion } }]
+    return isSame ? [] : [{ type: "user.grant.changed", data: given }]
   },
 )
 
@@ -83,28 +100,52 @@ export const removeAuthorization = authorization.command((state) => {
   return [{ type: "user.grant.removed", data: {}, claims }]
 })
 
-/** The roles of an authorization that its project still has. */
-export const rolesIn = (
-  { roles }: Project,
-  { roleKeys, rolesVersion }: Authorization,
-): readonly string[] =>
-  roleKeys.filter((key) => Object.hasOwn(roles, key) && (roles[key] ?? 0) <= rolesVersion)
+/** What the roles of an authorization are taken from. */
+type Basis = { readonly on: Project; readonly over: ProjectGrant | undefined }
 
-function mustExist(state: Authorization): void {
-  if (isThere(state)) return
-  throw new Fault("not_found", "authorization.missing", "there is no such authorization")
+type On = Pick<Authorization, "projectId" | "grantId">
+
+const basisOf = (cx: Pick<Decision, "state">, { projectId, grantId }: On): Basis => ({
+  on: cx.state(project, projectId),
+  over: grantId ? cx.state(projectGrant, grantId) : undefined,
+})
+
+/** The roles of an authorization that its project still has, and the grant where there is one. */
+export function rolesIn({ on, over }: Basis, held: Authorization): readonly string[] {
+  const keys = keysThere(on, held)
+  if (!over) return keys
+  const granted = keysGranted(on, over)
+  // A role that was taken from the grant and given to it again is another.
+  const isOf = (key: string) => (over.roles[key] ?? 0) <= (held.grantVersion ?? 0)
+  return keys.filter((key) => granted.includes(key) && isOf(key))
 }
 
-/** Each role is named once, and the project has it. */
-function checkRoles({ roles }: Project, keys: readonly string[]): void {
+/** Roles as they are given now. */
+function givenOn(cx: Pick<Decision, "state">, where: On, roleKeys: readonly string[]) {
+  const { on, over } = basisOf(cx, where)
+  if (over && !isGrantThere(over)) throw missing()
+  checkRoles(over ? keysGranted(on, over) : Object.keys(on.roles), roleKeys)
+  const { rolesVersion } = on
+  return { roleKeys, rolesVersion, ...(over && { grantVersion: over.changedIn }) }
+}
+
+function mustExist(state: Authorization): void {
+  if (!isThere(state)) throw missing()
+}
+
+const missing = () =>
+  new Fault("not_found", "authorization.missing", "there is no such authorization")
+
+/** Each role is named once, and is one that the organisation has there. */
+function checkRoles(there: readonly string[], keys: readonly string[]): void {
   if (new Set(keys).size < keys.length) {
     throw new Fault("invalid_argument", "authorization.role_twice", "name each role once")
   }
-  if (keys.every((key) => Object.hasOwn(roles, key))) return
+  if (keys.every((key) => there.includes(key))) return
   throw new Fault(
     "failed_precondition",
     "authorization.role_unknown",
-    "the project does not have one of these roles; add it to the project first",
+    "the project, or its grant, does not have one of these roles; add it there first",
   )
 }
 

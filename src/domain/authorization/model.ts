@@ -5,13 +5,20 @@ import { aggregate, type Event } from "../../store/index.ts"
  * `rolesVersion`, which is the project's at that moment: one that was removed and added again is
  * another role under the same key.
  */
-type Given = { readonly roleKeys: readonly string[]; readonly rolesVersion: number }
+type Given = {
+  readonly roleKeys: readonly string[]
+  readonly rolesVersion: number
+  /** The same for the roles of the grant, where there is one. */
+  readonly grantVersion?: number
+}
 
 type Between = {
   readonly userId: string
   readonly projectId: string
   /** The grant of the project to the organisation that gives it; empty where that one owns it. */
   readonly grantId: string
+  /** The organisation that owns the project, where another one gives it. */
+  readonly projectOrgId?: string
 }
 
 export type AuthorizationEvent =
@@ -56,5 +63,9 @@ export const isThere = ({ status }: Authorization): boolean =>
 
 /** One for each user, project and way that the project came to the organisation that gives it. */
 export const pairClaim = "user_grant"
-export const pairOf = ({ userId, projectId, grantId }: Between): string =>
+export const pairOf = ({
+  userId,
+  projectId,
+  grantId,
+}: Pick<Between, "userId" | "projectId" | "grantId">): string =>
   JSON.stringify([userId, projectId, grantId])

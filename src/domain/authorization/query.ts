@@ -1,8 +1,9 @@
-import type { Cx } from "../../store/index.ts"
-import { isProjectThere, project } from "../project/index.ts"
+import { type Cx, statement } from "../../store/index.ts"
+import { isProjectThere, type Project, project } from "../project/index.ts"
+import { grantInForce, hasProject, isGrantThere, projectGrant } from "../projectgrant/index.ts"
 import { hasLeft, user } from "../user/index.ts"
 import { rolesIn } from "./commands.ts"
-import { type Authorization, authorization, isThere, pairClaim, pairOf } from "./model.ts"
+import { type Authorization, authorization, isThere } from "./model.ts"
 
 /** Roles of a user on a project, and the organisation that gives them. */
 export type Held = { readonly orgId: string; readonly keys: readonly string[] }
@@ -10,8 +11,11 @@ export type Held = { readonly orgId: string; readonly keys: readonly string[] }
 /** Every role that a user has on a project now, by who gives it. */
 export function rolesHeld(cx: Cx, userId: string, projectId: string): readonly Held[] {
   const on = cx.store.state(cx, project, projectId)
-  const found = isProjectThere(on) ? active(cx, userId, projectId) : undefined
-  return found ? [{ orgId: found.orgId, keys: rolesIn(on, found) }] : []
+  if (!isProjectThere(on)) return []
+  return inForce(cx, userId, projectId).map((each) => ({
+    orgId: each.orgId,
+    keys: keysOf(cx, on, each),
+  }))
 }
 
 /**
@@ -25,28 +29,49 @@ export function mayEnter(
   projectId: string,
 ): "yes" | "no roles" | "no project" {
   const on = cx.store.state(cx, project, projectId)
-  // Nothing grants projects to other organisations yet: whose organisation has it, owns it.
-  if (on.hasProjectCheck && cx.store.receipt(cx, user, userId)?.owner !== on.orgId) {
-    return "no project"
-  }
+  const home = () => cx.store.receipt(cx, user, userId)?.owner ?? ""
+  if (on.hasProjectCheck && !hasProject(cx, projectId, home())) return "no project"
   if (!on.projectRoleCheck) return "yes"
-  const found = active(cx, userId, projectId)
-  if (!found) return "no roles"
-  return found.roleKeys.length === 0 || rolesIn(on, found).length > 0 ? "yes" : "no roles"
+  const counts = (each: Authorization) =>
+    each.roleKeys.length === 0 || keysOf(cx, on, each).length > 0
+  return inForce(cx, userId, projectId).some(counts) ? "yes" : "no roles"
 }
 
-function active(cx: Cx, userId: string, projectId: string): Authorization | undefined {
-  const key = pairOf({ userId, projectId, grantId: "" })
-  const holder = cx.store.log.holder(cx.instance, pairClaim, key, cx.clock.now())
-  const state = holder && cx.store.state(cx, authorization, holder.id)
-  return state?.status === "active" ? state : undefined
+const keysOf = (cx: Cx, on: Project, held: Authorization): readonly string[] =>
+  rolesIn(
+    { on, over: held.grantId ? cx.store.state(cx, projectGrant, held.grantId) : undefined },
+    held,
+  )
+
+const between = statement<{ id: string }>(
+  `SELECT id FROM authorizations
+   WHERE instance = $instance AND user_id = $userId AND project = $projectId`,
+)
+
+/** The authorizations that count: active, and over a grant only where that one does. */
+function inForce(cx: Cx, userId: string, projectId: string): readonly Authorization[] {
+  return cx.store
+    .all(cx, between, { userId, projectId })
+    .map(({ id }) => cx.store.state(cx, authorization, id))
+    .filter(({ status, grantId }) => {
+      return status === "active" && (grantId === "" || grantInForce(cx, grantId) !== undefined)
+    })
 }
 
-/** What the access to an authorization hangs from; undefined where there is none. */
+/**
+ * What the access to an authorization hangs from; undefined where there is none. Over a grant it
+ * belongs to who gives it, and to who owns the project.
+ */
 export function authorizationChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, authorization, id)
-  const { orgId, projectId, userId } = state
-  if (!isThere(state) || !isProjectThere(cx.store.state(cx, project, projectId))) return undefined
+  const { orgId, projectId, userId, grantId } = state
+  const on = cx.store.state(cx, project, projectId)
+  if (!isThere(state) || !isProjectThere(on)) return undefined
   if (hasLeft(cx.store.state(cx, user, userId))) return undefined
-  return { instance: true, org: orgId, project: projectId } as const
+  const chain = { instance: true, org: orgId, project: projectId } as const
+  if (grantId === "") return chain
+  if (!isGrantThere(cx.store.state(cx, projectGrant, grantId))) return undefined
+  const shared = (thing: { readonly level: string; readonly id: string }) =>
+    thing.level === "org" && thing.id === on.orgId
+  return { ...chain, grant: grantId, shared } as const
 }

@@ -10,6 +10,7 @@ import {
 } from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import { isProjectThere, project } from "../project/index.ts"
+import { isGrantThere, projectGrant } from "../projectgrant/index.ts"
 import { hasLeft, user } from "../user/index.ts"
 import { type MemberEvent, member, memberId, type Target } from "./model.ts"
 import { roles as known, permissionsOf } from "./roles.ts"
@@ -46,7 +47,7 @@ export function changeMember(tx: Transaction, input: MemberInput): void {
     throw new Fault("not_found", "member.missing", "the user is not an administrator here")
   }
   if (present.length === roles.length && roles.every((role) => present.includes(role))) return
-  const type = `${target.level}.member.changed` as const
+  const type = `${kinds[target.level]}.changed` as const
   const changed: Draft<MemberEvent> = { type, data: { userId, roles } }
   tx.append(member, memberId(target.level, target.id, userId), [changed])
 }
@@ -59,11 +60,18 @@ export function removeMember(tx: Transaction, input: Omit<MemberInput, "roles">)
     removeInstanceMember.within(tx, tx.instance, { userId, isUsable: usable(tx) })
     return true
   }
-  const type = `${target.level}.member.removed` as const
+  const type = `${kinds[target.level]}.removed` as const
   const removed: Draft<MemberEvent> = { type, data: { userId } }
   tx.append(member, memberId(target.level, target.id, userId), [removed])
   return true
 }
+
+/** What events of each level begin with. */
+const kinds = {
+  org: "org.member",
+  project: "project.member",
+  grant: "project.grant.member",
+} as const
 
 /** Every permission that a user holds on a thing, through its owners too. */
 export function permissionsOn(cx: Reader, target: Target, userId: string): ReadonlySet<string> {
@@ -92,21 +100,39 @@ function putMember(tx: Transaction, { target, userId, roles }: MemberInput): voi
     )
   }
   const { level, id } = target
-  const added: Draft<MemberEvent> =
-    level === "org"
-      ? { type: "org.member.added", data: { orgId: id, userId, roles } }
-      : { type: "project.member.added", data: { projectId: id, userId, roles } }
-  tx.append(member, memberId(level, id, userId), [added], orgOf(tx, target))
+  const owner = orgOf(tx, target)
+  tx.append(member, memberId(level, id, userId), [addedTo(tx, target, { userId, roles })], owner)
 }
 
-/** The organisation that a thing is or belongs to; faults where the thing is not there. */
-function orgOf(tx: Transaction, { level, id }: Exclude<Target, { level: "instance" }>): string {
+function addedTo(
+  tx: Transaction,
+  { level, id }: Below,
+  given: { readonly userId: string; readonly roles: readonly string[] },
+): Draft<MemberEvent> {
+  if (level === "org") return { type: "org.member.added", data: { orgId: id, ...given } }
+  if (level === "project")
+    return { type: "project.member.added", data: { projectId: id, ...given } }
+  const { projectId } = tx.state(projectGrant, id)
+  return { type: "project.grant.member.added", data: { projectId, grantId: id, ...given } }
+}
+
+type Below = Exclude<Target, { level: "instance" }>
+
+/**
+ * The organisation that a thing is or belongs to, a grant to the one that has it; faults where the
+ * thing is not there.
+ */
+function orgOf(tx: Transaction, { level, id }: Below): string {
   if (level === "org") {
     if (tx.state(org, id).status !== "absent") return id
     throw new Fault("not_found", "org.missing", "there is no such organisation")
   }
-  const state = tx.state(project, id)
-  if (isProjectThere(state)) return state.orgId
+  const granted = level === "grant" ? tx.state(projectGrant, id) : undefined
+  if (granted && !isGrantThere(granted)) {
+    throw new Fault("not_found", "grant.missing", "there is no such project grant")
+  }
+  const on = tx.state(project, granted?.projectId ?? id)
+  if (isProjectThere(on)) return granted?.grantedOrgId ?? on.orgId
   throw new Fault("not_found", "project.missing", "there is no such project")
 }
 
@@ -120,19 +146,24 @@ function checkRoles({ target, roles }: MemberInput): void {
   }
   const wrong = roles.find((role) => known[role]?.level !== target.level)
   if (wrong === undefined) return
+  const fitting = rolesFor(target.level).join(", ")
   throw new Fault(
     "invalid_argument",
     "member.role_unknown",
-    `one of the roles is not for ${names[target.level]}; these are: ${rolesFor(target.level)}`,
+    `one of the roles is not for ${names[target.level]}; these are: ${fitting}`,
   )
 }
 
-const names = { instance: "the instance", org: "an organisation", project: "a project" } as const
+const names = {
+  instance: "the instance",
+  org: "an organisation",
+  project: "a project",
+  grant: "a project grant",
+} as const
 
-const rolesFor = (level: Target["level"]): string =>
-  Object.entries(known)
-    .flatMap(([name, role]) => (role.level === level ? [name] : []))
-    .join(", ")
+/** The roles that can be held on a level. */
+export const rolesFor = (level: Target["level"]): readonly string[] =>
+  Object.entries(known).flatMap(([name, role]) => (role.level === level ? [name] : []))
 
 /**
  * Nobody may give what they lack. Who owns the instance may give every role: some permissions
@@ -179,7 +210,12 @@ function above(cx: Reader, target: Target): readonly Target[] {
   const top: Target = { level: "instance" }
   if (target.level === "instance") return [top]
   if (target.level === "org") return [top, target]
-  return [top, { level: "org", id: cx.state(project, target.id).orgId }, target]
+  if (target.level === "project") {
+    return [top, { level: "org", id: cx.state(project, target.id).orgId }, target]
+  }
+  const { projectId, grantedOrgId } = cx.state(projectGrant, target.id)
+  const given = above(cx, { level: "project", id: projectId })
+  return [...given, { level: "org", id: grantedOrgId }, target]
 }
 
 function rolesOn(cx: Reader, target: Target, userId: string): readonly string[] {

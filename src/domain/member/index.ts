@@ -1,4 +1,3 @@
-import type { Cx } from "../../store/index.ts"
 import { member } from "./model.ts"
 import { auth, management } from "./v1.ts"
 import { orgV2, projectV2, v2 } from "./v2.ts"
@@ -25,9 +24,3 @@ export const views = [memberView] as const
 
 /** What this room answers of the book. */
 export const shares = [v2, v2search, orgV2, projectV2, auth, management] as const
-
-/**
- * What an access rule may hang from, by the name of the resource. Nothing makes project grants
- * yet, so whoever names one names something absent.
- */
-export const chains = { grant: (_cx: Cx, _id: string): undefined => undefined }

@@ -4,18 +4,40 @@ import {
   type AddProjectRequest,
   ManagementService,
 } from "../../gen/core/management/v1/management_service_pb.ts"
-import { details, meaning } from "../../kernel/answer.ts"
+import type { ListQuery } from "../../gen/core/v1/object_pb.ts"
+import { at, details, meaning } from "../../kernel/answer.ts"
 import type { Scope } from "../../kernel/context.ts"
+import { pageOf } from "../../kernel/page.ts"
 import type { Cx } from "../../store/index.ts"
 import { contextOrg, listOrgs } from "../org/index.ts"
 import { labelings, project } from "../project/index.ts"
+import { projectGrant } from "../projectgrant/index.ts"
+import { rolesFor } from "./commands.ts"
 import { createProjectWithAdmins } from "./create.ts"
+import type { Target } from "./model.ts"
 import { permissionsOf } from "./roles.ts"
 import { memberships } from "./view.ts"
 
 export const management = share<Cx>()(ManagementService, {
   addProject: (req, cx) => addProject(cx, req),
+  listProjectMemberRoles: (_, cx) => rolesOf(cx, "project"),
+  listProjectGrantMemberRoles: ({ query }, cx) => rolesOf(cx, "grant", query),
 })
+
+/** The roles of a level, by name; who may look at its administrators may know what they can be. */
+function rolesOf(cx: Cx, level: Target["level"], query?: ListQuery) {
+  const { offset, limit, asc } = pageOf(query ?? { asc: true })
+  const names = rolesFor(level).toSorted()
+  const sorted = asc ? names : names.toReversed()
+  return {
+    details: {
+      totalResult: BigInt(names.length),
+      processedSequence: BigInt(cx.store.log.durable()),
+      viewTimestamp: at(cx.clock.now()),
+    },
+    result: sorted.slice(offset, offset + limit),
+  }
+}
 
 export const auth = share<Cx>()(AuthService, {
   listMyProjectOrgs: (req, cx) => listOrgs({ ...cx, scope: mine(cx) }, req),
@@ -52,5 +74,6 @@ const readsOrgs = (role: string) => permissionsOf(role).has("org.read")
 
 function orgOf(cx: Cx, { level, id }: { level: string; id: string }): readonly string[] {
   if (level === "org") return [id]
-  return level === "project" ? [cx.store.state(cx, project, id).orgId] : []
+  if (level === "project") return [cx.store.state(cx, project, id).orgId]
+  return level === "grant" ? [cx.store.state(cx, projectGrant, id).grantedOrgId] : []
 }

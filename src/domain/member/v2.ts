@@ -26,14 +26,14 @@ import {
   createProjectWithAdmins,
 } from "./create.ts"
 import type { Target } from "./model.ts"
-import { memberChanged } from "./view.ts"
+import { grantTarget, memberChanged } from "./view.ts"
 
 /** Changing administrators; looking at them is in v2search.ts. */
 export const v2 = share<Cx>()(InternalPermissionService, {
   createAdministrator: async (req, cx) => ({ creationDate: await put(cx, req, addMember) }),
   updateAdministrator: async (req, cx) => ({ changeDate: await put(cx, req, changeMember) }),
   deleteAdministrator: async ({ userId, resource }, cx) => {
-    const input = { target: targetOf(resource), userId }
+    const input = { target: targetOf(cx, resource), userId }
     const step = await cx.store.transact(cx, (tx) => (removeMember(tx, input) ? tx.now : undefined))
     return step.value === undefined ? {} : { deletionDate: at(step.value) }
   },
@@ -53,7 +53,7 @@ async function put(
   { userId, resource, roles }: Pick<CreateAdministratorRequest, "userId" | "resource" | "roles">,
   act: typeof addMember,
 ) {
-  const target = targetOf(resource)
+  const target = targetOf(cx, resource)
   const step = await cx.store.transact(cx, (tx: Transaction) => {
     act(tx, { target, userId, roles })
     return tx.now
@@ -61,16 +61,17 @@ async function put(
   return at(memberChanged(cx, target, userId) ?? step.value)
 }
 
-/** Project grants can't be made yet, so the access rule has let none come here. */
-function targetOf(resource: ResourceType | undefined): Target {
+function targetOf(cx: Cx, resource: ResourceType | undefined): Target {
   const named = resource?.resource
   if (named?.case === "instance" && named.value) return { level: "instance" }
   if (named?.case === "organizationId") return { level: "org", id: named.value }
   if (named?.case === "projectId") return { level: "project", id: named.value }
+  const grant = named?.case === "projectGrant" ? grantTarget(cx, named.value) : undefined
+  if (grant) return grant
   throw new Fault(
     "invalid_argument",
     "member.resource_missing",
-    "say what the user administers: the instance, an organisation or a project",
+    "say what the user administers: the instance, an organisation, a project or a grant of one",
   )
 }
 

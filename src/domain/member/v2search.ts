@@ -16,7 +16,8 @@ import { at, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, textFilter } from "../../store/index.ts"
-import { type AdministratorRow, rolesIn, searchAdministrators } from "./view.ts"
+import type { Target } from "./model.ts"
+import { type AdministratorRow, grantTarget, rolesIn, searchAdministrators } from "./view.ts"
 
 export const v2search = share<Cx>()(InternalPermissionService, {
   listAdministrators: (req, cx) => list(cx, req),
@@ -26,7 +27,7 @@ function list(cx: Cx, req: ListAdministratorsRequest) {
   const found = searchAdministrators(cx, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn),
-    filters: req.filters.map((filter) => filterOf(filter, 1)),
+    filters: req.filters.map((filter) => filterOf(cx, filter, 1)),
   })
   return { pagination: pagination(found), administrators: found.rows.map(toAdministrator) }
 }
@@ -41,12 +42,12 @@ const columns = {
 /** Filters hold filters; deeper than this nobody means it. */
 const depthMax = 10
 
-function filterOf({ filter }: AdministratorSearchFilter, depth: number): Filter {
+function filterOf(cx: Cx, { filter }: AdministratorSearchFilter, depth: number): Filter {
   if (depth > depthMax) {
     const message = `filters may be nested ${depthMax} deep at most`
     throw new Fault("invalid_argument", "search.filter_too_deep", message)
   }
-  const inner = (each: AdministratorSearchFilter) => filterOf(each, depth + 1)
+  const inner = (each: AdministratorSearchFilter) => filterOf(cx, each, depth + 1)
   switch (filter.case) {
     case "creationDate":
       return timeFilter("created", filter.value)
@@ -61,7 +62,7 @@ function filterOf({ filter }: AdministratorSearchFilter, depth: number): Filter 
     case "userDisplayName":
       return textFilter("display_name", filter.value.displayName, filter.value.method)
     case "resource":
-      return resourceFilter(filter.value)
+      return resourceFilter(cx, filter.value)
     case "role":
       return { text: "roles", method: "contains", value: `|${filter.value.roleKey}|` }
     case "and":
@@ -91,23 +92,24 @@ const comparisons = {
   [TimestampFilterMethod.BEFORE_OR_EQUALS]: "<=",
 } as const
 
-function resourceFilter({ resource }: ResourceFilter): Filter {
+function resourceFilter(cx: Cx, { resource }: ResourceFilter): Filter {
   switch (resource.case) {
     case "instance":
       return { equals: "level", value: "instance" }
     case "organizationId":
-      return onTarget("org", resource.value)
+      return onTarget({ level: "org", id: resource.value })
     case "projectId":
-      return onTarget("project", resource.value)
-    case "projectGrant":
-      // Nothing makes project grants yet, so nobody administers one.
-      return { any: [] }
+      return onTarget({ level: "project", id: resource.value })
+    case "projectGrant": {
+      const grant = grantTarget(cx, resource.value)
+      return grant ? onTarget(grant) : { any: [] }
+    }
     default:
       throw filterMissing()
   }
 }
 
-const onTarget = (level: "org" | "project", id: string): Filter => ({
+const onTarget = ({ level, id }: Exclude<Target, { level: "instance" }>): Filter => ({
   all: [
     { equals: "level", value: level },
     { equals: "target", value: id },
@@ -135,8 +137,15 @@ function resourceOf(
   if (row.level === "org") {
     return { case: "organization", value: { id, name: row.org_name ?? "" } }
   }
+  const name = row.project_name ?? ""
+  if (row.level === "project") {
+    return { case: "project", value: { id, name, organizationId: row.org } }
+  }
   return {
-    case: "project",
-    value: { id, name: row.project_name ?? "", organizationId: row.org },
+    case: "projectGrant",
+    value: {
+      ...{ id, projectId: row.project, projectName: name, organizationId: row.project_org ?? "" },
+      grantedOrganizationId: row.org,
+    },
   }
 }

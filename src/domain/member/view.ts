@@ -10,12 +10,13 @@ import {
 } from "../../store/index.ts"
 import type { InstanceEvent } from "../instance/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
+import { grantIdOf, type ProjectGrantEvent } from "../projectgrant/index.ts"
 import type { UserEvent } from "../user/index.ts"
 import { type MemberEvent, memberId, type Target } from "./model.ts"
 
-/** Roles of a user on the instance, an organisation or a project. */
+/** Roles of a user on the instance, an organisation, a project or a grant of one. */
 export type Membership = {
-  readonly level: "instance" | "org" | "project"
+  readonly level: Target["level"]
   readonly id: string
   readonly roles: readonly string[]
 }
@@ -31,15 +32,19 @@ export type AdministratorRow = {
   readonly login_name: string
   readonly display_name: string
   readonly user_org: string
-  /** The organisation that the thing is or belongs to. */
+  /** The organisation that the thing is or belongs to; a grant to the one that has it. */
   readonly org: string
   readonly org_name: string | null
+  /** The project, or that of the grant; empty elsewhere. */
+  readonly project: string
   readonly project_name: string | null
+  readonly project_org: string | null
 }
 
 const insert = statement(
-  `INSERT INTO administrators (instance, id, level, target, user_id, org, roles, created, changed)
-   VALUES ($instance, $key, $level, $target, $userId, $owner, $roles, $time, $time)`,
+  `INSERT INTO administrators (instance, id, level, target, project, user_id, org, roles, created,
+     changed)
+   VALUES ($instance, $key, $level, $target, $project, $userId, $owner, $roles, $time, $time)`,
 )
 const change = statement(
   `UPDATE administrators SET roles = $roles, changed = $time
@@ -50,26 +55,34 @@ const removeUser = statement(
   "DELETE FROM administrators WHERE instance = $instance AND user_id = $id",
 )
 const removeProject = statement(
+  "DELETE FROM administrators WHERE instance = $instance AND project = $id",
+)
+const removeGrant = statement(
   `DELETE FROM administrators
-   WHERE instance = $instance AND level = 'project' AND target = $id`,
+   WHERE instance = $instance AND level = 'grant' AND target = $id`,
 )
 
 /** Administrators of every level; `roles` reads "|A|B|", so that one of them can be searched. */
-export const memberView = view<InstanceEvent | MemberEvent | UserEvent | ProjectEvent>({
+export const memberView = view<
+  InstanceEvent | MemberEvent | UserEvent | ProjectEvent | ProjectGrantEvent
+>({
   name: "member",
   tables: {
     administrators: {
       columns: `id TEXT NOT NULL, level TEXT NOT NULL, target TEXT NOT NULL,
-        user_id TEXT NOT NULL, org TEXT NOT NULL, roles TEXT NOT NULL,
+        project TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL, roles TEXT NOT NULL,
         created INTEGER NOT NULL, changed INTEGER NOT NULL`,
       key: "id",
-      indexes: { user: "user_id", target: "target", org: "org", created: "created" },
+      indexes: {
+        ...{ user: "user_id", target: "target", project: "project", org: "org, created" },
+        created: "created",
+      },
     },
   },
   on: {
     "instance.member.added": (db, { instance, data: { userId, roles } }) =>
       db.run(insert, {
-        ...{ key: instanceKey(userId), level: "instance", target: instance },
+        ...{ key: instanceKey(userId), level: "instance", target: instance, project: "" },
         ...{ userId, roles: rolesText(roles) },
       }),
     "instance.member.changed": (db, { data: { userId, roles } }) =>
@@ -77,20 +90,32 @@ export const memberView = view<InstanceEvent | MemberEvent | UserEvent | Project
     "instance.member.removed": (db, { data: { userId } }) =>
       db.run(remove, { key: instanceKey(userId) }),
     "org.member.added": (db, { id, data: { orgId, userId, roles } }) =>
-      db.run(insert, { key: id, level: "org", target: orgId, userId, roles: rolesText(roles) }),
+      db.run(insert, {
+        ...{ key: id, level: "org", target: orgId, project: "" },
+        ...{ userId, roles: rolesText(roles) },
+      }),
     "org.member.changed": (db, { id, data: { roles } }) =>
       db.run(change, { key: id, roles: rolesText(roles) }),
     "org.member.removed": (db, { id }) => db.run(remove, { key: id }),
     "project.member.added": (db, { id, data: { projectId, userId, roles } }) =>
       db.run(insert, {
-        ...{ key: id, level: "project", target: projectId },
+        ...{ key: id, level: "project", target: projectId, project: projectId },
         ...{ userId, roles: rolesText(roles) },
       }),
     "project.member.changed": (db, { id, data: { roles } }) =>
       db.run(change, { key: id, roles: rolesText(roles) }),
     "project.member.removed": (db, { id }) => db.run(remove, { key: id }),
+    "project.grant.member.added": (db, { id, data: { projectId, grantId, userId, roles } }) =>
+      db.run(insert, {
+        ...{ key: id, level: "grant", target: grantId, project: projectId },
+        ...{ userId, roles: rolesText(roles) },
+      }),
+    "project.grant.member.changed": (db, { id, data: { roles } }) =>
+      db.run(change, { key: id, roles: rolesText(roles) }),
+    "project.grant.member.removed": (db, { id }) => db.run(remove, { key: id }),
     "user.removed": (db) => db.run(removeUser),
     "project.removed": (db) => db.run(removeProject),
+    "project.grant.removed": (db) => db.run(removeGrant),
   },
 })
 
@@ -126,13 +151,14 @@ export const memberships = (cx: Cx, userId: string): readonly Membership[] =>
 const administrators: Searchable = {
   table: `(SELECT a.*, json_extract(u.login_names, '$[#-1]') AS login_name,
       u.login_name_folded, u.display_name, u.display_name_folded, u.org AS user_org,
-      o.name AS org_name, p.name AS project_name
+      o.name AS org_name, p.name AS project_name, p.org AS project_org
     FROM administrators a
     JOIN users u ON u.instance = a.instance AND u.id = a.user_id
     LEFT JOIN orgs o ON o.instance = a.instance AND o.id = a.org
-    LEFT JOIN projects p ON a.level = 'project' AND p.instance = a.instance AND p.id = a.target)`,
+    LEFT JOIN projects p ON p.instance = a.instance AND p.id = a.project)`,
   columns: [
     ...["level", "target", "user_id", "org", "roles", "created", "changed", "user_org"],
+    ...["project", "project_org"],
     ...["login_name", "login_name_folded", "display_name", "display_name_folded"],
   ],
   owner: {},
@@ -152,6 +178,7 @@ export function searchAdministrators(
       { all: [isLevel("instance"), seen(kinds.instance, [])] },
       { all: [isLevel("org"), seen(kinds.org, ["org"])] },
       { all: [isLevel("project"), seen(kinds.project, ["org", "project"])] },
+      { all: [isLevel("grant"), seen(kinds.grant, ["org", "project_org", "project", "grant"])] },
     ],
   }
   const all: Scope = { all: true, orgs: [], projects: [], grants: [] }
@@ -164,12 +191,25 @@ type Kinds = { readonly [Level in Membership["level"]]?: Scope }
 const isLevel = (level: Membership["level"]): Filter => ({ equals: "level", value: level })
 
 /** Rows of one level: `by` says which ids of the scope may name them. */
-function seen(scope: Scope | undefined, by: readonly ("org" | "project")[]): Filter {
+function seen(scope: Scope | undefined, by: readonly Owner[]): Filter {
   if (!scope) return { any: [] }
   if (scope.all) return { all: [] }
-  const owners: Record<"org" | "project", Filter> = {
+  const owners: Record<Owner, Filter> = {
     org: { oneOf: "org", values: scope.orgs },
-    project: { oneOf: "target", values: scope.projects },
+    project_org: { oneOf: "project_org", values: scope.orgs },
+    project: { oneOf: "project", values: scope.projects },
+    grant: { oneOf: "target", values: scope.grants },
   }
   return { any: by.map((each) => owners[each]) }
+}
+
+type Owner = "org" | "project_org" | "project" | "grant"
+
+/** How the interface names a grant; undefined where there is none. */
+export const grantTarget = (
+  cx: Cx,
+  { projectId, organizationId }: { readonly projectId: string; readonly organizationId: string },
+): Exclude<Target, { level: "instance" }> | undefined => {
+  const id = grantIdOf(cx, projectId, organizationId)
+  return id === undefined ? undefined : { level: "grant", id }
 }

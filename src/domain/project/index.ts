@@ -21,6 +21,7 @@ export {
   type GroupsClaim,
   groupsClaims,
   isThere as isProjectThere,
+  keysThere,
   labelings,
   type PrivateLabeling,
   type Project,
@@ -30,7 +31,9 @@ export {
   project,
 } from "./model.ts"
 export { addRoles, changeRole, type NewRole, removeRole } from "./role.ts"
-export { findRole, projectRoleView, type RoleRow } from "./role-view.ts"
+export { findRole, projectRoleView, type RoleRow, searchRoles } from "./role-view.ts"
+export { roleFilter, toRole } from "./v1role.ts"
+export { toProject } from "./v2.ts"
 export { findProject, type ProjectRow, projects, projectView } from "./view.ts"
 
 /** What this room keeps streams of. */

@@ -93,3 +93,12 @@ export const project = aggregate<ProjectEvent, Project>({
 
 export const isThere = (state: Project): boolean =>
   state.status === "active" || state.status === "inactive"
+
+/** Of roles that were given when the project's were of `rolesVersion`, those that it still has. */
+export const keysThere = (
+  { roles }: Project,
+  given: { readonly roleKeys: readonly string[]; readonly rolesVersion: number },
+): readonly string[] =>
+  given.roleKeys.filter(
+    (key) => Object.hasOwn(roles, key) && (roles[key] ?? 0) <= given.rolesVersion,
+  )

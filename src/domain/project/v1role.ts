@@ -48,7 +48,7 @@ async function remove(cx: Cx, { projectId, roleKey }: RemoveProjectRoleRequest) 
 function list(cx: Cx, req: ListProjectRolesRequest) {
   const found = searchRoles(cx, req.projectId, {
     page: pageOf(req.query),
-    filters: req.queries.map(filterOf),
+    filters: req.queries.map(roleFilter),
   })
   return {
     details: {
@@ -60,7 +60,7 @@ function list(cx: Cx, req: ListProjectRolesRequest) {
   }
 }
 
-function filterOf({ query }: RoleQuery): Filter {
+export function roleFilter({ query }: RoleQuery): Filter {
   switch (query.case) {
     case "keyQuery":
       return textFilter("role_key", query.value.key, query.value.method)
@@ -73,7 +73,7 @@ function filterOf({ query }: RoleQuery): Filter {
 
 const roleDetails = (row: RoleRow) => details({ ...row, owner: row.org })
 
-const toRole = (row: RoleRow) => ({
+export const toRole = (row: RoleRow) => ({
   key: row.role_key,
   details: roleDetails(row),
   displayName: row.display_name,

@@ -1,21 +1,15 @@
 import { share } from "../../api/method.ts"
 import {
   GroupsClaim,
-  ProjectOrganizationIDFilter_Type as OwnerType,
   PrivateLabelingSetting,
-  ProjectFieldName,
-  type ProjectOrganizationIDFilter,
-  type ProjectSearchFilter,
   ProjectState,
 } from "../../gen/core/project/v2/project_pb.ts"
 import {
-  type ListProjectsRequest,
   ProjectService,
   type UpdateProjectRequest,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { at, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
+import { at, meaning } from "../../kernel/answer.ts"
+import type { Cx, Receipt } from "../../store/index.ts"
 import {
   activateProject,
   changeProject,
@@ -23,15 +17,15 @@ import {
   type ProjectChange,
 } from "./commands.ts"
 import { groupsClaims, labelings } from "./model.ts"
-import { findProject, type ProjectRow, projects } from "./view.ts"
+import { findProject, type ProjectRow } from "./view.ts"
 
 /**
- * All but CreateProject, which also makes an administrator (see the room of the members), and
- * DeleteProject, which also removes applications (see theirs).
+ * All but CreateProject, which also makes an administrator (see the room of the members),
+ * DeleteProject, which also removes applications (see theirs), and ListProjects, which also shows
+ * what was granted (see the room of the grants).
  */
 export const v2 = share<Cx>()(ProjectService, {
   getProject: (req, cx) => ({ project: toProject(findProject(cx, req.projectId)) }),
-  listProjects: (req, cx) => list(cx, req),
   updateProject: async (req, cx) => changed(await changeProject(cx, req.projectId, changeOf(req))),
   deactivateProject: async (req, cx) => changed(await deactivateProject(cx, req.projectId)),
   activateProject: async (req, cx) => changed(await activateProject(cx, req.projectId)),
@@ -51,43 +45,8 @@ const changeOf = (req: UpdateProjectRequest): ProjectChange => ({
   groupsClaim: meaning(groupsClaims, req.groupsClaim),
 })
 
-function list(cx: Cx, req: ListProjectsRequest) {
-  const found = search<ProjectRow>(cx, projects, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn ?? ProjectFieldName.UNSPECIFIED),
-    filters: req.filters.map(filterOf),
-  })
-  return { pagination: pagination(found), projects: found.rows.map(toProject) }
-}
-
-const columns = {
-  [ProjectFieldName.UNSPECIFIED]: "created",
-  [ProjectFieldName.ID]: "id",
-  [ProjectFieldName.CREATION_DATE]: "created",
-  [ProjectFieldName.CHANGE_DATE]: "changed",
-  [ProjectFieldName.NAME]: "name_folded",
-} as const
-
-function filterOf({ filter }: ProjectSearchFilter): Filter {
-  switch (filter.case) {
-    case "projectNameFilter":
-      return textFilter("name", filter.value.projectName, filter.value.method)
-    case "inProjectIdsFilter":
-      return { oneOf: "id", values: filter.value.ids }
-    case "organizationIdFilter":
-      return ofOrganization(filter.value)
-    default:
-      throw filterMissing()
-  }
-}
-
-/** Nothing grants projects to other organisations yet, so nobody has one by a grant. */
-function ofOrganization({ organizationId, type }: ProjectOrganizationIDFilter): Filter {
-  const owned: Filter = { equals: "org", value: organizationId }
-  return type === OwnerType.GRANTED ? { any: [] } : owned
-}
-
-const toProject = (row: ProjectRow) => ({
+/** A project as it is shown, apart from how the caller comes to have it. */
+export const toProject = (row: Omit<ProjectRow, "version">) => ({
   projectId: row.id,
   organizationId: row.org,
   creationDate: at(row.created),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addAppKey } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
+import { addGrant } from "../../../src/domain/projectgrant/index.ts"
 import { never } from "../../../src/kernel/signing-key.ts"
 import { type Estate, openEstate, operationNames } from "../../support/estate.ts"
 
@@ -31,6 +32,8 @@ beforeEach(async () => {
     }
     const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
     await estate.step((tx) => addAuthorization(tx, "u1", u1), { instance })
+    const g1 = { projectId: "p1", grantedOrgId: "org2", roleKeys: [] }
+    await estate.step((tx) => addGrant(tx, "g1", g1), { instance })
   }
 })
 afterEach(() => estate.close())
@@ -42,6 +45,8 @@ const org2 = { organizationId: "org2" }
 const p1 = { projectId: "p1" }
 const a1 = { applicationId: "a1", projectId: "p1" }
 const older = { appId: "a1", projectId: "p1" }
+const g1 = { projectId: "p1", grantedOrganizationId: "org2" }
+const byId = { projectId: "p1", grantId: "g1" }
 const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
 
 /** Every operation of these rooms that changes something, in an order that lets each succeed. */
@@ -63,6 +68,11 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["activateAuthorization", { id: "u1" }],
   ["deleteAuthorization", { id: "u1" }],
   ["addProjectRole", { ...p1, roleKey: "r1", displayName: "One" }],
+  ["updateProjectGrant", { ...g1, roleKeys: ["r1"] }],
+  ["deactivateProjectGrant", g1],
+  ["activateProjectGrant", g1],
+  ["deleteProjectGrant", g1],
+  ["createProjectGrant", g1],
   ["updateProjectRole", { ...p1, roleKey: "r1", displayName: "Other" }],
   ["removeProjectRole", { ...p1, roleKey: "r1" }],
   ["addProjectRole", { ...p1, roleKey: "r2", displayName: "Two" }, "v1"],
@@ -106,6 +116,12 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["getProject", p1],
   ["getProjectByID", { id: "p1" }],
   ["listAuthorizations", {}],
+  ["listProjectGrants", {}],
+  ["listGrantedProjects", {}],
+  ["getGrantedProjectByID", byId],
+  ["listGrantedProjectRoles", byId],
+  ["listProjectMemberRoles", {}],
+  ["listProjectGrantMemberRoles", {}],
   ["listProjectRoles", p1],
   ["listProjectRoles", p1, "v1"],
   ["listApplications", {}],

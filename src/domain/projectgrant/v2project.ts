@@ -1,0 +1,72 @@
+import { share } from "../../api/method.ts"
+import {
+  GrantedProjectState,
+  ProjectOrganizationIDFilter_Type as HeldHow,
+  ProjectFieldName,
+  type ProjectOrganizationIDFilter,
+  type ProjectSearchFilter,
+} from "../../gen/core/project/v2/project_pb.ts"
+import {
+  type ListProjectsRequest,
+  ProjectService,
+} from "../../gen/core/project/v2/project_service_pb.ts"
+import { filterMissing, meaning, pagination } from "../../kernel/answer.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
+import { toProject } from "../project/index.ts"
+import { type HoldingRow, holdings } from "./holding.ts"
+
+/** Owned and granted projects in one list. */
+export const v2project = share<Cx>()(ProjectService, {
+  listProjects: (req, cx) => list(cx, req),
+})
+
+function list(cx: Cx, req: ListProjectsRequest) {
+  const found = search<HoldingRow>(cx, holdings, {
+    page: pageOf(req.pagination),
+    sort: meaning(columns, req.sortingColumn ?? ProjectFieldName.UNSPECIFIED),
+    filters: req.filters.map(filterOf),
+  })
+  return { pagination: pagination(found), projects: found.rows.map(toHolding) }
+}
+
+const columns = {
+  [ProjectFieldName.UNSPECIFIED]: "created",
+  [ProjectFieldName.ID]: "id",
+  [ProjectFieldName.CREATION_DATE]: "created",
+  [ProjectFieldName.CHANGE_DATE]: "changed",
+  [ProjectFieldName.NAME]: "name_folded",
+} as const
+
+function filterOf({ filter }: ProjectSearchFilter): Filter {
+  switch (filter.case) {
+    case "projectNameFilter":
+      return textFilter("name", filter.value.projectName, filter.value.method)
+    case "inProjectIdsFilter":
+      return { oneOf: "id", values: filter.value.ids }
+    case "organizationIdFilter":
+      return heldBy(filter.value)
+    default:
+      throw filterMissing()
+  }
+}
+
+/** Without a type: both what the organisation owns and what it was granted. */
+function heldBy({ organizationId, type }: ProjectOrganizationIDFilter): Filter {
+  const held: Filter = { equals: "holder", value: organizationId }
+  const isOwn: Filter = { equals: "grant_id", value: "" }
+  if (type === HeldHow.OWNED) return { all: [held, isOwn] }
+  return type === HeldHow.GRANTED ? { all: [held, { not: isOwn }] } : held
+}
+
+function toHolding(row: HoldingRow) {
+  const project = toProject(row)
+  if (row.grant_id === "") return project
+  const { ACTIVE, INACTIVE } = GrantedProjectState
+  return {
+    ...project,
+    grantedOrganizationId: row.holder,
+    grantedOrganizationName: row.holder_name,
+    grantedState: row.grant_state === "active" ? ACTIVE : INACTIVE,
+  }
+}

@@ -149,6 +149,34 @@ describe("several words of prompt (OpenID Connect Core §3.1.2.1)", () => {
   })
 })
 
+describe("an answer", () => {
+  const types = ["code", "id_token token"] as const
+  test.each(types)("of %s is given once, however often it is fetched", async (response_type) => {
+    const both = await provider.addClient({
+      grantTypes: ["authorization_code", "implicit"],
+      responseTypes: ["code", "id_token_token"],
+    })
+    const browser = browserOf(provider)
+    const asked = await browser.signIn(authorizePath(both.id, { response_type, prompt: "consent" }))
+    const [, id = ""] = /authRequest=(\d+)/.exec(asked.path) ?? []
+    const headers = { cookie: browser.cookie() }
+    const callback = () => provider.send(`/oauth/v2/authorize/callback?id=${id}`, { headers })
+    // Nobody has allowed anything yet.
+    const early = await Promise.all(Array.from({ length: 5 }, callback))
+    for (const { headers } of early)
+      expect(headers.get("location")).toMatch(/^\/ui\/login\/consent/)
+    const [, csrf = ""] = /name="csrf" value="([^"]*)"/.exec(asked.page) ?? []
+    const [, session = ""] = /name="session" value="(\d+)"/.exec(asked.page) ?? []
+    const body = new URLSearchParams({ authRequest: id, csrf, session, answer: "allow" })
+    await provider.send("/ui/login/consent", { method: "POST", headers, body })
+    const all = await Promise.all(Array.from({ length: 20 }, callback))
+    const given = all.flatMap(({ headers }) => headers.get("location") ?? [])
+    expect(given.filter((location) => location.startsWith(redirectUri))).toHaveLength(1)
+    expect(all.filter(({ status }) => status === 400)).toHaveLength(19)
+    expect((await callback()).status).toBe(400)
+  })
+})
+
 describe("a failure of our own (RFC 6749 §4.1.2.1)", () => {
   const rows: readonly (readonly [Code, string])[] = [
     ["internal", "server_error"],

@@ -8,6 +8,7 @@ import {
   createWebKey,
   type KeyKind,
   publicKeys,
+  publishedSeconds,
 } from "../../src/domain/key/index.ts"
 import {
   answerOf,

@@ -1,5 +1,5 @@
 import { requireInstance } from "../domain/instance/index.ts"
-import { remembered } from "./remembered.ts"
+import { remembered } from "../store/index.ts"
 
 /** What every endpoint must know of the instance that it speaks for. */
 export type Own = {
@@ -10,10 +10,13 @@ export type Own = {
   readonly projectId: string
 }
 
-export const ownOf = remembered((cx): Own => {
-  const { publicUrl, projectId } = requireInstance(cx)
-  return { issuer: publicUrl, secure: publicUrl.startsWith("https:"), projectId }
-})
+export const ownOf = remembered(
+  (cx): Own => {
+    const { publicUrl, projectId } = requireInstance(cx)
+    return { issuer: publicUrl, secure: publicUrl.startsWith("https:"), projectId }
+  },
+  ["instance"],
+)
 
 /** Addresses of the endpoints; discovery and the router read the same table. */
 export const paths = {

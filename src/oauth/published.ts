@@ -19,14 +19,14 @@ export function publishedHandler(call: (host: string) => Cx | undefined) {
   return ({ method, url }: Request): Response | undefined => {
     if (method !== "GET") return undefined
     const known = ready.get(url)
-    if (known && known.changes === known.cx.store.log.changes()) return published(known.body)
+    if (known && known.changes === changesOf(known.cx)) return published(known.body)
     const document = documents.find(([path]) => url.endsWith(path))
     if (!document) return undefined
     const address = URL.parse(url)
     const cx = address?.pathname === document[0] ? call(address.host) : undefined
     if (!cx) return undefined
     if (ready.size >= readyMax) ready.clear()
-    const changes = cx.store.log.changes()
+    const changes = changesOf(cx)
     const body = document[1](cx)
     ready.set(url, { changes, body, cx })
     return published(body)
@@ -35,3 +35,6 @@ export function publishedHandler(call: (host: string) => Cx | undefined) {
 
 /** Hosts are known ones, but a query makes any address new. */
 const readyMax = 100
+
+/** What both documents are made of. */
+const changesOf = (cx: Cx): number => cx.store.log.changesOf(["instance", "web_key"])

@@ -19,12 +19,12 @@ export type Origin = {
 
 /**
  * The instance that a host names; undefined for an unknown host, and before set-up. Answers are
- * kept while nothing was written: every request asks.
+ * kept while no instance changes: every request asks.
  */
 function instanceOf({ store }: Base, host: string): string | undefined {
-  const position = store.log.changes()
-  if (known.store !== store || known.position !== position || known.hosts.size > hostsMax) {
-    known = { store, position, hosts: new Map() }
+  const changes = store.log.changesOf(["instance"])
+  if (known.store !== store || known.changes !== changes || known.hosts.size > hostsMax) {
+    known = { store, changes, hosts: new Map() }
   }
   if (!known.hosts.has(host)) known.hosts.set(host, instanceAt(store, host.toLowerCase()))
   return known.hosts.get(host)
@@ -32,10 +32,10 @@ function instanceOf({ store }: Base, host: string): string | undefined {
 
 type Known = {
   readonly store: Base["store"] | undefined
-  readonly position: number
+  readonly changes: number
   readonly hosts: Map<string, string | undefined>
 }
-let known: Known = { store: undefined, position: 0, hosts: new Map() }
+let known: Known = { store: undefined, changes: 0, hosts: new Map() }
 const hostsMax = 1000
 
 /** A call of nobody on the instance of the request's host; undefined where there is none. */

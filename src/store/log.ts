@@ -65,6 +65,11 @@ export type Log = {
    * undone: what was computed from rows holds as long as this number does.
    */
   readonly changes: () => number
+  /**
+   * The same for streams of some kinds, and the claims that they hold: grows when a step has written
+   * to one, on disk or not yet, and when steps were undone.
+   */
+  readonly changesOf: (streams: readonly string[]) => number
   /** Holder of a claim that has not expired at `time`. */
   readonly holder: (
     instance: string,

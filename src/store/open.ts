@@ -66,6 +66,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const log: Log = {
     ...raw,
     changes: () => raw.changes() + drops,
+    changesOf: (streams) => raw.changesOf(streams) + drops,
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
     find: async (...what) => {
       const { events, upTo } = await raw.find(...what)

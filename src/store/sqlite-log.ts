@@ -37,6 +37,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
   const { database, names, gate, durability } = parts
   const sql = statements(database)
   let undone = 0
+  const steps = new Map<string, number>()
   const { turns, commit } = committer(parts, sql, () => {
     undone++
   })
@@ -52,6 +53,9 @@ export function sqliteLog(parts: Parts): SqliteLog {
     append: async (step) => {
       for (let held = gate.open(); held; held = gate.open()) await held
       const result = commit(step)
+      for (const { stream } of [...step.events, ...step.claims]) {
+        steps.set(stream, (steps.get(stream) ?? 0) + 1)
+      }
       await settle()
       return result
     },
@@ -67,6 +71,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
+    changesOf: (streams) => streams.reduce((sum, each) => sum + (steps.get(each) ?? 0), undone),
     holder: (instance, kind, key, time) => {
       const row = sql.claim.get(instance, kind, key)
       return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined

@@ -1,4 +1,4 @@
-import type { Cx } from "../../store/index.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
 import { isProjectActive, projectChain } from "../project/index.ts"
 import { type ApiApp, app, isGone, type OidcApp } from "./model.ts"
@@ -8,6 +8,19 @@ export type Client = { readonly appId: string; readonly state: OidcApp | ApiApp 
 
 /** The application with exactly this client id, usable or not; undefined for anything else. */
 export function findClient(cx: Cx, clientId: string): Client | undefined {
+  const known = found(cx)
+  if (known.has(clientId)) return known.get(clientId)
+  if (known.size >= foundMax) known.clear()
+  const client = readClient(cx, clientId)
+  known.set(clientId, client)
+  return client
+}
+
+/** Good until an application changes; what is not there is remembered like what is. */
+const found = remembered(() => new Map<string, Client | undefined>(), [app.stream])
+const foundMax = 10_000
+
+function readClient(cx: Cx, clientId: string): Client | undefined {
   const holder = cx.store.log.holder(cx.instance, clientClaim, clientId, cx.clock.now())
   if (holder?.stream !== app.stream) return undefined
   const state = cx.store.state(cx, app, holder.id)

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { bytesOf } from "../../kernel/secret.ts"
-import type { Cx, Store } from "../../store/index.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 import {
   type Claims,
   isSignedBy,
@@ -10,9 +10,9 @@ import {
   publicKeyOf,
   signJwt,
 } from "./jws.ts"
-import { type Algorithm, algorithms } from "./model.ts"
+import { type Algorithm, algorithms, webKey } from "./model.ts"
 import { sealedAbout } from "./pair.ts"
-import { activeKey, keyMarks, listWebKeys } from "./view.ts"
+import { activeKey, listWebKeys } from "./view.ts"
 
 /** Signs JWTs with the active key of one algorithm. */
 export type Signer = {
@@ -82,62 +82,35 @@ export const signingAlgorithms = (cx: Cx): readonly Algorithm[] => {
 
 /** The keys of one instance. */
 type Known = {
-  /** Since which change of the log they are known to be the same. */
-  changes: number
-  readonly marks: string
   readonly published: readonly PublishedJwk[]
   readonly public: ReadonlyMap<string, PublicKey>
+  /** Opened when something is signed with them first. */
   readonly private: Map<Algorithm, PrivateKey>
 }
 
-const caches = new WeakMap<Store, Map<string, Known>>()
-
-/**
- * What is known holds while nothing at all was written. After a write one short statement tells
- * whether the keys are still the same; only then is the list read again, and objects of unchanged
- * keys are handed on.
- */
-function current(cx: Cx): Known {
-  const cache = caches.get(cx.store) ?? new Map<string, Known>()
-  caches.set(cx.store, cache)
-  const before = cache.get(cx.instance)
-  const changes = cx.store.log.changes()
-  if (before?.changes === changes) return before
-  const marks = keyMarks(cx)
-  if (before?.marks === marks) {
-    before.changes = changes
-    return before
-  }
-  const known = readKeys(cx, { changes, marks, before })
-  cache.set(cx.instance, known)
-  return known
-}
-
-type Reading = Pick<Known, "changes" | "marks"> & { readonly before: Known | undefined }
-
-function readKeys(cx: Cx, { changes, marks, before }: Reading): Known {
-  const rows = listWebKeys(cx)
-  const active = new Set(rows.filter((row) => row.status === "active").map((row) => row.id))
-  const opened = [...(before?.private ?? [])].filter(([, key]) => active.has(key.id))
-  return {
-    changes,
-    marks,
-    published: rows.map(({ id, algorithm, publicKey }) => ({
-      ...publicKey,
-      kty: publicKey.kty ?? "",
-      kid: id,
-      alg: algorithm,
-      use: "sig",
-    })),
-    public: new Map(
-      rows.map(({ id, algorithm, publicKey }) => [
-        id,
-        before?.public.get(id) ?? { algorithm, key: publicKeyOf(publicKey) },
-      ]),
-    ),
-    private: new Map(opened),
-  }
-}
+/** What is known holds while no key changes. */
+const current = remembered(
+  (cx): Known => {
+    const rows = listWebKeys(cx)
+    return {
+      published: rows.map(({ id, algorithm, publicKey }) => ({
+        ...publicKey,
+        kty: publicKey.kty ?? "",
+        kid: id,
+        alg: algorithm,
+        use: "sig",
+      })),
+      public: new Map(
+        rows.map(({ id, algorithm, publicKey }) => [
+          id,
+          { algorithm, key: publicKeyOf(publicKey) },
+        ]),
+      ),
+      private: new Map(),
+    }
+  },
+  [webKey.stream],
+)
 
 function openActive(cx: Cx, algorithm: Algorithm): PrivateKey {
   const row = activeKey(cx, algorithm)

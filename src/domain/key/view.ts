@@ -64,11 +64,6 @@ const active = statement<{ id: string; sealed: string }>(
    WHERE instance = $instance AND algorithm = $algorithm AND status = 'active'`,
 )
 
-const marks = statement<{ marks: string | null }>(
-  `SELECT group_concat(id || status) AS marks FROM
-     (SELECT id, status FROM web_keys WHERE instance = $instance ORDER BY id)`,
-)
-
 /** All keys but the removed ones, oldest first; tokens that any of them signed are believed. */
 export const listWebKeys = (cx: Cx): readonly WebKeyRow[] =>
   cx.store.all(cx, list).map(({ kind, publicKey, ...row }) => ({
@@ -76,9 +71,6 @@ export const listWebKeys = (cx: Cx): readonly WebKeyRow[] =>
     kind: JSON.parse(kind),
     publicKey: JSON.parse(publicKey),
   }))
-
-/** Changes with the list of keys and with what each of them is for; far cheaper than the list. */
-export const keyMarks = (cx: Cx): string => cx.store.get(cx, marks)?.marks ?? ""
 
 /** The key that signs with the algorithm, its private half still sealed. */
 export const activeKey = (cx: Cx, algorithm: Algorithm) => cx.store.get(cx, active, { algorithm })

@@ -4,9 +4,8 @@ import { spendAssertion } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { recent } from "../../kernel/recent.ts"
 import { bytesOf } from "../../kernel/secret.ts"
-import type { Cx } from "../../store/index.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 import { ownOf, paths } from "../own.ts"
-import { remembered } from "../remembered.ts"
 
 /** A signed assertion that was checked. */
 export type Assertion = {
@@ -88,12 +87,15 @@ function publicKeyOf(pem: string): KeyObject {
 const keys = recent<KeyObject>(1000)
 
 /** RFC 7523 §3 (3), OpenID Connect Core §9: the issuer, or an endpoint that asks for the client. */
-const ownNames = remembered((cx): readonly string[] => {
-  const { issuer } = ownOf(cx)
-  const { token, introspection, revocation, par, deviceAuthorization } = paths
-  const asking = [token, introspection, revocation, par, deviceAuthorization]
-  return [issuer, ...asking.map((path) => issuer + path)]
-})
+const ownNames = remembered(
+  (cx): readonly string[] => {
+    const { issuer } = ownOf(cx)
+    const { token, introspection, revocation, par, deviceAuthorization } = paths
+    const asking = [token, introspection, revocation, par, deviceAuthorization]
+    return [issuer, ...asking.map((path) => issuer + path)]
+  },
+  ["instance"],
+)
 
 /** Spends an assertion that carries an id; false where that was spent before. */
 export async function spend(cx: Cx, { issuer, jti, expires }: Assertion): Promise<boolean> {

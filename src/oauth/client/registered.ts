@@ -1,7 +1,6 @@
 import { appKey, type Client, findClient, isAppActive } from "../../domain/app/index.ts"
 import { findMachine, type Machine, serviceUserKey } from "../../domain/user/index.ts"
-import type { Cx } from "../../store/index.ts"
-import { remembered } from "../remembered.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 import { stands } from "../token/chain.ts"
 
 /** Whoever is registered by a client id: an application, or a service user. */
@@ -27,8 +26,8 @@ export function registered(cx: Cx, clientId: string): Registered | undefined {
   return found
 }
 
-/** Good until anything is written. */
-const answers = remembered(() => new Map<string, Registered | undefined>())
+/** Good until an application or a user changes. */
+const answers = remembered(() => new Map<string, Registered | undefined>(), ["app", "user"])
 const answersMax = 10_000
 
 /** No name and no id is longer. */

@@ -1,7 +1,6 @@
 import type { AccessTokenType } from "../../domain/user/index.ts"
-import type { Cx } from "../../store/index.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
-import { remembered } from "../remembered.ts"
 import { type Parameters, wordsOf } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
 import { resourcesOf } from "../token/resource.ts"
@@ -50,7 +49,10 @@ function wished(cx: Cx, parameters: Parameters): Wish {
   return wish
 }
 
-/** Good until anything is written. */
-const answers = remembered(() => new Map<string, Wish>())
+/** Good until something changes that decides which projects there are. */
+const answers = remembered(
+  () => new Map<string, Wish>(),
+  ["instance", "org", "project", "app", "user"],
+)
 const answersMax = 1000
 const keyMax = 2000

@@ -1,5 +1,4 @@
-import type { Cx } from "../../store/index.ts"
-import { remembered } from "../remembered.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 import { partyUntil } from "./anchor.ts"
 import type { Statement } from "./statement.ts"
 

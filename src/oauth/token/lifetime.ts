@@ -1,8 +1,7 @@
 import { findClient } from "../../domain/app/index.ts"
 import { type OidcSettings, requireInstance } from "../../domain/instance/index.ts"
 import { type Algorithm, algorithms } from "../../domain/key/index.ts"
-import type { Cx } from "../../store/index.ts"
-import { remembered } from "../remembered.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 
 /** How long what is issued counts, in seconds. */
 export type Lifetimes = {
@@ -45,7 +44,7 @@ function settingsFor(cx: Cx, clientId: string): OidcSettings {
   return settings
 }
 
-const answers = remembered(() => new Map<string, OidcSettings>())
+const answers = remembered(() => new Map<string, OidcSettings>(), ["instance", "app"])
 const answersMax = 2000
 
 function ownOf(cx: Cx, clientId: string): Partial<OidcSettings> {

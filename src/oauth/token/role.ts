@@ -9,8 +9,7 @@ import {
   project,
 } from "../../domain/project/index.ts"
 import { findMachineByName } from "../../domain/user/index.ts"
-import type { Cx } from "../../store/index.ts"
-import { remembered } from "../remembered.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 import { namedBy, prefixes, reserved } from "./scope.ts"
 
 /** Who asks for the roles: an application of a project, or nobody but the user themself. */
@@ -35,7 +34,7 @@ export function clientAsking(cx: Cx, clientId: string, place: Place): Asker | un
   return found?.[place]
 }
 
-const askers = remembered(() => new Map<string, AskerAt | null>())
+const askers = remembered(() => new Map<string, AskerAt | null>(), ["app", "project"])
 const rememberedMax = 10_000
 
 function askerAt(cx: Cx, clientId: string): AskerAt | null {

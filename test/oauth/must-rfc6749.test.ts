@@ -337,6 +337,12 @@ const answers: readonly Row[] = [
 describe("RFC 6749", () => {
   test.each([...clients, ...endpoints, ...codes, ...answers])("%s", (_, holds) => holds())
 
+  test("§3.2 a body above 64 KiB is answered with 413, whatever it says", async () => {
+    const fields = `${await fieldsOf()}&filler=${"x".repeat(65_536)}`
+    const response = await post(provider, token, fields, basic(web.id, web.secret))
+    expect([response.status, (await response.json()).error]).toEqual([413, "invalid_request"])
+  })
+
   const ends: Readonly<Record<string, (id: string, who: Browser) => Promise<unknown>>> = {
     "signed out": (_, who) => who.go("/oidc/v1/endsession").then((asked) => who.post(asked, {})),
     "was locked": (id) => user.lockUser(provider.cx(), id),

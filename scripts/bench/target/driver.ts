@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 
 type Client = { id: string; secret: string; scope: string }
 type Target = {
-  file?: string
+  name: string
   m2m: Client
   web: Client
   user: { username: string; password: string }
@@ -23,7 +23,7 @@ type Jar = { absorb: (answer: Answer) => void; header: () => string }
 
 /** Fills in the clients that the set-up made. */
 export async function resolve(target: Target): Promise<void> {
-  const folder = `${process.env.BENCH_WORK ?? "/tmp/bench-idp"}/latchkey`
+  const folder = `${process.env.BENCH_WORK ?? "/tmp/bench-idp"}/${target.name}`
   const made = JSON.parse(readFileSync(`${folder}/credentials.json`, "utf8"))
   const { scope, m2m, m2m_jwt, introspector, web, user } = made
   Object.assign(target.m2m, m2m, { scope })

@@ -1,11 +1,12 @@
-// Sets up a data folder for the OAuth workloads: `bun scripts/bench/target/prepare.ts FOLDER PORT`.
+// Sets up a data folder for the OAuth workloads: `bun prepare.ts FOLDER PORT [ALGORITHM]`, the last
+// for id_tokens.
 // Leaves FOLDER/data, and FOLDER/credentials.json with the clients and the user that they use.
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { connect } from "../../../test/acceptance/service.ts"
 import { apiScope, serviceToken, setUp, start } from "../../../test/support/latchkey.ts"
 
-const [folder = ".", port = "9100"] = process.argv.slice(2)
+const [folder = ".", port = "9100", idTokenSigningAlgorithm = "ES256"] = process.argv.slice(2)
 const data = join(folder, "data")
 const url = `http://127.0.0.1:${port}`
 const redirectUri = "https://rp.example.test/cb"
@@ -41,6 +42,7 @@ async function populate() {
   const web = await get("CreateApplication", {
     ...{ projectId, name: "Web" },
     oidc: {
+      tokenSettings: { idTokenSigningAlgorithm },
       redirectUris: [redirectUri],
       responseTypes: ["OIDC_RESPONSE_TYPE_CODE"],
       grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],

@@ -1,17 +1,21 @@
 import { create } from "@bufbuild/protobuf"
-import { durationFromMs } from "@bufbuild/protobuf/wkt"
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { Code, ConnectError } from "@connectrpc/connect"
 import { describe, expect, it } from "vitest"
 import {
   OIDCConfigurationSchema,
   OIDCGrantType,
 } from "../../src/gen/core/application/v2/application_pb.ts"
+import { OIDCSettingsSchema } from "../../src/gen/core/settings/v1/settings_pb.ts"
+import { State, WebKeySchema } from "../../src/gen/core/webkey/v2/webkey_pb.ts"
 import { grantsOf, responsesFor } from "../../ui/console/application/protocol.ts"
 import { isDenied, isFault, messageOf, unlessDenied } from "../../ui/console/core.ts"
 import { consoleDocument } from "../../ui/console/document.tsx"
 import { amountOf, durationOf, durationText } from "../../ui/console/duration.ts"
+import { kindNames, kindOf, kinds, stateOf, turnOf } from "../../ui/console/instance/web-key.ts"
 import { linesOf } from "../../ui/console/lines.ts"
 import { fileNameOf } from "../../ui/console/once-box.tsx"
+import { cutOf, visible } from "../../ui/console/refused/difference.ts"
 import { pathOf, type Route, routeOf } from "../../ui/console/route.ts"
 import { agoOf } from "../../ui/console/time.tsx"
 
@@ -25,6 +29,10 @@ describe("addresses", () => {
     { page: "users" },
     { page: "new-user" },
     { page: "user", userId: "5" },
+    { page: "refused-requests" },
+    { page: "refused-requests", requestId: "600" },
+    { page: "signing-keys" },
+    { page: "settings" },
   ]
   it.each(routes)("of $page lead back to it", (route) => {
     expect(routeOf(pathOf(route))).toEqual(route)
@@ -112,6 +120,72 @@ describe("grants and their response types", () => {
     expect(responsesFor(["implicit"], ["code"])).toEqual(["id_token_token"])
     expect(responsesFor(["authorization_code", "implicit"], [])).toEqual(["code"])
     expect(responsesFor(["device_code"], [])).toEqual(["code"])
+  })
+})
+
+describe("the difference of two texts", () => {
+  it.each([
+    ["https://a/cb/", "https://a/cb", 12, 0, "/", ""],
+    ["http://a:3001/cb", "http://a:3000/cb", 12, 3, "1", "0"],
+    ["https://a/cb", "https://a/cb/", 12, 0, "", "/"],
+    ["aa", "aaa", 2, 0, "", "a"],
+    ["", "x", 0, 0, "", "x"],
+  ])("%j beside %j is what stands between their ends", (...row) => {
+    const [received, nearest, sameStart, sameEnd, extra, lacking] = row
+    const same = { sameStart, sameEnd }
+    for (const [text, differs] of [
+      [received, extra],
+      [nearest, lacking],
+    ] as const) {
+      const cut = cutOf(text, same)
+      expect(cut.differs).toBe(differs)
+      expect(cut.before + cut.differs + cut.after).toBe(text)
+    }
+  })
+
+  it("never cuts through a character, nor beyond the end", () => {
+    expect(cutOf("a😀", { sameStart: 2, sameEnd: 0 }).differs).toBe("😀")
+    expect(cutOf("ab", { sameStart: 9, sameEnd: 9 })).toEqual({
+      before: "ab",
+      differs: "",
+      after: "",
+    })
+  })
+
+  it("is seen even where it is a space", () => {
+    expect(visible("a b\t\n\u00a0")).toBe("a␣b⇥⏎␣")
+  })
+})
+
+describe("signing keys", () => {
+  const day = 86_400
+  const keyRotation = { enabled: true, period: { seconds: BigInt(90 * day) } }
+  const settings = create(OIDCSettingsSchema, { keyRotation })
+  const made = (state: State) =>
+    create(WebKeySchema, { state, key: kinds["ES256 · P-256"], changeDate: timestampFromMs(1000) })
+
+  it.each(kindNames)("are called what they were made as: %s", (name) => {
+    expect(kindOf(create(WebKeySchema, { key: kinds[name] }))).toBe(name)
+  })
+
+  it("that sign are followed when their period is over", () => {
+    const turn = turnOf(made(State.ACTIVE), settings)
+    expect(turn).toEqual(timestampFromMs(1000 + 90 * day * 1000))
+  })
+
+  it("that don't sign, or are changed by hand, are followed by nobody", () => {
+    const byHand = create(OIDCSettingsSchema, { keyRotation: { ...keyRotation, enabled: false } })
+    expect(turnOf(made(State.INITIAL), settings)).toBeUndefined()
+    expect(turnOf(made(State.INACTIVE), settings)).toBeUndefined()
+    expect(turnOf(made(State.ACTIVE), byHand)).toBeUndefined()
+    expect(turnOf(made(State.ACTIVE), undefined)).toBeUndefined()
+  })
+
+  it("have a state in words", () => {
+    const states = [State.ACTIVE, State.INITIAL, State.INACTIVE].map((state) =>
+      stateOf(made(state)),
+    )
+    expect(states).toEqual(["active", "next", "retired"])
   })
 })
 

@@ -12,6 +12,9 @@ import { NewApplicationPage } from "./page/new-application-page.tsx"
 import { NewUserPage } from "./page/new-user-page.tsx"
 import { ProjectPage } from "./page/project-page.tsx"
 import { ProjectsPage } from "./page/projects-page.tsx"
+import { RefusedRequestsPage } from "./page/refused-requests-page.tsx"
+import { SettingsPage } from "./page/settings-page.tsx"
+import { SigningKeysPage } from "./page/signing-keys-page.tsx"
 import { UserPage } from "./page/user-page.tsx"
 import { UsersPage } from "./page/users-page.tsx"
 import { type Route, useRoute } from "./route.ts"
@@ -88,6 +91,12 @@ function pageOf(route: Route) {
       return <NewUserPage />
     case "user":
       return <UserPage key={route.userId} userId={route.userId} />
+    case "refused-requests":
+      return <RefusedRequestsPage key={route.requestId} requestId={route.requestId} />
+    case "signing-keys":
+      return <SigningKeysPage />
+    case "settings":
+      return <SettingsPage />
     case "missing":
       return <MissingPage />
   }

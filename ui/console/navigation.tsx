@@ -10,14 +10,31 @@ import { Icon } from "./icon.tsx"
 import { Link } from "./link.tsx"
 import { type Route, useRoute } from "./route.ts"
 
-const places = ["projects", "applications", "users"] as const
+const places = ["projects", "applications", "users", "refused-requests"] as const
+
+/** Places for those who may see what holds for the whole instance. */
+const instancePlaces = ["signing-keys", "settings"] as const
+
+type Place = (typeof places)[number] | (typeof instancePlaces)[number]
 
 type NavigationProps = { readonly onFollow?: () => void }
 
 /** Organisation on top, the places below it, oneself at the end. */
 export function Navigation({ onFollow }: NavigationProps) {
-  const { t } = useHouse()
+  const { t, seesInstance } = useHouse()
   const current = placeOf(useRoute())
+  const toPlace = (place: Place) => (
+    <Link
+      key={place}
+      to={{ page: place }}
+      className="nav-link"
+      current={place === current}
+      {...(onFollow && { onFollow })}
+    >
+      <Icon name={place} />
+      {t(`nav.${place}`)}
+    </Link>
+  )
   return (
     <div className="nav">
       <div className="brand">
@@ -26,25 +43,16 @@ export function Navigation({ onFollow }: NavigationProps) {
       </div>
       <OrganizationSwitch />
       <nav className="nav-links" aria-label={t("nav.label")}>
-        {places.map((place) => (
-          <Link
-            key={place}
-            to={{ page: place }}
-            className="nav-link"
-            current={place === current}
-            {...(onFollow && { onFollow })}
-          >
-            <Icon name={place} />
-            {t(`nav.${place}`)}
-          </Link>
-        ))}
+        {places.map(toPlace)}
+        {seesInstance && <p className="nav-group">{t("nav.instance")}</p>}
+        {seesInstance && instancePlaces.map(toPlace)}
       </nav>
       <Account />
     </div>
   )
 }
 
-function placeOf(route: Route): (typeof places)[number] | undefined {
+function placeOf(route: Route): Place | undefined {
   switch (route.page) {
     case "project":
     case "new-application":

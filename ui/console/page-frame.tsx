@@ -13,6 +13,8 @@ export type Crumb = { readonly label: string; readonly to: Route }
 type PageFrameProps = {
   readonly title: string
   readonly crumbs?: readonly Crumb[]
+  /** Whose page it is, where that is not the organisation's. */
+  readonly owner?: string | undefined
   readonly badge?: ReactNode
   readonly actions?: ReactNode
   /** Forms are easier to follow in a narrow column. */
@@ -22,13 +24,13 @@ type PageFrameProps = {
 
 /** One page: the bar that says where one is, the title with its actions, the content. */
 export function PageFrame(props: PageFrameProps) {
-  const { title, crumbs = [], badge, actions, narrow, children } = props
+  const { title, crumbs = [], owner, badge, actions, narrow, children } = props
   useEffect(() => {
     document.title = `${title} · Latchkey`
   }, [title])
   return (
     <>
-      <Bar title={title} crumbs={crumbs} />
+      <Bar title={title} crumbs={crumbs} owner={owner} />
       <main className={narrow ? "content content-narrow" : "content"}>
         <div className="page-head">
           <div className="page-head-title">
@@ -43,16 +45,16 @@ export function PageFrame(props: PageFrameProps) {
   )
 }
 
-type BarProps = { readonly title: string; readonly crumbs: readonly Crumb[] }
+type BarProps = Required<Pick<PageFrameProps, "title" | "crumbs" | "owner">>
 
-function Bar({ title, crumbs }: BarProps) {
+function Bar({ title, crumbs, owner }: BarProps) {
   const { t, organization } = useHouse()
   return (
     <header className="bar">
       <SheetButton />
       <nav className="crumbs" aria-label={t("nav.crumbs")}>
         <ol>
-          {crumbs.length === 0 && <li className="quiet">{organization.name}</li>}
+          {crumbs.length === 0 && <li className="quiet">{owner ?? organization.name}</li>}
           {crumbs.map((crumb) => (
             <li key={crumb.label}>
               <Link to={crumb.to}>{crumb.label}</Link>

@@ -10,6 +10,9 @@ export type Route =
   | { readonly page: "users" }
   | { readonly page: "new-user" }
   | { readonly page: "user"; readonly userId: string }
+  | { readonly page: "refused-requests"; readonly requestId?: string }
+  | { readonly page: "signing-keys" }
+  | { readonly page: "settings" }
   | { readonly page: "missing" }
 
 const base = "/ui/console"
@@ -27,14 +30,24 @@ export function routeOf(path: string): Route {
   return id === undefined ? listOf(first) : detailOf(first, id)
 }
 
+const lists = [
+  "projects",
+  "applications",
+  "users",
+  "refused-requests",
+  "signing-keys",
+  "settings",
+] as const
+
 function listOf(first: string): Route {
-  if (first === "projects" || first === "applications" || first === "users") return { page: first }
-  return { page: "missing" }
+  const page = lists.find((list) => list === first)
+  return page ? { page } : { page: "missing" }
 }
 
 function detailOf(first: string, id: string): Route {
   if (first === "projects") return { page: "project", projectId: id }
   if (first === "applications") return { page: "application", applicationId: id }
+  if (first === "refused-requests") return { page: first, requestId: id }
   if (first === "users") return id === "new" ? { page: "new-user" } : { page: "user", userId: id }
   return { page: "missing" }
 }
@@ -52,6 +65,9 @@ export function pathOf(route: Route): string {
       return `${base}/users/${encodeURIComponent(route.userId)}`
     case "new-user":
       return `${base}/users/new`
+    case "refused-requests":
+      if (!route.requestId) return `${base}/${route.page}`
+      return `${base}/${route.page}/${encodeURIComponent(route.requestId)}`
     case "missing":
       return base
     default:

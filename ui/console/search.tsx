@@ -3,7 +3,7 @@ import { TextFilterMethod } from "../../src/gen/core/filter/v2/filter_pb.ts"
 import { TextQueryMethod } from "../../src/gen/core/object/v2/object_pb.ts"
 import { Modal } from "../kit/dialog.tsx"
 import { TextField } from "../kit/field.tsx"
-import type { Core } from "./core.ts"
+import { type Core, unlessDenied } from "./core.ts"
 import { useHouse } from "./house.ts"
 import { Link } from "./link.tsx"
 import { useLoad, useRested } from "./load.ts"
@@ -13,7 +13,7 @@ import { nameOf } from "./user.ts"
 type Hit = {
   readonly id: string
   readonly name: string
-  readonly kind: "project" | "application" | "user"
+  readonly kind: "project" | "application" | "user" | "refused"
   readonly to: Route
 }
 
@@ -70,11 +70,23 @@ export function Search({ onClose }: { readonly onClose: () => void }) {
 async function hitsOf(core: Core, text: string, signal: AbortSignal): Promise<readonly Hit[]> {
   if (text === "") return []
   const groups = await Promise.all([
-    projectHits(core, text, signal),
-    applicationHits(core, text, signal),
-    userHits(core, text, signal),
+    refusedHits(core, text, signal),
+    unlessDenied(projectHits(core, text, signal), []),
+    unlessDenied(applicationHits(core, text, signal), []),
+    unlessDenied(userHits(core, text, signal), []),
   ])
   return groups.flat()
+}
+
+/** People are given the number of their refused request, and paste it where they can. */
+async function refusedHits(core: Core, text: string, signal: AbortSignal): Promise<Hit[]> {
+  if (!/^\d{15,20}$/.test(text)) return []
+  const reading = core.diagnosis.listRefusedRequests({ requestId: text }, { signal })
+  const found = await unlessDenied(reading, undefined)
+  return (found?.refusedRequests ?? []).map(({ requestId, applicationName }) => {
+    const to: Route = { page: "refused-requests", requestId }
+    return { id: requestId, name: applicationName || requestId, kind: "refused", to }
+  })
 }
 
 async function projectHits(core: Core, text: string, signal: AbortSignal): Promise<Hit[]> {

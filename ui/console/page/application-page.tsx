@@ -5,6 +5,7 @@ import { Flows } from "../application/flows.tsx"
 import { Keys } from "../application/keys.tsx"
 import { Problems } from "../application/problems.tsx"
 import { authOf } from "../application/protocol.ts"
+import { RefusedRequests } from "../application/refused.tsx"
 import { Secrets } from "../application/secrets.tsx"
 import { SignOut } from "../application/sign-out.tsx"
 import { Tokens } from "../application/tokens.tsx"
@@ -49,6 +50,7 @@ export function ApplicationPage({ applicationId }: { readonly applicationId: str
             actions={<Turn {...part} />}
           >
             <Protocol {...part} />
+            <RefusedRequests application={application} />
             <About {...part} />
             <Remove application={application} />
           </PageFrame>

@@ -1,0 +1,48 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import type { UpdateOIDCSettingsRequestSchema } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
+import { type Core, isFault } from "../core.ts"
+
+/** What is given is changed; not a whole message, which would give everything. */
+export type OidcSettingsChange = Extract<
+  MessageInitShape<typeof UpdateOIDCSettingsRequestSchema>,
+  { readonly $typeName?: never }
+>
+
+/** What every part of the settings of tokens is handed. */
+export type OidcSettingsPart = {
+  readonly settings: OIDCSettings
+  readonly onChanged: () => void
+}
+
+export async function readOidcSettings(core: Core, signal: AbortSignal): Promise<OIDCSettings> {
+  const { settings } = await core.admin.getOIDCSettings({}, { signal })
+  if (!settings) throw new Error("the server has not answered with its settings")
+  return settings
+}
+
+/** Changes some of the settings; the four lifetimes always go together. */
+export async function changeOidcSettings(
+  core: Core,
+  { settings }: OidcSettingsPart,
+  change: OidcSettingsChange,
+): Promise<void> {
+  const lifetimes: OidcSettingsChange = {}
+  for (const name of together) {
+    const lifetime = settings[name]
+    if (lifetime) lifetimes[name] = lifetime
+  }
+  try {
+    await core.admin.updateOIDCSettings({ ...lifetimes, ...change })
+  } catch (failure) {
+    // Saved as it was: nothing to tell anybody.
+    if (!isFault(failure, "instance.oidc_settings_unchanged")) throw failure
+  }
+}
+
+const together = [
+  "accessTokenLifetime",
+  "idTokenLifetime",
+  "refreshTokenIdleExpiration",
+  "refreshTokenExpiration",
+] as const

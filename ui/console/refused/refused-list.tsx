@@ -1,0 +1,137 @@
+import type {
+  Finding,
+  RefusedRequest,
+} from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { sentenceOf } from "../../kit/sentence.ts"
+import { Copyable } from "../detail.tsx"
+import { useHouse } from "../house.ts"
+import { Link } from "../link.tsx"
+import { type TextKey, texts } from "../texts/index.ts"
+import { Time } from "../time.tsx"
+import { Compared } from "./compared.tsx"
+
+type RefusedListProps = {
+  readonly requests: readonly RefusedRequest[]
+  /** On the application's own page nobody needs to be told which one it was. */
+  readonly within?: "application"
+}
+
+/** Refused requests, each with its probable cause as the headline; the newest is open. */
+export function RefusedList({ requests, within }: RefusedListProps) {
+  return (
+    <div className="refused-list">
+      {requests.map((request, at) => (
+        <Refused
+          key={request.requestId}
+          request={request}
+          open={at === 0}
+          isNamed={within !== "application"}
+        />
+      ))}
+    </div>
+  )
+}
+
+type RefusedProps = {
+  readonly request: RefusedRequest
+  readonly open: boolean
+  readonly isNamed: boolean
+}
+
+function Refused({ request, open, isNamed }: RefusedProps) {
+  const { t } = useHouse()
+  const { applicationName, endpoint, creationDate } = request
+  return (
+    <details className="refused" open={open}>
+      <summary>
+        <span className="refused-cause">
+          <Headline request={request} />
+        </span>
+        <span className="refused-about">
+          {isNamed && <span>{applicationName || t("refused.nobody")}</span>}
+          <code>{endpoint}</code>
+          <Time at={creationDate} />
+        </span>
+      </summary>
+      <div className="refused-body">
+        {request.findings.map((finding) => (
+          <Found
+            key={finding.subject}
+            finding={finding}
+            isSaid={finding.likelyCause === causeOf(request)}
+          />
+        ))}
+        <About request={request} isNamed={isNamed} />
+      </div>
+    </details>
+  )
+}
+
+const causeOf = ({ findings }: RefusedRequest): string =>
+  findings.find(({ likelyCause }) => likelyCause !== "")?.likelyCause ?? ""
+
+/** The likely cause; without one, what went wrong. */
+function Headline({ request }: { readonly request: RefusedRequest }) {
+  const { t } = useHouse()
+  const cause = causeOf(request)
+  if (cause !== "") return <span lang="en">{cause}</span>
+  const key = `refused.error.${request.error}`
+  if (isText(key)) return t(key)
+  return <span lang="en">{sentenceOf(request.description || request.error)}</span>
+}
+
+const isText = (key: string): key is TextKey => Object.hasOwn(texts.en, key)
+
+type FoundProps = { readonly finding: Finding; readonly isSaid: boolean }
+
+function Found({ finding, isSaid }: FoundProps) {
+  const { likelyCause, subject } = finding
+  return (
+    <div className="finding">
+      <div>
+        <code>{subject}</code>
+        {likelyCause && !isSaid && (
+          <p className="small" lang="en">
+            {likelyCause}
+          </p>
+        )}
+      </div>
+      <Compared finding={finding} />
+    </div>
+  )
+}
+
+function About({ request, isNamed }: Omit<RefusedProps, "open">) {
+  const { t } = useHouse()
+  const { applicationId, applicationName, requestId, clientId, error, description } = request
+  const isFound = request.findings.some(({ subject }) => subject === "client_id")
+  return (
+    <dl className="facts">
+      {isNamed && applicationId && (
+        <>
+          <dt>{t("search.application")}</dt>
+          <dd>
+            <Link to={{ page: "application", applicationId }}>{applicationName}</Link>
+          </dd>
+        </>
+      )}
+      {!applicationId && clientId && !isFound && (
+        <>
+          <dt>{t("field.client_id")}</dt>
+          <dd>
+            <code>{clientId}</code>
+          </dd>
+        </>
+      )}
+      <dt>{t("refused.told")}</dt>
+      <dd>
+        <code>{error}</code>
+        {description && <span lang="en">{description}</span>}
+      </dd>
+      <dt>{t("field.request_id")}</dt>
+      <dd>
+        <Copyable value={requestId} what={t("field.request_id")} />
+      </dd>
+    </dl>
+  )
+}

@@ -103,10 +103,15 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
   user: house.userId,
   app_key: house.appKeyId,
   authorization: house.authorizationId,
+  grant: house.guestId,
+  grant_id: house.grantId,
+  held_project: house.orgId,
+  shared_project: house.projectId,
 })
 
 const kinds: ReadonlySet<string> = new Set([
   ...["org", "project", "app", "app_key", "user", "authorization"],
+  ...["grant", "grant_id", "held_project", "shared_project"],
 ])
 
 function ask(
@@ -128,6 +133,7 @@ function filled(method: DescMethod, { resource }: Access, house: Household): Jso
   return {
     ...(has("name") && { name: "Changed" }),
     ...(has("role_key") && { roleKey: "editor" }),
+    ...(has("granted_organization_id") && { grantedOrganizationId: house.guestId }),
     ...(has("display_name") && { displayName: "Changed" }),
     ...(method.name === "CreateUser" && { username: "newcomer", machine }),
     ...(method.name.endsWith("Administrator") && { userId: mine.userId }),

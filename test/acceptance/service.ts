@@ -106,6 +106,9 @@ export type Household = {
   readonly appId: string
   readonly appKeyId: string
   readonly authorizationId: string
+  /** An organisation that the project is granted to, and the grant. */
+  readonly guestId: string
+  readonly grantId: string
 }
 
 /** Makes an organisation with one of everything. */
@@ -138,9 +141,24 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
     projectId,
     userId,
   })
+  const given = await grantTo(service, { name: `${name}-guest`, projectId, managerId })
   const token = await serviceToken(service.url, key)
   const ofUser = { userId, keyId, tokenId, authorizationId }
-  return { orgId, managerId, key, token, ...ofUser, projectId, appId, appKeyId }
+  return { orgId, managerId, key, token, ...ofUser, projectId, appId, appKeyId, ...given }
+}
+
+/** Grants a project to a new organisation; the manager also administers the grant. */
+async function grantTo(
+  { get }: Service,
+  of: { readonly name: string; readonly projectId: string; readonly managerId: string },
+) {
+  const { name, projectId, managerId: userId } = of
+  const { organizationId: guestId } = await get("AddOrganization", { name })
+  await get("CreateProjectGrant", { projectId, grantedOrganizationId: guestId })
+  const resource = { projectGrant: { projectId, organizationId: guestId } }
+  await get("CreateAdministrator", { userId, resource, roles: ["PROJECT_GRANT_OWNER"] })
+  const { administrators } = await get("ListAdministrators", { filters: [{ resource }] })
+  return { guestId, grantId: administrators[0].projectGrant.id as string }
 }
 
 /** A service user; answers its id. */

@@ -6,6 +6,7 @@ import { AuthService } from "../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { InstanceService } from "../../src/gen/core/instance/v2/instance_service_pb.ts"
 import { InternalPermissionService } from "../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
+import { ProjectService } from "../../src/gen/core/project/v2/project_service_pb.ts"
 import { SystemService } from "../../src/gen/core/system/v1/system_service_pb.ts"
 import { UserService } from "../../src/gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../src/kernel/fault.ts"
@@ -41,6 +42,21 @@ const { getUserByID, listUsers, deleteUser, createUser } = UserService.method
 const { updateApplication } = ApplicationService.method
 const absentUser = "not_found: there is no such user (user.missing)"
 const lacksRead = "permission_denied: this needs the permission user.read (access.denied)"
+
+describe("a resource that is shared", () => {
+  const { getProject, deactivateProject } = ProjectService.method
+  const noProject = "not_found: there is no such project (project.missing)"
+
+  test("is reached from what it is shared with, where the rule says so", () => {
+    expect(tryAs("manager1", getProject, { projectId: "p1" })).toBe("ok")
+    expect(tryAs("manager2", getProject, { projectId: "p1" })).toBe("ok")
+    expect(tryAs("manager2", deactivateProject, { projectId: "p1" })).toBe(noProject)
+  })
+
+  test("is called by one name, however the rule calls it", () => {
+    expect(tryAs("manager2", getProject, { projectId: "p404" })).toBe(noProject)
+  })
+})
 
 describe("an operation on one resource", () => {
   test("needs a token", () => {

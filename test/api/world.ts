@@ -53,6 +53,7 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
     owner: { instance: true, org: "o1", user: "owner" },
     nobody: { instance: true, org: "o1", user: "nobody" },
   },
+  org_domain: { "o1.example.com": { instance: true, org: "o1" } },
   authorization: { z1: { instance: true, org: "o1", project: "p1" } },
   grant_id: { g1: grantOnP1 },
   shared_project: {
@@ -99,6 +100,7 @@ const roles: Readonly<Record<string, readonly string[]>> = {
 export const people: Readonly<Record<string, { org: string; memberships: Membership[] }>> = {
   owner: { org: "o1", memberships: [{ level: "instance", id: "i1", roles: ["EVERYTHING"] }] },
   manager1: { org: "o1", memberships: [{ level: "org", id: "o1", roles: ["EVERYTHING"] }] },
+  manager2: { org: "o2", memberships: [{ level: "org", id: "o2", roles: ["EVERYTHING"] }] },
   users1: { org: "o1", memberships: [{ level: "org", id: "o1", roles: ["USERS"] }] },
   project1: { org: "o1", memberships: [{ level: "project", id: "p1", roles: ["PROJECT"] }] },
   orgmembers: { org: "o1", memberships: [{ level: "instance", id: "i1", roles: ["ORG_MEMBERS"] }] },
@@ -135,6 +137,7 @@ export function contextOf(token: string | null, more: Partial<Cx> = {}): Cx {
     ids: idsOf(clock),
     random: systemRandom,
     secrets,
+    outside: nowhere,
     instance: "i1",
     caller: person
       ? { kind: "user", userId: token ?? "", orgId: person.org, clientId: "c1" }

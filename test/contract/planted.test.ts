@@ -108,6 +108,22 @@ describe("the start refuses, naming the method,", () => {
   })
 })
 
+describe("the start refuses, naming it,", () => {
+  const marked = (deprecated: boolean, rpc: string) =>
+    planted(rpc, ({ options }) => {
+      if (options) options.deprecated = deprecated
+    })
+
+  test.each([
+    ["a deprecated operation without a successor", true, "DeactivateProject"],
+    ["a successor of one that is not deprecated", false, "ListGrantedProjects"],
+  ])("%s", (_, deprecated, rpc) => {
+    const operations = marked(deprecated, rpc)
+    expect(() => start(operations)).toThrow(/names a successor/)
+    expect(() => start(operations)).toThrow(`core.management.v1.ManagementService/${rpc}`)
+  })
+})
+
 /** The management service with another path for ReactivateProject. */
 function withPath(path: string, body = "*") {
   const operations = planted("ReactivateProject", ({ options }) => {

@@ -4,8 +4,14 @@ import {
   addAuthorization,
   deactivateAuthorization,
 } from "../../src/domain/authorization/index.ts"
-import { createOrganization } from "../../src/domain/org/index.ts"
-import { changeProject, createProject } from "../../src/domain/project/index.ts"
+import { createOrganization, org } from "../../src/domain/org/index.ts"
+import { addRoles, changeProject, createProject } from "../../src/domain/project/index.ts"
+import {
+  activateGrant,
+  createGrant,
+  deactivateGrant,
+  removeGrant,
+} from "../../src/domain/projectgrant/index.ts"
 import {
   answerOf,
   askToken,
@@ -59,6 +65,37 @@ test("a token is worth nothing while its user's authorization is off", async () 
   expect((await signIn("pat")).path).not.toContain("code=")
   await activateAuthorization(provider.cx(), "u1")
   expect(await statusOf(token)).toBe(200)
+})
+
+test("over a grant of the project, roles name who gives them, and go with the grant", async () => {
+  const cx = provider.cx()
+  const editor = { key: "editor", displayName: "Editor" }
+  await addRoles(cx, "guarded", [editor])
+  const grant = { projectId: "guarded", grantedOrgId: "org2", roleKeys: ["editor"] }
+  await createGrant(cx, "g1", grant)
+  const userId = await provider.addPerson("guest", "org2")
+  const given = { userId, projectId: "guarded", orgId: "org2", roleKeys: ["editor"] }
+  expect((await signIn("guest")).path).not.toContain("code=")
+  await provider.store.transact(cx, (tx) => addAuthorization(tx, "u2", given))
+  await changeProject(cx, "guarded", { hasProjectCheck: true, projectRoleAssertion: true })
+
+  const token = await tokenOf("guest")
+  const claims = async () => {
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await provider.send("/oidc/v1/userinfo", { headers })
+    if (answer.status !== 200) return answer.status
+    return Object(await answer.json())["urn:core:iam:org:project:roles"]
+  }
+  const { primaryDomain } = cx.store.state(cx, org, "org2")
+  expect(await claims()).toEqual({ editor: { org2: primaryDomain } })
+  await deactivateGrant(cx, "g1")
+  expect(await claims()).toBe(401)
+  await activateGrant(cx, "g1")
+  expect(await claims()).toEqual({ editor: { org2: primaryDomain } })
+  await removeGrant(cx, "g1")
+  expect(await claims()).toBe(401)
+  expect((await signIn("guest")).path).not.toContain("code=")
+  await changeProject(cx, "guarded", { hasProjectCheck: false, projectRoleAssertion: false })
 })
 
 test("a token is worth nothing once the project keeps its user's organisation out", async () => {

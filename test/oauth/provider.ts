@@ -7,6 +7,7 @@ import * as key from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
+import * as projectGrant from "../../src/domain/projectgrant/index.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as user from "../../src/domain/user/index.ts"
@@ -42,6 +43,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...member.aggregates,
   ...org.aggregates,
   ...project.aggregates,
+  ...projectGrant.aggregates,
   ...session.aggregates,
   ...user.aggregates,
 ]
@@ -53,6 +55,7 @@ const views = [
   member.memberView,
   org.orgView,
   ...project.views,
+  ...projectGrant.views,
   ...session.views,
   ...user.views,
 ]

@@ -18,10 +18,10 @@ export type HoldingRow = Omit<ProjectRow, "version"> & {
 const own = statement(
   `INSERT INTO project_holdings (instance, id, project, own_project, grant_id, grant_state, holder,
      created, changed)
-   VALUES ($instance, 'p' || $id, $id, $id, '', 'active', $owner, $time, $time)`,
+   VALUES ($instance, 'own/' || $id, $id, $id, '', 'active', $owner, $time, $time)`,
 )
 const touch = statement(
-  `UPDATE project_holdings SET changed = $time WHERE instance = $instance AND id = 'p' || $id`,
+  `UPDATE project_holdings SET changed = $time WHERE instance = $instance AND id = 'own/' || $id`,
 )
 const removeProject = statement(
   "DELETE FROM project_holdings WHERE instance = $instance AND project = $id",
@@ -29,14 +29,14 @@ const removeProject = statement(
 const grant = statement(
   `INSERT INTO project_holdings (instance, id, project, own_project, grant_id, grant_state, holder,
      created, changed)
-   VALUES ($instance, 'g' || $id, $projectId, '', $id, 'active', $grantedOrgId, $time, $time)`,
+   VALUES ($instance, 'via/' || $id, $projectId, '', $id, 'active', $grantedOrgId, $time, $time)`,
 )
 const change = statement(
   `UPDATE project_holdings SET grant_state = coalesce($state, grant_state), changed = $time
-   WHERE instance = $instance AND id = 'g' || $id`,
+   WHERE instance = $instance AND id = 'via/' || $id`,
 )
 const remove = statement(
-  "DELETE FROM project_holdings WHERE instance = $instance AND id = 'g' || $id",
+  "DELETE FROM project_holdings WHERE instance = $instance AND id = 'via/' || $id",
 )
 
 export const holdingView = view<ProjectGrantEvent | ProjectEvent>({

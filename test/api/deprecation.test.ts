@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest"
+import { book } from "../../src/api/book.ts"
+import { noticeOf } from "../../src/api/deprecation.ts"
+import { json, worldOf } from "./world.ts"
+
+const world = worldOf()
+const methods = book.flatMap((service) => service.methods)
+
+/** The headers that say it. */
+const saidBy = (headers: Headers) => ({
+  deprecation: headers.get("deprecation"),
+  link: headers.get("link"),
+})
+
+const notice = {
+  deprecation: "true",
+  link:
+    '</core.project.v2.ProjectService/ListProjects>; rel="successor-version"; ' +
+    'title="filter by the organisation, with the type GRANTED"',
+}
+const silence = { deprecation: null, link: null }
+
+const management = "core.management.v1.ManagementService"
+
+describe("a deprecated operation says what takes its place", () => {
+  test.each([
+    ["REST", "/management/v1/granted_projects/_search", "owner", 200],
+    ["REST at its bare path", "/granted_projects/_search", "owner", 200],
+    ["Connect", `/${management}/ListGrantedProjects`, "owner", 200],
+    ["REST, also where it refuses", "/management/v1/granted_projects/_search", "nobody", 403],
+    ["Connect, also where it refuses", `/${management}/ListGrantedProjects`, "nobody", 403],
+  ])("over %s", async (_, path, as, status) => {
+    const answer = await world.fetch(path, { ...json({}), as })
+    expect(answer.status).toBe(status)
+    expect(saidBy(answer.headers)).toEqual(notice)
+    expect(answer.headers.get("access-control-expose-headers")).toMatch(/deprecation, link/)
+  })
+
+  test("over gRPC-Web", async () => {
+    const answer = await world.fetch(`/${management}/ListGrantedProjects`, {
+      method: "POST",
+      headers: { "content-type": "application/grpc-web+proto" },
+      body: new Uint8Array(5),
+      as: "owner",
+    })
+    expect(answer.status).toBe(200)
+    expect(saidBy(answer.headers)).toEqual(notice)
+  })
+})
+
+test.each([
+  ["REST", "/management/v1/projects/_search"],
+  ["Connect", `/${management}/ListProjects`],
+])("an operation that is not deprecated says nothing of it, over %s", async (_, path) => {
+  const answer = await world.fetch(path, { ...json({}), as: "owner" })
+  expect(answer.status).toBe(200)
+  expect(saidBy(answer.headers)).toEqual(silence)
+})
+
+test("every successor is an operation that is not deprecated itself", () => {
+  const named = methods.flatMap((each) => {
+    const { link } = noticeOf(each)
+    return link === undefined ? [] : [/^<\/([^>]+)>/.exec(link)?.[1] ?? "none"]
+  })
+  expect(named.length).toBeGreaterThan(2)
+  const fit = methods
+    .filter(({ deprecated }) => !deprecated)
+    .map(({ parent, name }) => `${parent.typeName}/${name}`)
+  expect(named.filter((name) => !fit.includes(name))).toEqual([])
+})

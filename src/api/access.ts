@@ -296,3 +296,4 @@ const names: Readonly<Record<string, string>> = {
   grant: "project grant",
   org: "organisation",
 }
+  org_domain: "org",

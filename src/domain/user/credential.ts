@@ -94,7 +94,7 @@ export function mustOutrank(cx: Cx, id: string): void {
   throw new Fault(
     "permission_denied",
     "user.outranks_you",
-    "this user may do more than you, so you can't set what they sign in with",
+    "this user may do more than you; somebody who may do as much has to do this",
   )
 }
 

@@ -1,10 +1,14 @@
+import type { Cx } from "../../store/index.ts"
+import { orgWithDomain } from "../org/index.ts"
 import { passwordCheck } from "./attempt.ts"
+import { codeCount } from "./code-count.ts"
 import { userMetadataView } from "./metadata-view.ts"
 import { user } from "./model.ts"
 import { userChain } from "./query.ts"
 import { auth, management } from "./v1.ts"
 import { managementCredentials } from "./v1credential.ts"
 import { v2 } from "./v2.ts"
+import { v2contact } from "./v2contact.ts"
 import { v2key } from "./v2key.ts"
 import { v2metadata } from "./v2metadata.ts"
 import { v2search } from "./v2search.ts"
@@ -95,13 +99,20 @@ export { codesOf, newHuman } from "./v2.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 
 /** What this room keeps streams of. */
-export const aggregates = [user, passwordCheck] as const
+export const aggregates = [user, passwordCheck, codeCount] as const
 
 /** What this room shows. */
 export const views = [userView, userMetadataView] as const
 
 /** What an access rule may hang from, by the name of the resource. */
-export const chains = { user: userChain } as const
+export const chains = {
+  user: userChain,
+  /** An organisation, by its primary domain. */
+  org_domain: (cx: Cx, domain: string) => {
+    const org = orgWithDomain(cx, domain)
+    return org === undefined ? undefined : ({ instance: true, org } as const)
+  },
+} as const
 
 /** The operations that this room answers. */
 export const shares = [
@@ -113,4 +124,5 @@ export const shares = [
   v2token,
   v2metadata,
   managementCredentials,
+  v2contact,
 ] as const

@@ -7,26 +7,31 @@ import {
   type SetPassword,
 } from "../../gen/core/user/v2/user_pb.ts"
 import {
+  type AddHumanUserRequest,
   type CreateUserRequest,
   type CreateUserRequest_Human,
   type SetPasswordRequest,
+  type UpdateHumanUserRequest,
   type UpdateUserRequest,
+  type UpdateUserRequest_Human,
   UserService,
 } from "../../gen/core/user/v2/user_service_pb.ts"
 import { at, details, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { givenId } from "../../kernel/given.ts"
-import type { Cx } from "../../store/index.ts"
-import { type CodeOf, createCode } from "./code.ts"
+import type { Command, Cx } from "../../store/index.ts"
+import { orgWithDomain } from "../org/index.ts"
+import type { CodeOf } from "./code.ts"
 import {
   deactivateUser,
+  type HumanChange,
   lockUser,
   reactivateUser,
   removeUser,
   type UserChange,
   unlockUser,
-  updateUser,
 } from "./commands.ts"
+import { changeUser, codeOf } from "./contact.ts"
 import { createUser, type NewContact, type NewHuman, type NewUser } from "./create.ts"
 import {
   changedPassword,
@@ -38,17 +43,28 @@ import {
   setPassword,
 } from "./credential.ts"
 import { type Metadata, noteMetadata } from "./metadata.ts"
-import { type AccessTokenType, type Gender, user } from "./model.ts"
+import { type AccessTokenType, type Gender, type User, user } from "./model.ts"
+import { contact, notOneself } from "./v2contact.ts"
 
-/** Changing users; looking at them is in v2search.ts, their keys are in v2key.ts. */
+/** Changing users; looking at them is in v2search.ts, their addresses are in v2contact.ts. */
 export const v2 = share<Cx>()(UserService, {
   createUser: (req, cx) => create(cx, givenId(cx.ids, "user_id", req.userId), req),
-  updateUser: (req, cx) => update(cx, req),
-  deactivateUser: async (req, cx) => ({ details: details(await deactivateUser(cx, req.userId)) }),
+  addHumanUser: (req, cx) => addHuman(cx, givenId(cx.ids, "user_id", req.userId), req),
+  updateUser: async (req, cx) => {
+    const { receipt, codes } = await update(cx, req.userId, await userChange(cx, req))
+    return { changeDate: at(receipt.changed), ...codes }
+  },
+  updateHumanUser: async (req, cx) => {
+    const { userId, username: userName } = req
+    const human = await humanChange(cx, userId, req)
+    const { receipt, codes } = await update(cx, userId, { userName, human })
+    return { details: details(receipt), ...codes }
+  },
+  deactivateUser: (req, cx) => overOthers(cx, req.userId, deactivateUser),
   reactivateUser: async (req, cx) => ({ details: details(await reactivateUser(cx, req.userId)) }),
-  lockUser: async (req, cx) => ({ details: details(await lockUser(cx, req.userId)) }),
+  lockUser: (req, cx) => overOthers(cx, req.userId, lockUser),
   unlockUser: async (req, cx) => ({ details: details(await unlockUser(cx, req.userId)) }),
-  deleteUser: async (req, cx) => ({ details: details(await removeUser(cx, req.userId)) }),
+  deleteUser: (req, cx) => overOthers(cx, req.userId, removeUser),
   setPassword: async (req, cx) => ({
     details: details(await setPassword(cx, req.userId, await wantedPassword(cx, req))),
   }),
@@ -58,6 +74,21 @@ async function create(cx: Cx, id: string, req: CreateUserRequest) {
   const input = await newUser(cx, id, req)
   const { created } = await createUser(cx, id, input)
   return { id, creationDate: at(created), ...(input.kind === "human" ? codesOf(input) : {}) }
+}
+
+async function addHuman(cx: Cx, id: string, req: AddHumanUserRequest) {
+  const { username: userName, organization } = req
+  const { case: by, value = "" } = organization?.org ?? {}
+  const orgId = by === "orgDomain" ? (orgWithDomain(cx, value) ?? "") : value
+  const input: NewHuman = { orgId, userName, ...(await newHuman(cx, id, req, userName)) }
+  const receipt = await createUser(cx, id, input)
+  return { userId: id, details: details(receipt), ...codesOf(input) }
+}
+
+/** Nobody shuts out who may do more than they themself. */
+async function overOthers(cx: Cx, id: string, turn: Command<undefined>) {
+  mustOutrank(cx, id)
+  return { details: details(await turn(cx, id)) }
 }
 
 async function newUser(cx: Cx, id: string, req: CreateUserRequest): Promise<NewUser> {
@@ -90,7 +121,7 @@ export async function newHuman(
   return {
     kind: "human",
     profile: { ...profile, gender: genderOf(profile.gender) },
-    email: emailContact(cx, id, email),
+    email: contact(cx, id, { of: "email", value: email.email, ...email }),
     phone: phone?.phone
       ? contact(cx, id, { of: "phone", value: phone.phone, ...phone })
       : undefined,
@@ -108,50 +139,51 @@ async function firstPassword(
   return createPassword(value.password, { names, changeRequired: value.changeRequired })
 }
 
-async function update(cx: Cx, req: UpdateUserRequest) {
-  const change = await userChange(cx, req)
-  const { userId, metadata } = req
+/** A change that was read, and what is to be noted with it. */
+async function update(
+  cx: Cx,
+  id: string,
+  { metadata = [], ...change }: UserChange & { readonly metadata?: readonly Metadata[] },
+) {
+  const { userName, human } = change
+  // Whoever has a person's name or address can have their password set anew.
+  if (userName !== undefined || human?.email || human?.phone || human?.password) mustOutrank(cx, id)
   const step = await cx.store.transact(cx, (tx) => {
-    updateUser.within(tx, userId, change)
-    noteMetadata(cx, tx, userId, metadata)
+    changeUser(tx, id, change)
+    noteMetadata(cx, tx, id, metadata)
+    return keptCodes(tx.state(user, id), human ?? {})
   })
-  const { changed } = step.receipt(user, userId)
-  return { changeDate: at(changed), ...codesOf(change.human ?? {}) }
+  return { receipt: step.receipt(user, id), codes: step.value }
 }
 
-async function userChange(cx: Cx, req: UpdateUserRequest): Promise<UserChange> {
-  const { userId, username: userName } = req
+async function userChange(cx: Cx, req: UpdateUserRequest) {
+  const { userId, username: userName, metadata } = req
   const { case: kind, value } = req.userType
-  if (kind === undefined) return { userName }
-  if (kind === "machine") {
-    const { name, description, accessTokenType: type } = value
-    const accessTokenType = type === undefined ? undefined : meaning(accessTokenTypes, type)
-    return { userName, machine: { name, description, accessTokenType } }
+  if (kind === undefined) return { userName, metadata }
+  if (kind === "human") {
+    return { userName, metadata, human: await humanChange(cx, userId, value) }
   }
-  const { profile, email, phone, password } = value
-  return {
-    userName,
-    human: {
-      profile: profile && { ...profile, gender: genderOf(profile.gender) },
-      email: email && notOneself(cx, userId, emailContact(cx, userId, email)),
-      phone:
-        phone &&
-        notOneself(cx, userId, contact(cx, userId, { of: "phone", value: phone.phone, ...phone })),
-      // user.write opens this door, which is less than what writes another's credentials.
-      password: password && (await changedPassword(cx, userId, wish(password, false))),
-    },
-  }
+  const { name, description, accessTokenType: type } = value
+  const accessTokenType = type === undefined ? undefined : meaning(accessTokenTypes, type)
+  return { userName, metadata, machine: { name, description, accessTokenType } }
 }
 
-/** Nobody vouches for their own address, whatever they may do to others'. */
-function notOneself(cx: Cx, id: string, contact: NewContact): NewContact {
-  const isOwn = cx.caller.kind === "user" && cx.caller.userId === id
-  if (!isOwn || !contact.verified) return contact
-  throw new Fault(
-    "permission_denied",
-    "user.verify_own",
-    "nobody can call their own address verified; ask for a code",
-  )
+/** What is to become of a person, as any request says it. */
+type HumanWish =
+  | Pick<UpdateUserRequest_Human, "profile" | "email" | "phone" | "password">
+  | Pick<UpdateHumanUserRequest, "profile" | "email" | "phone" | "password">
+
+async function humanChange(cx: Cx, id: string, wish: HumanWish): Promise<HumanChange> {
+  const { profile, email, phone, password } = wish
+  const given = (of: CodeOf, value: string, how: SetHumanEmail | SetHumanPhone) =>
+    notOneself(cx, id, contact(cx, id, { of, value, verification: how.verification }))
+  return {
+    profile: profile && { ...profile, gender: genderOf(profile.gender) },
+    email: email && given("email", email.email, email),
+    phone: phone && given("phone", phone.phone, phone),
+    // user.write opens this door, which is less than what writes another's credentials.
+    password: password && (await changedPassword(cx, id, passwordWish(password, false))),
+  }
 }
 
 function wantedPassword(cx: Cx, req: SetPasswordRequest): Promise<NewPassword> {
@@ -159,11 +191,11 @@ function wantedPassword(cx: Cx, req: SetPasswordRequest): Promise<NewPassword> {
   if (!value) throw passwordMissing()
   if (verification.case === undefined) mustOutrank(cx, userId)
   // Who comes here for somebody else has user.credential.write: the access rule says so.
-  const asked = wish({ passwordType: { case: "password", value }, verification }, true)
+  const asked = passwordWish({ passwordType: { case: "password", value }, verification }, true)
   return changedPassword(cx, userId, asked)
 }
 
-function wish(
+function passwordWish(
   { passwordType, verification }: Pick<SetPassword, "passwordType" | "verification">,
   permitted: boolean,
 ): PasswordChange {
@@ -185,28 +217,6 @@ function proofOf({ case: by, value }: SetPassword["verification"]): PasswordChan
   return by === "currentPassword" ? { current: value } : { code: value }
 }
 
-function emailContact(cx: Cx, id: string, { email, verification }: SetHumanEmail): NewContact {
-  const template = verification.case === "sendCode" ? verification.value.urlTemplate : undefined
-  return contact(cx, id, { of: "email", value: email, verification, urlTemplate: template ?? "" })
-}
-
-/** Without a word a code is sent. */
-function contact(
-  cx: Cx,
-  id: string,
-  asked: {
-    of: CodeOf
-    value: string
-    verification: SetHumanPhone["verification"] | SetHumanEmail["verification"]
-    urlTemplate?: string
-  },
-): NewContact {
-  const { of, value, verification, urlTemplate = "" } = asked
-  if (verification.case === "isVerified") return { value, verified: verification.value }
-  const returned = verification.case === "returnCode"
-  return { value, verified: false, code: createCode(cx, id, { of, returned, urlTemplate }) }
-}
-
 type Contacts = { email?: NewContact | undefined; phone?: NewContact | undefined }
 
 /** The codes that the caller asked to have returned; those that are sent stay secret. */
@@ -217,11 +227,18 @@ export function codesOf({ email, phone }: Contacts): { emailCode?: string; phone
   }
 }
 
+/** The same, of what has been kept: a verified address that stays as it is needs no code. */
+function keptCodes(state: User, { email, phone }: Contacts) {
+  const kept = (of: CodeOf, given: NewContact | undefined) =>
+    codeOf(state, of)?.sealed === given?.code?.sealed ? given : undefined
+  return codesOf({ email: kept("email", email), phone: kept("phone", phone) })
+}
+
 /** Says so where the book knows a field that nothing here reads yet. */
 function refuseUnbuilt(field: string, given: boolean): void {
   if (!given) return
   const message = `${field} is not supported yet; leave it out`
-  throw new Fault("unimplemented", "user.field_not_built", message)
+  throw new Fault("invalid_argument", "user.field_not_built", message)
 }
 
 const genderOf = (gender: Genders | undefined): Gender | undefined =>

@@ -79,7 +79,10 @@ test.each([
   ["links to providers", human({ idpLinks: [{ idpId: "1" }] })],
   ["a TOTP secret", human({ totpSecret: "ABC" })],
 ])("%s is refused rather than dropped", async (_, request) => {
-  await expect(make(request)).rejects.toMatchObject({ code: "unimplemented" })
+  await expect(make(request)).rejects.toMatchObject({
+    code: "invalid_argument",
+    id: "user.field_not_built",
+  })
   expect((await types()).some((type) => type.startsWith("user."))).toBe(false)
 })
 

@@ -1,0 +1,345 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addMember } from "../../../src/domain/member/index.ts"
+import { addUser, deactivateUser, profile, removeUser } from "../../../src/domain/user/index.ts"
+import { type Estate, openEstate, person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await estate.step((tx) => {
+    addUser(tx, "robot", { kind: "machine", orgId: "org1", name: "R", accessTokenType: "bearer" })
+    const roles = ["ORG_USER_MANAGER"]
+    addUser(tx, "helper", person("helper", "org1"))
+    addMember(tx, { userId: "helper", target: { level: "org", id: "org1" }, roles })
+  })
+})
+afterEach(() => estate.close())
+
+type Who = Parameters<Estate["as"]>[0]
+
+/** A refusal by the access rule is a rejection like any other. */
+const as = async (...call: Parameters<Estate["as"]>) => estate.as(...call)
+
+const userId = "nobody"
+const returnCode = { verification: { case: "returnCode", value: {} } }
+const vouched = { verification: { case: "isVerified", value: true } }
+const own = (of: "email" | "phone") => {
+  const info = profile(estate.cx(), userId)
+  return of === "email"
+    ? { value: info?.email, verified: info?.emailVerified }
+    : { value: info?.phone, verified: info?.phoneVerified }
+}
+
+const kinds = [
+  {
+    of: "email",
+    set: "setEmail",
+    resend: "resendEmailCode",
+    verify: "verifyEmail",
+    request: { userId, email: "new@example.com" },
+    value: "new@example.com",
+  },
+  {
+    of: "phone",
+    set: "setPhone",
+    resend: "resendPhoneCode",
+    verify: "verifyPhone",
+    request: { userId, phone: "+41 79 123 45 67" },
+    value: "+41791234567",
+  },
+] as const
+
+describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, value }) => {
+  const their = (who: Who, name: string, more: object = {}) => as(who, name, { userId, ...more })
+  const setBy = (who: Who, more: object = {}) => their(who, set, { ...request, ...more })
+  const tryCode = (verificationCode: string, who: Who = "manager") =>
+    their(who, verify, { verificationCode })
+
+  test("is verified by the code that was returned, once, in any case", async () => {
+    const { verificationCode, details } = await setBy("manager", returnCode)
+    expect(verificationCode).toMatch(/^[A-Z2-9]{6}$/)
+    expect(details.resourceOwner).toBe("org1")
+    expect(own(of)).toEqual({ value, verified: false })
+    await tryCode(` ${verificationCode.toLowerCase()} `)
+    expect(own(of)).toEqual({ value, verified: true })
+    await expect(tryCode(verificationCode)).rejects.toMatchObject({ id: "user.code_wrong" })
+  })
+
+  test("gets a code that is kept for the mail, sealed, where nobody says more", async () => {
+    expect((await setBy("manager")).verificationCode).toBeUndefined()
+    const [event] = (await estate.store.log.read(0, 200)).slice(-2)
+    expect(event).toMatchObject({ type: `user.human.${of}.code.added`, data: { returned: false } })
+    const sealed = String(event?.private?.sealed)
+    const plain = estate.secrets.open("seal", sealed, `user/${userId}/${of}_code`) ?? ""
+    await tryCode(plain, "nobody")
+    expect(own(of)).toEqual({ value, verified: true })
+  })
+
+  test("keeps no trace of the code once that has done its work", async () => {
+    const { verificationCode } = await setBy("manager", returnCode)
+    await tryCode(verificationCode)
+    const codes = (await estate.store.log.read(0, 200)).filter(({ type }) =>
+      type.endsWith("code.added"),
+    )
+    expect(codes).toMatchObject([{ private: null }])
+  })
+
+  test("is called verified by who may say so, and by nobody of themselves", async () => {
+    await setBy("manager", vouched)
+    expect(own(of)).toEqual({ value, verified: true })
+    for (const how of [vouched, returnCode]) {
+      const refusal = { code: "permission_denied", id: "user.verify_own" }
+      await expect(setBy("nobody", how)).rejects.toMatchObject(refusal)
+    }
+    await setBy("nobody", { email: "self@example.com", phone: "+41790000000" })
+    expect(own(of).verified).toBe(false)
+    const again = their("nobody", resend, returnCode)
+    await expect(again).rejects.toMatchObject({ id: "user.verify_own" })
+  })
+
+  test("has one code that counts, the newest", async () => {
+    const { verificationCode: first } = await setBy("manager", returnCode)
+    const { verificationCode: second } = await their("manager", resend, returnCode)
+    await expect(tryCode(first)).rejects.toMatchObject({ id: "user.code_wrong" })
+    await tryCode(second)
+    expect(own(of).verified).toBe(true)
+  })
+
+  test("is not verified by the code of the one before it", async () => {
+    const { verificationCode } = await setBy("manager", returnCode)
+    const other = { email: "other@example.com", phone: "+41790000001" }
+    await setBy("manager", { ...other, verification: { case: "isVerified", value: false } })
+    await expect(tryCode(verificationCode)).rejects.toMatchObject({ id: "user.code_wrong" })
+    expect(own(of).verified).toBe(false)
+  })
+
+  test.each([
+    ["a millisecond before it", 3_599_999, true],
+    ["at it", 3_600_000, false],
+  ])("takes its code until the hour is over: %s", async (_, passed, verified) => {
+    const { verificationCode } = await setBy("manager", returnCode)
+    estate.clock.advance(passed)
+    const outcome = await tryCode(verificationCode).then(
+      () => true,
+      (fault) => fault.id,
+    )
+    expect(outcome).toBe(verified || "user.code_wrong")
+    expect(own(of).verified).toBe(verified)
+  })
+
+  test("takes ten wrong codes in an hour, also at the same moment and with new codes", async () => {
+    await setBy("manager", returnCode)
+    const tries = Array.from({ length: 14 }, () => tryCode("AAAAAA").catch((fault) => fault.id))
+    const outcomes = await Promise.all(tries)
+    expect(new Set(outcomes)).not.toContain(undefined)
+    const wrong = async (): Promise<string> => {
+      const id = await tryCode("AAAAAA").catch((fault) => fault.id)
+      return id === "user.too_many_codes" ? id : wrong()
+    }
+    await wrong()
+    const failed = (await estate.store.log.read(0, 300)).filter(({ type }) =>
+      type.endsWith("verification.failed"),
+    )
+    expect(failed).toHaveLength(10)
+    const { verificationCode } = await their("manager", resend, returnCode)
+    const right = tryCode(verificationCode)
+    await expect(right).rejects.toMatchObject({
+      code: "resource_exhausted",
+      retryAfterSeconds: 3600,
+    })
+    estate.clock.advance(3_600_000)
+    const { verificationCode: later } = await their("manager", resend, returnCode)
+    await tryCode(later)
+    expect(own(of).verified).toBe(true)
+  })
+
+  test("is written to ten times an hour at most, whatever asks for it", async () => {
+    const numbers = Array.from({ length: 5 }, (_, at) => at)
+    for (const at of numbers) {
+      await setBy("nobody", { email: `n${at}@example.com`, phone: `+4179000000${at}` })
+      await their("nobody", resend)
+    }
+    const more = [their("nobody", resend), setBy("nobody", { email: "x@example.com" })]
+    for (const each of more) {
+      await expect(each).rejects.toMatchObject({ code: "resource_exhausted" })
+    }
+    expect(own(of).value).not.toBe(value)
+  })
+
+  test("that is verified needs no code, and none is made", async () => {
+    await setBy("manager", vouched)
+    const again = await setBy("manager", returnCode)
+    expect(again.verificationCode).toBeUndefined()
+    const refusal = { code: "failed_precondition", id: `user.${of}_verified` }
+    await expect(their("manager", resend)).rejects.toMatchObject(refusal)
+  })
+
+  test("is nothing that strangers can change, ask for or verify", async () => {
+    const { verificationCode } = await setBy("manager", returnCode)
+    const before = own(of)
+    for (const attempt of [
+      () => setBy("stranger"),
+      () => their("stranger", resend),
+      () => tryCode(verificationCode, "stranger"),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({ code: "not_found", id: "user.missing" })
+    }
+    expect(own(of)).toEqual(before)
+  })
+
+  test("is no matter of a service user, nor of one who was removed", async () => {
+    const robot = as("manager", set, { ...request, userId: "robot" })
+    await expect(robot).rejects.toMatchObject({ code: "failed_precondition" })
+    for (const name of [resend, verify]) {
+      const asked = their("manager", name, { userId: "robot", verificationCode: "A" })
+      await expect(asked).rejects.toMatchObject({ id: "user.not_human" })
+    }
+    await removeUser(estate.cx(), userId)
+    await expect(setBy("owner")).rejects.toMatchObject({ code: "not_found" })
+    await expect(tryCode("A", "owner")).rejects.toMatchObject({ code: "not_found" })
+  })
+})
+
+test("a phone goes, and with it its code; twice is once", async () => {
+  const { verificationCode } = await as("manager", "setPhone", {
+    userId,
+    phone: "+41791234567",
+    ...returnCode,
+  })
+  await as("nobody", "removePhone", { userId })
+  await as("manager", "removePhone", { userId })
+  expect(own("phone").value).toBe("")
+  const tried = as("manager", "verifyPhone", { userId, verificationCode })
+  await expect(tried).rejects.toMatchObject({ id: "user.code_wrong" })
+  const resent = as("nobody", "resendPhoneCode", { userId })
+  await expect(resent).rejects.toMatchObject({ id: "user.phone_missing" })
+})
+
+test("the first code of an address can be sent as well", async () => {
+  const email = { email: "quiet@example.com", verification: { case: "isVerified", value: false } }
+  await as("manager", "updateHumanUser", { userId, email })
+  const { verificationCode } = await as("manager", "sendEmailCode", {
+    userId,
+    ...returnCode,
+  })
+  await as("nobody", "verifyEmail", { userId, verificationCode })
+  expect(own("email")).toEqual({ value: "quiet@example.com", verified: true })
+})
+
+describe("who may do less doesn't get at who may do more:", () => {
+  const email = { email: "mine@example.com" }
+  const phone = { phone: "+41791234567" }
+  const human = (value: object) => ({ userType: { case: "human", value } })
+  test.each<[string, object]>([
+    ["setEmail", email],
+    ["setPhone", phone],
+    ["removePhone", {}],
+    ["resendEmailCode", returnCode],
+    ["sendEmailCode", returnCode],
+    ["resendPhoneCode", returnCode],
+    ["updateUser", { username: "mine" }],
+    ["updateUser", human({ email })],
+    ["updateUser", human({ phone })],
+    ["updateHumanUser", { username: "mine" }],
+    ["updateHumanUser", { email }],
+    ["updateHumanUser", { phone }],
+    ["setPassword", { newPassword: { password: "Correct-horse-8-battery" } }],
+    ["lockUser", {}],
+    ["deactivateUser", {}],
+    ["deleteUser", {}],
+  ])("%s %j", async (name, request) => {
+    const id = name === "setPassword" ? "access.denied" : "user.outranks_you"
+    const before = await as("owner", "getUserByID", { userId: "owner" })
+    for (const target of ["owner", "manager"]) {
+      const tried = helped(name, { userId: target, ...request })
+      await expect(tried).rejects.toMatchObject({ code: "permission_denied", id })
+    }
+    expect(await as("owner", "getUserByID", { userId: "owner" })).toEqual(before)
+    expect(await as("manager", "getUserByID", { userId: "manager" })).toBeTruthy()
+  })
+
+  test("what leads to no takeover is theirs to do", async () => {
+    const profileOnly = human({ profile: { nickName: "Boss" } })
+    await helped("updateUser", { userId: "owner", ...profileOnly })
+    await helped("setEmail", { userId, ...email })
+    await helped("lockUser", { userId })
+  })
+
+  const helped = (name: string, request: object) =>
+    as("helper" as Who, name, request, {
+      cx: { caller: { kind: "user", userId: "helper", orgId: "org1", clientId: "c" } },
+    })
+})
+
+describe("a person is added the older way", () => {
+  const added = (request: object = {}, who: Who = "manager") =>
+    as(who, "addHumanUser", {
+      userId: "new",
+      username: "newcomer",
+      organization: { org: { case: "orgId", value: "org1" } },
+      profile: { givenName: "New", familyName: "Comer" },
+      email: { email: "new@example.com", ...returnCode },
+      phone: { phone: "+41791234567" },
+      metadata: [{ key: "k", value: Buffer.from("v") }],
+      ...request,
+    })
+
+  test("into the organisation that is named, at once active", async () => {
+    const { userId: id, details, emailCode, phoneCode } = await added()
+    expect([id, details.resourceOwner, phoneCode]).toEqual(["new", "org1", undefined])
+    const { user } = await as("manager", "getUserByID", { userId: "new" })
+    expect(user).toMatchObject({ state: 1, username: "newcomer" })
+    const { metadata } = await as("manager", "listUserMetadata", { userId: "new" })
+    expect(metadata).toMatchObject([{ key: "k" }])
+    await as("manager", "verifyEmail", { userId: "new", verificationCode: emailCode })
+  })
+
+  test("the organisation also by its primary domain, in any case", async () => {
+    const domain = (value: string) => ({ organization: { org: { case: "orgDomain", value } } })
+    const { details } = await added(domain("ACME.id.example.com"))
+    expect(details.resourceOwner).toBe("org1")
+    const foreign = added({ userId: "two", ...domain("globex.id.example.com") })
+    const absent = added({ userId: "two", ...domain("nowhere.example.com") })
+    for (const each of [foreign, absent]) {
+      await expect(each).rejects.toMatchObject({ code: "not_found", id: "org.missing" })
+    }
+  })
+
+  test.each<[string, object, string]>([
+    ["no organisation", { organization: undefined }, "request.resource_missing"],
+    ["no profile", { profile: undefined }, "user.profile_missing"],
+    ["no address", { email: undefined }, "user.email_missing"],
+    ["links to providers", { idpLinks: [{ idpId: "1" }] }, "user.field_not_built"],
+    ["a TOTP secret", { totpSecret: "ABC" }, "user.field_not_built"],
+  ])("but not with %s", async (_, request, id) => {
+    await expect(added(request)).rejects.toMatchObject({ code: "invalid_argument", id })
+  })
+
+  test("by nobody else", async () => {
+    await expect(added({}, "nobody")).rejects.toMatchObject({ code: "permission_denied" })
+    await expect(added({}, "stranger")).rejects.toMatchObject({ code: "not_found" })
+  })
+})
+
+test("a person is changed the older way", async () => {
+  const { details } = await as("manager", "updateHumanUser", {
+    userId,
+    username: "renamed",
+    profile: { givenName: "Any", familyName: "Body", nickName: "A" },
+  })
+  const { user } = await as("manager", "getUserByID", { userId })
+  expect(user).toMatchObject({
+    username: "renamed",
+    type: { value: { profile: { givenName: "Any", nickName: "A", displayName: "Any Body" } } },
+  })
+  const same = await as("manager", "updateHumanUser", { userId, username: "renamed" })
+  expect(same.details.sequence).toBe(details.sequence)
+  const robot = as("manager", "updateHumanUser", {
+    userId: "robot",
+    profile: { givenName: "A", familyName: "B" },
+  })
+  await expect(robot).rejects.toMatchObject({ id: "user.wrong_kind" })
+  await deactivateUser(estate.cx(), userId)
+  const foreign = as("stranger", "updateHumanUser", { userId, username: "theirs" })
+  await expect(foreign).rejects.toMatchObject({ code: "not_found" })
+})

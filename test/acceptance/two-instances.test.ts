@@ -18,6 +18,7 @@ const app = { applicationId: "app", projectId: "project" }
 const older = { appId: "app", projectId: "project" }
 const api = { ...app, applicationId: "api" }
 const granted = { ...project, grantedOrganizationId: "guest" }
+const grantResource = { projectGrant: { ...project, organizationId: "guest" } }
 const user = { userId: "user" }
 const robot = { userId: "robot" }
 const seat = { ...user, resource: org }
@@ -59,6 +60,8 @@ const furniture = (name: string): readonly Step[] => [
   ["CreateApplication", { ...api, name: `API ${name}`, apiConfiguration: {} }],
   ["AddOrganization", { organizationId: "guest", name: `Org ${name} guest` }],
   ["CreateProjectGrant", { ...granted, roleKeys: ["editor"] }],
+  ["CreateAdministrator", { ...robot, resource: grantResource, roles: ["PROJECT_GRANT_OWNER"] }],
+  ["ListAdministrators", { filters: [{ resource: grantResource }] }],
 ]
 
 const looks: readonly Step[] = [
@@ -157,6 +160,12 @@ const changes = (webKeyId: string, id: string): readonly Step[] => [
   ["DeleteApplication", app],
   ["DeleteProject", project],
   [management("RemoveProject"), { id: "second" }],
+]
+
+/** What looks at a grant by its own id, which none but its administrators' list tells. */
+const grantLooks = (grantId: string): readonly Step[] => [
+  [management("GetGrantedProjectByID"), { ...project, grantId }],
+  [management("ListGrantedProjectRoles"), { ...project, grantId }],
 ]
 
 type Credentials = {
@@ -318,6 +327,7 @@ describe("of two instances with equal ids everywhere", () => {
     }
     const steps = [
       ...credentialChanges(credentials),
+      ...grantLooks(created("one", 21).administrators[0].projectGrant.id),
       ...changes(created("one", 7).id, created("one", 10).id),
     ]
     const answers = await play(pair.one, steps, tokens.one)
@@ -329,7 +339,7 @@ describe("of two instances with equal ids everywhere", () => {
 
   test("every operation was tried", () => {
     const none = credentialChanges({ keyIds: [], tokenIds: [], appKeyIds: [] })
-    const steps = [...furniture(""), ...looks, ...none, ...changes("", "")]
+    const steps = [...furniture(""), ...looks, ...none, ...grantLooks(""), ...changes("", "")]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],
       [webKeys("DeleteWebKey"), {}],

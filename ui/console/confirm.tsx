@@ -10,14 +10,21 @@ type ActionButtonProps = {
   readonly label: string
   readonly act: () => Promise<unknown>
   readonly small?: boolean
+  /** Among others in a row: no more than a word. */
+  readonly plain?: boolean
 }
 
 /** A change that can be undone: it happens at once, and a refusal is said beside it. */
-export function ActionButton({ label, act, small }: ActionButtonProps) {
+export function ActionButton({ label, act, small, plain }: ActionButtonProps) {
   const action = useAction(act)
   return (
     <>
-      <Button small={small} onClick={action.run} disabled={action.busy}>
+      <Button
+        small={small || plain}
+        kind={plain ? "plain" : "normal"}
+        onClick={action.run}
+        disabled={action.busy}
+      >
         {label}
       </Button>
       {action.error && <Alert tone="danger">{action.error}</Alert>}

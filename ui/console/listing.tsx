@@ -20,6 +20,8 @@ type ListingProps<Row> = {
   readonly caption: string
   /** What else the answer depends on: the organisation, the chosen chip. */
   readonly scope: string
+  /** Grows when the list should be read again; what is shown stays until then. */
+  readonly round?: number
   readonly read: (asked: Asked, signal: AbortSignal) => Promise<Found<Row>>
   readonly columns: readonly Column<Row>[]
   readonly keyOf: (row: Row) => string
@@ -30,13 +32,13 @@ type ListingProps<Row> = {
 
 /** A searchable list, fifty rows at a time. */
 export function Listing<Row>(props: ListingProps<Row>) {
-  const { caption, scope, read, filters, filtered } = props
+  const { caption, scope, round = 0, read, filters, filtered } = props
   const { t } = useHouse()
   const [text, setText] = useState("")
   const [page, setPage] = useState({ scope, at: 0 })
   const wanted = useRested(text.trim(), 150)
   const at = page.scope === scope ? page.at : 0
-  const found = useLoad(caption + scope, `${wanted}\n${at}`, (signal) =>
+  const found = useLoad(caption + scope, `${wanted}\n${at}\n${round}`, (signal) =>
     read({ text: wanted, offset: BigInt(at), limit: pageSize }, signal),
   )
   const total = found.status === "ready" ? found.value.total : 0

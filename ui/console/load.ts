@@ -36,8 +36,10 @@ export function useLoad<Value>(
   return { ...loaded, reload: () => setRound(round + 1) }
 }
 
-export type Action = {
-  readonly run: () => void
+export type Action = ActionWith<[]>
+
+export type ActionWith<Given extends readonly unknown[]> = {
+  readonly run: (...given: Given) => void
   readonly busy: boolean
   /** The server's words when it refused, to be shown beside what was tried. */
   readonly error: string | undefined
@@ -45,11 +47,19 @@ export type Action = {
 
 /** Something that changes the server, at most once at a time. */
 export function useAction(act: () => Promise<unknown>): Action {
+  const { run, ...state } = useActionWith(act)
+  return { ...state, run: () => run() }
+}
+
+/** The same, for what depends on a choice that is made by running it. */
+export function useActionWith<Given extends readonly unknown[]>(
+  act: (...given: Given) => Promise<unknown>,
+): ActionWith<Given> {
   const [state, setState] = useState<{ busy: boolean; error?: string }>({ busy: false })
-  const run = () => {
+  const run = (...given: Given) => {
     if (state.busy) return
     setState({ busy: true })
-    act().then(
+    act(...given).then(
       () => setState({ busy: false }),
       (failure) => setState({ busy: false, error: messageOf(failure) }),
     )

@@ -1,28 +1,9 @@
 import type { SecuritySettings } from "../../../src/gen/core/settings/v2/security_settings_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
-import { Check } from "../../kit/check.tsx"
 import { Section } from "../detail.tsx"
 import { useHouse } from "../house.ts"
-import { useAction } from "../load.ts"
+import { Switch } from "../switch.tsx"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
-
-type SwitchProps = {
-  readonly label: string
-  readonly hint: string
-  readonly on: boolean
-  readonly act: (on: boolean) => Promise<unknown>
-}
-
-/** Something that is turned where it stands, at once; a refusal is said beside it. */
-export function Switch({ label, hint, on, act }: SwitchProps) {
-  const action = useAction(() => act(!on))
-  return (
-    <>
-      <Check label={label} hint={hint} checked={on} disabled={action.busy} onChange={action.run} />
-      {action.error && <Alert tone="danger">{action.error}</Alert>}
-    </>
-  )
-}
 
 /** Which documents stand beside discovery, and whose tokens are noted when they are issued. */
 export function OidcSwitches(part: OidcSettingsPart) {

@@ -1,3 +1,4 @@
+import { useState } from "react"
 import { type Project, ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { EmptyState } from "../../kit/empty-state.tsx"
 import { applicationColumns, readApplications } from "../application-list.tsx"
@@ -8,6 +9,9 @@ import { LinkButton } from "../link.tsx"
 import { Listing } from "../listing.tsx"
 import { useLoad } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
+import { Authorizations } from "../project/authorizations.tsx"
+import { Roles } from "../project/roles.tsx"
+import { type ProjectPart, Rules } from "../project/rules.tsx"
 import { Rename } from "../rename.tsx"
 import { go } from "../route.ts"
 import { StateBadge } from "../state-badge.tsx"
@@ -31,6 +35,8 @@ export function ProjectPage({ projectId }: { readonly projectId: string }) {
           actions={<Turn project={project} onChanged={loaded.reload} />}
         >
           <Applications projectId={projectId} />
+          <People project={project} />
+          <Rules project={project} onChanged={loaded.reload} />
           <Facts project={project} onChanged={loaded.reload} />
           <Remove project={project} />
         </PageFrame>
@@ -41,9 +47,7 @@ export function ProjectPage({ projectId }: { readonly projectId: string }) {
 
 const isActive = (project: Project) => project.state !== ProjectState.INACTIVE
 
-type PartProps = { readonly project: Project; readonly onChanged: () => void }
-
-function Turn({ project, onChanged }: PartProps) {
+function Turn({ project, onChanged }: ProjectPart) {
   const { t, core } = useHouse()
   const { projectId } = project
   const active = isActive(project)
@@ -53,6 +57,18 @@ function Turn({ project, onChanged }: PartProps) {
     onChanged()
   }
   return <ActionButton label={t(active ? "action.deactivate" : "action.activate")} act={act} />
+}
+
+/** Roles and who has them; a role that goes is taken from everybody. */
+function People({ project }: Pick<ProjectPart, "project">) {
+  const [round, setRound] = useState(0)
+  const { projectId } = project
+  return (
+    <>
+      <Roles projectId={projectId} round={round} onChanged={() => setRound(round + 1)} />
+      <Authorizations project={project} round={round} />
+    </>
+  )
 }
 
 function Applications({ projectId }: { readonly projectId: string }) {
@@ -83,7 +99,7 @@ function Applications({ projectId }: { readonly projectId: string }) {
   )
 }
 
-function Facts({ project, onChanged }: PartProps) {
+function Facts({ project, onChanged }: ProjectPart) {
   const { t, core } = useHouse()
   const { projectId, name, creationDate, changeDate } = project
   const rename = async (wanted: string) => {

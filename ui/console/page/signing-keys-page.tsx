@@ -94,7 +94,7 @@ function Actions({ webKey, onChanged }: ActionsProps) {
   }
   return (
     <div className="row-actions">
-      <ActionButton small label={t("action.activate")} act={activate} />
+      <ActionButton plain label={t("action.activate")} act={activate} />
       <ConfirmButton
         label={t("action.remove")}
         what={kindOf(webKey)}

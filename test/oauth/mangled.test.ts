@@ -1,6 +1,9 @@
+import { SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { spellingsOf } from "../support/mangle.ts"
+import { addKeyClient, asserted, assertionType } from "./clients.ts"
 import { answered, type Browser, post, signedIn, tokensOf, userinfo } from "./must.ts"
+import { newProofKey, proofWith } from "./proof.ts"
 import {
   answerOf,
   askToken,
@@ -21,6 +24,7 @@ let jwt: NewClient
 let tv: NewClient
 let browser: Browser
 let machine: Machine
+let keyed: Awaited<ReturnType<typeof addKeyClient>>
 beforeAll(async () => {
   provider = await openProvider()
   const grantTypes = ["authorization_code", "refresh_token"] as const
@@ -32,6 +36,7 @@ beforeAll(async () => {
   })
   browser = await signedIn(provider, web)
   machine = await addMachine(provider)
+  keyed = await addKeyClient(provider)
 })
 afterAll(() => provider.close())
 
@@ -111,6 +116,35 @@ const kinds: Readonly<Record<string, Kind>> = {
     isTaken: async (request_uri) => {
       const query = new URLSearchParams({ client_id: tv.id, request_uri })
       return "code" in codeIn(await browser.go(`/oauth/v2/authorize?${query}`))
+    },
+  },
+  "a request object": {
+    make: async () => {
+      const now = Math.floor(provider.clock.now() / 1000)
+      const inside = Object.fromEntries(new URL(authorizePath(keyed.id), issuer).searchParams)
+      return new SignJWT({ ...inside, iss: keyed.id, aud: issuer, exp: now + 300 })
+        .setProtectedHeader({ alg: "RS256", kid: keyed.keyId, typ: "oauth-authz-req+jwt" })
+        .sign(keyed.key)
+    },
+    isTaken: async (request) => {
+      const query = new URLSearchParams({ client_id: keyed.id, request })
+      return "code" in codeIn(await browser.go(`/oauth/v2/authorize?${query}`))
+    },
+  },
+  "a client's assertion": {
+    make: async () => (await asserted(provider, keyed)).client_assertion,
+    isTaken: async (client_assertion) => {
+      const { code = "" } = await answered(browser, keyed)
+      const type = { client_assertion_type: assertionType }
+      return isGood(askToken(provider, codeFields(code, { client_assertion, ...type })))
+    },
+  },
+  "a proof of a key": {
+    make: async () => proofWith(provider, await newProofKey()),
+    isTaken: async (dpop) => {
+      const { code = "" } = await answered(browser, tv)
+      const body = new URLSearchParams(codeFields(code, { client_id: tv.id })).toString()
+      return isGood(post(provider, "/oauth/v2/token", body, { dpop }))
     },
   },
   "a browser's cookie": {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import * as user from "../../src/domain/user/index.ts"
 import {
   answered,
   type Browser,
@@ -11,6 +12,7 @@ import {
 } from "./must.ts"
 import {
   answerOf,
+  askToken,
   authorizePath,
   browserOf,
   issuer,
@@ -151,4 +153,34 @@ describe("RFC 9207", () => {
 
 describe("RFC 9700", () => {
   test.each(practice)("%s", (_, holds) => holds())
+
+  test("§2.1 a web application chooses no port, not even on the person's machine", async () => {
+    const redirectUris = ["http://127.0.0.1/cb", "http://localhost:3000/cb"]
+    const uris = ["http://127.0.0.1:5000/cb", "http://localhost:3001/cb", "http://localhost/cb"]
+    for (const appType of ["web", "user_agent"] as const) {
+      const client = await provider.addClient({ appType, redirectUris })
+      for (const redirect_uri of uris) {
+        const { status, headers } = await provider.send(authorizePath(client.id, { redirect_uri }))
+        expect([status, headers.get("location")], redirect_uri).toEqual([400, null])
+      }
+    }
+  })
+
+  test("§4.14.2 a refresh token is not used up while its person may not sign in", async () => {
+    const grantTypes = ["authorization_code", "refresh_token"] as const
+    const client = await provider.addClient({ grantTypes: [...grantTypes] })
+    const id = await provider.addPerson("pausing")
+    const person = browserOf(provider)
+    await person.signIn(authorizePath(client.id), "pausing")
+    const offline = { scope: "openid offline_access" }
+    const { refresh_token } = await tokensOf(provider, person, client, offline)
+    const fields = { grant_type: "refresh_token", refresh_token: String(refresh_token) }
+    const refresh = () => askToken(provider, fields, `${client.id}:${client.secret}`)
+    await user.lockUser(provider.cx(), id)
+    expect((await refresh()).answer.error).toBe("invalid_grant")
+    await user.unlockUser(provider.cx(), id)
+    // Long after the grace that a lost answer has.
+    provider.clock.advance(3_600_000)
+    expect((await refresh()).status).toBe(200)
+  })
 })

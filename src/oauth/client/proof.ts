@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { calculateJwkThumbprint, EmbeddedJWK, type JWTPayload, jwtVerify } from "jose"
-import { sameText } from "../../kernel/secret.ts"
+import { bytesOf, sameText } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
@@ -39,6 +39,8 @@ const toleranceSeconds = 10
 export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
   const header = use.headers.get("dpop")
   if (header === null) return undefined
+  // RFC 7515 §2: one spelling only; decoders take others for the same signature.
+  if (!header.split(".").every(bytesOf)) throw refused(use)
   // RFC 9449 §4.3 (1) and (2): two headers come to us joined by a comma, which is in no JWT.
   const proven = await expected(() => verified(cx, header))
   const jwk = proven?.protectedHeader.jwk

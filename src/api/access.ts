@@ -287,6 +287,7 @@ function absent(resource: string): Fault {
 const sameAs: Readonly<Record<string, string>> = {
   grant_id: "grant",
   held_project: "project",
+  org_domain: "org",
   shared_project: "project",
 }
 
@@ -296,4 +297,3 @@ const names: Readonly<Record<string, string>> = {
   grant: "project grant",
   org: "organisation",
 }
-  org_domain: "org",

@@ -4,6 +4,7 @@ import { join } from "../api/method.ts"
 import * as app from "../domain/app/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
 import * as grant from "../domain/grant/index.ts"
+import * as group from "../domain/group/index.ts"
 import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
@@ -30,6 +31,7 @@ export const aggregates = [
   ...key.aggregates,
   ...session.aggregates,
   ...grant.aggregates,
+  ...group.aggregates,
 ]
 
 /** Every read model. */
@@ -44,6 +46,7 @@ export const views = [
   ...authorization.views,
   key.webKeyView,
   ...session.views,
+  ...group.views,
 ]
 
 /**
@@ -66,6 +69,7 @@ export const operations = () =>
     ...app.shares,
     ...member.shares,
     ...authorization.shares,
+    ...group.shares,
     ...key.shares,
     ...refusal.shares,
   ])
@@ -80,6 +84,7 @@ export const authority: Authority<Cx> = {
     ...projectGrant.chains,
     ...app.chains,
     ...authorization.chains,
+    ...group.chains,
   },
   memberships: member.memberships,
   permissions: member.permissionsOf,

@@ -103,6 +103,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
   user: house.userId,
   app_key: house.appKeyId,
   authorization: house.authorizationId,
+  group: house.groupId,
   grant: house.guestId,
   grant_id: house.grantId,
   held_project: house.orgId,
@@ -110,7 +111,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
 })
 
 const kinds: ReadonlySet<string> = new Set([
-  ...["org", "project", "app", "app_key", "user", "authorization"],
+  ...["org", "project", "app", "app_key", "user", "authorization", "group"],
   ...["grant", "grant_id", "held_project", "shared_project"],
 ])
 

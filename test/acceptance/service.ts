@@ -106,6 +106,7 @@ export type Household = {
   readonly appId: string
   readonly appKeyId: string
   readonly authorizationId: string
+  readonly groupId: string
   /** An organisation that the project is granted to, and the grant. */
   readonly guestId: string
   readonly grantId: string
@@ -141,10 +142,12 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
     projectId,
     userId,
   })
+  const { id: groupId } = await service.get("CreateGroup", { organizationId: orgId, name })
   const given = await grantTo(service, { name: `${name}-guest`, projectId, managerId })
   const token = await serviceToken(service.url, key)
   const ofUser = { userId, keyId, tokenId, authorizationId }
-  return { orgId, managerId, key, token, ...ofUser, projectId, appId, appKeyId, ...given }
+  const below = { projectId, appId, appKeyId, groupId }
+  return { orgId, managerId, key, token, ...ofUser, ...below, ...given }
 }
 
 /** Grants a project to a new organisation; the manager also administers the grant. */

@@ -62,6 +62,7 @@ const furniture = (name: string): readonly Step[] => [
   ["CreateProjectGrant", { ...granted, roleKeys: ["editor"] }],
   ["CreateAdministrator", { ...robot, resource: grantResource, roles: ["PROJECT_GRANT_OWNER"] }],
   ["ListAdministrators", { filters: [{ resource: grantResource }] }],
+  ["CreateGroup", { ...org, id: "group", name: `Group ${name}` }],
 ]
 
 const looks: readonly Step[] = [
@@ -98,6 +99,8 @@ const looks: readonly Step[] = [
   [management("ListPersonalAccessTokens"), robot],
   [management("ListMachineKeys"), robot],
   ["ListAdministrators", {}],
+  ["GetGroup", { id: "group" }],
+  ["ListGroups", {}],
   ["ListProjectRoles", project],
   [management("ListProjectRoles"), project],
   ["ListAuthorizations", {}],
@@ -141,6 +144,8 @@ const changes = (webKeyId: string, id: string): readonly Step[] => [
   [admin("UpdateOIDCSettings"), { ...lifetimes, idTokenLifetime: "60s" }],
   [admin("SetSecurityPolicy"), { enableImpersonation: true }],
   ["SetSecuritySettings", { embeddedIframe: { allowedOrigins: [] } }],
+  ["UpdateGroup", { id: "group", name: "Other" }],
+  ["DeleteGroup", { id: "group" }],
   ["UpdateProjectGrant", { ...granted, roleKeys: [] }],
   ["DeactivateProjectGrant", granted],
   ["ActivateProjectGrant", granted],
@@ -247,7 +252,16 @@ describe("of two instances with equal ids everywhere", () => {
     ] as const) {
       const text = JSON.stringify(await play(pair[mine], looks, tokens[mine]))
       expect(text).toContain(`App ${mine}`)
-      for (const word of ["App", "Org", "Project", "Robot", "Organisation", "Role", "Metadata"]) {
+      for (const word of [
+        "App",
+        "Org",
+        "Project",
+        "Robot",
+        "Organisation",
+        "Role",
+        "Metadata",
+        "Group",
+      ]) {
         expect(text).not.toContain(`${word} ${others}`)
       }
       expect(text).not.toContain(`${others}.example.com`)

@@ -53,6 +53,7 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
     owner: { instance: true, org: "o1", user: "owner" },
     nobody: { instance: true, org: "o1", user: "nobody" },
   },
+  group: { g1: { instance: true, org: "o1" } },
   org_domain: { "o1.example.com": { instance: true, org: "o1" } },
   authorization: { z1: { instance: true, org: "o1", project: "p1" } },
   grant_id: { g1: grantOnP1 },

@@ -2,6 +2,7 @@ import { create, type DescMethod } from "@bufbuild/protobuf"
 import { type Access, type Authority, accessOf, authorise } from "../../src/api/access.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
+import * as group from "../../src/domain/group/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
@@ -13,7 +14,10 @@ import type { Cx, Transaction } from "../../src/store/index.ts"
 import { ask } from "./ask.ts"
 import { callerOf, openWorld, type World } from "./world.ts"
 
-const rooms = [instance, org, project, projectGrant, app, member, authorization, user] as const
+const rooms = [
+  ...[instance, org, project, projectGrant, app, member, authorization, user],
+  group,
+] as const
 
 const shares = [
   ...instance.shares,
@@ -23,6 +27,7 @@ const shares = [
   ...app.shares,
   ...member.shares,
   ...authorization.shares,
+  ...group.shares,
 ]
 
 /** The operations of the estate's rooms, "healthz" apart: it looks at nothing. */
@@ -41,6 +46,7 @@ const authority: Authority<Cx> = {
     ...projectGrant.chains,
     ...app.chains,
     ...authorization.chains,
+    ...group.chains,
     ...user.chains,
   },
   memberships: member.memberships,
@@ -83,6 +89,7 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
       ...app.views,
       ...member.views,
       ...authorization.views,
+      ...group.views,
       ...user.views,
     ],
   })

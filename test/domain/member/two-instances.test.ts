@@ -30,6 +30,7 @@ beforeEach(async () => {
       const key = { keyId, publicKey: `key of ${instance}`, expires: never }
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
     }
+    await inside(instance, "createGroup", { ...g3, name: `Group of ${instance}` })
     const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
     await estate.step((tx) => addAuthorization(tx, "u1", u1), { instance })
     const g1 = { projectId: "p1", grantedOrgId: "org2", roleKeys: [] }
@@ -46,6 +47,7 @@ const p1 = { projectId: "p1" }
 const a1 = { applicationId: "a1", projectId: "p1" }
 const older = { appId: "a1", projectId: "p1" }
 const g1 = { projectId: "p1", grantedOrganizationId: "org2" }
+const g3 = { organizationId: "org1", id: "g3" }
 const byId = { projectId: "p1", grantId: "g1" }
 const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
 
@@ -79,6 +81,9 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["bulkAddProjectRoles", { ...p1, roles: [{ key: "r3", displayName: "Three" }] }],
   ["updateProjectRole", { ...p1, roleKey: "r2", displayName: "Older" }, "v1"],
   ["removeProjectRole", { ...p1, roleKey: "r2" }, "v1"],
+  ["createGroup", { organizationId: "org1", name: "New" }],
+  ["updateGroup", { id: "g3", name: "Other" }],
+  ["deleteGroup", { id: "g3" }],
   ["setSecurityPolicy", { enableImpersonation: true }],
   ["setSecuritySettings", { enableImpersonation: false }],
   ["updateApplication", { ...a1, name: "Other" }],
@@ -132,6 +137,8 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listAppKeys", older],
   ["getAppKey", { ...older, keyId: "k1" }],
   ["listAdministrators", {}],
+  ["getGroup", { id: "g3" }],
+  ["listGroups", {}],
 ]
 
 test("every operation of these rooms is tried", () => {

@@ -1,0 +1,102 @@
+import { Fault } from "../../kernel/fault.ts"
+import { givenName } from "../../kernel/given.ts"
+import { type Cx, type Draft, fold, type Receipt } from "../../store/index.ts"
+import { type Org, org } from "../org/index.ts"
+import { type Group, type GroupEvent, group } from "./model.ts"
+
+type GroupInput = {
+  readonly orgId: string
+  readonly name: string
+  readonly description: string
+}
+
+/** Adds a group. Refuses a name that another group of the organisation has, however spelled. */
+export async function createGroup(cx: Cx, id: string, input: GroupInput): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    if (tx.state(group, id).status !== "absent") {
+      throw new Fault("already_exists", "group.exists", "there is already a group with this id")
+    }
+    if (!isOrg(tx.state(org, input.orgId))) {
+      throw new Fault("not_found", "org.missing", "there is no such organisation")
+    }
+    const name = givenName("name", input.name)
+    const description = givenDescription(input.description)
+    const added: Draft<GroupEvent> = {
+      type: "group.added",
+      data: { name, description, organizationId: input.orgId },
+      claims: [takeName(input.orgId, name)],
+    }
+    tx.append(group, id, [added], input.orgId)
+  })
+  return step.receipt(group, id)
+}
+
+type GroupChange = {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+}
+
+/** Changes what is given; nothing happens where it is so already. */
+export const changeGroup = group.command<GroupChange>((state, input) => {
+  mustExist(state)
+  const name = input.name === undefined ? state.name : givenName("name", input.name)
+  const description =
+    input.description === undefined ? state.description : givenDescription(input.description)
+  const data = {
+    ...(name !== state.name && { name }),
+    ...(description !== state.description && { description }),
+  }
+  if (Object.keys(data).length === 0) return []
+  const { orgId } = state
+  const moved = nameKey(orgId, name) !== nameKey(orgId, state.name)
+  const claims = moved ? [releaseName(orgId, state.name), takeName(orgId, name)] : []
+  return [{ type: "group.changed", data, claims }]
+})
+
+/** Removes a group for good; nothing happens where it is gone. Its name is free again. */
+export const removeGroup = group.command((state) =>
+  state.status === "active"
+    ? [{ type: "group.removed", data: {}, claims: [releaseName(state.orgId, state.name)] }]
+    : [],
+)
+
+function mustExist({ status }: Group): void {
+  if (status !== "active") throw missing()
+}
+
+export const missing = (): Fault =>
+  new Fault("not_found", "group.missing", "there is no such group")
+
+const descriptionMax = 200
+const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
+
+/** May be empty, unlike a name. */
+function givenDescription(text: string): string {
+  const description = text.normalize("NFC").trim()
+  if (description.length <= descriptionMax && !control.test(description)) return description
+  throw new Fault(
+    "invalid_argument",
+    "request.field_invalid",
+    `description must have at most ${descriptionMax} characters and no control characters`,
+  )
+}
+
+/** Whether an organisation is there, stopped or not. */
+export const isOrg = ({ status }: Org): boolean => status === "active" || status === "inactive"
+
+/** Names that only look different are the same. */
+const nameKey = (orgId: string, name: string) => `${encodeURIComponent(orgId)}/${fold(name)}`
+
+const takeName = (orgId: string, name: string) => ({
+  take: "group.name",
+  key: nameKey(orgId, name),
+  taken: {
+    id: "group.name_taken",
+    message: "the organisation has a group of this name already; choose another",
+  },
+})
+
+const releaseName = (orgId: string, name: string) => ({
+  release: "group.name",
+  key: nameKey(orgId, name),
+})

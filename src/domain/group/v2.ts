@@ -1,0 +1,69 @@
+import { share } from "../../api/method.ts"
+import { FieldName, type GroupsSearchFilter } from "../../gen/core/group/v2/group_pb.ts"
+import {
+  type CreateGroupRequest,
+  GroupService,
+  type ListGroupsRequest,
+} from "../../gen/core/group/v2/group_service_pb.ts"
+import { at, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
+import { givenId } from "../../kernel/given.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
+import { changeGroup, createGroup, removeGroup } from "./commands.ts"
+import { findGroup, type GroupRow, groups } from "./view.ts"
+
+export const v2 = share<Cx>()(GroupService, {
+  createGroup: (req, cx) => add(cx, req),
+  getGroup: (req, cx) => ({ group: toGroup(findGroup(cx, req.id)) }),
+  listGroups: (req, cx) => list(cx, req),
+  updateGroup: async ({ id, name, description }, cx) => {
+    const { changed } = await changeGroup(cx, id, { name, description })
+    return { changeDate: at(changed) }
+  },
+  deleteGroup: async (req, cx) => ({ deletionDate: at((await removeGroup(cx, req.id)).changed) }),
+})
+
+async function add(cx: Cx, { organizationId, name, description, ...req }: CreateGroupRequest) {
+  const id = givenId(cx.ids, "id", req.id)
+  const { created } = await createGroup(cx, id, { orgId: organizationId, name, description })
+  return { id, creationDate: at(created) }
+}
+
+function list(cx: Cx, req: ListGroupsRequest) {
+  const found = search<GroupRow>(cx, groups, {
+    page: pageOf(req.pagination),
+    sort: meaning(columns, req.sortingColumn ?? FieldName.UNSPECIFIED),
+    filters: req.filters.map(filterOf),
+  })
+  return { pagination: pagination(found), groups: found.rows.map(toGroup) }
+}
+
+const columns = {
+  [FieldName.UNSPECIFIED]: "created",
+  [FieldName.ID]: "id",
+  [FieldName.CREATION_DATE]: "created",
+  [FieldName.CHANGE_DATE]: "changed",
+  [FieldName.NAME]: "name_folded",
+} as const
+
+function filterOf({ filter }: GroupsSearchFilter): Filter {
+  switch (filter.case) {
+    case "groupIds":
+      return { oneOf: "id", values: filter.value.ids }
+    case "nameFilter":
+      return textFilter("name", filter.value.name, filter.value.method)
+    case "organizationId":
+      return { equals: "org", value: filter.value.id }
+    default:
+      throw filterMissing()
+  }
+}
+
+const toGroup = (row: GroupRow) => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  organizationId: row.org,
+  creationDate: at(row.created),
+  changeDate: at(row.changed),
+})

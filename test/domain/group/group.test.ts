@@ -1,0 +1,152 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { shares } from "../../../src/domain/group/index.ts"
+import { ask } from "../../support/ask.ts"
+import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+const made = async (id: string, name: string, who: Person = "manager", organizationId = "org1") =>
+  estate.as(who, "createGroup", { organizationId, id, name, description: `${name}!` })
+const look = async (id: string) => (await estate.as("manager", "getGroup", { id })).group
+const act = async (name: string, request: object) => estate.as("manager", name, request)
+const listed = async (who: Person, request: object = {}) => {
+  const { groups, pagination } = await estate.as(who, "listGroups", request)
+  return { ids: groups.map(({ id }: { id: string }) => id), total: pagination.totalResult }
+}
+
+test("a group is there at once, with what it was given", async () => {
+  const { id, creationDate } = await made("g1", "  Admins ")
+  expect(id).toBe("g1")
+  expect(timestampMs(creationDate)).toBe(estate.clock.now())
+  expect(await look("g1")).toMatchObject({
+    ...{ id: "g1", name: "Admins", description: "Admins !", organizationId: "org1" },
+    ...{ creationDate, changeDate: creationDate },
+  })
+})
+
+test("without an id one is made, and an id is used once, also when its group is gone", async () => {
+  const { id } = await made("", "One")
+  expect(id).toMatch(/^\d{15,18}$/)
+  await expect(made(id, "Two")).rejects.toMatchObject({ id: "group.exists" })
+  await estate.as("manager", "deleteGroup", { id })
+  await expect(made(id, "Two")).rejects.toMatchObject({ id: "group.exists" })
+})
+
+test("only what is given changes, and what changes nothing keeps its date", async () => {
+  await made("g1", "One")
+  estate.clock.advance(1000)
+  const renamed = await estate.as("manager", "updateGroup", { id: "g1", name: "Two" })
+  expect(timestampMs(renamed.changeDate)).toBe(estate.clock.now())
+  expect(await look("g1")).toMatchObject({ name: "Two", description: "One!" })
+  await estate.as("manager", "updateGroup", { id: "g1", description: "" })
+  expect(await look("g1")).toMatchObject({ name: "Two", description: "" })
+  const then = estate.clock.now()
+  estate.clock.advance(1000)
+  const same = await estate.as("manager", "updateGroup", { id: "g1", name: "Two" })
+  expect(timestampMs(same.changeDate)).toBe(then)
+})
+
+test.each([["admins"], ["ADMINS"], ["Ａdmins"], [" Admins"]])(
+  "a name that is taken is taken however it is spelled (%s)",
+  async (name) => {
+    await made("g1", "Admins")
+    await expect(made("g2", name)).rejects.toMatchObject({ id: "group.name_taken" })
+    await made("g3", "Others")
+    const taken = estate.as("manager", "updateGroup", { id: "g3", name })
+    await expect(taken).rejects.toMatchObject({ id: "group.name_taken" })
+    await made("g4", name, "stranger", "org2")
+  },
+)
+
+test("a name is free again when its group has another, or is gone", async () => {
+  await made("g1", "One")
+  await estate.as("manager", "updateGroup", { id: "g1", name: "ONE" })
+  await expect(made("g2", "one")).rejects.toMatchObject({ id: "group.name_taken" })
+  await estate.as("manager", "updateGroup", { id: "g1", name: "Two" })
+  await made("g2", "one")
+  await estate.as("manager", "deleteGroup", { id: "g2" })
+  await made("g3", "One")
+})
+
+test("two who take a name at the same moment don't both get it", async () => {
+  const tried = await Promise.allSettled(["g1", "g2", "g3"].map((id) => made(id, "Same")))
+  expect(tried.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
+})
+
+test.each([
+  ["an empty name", { name: " " }],
+  ["a name with a line break", { name: "a\nb" }],
+  ["a long description", { name: "A", description: "x".repeat(201) }],
+  ["a description of control characters", { name: "A", description: "a\u0007" }],
+])("%s is refused", async (_, more) => {
+  const tried = estate.as("manager", "createGroup", { organizationId: "org1", ...more })
+  await expect(tried).rejects.toMatchObject({ code: "invalid_argument" })
+})
+
+test("a group that is gone is nowhere, and going again changes nothing", async () => {
+  await made("g1", "One")
+  await estate.as("manager", "deleteGroup", { id: "g1" })
+  for (const name of ["getGroup", "updateGroup", "deleteGroup"]) {
+    await expect(act(name, { id: "g1" })).rejects.toMatchObject({ id: "group.missing" })
+  }
+  expect(await listed("manager")).toEqual({ ids: [], total: 0n })
+  const again = { id: "g1" }
+  await expect(ask(shares, "deleteGroup", estate.cx(), again)).resolves.toBeTruthy()
+  await expect(ask(shares, "updateGroup", estate.cx(), again)).rejects.toMatchObject({
+    id: "group.missing",
+  })
+})
+
+test("what is another organisation's is as if it were not there", async () => {
+  await made("g1", "One")
+  await made("g2", "Two", "stranger", "org2")
+  for (const name of ["getGroup", "updateGroup", "deleteGroup"]) {
+    const answers = await Promise.all(
+      ["g2", "absent"].map((id) => act(name, { id }).catch((fault) => fault)),
+    )
+    expect(answers.map(({ id, message }) => [id, message])[0]).toEqual([
+      "group.missing",
+      answers[1].message,
+    ])
+  }
+  await expect(made("g3", "Three", "manager", "org2")).rejects.toMatchObject({ id: "org.missing" })
+  expect(await listed("manager")).toEqual({ ids: ["g1"], total: 1n })
+  expect(await listed("stranger")).toEqual({ ids: ["g2"], total: 1n })
+  expect(await listed("owner", { pagination: { asc: true } })).toMatchObject({ total: 2n })
+  await expect(listed("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+})
+
+test("groups are found by id, name and organisation, sorted and paged", async () => {
+  for (const [id, name] of [
+    ["g1", "Beta"],
+    ["g2", "alpha"],
+    ["g3", "Gamma"],
+  ] as const) {
+    estate.clock.advance(1000)
+    await made(id, name)
+  }
+  await made("g4", "Beta", "stranger", "org2")
+  estate.clock.advance(1000)
+  await estate.as("manager", "updateGroup", { id: "g1", description: "new" })
+  const by = async (filter: object) =>
+    (await listed("owner", { filters: [{ filter }], pagination: { asc: true } })).ids
+  expect(await by({ case: "groupIds", value: { ids: ["g2", "g4", "no"] } })).toEqual(["g2", "g4"])
+  expect(await by({ case: "nameFilter", value: { name: "beta", method: 1 } })).toEqual(["g1", "g4"])
+  expect(await by({ case: "organizationId", value: { id: "org2" } })).toEqual(["g4"])
+  expect(await by({ case: "organizationId", value: { id: "" } })).toEqual([])
+  await expect(by({})).rejects.toMatchObject({ id: "search.filter_empty" })
+
+  const sorted = async (sortingColumn: number, asc = true) =>
+    (await listed("manager", { sortingColumn, pagination: { asc } })).ids
+  expect(await sorted(1)).toEqual(["g1", "g2", "g3"])
+  expect(await sorted(2, false)).toEqual(["g3", "g2", "g1"])
+  expect(await sorted(3)).toEqual(["g2", "g3", "g1"])
+  expect(await sorted(4)).toEqual(["g2", "g1", "g3"])
+  const window = { pagination: { asc: true, offset: 1n, limit: 1 } }
+  expect(await listed("manager", window)).toEqual({ ids: ["g2"], total: 3n })
+})

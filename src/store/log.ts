@@ -66,8 +66,8 @@ export type Log = {
    */
   readonly changes: () => number
   /**
-   * The same for streams of some kinds, and the claims that they hold: grows when a step has written
-   * to one, on disk or not yet, and when steps were undone.
+   * The same for streams of some kinds, and the claims that they hold: grows when a step has
+   * written to one, on disk or not yet, and when steps were undone.
    */
   readonly changesOf: (streams: readonly string[]) => number
   /** Holder of a claim that has not expired at `time`. */

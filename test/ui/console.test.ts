@@ -63,6 +63,8 @@ describe("what pages say", () => {
     [2 * 3600, "2 hours ago"],
     [86_400, "yesterday"],
     [-365 * 86_400, "next year"],
+    [-7 * 86_400 + 2, "in 7 days"],
+    [6.9 * 86_400, "6 days ago"],
   ])("of a time %d seconds ago is %s", (seconds, text) => {
     expect(agoOf("en", 1_700_000_000_000 - seconds * 1000, 1_700_000_000_000)).toBe(text)
   })

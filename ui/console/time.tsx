@@ -13,8 +13,10 @@ const steps = [
 export function agoOf(language: string, time: number, now: number): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
   const seconds = Math.round((time - now) / 1000)
+  // A week that was chosen a moment ago is still a week; what is past has to be over.
+  const whole = seconds > 0 ? Math.round : Math.trunc
   for (const [unit, size] of steps) {
-    if (Math.abs(seconds) >= size) return format.format(Math.trunc(seconds / size), unit)
+    if (Math.abs(seconds) >= size) return format.format(whole(seconds / size), unit)
   }
   return format.format(0, "second")
 }

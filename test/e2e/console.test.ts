@@ -1,0 +1,259 @@
+import { randomUUID } from "node:crypto"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openBrowser } from "../support/browser.ts"
+import {
+  freePort,
+  owner,
+  type Running,
+  type ServiceKey,
+  serviceToken,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const redirectUri = "https://wiki.example.org/callback"
+const viewer = { loginName: "grace@example.com", password: "Correct-horse-8-battery" } as const
+
+describe.runIf(needs("chromium"))("an owner at the console", () => {
+  const folder = temporaryFolder()
+  let server: Running
+  let key: ServiceKey
+  let browser: Browser
+  let page: Page
+  let clientId = ""
+  let applicationUrl = ""
+  let requestId = ""
+  const secrets: string[] = []
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    const port = await freePort()
+    key = await setUp(folder.path, `http://localhost:${port}`)
+    server = await start({ data: folder.path, port })
+    browser = await openBrowser()
+    page = await signedIn(owner)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.stop()
+    folder.remove()
+  })
+
+  type Person = { readonly loginName: string; readonly password: string }
+
+  /** A browser of its own in which somebody has signed in on the way to a page. */
+  async function signedIn(person: Person, url = `${server.url}/ui/console`): Promise<Page> {
+    const context = await browser.newContext()
+    const fresh = await context.newPage()
+    fresh.setDefaultTimeout(8000)
+    fresh.on("pageerror", (error) => complaints.push(error.message))
+    fresh.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+    await fresh.goto(url)
+    await fresh.fill('[name="loginName"]', person.loginName)
+    await fresh.click('button[type="submit"]')
+    await fresh.fill('[name="password"]', person.password)
+    await fresh.click('button[type="submit"]')
+    await fresh.locator("main.content").waitFor()
+    return fresh
+  }
+
+  const section = (title: string) =>
+    page
+      .locator("section.section")
+      .filter({ has: page.getByRole("heading", { name: title, exact: true }) })
+
+  /** What the token endpoint says to somebody who shows a secret. */
+  async function toldWith(secret: string): Promise<string> {
+    const credentials = Buffer.from(`${clientId}:${secret}`).toString("base64")
+    const parameters = { grant_type: "authorization_code", code: randomUUID() }
+    const answer = await fetch(`${server.url}/oauth/v2/token`, {
+      method: "POST",
+      headers: { authorization: `Basic ${credentials}` },
+      body: new URLSearchParams({ ...parameters, redirect_uri: redirectUri }),
+    })
+    return (await answer.json()).error
+  }
+
+  test("creates a project and an application that stays signed in", async () => {
+    await page.getByRole("button", { name: "Create project" }).first().click()
+    await page.getByLabel("Name", { exact: true }).fill("Intranet")
+    await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
+    await page.getByText("An application is what people sign in to").waitFor()
+    await page.getByRole("link", { name: "Create application" }).click()
+    await page.getByLabel("Name", { exact: true }).fill("Wiki")
+    await page.getByLabel("Redirect URIs", { exact: true }).fill(redirectUri)
+    await page.getByLabel(/Stay signed in/).check()
+    await page.getByRole("button", { name: "Create application" }).click()
+    await page.getByText("The application is ready").waitFor()
+    secrets.push((await page.locator(".secret code").innerText()).trim())
+    await page.getByRole("link", { name: "Go to the application" }).click()
+    await section("Signing in").getByText("Stay signed in").waitFor()
+    clientId = /Client ID\s+(\d{18})/.exec(await section("Connect").innerText())?.[1] ?? ""
+    applicationUrl = page.url()
+    expect(await toldWith(secrets[0] ?? "")).toBe("invalid_grant")
+  })
+
+  test("makes a new secret that keeps the old one good, then removes that", async () => {
+    const part = section("Client secrets")
+    await part.getByRole("button", { name: "Create new secret" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("The secrets so far").selectOption("stay good for 1 week")
+    await dialog.getByRole("button", { name: "Create new secret" }).click()
+    await dialog.waitFor({ state: "detached" })
+    secrets.push((await part.locator(".secret code").innerText()).trim())
+    const [old = "", fresh = ""] = secrets
+    expect(fresh).not.toBe(old)
+    expect([await toldWith(old), await toldWith(fresh)]).toEqual(["invalid_grant", "invalid_grant"])
+
+    await part.getByText("in 7 days").waitFor()
+    await part
+      .getByRole("button", { name: /^Remove/ })
+      .first()
+      .click()
+    await dialog.getByRole("button", { name: "Remove" }).click()
+    await dialog.waitFor({ state: "detached" })
+    expect([await toldWith(old), await toldWith(fresh)]).toEqual([
+      "invalid_client",
+      "invalid_grant",
+    ])
+  })
+
+  test("creates a key, whose file is shown once and can be saved", async () => {
+    const part = section("Keys")
+    await part.getByRole("button", { name: "Create key" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click()
+    const file = JSON.parse(await part.locator(".secret code").innerText())
+    expect(file).toMatchObject({ type: "application", clientId })
+    expect(file.key).toContain("PRIVATE KEY")
+    const saved = page.waitForEvent("download")
+    await part.getByRole("link", { name: "Download" }).click()
+    expect((await saved).suggestedFilename()).toBe(`${file.keyId}.json`)
+    await page.reload()
+    await part.getByText(file.keyId).waitFor()
+    expect(await page.locator(".secret").count()).toBe(0)
+  })
+
+  test("changes how people sign in, and is warned of the implicit grant", async () => {
+    const part = section("Signing in")
+    await part.getByRole("button", { name: "Edit" }).click()
+    await part.getByLabel("Implicit").check()
+    await part.getByText("The implicit grant shows tokens").waitFor()
+    await part.getByLabel("Sign in on a device").check()
+    await part.getByRole("button", { name: "Save" }).click()
+    await part.getByText("id_token token").waitFor()
+    await page.getByText("This works, but it is advised against").waitFor()
+    await part.getByRole("button", { name: "Edit" }).click()
+    await part.getByLabel("Implicit").uncheck()
+    await part.getByRole("button", { name: "Save" }).click()
+    await page.getByText("This works, but it is advised against").waitFor({ state: "detached" })
+    expect(await part.innerText()).toContain("Sign in on a device")
+  })
+
+  test("is asked about a refused request, and finds why by its number", async () => {
+    const visitor = await browser.newPage()
+    const asked = { response_type: "code", scope: "openid", redirect_uri: `${redirectUri}/` }
+    const query = new URLSearchParams({ ...asked, client_id: clientId })
+    await visitor.goto(`${server.url}/oauth/v2/authorize?${query}`)
+    requestId = /\d{18}/.exec(await visitor.locator("body").innerText())?.[0] ?? ""
+    await visitor.close()
+
+    await page.getByRole("link", { name: "Refused requests" }).click()
+    await page.getByRole("textbox", { name: "Request ID" }).fill(requestId)
+    await page.getByRole("button", { name: "Find" }).click()
+    await page.getByRole("heading", { name: "Refused request", exact: true }).waitFor()
+    const found = page.locator("details.refused[open]")
+    await found.getByText("Only the slash at the end differs").waitFor()
+    expect(await found.locator(".differs-received").innerText()).toBe("/")
+    expect(await found.locator(".gap-expected").count()).toBe(1)
+    await found.getByRole("link", { name: "Wiki" }).click()
+    await section("Refused requests").getByText("Only the slash at the end differs").waitFor()
+  })
+
+  test("finds it from any page by pasting its number into the search", async () => {
+    await page.keyboard.press("Control+k")
+    await page.getByRole("dialog").getByRole("textbox").fill(requestId)
+    await page
+      .getByRole("dialog")
+      .getByRole("link", { name: /Refused request/ })
+      .click()
+    await page.getByText("Only the slash at the end differs").waitFor()
+  })
+
+  test("gives somebody a role on the project", async () => {
+    await page.goto(applicationUrl)
+    await page.getByRole("link", { name: "Intranet" }).click()
+    await section("Roles").locator(".empty").getByRole("button").click()
+    await page.getByLabel("Key", { exact: true }).fill("editor")
+    await page.getByRole("dialog").getByRole("button", { name: "Add role" }).click()
+    const part = section("People with roles")
+    await part.locator(".empty").getByRole("button").click()
+    await page.getByRole("dialog").getByText(owner.loginName).click()
+    await page.getByRole("dialog").getByLabel("editor").check()
+    await page.getByRole("dialog").getByRole("button", { name: "Give roles" }).click()
+    await part.locator(".badge").getByText("editor").waitFor()
+  })
+
+  test("makes a key for signing, and turns on the metadata", async () => {
+    await page.getByRole("link", { name: "Signing keys" }).click()
+    await page.getByText("Keys change by themselves").waitFor()
+    await page.getByRole("button", { name: "Create key" }).click()
+    await page.getByRole("dialog").getByLabel("Algorithm").selectOption("EdDSA · Ed25519")
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click()
+    const row = page.getByRole("row").filter({ hasText: "EdDSA" })
+    await row.getByRole("button", { name: "Activate" }).click()
+    await row.getByText("Signs").waitFor()
+
+    const metadata = `${server.url}/.well-known/oauth-authorization-server`
+    expect((await fetch(metadata)).status).toBe(404)
+    await page.getByRole("link", { name: "Settings" }).click()
+    await page.getByLabel("OAuth metadata").click()
+    await page.getByLabel("OAuth metadata").and(page.locator(":checked:enabled")).waitFor()
+    expect((await fetch(metadata)).status).toBe(200)
+  })
+
+  test("who may only look sees no instance, and is told what a change would need", async () => {
+    await makeViewer(server.url, await serviceToken(server.url, key))
+    const other = await signedIn(viewer, applicationUrl)
+    await other.getByRole("heading", { name: "Wiki" }).waitFor()
+    expect(await other.getByRole("link", { name: "Signing keys" }).count()).toBe(0)
+    await other.getByRole("button", { name: "Deactivate" }).click()
+    await other.getByText("This needs the permission project.app.write").waitFor()
+    await other.goto(`${server.url}/ui/console/signing-keys`)
+    await other.getByRole("heading", { name: "This can't be shown" }).waitFor()
+    await other.getByText("This needs the permission iam.web_key.read").waitFor()
+    await other.context().close()
+  })
+
+  test("no page broke, or asked for anything that its policy forbids", () => {
+    expect(complaints).toEqual([])
+  })
+})
+
+/** Somebody who may look at the organisation, and nothing else. */
+async function makeViewer(url: string, token: string): Promise<void> {
+  const call = async (method: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
+    const wanted = { method: "POST", headers, body: JSON.stringify(body) }
+    const answer = await fetch(`${url}/${method}`, wanted)
+    expect(answer.status, method).toBe(200)
+    return answer.json()
+  }
+  const { result } = await call("core.org.v2.OrganizationService/ListOrganizations", {})
+  const organizationId = result[0].id
+  const human = {
+    profile: { givenName: "Grace", familyName: "Hopper" },
+    email: { email: viewer.loginName, isVerified: true },
+    password: { password: viewer.password },
+  }
+  const made = await call("core.user.v2.UserService/CreateUser", { organizationId, human })
+  await call("core.internal_permission.v2.InternalPermissionService/CreateAdministrator", {
+    userId: made.id,
+    resource: { organizationId },
+    roles: ["ORG_OWNER_VIEWER"],
+  })
+}

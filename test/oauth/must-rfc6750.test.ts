@@ -51,7 +51,8 @@ const bearer: readonly Row[] = [
     async () => {
       const headers = { authorization: `Bearer ${token}` }
       const both = await post(provider, path, `access_token=${token}`, headers)
-      expect([both.status, (await both.json()).error]).toEqual([400, "invalid_request"])
+      expect([both.status, challengeOf(both).scheme]).toEqual([400, "Bearer"])
+      expect(challengeOf(both).attributes).toContainEqual(["error", "invalid_request"])
       const twice = await post(provider, path, `access_token=${token}&access_token=${token}`)
       expect(twice.status).toBe(400)
     },

@@ -16,9 +16,10 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
   let page: Page
 
   beforeAll(async () => {
-    service = await openService()
+    // Apache is on this machine, where nobody is called unless that is allowed.
+    service = await openService(["--outbound-allow", "127.0.0.1,localhost"])
     const port = await freePort()
-    const { redirectUri, postLogoutRedirectUri } = apacheUris(port)
+    const { redirectUri, postLogoutRedirectUri, backChannelLogoutUri } = apacheUris(port)
     const project = await service.get("CreateProject", {
       organizationId: await orgId(service),
       name: "Intranet",
@@ -29,6 +30,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
       oidc: {
         redirectUris: [redirectUri],
         postLogoutRedirectUris: [postLogoutRedirectUri],
+        backChannelLogoutUri,
         grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE"],
         responseTypes: ["OIDC_RESPONSE_TYPE_CODE"],
         applicationType: "OIDC_APP_TYPE_WEB",
@@ -39,7 +41,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
     const registration = { issuer: service.url, clientId, clientSecret }
     apache = await startApache(folder.path, port, registration)
     browser = await openBrowser()
-    page = await browser.newPage()
+    page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(8000)
   })
   afterAll(async () => {
@@ -49,6 +51,15 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
     folder.remove()
   })
 
+  async function signIn() {
+    await page.goto(`${apache.url}/protected/`)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    await page.getByRole("heading", { name: "Intranet" }).waitFor()
+  }
+
   test("is shown to nobody who has not signed in", async () => {
     const answer = await fetch(`${apache.url}/protected/`, { redirect: "manual" })
     expect(answer.status).toBe(302)
@@ -56,12 +67,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
   })
 
   test("is shown to a person who signs in with a password, by name", async () => {
-    await page.goto(`${apache.url}/protected/`)
-    await page.fill('[name="loginName"]', owner.loginName)
-    await page.click('button[type="submit"]')
-    await page.fill('[name="password"]', owner.password)
-    await page.click('button[type="submit"]')
-    await page.getByRole("heading", { name: "Intranet" }).waitFor()
+    await signIn()
     expect(await page.locator("#user").innerText()).toBe(owner.loginName)
     expect(await page.locator("#name").innerText()).not.toBe("(none)")
   })
@@ -73,6 +79,20 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
     expect(new URL(page.url()).pathname).toBe("/bye.html")
     await page.goto(`${apache.url}/protected/`)
     await page.locator('[name="loginName"]').waitFor()
+  })
+
+  test("ends when the person signs out elsewhere (Back-Channel Logout)", async () => {
+    await signIn()
+    const elsewhere = await page.context().newPage()
+    await elsewhere.goto(`${service.url}/oidc/v1/endsession`)
+    await elsewhere.click('button[type="submit"]')
+    await elsewhere.getByText("You are signed out").waitFor()
+    await expect
+      .poll(async () => {
+        await page.goto(`${apache.url}/protected/`)
+        return page.locator('[name="loginName"]').count()
+      })
+      .toBe(1)
   })
 
   test("writes nothing into Apache's log that should worry its administrator", () => {

@@ -35,7 +35,8 @@ export type Authority<C> = {
     Record<string, (cx: C, id: string, parent: string | undefined) => Chain | undefined>
   >
   readonly memberships: (cx: C, userId: string) => readonly Membership[]
-  readonly permissions: (role: string) => ReadonlySet<string>
+  /** What a role permits in the instance of the call; roles may be its own. */
+  readonly permissions: (role: string, cx: C) => ReadonlySet<string>
   /** Whether the caller holds all that a user holds, wherever they hold it. */
   readonly outranks: (cx: C, userId: string) => boolean
 }
@@ -172,7 +173,7 @@ function holderOf<C>(authority: Authority<C>, cx: C, userId: string): Holder {
     userId,
     memberships: authority.memberships(cx, userId),
     holds: ({ roles }, permission) =>
-      roles.some((role) => authority.permissions(role).has(permission)),
+      roles.some((role) => authority.permissions(role, cx).has(permission)),
   }
 }
 

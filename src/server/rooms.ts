@@ -87,6 +87,6 @@ export const authority: Authority<Cx> = {
     ...group.chains,
   },
   memberships: member.memberships,
-  permissions: member.permissionsOf,
+  permissions: member.rolePermissions,
   outranks: member.outranks,
 }

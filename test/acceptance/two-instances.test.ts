@@ -23,6 +23,7 @@ const user = { userId: "user" }
 const robot = { userId: "robot" }
 const seat = { ...user, resource: org }
 const expirationDate = "2099-01-01T00:00:00Z"
+const helper = { key: "HELPER", level: "ROLE_LEVEL_ORGANIZATION" }
 const newPassword = { password: "Correct-horse-8-battery" }
 const callback = { redirectUris: ["https://app.example.com/callback"] }
 const lifetimes = {
@@ -62,6 +63,7 @@ const furniture = (name: string): readonly Step[] => [
   ["CreateProjectGrant", { ...granted, roleKeys: ["editor"] }],
   ["CreateAdministrator", { ...robot, resource: grantResource, roles: ["PROJECT_GRANT_OWNER"] }],
   ["ListAdministrators", { filters: [{ resource: grantResource }] }],
+  ["CreateRole", { ...helper, displayName: `Role ${name} too`, permissions: ["user.read"] }],
   ["CreateGroup", { ...org, id: "group", name: `Group ${name}` }],
 ]
 
@@ -99,6 +101,7 @@ const looks: readonly Step[] = [
   [management("ListPersonalAccessTokens"), robot],
   [management("ListMachineKeys"), robot],
   ["ListAdministrators", {}],
+  ["ListRoles", {}],
   ["GetGroup", { id: "group" }],
   ["ListGroups", {}],
   ["ListProjectRoles", project],
@@ -144,6 +147,8 @@ const changes = (webKeyId: string, id: string): readonly Step[] => [
   [admin("UpdateOIDCSettings"), { ...lifetimes, idTokenLifetime: "60s" }],
   [admin("SetSecurityPolicy"), { enableImpersonation: true }],
   ["SetSecuritySettings", { embeddedIframe: { allowedOrigins: [] } }],
+  ["UpdateRole", { key: "HELPER", displayName: "Other" }],
+  ["DeleteRole", { key: "HELPER" }],
   ["UpdateGroup", { id: "group", name: "Other" }],
   ["DeleteGroup", { id: "group" }],
   ["UpdateProjectGrant", { ...granted, roleKeys: [] }],

@@ -50,7 +50,7 @@ const authority: Authority<Cx> = {
     ...user.chains,
   },
   memberships: member.memberships,
-  permissions: member.permissionsOf,
+  permissions: member.rolePermissions,
   outranks: member.outranks,
 }
 

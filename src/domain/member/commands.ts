@@ -12,8 +12,9 @@ import { org } from "../org/index.ts"
 import { isProjectThere, project } from "../project/index.ts"
 import { isGrantThere, projectGrant } from "../projectgrant/index.ts"
 import { hasLeft, user } from "../user/index.ts"
+import { customRoles, permissionsIn, roleOf, type StateReader } from "./custom-role.ts"
 import { type MemberEvent, member, memberId, type Target } from "./model.ts"
-import { roles as known, permissionsOf } from "./roles.ts"
+import { roles as builtIn } from "./roles.ts"
 
 type MemberInput = {
   readonly target: Target
@@ -23,7 +24,7 @@ type MemberInput = {
 
 /** Makes a user an administrator. Refuses roles that the caller does not hold themself. */
 export function addMember(tx: Transaction, input: MemberInput): void {
-  checkRoles(input)
+  checkRoles(tx, input)
   mustHold(tx, input)
   putMember(tx, input)
 }
@@ -36,7 +37,7 @@ export function addCreator(tx: Transaction, projectId: string, userId: string): 
 /** Replaces the roles of an administrator; those that the caller adds they must hold themself. */
 export function changeMember(tx: Transaction, input: MemberInput): void {
   const { target, userId, roles } = input
-  checkRoles(input)
+  checkRoles(tx, input)
   const present = rolesOn(tx, target, userId)
   mustHold(tx, { target, roles: roles.filter((role) => !present.includes(role)) })
   if (target.level === "instance") {
@@ -76,7 +77,7 @@ const kinds = {
 /** Every permission that a user holds on a thing, through its owners too. */
 export function permissionsOn(cx: Reader, target: Target, userId: string): ReadonlySet<string> {
   const held = above(cx, target).flatMap((each) => rolesOn(cx, each, userId))
-  return new Set(held.flatMap((role) => [...permissionsOf(role)]))
+  return new Set(held.flatMap((role) => [...permissionsIn(cx, role)]))
 }
 
 /** Whether a user has any role on exactly this thing. */
@@ -137,16 +138,16 @@ function orgOf(tx: Transaction, { level, id }: Below): string {
 }
 
 /** Roles are known, each is given once, and each belongs on the thing it is given for. */
-function checkRoles({ target, roles }: MemberInput): void {
+function checkRoles(cx: Reader, { target, roles }: MemberInput): void {
   if (roles.length === 0) {
     throw new Fault("invalid_argument", "member.roles_missing", "name at least one role")
   }
   if (new Set(roles).size < roles.length) {
     throw new Fault("invalid_argument", "member.role_twice", "name each role once")
   }
-  const wrong = roles.find((role) => known[role]?.level !== target.level)
+  const wrong = roles.find((role) => roleOf(cx, role)?.level !== target.level)
   if (wrong === undefined) return
-  const fitting = rolesFor(target.level).join(", ")
+  const fitting = rolesFor(cx, target.level).join(", ")
   throw new Fault(
     "invalid_argument",
     "member.role_unknown",
@@ -161,9 +162,13 @@ const names = {
   grant: "a project grant",
 } as const
 
-/** The roles that can be held on a level. */
-export const rolesFor = (level: Target["level"]): readonly string[] =>
-  Object.entries(known).flatMap(([name, role]) => (role.level === level ? [name] : []))
+/** The roles that can be held on a level: the built-in ones, and those of the instance. */
+export const rolesFor = (cx: StateReader, level: Target["level"]): readonly string[] => {
+  const { roles } = cx.state(customRoles, cx.instance)
+  return [...Object.entries(builtIn), ...Object.entries(roles)].flatMap(([name, role]) =>
+    role.level === level ? [name] : [],
+  )
+}
 
 /**
  * Nobody may give what they lack. Who owns the instance may give every role: some permissions
@@ -171,28 +176,40 @@ export const rolesFor = (level: Target["level"]): readonly string[] =>
  */
 function mustHold(cx: Reader, given: RolesOn): void {
   const lacking = lackingIn(cx, given)
-  if (lacking === undefined) return
-  throw new Fault(
+  if (lacking !== undefined) throw roleTooHigh(lacking)
+}
+
+export const roleTooHigh = (lacking: string): Fault =>
+  new Fault(
     "permission_denied",
     "member.role_too_high",
     `you can't give a role that permits more than yours: you lack ${lacking}`,
   )
-}
 
 /** What decisions and queries have in common. */
-export type Reader = Pick<Decision, "state" | "instance" | "caller">
+export type Reader = StateReader & Pick<Decision, "caller">
 
 type RolesOn = Omit<MemberInput, "userId">
 
 /** A permission of the roles that the caller does not hold where they are; undefined for none. */
-export function lackingIn(cx: Reader, { target, roles }: RolesOn): string | undefined {
+export const lackingIn = (cx: Reader, { target, roles }: RolesOn): string | undefined =>
+  lackingOf(
+    cx,
+    target,
+    roles.flatMap((role) => [...permissionsIn(cx, role)]),
+  )
+
+/** The first of some permissions that the caller does not hold on a thing; undefined for none. */
+export function lackingOf(
+  cx: Reader,
+  target: Target,
+  permissions: readonly string[],
+): string | undefined {
   if (cx.caller.kind === "system") return undefined
   const caller = cx.caller.kind === "user" ? cx.caller.userId : ""
   if (rolesOn(cx, { level: "instance" }, caller).includes(ownerRole)) return undefined
   const held = permissionsOn(cx, target, caller)
-  return roles
-    .flatMap((role) => [...permissionsOf(role)])
-    .find((permission) => !isHeld(held, permission))
+  return permissions.find((permission) => !isHeld(held, permission))
 }
 
 /** Narrow permissions that whoever holds the wide one has, though no role lists both. */

@@ -1,6 +1,8 @@
+import { customRoles } from "./custom-role.ts"
 import { member } from "./model.ts"
 import { auth, management } from "./v1.ts"
 import { orgV2, projectV2, v2 } from "./v2.ts"
+import { v2role } from "./v2role.ts"
 import { v2search } from "./v2search.ts"
 import { memberView } from "./view.ts"
 
@@ -11,16 +13,17 @@ export {
   permissionsOn,
   removeMember,
 } from "./commands.ts"
+export { rolePermissions } from "./custom-role.ts"
 export { type Member, type MemberEvent, member, type Target } from "./model.ts"
 export { outranks } from "./rank.ts"
 export { permissionsOf } from "./roles.ts"
 export { type AdministratorRow, type Membership, memberships, memberView } from "./view.ts"
 
 /** What this room keeps streams of. */
-export const aggregates = [member] as const
+export const aggregates = [member, customRoles] as const
 
 /** What this room shows. */
 export const views = [memberView] as const
 
 /** What this room answers of the book. */
-export const shares = [v2, v2search, orgV2, projectV2, auth, management] as const
+export const shares = [v2, v2search, v2role, orgV2, projectV2, auth, management] as const

@@ -1,5 +1,6 @@
 import type { Cx } from "../../store/index.ts"
 import { lackingIn, type Reader } from "./commands.ts"
+import { stateReader } from "./custom-role.ts"
 import { memberships } from "./view.ts"
 
 /**
@@ -8,8 +9,7 @@ import { memberships } from "./view.ts"
  */
 export function outranks(cx: Cx, userId: string): boolean {
   if (cx.caller.kind === "user" && cx.caller.userId === userId) return true
-  const { instance, caller } = cx
-  const read: Reader = { instance, caller, state: (kind, id) => cx.store.state(cx, kind, id) }
+  const read: Reader = { ...stateReader(cx), caller: cx.caller }
   return memberships(cx, userId).every(({ level, id, roles }) => {
     const target = level === "instance" ? { level } : { level, id }
     return lackingIn(read, { target, roles }) === undefined

@@ -14,8 +14,8 @@ import { labelings, project } from "../project/index.ts"
 import { projectGrant } from "../projectgrant/index.ts"
 import { rolesFor } from "./commands.ts"
 import { createProjectWithAdmins } from "./create.ts"
+import { permissionsIn, stateReader } from "./custom-role.ts"
 import type { Target } from "./model.ts"
-import { permissionsOf } from "./roles.ts"
 import { memberships } from "./view.ts"
 
 export const management = share<Cx>()(ManagementService, {
@@ -27,7 +27,7 @@ export const management = share<Cx>()(ManagementService, {
 /** The roles of a level, by name; who may look at its administrators may know what they can be. */
 function rolesOf(cx: Cx, level: Target["level"], query?: ListQuery) {
   const { offset, limit, asc } = pageOf(query ?? { asc: true })
-  const names = rolesFor(level).toSorted()
+  const names = rolesFor(stateReader(cx), level).toSorted()
   const sorted = asc ? names : names.toReversed()
   return {
     details: {
@@ -62,6 +62,8 @@ function mine(cx: Cx): Scope {
   const { caller } = cx
   if (caller.kind !== "user") return { all: false, orgs: [], projects: [], grants: [] }
   const held = memberships(cx, caller.userId)
+  const read = stateReader(cx)
+  const readsOrgs = (role: string) => permissionsIn(read, role).has("org.read")
   return {
     all: held.some(({ level, roles }) => level === "instance" && roles.some(readsOrgs)),
     orgs: [caller.orgId, ...held.flatMap((each) => orgOf(cx, each))],
@@ -69,8 +71,6 @@ function mine(cx: Cx): Scope {
     grants: [],
   }
 }
-
-const readsOrgs = (role: string) => permissionsOf(role).has("org.read")
 
 function orgOf(cx: Cx, { level, id }: { level: string; id: string }): readonly string[] {
   if (level === "org") return [id]

@@ -147,6 +147,14 @@ export const memberships = (cx: Cx, userId: string): readonly Membership[] =>
     .all(cx, mine, { userId })
     .map(({ level, id, roles }) => ({ level, id, roles: rolesIn(roles) }))
 
+const holder = statement<{ id: string }>(
+  `SELECT id FROM administrators WHERE instance = $instance AND instr(roles, $role) > 0 LIMIT 1`,
+)
+
+/** Whether anybody has a role, wherever. */
+export const isRoleHeld = (cx: Cx, key: string): boolean =>
+  cx.store.get(cx, holder, { role: rolesText([key]) }) !== undefined
+
 /** Names stand where they belong, so a list joins what it shows. */
 const administrators: Searchable = {
   table: `(SELECT a.*, json_extract(u.login_names, '$[#-1]') AS login_name,

@@ -48,6 +48,7 @@ const a1 = { applicationId: "a1", projectId: "p1" }
 const older = { appId: "a1", projectId: "p1" }
 const g1 = { projectId: "p1", grantedOrganizationId: "org2" }
 const g3 = { organizationId: "org1", id: "g3" }
+const helper = { key: "HELPER", displayName: "New" }
 const byId = { projectId: "p1", grantId: "g1" }
 const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
 
@@ -81,6 +82,9 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["bulkAddProjectRoles", { ...p1, roles: [{ key: "r3", displayName: "Three" }] }],
   ["updateProjectRole", { ...p1, roleKey: "r2", displayName: "Older" }, "v1"],
   ["removeProjectRole", { ...p1, roleKey: "r2" }, "v1"],
+  ["createRole", { ...helper, level: 2, permissions: ["user.read"] }],
+  ["updateRole", { key: "HELPER", displayName: "Other" }],
+  ["deleteRole", { key: "HELPER" }],
   ["createGroup", { organizationId: "org1", name: "New" }],
   ["updateGroup", { id: "g3", name: "Other" }],
   ["deleteGroup", { id: "g3" }],
@@ -137,6 +141,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listAppKeys", older],
   ["getAppKey", { ...older, keyId: "k1" }],
   ["listAdministrators", {}],
+  ["listRoles", {}],
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],
 ]

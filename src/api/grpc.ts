@@ -5,20 +5,38 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node"
+import { Health } from "../gen/grpc/health/v1/health_pb.ts"
 import type { Entry } from "./dispatch.ts"
+import { type Condition, reportHealth } from "./grpc-health.ts"
+import { reflect } from "./reflection.ts"
 import { connectOptions, peerValues, routesOf } from "./routes.ts"
+
+export type GrpcOptions = {
+  /** The public host that an :authority means: its port is that of this listener. */
+  readonly hostOf?: (authority: string) => string
+  /** What the health check says; without it there is none. */
+  readonly condition?: Condition
+  /** Ends the streams of those who watch, which would hold the server up for good. */
+  readonly leaving?: AbortSignal
+}
 
 /**
  * Native gRPC, on a listener of its own: it needs HTTP/2 trailers, which the main one cannot send.
- * The caller makes it listen and closes it. `hostOf` says which public host an :authority means,
- * since its port is that of this listener.
+ * The caller makes it listen and closes it. Beside the operations it serves what gRPC's own tools
+ * ask for: reflection, and health.
  */
-export function grpcServer(
-  entries: readonly Entry[],
-  hostOf: (authority: string) => string = (authority) => authority,
-): Http2Server {
-  const router = createConnectRouter({ ...connectOptions, grpcWeb: false, connect: false })
+export function grpcServer(entries: readonly Entry[], options: GrpcOptions = {}): Http2Server {
+  const { hostOf = (authority) => authority, condition, leaving } = options
+  const router = createConnectRouter({
+    ...connectOptions,
+    ...(leaving && { shutdownSignal: leaving }),
+    grpcWeb: false,
+    connect: false,
+  })
   routesOf(entries)(router)
+  const services = [...new Set(entries.map(({ method }) => method.parent))]
+  if (condition) reportHealth(router, services, condition)
+  reflect(router, condition ? [...services, Health] : services)
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
 
   return createServer((request, response) => {

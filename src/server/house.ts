@@ -1,5 +1,6 @@
 import type { Logger } from "@logtape/logtape"
 import { type Entry, entriesOf } from "../api/dispatch.ts"
+import type { Condition } from "../api/grpc-health.ts"
 import { type ApiHandler, apiHandler } from "../api/http.ts"
 import { callLog } from "../api/log.ts"
 import { notFound, respondFault } from "../api/respond.ts"
@@ -30,6 +31,8 @@ export type House = {
   readonly entries: readonly Entry[]
   /** The public host that the :authority of a gRPC call means. */
   readonly grpcHost: (authority: string) => string
+  /** What the health check of gRPC says. */
+  readonly condition: Condition
 }
 
 export type HouseParts = {
@@ -63,6 +66,7 @@ export function houseOf(parts: HouseParts): House {
     published: publishedHandler((host) => callAt(base, host)),
     answer: (request, peer) => answer(parts, rooms, { request, peer }),
     grpcHost: (authority) => grpcHost(base.store, authority),
+    condition: { isReady: () => base.notReady() === undefined, clock: base.clock },
   }
 }
 

@@ -68,7 +68,12 @@ function bind(address: Address, fetch: (request: Request) => Response | Promise<
 
 /** Serves native gRPC, which needs the trailers of HTTP/2. */
 export function listenGrpc(house: House, address: Address): Promise<Listener> {
-  const server = grpcServer(house.entries, house.grpcHost)
+  const leaving = new AbortController()
+  const server = grpcServer(house.entries, {
+    hostOf: house.grpcHost,
+    condition: house.condition,
+    leaving: leaving.signal,
+  })
   const sessions = new Set<Http2Session>()
   server.on("session", (session) => {
     sessions.add(session)
@@ -79,7 +84,11 @@ export function listenGrpc(house: House, address: Address): Promise<Listener> {
   server.listen(address.port, address.host, () => {
     const bound = server.address()
     const port = typeof bound === "object" && bound ? bound.port : address.port
-    resolve({ port, stop: () => closed(server, sessions) })
+    const stop = () => {
+      leaving.abort()
+      return closed(server, sessions)
+    }
+    resolve({ port, stop })
   })
   return promise
 }

@@ -24,6 +24,12 @@ export type Filter =
 export type Searchable = {
   readonly table: string
   readonly columns: readonly string[]
+  /**
+   * What a row shows of other tables, where `table` names one. Only the rows of the window are
+   * joined, unless a condition or the order is on one of these columns; so each row must join
+   * exactly one of each, or none by a LEFT JOIN.
+   */
+  readonly joined?: Joined
   readonly owner: {
     readonly org?: string
     /** A second organisation that a row belongs to: to who gave a grant, and to who got it. */
@@ -38,13 +44,27 @@ export type Searchable = {
   readonly sort: string
 }
 
+type Joined = {
+  /** `t` is the row: "u.name AS user_name". */
+  readonly select: string
+  readonly from: string
+  /** Those of `select` that can be searched and sorted by. */
+  readonly columns: readonly string[]
+}
+
 export type Query = {
   readonly page: Page
   readonly sort?: string
   readonly filters: readonly Filter[]
 }
 
-type Built = { sql: string; values: Record<string, Value>; conditions: number }
+type Built = {
+  sql: string
+  values: Record<string, Value>
+  conditions: number
+  /** Whether a condition or the order needs what is joined. */
+  joins: boolean
+}
 
 const statements = new Map<string, Statement>()
 
@@ -54,17 +74,19 @@ const statements = new Map<string, Statement>()
  */
 export function search<Row>(cx: Cx, what: Searchable, query: Query): Found<Row> {
   if (!cx.scope) throw new Error(`a search of ${what.table} needs the scope of its caller`)
-  const built: Built = { sql: "instance = $instance", values: {}, conditions: 0 }
+  const built: Built = { sql: "instance = $instance", values: {}, conditions: 0, joins: false }
   built.sql += ` AND ${scoped(built, what, cx.scope)}`
   for (const filter of query.filters) built.sql += ` AND ${condition(built, what, filter)}`
 
-  const total = `SELECT count(*) AS total FROM ${what.table} WHERE ${built.sql}`
   const order = query.page.asc ? "ASC" : "DESC"
-  const sort = column(what, query.sort ?? what.sort)
-  const rows =
-    `SELECT * FROM ${what.table} WHERE ${built.sql} ` +
-    `ORDER BY ${sort} ${order}${sort === what.key ? "" : `, ${what.key} ${order}`} ` +
-    "LIMIT $limit OFFSET $offset"
+  const sort = column(built, what, query.sort ?? what.sort)
+  const sorts = sort === what.key ? [sort] : [sort, what.key]
+  const by = (row: string) => `ORDER BY ${sorts.map((name) => `${row}${name} ${order}`).join(", ")}`
+  const { joined, table } = what
+  const source = joined && built.joins ? `(${withJoined(joined, table)})` : table
+  const total = `SELECT count(*) AS total FROM ${source} WHERE ${built.sql}`
+  const window = `SELECT * FROM ${source} WHERE ${built.sql} ${by("")} LIMIT $limit OFFSET $offset`
+  const rows = joined && !built.joins ? `${withJoined(joined, `(${window})`)} ${by("t.")}` : window
   return {
     total: cx.store.get(cx, known<{ total: number }>(total), built.values)?.total ?? 0,
     rows: cx.store.all(cx, known<Row>(rows), {
@@ -75,6 +97,9 @@ export function search<Row>(cx: Cx, what: Searchable, query: Query): Found<Row> 
     limit: query.page.limit,
   }
 }
+
+const withJoined = ({ select, from }: Joined, table: string) =>
+  `SELECT t.*, ${select} FROM ${table} t ${from}`
 
 /** Statements by their text; shapes of queries are few, values are parameters. */
 function known<Row>(sql: string): Statement<Row> {
@@ -106,14 +131,15 @@ function condition(built: Built, what: Searchable, filter: Filter): string {
   if ("any" in filter) return join(built, what, filter.any, " OR ", "false")
   // What a NULL makes unknown is not the case either.
   if ("not" in filter) return `(${condition(built, what, filter.not)}) IS NOT TRUE`
-  if ("oneOf" in filter) return list(built, column(what, filter.oneOf), filter.values)
+  if ("oneOf" in filter) return list(built, column(built, what, filter.oneOf), filter.values)
   if ("equals" in filter) {
-    return `${column(what, filter.equals)} = ${parameter(built, filter.value)}`
+    return `${column(built, what, filter.equals)} = ${parameter(built, filter.value)}`
   }
   if ("compare" in filter) {
-    return `${column(what, filter.compare)} ${filter.by} ${parameter(built, filter.value)}`
+    const name = column(built, what, filter.compare)
+    return `${name} ${filter.by} ${parameter(built, filter.value)}`
   }
-  return text(built, column(what, filter.text), filter)
+  return text(built, what, filter)
 }
 
 /** A query is compiled before it runs: what a caller may nest has an end. */
@@ -126,8 +152,15 @@ const tooMany = () =>
     `a search may have at most ${conditionsMax} conditions; ask for lists of ids in one condition`,
   )
 
-function text(built: Built, name: string, filter: Extract<Filter, { text: string }>): string {
-  if (filter.method === "equals") return `${name} = ${parameter(built, filter.value)}`
+function text(built: Built, what: Searchable, filter: Extract<Filter, { text: string }>): string {
+  const name = column(built, what, filter.text)
+  if (filter.method === "equals") {
+    const same = `${name} = ${parameter(built, filter.value)}`
+    const folded = `${name}_folded`
+    // Texts that are equal are equal folded, too, and that is the column which has an index.
+    const isKept = what.columns.includes(folded) || what.joined?.columns.includes(folded)
+    return isKept ? `(${folded} = ${parameter(built, fold(filter.value))} AND ${same})` : same
+  }
   // instr and substr compare bytes, so no character of the value is a wildcard.
   const value = parameter(built, filter.value)
   if (filter.method === "contains") return `instr(${name}, ${value}) > 0`
@@ -158,7 +191,11 @@ function parameter(built: Built, value: Value): string {
 }
 
 /** Columns are names in SQL, so only declared ones get there. */
-function column(what: Searchable, name: string): string {
+function column(built: Built, what: Searchable, name: string): string {
+  if (what.joined?.columns.includes(name)) {
+    built.joins = true
+    return name
+  }
   if (name !== what.key && !what.columns.includes(name)) {
     throw new Error(`${what.table} can't be searched by ${name}`)
   }

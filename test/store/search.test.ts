@@ -117,6 +117,47 @@ describe("the caller's scope", () => {
   })
 })
 
+describe("what is joined", () => {
+  const joining: Searchable = {
+    ...searchable,
+    owner: { org: "org", otherOrg: "note" },
+    joined: {
+      select: "n.name AS ranked, n.name_folded AS ranked_folded",
+      from: "LEFT JOIN books n ON n.instance = t.instance AND n.id = CAST(t.rank AS TEXT)",
+      columns: ["ranked", "ranked_folded"],
+    },
+  }
+  const joined = (filters: readonly Filter[], over: { sort?: string; scope?: Scope } = {}) => {
+    const { scope = everything, ...query } = { page, filters, ...over }
+    type Shown = { id: string; ranked: string }
+    const { rows, total } = search<Shown>(world.cx({ scope }), joining, query)
+    return { rows: rows.map(({ id, ranked }) => `${id} ${ranked}`), total }
+  }
+  const [wool, score, emile] = ["100% Wool", "under_score", "Émile"]
+
+  test("is shown, in the order of the rows", () => {
+    const rows = [`2 ${wool}`, `3 ${score}`, `4 ${score}`, `5 ${score}`, `1 ${emile}`]
+    expect(joined([])).toEqual({ rows, total: 5 })
+    expect(joined([{ equals: "rank", value: 3 }])).toEqual({ rows: [`1 ${emile}`], total: 1 })
+  })
+
+  test("can be searched and sorted by", () => {
+    const found = joined([{ text: "ranked", method: "equals", value: score }])
+    expect(found).toEqual({ rows: [`3 ${score}`, `4 ${score}`, `5 ${score}`], total: 3 })
+    const not: Filter = { not: { text: "ranked_folded", method: "starts_with", value: "u" } }
+    expect(joined([not]).rows).toEqual([`2 ${wool}`, `1 ${emile}`])
+    expect(joined([], { sort: "ranked" }).rows.at(-1)).toBe(`1 ${emile}`)
+    expect(() => joined([], { sort: "n.name" })).toThrow("can't be searched by")
+  })
+
+  test("and a second organisation see no more than the scope lets them", () => {
+    const scope = { ...everything, all: false, orgs: ["z", "b"] }
+    const rows = [`3 ${score}`, `4 ${score}`, `5 ${score}`]
+    expect(joined([], { scope })).toEqual({ rows, total: 3 })
+    expect(joined([], { scope, sort: "ranked" })).toEqual({ rows, total: 3 })
+  })
+})
+
 describe("texts", () => {
   const text = (method: "equals" | "starts_with" | "contains" | "ends_with", value: string) =>
     ids({ text: "name", method, value })

@@ -54,7 +54,7 @@ function list(cx: Cx, req: ListAuthorizationsRequest) {
   const found = search<AuthorizationRow>(cx, authorizations, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn),
-    filters: req.filters.map((filter) => filterOf(cx, filter)),
+    filters: req.filters.map((filter) => filterOf(cx, filter, req.filters)),
   })
   const shown = found.rows.map((row) => toAuthorization(cx, row))
   return { pagination: pagination(found), authorizations: shown }
@@ -71,7 +71,11 @@ const columns = {
   [AuthorizationFieldName.USER_ORGANIZATION_ID]: "user_org",
 } as const
 
-function filterOf(cx: Cx, { filter }: AuthorizationsSearchFilter): Filter {
+function filterOf(
+  cx: Cx,
+  { filter }: AuthorizationsSearchFilter,
+  all: readonly AuthorizationsSearchFilter[],
+): Filter {
   switch (filter.case) {
     case "authorizationIds":
       return { oneOf: "id", values: filter.value.ids }
@@ -91,17 +95,23 @@ function filterOf(cx: Cx, { filter }: AuthorizationsSearchFilter): Filter {
       return { equals: "project", value: filter.value.id }
     case "projectName":
       return textFilter("project_name", filter.value.name, filter.value.method)
-    case "roleKey":
-      return {
-        oneOf: "id",
-        values: idsWithRole(cx, textFilter("role_key", filter.value.key, filter.value.method)),
-      }
+    case "roleKey": {
+      const key = textFilter("role_key", filter.value.key, filter.value.method)
+      const narrowing = all.filter((each) => narrows.has(each.filter.case ?? ""))
+      const others = narrowing.map((each) => filterOf(cx, each, []))
+      return { oneOf: "id", values: idsWithRole(cx, [key, ...others]) }
+    }
     case "projectGrantId":
       return { equals: "grant_id", value: filter.value.id }
     case undefined:
       throw filterMissing()
   }
 }
+
+/** What else is asked for bounds how many roles are looked at. */
+const narrows: ReadonlySet<string> = new Set([
+  ...["authorizationIds", "organizationId", "inUserIds", "projectId", "projectGrantId"],
+])
 
 const states: Readonly<Record<number, AuthorizationStatus>> = {
   [State.ACTIVE]: "active",

@@ -71,7 +71,9 @@ export const authorizationView = view<
         project: "project, created",
         user: "user_id, project",
         grant: "grant_id, created",
-        created: "created",
+        // With the state, which is then counted without a look at the rows.
+        created: "created, id, state",
+        changed: "changed",
       },
     },
   },
@@ -98,18 +100,20 @@ type Given = Extract<AuthorizationEvent, { type: "user.grant.changed" }>["data"]
 
 /** Names stand where they belong, so a list joins what it shows. */
 export const authorizations: Searchable = {
-  table: `(SELECT a.*, json_extract(u.login_names, '$[#-1]') AS login_name,
-      u.login_name_folded, u.display_name, u.display_name_folded, u.org AS user_org,
-      o.name AS org_name, p.name AS project_name, p.name_folded AS project_name_folded
-    FROM authorizations a
-    JOIN users u ON u.instance = a.instance AND u.id = a.user_id
-    JOIN projects p ON p.instance = a.instance AND p.id = a.project
-    JOIN orgs o ON o.instance = a.instance AND o.id = a.org)`,
-  columns: [
-    ...["org", "project", "user_id", "grant_id", "state", "created", "changed", "user_org"],
-    ...["login_name", "login_name_folded", "display_name", "display_name_folded"],
-    ...["project_name", "project_name_folded"],
-  ],
+  table: "authorizations",
+  columns: ["org", "project", "user_id", "grant_id", "state", "created", "changed"],
+  joined: {
+    select: `json_extract(u.login_names, '$[#-1]') AS login_name, u.login_name_folded,
+      u.display_name, u.display_name_folded, u.org AS user_org, coalesce(o.name, '') AS org_name,
+      p.name AS project_name, p.name_folded AS project_name_folded`,
+    from: `JOIN users u ON u.instance = t.instance AND u.id = t.user_id
+      JOIN projects p ON p.instance = t.instance AND p.id = t.project
+      LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.org`,
+    columns: [
+      ...["user_org", "login_name", "login_name_folded", "display_name", "display_name_folded"],
+      ...["project_name", "project_name_folded"],
+    ],
+  },
   owner: {
     ...{ org: "org", otherOrg: "project_org" },
     ...{ project: "project", grant: "grant_id", self: "user_id" },
@@ -132,7 +136,7 @@ const withRole: Searchable = {
   table: `(SELECT a.instance, a.id, a.org, a.project, a.project_org, a.grant_id, a.user_id,
       r.role_key, r.role_key_folded
     FROM ${rolesThere} WHERE ${isGranted})`,
-  columns: ["role_key", "role_key_folded"],
+  columns: ["role_key", "role_key_folded", "org", "project", "user_id", "grant_id"],
   owner: authorizations.owner,
   key: "id",
   sort: "id",
@@ -140,11 +144,9 @@ const withRole: Searchable = {
 
 const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
 
-/** Ids of the authorizations that the caller may see with a role that the filter finds. */
-export const idsWithRole = (cx: Cx, filter: Filter): readonly string[] =>
-  search<{ id: string }>(cx, withRole, { page: everything, filters: [filter] }).rows.map(
-    ({ id }) => id,
-  )
+/** Ids of the authorizations that the caller may see with a role that the filters find. */
+export const idsWithRole = (cx: Cx, filters: readonly Filter[]): readonly string[] =>
+  search<{ id: string }>(cx, withRole, { page: everything, filters }).rows.map(({ id }) => id)
 
 const shown = statement<{ key: string; displayName: string; group: string }>(
   `SELECT r.role_key AS key, r.display_name AS displayName, r.role_group AS "group"

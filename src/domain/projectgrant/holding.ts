@@ -7,6 +7,7 @@ import type { ProjectGrantEvent, ProjectGrantStatus } from "./model.ts"
  * grant where there is one, so that a list in the order of time only grows at its end.
  */
 export type HoldingRow = Omit<ProjectRow, "version"> & {
+  readonly project: string
   /** The organisation that has the project. */
   readonly holder: string
   readonly holder_name: string
@@ -77,15 +78,16 @@ export const holdingView = view<ProjectGrantEvent | ProjectEvent>({
 
 /** What a project is stands with it, so a list joins what it shows. */
 export const holdings: Searchable = {
-  table: `(SELECT h.instance, h.id AS holding, h.project AS id, h.own_project, h.grant_id,
-      h.grant_state, h.holder, h.created, h.changed, o.name AS holder_name, p.org, p.name,
-      p.name_folded, p.state, p.role_assertion, p.role_check, p.has_project_check,
-      p.private_labeling, p.groups_claim
-    FROM project_holdings h
-    JOIN projects p ON p.instance = h.instance AND p.id = h.project
-    JOIN orgs o ON o.instance = h.instance AND o.id = h.holder)`,
-  columns: ["id", "holder", "grant_id", "created", "changed", "name", "name_folded"],
+  table: "project_holdings",
+  columns: ["project", "holder", "grant_id", "created", "changed"],
+  joined: {
+    select: `coalesce(o.name, '') AS holder_name, p.org, p.name, p.name_folded, p.state,
+      p.role_assertion, p.role_check, p.has_project_check, p.private_labeling, p.groups_claim`,
+    from: `JOIN projects p ON p.instance = t.instance AND p.id = t.project
+      LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.holder`,
+    columns: ["name", "name_folded"],
+  },
   owner: { org: "holder", project: "own_project", grant: "grant_id" },
-  key: "holding",
+  key: "id",
   sort: "created",
 }

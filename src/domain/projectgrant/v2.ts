@@ -80,7 +80,7 @@ function list(cx: Cx, req: ListProjectGrantsRequest) {
   const found = search<GrantRow>(cx, projectGrants, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn ?? ProjectGrantFieldName.UNSPECIFIED),
-    filters: req.filters.map((filter) => filterOf(cx, filter)),
+    filters: req.filters.map((filter) => filterOf(cx, filter, req.filters)),
   })
   const shown = found.rows.map((row) => toGrant(cx, row))
   return { pagination: pagination(found), projectGrants: shown }
@@ -93,15 +93,20 @@ const columns = {
   [ProjectGrantFieldName.CHANGE_DATE]: "changed",
 } as const
 
-function filterOf(cx: Cx, { filter }: ProjectGrantSearchFilter): Filter {
+function filterOf(
+  cx: Cx,
+  { filter }: ProjectGrantSearchFilter,
+  all: readonly ProjectGrantSearchFilter[],
+): Filter {
   switch (filter.case) {
     case "projectNameFilter":
       return textFilter("project_name", filter.value.projectName, filter.value.method)
-    case "roleKeyFilter":
-      return {
-        oneOf: "id",
-        values: idsWithRole(cx, textFilter("role_key", filter.value.key, filter.value.method)),
-      }
+    case "roleKeyFilter": {
+      const key = textFilter("role_key", filter.value.key, filter.value.method)
+      const narrowing = all.filter((each) => narrows.has(each.filter.case ?? ""))
+      const others = narrowing.map((each) => filterOf(cx, each, []))
+      return { oneOf: "id", values: idsWithRole(cx, [key, ...others]) }
+    }
     case "inProjectIdsFilter":
       return { oneOf: "project", values: filter.value.ids }
     case "organizationIdFilter":
@@ -112,6 +117,11 @@ function filterOf(cx: Cx, { filter }: ProjectGrantSearchFilter): Filter {
       throw filterMissing()
   }
 }
+
+/** What else is asked for bounds how many roles are looked at. */
+const narrows: ReadonlySet<string> = new Set([
+  ...["inProjectIdsFilter", "organizationIdFilter", "grantedOrganizationIdFilter"],
+])
 
 const toGrant = (cx: Cx, row: GrantRow) => ({
   organizationId: row.org,

@@ -32,7 +32,7 @@ function list(cx: Cx, req: ListProjectsRequest) {
 
 const columns = {
   [ProjectFieldName.UNSPECIFIED]: "created",
-  [ProjectFieldName.ID]: "id",
+  [ProjectFieldName.ID]: "project",
   [ProjectFieldName.CREATION_DATE]: "created",
   [ProjectFieldName.CHANGE_DATE]: "changed",
   [ProjectFieldName.NAME]: "name_folded",
@@ -43,7 +43,7 @@ function filterOf({ filter }: ProjectSearchFilter): Filter {
     case "projectNameFilter":
       return textFilter("name", filter.value.projectName, filter.value.method)
     case "inProjectIdsFilter":
-      return { oneOf: "id", values: filter.value.ids }
+      return { oneOf: "project", values: filter.value.ids }
     case "organizationIdFilter":
       return heldBy(filter.value)
     default:
@@ -60,7 +60,7 @@ function heldBy({ organizationId, type }: ProjectOrganizationIDFilter): Filter {
 }
 
 function toHolding(row: HoldingRow) {
-  const project = toProject(row)
+  const project = toProject({ ...row, id: row.project })
   if (row.grant_id === "") return project
   const { ACTIVE, INACTIVE } = GrantedProjectState
   return {

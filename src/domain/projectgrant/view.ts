@@ -76,6 +76,7 @@ export const projectGrantView = view<ProjectGrantEvent | ProjectEvent>({
         org: "org, created",
         granted: "granted_org, created",
         created: "created",
+        changed: "changed",
       },
     },
     project_grant_roles: {
@@ -107,16 +108,16 @@ export const projectGrantView = view<ProjectGrantEvent | ProjectEvent>({
 
 /** Names stand where they belong, so a list joins what it shows. */
 export const projectGrants: Searchable = {
-  table: `(SELECT g.*, p.name AS project_name, p.name_folded AS project_name_folded,
-      o.name AS org_name, r.name AS granted_org_name
-    FROM project_grants g
-    JOIN projects p ON p.instance = g.instance AND p.id = g.project
-    JOIN orgs o ON o.instance = g.instance AND o.id = g.org
-    JOIN orgs r ON r.instance = g.instance AND r.id = g.granted_org)`,
-  columns: [
-    ...["project", "org", "granted_org", "created", "changed"],
-    ...["project_name", "project_name_folded"],
-  ],
+  table: "project_grants",
+  columns: ["project", "org", "granted_org", "created", "changed"],
+  joined: {
+    select: `p.name AS project_name, p.name_folded AS project_name_folded,
+      coalesce(o.name, '') AS org_name, coalesce(r.name, '') AS granted_org_name`,
+    from: `JOIN projects p ON p.instance = t.instance AND p.id = t.project
+      LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.org
+      LEFT JOIN orgs r ON r.instance = t.instance AND r.id = t.granted_org`,
+    columns: ["project_name", "project_name_folded"],
+  },
   owner: { org: "org", otherOrg: "granted_org", project: "project", grant: "id" },
   key: "id",
   sort: "created",
@@ -129,7 +130,7 @@ const withRole: Searchable = {
     JOIN project_grant_roles k ON k.instance = g.instance AND k.grant_id = g.id
     JOIN project_roles r ON r.instance = g.instance AND r.project = g.project
       AND r.role_key = k.role_key AND r.since <= g.roles_version)`,
-  columns: ["role_key", "role_key_folded"],
+  columns: ["role_key", "role_key_folded", "org", "granted_org", "project"],
   owner: projectGrants.owner,
   key: "id",
   sort: "id",
@@ -137,16 +138,14 @@ const withRole: Searchable = {
 
 const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
 
-/** Ids of the grants that the caller may see with a role that the filter finds. */
-export const idsWithRole = (cx: Cx, filter: Filter): readonly string[] =>
-  search<{ id: string }>(cx, withRole, { page: everything, filters: [filter] }).rows.map(
-    ({ id }) => id,
-  )
+/** Ids of the grants that the caller may see with a role that the filters find. */
+export const idsWithRole = (cx: Cx, filters: readonly Filter[]): readonly string[] =>
+  search<{ id: string }>(cx, withRole, { page: everything, filters }).rows.map(({ id }) => id)
 
-const one = statement<GrantRow>(
-  `SELECT * FROM ${projectGrants.table} WHERE instance = $instance AND id = $grantId`,
-)
-
-/** One grant as it is shown; undefined where there is none. */
+/** One grant as it is shown; the access rule has let the caller see it. */
 export const grantRow = (cx: Cx, grantId: string): GrantRow | undefined =>
-  cx.store.get(cx, one, { grantId })
+  search<GrantRow>(
+    { ...cx, scope: { all: true, orgs: [], projects: [], grants: [] } },
+    projectGrants,
+    { page: everything, filters: [{ equals: "id", value: grantId }] },
+  ).rows[0]

@@ -119,6 +119,9 @@ describe("an authorization over a grant", () => {
     const found = await listed("owner", "org1", by(administrators[0].resource.value.id))
     expect(found).toMatchObject([{ organization: { id: "org2" } }])
     expect(await listed("owner", "org1", by("absent"))).toEqual([])
+    const { filters } = by(administrators[0].resource.value.id)
+    const role = { filter: { case: "roleKey", value: { key: "admin" } } }
+    expect(await listed("owner", "org1", { filters: [role, ...filters] })).toEqual([])
   })
 
   test("is not given while the grant is deactivated", async () => {

@@ -225,6 +225,13 @@ describe("a list", () => {
     expect(shown(await listed("owner", { filters: [filter(kind, value)] }))).toEqual(rows)
   })
 
+  test("is narrowed by a role and all else at once", async () => {
+    const role = filter("roleKeyFilter", { key: "admin" })
+    const at = (id: string) => filter("grantedOrganizationIdFilter", { id })
+    expect(shown(await listed("owner", { filters: [role, at("org2")] }))).toEqual(["p1 org2"])
+    expect(shown(await listed("owner", { filters: [at("org3"), role] }))).toEqual([])
+  })
+
   test("is sorted, and refuses an empty filter", async () => {
     for (const sortingColumn of [0, 2, 3]) {
       expect(shown(await listed("owner", { sortingColumn }))).toEqual(all)

@@ -46,6 +46,7 @@ export const views = [
   ...authorization.views,
   key.webKeyView,
   ...session.views,
+  ...grant.views,
   ...group.views,
 ]
 
@@ -71,6 +72,8 @@ export const operations = () =>
     ...authorization.shares,
     ...group.shares,
     ...key.shares,
+    ...session.shares,
+    ...grant.shares,
     ...refusal.shares,
   ])
 

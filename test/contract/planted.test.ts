@@ -18,10 +18,10 @@ import { describe, expect, test } from "vitest"
 import { type Entry, entriesOf } from "../../src/api/dispatch.ts"
 import { join, type Operation, share } from "../../src/api/method.ts"
 import { restOf } from "../../src/api/rest.ts"
-import { AuthService } from "../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { DiagnosisService } from "../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
 import { AccessSchema, access } from "../../src/gen/core/options_pb.ts"
-import { SystemService } from "../../src/gen/core/system/v1/system_service_pb.ts"
+import { WebKeyService } from "../../src/gen/core/webkey/v2/webkey_service_pb.ts"
 import { http } from "../../src/gen/google/api/annotations_pb.ts"
 import { HttpRuleSchema } from "../../src/gen/google/api/http_pb.ts"
 import { authority, type Cx, worldOf } from "../api/world.ts"
@@ -182,45 +182,47 @@ function withPathEntries(path: string) {
 }
 
 describe("the shares of the rooms", () => {
-  const healthz = () => ({})
-  const system = share<Cx>()(SystemService, { healthz })
-  const auth = share<Cx>()(AuthService, { healthz, getMyUser: () => ({}) })
-  const rest = share<Cx>()(AuthService, { listMyProjectOrgs: () => ({}) })
+  const nothing = () => ({})
+  const told = share<Cx>()(DiagnosisService, { listRefusedRequests: nothing })
+  const makes = { createWebKey: nothing, activateWebKey: nothing }
+  const keys = share<Cx>()(WebKeyService, { ...makes, deleteWebKey: nothing })
+  const rest = share<Cx>()(WebKeyService, { listWebKeys: nothing })
 
   test("cover the book, each method once", () => {
-    const operations = join([SystemService, AuthService], [system, auth, rest])
+    const operations = join([DiagnosisService, WebKeyService], [told, keys, rest])
     expect(operations.map(({ method }) => method.name).sort()).toEqual([
-      "GetMyUser",
-      "Healthz",
-      "Healthz",
-      "ListMyProjectOrgs",
+      "ActivateWebKey",
+      "CreateWebKey",
+      "DeleteWebKey",
+      "ListRefusedRequests",
+      "ListWebKeys",
     ])
   })
 
   test("may not bind a method twice", () => {
-    const twice = () => join([SystemService, AuthService], [system, auth, rest, auth])
-    expect(twice).toThrow("core.auth.v1.AuthService/Healthz is bound twice")
+    const twice = () => join([DiagnosisService, WebKeyService], [told, keys, rest, keys])
+    expect(twice).toThrow("core.webkey.v2.WebKeyService/CreateWebKey is bound twice")
   })
 
-  type Book = readonly [typeof SystemService, typeof AuthService]
+  type Book = readonly [typeof DiagnosisService, typeof WebKeyService]
   type Takes<S extends Parameters<typeof join>[1]> = S extends Parameters<typeof join<Book, S>>[1]
     ? "yes"
     : "no"
 
   test("compile only where they cover the book", () => {
-    const whole: Takes<readonly [typeof system, typeof auth, typeof rest]> = "yes"
-    const part: Takes<readonly [typeof system, typeof auth]> = "no"
+    const whole: Takes<readonly [typeof told, typeof keys, typeof rest]> = "yes"
+    const part: Takes<readonly [typeof told, typeof keys]> = "no"
     expect([whole, part]).toEqual(["yes", "no"])
   })
 
   test("may not leave a method out at start either", () => {
-    const shares: readonly [typeof system, typeof auth, typeof rest] = [
-      system,
-      auth,
+    const shares: readonly [typeof told, typeof keys, typeof rest] = [
+      told,
+      keys,
       { ...rest, handlers: {} },
     ]
-    expect(() => join([SystemService, AuthService], shares)).toThrow(
-      "nobody binds core.auth.v1.AuthService/ListMyProjectOrgs",
+    expect(() => join([DiagnosisService, WebKeyService], shares)).toThrow(
+      "nobody binds core.webkey.v2.WebKeyService/ListWebKeys",
     )
   })
 })

@@ -50,6 +50,7 @@ const aggregates: readonly AnyAggregate[] = [
 const views = [
   app.appView,
   ...authorization.views,
+  ...grant.views,
   instance.instanceHostView,
   key.webKeyView,
   member.memberView,

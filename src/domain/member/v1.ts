@@ -72,7 +72,8 @@ function mine(cx: Cx): Scope {
   }
 }
 
-function orgOf(cx: Cx, { level, id }: { level: string; id: string }): readonly string[] {
+/** The organisation that roles on a thing are held in; none for the instance. */
+export function orgOf(cx: Cx, { level, id }: { level: string; id: string }): readonly string[] {
   if (level === "org") return [id]
   if (level === "project") return [cx.store.state(cx, project, id).orgId]
   return level === "grant" ? [cx.store.state(cx, projectGrant, id).grantedOrgId] : []

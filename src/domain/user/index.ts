@@ -7,6 +7,7 @@ import { user } from "./model.ts"
 import { userChain } from "./query.ts"
 import { auth, management } from "./v1.ts"
 import { managementCredentials } from "./v1credential.ts"
+import { self } from "./v1self.ts"
 import { v2 } from "./v2.ts"
 import { v2contact } from "./v2contact.ts"
 import { v2key } from "./v2key.ts"
@@ -95,6 +96,7 @@ export {
   removeServiceKey,
   type ServiceKey,
 } from "./service-key.ts"
+export { callerOf } from "./v1.ts"
 export { codesOf, newHuman } from "./v2.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 
@@ -125,4 +127,5 @@ export const shares = [
   v2metadata,
   managementCredentials,
   v2contact,
+  self,
 ] as const

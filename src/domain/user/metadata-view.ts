@@ -12,17 +12,21 @@ import type { UserEvent } from "./model.ts"
 /** One thing that is noted about a user. Times are ms UTC. */
 export type MetadataRow = {
   readonly user_id: string
+  readonly org: string
   readonly meta_key: string
   readonly value: Uint8Array
   readonly created: number
   readonly changed: number
+  /** Of the user's stream, when it was noted. */
+  readonly version: number
 }
 
 const set = statement(
   `INSERT INTO user_metadata (instance, user_id, org, meta_key, meta_key_folded, value, created,
-     changed)
-   VALUES ($instance, $id, $owner, $key, $folded, $value, $time, $time)
-   ON CONFLICT DO UPDATE SET value = excluded.value, changed = excluded.changed`,
+     changed, version)
+   VALUES ($instance, $id, $owner, $key, $folded, $value, $time, $time, $version)
+   ON CONFLICT DO UPDATE
+   SET value = excluded.value, changed = excluded.changed, version = excluded.version`,
 )
 const remove = statement(
   "DELETE FROM user_metadata WHERE instance = $instance AND user_id = $id AND meta_key = $key",
@@ -37,7 +41,7 @@ export const userMetadataView = view<UserEvent>({
     user_metadata: {
       columns: `user_id TEXT NOT NULL, org TEXT NOT NULL, meta_key TEXT NOT NULL,
         meta_key_folded TEXT NOT NULL, value BLOB NOT NULL, created INTEGER NOT NULL,
-        changed INTEGER NOT NULL`,
+        changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "user_id, meta_key",
       indexes: { named: "meta_key" },
     },

@@ -22,7 +22,8 @@ export const auth = share<Cx>()(AuthService, {
   getMyUser: (_, cx) => ({ user: toUser(findUser(cx, callerOf(cx))) }),
 })
 
-function callerOf({ caller }: Cx): string {
+/** Who calls, for what is about nobody else. */
+export function callerOf({ caller }: Cx): string {
   if (caller.kind === "user") return caller.userId
   throw new Fault("unauthenticated", "user.nobody", "sign in to see who you are")
 }
@@ -40,7 +41,7 @@ const toUser = (row: UserRow): MessageInitShape<typeof UserSchema> => ({
       : { case: "machine", value: toMachine(row) },
 })
 
-const toHuman = (row: UserRow) => ({
+export const toHuman = (row: UserRow) => ({
   profile: {
     firstName: row.given_name,
     lastName: row.family_name,

@@ -141,6 +141,8 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listAppKeys", older],
   ["getAppKey", { ...older, keyId: "k1" }],
   ["listAdministrators", {}],
+  ["listMyCorePermissions", {}],
+  ["listMyMemberships", {}],
   ["listRoles", {}],
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],

@@ -69,7 +69,7 @@ describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, valu
     expect((await setBy("manager")).verificationCode).toBeUndefined()
     const [event] = (await estate.store.log.read(0, 200)).slice(-2)
     expect(event).toMatchObject({ type: `user.human.${of}.code.added`, data: { returned: false } })
-    const sealed = String(event?.private?.sealed)
+    const { sealed } = Object(event?.private)
     const plain = estate.secrets.open("seal", sealed, `user/${userId}/${of}_code`) ?? ""
     await tryCode(plain, "nobody")
     expect(own(of)).toEqual({ value, verified: true })

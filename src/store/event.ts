@@ -38,7 +38,8 @@ export type Recorded<E extends AnyEvent> = E & Envelope
 
 /**
  * Takes or releases a key that is unique within an instance: login names, domains, client ids.
- * `taken` is the fault a caller gets when somebody else holds the key. `expires` is ms UTC.
+ * `taken` is the fault a caller gets when somebody else holds the key. `expires` is ms UTC. What is
+ * taken `everywhere` is unique across instances, as the names are by which they are reached.
  */
 export type ClaimChange =
   | {
@@ -46,8 +47,9 @@ export type ClaimChange =
       readonly key: string
       readonly expires?: number
       readonly taken: { readonly id: string; readonly message: string }
+      readonly everywhere?: true
     }
-  | { readonly release: string; readonly key: string }
+  | { readonly release: string; readonly key: string; readonly everywhere?: true }
 
 /**
  * Which privates an event makes void: those of the earlier events of its own stream, all of them

@@ -47,9 +47,9 @@ export type Log = {
   /** Events after `position` in order, at most `limit`. A damaged event is refused by name. */
   readonly read: (position: number, limit: number) => Promise<readonly LogEvent[]>
   /**
-   * Of the next `limit` events after `position` those of some types, and the position up to which
-   * they are all; that is `position` itself where nothing came since. What nobody asked for is
-   * passed over without being read.
+   * Of at least the next `limit` events after `position` those of some types, and the position up
+   * to which they are all; that is `position` itself where nothing came since. What nobody asked
+   * for is passed over without being read.
    */
   readonly find: (
     position: number,

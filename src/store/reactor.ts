@@ -120,7 +120,9 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
     underWay.set(event.position, done)
   }
   const types = Object.keys(reactor.on)
+  // What is written meanwhile waits for the next turn: somebody writes all the time.
   const work = async () => {
+    let target = store.log.durable()
     while (!stopped) {
       const { events, upTo } = await store.log.find(read, batch, types)
       for (const event of events) {
@@ -131,8 +133,10 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
       const isNews = upTo > read || events.length > 0
       read = upTo
       if (isNews) advance()
-      else if (underWay.size === 0) return
-      else await Promise.race([...underWay.values(), sleep(pollMs)])
+      // Handling one event may have caused others.
+      if (events.length > 0) target = store.log.durable()
+      if (underWay.size === 0 && (read >= target || !isNews)) return
+      if (!isNews) await Promise.race([...underWay.values(), sleep(pollMs)])
       await new Promise((resolve) => setImmediate(resolve))
     }
   }

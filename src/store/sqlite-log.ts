@@ -34,10 +34,12 @@ export type SqliteLog = Log & {
  * conflict can only come from a decision that was taken before commits were held.
  */
 export function sqliteLog(parts: Parts): SqliteLog {
-  const { database, names, gate, durability } = parts
+  const { database, names, gate, durability, head } = parts
   const sql = statements(database)
   let undone = 0
   const steps = new Map<string, number>()
+  /** Where each type was written last since the start, whether it stands or was undone. */
+  const latest = new Map<string, number>()
   const { turns, commit } = committer(parts, sql, () => {
     undone++
   })
@@ -56,12 +58,18 @@ export function sqliteLog(parts: Parts): SqliteLog {
       for (const { stream } of [...step.events, ...step.claims]) {
         steps.set(stream, (steps.get(stream) ?? 0) + 1)
       }
+      if (result.kind === "appended") {
+        for (const { type } of step.events) latest.set(type, result.position)
+      }
       await settle()
       return result
     },
     read: async (position, limit) =>
       sql.read.all(position, durability.durable(), limit).map((row) => decode(row, names)),
     find: async (position, limit, types) => {
+      // Most often nobody has written what is asked for; that is known without a look at the disk.
+      const isKnown = position >= head && types.every((type) => (latest.get(type) ?? 0) <= position)
+      if (isKnown) return { events: [], upTo: Math.max(position, durability.durable()) }
       const upTo = sql.window.get(position, durability.durable(), limit)?.last ?? position
       const codes = types.flatMap((type) => names.known(type) ?? [])
       const rows = upTo > position && codes.length > 0
@@ -155,14 +163,16 @@ function write(sql: Statements, parts: Parts, step: Append, head: number): Appen
 
 /** False when somebody else holds the key. Taking again what one holds already renews it. */
 function change(sql: Statements, step: Append, claim: ClaimRequest): boolean {
+  // Claims of no instance are all instances'.
+  const instance = claim.everywhere ? "" : step.instance
   if ("release" in claim) {
-    sql.release.run(step.instance, claim.release, claim.key, claim.stream, claim.id)
+    sql.release.run(instance, claim.release, claim.key, claim.stream, claim.id)
     return true
   }
-  const row = sql.claim.get(step.instance, claim.take, claim.key)
+  const row = sql.claim.get(instance, claim.take, claim.key)
   const own = row?.stream === claim.stream && row.id === claim.id
   if (row && !own && !expired(row, step.time)) return false
-  sql.take.run(step.instance, claim.take, claim.key, claim.stream, claim.id, claim.expires ?? null)
+  sql.take.run(instance, claim.take, claim.key, claim.stream, claim.id, claim.expires ?? null)
   return true
 }
 

@@ -176,7 +176,11 @@ export function logConformance(name: string, open: OpenLog): void {
         5,
       ])
       expect(await find(0, 2, ["note.added"])).toEqual([["a1"], 2])
-      expect(await find(3, 1, ["note.added"])).toEqual([[], 4])
+      expect(await find(0, 1, ["note.changed"])).toEqual([[], 1])
+      // A log that knows that nothing of a type came since may pass over all at once.
+      const [nothing, upTo] = await find(3, 1, ["note.added"])
+      expect(nothing).toEqual([])
+      expect([4, 5]).toContain(upTo)
       expect(await find(3, 9, ["note.erased", "never.heard"])).toEqual([[], 5])
       expect(await find(5, 9, ["note.added"])).toEqual([[], 5])
       expect(await find(0, 9, [])).toEqual([[], 5])

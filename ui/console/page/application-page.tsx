@@ -1,5 +1,5 @@
-import { APIAuthMethodType } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
+import { ApiProof, methodOf } from "../application/api-proof.tsx"
 import type { ApplicationPart } from "../application/change.ts"
 import { Flows } from "../application/flows.tsx"
 import { Keys } from "../application/keys.tsx"
@@ -65,12 +65,13 @@ function Protocol(part: ApplicationPart) {
   const { application } = part
   const { configuration } = application
   if (configuration.case === "apiConfiguration") {
-    const { authMethodType } = configuration.value
-    const signs = authMethodType === APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT
+    const api = configuration.value
+    const proof = proofs[methodOf(api)]
     return (
       <>
-        <Connection application={application} proof={signs ? "key" : "secret"} />
-        {!signs && <Secrets application={application} />}
+        <Connection application={application} proof={proof} />
+        <ApiProof {...part} api={api} />
+        {proof === "secret" && <Secrets application={application} />}
         <Keys application={application} />
       </>
     )

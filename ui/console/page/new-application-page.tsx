@@ -17,10 +17,10 @@ import { LinkButton } from "../link.tsx"
 import { useAction, useLoad } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
 
-const kinds = ["web", "user_agent", "native"] as const
+const kinds = ["web", "user_agent", "native", "api"] as const
 type Kind = (typeof kinds)[number]
 
-/** What the three kinds mean in the protocol: only a web application can keep a secret. */
+/** What kinds that people sign in to mean in the protocol: only the first can keep a secret. */
 const protocol = {
   web: {
     applicationType: OIDCApplicationType.OIDC_APP_TYPE_WEB,
@@ -34,7 +34,7 @@ const protocol = {
     applicationType: OIDCApplicationType.OIDC_APP_TYPE_NATIVE,
     authMethodType: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_NONE,
   },
-} as const satisfies Record<Kind, unknown>
+} as const satisfies Record<Exclude<Kind, "api">, unknown>
 
 type Draft = {
   kind: Kind
@@ -109,7 +109,9 @@ function NewApplicationForm({ projectId, onCreated }: FormProps) {
     const answer = await core.applications.createApplication(requestOf(projectId, draft))
     const made = answer.applicationType
     const { clientId, clientSecret } =
-      made.case === "oidcConfiguration" ? made.value : { clientId: "", clientSecret: "" }
+      made.case === "oidcConfiguration" || made.case === "apiConfiguration"
+        ? made.value
+        : { clientId: "", clientSecret: "" }
     onCreated({ applicationId: answer.applicationId, name, clientId, clientSecret })
   })
   return (
@@ -140,13 +142,7 @@ function NewApplicationForm({ projectId, onCreated }: FormProps) {
         autoComplete="off"
         required
       />
-      <UriFields draft={draft} change={change} />
-      <Check
-        label={t("grant.refresh_token")}
-        hint={t("grant.refresh_token.hint")}
-        checked={draft.refresh}
-        onChange={(refresh) => change({ refresh })}
-      />
+      {draft.kind !== "api" && <SignInFields draft={draft} change={change} />}
       {action.error && <Alert tone="danger">{action.error}</Alert>}
       <div className="form-actions">
         <Button kind="primary" type="submit" disabled={action.busy}>
@@ -158,12 +154,13 @@ function NewApplicationForm({ projectId, onCreated }: FormProps) {
   )
 }
 
-type UriFieldsProps = {
+type SignInFieldsProps = {
   readonly draft: Draft
   readonly change: (part: Partial<Draft>) => void
 }
 
-function UriFields({ draft, change }: UriFieldsProps) {
+/** An API only checks tokens that others got: nobody is sent back to it. */
+function SignInFields({ draft, change }: SignInFieldsProps) {
   const { t } = useHouse()
   const example =
     draft.kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback"
@@ -190,11 +187,22 @@ function UriFields({ draft, change }: UriFieldsProps) {
         autoComplete="off"
         spellCheck={false}
       />
+      <Check
+        label={t("grant.refresh_token")}
+        hint={t("grant.refresh_token.hint")}
+        checked={draft.refresh}
+        onChange={(refresh) => change({ refresh })}
+      />
     </>
   )
 }
 
 function requestOf(projectId: string, draft: Draft) {
+  const name = draft.name.trim()
+  if (draft.kind === "api") {
+    const applicationType = { case: "apiConfiguration", value: {} } as const
+    return { projectId, name, applicationType }
+  }
   const value = {
     ...protocol[draft.kind],
     redirectUris: linesOf(draft.redirectUris),
@@ -206,5 +214,5 @@ function requestOf(projectId: string, draft: Draft) {
     ],
   }
   const applicationType = { case: "oidcConfiguration", value } as const
-  return { projectId, name: draft.name.trim(), applicationType }
+  return { projectId, name, applicationType }
 }

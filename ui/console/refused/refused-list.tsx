@@ -18,6 +18,7 @@ type RefusedListProps = {
 
 /** Refused requests, each with its probable cause as the headline; the newest is open. */
 export function RefusedList({ requests, within }: RefusedListProps) {
+  if (requests.length === 0) return null
   return (
     <div className="refused-list">
       {requests.map((request, at) => (

@@ -14,6 +14,11 @@ export const barePaths: readonly BarePath[] = [
     method: "core.admin.v1.AdminService/ListInstanceDomains",
   },
   {
+    verb: "GET",
+    path: "/global/orgs/_by_domain",
+    method: "core.management.v1.ManagementService/GetOrgByDomainGlobal",
+  },
+  {
     verb: "POST",
     path: "/global/projectorgs/_search",
     method: "core.auth.v1.AuthService/ListMyProjectOrgs",

@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts"
 import type { Ids } from "./id.ts"
 import type { Allowance } from "./limit.ts"
+import type { Outside } from "./outbound.ts"
 import type { Random } from "./random.ts"
 import type { Secrets } from "./secret.ts"
 
@@ -30,12 +31,13 @@ export type Scope = {
   readonly kinds?: Readonly<Record<string, Scope>>
 }
 
-/** What the process lends to every call: time, ids, randomness and keys are arguments. */
+/** What the process lends to every call: time, ids, randomness, keys and the world outside. */
 export type Ground = {
   readonly clock: Clock
   readonly ids: Ids
   readonly random: Random
   readonly secrets: Secrets
+  readonly outside: Outside
 }
 
 /** One call, from the socket to the store. `instance` binds every statement that it runs. */

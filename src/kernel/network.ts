@@ -1,13 +1,26 @@
-import { lookup } from "node:dns/promises"
+import { lookup, Resolver } from "node:dns/promises"
 
 /** The machine's network: how hosts are found and requests are sent. */
 export type Network = {
   /** The addresses of a host; none where nobody knows it. */
   readonly resolve: (host: string) => Promise<readonly string[]>
+  /** The TXT records of a name (RFC 1035 §3.3.14), each put together; none where there is none. */
+  readonly texts: (name: string) => Promise<readonly string[]>
   readonly send: typeof fetch
 }
 
 export const systemNetwork: Network = {
   resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
+  texts: async (name) => {
+    const resolver = new Resolver({ timeout: 2500, tries: 2 })
+    const records = await resolver.resolveTxt(name).catch(noneWhereUnknown)
+    return records.map((parts) => parts.join(""))
+  },
   send: fetch,
+}
+
+function noneWhereUnknown(cause: unknown): string[][] {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined
+  if (code === "ENOTFOUND" || code === "ENODATA") return []
+  throw cause
 }

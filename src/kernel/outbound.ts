@@ -19,6 +19,13 @@ export type OutboundReply = { readonly status: number; readonly body: string }
  */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundReply>
 
+/** What calls may ask of the world outside: the guarded way out, and the records of names. */
+export type Outside = {
+  readonly send: Outbound
+  /** The TXT records of a name; none where nobody knows it. Rejects where nobody answers. */
+  readonly texts: (name: string) => Promise<readonly string[]>
+}
+
 /** Where requests may go although it is nobody's place on the internet. */
 export type OutboundAllowed = Range | { readonly host: string }
 

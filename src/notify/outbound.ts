@@ -9,7 +9,7 @@ import {
   type OutboundRequest,
 } from "../kernel/outbound.ts"
 
-export type OutboundParts = Network & {
+export type OutboundParts = Pick<Network, "resolve" | "send"> & {
   readonly clock: Clock
   readonly allow: readonly OutboundAllowed[]
 }

@@ -58,18 +58,24 @@ export function openBase({ config, folder, master }: Start): Base {
   })
   const random = systemRandom
   const secrets = openKeyring(store, random, master)
+  const outbound = outboundOf({
+    ...systemNetwork,
+    clock: systemClock,
+    allow: config.outboundAllow,
+  })
   const ground: Ground = {
     clock: systemClock,
     ids: idsOf(systemClock, 0, store.newest()),
     random,
     secrets,
+    outside: { send: outbound, texts: systemNetwork.texts },
   }
   return {
     ...ground,
     store,
     log,
     isProxy: matcherOf(config.trustedProxies),
-    outbound: outboundOf({ ...systemNetwork, clock: systemClock, allow: config.outboundAllow }),
+    outbound,
     limits: limitsOf(systemClock, config.limits),
     call: (instance, name) => ({
       ...ground,

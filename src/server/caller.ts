@@ -51,7 +51,7 @@ export function callAt(base: Base, host: string): Cx | undefined {
 }
 
 function callOn(
-  { clock, ids, random, secrets, store, limits }: Base,
+  { clock, ids, random, secrets, outside, store, limits }: Base,
   instance: string,
   { headers, origin }: { readonly headers: Headers; readonly origin: Origin },
 ): Cx {
@@ -62,6 +62,7 @@ function callOn(
     ids,
     random,
     secrets,
+    outside,
     store,
     instance,
     caller: { kind: "anonymous" },

@@ -9,6 +9,7 @@ import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
 import * as org from "../domain/org/index.ts"
+import * as orgReach from "../domain/orgreach/index.ts"
 import * as project from "../domain/project/index.ts"
 import * as projectGrant from "../domain/projectgrant/index.ts"
 import * as refusal from "../domain/refusal/index.ts"
@@ -37,7 +38,7 @@ export const aggregates = [
 /** Every read model. */
 export const views = [
   instance.instanceHostView,
-  org.orgView,
+  ...org.views,
   ...user.views,
   ...project.views,
   ...projectGrant.views,
@@ -57,13 +58,19 @@ export const views = [
 export const reactors = (
   call: (instance: string, name: string) => Cx,
   outbound: Outbound,
-): readonly Reactor[] => [session.sessionEnds(call), backChannelLogout(call, outbound)]
+): readonly Reactor[] => [
+  session.sessionEnds(call),
+  backChannelLogout(call, outbound),
+  orgReach.organizationRemoval(call),
+  orgReach.domainClaims(call),
+]
 
 /** Every operation of the book with the room's answer to it. */
 export const operations = () =>
   join(book, [
     ...instance.shares,
     ...org.shares,
+    ...orgReach.shares,
     ...user.shares,
     ...project.shares,
     ...projectGrant.shares,

@@ -20,6 +20,8 @@ const api = { ...app, applicationId: "api" }
 const granted = { ...project, grantedOrganizationId: "guest" }
 const grantResource = { projectGrant: { ...project, organizationId: "guest" } }
 const user = { userId: "user" }
+/** Somebody's name ends in it, so that it must be proven. */
+const usedDomain = { domain: "used.example", type: "DOMAIN_VALIDATION_TYPE_DNS" }
 const robot = { userId: "robot" }
 const seat = { ...user, resource: org }
 const expirationDate = "2099-01-01T00:00:00Z"
@@ -33,6 +35,7 @@ const lifetimes = {
   refreshTokenExpiration: "900s",
 }
 const admin = (name: string) => `core.admin.v1.AdminService/${name}`
+const auth = (name: string) => `core.auth.v1.AuthService/${name}`
 const management = (name: string) => `core.management.v1.ManagementService/${name}`
 const webKeys = (name: string) => `core.resources.webkey.v3alpha.CoreWebKeys/${name}`
 
@@ -41,7 +44,10 @@ const furniture = (name: string): readonly Step[] => [
   ["AddOrganization", { ...org, name: `Org ${name}` }],
   [
     "CreateUser",
-    { ...org, ...user, username: "user", human: personOf(`Person ${name}`.replace(" ", "-")) },
+    {
+      ...{ ...org, ...user, username: "user@used.example" },
+      human: personOf(`Person ${name}`.replace(" ", "-")),
+    },
   ],
   ["CreateUser", { ...org, ...robot, username: "robot", machine: { name: `Robot ${name}` } }],
   ["AddKey", { ...robot, expirationDate }],
@@ -65,6 +71,8 @@ const furniture = (name: string): readonly Step[] => [
   ["ListAdministrators", { filters: [{ resource: grantResource }] }],
   ["CreateRole", { ...helper, displayName: `Role ${name} too`, permissions: ["user.read"] }],
   ["CreateGroup", { ...org, id: "group", name: `Group ${name}` }],
+  ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
+  ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
 ]
 
 const looks: readonly Step[] = [
@@ -78,15 +86,29 @@ const looks: readonly Step[] = [
   [admin("GetSecurityPolicy"), {}],
   ["GetSecuritySettings", {}],
   ["ListRefusedRequests", {}],
-  ["core.auth.v1.AuthService/GetMyUser", {}],
+  [auth("GetMyUser"), {}],
+  ...[
+    "ListMyUserSessions",
+    "ListMyMetadata",
+    "ListMyRefreshTokens",
+    "ListMyAuthFactors",
+    "ListMyCorePermissions",
+    "ListMyMemberships",
+  ].map((name): Step => [auth(name), {}]),
   ["core.auth.v1.AuthService/ListMyProjectOrgs", {}],
   ["GetInstance", {}],
   [management("GetIAM"), {}],
   [management("GetMyOrg"), {}],
   [management("GetUserByID"), { id: "user" }],
+  [management("GetUserByLoginNameGlobal"), { loginName: "user" }],
   [management("GetProjectByID"), { id: "project" }],
   [management("ListProjects"), {}],
   ["ListOrganizations", {}],
+  ["ListOrganizationDomains", org],
+  ["ListOrganizationMetadata", org],
+  [management("GetOrgByDomainGlobal"), { domain: "shared.example" }],
+  [management("ListOrgMemberRoles"), {}],
+  [admin("ListIAMMemberRoles"), {}],
   ["GetUserByID", user],
   ["ListUsers", {}],
   ["ListKeys", {}],
@@ -117,12 +139,36 @@ const looks: readonly Step[] = [
 ]
 
 /** Every operation that changes something, in an order in which each one can. */
-const changes = (webKeyId: string, id: string): readonly Step[] => [
+const changes = (webKeyId: string, id: string, homeId: string): readonly Step[] => [
+  ["AddOrganizationDomain", { organizationId: homeId, domain: "home.example" }],
+  [management("SetPrimaryOrgDomain"), { domain: "home.example" }],
+  [admin("SetDefaultOrg"), { orgId: "guest" }],
+  [admin("SetDefaultOrg"), { orgId: homeId }],
   ["UpdateOrganization", { ...org, name: "Other" }],
   ["DeactivateOrganization", org],
   ["ActivateOrganization", org],
+  ["SetOrganizationMetadata", { ...org, metadata: [{ key: "plan", value: "eA==" }] }],
+  ["DeleteOrganizationMetadata", { ...org, keys: ["plan"] }],
+  ["AddOrganizationDomain", { ...org, domain: "example.org" }],
+  ["VerifyOrganizationDomain", { ...org, domain: "example.org" }],
+  ["DeleteOrganizationDomain", { ...org, domain: "example.org" }],
+  ["AddOrganizationDomain", { organizationId: "guest", domain: "used.example" }],
+  ["GenerateOrganizationDomainValidation", { organizationId: "guest", ...usedDomain }],
   ["UpdateUser", { ...user, human: { profile: { givenName: "Other" } } }],
   ["SetPassword", { ...user, newPassword }],
+  [
+    "AddHumanUser",
+    { userId: "human", organization: { orgId: "org" }, ...personOf("Human"), username: "human" },
+  ],
+  ["UpdateHumanUser", { userId: "human", username: "older" }],
+  ["SetEmail", { ...user, email: "new@example.com" }],
+  ["SendEmailCode", user],
+  ["ResendEmailCode", user],
+  ["SetPhone", { ...user, phone: "+41791234567" }],
+  ["ResendPhoneCode", user],
+  ["RemovePhone", user],
+  [auth("UpdateMyUserName"), { userName: "renamed" }],
+  [auth("RevokeAllMyRefreshTokens"), {}],
   ["DeactivateUser", user],
   ["ReactivateUser", user],
   ["LockUser", user],
@@ -170,6 +216,30 @@ const changes = (webKeyId: string, id: string): readonly Step[] => [
   ["DeleteApplication", app],
   ["DeleteProject", project],
   [management("RemoveProject"), { id: "second" }],
+  ["DeleteOrganization", { organizationId: "guest" }],
+]
+
+const code = { code: "AAAAAA" }
+const wrong = { ...user, verificationCode: "AAAAAA" }
+
+/** What is refused for want of the right code, or to a service user, and with which status. */
+const refusals: readonly (readonly [...Step, status: number])[] = [
+  ["VerifyEmail", wrong, 400],
+  ["VerifyPhone", wrong, 400],
+  [auth("GetMyMetadata"), { key: "absent" }, 404],
+  [auth("RevokeMyRefreshToken"), { id: "absent" }, 404],
+  [auth("RemoveMyUser"), {}, 403],
+  [auth("GetMyProfile"), {}, 400],
+  [auth("GetMyEmail"), {}, 400],
+  [auth("GetMyPhone"), {}, 400],
+  [auth("UpdateMyProfile"), { firstName: "A", lastName: "B" }, 400],
+  [auth("SetMyEmail"), { email: "new@example.com" }, 400],
+  [auth("SetMyPhone"), { phone: "+41791234567" }, 400],
+  [auth("ResendMyEmailVerification"), {}, 400],
+  [auth("ResendMyPhoneVerification"), {}, 400],
+  [auth("VerifyMyEmail"), code, 400],
+  [auth("VerifyMyPhone"), code, 400],
+  [auth("RemoveMyPhone"), {}, 400],
 ]
 
 /** What looks at a grant by its own id, which none but its administrators' list tells. */
@@ -238,6 +308,13 @@ async function play(side: Side, steps: readonly Step[], token: string): Promise<
 }
 
 const created = (name: string, index: number): any => made[name]?.[index]
+
+/** The organisation that the instance began with. */
+const home = (name: string): string =>
+  created(
+    name,
+    furniture("").findIndex(([step]) => step === "ListOrganizations"),
+  ).result[0].id
 
 describe("of two instances with equal ids everywhere", () => {
   test("the ids really are equal, and the names are not", () => {
@@ -334,6 +411,15 @@ describe("of two instances with equal ids everywhere", () => {
     expect(material(mine).filter((each) => material(others).includes(each))).toEqual([])
   })
 
+  test("what is refused in one leaves the other as it was", async () => {
+    const before = pair.two.rows()
+    for (const [name, request, status] of refusals) {
+      const refused = await pair.one.call(name, request, tokens.one)
+      expect([name, refused.status]).toEqual([name, status])
+    }
+    expect(pair.two.rows()).toEqual(before)
+  })
+
   test("whatever is changed in one, not a row of the other is", async () => {
     const before = { one: pair.one.rows(), two: pair.two.rows() }
     expect(Object.values(before.two).flat().length).toBeGreaterThan(50)
@@ -347,7 +433,7 @@ describe("of two instances with equal ids everywhere", () => {
     const steps = [
       ...credentialChanges(credentials),
       ...grantLooks(created("one", 21).administrators[0].projectGrant.id),
-      ...changes(created("one", 7).id, created("one", 10).id),
+      ...changes(created("one", 7).id, created("one", 10).id, home("one")),
     ]
     const answers = await play(pair.one, steps, tokens.one)
     expect(JSON.stringify(answers)).not.toContain("two")
@@ -358,12 +444,12 @@ describe("of two instances with equal ids everywhere", () => {
 
   test("every operation was tried", () => {
     const none = credentialChanges({ keyIds: [], tokenIds: [], appKeyIds: [] })
-    const steps = [...furniture(""), ...looks, ...none, ...grantLooks(""), ...changes("", "")]
+    const steps = [...furniture(""), ...looks, ...none, ...grantLooks(""), ...changes("", "", "")]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],
       [webKeys("DeleteWebKey"), {}],
     ]
-    const tried = new Set([...steps, ...deleted].map(([name]) => name))
+    const tried = new Set([...steps, ...refusals, ...deleted].map(([name]) => name))
     const missing = methods.filter(
       (method) => !tried.has(pathOf(method).slice(1)) && !tried.has(method.name),
     )

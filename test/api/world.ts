@@ -11,6 +11,7 @@ import { Fault } from "../../src/kernel/fault.ts"
 import { idsOf } from "../../src/kernel/id.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
 import { createDataKey, purposes, secretsOf } from "../../src/kernel/secret.ts"
+import { nowhere } from "../support/outside.ts"
 
 export type Cx = Call & { wrote?: number }
 

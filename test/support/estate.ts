@@ -6,6 +6,7 @@ import * as group from "../../src/domain/group/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
+import * as orgReach from "../../src/domain/orgreach/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as projectGrant from "../../src/domain/projectgrant/index.ts"
 import * as user from "../../src/domain/user/index.ts"
@@ -22,6 +23,7 @@ const rooms = [
 const shares = [
   ...instance.shares,
   ...org.shares,
+  ...orgReach.shares,
   ...project.shares,
   ...projectGrant.shares,
   ...app.shares,

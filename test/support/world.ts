@@ -18,6 +18,7 @@ import {
   type View,
 } from "../../src/store/index.ts"
 import { temporaryFolder } from "./latchkey.ts"
+import { nowhere } from "./outside.ts"
 
 export type World = {
   readonly store: Store
@@ -57,6 +58,7 @@ export function openWorld(rooms: Rooms, folder = temporaryFolder()): World {
     random,
     secrets,
     ids: idsOf(clock),
+    outside: nowhere,
     instance: "i1",
     caller: { kind: "system", name: "test" } as const,
     scope: { all: true, orgs: [], projects: [], grants: [] },

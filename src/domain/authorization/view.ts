@@ -103,7 +103,7 @@ export const authorizations: Searchable = {
   table: "authorizations",
   columns: ["org", "project", "user_id", "grant_id", "state", "created", "changed"],
   joined: {
-    select: `json_extract(u.login_names, '$[#-1]') AS login_name, u.login_name_folded,
+    select: `u.user_name AS login_name, u.user_name_folded AS login_name_folded,
       u.display_name, u.display_name_folded, u.org AS user_org, coalesce(o.name, '') AS org_name,
       p.name AS project_name, p.name_folded AS project_name_folded`,
     from: `JOIN users u ON u.instance = t.instance AND u.id = t.user_id

@@ -50,6 +50,12 @@ export const setPublicUrl = instance.command<string>((state, text) => {
   return url === state.publicUrl ? [] : [{ type: "instance.public.url.set", data: { url } }]
 })
 
+/** Names the organisation of whoever comes without one; the caller knows that there is one. */
+export const setDefaultOrg = instance.command<string>((state, orgId) => {
+  mustExist(state)
+  return orgId === state.defaultOrgId ? [] : [{ type: "instance.default.org.set", data: { orgId } }]
+})
+
 export const renameInstance = instance.command<string>((state, text) => {
   mustExist(state)
   const name = givenName("name", text)

@@ -14,6 +14,7 @@ export {
   removeInstanceMember,
   renameInstance,
   requireInstance,
+  setDefaultOrg,
   setOwnResources,
   setPublicUrl,
 } from "./commands.ts"

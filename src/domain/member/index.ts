@@ -1,6 +1,6 @@
 import { customRoles } from "./custom-role.ts"
 import { member } from "./model.ts"
-import { auth, management } from "./v1.ts"
+import { admin, auth, management } from "./v1.ts"
 import { mine } from "./v1mine.ts"
 import { orgV2, projectV2, v2 } from "./v2.ts"
 import { v2role } from "./v2role.ts"
@@ -27,4 +27,14 @@ export const aggregates = [member, customRoles] as const
 export const views = [memberView] as const
 
 /** What this room answers of the book. */
-export const shares = [v2, v2search, v2role, orgV2, projectV2, auth, management, mine] as const
+export const shares = [
+  v2,
+  v2search,
+  v2role,
+  orgV2,
+  projectV2,
+  admin,
+  auth,
+  management,
+  mine,
+] as const

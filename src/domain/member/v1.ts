@@ -1,4 +1,5 @@
 import { share } from "../../api/method.ts"
+import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
 import { AuthService } from "../../gen/core/auth/v1/auth_service_pb.ts"
 import {
   type AddProjectRequest,
@@ -20,8 +21,16 @@ import { memberships } from "./view.ts"
 
 export const management = share<Cx>()(ManagementService, {
   addProject: (req, cx) => addProject(cx, req),
+  listOrgMemberRoles: (_, cx) => ({ result: rolesFor(stateReader(cx), "org").toSorted() }),
   listProjectMemberRoles: (_, cx) => rolesOf(cx, "project"),
   listProjectGrantMemberRoles: ({ query }, cx) => rolesOf(cx, "grant", query),
+})
+
+export const admin = share<Cx>()(AdminService, {
+  listIAMMemberRoles: (_, cx) => {
+    const { details, result } = rolesOf(cx, "instance")
+    return { details, roles: result }
+  },
 })
 
 /** The roles of a level, by name; who may look at its administrators may know what they can be. */

@@ -9,6 +9,7 @@ import {
   view,
 } from "../../store/index.ts"
 import type { InstanceEvent } from "../instance/index.ts"
+import type { OrgEvent } from "../org/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import { grantIdOf, type ProjectGrantEvent } from "../projectgrant/index.ts"
 import type { UserEvent } from "../user/index.ts"
@@ -54,6 +55,9 @@ const remove = statement("DELETE FROM administrators WHERE instance = $instance 
 const removeUser = statement(
   "DELETE FROM administrators WHERE instance = $instance AND user_id = $id",
 )
+const removeOrg = statement(
+  "DELETE FROM administrators WHERE instance = $instance AND level = 'org' AND target = $id",
+)
 const removeProject = statement(
   "DELETE FROM administrators WHERE instance = $instance AND project = $id",
 )
@@ -64,7 +68,7 @@ const removeGrant = statement(
 
 /** Administrators of every level; `roles` reads "|A|B|", so that one of them can be searched. */
 export const memberView = view<
-  InstanceEvent | MemberEvent | UserEvent | ProjectEvent | ProjectGrantEvent
+  InstanceEvent | OrgEvent | MemberEvent | UserEvent | ProjectEvent | ProjectGrantEvent
 >({
   name: "member",
   tables: {
@@ -113,6 +117,7 @@ export const memberView = view<
     "project.grant.member.changed": (db, { id, data: { roles } }) =>
       db.run(change, { key: id, roles: rolesText(roles) }),
     "project.grant.member.removed": (db, { id }) => db.run(remove, { key: id }),
+    "org.removed": (db) => db.run(removeOrg),
     "user.removed": (db) => db.run(removeUser),
     "project.removed": (db) => db.run(removeProject),
     "project.grant.removed": (db) => db.run(removeGrant),
@@ -157,8 +162,9 @@ export const isRoleHeld = (cx: Cx, key: string): boolean =>
 
 /** Names stand where they belong, so a list joins what it shows. */
 const administrators: Searchable = {
-  table: `(SELECT a.*, json_extract(u.login_names, '$[#-1]') AS login_name,
-      u.login_name_folded, u.display_name, u.display_name_folded, u.org AS user_org,
+  table: `(SELECT a.*, u.user_name AS login_name,
+      u.user_name_folded AS login_name_folded, u.display_name, u.display_name_folded,
+      u.org AS user_org,
       o.name AS org_name, p.name AS project_name, p.org AS project_org
     FROM administrators a
     JOIN users u ON u.instance = a.instance AND u.id = a.user_id

@@ -2,7 +2,8 @@ import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance, lastOwner, ownersOf } from "../instance/index.ts"
-import { type Org, type OrgEvent, org } from "./model.ts"
+import { domainClaim, hostOf, mustExist, releaseDomain, takeDomain } from "./domain.ts"
+import { isThere, type OrgEvent, org, verifiedDomains } from "./model.ts"
 
 /** Adds an organisation; it owns itself and gets a domain made from its name. */
 export function addOrganization(
@@ -17,22 +18,22 @@ export function addOrganization(
   const domain = freeDomain(tx, name, id)
   const drafts: Draft<OrgEvent>[] = [
     { type: "org.added", data: { name } },
+    { type: "org.domain.added", data: { domain } },
     {
-      type: "org.domain.primary.set",
+      type: "org.domain.verified",
       data: { domain },
-      claims: [
-        {
-          take: "org_domain",
-          key: domain,
-          taken: {
-            id: "org.domain_taken",
-            message: "another organisation took this name at the same moment; please try again",
-          },
-        },
-      ],
+      claims: [{ ...takeDomain(domain), ...takenMeanwhile }],
     },
+    { type: "org.domain.primary.set", data: { domain } },
   ]
   tx.append(org, id, drafts, id)
+}
+
+const takenMeanwhile = {
+  taken: {
+    id: "org.domain_taken",
+    message: "another organisation took this name at the same moment; please try again",
+  },
 }
 
 /** Adds an organisation in a step of its own. */
@@ -53,19 +54,12 @@ export const renameOrganization = org.command<string>((state, text) => {
 
 /**
  * Stops an organisation: none of its users signs in, none of its projects serves. Refuses the
- * default organisation, which the console lives in, and what would leave the instance ownerless.
+ * default organisation, and what would leave the instance ownerless.
  */
 export const deactivateOrganization = org.command((state, _, cx, id) => {
   mustExist(state)
   if (state.status === "inactive") return []
-  if (cx.state(instance, cx.instance).defaultOrgId === id) {
-    throw new Fault(
-      "failed_precondition",
-      "org.is_default",
-      "the default organisation can't be deactivated: the console belongs to it",
-    )
-  }
-  if (holdsEveryOwner(cx, id)) throw lastOwner()
+  mustBeSpared(cx, id, "deactivated")
   return [{ type: "org.deactivated", data: {} }]
 })
 
@@ -74,6 +68,29 @@ export const activateOrganization = org.command((state) => {
   return state.status === "active" ? [] : [{ type: "org.reactivated", data: {} }]
 })
 
+/**
+ * Removes an organisation for good; its domains are free again, its id is not. From then on nothing
+ * that it owned is of any use. Nothing happens where it is gone.
+ */
+export const removeOrganization = org.command((state, _, cx, id) => {
+  if (!isThere(state)) return []
+  mustBeSpared(cx, id, "removed")
+  const claims = verifiedDomains(state).map(releaseDomain)
+  return [{ type: "org.removed", data: {}, claims, erase: {} }]
+})
+
+/** What the console lives in, what newcomers join, and the home of those who own the instance. */
+function mustBeSpared(cx: Decision, id: string, how: "deactivated" | "removed"): void {
+  if (cx.state(instance, cx.instance).defaultOrgId === id) {
+    throw new Fault(
+      "failed_precondition",
+      "org.is_default",
+      `the default organisation can't be ${how}: the console belongs to it`,
+    )
+  }
+  if (holdsEveryOwner(cx, id)) throw lastOwner()
+}
+
 function holdsEveryOwner(cx: Decision, orgId: string): boolean {
   const owners = ownersOf(cx.state(instance, cx.instance))
   return !owners.some(
@@ -81,19 +98,17 @@ function holdsEveryOwner(cx: Decision, orgId: string): boolean {
   )
 }
 
-function mustExist(state: Org): void {
-  if (state.status !== "absent") return
-  throw new Fault("not_found", "org.missing", "there is no such organisation")
-}
-
 /** `<name>.<host of the instance>`, with the id in it where the name alone is taken. */
 function freeDomain(tx: Transaction, name: string, id: string): string {
-  const { publicUrl } = tx.state(instance, tx.instance)
-  const host = publicUrl ? new URL(publicUrl).hostname : "localhost"
+  const host = hostOf(tx)
   const slug = slugOf(name)
   const plain = `${slug || labelOf(id)}.${host}`
-  return tx.holder("org_domain", plain) ? `${slug || "org"}-${labelOf(id)}.${host}` : plain
+  const isFree = slug !== temporaryLabel && !tx.holder(domainClaim, plain)
+  return isFree ? plain : `${slug || "org"}-${labelOf(id)}.${host}`
 }
+
+/** Below it are the names of those whose own name was claimed by the owner of its domain. */
+export const temporaryLabel = "temporary"
 
 /** A DNS label (RFC 1035 §2.3.1) as near to the name as it gets; empty where nothing is left. */
 const slugOf = (name: string): string =>

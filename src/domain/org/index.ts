@@ -1,42 +1,79 @@
 import type { Cx } from "../../store/index.ts"
-import { org } from "./model.ts"
-import { management } from "./v1.ts"
+import { domainOf } from "./domain.ts"
+import { orgMetadataView } from "./metadata-view.ts"
+import { isThere, org } from "./model.ts"
+import { admin, management } from "./v1.ts"
 import { v2 } from "./v2.ts"
-import { orgView } from "./view.ts"
+import { v2domain } from "./v2domain.ts"
+import { v2metadata } from "./v2metadata.ts"
+import { orgOfDomain, orgView } from "./view.ts"
 
 export {
   activateOrganization,
   addOrganization,
   createOrganization,
   deactivateOrganization,
+  removeOrganization,
   renameOrganization,
+  temporaryLabel,
 } from "./commands.ts"
 export { contextOrg } from "./context.ts"
-export { type Org, type OrgEvent, type OrgStatus, org } from "./model.ts"
+export {
+  addDomain,
+  challengeDomain,
+  domainClaim,
+  domainOf,
+  hostOf,
+  removeDomain,
+  setPrimaryDomain,
+  verifyDomain,
+} from "./domain.ts"
+export { removeMetadata, setMetadata } from "./metadata.ts"
+export {
+  isThere,
+  type Org,
+  type OrgEvent,
+  type OrgStatus,
+  org,
+  verifiedDomains,
+} from "./model.ts"
+export { type DomainPolicy, standardPolicy } from "./policy.ts"
+export { findProof } from "./proof.ts"
 export { listOrgs } from "./v1.ts"
-export { findOrg, type OrgRow, orgs, orgView } from "./view.ts"
+export {
+  findOrg,
+  type OrgRow,
+  orgDomains,
+  orgOfDomain,
+  orgs,
+  orgsWithDomain,
+  orgView,
+} from "./view.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [org] as const
 
 /** What this room shows. */
-export const views = [orgView] as const
+export const views = [orgView, orgMetadataView] as const
 
 /** What this room answers of the book. */
-export const shares = [management, v2] as const
+export const shares = [management, admin, v2, v2domain, v2metadata] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = {
   org: (cx: Cx, id: string) =>
-    cx.store.receipt(cx, org, id) ? ({ instance: true, org: id } as const) : undefined,
+    isOrgThere(cx, id) ? ({ instance: true, org: id } as const) : undefined,
 }
+
+/** Whether an organisation is there at all, stopped or not. What one that is gone owned is gone. */
+export const isOrgThere = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
+  isThere(cx.store.state(cx, org, id))
 
 /** The organisation whose primary domain this is; undefined where it is nobody's. */
 export function orgWithDomain(cx: Cx, text: string): string | undefined {
-  const domain = text.toLowerCase()
-  const holder = cx.store.log.holder(cx.instance, "org_domain", domain, cx.clock.now())
-  if (holder?.stream !== org.stream) return undefined
-  return cx.store.state(cx, org, holder.id).primaryDomain === domain ? holder.id : undefined
+  const id = orgOfDomain(cx, text)
+  if (id === undefined) return undefined
+  return cx.store.state(cx, org, id).primaryDomain === domainOf(text) ? id : undefined
 }
 
 /** Whether an organisation exists and nobody has stopped it. */

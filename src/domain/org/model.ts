@@ -1,30 +1,98 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
+/** How a domain is proven: by a record in the DNS, or a file on the web. */
+export type ProofType = "dns" | "http"
+
 export type OrgEvent =
   | Event<"org.added", { readonly name: string }>
-  | Event<"org.domain.primary.set", { readonly domain: string }>
   | Event<"org.changed", { readonly name: string }>
   | Event<"org.deactivated">
   | Event<"org.reactivated">
+  | Event<"org.removed">
+  | Event<"org.domain.added", { readonly domain: string }>
+  | Event<
+      "org.domain.verification.added",
+      { readonly domain: string; readonly validationType: ProofType },
+      { readonly validationCode: string }
+    >
+  | Event<"org.domain.verified", { readonly domain: string }>
+  | Event<"org.domain.removed", { readonly domain: string; readonly isVerified: boolean }>
+  | Event<"org.domain.primary.set", { readonly domain: string }>
+  | Event<"org.metadata.set", { readonly key: string }, { readonly value: string }>
+  | Event<"org.metadata.removed", { readonly key: string }>
 
 export type OrgStatus = "active" | "inactive"
 
+/** What must be found on a domain before it counts as proven. */
+export type Challenge = { readonly type: ProofType; readonly token: string }
+
+export type Domain = { readonly verified: boolean; readonly challenge: Challenge | null }
+
 export type Org = {
-  readonly status: "absent" | OrgStatus
+  readonly status: "absent" | OrgStatus | "removed"
   readonly name: string
-  /** Made from the name at creation, and kept: login names end in it. */
+  /** One of `domains`; made from the name at first. */
   readonly primaryDomain: string
+  /** By name. The login names of its users may end in those that are verified. */
+  readonly domains: Readonly<Record<string, Domain>>
 }
+
+const absent: Org = { status: "absent", name: "", primaryDomain: "", domains: {} }
+
+const owned: Domain = { verified: true, challenge: null }
 
 /** The owner of users and projects; it owns itself. */
 export const org = aggregate<OrgEvent, Org>({
   stream: "org",
-  initial: { status: "absent", name: "", primaryDomain: "" },
+  revision: 2,
+  initial: absent,
   evolve: {
     "org.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
-    "org.domain.primary.set": (state, { data }) => ({ ...state, primaryDomain: data.domain }),
     "org.changed": (state, { data }) => ({ ...state, name: data.name }),
     "org.deactivated": (state) => ({ ...state, status: "inactive" }),
     "org.reactivated": (state) => ({ ...state, status: "active" }),
+    "org.removed": () => ({ ...absent, status: "removed" }),
+    "org.domain.added": (state, { data }) =>
+      withDomain(state, data.domain, { verified: false, challenge: null }),
+    "org.domain.verification.added": (state, { data, private: secret }) =>
+      withDomain(state, data.domain, {
+        verified: false,
+        challenge: secret && { type: data.validationType, token: secret.validationCode },
+      }),
+    "org.domain.verified": (state, { data }) => withDomain(state, data.domain, owned),
+    "org.domain.removed": (state, { data }) => {
+      const { [data.domain]: _, ...domains } = state.domains
+      return { ...state, domains }
+    },
+    // Organisations of old were given their first domain by this event alone.
+    "org.domain.primary.set": (state, { data }) => ({
+      ...withDomain(state, data.domain, owned),
+      primaryDomain: data.domain,
+    }),
+    "org.metadata.set": (state) => state,
+    "org.metadata.removed": (state) => state,
   },
 })
+
+const withDomain = (state: Org, name: string, domain: Domain): Org => ({
+  ...state,
+  domains: { ...state.domains, [name]: domain },
+})
+
+export const isThere = ({ status }: Pick<Org, "status">): boolean =>
+  status === "active" || status === "inactive"
+
+/** A domain of an organisation, proven or not. */
+export const domainIn = ({ domains }: Pick<Org, "domains">, name: string): Domain | undefined =>
+  Object.hasOwn(domains, name) ? domains[name] : undefined
+
+/** The domains that login names may end in; the primary one first. */
+export const verifiedDomains = ({
+  primaryDomain,
+  domains,
+}: Pick<Org, "primaryDomain" | "domains">): readonly string[] => {
+  const others = Object.keys(domains).filter(
+    (name) => domains[name]?.verified && name !== primaryDomain,
+  )
+  return primaryDomain === "" ? others : [primaryDomain, ...others]
+}

@@ -1,16 +1,65 @@
 import { share } from "../../api/method.ts"
+import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
 import type { ListMyProjectOrgsRequest } from "../../gen/core/auth/v1/auth_service_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { OrgFieldName, type OrgQuery, OrgState } from "../../gen/core/org/v1/org_pb.ts"
 import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
+import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
-import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
+import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
+import { findInstance, instance, setDefaultOrg } from "../instance/index.ts"
 import { contextOrg } from "./context.ts"
-import { findOrg, type OrgRow, orgs } from "./view.ts"
+import { mustExist, setPrimaryDomain } from "./domain.ts"
+import { org } from "./model.ts"
+import { findOrg, type OrgRow, orgOfDomain, orgs } from "./view.ts"
 
 export const management = share<Cx>()(ManagementService, {
   getMyOrg: (_, cx) => ({ org: toOrg(findOrg(cx, contextOrg(cx))) }),
+  getOrgByDomainGlobal: ({ domain }, cx) => ({
+    org: toOrg(findOrg(cx, orgOfDomain(cx, domain) ?? "")),
+  }),
+  setPrimaryOrgDomain: async ({ domain }, cx) => ({
+    details: details(await choosePrimary(cx, contextOrg(cx), domain)),
+  }),
 })
+
+export const admin = share<Cx>()(AdminService, {
+  setDefaultOrg: async ({ orgId }, cx) => {
+    await chooseDefault(cx, orgId)
+    return { details: details(findInstance(cx)) }
+  },
+})
+
+async function choosePrimary(cx: Cx, orgId: string, domain: string): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const before = tx.state(org, orgId)
+    setPrimaryDomain.within(tx, orgId, domain)
+    if (tx.state(org, orgId) === before) throw unchanged()
+  })
+  return step.receipt(org, orgId)
+}
+
+/** The organisation of whoever comes without one; it must be one that people can use. */
+async function chooseDefault(cx: Cx, orgId: string): Promise<void> {
+  await cx.store.transact(cx, (tx) => {
+    const state = tx.state(org, orgId)
+    mustExist(state)
+    if (state.status === "inactive") throw stopped()
+    if (tx.state(instance, tx.instance).defaultOrgId === orgId) throw unchanged()
+    setDefaultOrg.within(tx, tx.instance, orgId)
+  })
+}
+
+/** v1 tells callers who change nothing so, where v2 lets them pass. */
+const unchanged = () =>
+  new Fault("failed_precondition", "org.unchanged", "no changes: it is so already")
+
+const stopped = () =>
+  new Fault(
+    "failed_precondition",
+    "org.inactive",
+    "the organisation is deactivated; activate it first",
+  )
 
 /** The organisations within the scope of `cx`, as v1 lists them. */
 export function listOrgs(cx: Cx, req: ListMyProjectOrgsRequest) {

@@ -12,16 +12,14 @@ import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { activateOrganization, deactivateOrganization, renameOrganization } from "./commands.ts"
+import { activateOrganization, renameOrganization } from "./commands.ts"
 import { type OrgRow, orgs } from "./view.ts"
 
-/** All but AddOrganization, which also makes administrators: see the room of the members. */
+/** What reaches no further than the organisation; the rest is in the rooms above. */
 export const v2 = share<Cx>()(OrganizationService, {
   updateOrganization: async (req, cx) =>
     changed(await renameOrganization(cx, req.organizationId, req.name)),
   listOrganizations: (req, cx) => list(cx, req),
-  deactivateOrganization: async (req, cx) =>
-    changed(await deactivateOrganization(cx, req.organizationId)),
   activateOrganization: async (req, cx) =>
     changed(await activateOrganization(cx, req.organizationId)),
 })

@@ -1,11 +1,21 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
-import type { OrgEvent, OrgStatus } from "./model.ts"
+import {
+  type Cx,
+  fold,
+  type Searchable,
+  search,
+  statement,
+  type TextMethod,
+  view,
+} from "../../store/index.ts"
+import { domainClaim, domainOf } from "./domain.ts"
+import { type OrgEvent, type OrgStatus, org, type ProofType } from "./model.ts"
 
 /** An organisation as it is listed. Times are ms UTC. */
 export type OrgRow = {
   readonly id: string
   readonly name: string
+  /** The primary one. */
   readonly domain: string
   readonly state: OrgStatus
   readonly created: number
@@ -18,19 +28,38 @@ const insert = statement(
      changed, version)
    VALUES ($instance, $id, $name, $folded, '', '', 'active', $time, $time, $version)`,
 )
-const rename = statement(
-  `UPDATE orgs SET name = $name, name_folded = $folded, changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
+const update = (columns: string) =>
+  statement(
+    `UPDATE orgs SET ${columns}${columns && ", "}changed = $time, version = $version
+     WHERE instance = $instance AND id = $id`,
+  )
+const rename = update("name = $name, name_folded = $folded")
+const setDomain = update("domain = $domain, domain_folded = $domain")
+const turn = update("state = $state")
+const touch = update("")
+const remove = statement("DELETE FROM orgs WHERE instance = $instance AND id = $id")
+
+const addDomain = statement(
+  `INSERT INTO org_domains (instance, org, domain, domain_folded, verified, is_primary, validation,
+     created)
+   VALUES ($instance, $id, $domain, $domain, $verified, 0, '', $time) ON CONFLICT DO NOTHING`,
 )
-const setDomain = statement(
-  `UPDATE orgs SET domain = $domain, domain_folded = $domain, changed = $time,
-     version = $version
-   WHERE instance = $instance AND id = $id`,
+const askProof = statement(
+  `UPDATE org_domains SET validation = $validationType
+   WHERE instance = $instance AND org = $id AND domain = $domain`,
 )
-const turn = statement(
-  `UPDATE orgs SET state = $state, changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
+const verify = statement(
+  `UPDATE org_domains SET verified = 1
+   WHERE instance = $instance AND org = $id AND domain = $domain`,
 )
+const choose = statement(
+  `UPDATE org_domains SET is_primary = (domain = $domain)
+   WHERE instance = $instance AND org = $id`,
+)
+const removeDomain = statement(
+  "DELETE FROM org_domains WHERE instance = $instance AND org = $id AND domain = $domain",
+)
+const removeDomains = statement("DELETE FROM org_domains WHERE instance = $instance AND org = $id")
 
 export const orgView = view<OrgEvent>({
   name: "org",
@@ -40,15 +69,48 @@ export const orgView = view<OrgEvent>({
         domain TEXT NOT NULL, domain_folded TEXT NOT NULL, state TEXT NOT NULL,
         created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "id",
-      indexes: { name: "name_folded", created: "created" },
+      indexes: { name: "name_folded", created: "created", domain: "domain" },
+    },
+    org_domains: {
+      columns: `org TEXT NOT NULL, domain TEXT NOT NULL, domain_folded TEXT NOT NULL,
+        verified INTEGER NOT NULL, is_primary INTEGER NOT NULL, validation TEXT NOT NULL,
+        created INTEGER NOT NULL`,
+      key: "org, domain",
+      indexes: { domain: "domain" },
     },
   },
   on: {
     "org.added": (db, { data }) => db.run(insert, { name: data.name, folded: fold(data.name) }),
     "org.changed": (db, { data }) => db.run(rename, { name: data.name, folded: fold(data.name) }),
-    "org.domain.primary.set": (db, { data }) => db.run(setDomain, { domain: data.domain }),
     "org.deactivated": (db) => db.run(turn, { state: "inactive" }),
     "org.reactivated": (db) => db.run(turn, { state: "active" }),
+    "org.removed": (db) => {
+      db.run(remove)
+      db.run(removeDomains)
+    },
+    "org.domain.added": (db, { data: { domain } }) => {
+      db.run(addDomain, { domain, verified: false })
+      db.run(touch)
+    },
+    "org.domain.verification.added": (db, { data: { domain, validationType } }) => {
+      db.run(askProof, { domain, validationType })
+      db.run(touch)
+    },
+    "org.domain.verified": (db, { data: { domain } }) => {
+      db.run(verify, { domain })
+      db.run(touch)
+    },
+    "org.domain.removed": (db, { data: { domain } }) => {
+      db.run(removeDomain, { domain })
+      db.run(touch)
+    },
+    "org.domain.primary.set": (db, { data: { domain } }) => {
+      db.run(addDomain, { domain, verified: true })
+      db.run(choose, { domain })
+      db.run(setDomain, { domain })
+    },
+    "org.metadata.set": (db) => db.run(touch),
+    "org.metadata.removed": (db) => db.run(touch),
   },
 })
 
@@ -68,3 +130,45 @@ export function findOrg(cx: Cx, id: string): OrgRow {
   if (!row) throw new Fault("not_found", "org.missing", "there is no such organisation")
   return row
 }
+
+/** A domain of an organisation as it is listed; flags are 0 or 1. */
+export type DomainRow = {
+  readonly org: string
+  readonly domain: string
+  readonly verified: number
+  readonly is_primary: number
+  /** How it is to be proven; empty where nobody has asked. */
+  readonly validation: ProofType | ""
+  readonly created: number
+}
+
+/** Of one organisation each domain stands once, so a list of one has a key. */
+export const orgDomains: Searchable = {
+  table: "org_domains",
+  columns: ["org", "domain_folded", "verified", "created"],
+  owner: { org: "org" },
+  key: "domain",
+  sort: "domain",
+}
+
+/** The organisation that a verified domain belongs to; undefined where it is nobody's. */
+export function orgOfDomain(
+  cx: Pick<Cx, "store" | "instance" | "clock">,
+  text: string,
+): string | undefined {
+  const holder = cx.store.log.holder(cx.instance, domainClaim, domainOf(text), cx.clock.now())
+  return holder?.stream === org.stream ? holder.id : undefined
+}
+
+const everybody = { all: true, orgs: [], projects: [], grants: [] } as const
+const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
+
+/** The organisations that have a verified domain like this; `text` is folded. */
+export const orgsWithDomain = (cx: Cx, method: TextMethod, text: string): readonly string[] =>
+  search<DomainRow>({ ...cx, scope: everybody }, orgDomains, {
+    page: everything,
+    filters: [
+      { equals: "verified", value: 1 },
+      { text: "domain", method, value: text },
+    ],
+  }).rows.map((row) => row.org)

@@ -2,7 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance, releaseClientId, takeClientId } from "../instance/index.ts"
-import { org } from "../org/index.ts"
+import { isThere as isOrgThere, org } from "../org/index.ts"
 import {
   type groupsClaims,
   isThere,
@@ -25,7 +25,7 @@ export function addProject(tx: Transaction, id: string, input: ProjectInput): vo
   if (tx.state(project, id).status !== "absent") {
     throw new Fault("already_exists", "project.exists", "there is already a project with this id")
   }
-  if (tx.state(org, input.orgId).status === "absent") {
+  if (!isOrgThere(tx.state(org, input.orgId))) {
     throw new Fault("not_found", "org.missing", "there is no such organisation")
   }
   const { groupsClaim = "unspecified" } = input

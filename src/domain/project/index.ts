@@ -1,5 +1,5 @@
 import type { Cx } from "../../store/index.ts"
-import { isOrgActive } from "../org/index.ts"
+import { isOrgActive, isOrgThere } from "../org/index.ts"
 import { isThere, project } from "./model.ts"
 import { projectRoleView } from "./role-view.ts"
 import { management } from "./v1.ts"
@@ -34,7 +34,7 @@ export { addRoles, changeRole, type NewRole, removeRole } from "./role.ts"
 export { findRole, projectRoleView, type RoleRow, searchRoles } from "./role-view.ts"
 export { roleFilter, toRole } from "./v1role.ts"
 export { toProject } from "./v2.ts"
-export { findProject, type ProjectRow, projects, projectView } from "./view.ts"
+export { findProject, type ProjectRow, projects, projectsOf, projectView } from "./view.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [project] as const
@@ -48,7 +48,8 @@ export const shares = [management, managementRole, v2, v2role] as const
 /** What the access to a project hangs from; undefined where there is none. */
 export function projectChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, project, id)
-  return isThere(state) ? ({ instance: true, org: state.orgId, project: id } as const) : undefined
+  if (!isThere(state) || !isOrgThere(cx, state.orgId)) return undefined
+  return { instance: true, org: state.orgId, project: id } as const
 }
 
 /** What an access rule may hang from, by the name of the resource. */

@@ -98,3 +98,11 @@ export function findProject(cx: Cx, id: string): ProjectRow {
   if (!row) throw new Fault("not_found", "project.missing", "there is no such project")
   return row
 }
+
+const inOrg = statement<{ id: string }>(
+  "SELECT id FROM projects WHERE instance = $instance AND org = $orgId ORDER BY id LIMIT $limit",
+)
+
+/** Some of the projects of an organisation. */
+export const projectsOf = (cx: Cx, orgId: string, limit: number): readonly string[] =>
+  cx.store.all(cx, inOrg, { orgId, limit }).map(({ id }) => id)

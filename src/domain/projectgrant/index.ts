@@ -24,6 +24,7 @@ export {
   projectGrant,
 } from "./model.ts"
 export { chains, grantIdOf, grantInForce, hasProject, rolesGranted } from "./query.ts"
+export { grantsTo } from "./view.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [projectGrant] as const

@@ -149,3 +149,12 @@ export const grantRow = (cx: Cx, grantId: string): GrantRow | undefined =>
     projectGrants,
     { page: everything, filters: [{ equals: "id", value: grantId }] },
   ).rows[0]
+
+const toOrg = statement<{ id: string }>(
+  `SELECT id FROM project_grants WHERE instance = $instance AND granted_org = $orgId
+   ORDER BY id LIMIT $limit`,
+)
+
+/** Some of the grants that an organisation has. */
+export const grantsTo = (cx: Cx, orgId: string, limit: number): readonly string[] =>
+  cx.store.all(cx, toOrg, { orgId, limit }).map(({ id }) => id)

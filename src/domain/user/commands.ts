@@ -10,12 +10,11 @@ import {
   type NewProfile,
   profileOf,
   releaseClient,
-  releaseNames,
   takeClient,
-  takeNames,
 } from "./create.ts"
 import { type NewPassword, passwordChanged } from "./credential.ts"
-import { emailOf, loginNameOf, loginNamesOf, optionalTextOf, phoneOf } from "./field.ts"
+import { emailOf, loginNameOf, optionalTextOf, phoneOf } from "./field.ts"
+import { domainInName, mustBeFree, releaseNames, takeName } from "./login-name.ts"
 import {
   type AccessTokenType,
   type Human,
@@ -55,7 +54,7 @@ export const updateUser = user.command<UserChange>((state, change, cx, id) => {
   if (change.human && present.kind !== "human") throw wrongKind("a service user")
   if (change.machine && present.kind !== "machine") throw wrongKind("a person")
   return [
-    ...renamed(present, change.userName, { id, ...cx.state(org, cx.owner(user, id)) }),
+    ...renamed(present, change.userName, { cx, id }),
     ...(present.kind === "human" ? humanChanged(present, change.human ?? {}) : []),
     ...(present.kind === "machine" ? machineChanged(present, change.machine ?? {}) : []),
   ]
@@ -114,17 +113,33 @@ function keepAnOwner(cx: Decision, id: string): void {
 function renamed(
   state: Human | Machine,
   wanted: string | undefined,
-  { id, primaryDomain }: { readonly id: string; readonly primaryDomain: string },
+  { cx, id }: { readonly cx: Decision; readonly id: string },
 ): readonly Draft<UserEvent>[] {
   if (wanted === undefined) return []
   const userName = loginNameOf(wanted)
   if (userName === state.userName) return []
-  const loginNames = loginNamesOf(userName, primaryDomain)
+  mustBeFree(cx, { id, orgId: cx.owner(user, id), userName })
+  return [{ type: "user.username.changed", ...movedTo(state, id, userName) }]
+}
+
+function movedTo(state: Human | Machine, id: string, userName: string) {
   const client =
     state.kind === "machine" ? [...releaseClient(id, state.userName), takeClient(userName)] : []
-  const claims = [...releaseNames(state.loginNames), ...takeNames(loginNames), ...client]
-  return [{ type: "user.username.changed", data: {}, private: { userName, loginNames }, claims }]
+  const claims = [...releaseNames(state.loginNames), takeName(userName), ...client]
+  return { data: {}, private: { userName, loginNames: [userName] }, claims } as const
 }
+
+type Claim = { readonly domain: string; readonly orgId: string; readonly userName: string }
+
+/**
+ * Gives a user another name where theirs ends in a domain that is another organisation's now.
+ * Nothing happens to who belongs to it, or is called differently meanwhile.
+ */
+export const claimUserName = user.command<Claim>((state, { domain, orgId, userName }, cx, id) => {
+  if (hasLeft(state) || cx.owner(user, id) === orgId) return []
+  if (domainInName(state.userName) !== domain) return []
+  return [{ type: "user.domain.claimed", ...movedTo(state, id, userName) }]
+})
 
 function humanChanged(state: Human, change: HumanChange): readonly Draft<UserEvent>[] {
   return [

@@ -1,18 +1,12 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName as nameOf } from "../../kernel/given.ts"
-import {
-  type ClaimChange,
-  type Cx,
-  type Draft,
-  fold,
-  type Receipt,
-  type Transaction,
-} from "../../store/index.ts"
+import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { releaseClientId, takeClientId } from "../instance/index.ts"
-import { org } from "../org/index.ts"
+import { isThere as isOrgThere, org } from "../org/index.ts"
 import type { CodeOf, NewCode } from "./code.ts"
 import { type NewPassword, passwordChanged } from "./credential.ts"
-import { emailOf, languageOf, loginNameOf, loginNamesOf, optionalTextOf, phoneOf } from "./field.ts"
+import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "./field.ts"
+import { mustBeFree, takeName } from "./login-name.ts"
 import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
 import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "./model.ts"
 
@@ -64,13 +58,13 @@ export type NewUser = NewHuman | NewMachine
  */
 export function addUser(tx: Transaction, id: string, input: NewUser): void {
   const home = tx.state(org, input.orgId)
-  if (home.status === "absent") throw orgMissing()
+  if (!isOrgThere(home)) throw orgMissing()
   if (home.status === "inactive") throw orgInactive()
   if (tx.state(user, id).status !== "absent") throw idTaken()
+  const userName = loginNameOf(givenUserName(id, input))
+  mustBeFree(tx, { id, orgId: input.orgId, userName })
   const drafts =
-    input.kind === "human"
-      ? humanAdded(input, home.primaryDomain)
-      : machineAdded(id, input, home.primaryDomain)
+    input.kind === "human" ? humanAdded(input, userName) : machineAdded(id, input, userName)
   tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
 }
 
@@ -80,21 +74,22 @@ export async function createUser(cx: Cx, id: string, input: NewUser): Promise<Re
   return step.receipt(user, id)
 }
 
-function humanAdded(input: NewHuman, domain: string): readonly Draft<UserEvent>[] {
+const givenUserName = (id: string, input: NewUser): string =>
+  input.userName ?? (input.kind === "human" ? input.email.value : id)
+
+function humanAdded(input: NewHuman, userName: string): readonly Draft<UserEvent>[] {
   const { email, phone, password } = input
-  const userName = loginNameOf(input.userName ?? email.value)
-  const loginNames = loginNamesOf(userName, domain)
   const added: Draft<UserEvent> = {
     type: "user.human.added",
     data: { emailVerified: email.verified, phoneVerified: phone?.verified ?? false },
     private: {
       userName,
-      loginNames,
+      loginNames: [userName],
       profile: profileOf(input.profile),
       email: emailOf(email.value),
       phone: phone ? phoneOf(phone.value) : "",
     },
-    claims: takeNames(loginNames),
+    claims: [takeName(userName)],
   }
   return [
     added,
@@ -104,19 +99,21 @@ function humanAdded(input: NewHuman, domain: string): readonly Draft<UserEvent>[
   ]
 }
 
-function machineAdded(id: string, input: NewMachine, domain: string): readonly Draft<UserEvent>[] {
-  const userName = loginNameOf(input.userName ?? id)
-  const loginNames = loginNamesOf(userName, domain)
+function machineAdded(
+  id: string,
+  input: NewMachine,
+  userName: string,
+): readonly Draft<UserEvent>[] {
   const added: Draft<UserEvent> = {
     type: "user.machine.added",
     data: { accessTokenType: input.accessTokenType },
     private: {
       userName,
-      loginNames,
+      loginNames: [userName],
       name: nameOf("name", input.name),
       description: optionalTextOf("description", input.description, 500),
     },
-    claims: [...takeNames(loginNames), takeClient(userName), takeClientId(id, idIsClient)],
+    claims: [takeName(userName), takeClient(userName), takeClientId(id, idIsClient)],
   }
   return [added]
 }
@@ -152,19 +149,10 @@ export function codeAdded(of: CodeOf, code: NewCode): Draft<UserEvent> {
   }
 }
 
-/** Login names are unique within an instance, in every form in which they can be typed. */
-export const loginClaim = "login_name"
-
 const taken = {
   id: "user.name_taken",
-  message: "somebody else already signs in with this name; choose another",
+  message: "another client or project already has this name; choose another",
 }
-
-export const takeNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
-  loginNames.map((name) => ({ take: loginClaim, key: fold(name), taken }))
-
-export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
-  loginNames.map((name) => ({ release: loginClaim, key: fold(name) }))
 
 export const takeClient = (userName: string): ClaimChange => takeClientId(userName, taken)
 

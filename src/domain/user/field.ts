@@ -58,10 +58,6 @@ export function languageOf(text: string): string {
   return text
 }
 
-/** The forms in which a user may type their name, the name alone first; taken folded. */
-export const loginNamesOf = (userName: string, domain: string): readonly string[] =>
-  domain === "" ? [userName] : [userName, `${userName}@${domain}`]
-
 /** The template of a link that a mail carries: the address of a page, with places to fill in. */
 export function urlTemplateOf(text: string): string {
   if (text !== "" && !/^https?:\/\/[^\s<>"]{1,200}$/.test(text)) {

@@ -20,6 +20,7 @@ export { never } from "../../kernel/signing-key.ts"
 export { type Attempts, attemptsOf } from "./attempt.ts"
 export { createCode, type NewCode } from "./code.ts"
 export {
+  claimUserName,
   deactivateUser,
   lockUser,
   reactivateUser,
@@ -50,6 +51,7 @@ export {
   replacePassword,
   setPassword,
 } from "./credential.ts"
+export { findByLoginName, loginNamesOf, shownNames } from "./login-name.ts"
 export {
   generateMachineSecret,
   isMachineSecret,
@@ -75,7 +77,6 @@ export {
 } from "./personal-token.ts"
 export {
   accountOf,
-  findByLoginName,
   findMachine,
   findMachineByName,
   findUser,
@@ -84,10 +85,12 @@ export {
   passwordVersion,
   profile,
   serviceUserKey,
+  strangersOn,
   type UserChain,
   type UserInfo,
   userChain,
   userNameOf,
+  usersOf,
 } from "./query.ts"
 export {
   addServiceKey,

@@ -15,7 +15,10 @@ export type Profile = {
 /** Opaque tokens by default; a service user may be given JWTs instead. */
 export type AccessTokenType = "bearer" | "jwt"
 
-/** What a user signs in with: the name, and every form of it that is taken for them. */
+/**
+ * What a user signs in with, and every form of it that is taken for them: the name alone. Users of
+ * old also hold it with the domain of their organisation, which counts no more.
+ */
 export type LoginNames = { readonly userName: string; readonly loginNames: readonly string[] }
 
 /** A code that was sent or returned, sealed; `expires` is ms UTC. */
@@ -39,6 +42,7 @@ export type UserEvent =
       LoginNames & { readonly name: string; readonly description: string }
     >
   | Event<"user.username.changed", Record<never, never>, LoginNames>
+  | Event<"user.domain.claimed", Record<never, never>, LoginNames>
   | Event<"user.human.profile.changed", Record<never, never>, Profile>
   | Event<"user.human.email.changed", Record<never, never>, { readonly email: string }>
   | Event<"user.human.email.verified">
@@ -157,6 +161,10 @@ function turned(state: User, { time }: At, status: UserStatus): User {
   return hasLeft(state) ? state : { ...state, status, changed: time }
 }
 
+function renamed(state: User, event: At & { readonly private: LoginNames | null }): User {
+  return hasLeft(state) ? state : { ...state, ...(event.private ?? nameless), changed: event.time }
+}
+
 /** Something changed that is not kept here. */
 function touched(state: User, { time }: At): User {
   return hasLeft(state) ? state : { ...state, changed: time }
@@ -194,8 +202,8 @@ export const user = aggregate<UserEvent, User>({
       secret: null,
       personalTokens: {},
     }),
-    "user.username.changed": (state, { private: secret, time }) =>
-      hasLeft(state) ? state : { ...state, ...(secret ?? nameless), changed: time },
+    "user.username.changed": renamed,
+    "user.domain.claimed": renamed,
     "user.human.profile.changed": (state, event) =>
       human(state, event, () => ({ profile: event.private ?? nobody })),
     "user.human.email.changed": (state, event) =>

@@ -1,7 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, statement } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
-import { loginClaim } from "./create.ts"
+import { isOrgThere } from "../org/index.ts"
+import { findByLoginName } from "./login-name.ts"
 import { type Gender, hasLeft, type Machine, user } from "./model.ts"
 import type { UserRow } from "./view.ts"
 
@@ -19,12 +20,6 @@ export function findUser(cx: Cx, id: string): UserRow {
   const row = cx.store.get(cx, one, { id })
   if (row) return row
   throw new Fault("not_found", "user.missing", "there is no such user")
-}
-
-/** The user who signs in with the name, however it is spelled. */
-export function findByLoginName(cx: Cx, text: string): string | undefined {
-  const holder = cx.store.log.holder(cx.instance, loginClaim, fold(text.trim()), cx.clock.now())
-  return holder?.stream === user.stream ? holder.id : undefined
 }
 
 /** The service user of a name. */
@@ -141,8 +136,26 @@ export const serviceUserKey = (
 /** What an access rule may hang from a user. */
 export type UserChain = { readonly instance: true; readonly org: string; readonly user: string }
 
-/** The owner chain of a user, or undefined for one that is not there. */
+/** The owner chain of a user, or undefined for one that is not there, or whose home is not. */
 export function userChain(cx: Cx, id: string): UserChain | undefined {
   const row = cx.store.get(cx, home, { id })
-  return row && { instance: true, org: row.org, user: id }
+  return row && isOrgThere(cx, row.org) ? { instance: true, org: row.org, user: id } : undefined
 }
+
+const inOrg = statement<{ id: string }>(
+  "SELECT id FROM users WHERE instance = $instance AND org = $orgId ORDER BY id LIMIT $limit",
+)
+const strangers = statement<{ id: string }>(
+  `SELECT id FROM users WHERE instance = $instance AND name_domain = $domain AND org <> $orgId
+   ORDER BY id LIMIT $limit`,
+)
+
+/** Some of the users of an organisation. */
+export const usersOf = (cx: Cx, orgId: string, limit: number): readonly string[] =>
+  cx.store.all(cx, inOrg, { orgId, limit }).map(({ id }) => id)
+
+/** Some of the users of other organisations whose names end in a domain. */
+export const strangersOn = (
+  cx: Cx,
+  { domain, orgId, limit }: { readonly domain: string; orgId: string; readonly limit: number },
+): readonly string[] => cx.store.all(cx, strangers, { domain, orgId, limit }).map(({ id }) => id)

@@ -11,15 +11,16 @@ import {
 import { at, details } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
+import { shownNames } from "./login-name.ts"
 import { findUser } from "./query.ts"
 import type { UserRow } from "./view.ts"
 
 export const management = share<Cx>()(ManagementService, {
-  getUserByID: (req, cx) => ({ user: toUser(findUser(cx, req.id)) }),
+  getUserByID: (req, cx) => ({ user: toUser(cx, findUser(cx, req.id)) }),
 })
 
 export const auth = share<Cx>()(AuthService, {
-  getMyUser: (_, cx) => ({ user: toUser(findUser(cx, callerOf(cx))) }),
+  getMyUser: (_, cx) => ({ user: toUser(cx, findUser(cx, callerOf(cx))) }),
 })
 
 /** Who calls, for what is about nobody else. */
@@ -28,13 +29,12 @@ export function callerOf({ caller }: Cx): string {
   throw new Fault("unauthenticated", "user.nobody", "sign in to see who you are")
 }
 
-const toUser = (row: UserRow): MessageInitShape<typeof UserSchema> => ({
+export const toUser = (cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> => ({
   id: row.id,
   details: details({ ...row, owner: row.org }),
   state: states[row.status],
   userName: row.user_name,
-  loginNames: JSON.parse(row.login_names),
-  preferredLoginName: row.user_name,
+  ...shownNames(cx, row),
   type:
     row.kind === "human"
       ? { case: "human", value: toHuman(row) }

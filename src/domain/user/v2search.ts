@@ -23,13 +23,14 @@ import {
   type TextMethod,
   textFilter,
 } from "../../store/index.ts"
+import { loginNameFilter, shownNames } from "./login-name.ts"
 import { usersWithKey, usersWithValue } from "./metadata-view.ts"
 import { findUser } from "./query.ts"
 import { type UserRow, users } from "./view.ts"
 
 /** Looking at users. */
 export const v2search = share<Cx>()(UserService, {
-  getUserByID: (req, cx) => shown(findUser(cx, req.userId)),
+  getUserByID: (req, cx) => shown(cx, findUser(cx, req.userId)),
   listUsers: (req, cx) => ({
     sortingColumn: req.sortingColumn,
     ...listed(
@@ -43,10 +44,13 @@ export const v2search = share<Cx>()(UserService, {
   }),
 })
 
-const shown = (row: UserRow) => ({ details: details(standing(row)), user: toUser(row) })
+const shown = (cx: Cx, row: UserRow) => ({
+  details: details(standing(row)),
+  user: toUser(cx, row),
+})
 
 const listed = (cx: Cx, found: Found<UserRow>) => ({
-  result: found.rows.map(toUser),
+  result: found.rows.map((row) => toUser(cx, row)),
   details: {
     totalResult: BigInt(found.total),
     processedSequence: BigInt(cx.store.log.durable()),
@@ -56,14 +60,12 @@ const listed = (cx: Cx, found: Found<UserRow>) => ({
 
 const standing = ({ org, ...row }: UserRow) => ({ ...row, owner: org })
 
-function toUser(row: UserRow): MessageInitShape<typeof UserSchema> {
-  const loginNames: string[] = JSON.parse(row.login_names)
+function toUser(cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> {
   const shared = {
     userId: row.id,
     state: states[row.status],
     username: row.user_name,
-    loginNames,
-    preferredLoginName: row.user_name,
+    ...shownNames(cx, row),
   }
   return {
     ...shared,
@@ -104,7 +106,7 @@ function conditions(cx: Cx, queries: readonly SearchQuery[]): readonly Filter[] 
   let left = conditionsMax
   const each = (query: SearchQuery): Filter => {
     left--
-    if (left >= 0) return notedCondition(cx, query) ?? condition(query, each)
+    if (left >= 0) return distantCondition(cx, query) ?? condition(query, each)
     throw invalid("user.too_many_queries", `at most ${conditionsMax} queries can be combined`)
   }
   return queries.map(each)
@@ -126,8 +128,6 @@ function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter)
       return text("email", query.value.emailAddress, query.value.method)
     case "phoneQuery":
       return like("phone", query.value.number, meaning(methods, query.value.method).how)
-    case "loginNameQuery":
-      return loginName(query.value.loginName, query.value.method)
     case "stateQuery":
       return { oneOf: "status", values: statusesOf(query.value.state) }
     case "typeQuery":
@@ -149,8 +149,11 @@ function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter)
   }
 }
 
-/** What is noted about users stands elsewhere; undefined for any other query. */
-function notedCondition(cx: Cx, { query }: SearchQuery): Filter | undefined {
+/** What does not stand in the rows of users themselves; undefined for any other query. */
+function distantCondition(cx: Cx, { query }: SearchQuery): Filter | undefined {
+  if (query.case === "loginNameQuery") {
+    return loginNameFilter(cx, query.value.loginName, meaning(methods, query.value.method).how)
+  }
   if (query.case === "metadataKeyFilter") {
     const filter = textFilter("meta_key", query.value.key, query.value.method)
     return { oneOf: "id", values: usersWithKey(cx, filter) }
@@ -168,13 +171,6 @@ function nothing(): never {
 function text(column: string, value: string, method: number): Filter {
   const { how, folded } = meaning(methods, method)
   return folded ? like(`${column}_folded`, fold(value), how) : like(column, value, how)
-}
-
-/** Login names are the same whatever their case, so they are compared folded whatever is asked. */
-function loginName(value: string, method: number): Filter {
-  const { how } = meaning(methods, method)
-  const among = ["user_name_folded", "login_name_folded"]
-  return { any: among.map((column) => like(column, fold(value), how)) }
 }
 
 const like = (column: string, value: string, method: TextMethod): Filter => ({

@@ -1,4 +1,5 @@
 import { fold, type Searchable, statement, view } from "../../store/index.ts"
+import { domainInName } from "./login-name.ts"
 import type { AccessTokenType, Gender, Profile, UserEvent, UserStatus } from "./model.ts"
 
 /** A user as listed; times are ms UTC, flags 0 or 1. What a kind does not have is empty. */
@@ -8,8 +9,6 @@ export type UserRow = {
   readonly status: UserStatus
   readonly kind: "human" | "machine"
   readonly user_name: string
-  /** JSON: every form that they may sign in with. */
-  readonly login_names: string
   readonly given_name: string
   readonly family_name: string
   readonly nick_name: string
@@ -42,13 +41,13 @@ const foldedColumns = [
 ] as const
 
 const insert = statement(
-  `INSERT INTO users (instance, id, org, status, kind, user_name, user_name_folded, login_names,
-     login_name_folded, given_name, given_name_folded, family_name, family_name_folded, nick_name,
+  `INSERT INTO users (instance, id, org, status, kind, user_name, user_name_folded, name_domain,
+     given_name, given_name_folded, family_name, family_name_folded, nick_name,
      nick_name_folded, display_name, display_name_folded, preferred_language, gender, email,
      email_folded, email_verified, phone, phone_verified, change_required, password_changed,
      description, token_type, has_secret, created, changed, version)
-   VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $loginNames,
-     $loginNameFolded, $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
+   VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $nameDomain,
+     $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
      $nickNameFolded, $displayName, $displayNameFolded, $preferredLanguage, $gender, $email,
      $emailFolded, $emailVerified, $phone, $phoneVerified, 0, 0,
      $description, $tokenType, 0, $time, $time, $version)`,
@@ -65,8 +64,7 @@ const touch = statement(
 )
 const setStatus = update("status = $status")
 const setNames = update(
-  `user_name = $userName, user_name_folded = $userNameFolded, login_names = $loginNames,
-   login_name_folded = $loginNameFolded`,
+  "user_name = $userName, user_name_folded = $userNameFolded, name_domain = $nameDomain",
 )
 const setProfile = update(
   `given_name = $givenName, given_name_folded = $givenNameFolded, family_name = $familyName,
@@ -115,7 +113,7 @@ export const userView = view<UserEvent>({
     users: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, status TEXT NOT NULL, kind TEXT NOT NULL,
         user_name TEXT NOT NULL, user_name_folded TEXT NOT NULL,
-        login_names TEXT NOT NULL, login_name_folded TEXT NOT NULL,
+        name_domain TEXT NOT NULL,
         given_name TEXT NOT NULL, given_name_folded TEXT NOT NULL,
         family_name TEXT NOT NULL, family_name_folded TEXT NOT NULL,
         nick_name TEXT NOT NULL, nick_name_folded TEXT NOT NULL,
@@ -131,7 +129,7 @@ export const userView = view<UserEvent>({
         org: "org, created",
         created: "created",
         name: "user_name_folded",
-        login: "login_name_folded",
+        domain: "name_domain",
       },
     },
     user_keys: {
@@ -169,6 +167,7 @@ export const userView = view<UserEvent>({
         tokenType: data.accessTokenType,
       }),
     "user.username.changed": (db, { private: secret }) => db.run(setNames, namesOf(secret)),
+    "user.domain.claimed": (db, { private: secret }) => db.run(setNames, namesOf(secret)),
     "user.human.profile.changed": (db, { private: secret }) =>
       db.run(setProfile, profileColumns(secret ?? undefined)),
     "user.human.email.changed": (db, { private: secret }) => {
@@ -237,14 +236,9 @@ const blank = {
 } as const
 
 /** The names of a removed user are erased; a replay passes through such a row and deletes it. */
-function namesOf(secret: { userName: string; loginNames: readonly string[] } | null) {
-  const { userName = "", loginNames = [] } = secret ?? {}
-  return {
-    userName,
-    userNameFolded: fold(userName),
-    loginNames: JSON.stringify(loginNames),
-    loginNameFolded: fold(loginNames.at(-1) ?? ""),
-  }
+function namesOf(secret: { userName: string } | null) {
+  const { userName = "" } = secret ?? {}
+  return { userName, userNameFolded: fold(userName), nameDomain: domainInName(userName) }
 }
 
 function profileColumns(profile: Profile | undefined) {
@@ -280,7 +274,6 @@ export const users: Searchable = {
     "kind",
     ...foldedColumns,
     ...foldedColumns.map((name) => `${name}_folded`),
-    "login_name_folded",
     "phone",
     "created",
   ],

@@ -55,7 +55,7 @@ describe("an authorization", () => {
       organization: { id: "org1", name: "Acme" },
       user: {
         id: "nobody",
-        preferredLoginName: "nobody@acme.id.example.com",
+        preferredLoginName: "nobody",
         displayName: "nobody Person",
         avatarUrl: "",
         organizationId: "org1",
@@ -294,7 +294,7 @@ describe("a list", () => {
     ["inUserIds", { ids: ["owner", "absent"] }, ["owner"]],
     ["userOrganizationId", { id: "org1" }, ["nobody", "manager", "owner"]],
     ["userOrganizationId", { id: "org2" }, []],
-    ["userPreferredLoginName", text("MANAGER@", 3, "loginName"), ["manager"]],
+    ["userPreferredLoginName", text("MANAGE", 3, "loginName"), ["manager"]],
     ["userDisplayName", text("y person", 5, "displayName"), ["nobody"]],
     ["projectId", { id: "p1" }, ["nobody", "manager", "owner"]],
     ["projectId", { id: "p2" }, []],

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { addAppKey } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { addGrant } from "../../../src/domain/projectgrant/index.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/signing-key.ts"
-import { type Estate, openEstate, operationNames } from "../../support/estate.ts"
+import { type Estate, openEstate, operationNames, person } from "../../support/estate.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -31,6 +32,8 @@ beforeEach(async () => {
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
     }
     await inside(instance, "createGroup", { ...g3, name: `Group of ${instance}` })
+    const named = { ...person("anna", "org1"), userName: `anna@${unproven}` }
+    await estate.step((tx) => addUser(tx, "anna", named), { instance })
     const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
     await estate.step((tx) => addAuthorization(tx, "u1", u1), { instance })
     const g1 = { projectId: "p1", grantedOrgId: "org2", roleKeys: [] }
@@ -43,6 +46,8 @@ const inside = (instance: string, name: string, request: object = {}, of = "") =
   estate.as("owner", name, request, { of, cx: { instance } })
 
 const org2 = { organizationId: "org2" }
+/** Somebody's name ends in it, so that it must be proven. */
+const unproven = "used.example"
 const p1 = { projectId: "p1" }
 const a1 = { applicationId: "a1", projectId: "p1" }
 const older = { appId: "a1", projectId: "p1" }
@@ -58,6 +63,17 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["updateOrganization", { ...org2, name: "Other" }],
   ["deactivateOrganization", org2],
   ["activateOrganization", org2],
+  ["setOrganizationMetadata", { ...org2, metadata: [{ key: "plan", value: new Uint8Array(1) }] }],
+  ["deleteOrganizationMetadata", { ...org2, keys: ["plan"] }],
+  ["addOrganizationDomain", { organizationId: "org1", domain: "example.org" }],
+  ["verifyOrganizationDomain", { organizationId: "org1", domain: "example.org" }],
+  ["setPrimaryOrgDomain", { domain: "example.org" }],
+  ["addOrganizationDomain", { ...org2, domain: unproven }],
+  ["generateOrganizationDomainValidation", { ...org2, domain: unproven, type: 1 }],
+  ["deleteOrganizationDomain", { ...org2, domain: unproven }],
+  ["setDefaultOrg", { orgId: "org3" }],
+  ["setDefaultOrg", { orgId: "org1" }],
+  ["deleteOrganization", { organizationId: "org3" }],
   ["updateProject", { ...p1, name: "Other" }],
   ["deactivateProject", p1],
   ["activateProject", p1],
@@ -119,6 +135,11 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listInstanceDomains", {}],
   ["listOrganizations", {}],
   ["getMyOrg", {}],
+  ["getOrgByDomainGlobal", { domain: "acme.id.example.com" }],
+  ["listOrganizationDomains", { organizationId: "org1" }],
+  ["listOrganizationMetadata", org2],
+  ["listOrgMemberRoles", {}],
+  ["listIAMMemberRoles", {}],
   ["listMyProjectOrgs", {}],
   ["listProjects", {}],
   ["listProjects", {}, "v1"],

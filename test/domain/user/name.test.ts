@@ -48,11 +48,32 @@ test("of twenty who want one name at the same moment one gets it", async () => {
   }
 })
 
-test("a name may be used in another organisation only if no form of it is taken", async () => {
+test("a name that ends in the domain of an organisation is that one's to give", async () => {
   const cx = world.cx()
-  await anna(cx, { userName: "bob@globex.localhost" })
+  const named = (orgId: string) => human({ orgId, userName: "bob@globex.localhost" })
+  const elsewhere = { code: "failed_precondition", id: "user.name_of_other_org" }
+  await expect(createUser(cx, "u2", named("org1"))).rejects.toMatchObject(elsewhere)
+  await createUser(cx, "u2", named("org2"))
+})
+
+test("of two names in an organisation none is a form of the other", async () => {
+  const cx = world.cx()
+  await createUser(cx, "u2", human({ orgId: "org2", userName: "bob@globex.localhost" }))
   const bob = human({ orgId: "org2", userName: "bob" })
-  await expect(createUser(cx, "u2", bob)).rejects.toMatchObject(taken)
+  await expect(createUser(cx, "u3", bob)).rejects.toMatchObject(taken)
+  await createUser(cx, "u3", { ...bob, orgId: "org1" })
+  await expect(updateUser(cx, "u2", { userName: "bob" })).rejects.toMatchObject(taken)
+})
+
+test("somebody may put the domain of their organisation into their name", async () => {
+  const cx = world.cx()
+  await anna(cx)
+  await updateUser(cx, "u1", { userName: "anna@acme.localhost" })
+  expect(findByLoginName(cx, "anna@acme.localhost")).toBe("u1")
+  expect(findByLoginName(cx, "anna@acme.localhost@acme.localhost")).toBe("u1")
+  expect(findByLoginName(cx, "anna")).toBeUndefined()
+  await updateUser(cx, "u1", { userName: "anna" })
+  expect(findByLoginName(cx, "anna@acme.localhost")).toBe("u1")
 })
 
 test("a person's user name is their e-mail address where none is given", async () => {

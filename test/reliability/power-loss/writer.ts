@@ -9,6 +9,7 @@ import { systemRandom } from "../../../src/kernel/random.ts"
 import type { Secrets } from "../../../src/kernel/secret.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { eraseAccount, openAccount, openFile, renameAccount } from "../../store/account.ts"
+import { nowhere } from "../../support/outside.ts"
 
 const [folder = "", accounts = "0"] = process.argv.slice(2)
 const acks = openSync(join(folder, "acks"), "w")
@@ -19,6 +20,7 @@ const cx: Cx = {
   ids: idsOf(systemClock),
   random: systemRandom,
   secrets: noSecrets(),
+  outside: nowhere,
   instance: "i1",
   caller: { kind: "system", name: "writer" },
   requestId: "r",

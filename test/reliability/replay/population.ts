@@ -9,6 +9,7 @@ import { idsOf } from "../../../src/kernel/id.ts"
 import { systemRandom } from "../../../src/kernel/random.ts"
 import type { Secrets } from "../../../src/kernel/secret.ts"
 import type { Cx, Store } from "../../../src/store/index.ts"
+import { nowhere } from "../../support/outside.ts"
 import { openDatabase } from "../audit.ts"
 
 const writers = 64
@@ -25,6 +26,7 @@ export async function populate(file: string, events: number): Promise<void> {
     ids: idsOf(systemClock, 1),
     random: systemRandom,
     secrets: noSecrets(),
+    outside: nowhere,
     instance: firstInstance,
     caller: { kind: "system", name: "population" },
     requestId: "population",

@@ -1,0 +1,186 @@
+import { domainToASCII } from "node:url"
+import { Fault } from "../../kernel/fault.ts"
+import { randomToken } from "../../kernel/random.ts"
+import type { ClaimChange, Cx, Decision, Draft } from "../../store/index.ts"
+import { instance } from "../instance/index.ts"
+import {
+  type Challenge,
+  domainIn,
+  isThere,
+  type Org,
+  type OrgEvent,
+  org,
+  type ProofType,
+} from "./model.ts"
+import { type DomainPolicy, standardPolicy } from "./policy.ts"
+
+/** Verified domains are unique within an instance. */
+export const domainClaim = "org_domain"
+
+const taken = { id: "org.domain_taken", message: "this domain belongs to another organisation" }
+
+export const takeDomain = (domain: string): ClaimChange => ({
+  take: domainClaim,
+  key: domain,
+  taken,
+})
+
+export const releaseDomain = (domain: string): ClaimChange => ({
+  release: domainClaim,
+  key: domain,
+})
+
+const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+const shape = new RegExp(`^(?=.{1,253}$)(${label}\\.)+(?!\\d+$)${label}$`)
+
+/** What parts a domain from the rest of an address; some readers would cut there. */
+const delimiter = /[\s/?#:@\\[\]]/
+
+/**
+ * The one form of a domain that is compared. What is none, such as a name below the numeric address
+ * of a host, is compared as it is.
+ */
+export function domainOf(text: string): string {
+  const name = text.trim()
+  return (delimiter.test(name) ? "" : domainToASCII(name)) || name.toLowerCase()
+}
+
+function givenDomain(text: string): string {
+  const domain = domainOf(text)
+  if (shape.test(domain)) return domain
+  const message = "domain must be the name of a domain such as example.com"
+  throw new Fault("invalid_argument", "org.domain_invalid", message)
+}
+
+/** The host of an instance: domains below it are ours to give. */
+export function hostOf(cx: Pick<Decision, "state" | "instance">): string {
+  const { publicUrl } = cx.state(instance, cx.instance)
+  return publicUrl ? new URL(publicUrl).hostname : "localhost"
+}
+
+/** Every decision about an organisation reads all of its domains. */
+const domainsMax = 100
+
+type Added = {
+  readonly domain: string
+  /** Whether people of other organisations sign in with names that end in it. */
+  readonly isUsed: (domain: string) => boolean
+  readonly policy?: DomainPolicy
+}
+
+/**
+ * Adds a domain. Where the policy wants no proof it is taken on trust, unless others would lose
+ * something by it: names that they sign in with, or names below our own host.
+ */
+export const addDomain = org.command<Added>((state, input, cx) => {
+  mustExist(state)
+  const domain = givenDomain(input.domain)
+  if (domainIn(state, domain)) {
+    const message = "the organisation has this domain already"
+    throw new Fault("already_exists", "org.domain_exists", message)
+  }
+  if (cx.holder(domainClaim, domain)) throw new Fault("already_exists", taken.id, taken.message)
+  if (Object.keys(state.domains).length >= domainsMax) {
+    const message = `an organisation may have at most ${domainsMax} domains`
+    throw new Fault("failed_precondition", "org.domains_too_many", message)
+  }
+  const added: Draft<OrgEvent> = { type: "org.domain.added", data: { domain } }
+  const { validateOrgDomains } = input.policy ?? standardPolicy
+  if (validateOrgDomains || isOurs(cx, domain) || input.isUsed(domain)) return [added]
+  return [added, verified(domain)]
+})
+
+const isOurs = (cx: Decision, domain: string): boolean => `.${domain}`.endsWith(`.${hostOf(cx)}`)
+
+const verified = (domain: string): Draft<OrgEvent> => ({
+  type: "org.domain.verified",
+  data: { domain },
+  claims: [takeDomain(domain)],
+})
+
+/** Takes a domain away; nothing happens where there is none. Refuses the primary one. */
+export const removeDomain = org.command<string>((state, text) => {
+  mustExist(state)
+  const domain = domainOf(text)
+  const held = domainIn(state, domain)
+  if (!held) return []
+  if (domain === state.primaryDomain) {
+    throw new Fault(
+      "failed_precondition",
+      "org.domain_is_primary",
+      "this is the primary domain; make another one the primary domain first",
+    )
+  }
+  const claims = held.verified ? [releaseDomain(domain)] : []
+  const data = { domain, isVerified: held.verified }
+  return [{ type: "org.domain.removed", data, claims }]
+})
+
+/** Makes a verified domain the one that the organisation is known by. */
+export const setPrimaryDomain = org.command<string>((state, text) => {
+  mustExist(state)
+  const domain = domainOf(text)
+  if (!requireDomain(state, domain).verified) throw unproven("prove the domain first")
+  return domain === state.primaryDomain
+    ? []
+    : [{ type: "org.domain.primary.set", data: { domain } }]
+})
+
+const tokenBytes = 24
+
+/** Says what is to be shown on a domain to prove it; 32 characters. */
+export async function challengeDomain(
+  cx: Cx,
+  id: string,
+  { domain: text, type }: { readonly domain: string; readonly type: ProofType },
+): Promise<{ readonly domain: string; readonly token: string }> {
+  const token = randomToken(cx.random, tokenBytes)
+  const domain = domainOf(text)
+  await challenged(cx, id, { domain, challenge: { type, token } })
+  return { domain, token }
+}
+
+const challenged = org.command<{ readonly domain: string; readonly challenge: Challenge }>(
+  (state, { domain, challenge: { type, token } }) => {
+    mustExist(state)
+    if (requireDomain(state, domain).verified) {
+      const message = "the domain is proven already"
+      throw new Fault("failed_precondition", "org.domain_verified", message)
+    }
+    return [
+      {
+        type: "org.domain.verification.added",
+        data: { domain, validationType: type },
+        private: { validationCode: token },
+      },
+    ]
+  },
+)
+
+type Proven = { readonly domain: string; readonly challenge: Challenge }
+
+/** Counts a domain as the organisation's, once what `challenge` asked for was found on it. */
+export const verifyDomain = org.command<Proven>((state, { domain, challenge }) => {
+  mustExist(state)
+  const held = requireDomain(state, domain)
+  if (held.verified) return []
+  if (held.challenge?.token !== challenge.token) {
+    throw unproven("another proof was asked for meanwhile; show that one")
+  }
+  return [verified(domain)]
+})
+
+export function requireDomain(state: Org, domain: string) {
+  const held = domainIn(state, domain)
+  if (held) return held
+  const message = "the organisation has no such domain"
+  throw new Fault("not_found", "org.domain_missing", message)
+}
+
+export const unproven = (message: string) =>
+  new Fault("failed_precondition", "org.domain_unproven", message)
+
+export function mustExist(state: Org): void {
+  if (isThere(state)) return
+  throw new Fault("not_found", "org.missing", "there is no such organisation")
+}

@@ -1,0 +1,75 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
+import { removeProjectWithApps } from "../app/index.ts"
+import { instance } from "../instance/index.ts"
+import { deactivateOrganization, org, removeOrganization } from "../org/index.ts"
+import { project, projectsOf } from "../project/index.ts"
+import { grantsTo, removeGrant } from "../projectgrant/index.ts"
+import { removeUser, usersOf } from "../user/index.ts"
+
+/** How many users, and how many grants, go in one step. */
+const batch = 50
+
+/** Stops an organisation; see the command. Refuses the one that our own project is of. */
+export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const { status } = tx.state(org, id)
+    deactivateOrganization.within(tx, id)
+    if (status === "active") mustNotHoldOurs(tx, id)
+  })
+  return step.receipt(org, id)
+}
+
+/**
+ * Removes an organisation with the first of what it owns. What is left is of no use from then on,
+ * for every use asks for the organisation, and goes in the background.
+ */
+export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    removeOrganization.within(tx, id)
+    mustNotHoldOurs(tx, id)
+    removeSome(cx, tx, id)
+  })
+  return step.receipt(org, id)
+}
+
+/** The console and the interface belong to our own project, whichever organisation is default. */
+function mustNotHoldOurs(tx: Transaction, id: string): void {
+  const { projectId } = tx.state(instance, tx.instance)
+  if (tx.owner(project, projectId) !== id) return
+  throw new Fault(
+    "failed_precondition",
+    "org.is_own",
+    "this organisation can't be stopped or removed: the console belongs to it",
+  )
+}
+
+/** Answers whether there was anything. */
+function removeSome(cx: Cx, tx: Transaction, id: string): boolean {
+  const users = usersOf(cx, id, batch)
+  const grants = grantsTo(cx, id, batch)
+  for (const userId of users) removeUser.within(tx, userId)
+  for (const grantId of grants) removeGrant.within(tx, grantId)
+  return users.length + grants.length > 0
+}
+
+/** Removes what an organisation that is gone has left, step by step. */
+export async function clearOrganization(cx: Cx, id: string): Promise<void> {
+  for (;;) {
+    const step = await cx.store.transact(cx, (tx) => removeSome(cx, tx, id))
+    if (!step.value) break
+  }
+  for (;;) {
+    const projects = projectsOf(cx, id, batch)
+    if (projects.length === 0) return
+    for (const projectId of projects) await removeProjectWithApps(cx, projectId)
+  }
+}
+
+/** Goes on where a stop of the process has interrupted it. */
+export const organizationRemoval = (call: (instance: string, name: string) => Cx): Reactor => ({
+  name: "organization-removal",
+  on: {
+    "org.removed": (event) => clearOrganization(call(event.instance, "removal"), event.id),
+  },
+})

@@ -93,7 +93,9 @@ async function projectHits(core: Core, text: string, signal: AbortSignal): Promi
   const filter = { case: "projectNameFilter", value: { projectName: text, method } } as const
   const request = { pagination: { limit: 5 }, filters: [{ filter }] }
   const { projects } = await core.projects.listProjects(request, { signal })
-  return projects.map(({ projectId, name }) => {
+  // A project is listed once for each organisation that has it.
+  const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
+  return [...names].map(([projectId, name]) => {
     return { id: projectId, name, kind: "project", to: { page: "project", projectId } }
   })
 }

@@ -8,6 +8,7 @@ import { PageFrame } from "../page-frame.tsx"
 import { go } from "../route.ts"
 import { ServiceKeys } from "../service-keys.tsx"
 import { ServiceSecret } from "../service-secret.tsx"
+import { ServiceTokenType } from "../service-token-type.tsx"
 import { ServiceTokens } from "../service-tokens.tsx"
 import { StateBadge } from "../state-badge.tsx"
 import { Time } from "../time.tsx"
@@ -58,6 +59,7 @@ function Credentials({ user, onChanged }: TurnsProps) {
       <ServiceKeys userId={userId} />
       <ServiceSecret {...{ userId, username, machine: type.value, onChanged }} />
       <ServiceTokens userId={userId} />
+      <ServiceTokenType {...{ userId, type: type.value.accessTokenType, onChanged }} />
     </>
   )
 }

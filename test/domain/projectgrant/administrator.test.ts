@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { memberships } from "../../../src/domain/member/index.ts"
+import { addMember, memberships, outranks } from "../../../src/domain/member/index.ts"
+import { callerOf } from "../../support/world.ts"
 import { type Granting, grant, named, openGranting } from "./estate.ts"
 
 let estate: Granting
@@ -131,6 +132,23 @@ describe("who may make one", () => {
     expect(all.map(({ user }: any) => user.id)).toEqual(["third"])
     expect(all).toHaveLength(1)
   })
+})
+
+test("who holds less than an administrator of a grant can't set their credentials", async () => {
+  await estate.manageGrant("guest")
+  await estate.step((tx) =>
+    addMember(tx, {
+      ...{ userId: "other", roles: ["ORG_USER_MANAGER"] },
+      target: { level: "org", id: "org2" },
+    }),
+  )
+  const above = (userId: string, orgId: string) =>
+    outranks(estate.cx({ caller: callerOf(userId, orgId) }), "guest")
+  expect(above("other", "org2")).toBe(false)
+  expect(above("stranger", "org2")).toBe(true)
+  expect(above("owner", "org1")).toBe(true)
+  await estate.as("stranger", "deleteAdministrator", seat("guest"))
+  expect(above("other", "org2")).toBe(true)
 })
 
 test("an administrator of a grant is in the organisation that has it", async () => {

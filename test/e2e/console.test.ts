@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto"
+import { generateKeyPairSync, randomUUID } from "node:crypto"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openBrowser } from "../support/browser.ts"
@@ -154,6 +154,37 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     expect(await part.innerText()).toContain("Sign in on a device")
   })
 
+  test("says how long tokens last and who is told of an end, and takes it back", async () => {
+    const tokens = section("Tokens")
+    await tokens.getByRole("button", { name: "Edit" }).click()
+    await tokens.getByText("Lifetimes, signatures and claims").click()
+    await tokens.getByLabel("Access token lasts", { exact: true }).fill("20")
+    await tokens.getByLabel("Access token lasts: unit").selectOption("Minutes")
+    await tokens.getByLabel("Clock skew", { exact: true }).fill("6")
+    await tokens.getByRole("button", { name: "Save" }).click()
+    await tokens.getByText("Clock_skew must be 0 to 5 seconds").waitFor()
+    await tokens.getByLabel("Clock skew", { exact: true }).fill("5")
+    await tokens.getByRole("button", { name: "Save" }).click()
+    await tokens.getByText("20 minutes").waitFor()
+    await tokens.getByRole("button", { name: "Edit" }).click()
+    await tokens.getByText("Lifetimes, signatures and claims").click()
+    await tokens.getByLabel("Access token lasts", { exact: true }).fill("")
+    await tokens.getByRole("button", { name: "Save" }).click()
+    await tokens.getByText("20 minutes").waitFor({ state: "detached" })
+    expect(await tokens.innerText()).toContain("5 seconds")
+
+    const ends = section("Signing out")
+    const told = "https://wiki.example.org/told"
+    for (const address of [told, ""]) {
+      await ends.getByRole("button", { name: "Edit" }).click()
+      await ends.getByLabel("Back-channel logout").fill(address)
+      await ends.getByLabel("Front-channel logout").fill(address)
+      await ends.getByRole("button", { name: "Save" }).click()
+      await ends.getByRole("button", { name: "Edit" }).waitFor()
+      expect(await ends.getByText(told).count()).toBe(address === "" ? 0 : 2)
+    }
+  })
+
   test("is asked about a refused request, and finds why by its number", async () => {
     const visitor = await browser.newPage()
     const asked = { response_type: "code", scope: "openid", redirect_uri: `${redirectUri}/` }
@@ -196,6 +227,44 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("dialog").getByLabel("editor").check()
     await page.getByRole("dialog").getByRole("button", { name: "Give roles" }).click()
     await part.locator(".badge").getByText("editor").waitFor()
+  })
+
+  test("gives a service user a secret, a token and a key of its own", async () => {
+    await page.goto(`${server.url}/ui/console/users/new`)
+    await page.getByText("Service user", { exact: true }).click()
+    await page.getByLabel("Name", { exact: true }).fill("Backup")
+    await page.getByLabel(/^Login name/).fill("backup")
+    await page.getByRole("button", { name: "Create user" }).click()
+    await section("Client secret").getByRole("button", { name: "Create secret" }).click()
+    const secret = (await page.locator(".secret code").innerText()).trim()
+    const answer = await fetch(`${server.url}/oauth/v2/token`, {
+      method: "POST",
+      headers: { authorization: `Basic ${Buffer.from(`backup:${secret}`).toString("base64")}` },
+      body: new URLSearchParams({ grant_type: "client_credentials", scope: "openid" }),
+    })
+    expect(await answer.json()).toMatchObject({ token_type: "Bearer" })
+
+    const tokens = section("Personal access tokens")
+    await tokens.getByRole("button", { name: "Create token" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click()
+    const token = (await tokens.locator(".secret code").innerText()).trim()
+    const askedBy = () =>
+      fetch(`${server.url}/auth/v1/users/me`, { headers: { authorization: `Bearer ${token}` } })
+    expect((await askedBy()).status).toBe(200)
+    await tokens.getByRole("button", { name: /^Remove/ }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
+    await tokens.getByText("No token.").waitFor()
+    expect((await askedBy()).status).toBe(401)
+
+    const keys = section("Keys")
+    const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+    const pem = publicKey.export({ type: "spki", format: "pem" }).toString()
+    await keys.getByRole("button", { name: "Create key" }).click()
+    await page.getByRole("dialog").getByText("Use a key of your own").click()
+    await page.getByLabel("Public key").fill(pem)
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click()
+    await keys.getByText("in 12 months").waitFor()
+    expect(await keys.locator(".secret").count()).toBe(0)
   })
 
   test("makes a key for signing, and turns on the metadata", async () => {

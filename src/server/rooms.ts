@@ -5,6 +5,7 @@ import * as app from "../domain/app/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
 import * as grant from "../domain/grant/index.ts"
 import * as group from "../domain/group/index.ts"
+import * as history from "../domain/history/index.ts"
 import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
@@ -78,6 +79,7 @@ export const operations = () =>
     ...member.shares,
     ...authorization.shares,
     ...group.shares,
+    ...history.shares,
     ...key.shares,
     ...session.shares,
     ...grant.shares,

@@ -29,6 +29,17 @@ export type Append = {
   readonly claims: readonly ClaimRequest[]
 }
 
+/** A part of one stream. */
+export type StreamWindow = {
+  readonly instance: string
+  readonly stream: string
+  readonly id: string
+  /** Only what came before this version, or after it where `asc`; undefined for the first part. */
+  readonly from?: number | undefined
+  readonly asc: boolean
+  readonly limit: number
+}
+
 /**
  * `conflict`: an expected version is no longer the stream's; decide again on newer state.
  * `position` is that of the last event, or the head where the step had none.
@@ -56,6 +67,8 @@ export type Log = {
     limit: number,
     types: readonly string[],
   ) => Promise<{ readonly events: readonly LogEvent[]; readonly upTo: number }>
+  /** Events of one stream, from its first on or from its newest back; durable ones only. */
+  readonly history: (window: StreamWindow) => Promise<readonly LogEvent[]>
   /** Resolves when everything written before this call is on disk. */
   readonly settle: () => Promise<void>
   /** The position up to which everything is on disk. */

@@ -68,6 +68,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
     changes: () => raw.changes() + drops,
     changesOf: (streams) => raw.changesOf(streams) + drops,
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
+    history: async (window) => (await raw.history(window)).map(upcast),
     find: async (...what) => {
       const { events, upTo } = await raw.find(...what)
       return { events: events.map(upcast), upTo }

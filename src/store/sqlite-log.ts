@@ -76,6 +76,13 @@ export function sqliteLog(parts: Parts): SqliteLog {
       const found = rows ? sql.find.all(position, upTo, JSON.stringify(codes)) : []
       return { events: found.map((row) => decode(row, names)), upTo }
     },
+    history: async ({ instance, stream, id, from, asc, limit }) => {
+      const start = from ?? (asc ? 0 : Number.MAX_SAFE_INTEGER)
+      const rows = (asc ? sql.onward : sql.back).all(
+        ...[instance, names.known(stream) ?? 0, id, start, durability.durable(), limit],
+      )
+      return rows.map((row) => decode(row, names))
+    },
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
@@ -278,6 +285,14 @@ function statements(database: Database) {
     window: prepare<{ last: number | null }>(
       `SELECT max(position) AS last FROM (SELECT position FROM event
          WHERE position > ? AND position <= ? ORDER BY position LIMIT ?)`,
+    ),
+    onward: prepare<EventRow>(
+      `SELECT * FROM event WHERE instance = ? AND stream = ? AND id = ? AND version > ?
+         AND position <= ? ORDER BY version LIMIT ?`,
+    ),
+    back: prepare<EventRow>(
+      `SELECT * FROM event WHERE instance = ? AND stream = ? AND id = ? AND version < ?
+         AND position <= ? ORDER BY version DESC LIMIT ?`,
     ),
     find: prepare<EventRow>(
       `SELECT * FROM event WHERE position > ? AND position <= ?

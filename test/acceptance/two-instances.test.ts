@@ -124,6 +124,11 @@ const looks: readonly Step[] = [
   [management("ListMachineKeys"), robot],
   ["ListAdministrators", {}],
   ["ListRoles", {}],
+  [management("ListUserChanges"), { userId: "user" }],
+  [management("ListOrgChanges"), {}],
+  [management("ListProjectChanges"), project],
+  [management("ListAppChanges"), older],
+  ["core.auth.v1.AuthService/ListMyUserChanges", {}],
   ["GetGroup", { id: "group" }],
   ["ListGroups", {}],
   ["ListProjectRoles", project],
@@ -246,6 +251,7 @@ const refusals: readonly (readonly [...Step, status: number])[] = [
 const grantLooks = (grantId: string): readonly Step[] => [
   [management("GetGrantedProjectByID"), { ...project, grantId }],
   [management("ListGrantedProjectRoles"), { ...project, grantId }],
+  [management("ListProjectGrantChanges"), { ...project, grantId }],
 ]
 
 type Credentials = {

@@ -186,6 +186,27 @@ export function logConformance(name: string, open: OpenLog): void {
       expect(await find(0, 9, [])).toEqual([[], 5])
     })
 
+    test("a stream is read by itself, from either end, in windows", async () => {
+      const two = [event("a", 2), event("b", 2)]
+      await log.append(step([event("a", 1), event("b", 1)]))
+      await log.append(step(two))
+      await log.append(step([event("a", 3)]))
+      const over = { instance: "i2" }
+      await log.append(step([event("a", 1, over)], over))
+      const part = async (asc: boolean, limit: number, from?: number) => {
+        const window = { instance: "i1", ...note, id: "a", asc, limit, from }
+        return (await log.history(window)).map(({ id, version }) => `${id}${version}`)
+      }
+      expect(await part(false, 9)).toEqual(["a3", "a2", "a1"])
+      expect(await part(true, 9)).toEqual(["a1", "a2", "a3"])
+      expect(await part(false, 2)).toEqual(["a3", "a2"])
+      expect(await part(false, 2, 2)).toEqual(["a1"])
+      expect(await part(true, 1, 1)).toEqual(["a2"])
+      expect(await part(true, 9, 3)).toEqual([])
+      const never = { instance: "i1", stream: "never", id: "a", asc: true, limit: 9 }
+      expect(await log.history(never)).toEqual([])
+    })
+
     test("reading goes on after a position, and no further than asked", async () => {
       for (const id of ["a", "b", "c", "d"]) await log.append(step([event(id, 1)]))
       expect((await log.read(1, 2)).map(({ id }) => id)).toEqual(["b", "c"])

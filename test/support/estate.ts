@@ -3,6 +3,7 @@ import { type Access, type Authority, accessOf, authorise } from "../../src/api/
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import * as group from "../../src/domain/group/index.ts"
+import * as history from "../../src/domain/history/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
@@ -30,6 +31,7 @@ const shares = [
   ...member.shares,
   ...authorization.shares,
   ...group.shares,
+  ...history.shares,
 ]
 
 /** The operations of the estate's rooms, "healthz" apart: it looks at nothing. */

@@ -14,7 +14,7 @@ export {
   permissionsOn,
   removeMember,
 } from "./commands.ts"
-export { rolePermissions } from "./custom-role.ts"
+export { rolePermissions, stateReader } from "./custom-role.ts"
 export { type Member, type MemberEvent, member, type Target } from "./model.ts"
 export { outranks } from "./rank.ts"
 export { permissionsOf } from "./roles.ts"

@@ -165,6 +165,12 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listMyCorePermissions", {}],
   ["listMyMemberships", {}],
   ["listRoles", {}],
+  ["listUserChanges", { userId: "nobody" }],
+  ["listOrgChanges", {}],
+  ["listProjectChanges", p1],
+  ["listAppChanges", older],
+  ["listProjectGrantChanges", byId],
+  ["listMyUserChanges", {}],
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],
 ]

@@ -1,0 +1,57 @@
+import type { AnyAggregate, Cx } from "../../store/index.ts"
+import { permissionsOn, stateReader } from "../member/index.ts"
+import { profile, user } from "../user/index.ts"
+
+/** One thing that happened; what was said then is not shown, for it may be private. */
+export type Change = {
+  readonly version: number
+  readonly time: number
+  readonly type: string
+  /** The organisation that owns what changed. */
+  readonly owner: string
+  readonly editor: Editor
+}
+
+/** Names are empty where the caller may not see the user, or nobody has the id any more. */
+type Editor = { readonly id: string; readonly name: string; readonly userName: string }
+
+/** Which part of the story is wanted. */
+export type Part = {
+  readonly from: number | undefined
+  readonly asc: boolean
+  readonly limit: number
+}
+
+/** What happened to one thing, the newest first unless told. */
+export async function changesOf(
+  cx: Cx,
+  kind: AnyAggregate,
+  id: string,
+  part: Part,
+): Promise<readonly Change[]> {
+  const { instance } = cx
+  const events = await cx.store.log.history({ ...part, instance, stream: kind.stream, id })
+  const editors = new Map<string, Editor>()
+  return events.map(({ version, time, type, owner, editor }) => {
+    const known = editors.get(editor.user) ?? editorOf(cx, editor.user)
+    editors.set(editor.user, known)
+    return { version, time, type, owner, editor: known }
+  })
+}
+
+/** Who did it, as they are named today: what they were called then is erased with them. */
+function editorOf(cx: Cx, id: string): Editor {
+  const known = maySee(cx, id) ? profile(cx, id) : undefined
+  return { id, name: known?.name ?? "", userName: known?.userName ?? "" }
+}
+
+/** Users are seen by themselves, and by who may read users where they belong. */
+function maySee(cx: Cx, id: string): boolean {
+  const { caller } = cx
+  if (caller.kind !== "user") return false
+  if (caller.userId === id) return true
+  const home = cx.store.receipt(cx, user, id)?.owner
+  if (home === undefined) return false
+  const read = { ...stateReader(cx), caller }
+  return permissionsOn(read, { level: "org", id: home }, caller.userId).has("user.read")
+}

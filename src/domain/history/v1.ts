@@ -1,0 +1,62 @@
+import { share } from "../../api/method.ts"
+import { AuthService } from "../../gen/core/auth/v1/auth_service_pb.ts"
+import type { ChangeQuery } from "../../gen/core/change/v1/change_pb.ts"
+import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
+import { at } from "../../kernel/answer.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { pageOf } from "../../kernel/page.ts"
+import type { AnyAggregate, Cx } from "../../store/index.ts"
+import { app } from "../app/index.ts"
+import { contextOrg, org } from "../org/index.ts"
+import { project } from "../project/index.ts"
+import { projectGrant } from "../projectgrant/index.ts"
+import { user } from "../user/index.ts"
+import { type Change, changesOf } from "./query.ts"
+
+type Query = ChangeQuery | undefined
+
+export const management = share<Cx>()(ManagementService, {
+  listUserChanges: (req, cx) => list(cx, user, req.userId, req.query),
+  listOrgChanges: (req, cx) => list(cx, org, contextOrg(cx), req.query),
+  listProjectChanges: (req, cx) => list(cx, project, req.projectId, req.query),
+  listAppChanges: (req, cx) => list(cx, app, req.appId, req.query),
+  listProjectGrantChanges: (req, cx) => list(cx, projectGrant, req.grantId, req.query),
+})
+
+export const auth = share<Cx>()(AuthService, {
+  listMyUserChanges: ({ query }, cx) => list(cx, user, callerOf(cx), query),
+})
+
+async function list(cx: Cx, kind: AnyAggregate, id: string, query: Query) {
+  const { limit, asc } = pageOf({ limit: query?.limit ?? 0, asc: query?.asc ?? false })
+  const changes = await changesOf(cx, kind, id, { limit, asc, from: fromOf(query) })
+  return { result: changes.map(toChange) }
+}
+
+/** Zero is what a query says that does not say it. */
+function fromOf(query: Query): number | undefined {
+  const sequence = query?.sequence ?? 0n
+  if (sequence > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw new Fault("invalid_argument", "page.offset_out_of_range", "sequence is out of range")
+  }
+  return sequence === 0n ? undefined : Number(sequence)
+}
+
+const toChange = ({ version, time, type, owner, editor }: Change) => ({
+  changeDate: at(time),
+  eventType: { key: `EventTypes.${type}`, localizedMessage: wordsOf(type) },
+  sequence: BigInt(version),
+  editorId: editor.id,
+  editorDisplayName: editor.name,
+  editorPreferredLoginName: editor.userName,
+  resourceOwnerId: owner,
+})
+
+/** "project.role.added" as people read it; events are named in words. */
+const wordsOf = (type: string): string =>
+  type.charAt(0).toUpperCase() + type.slice(1).replaceAll(".", " ")
+
+function callerOf({ caller }: Cx): string {
+  if (caller.kind === "user") return caller.userId
+  throw new Fault("unauthenticated", "user.nobody", "sign in to see what happened to you")
+}

@@ -1,0 +1,143 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { addGrant } from "../../../src/domain/projectgrant/index.ts"
+import { lockUser, removeUser, user } from "../../../src/domain/user/index.ts"
+import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { callerOf } from "../../support/world.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
+})
+afterEach(() => estate.close())
+
+const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
+const changes = async (who: Person, name: string, request: object = {}): Promise<readonly any[]> =>
+  (await act(who, name, request)).result
+const keys = (result: readonly any[]) => result.map(({ eventType }) => eventType.key)
+const p1 = { projectId: "p1" }
+
+test("what happened is told with who did it, when, and in words", async () => {
+  estate.clock.advance(60_000)
+  await act("owner", "deactivateProject", p1)
+  const [newest, oldest] = await changes("owner", "listProjectChanges", p1)
+  expect(newest).toMatchObject({
+    eventType: { key: "EventTypes.project.deactivated", localizedMessage: "Project deactivated" },
+    sequence: 2n,
+    editorId: "owner",
+    editorDisplayName: "owner Person",
+    editorPreferredLoginName: "owner",
+    resourceOwnerId: "org1",
+  })
+  expect(timestampMs(newest.changeDate)).toBe(estate.clock.now())
+  expect(oldest).toMatchObject({ sequence: 1n, editorId: "manager" })
+  expect(keys([oldest])).toEqual(["EventTypes.project.added"])
+})
+
+test("each of them tells of its own thing only", async () => {
+  const app = { projectId: "p1", applicationId: "a1", name: "App" }
+  const applicationType = { case: "api", value: {} }
+  await act("manager", "createApplication", { ...app, applicationType })
+  const grant = { projectId: "p1", grantedOrgId: "org2", roleKeys: [] }
+  await estate.step((tx) => addGrant(tx, "g1", grant))
+  const told = async (name: string, request: object = {}) =>
+    [...new Set(keys(await changes("manager", name, request)))].sort()
+  expect(await told("listProjectChanges", p1)).toEqual(["EventTypes.project.added"])
+  const appChanges = await told("listAppChanges", { ...p1, appId: "a1" })
+  expect(appChanges[0]).toBe("EventTypes.project.application.added")
+  const byId = { ...p1, grantId: "g1" }
+  expect(await told("listProjectGrantChanges", byId)).toEqual(["EventTypes.project.grant.added"])
+  expect(await told("listOrgChanges")).toContain("EventTypes.org.added")
+  expect(await told("listUserChanges", { userId: "nobody" })).toEqual([
+    "EventTypes.user.human.added",
+  ])
+})
+
+test("windows follow the sequence, from the newest back or from the oldest on", async () => {
+  for (const name of ["Two", "Three", "Four"]) {
+    await act("manager", "updateProject", { ...p1, name })
+  }
+  const part = async (query: object) =>
+    (await changes("manager", "listProjectChanges", { ...p1, query })).map((each) =>
+      Number(each.sequence),
+    )
+  expect(await part({})).toEqual([4, 3, 2, 1])
+  expect(await part({ limit: 2 })).toEqual([4, 3])
+  expect(await part({ limit: 2, sequence: 3n })).toEqual([2, 1])
+  expect(await part({ sequence: 1n })).toEqual([])
+  expect(await part({ limit: 2, asc: true })).toEqual([1, 2])
+  expect(await part({ limit: 9, asc: true, sequence: 2n })).toEqual([3, 4])
+  await expect(part({ limit: 1001 })).rejects.toMatchObject({ id: "page.limit_too_large" })
+  await expect(part({ sequence: 2n ** 63n })).rejects.toMatchObject({ code: "invalid_argument" })
+})
+
+test("nothing that is private is told", async () => {
+  const told = await act("manager", "listUserChanges", { userId: "stranger" }).catch(({ id }) => id)
+  expect(told).toBe("user.missing")
+  const own = JSON.stringify(await changes("stranger", "listMyUserChanges"), plain)
+  expect(own).toContain("EventTypes.user.human.added")
+  expect(own).not.toContain("@example.com")
+})
+
+test("who did it is named to those who may see them", async () => {
+  const editorOf = async (who: Person) => {
+    const [newest] = await changes(who, "listUserChanges", { userId: "nobody" })
+    return [newest.editorId, newest.editorDisplayName, newest.editorPreferredLoginName]
+  }
+  const cx = estate.cx({ caller: callerOf("stranger", "org2") })
+  await lockUser(cx, "nobody")
+  expect(await editorOf("owner")).toEqual(["stranger", "stranger Person", "stranger"])
+  expect(await editorOf("manager")).toEqual(["stranger", "", ""])
+  await removeUser(estate.cx({ caller: callerOf("owner") }), "stranger")
+  expect(await editorOf("owner")).toEqual(["stranger", "", ""])
+})
+
+test("the process itself is named as it is, and nobody is looked up for it", async () => {
+  const [first] = await changes("owner", "listOrgChanges", { query: { limit: 1 } })
+  expect(first).toMatchObject({ editorId: "test", editorDisplayName: "" })
+})
+
+test("everybody sees their own story, and no permission is needed for it", async () => {
+  expect(keys(await changes("nobody", "listMyUserChanges"))).toEqual([
+    "EventTypes.user.human.added",
+  ])
+  await expect(act("nobody", "listUserChanges", { userId: "nobody" })).rejects.toMatchObject({
+    code: "permission_denied",
+  })
+})
+
+test("what is another organisation's is as if it were not there", async () => {
+  const app = { projectId: "p1", applicationId: "a1", name: "App" }
+  await act("manager", "createApplication", { ...app, applicationType: { case: "api", value: {} } })
+  const tried: readonly (readonly [string, object, object])[] = [
+    ["listUserChanges", { userId: "nobody" }, { userId: "absent" }],
+    ["listProjectChanges", p1, { projectId: "absent" }],
+    ["listAppChanges", { ...p1, appId: "a1" }, { ...p1, appId: "absent" }],
+  ]
+  for (const [name, foreign, absent] of tried) {
+    const answers = await Promise.all(
+      [foreign, absent].map((request) => act("stranger", name, request).catch((fault) => fault)),
+    )
+    const [seen, missing] = answers.map(({ code, id, message }) => [code, id, message])
+    expect(seen).toEqual(missing)
+    expect(seen?.[0]).toBe("not_found")
+  }
+  const elsewhere = { ...p1, appId: "a1", projectId: "own" }
+  await expect(act("manager", "listAppChanges", elsewhere)).rejects.toMatchObject({
+    id: "app.missing",
+  })
+})
+
+test("the story of somebody who is gone is not shown, and is kept", async () => {
+  await removeUser(estate.cx(), "nobody")
+  await expect(act("manager", "listUserChanges", { userId: "nobody" })).rejects.toMatchObject({
+    id: "user.missing",
+  })
+  const window = { instance: "i1", stream: user.stream, id: "nobody", asc: true, limit: 9 }
+  const kept = await estate.store.log.history(window)
+  expect(kept.map(({ type }) => type)).toContain("user.removed")
+  expect(kept.every((event) => event.private === null)).toBe(true)
+})
+
+const plain = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value)

@@ -1,6 +1,6 @@
 import { type Cx, statement } from "../../store/index.ts"
 import { isProjectThere, type Project, project } from "../project/index.ts"
-import { grantInForce, hasProject, isGrantThere, projectGrant } from "../projectgrant/index.ts"
+import { grantIdOf, grantInForce, hasProject, projectGrant } from "../projectgrant/index.ts"
 import { hasLeft, user } from "../user/index.ts"
 import { rolesIn } from "./commands.ts"
 import { type Authorization, authorization, isThere } from "./model.ts"
@@ -70,7 +70,7 @@ export function authorizationChain(cx: Cx, id: string) {
   if (hasLeft(cx.store.state(cx, user, userId))) return undefined
   const chain = { instance: true, org: orgId, project: projectId } as const
   if (grantId === "") return chain
-  if (!isGrantThere(cx.store.state(cx, projectGrant, grantId))) return undefined
+  if (grantIdOf(cx, projectId, orgId) !== grantId) return undefined
   const shared = (thing: { readonly level: string; readonly id: string }) =>
     thing.level === "org" && thing.id === on.orgId
   return { ...chain, grant: grantId, shared } as const

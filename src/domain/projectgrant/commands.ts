@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { org } from "../org/index.ts"
+import { isThere as isOrgThere, org } from "../org/index.ts"
 import { isProjectThere, keysThere, type Project, project } from "../project/index.ts"
 import {
   grantClaim,
@@ -25,7 +25,7 @@ export function addGrant(tx: Transaction, id: string, input: GrantInput): void {
   const { projectId, grantedOrgId, roleKeys } = input
   const on = projectOf(tx, projectId)
   if (on.orgId === grantedOrgId) throw ownsIt()
-  if (!isOrgThere(tx, grantedOrgId)) {
+  if (!isOrgThere(tx.state(org, grantedOrgId))) {
     throw new Fault("not_found", "org.missing", "there is no such organisation")
   }
   checkRoles(on, roleKeys)
@@ -101,11 +101,6 @@ function projectOf(tx: Pick<Decision, "state">, id: string): Project {
   const on = tx.state(project, id)
   if (isProjectThere(on)) return on
   throw new Fault("not_found", "project.missing", "there is no such project")
-}
-
-const isOrgThere = (tx: Transaction, id: string): boolean => {
-  const { status } = tx.state(org, id)
-  return status === "active" || status === "inactive"
 }
 
 function mustExist(state: ProjectGrant): void {

@@ -1,5 +1,5 @@
 import type { Cx } from "../../store/index.ts"
-import { isOrgActive } from "../org/index.ts"
+import { isOrgActive, isThere as isOrgThere, org } from "../org/index.ts"
 import { isProjectThere, project, projectChain } from "../project/index.ts"
 import { grantBetween, keysGranted } from "./commands.ts"
 import { isThere, type ProjectGrant, projectGrant } from "./model.ts"
@@ -7,12 +7,13 @@ import { isThere, type ProjectGrant, projectGrant } from "./model.ts"
 type Reader = Pick<Cx, "store" | "instance" | "clock">
 
 /** The grant of a project to an organisation; undefined where there is none. */
-export const grantIdOf = (cx: Reader, projectId: string, orgId: string): string | undefined =>
-  grantBetween(
-    { holder: (kind, key) => cx.store.log.holder(cx.instance, kind, key, cx.clock.now()) },
-    projectId,
-    orgId,
-  )
+export function grantIdOf(cx: Reader, projectId: string, orgId: string): string | undefined {
+  const holder = (kind: string, key: string) =>
+    cx.store.log.holder(cx.instance, kind, key, cx.clock.now())
+  // What an organisation had counts no more when it is gone, though it is cleared away later.
+  const isHeld = isOrgThere(cx.store.state(cx, org, orgId))
+  return isHeld ? grantBetween({ holder }, projectId, orgId) : undefined
+}
 
 /** A grant that counts: it is active, and so is the organisation that has it. */
 export function grantInForce(cx: Reader, id: string): ProjectGrant | undefined {
@@ -38,7 +39,8 @@ export function rolesGranted(cx: Reader, id: string): readonly string[] {
 function grantChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, projectGrant, id)
   const { orgId, projectId, grantedOrgId } = state
-  if (!isThere(state) || !isProjectThere(cx.store.state(cx, project, projectId))) return undefined
+  if (!isThere(state) || !isOrgThere(cx.store.state(cx, org, grantedOrgId))) return undefined
+  if (!isProjectThere(cx.store.state(cx, project, projectId))) return undefined
   return {
     ...({ instance: true, org: orgId, project: projectId, grant: id } as const),
     parent: projectId,

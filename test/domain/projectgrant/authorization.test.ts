@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { mayEnter, rolesHeld } from "../../../src/domain/authorization/index.ts"
-import { deactivateOrganization } from "../../../src/domain/org/index.ts"
+import { deactivateOrganization, removeOrganization } from "../../../src/domain/org/index.ts"
 import { addRoles, changeProject, removeRole } from "../../../src/domain/project/index.ts"
 import { type Granting, grant, openGranting, roleOf } from "./estate.ts"
 
@@ -140,6 +140,22 @@ describe("an authorization over a grant", () => {
     await estate.as("manager", "createProjectGrant", { ...grant, roleKeys: ["admin"] })
     expect(held()).toEqual([])
   })
+})
+
+test("nothing counts that an organisation gave which is gone, before it is cleared", async () => {
+  const id = await authorize("guest", ["admin"])
+  await estate.as("owner", "createAuthorization", asked("nobody", ["admin"], "org2"))
+  expect(held("nobody")).toEqual([{ orgId: "org2", keys: ["admin"] }])
+  await removeOrganization(estate.cx(), "org2")
+  expect(held("nobody")).toEqual([])
+  expect(() => estate.as("owner", "createAuthorization", asked("owner", [], "org2"))).toThrow(
+    "no such project",
+  )
+  expect(() => estate.as("owner", "activateAuthorization", { id })).toThrow("no such")
+  const { projectId, grantedOrganizationId: organizationId } = grant
+  const resource = { resource: { case: "projectGrant", value: { projectId, organizationId } } }
+  const seat = { userId: "nobody", resource, roles: ["PROJECT_GRANT_OWNER"] }
+  expect(() => estate.as("owner", "createAdministrator", seat)).toThrow("no such project grant")
 })
 
 const grantOf = async () => {

@@ -10,6 +10,7 @@ import { type Listener, listenGrpc, listenHttp } from "./server/listener.ts"
 import { reactors } from "./server/rooms.ts"
 import { keepRotating } from "./server/rotation.ts"
 import { followPublicUrl, setUpByRequest } from "./server/setup.ts"
+import { keepSweeping } from "./server/sweeping.ts"
 import { setupTicket } from "./server/ticket.ts"
 
 /** Opens the data folder, answers on both listeners, and says where. */
@@ -34,8 +35,10 @@ export async function serve(start: Start): Promise<Running> {
     listeners.push(await listenGrpc(house, config.grpcListen))
     listeners.unshift(listenHttp(house, config.listen, base.clock))
     // Whoever finds the port taken has done nothing yet.
-    working.push(startBackground(base, reactors(base.call, base.outbound), config))
+    const background = startBackground(base, reactors(base.call, base.outbound), config)
+    working.push(background)
     working.push(keepRotating(base))
+    working.push(keepSweeping(base, background.reactors.passed))
   } catch (cause) {
     await stop()
     throw cause

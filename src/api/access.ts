@@ -51,14 +51,25 @@ type Rule = {
   readonly self: string
 }
 
-/** The access rule of a method, made ready at start. */
-export type Access =
+/** What opens a method to who manages several instances. */
+type SystemRule = {
+  readonly permission: string
+  /** Where the request names the instance; undefined where the method is about all of them. */
+  readonly id: { readonly field: string; readonly read: Reader } | undefined
+}
+
+type Kind =
   | { readonly kind: "public" }
   | { readonly kind: "authenticated" }
   | { readonly kind: "resource"; readonly rule: Rule }
   | { readonly kind: "either"; readonly rules: readonly Rule[] }
   | { readonly kind: "search"; readonly rule: Rule }
   | { readonly kind: "searches"; readonly rules: readonly Rule[] }
+  /** For system callers alone. */
+  | { readonly kind: "system" }
+
+/** The access rule of a method, made ready at start. */
+export type Access = Kind & { readonly system?: SystemRule | undefined }
 
 /**
  * Reads the access rule of a method. Refuses, naming the method: no rule, two kinds of rule, an
@@ -68,9 +79,20 @@ export function accessOf(method: DescMethod, resources: ReadonlySet<string>): Ac
   const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
   if (!hasOption(method, accessOption)) throw refuse("it has no access rule")
   const option = getOption(method, accessOption)
+  const system = option.system ? systemRuleOf(method, option) : undefined
+  return { ...kindOf(method, option, resources), system }
+}
+
+function kindOf(method: DescMethod, option: AccessOption, resources: ReadonlySet<string>): Kind {
+  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
   const kinds = [option.permission, option.public, option.authenticated, option.either.length > 0]
+  const isOnlySystem = option.system !== "" && !option.resource && !kinds.some(Boolean)
+  if (isOnlySystem) return { kind: "system" }
   if (kinds.filter(Boolean).length !== 1) {
     throw refuse("say exactly one of permission, either, public and authenticated")
+  }
+  if (option.system && (!option.permission || option.resource !== "instance" || !option.id)) {
+    throw refuse("what the system may do, too, is a permission on an instance that is named")
   }
   if (option.permission) {
     const rule = ruleOf(method, option, resources)
@@ -83,11 +105,19 @@ export function accessOf(method: DescMethod, resources: ReadonlySet<string>): Ac
   return eitherOf(method, option.either, resources)
 }
 
+function systemRuleOf(method: DescMethod, { system, id }: AccessOption): SystemRule {
+  const fields = id ? fieldsOf(method.input, id) : undefined
+  if (id && fields?.at(-1)?.fieldKind !== "scalar") {
+    throw new Error(`${nameOf(method)}: its access rule names a field "${id}", which is not there`)
+  }
+  return { permission: system, id: fields && { field: id, read: readerOf(fields) } }
+}
+
 function eitherOf(
   method: DescMethod,
   options: readonly AccessOption[],
   resources: ReadonlySet<string>,
-): Access {
+): Kind {
   const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
   const isFlat = options.every(
     (each) => each.permission && !each.public && !each.authenticated && each.either.length === 0,
@@ -142,9 +172,8 @@ export function authorise<C extends Call>(
       "this needs a token; send it in the Authorization header as Bearer",
     )
   }
-  if (caller.kind === "system") {
-    throw new Fault("permission_denied", "access.denied", "the system has no business here")
-  }
+  if (caller.kind === "system") return asSystem(authority, access.system, cx, request)
+  if (access.kind === "system") throw denied(access.system?.permission ?? "of the system")
   const outranks = (userId: string) => authority.outranks(cx, userId)
   const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks }
   if (access.kind === "authenticated") return placed
@@ -158,6 +187,31 @@ export function authorise<C extends Call>(
   if (access.kind === "searches") return { ...placed, scope: scopesOf(holder, access.rules) }
   const rule = access.kind === "resource" ? access.rule : chosenOf(access.rules, request)
   admit(authority, placed, { rule, holder, request })
+  return placed
+}
+
+/**
+ * Lets who manages several instances do what the rule says they may, on the instance that the
+ * request names: the call is then one of that instance. Nothing is theirs by the way: where a rule
+ * doesn't mention them, they hold no role.
+ */
+function asSystem<C extends Call>(
+  authority: Authority<C>,
+  rule: SystemRule | undefined,
+  cx: C,
+  request: Message,
+): C {
+  const roles = cx.caller.kind === "system" ? (cx.caller.roles ?? []) : []
+  if (!rule) {
+    throw new Fault("permission_denied", "access.denied", "the system has no business here")
+  }
+  const isHeld = roles.some((role) => authority.permissions(role, cx).has(rule.permission))
+  if (!isHeld) throw denied(rule.permission)
+  if (!rule.id) return { ...cx, orgId: "" }
+  const instance = given(rule.id, request) ?? ""
+  const scope = { all: true, orgs: [], projects: [], grants: [] }
+  const placed = { ...cx, orgId: "", instance, scope, outranks: () => true }
+  if (!authority.resources.instance?.(placed, instance, undefined)) throw absent("instance")
   return placed
 }
 

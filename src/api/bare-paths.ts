@@ -14,6 +14,16 @@ export const barePaths: readonly BarePath[] = [
     method: "core.admin.v1.AdminService/ListInstanceDomains",
   },
   {
+    verb: "POST",
+    path: "/domains/{domain}/_exists",
+    method: "core.system.v1.SystemService/ExistsDomain",
+  },
+  {
+    verb: "PUT",
+    path: "/features/login_default_org",
+    method: "core.admin.v1.AdminService/ActivateFeatureLoginDefaultOrg",
+  },
+  {
     verb: "GET",
     path: "/global/orgs/_by_domain",
     method: "core.management.v1.ManagementService/GetOrgByDomainGlobal",

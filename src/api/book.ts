@@ -3,6 +3,7 @@ import { ApplicationService } from "../gen/core/application/v2/application_servi
 import { AuthService } from "../gen/core/auth/v1/auth_service_pb.ts"
 import { AuthorizationService } from "../gen/core/authorization/v2/authorization_service_pb.ts"
 import { DiagnosisService } from "../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { FeatureService } from "../gen/core/feature/v2/feature_service_pb.ts"
 import { GroupService } from "../gen/core/group/v2/group_service_pb.ts"
 import { InstanceService } from "../gen/core/instance/v2/instance_service_pb.ts"
 import { InternalPermissionService } from "../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
@@ -21,9 +22,10 @@ export const book = [
   ApplicationService,
   AuthorizationService,
   AuthService,
+  GroupService,
   CoreWebKeys,
   DiagnosisService,
-  GroupService,
+  FeatureService,
   InstanceService,
   InternalPermissionService,
   ManagementService,

@@ -4,6 +4,7 @@ import { Fault } from "./fault.ts"
 import { nearest } from "./nearest.ts"
 import { outboundAllowedOf } from "./outbound.ts"
 import { keyLength } from "./secret.ts"
+import { systemUsersOf } from "./system-user.ts"
 
 const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as const
 
@@ -22,6 +23,7 @@ const schema = z.object({
     [],
   ),
   auditRetentionDays: z.prefault(text("a whole number of days, such as 90", daysOf), "90"),
+  systemUsers: z._default(table(systemUsersOf), []),
   limits: z.prefault(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
   logLevel: z._default(choice(logLevels), "info"),
   logFormat: z._default(choice(["text", "json"]), "text"),
@@ -77,6 +79,12 @@ export const keys: Readonly<Record<Key, { from: readonly Source[]; hint: string;
       from: ["flag", "env", "file"],
       hint: "DAYS",
       help: "How long the records of issued tokens and the like are kept (default: 90)",
+    },
+    // A table: in the environment it is JSON, and a flag has no room for it.
+    systemUsers: {
+      from: ["env", "file"],
+      hint: "TABLE",
+      help: "Who may manage instances: their names, public keys and roles",
     },
     limits: {
       from: ["flag", "env", "file"],
@@ -203,6 +211,28 @@ function list<T>(what: string, parse: (text: string) => T | undefined) {
     return z.NEVER
   })
   return z.pipe(z.union([z.string(), z.array(z.string())], `must be ${what}`), understood)
+}
+
+/** Tables of the file, or JSON elsewhere; `parse` answers a text that says what is wrong. */
+function table<T>(parse: (given: unknown) => T | string) {
+  return z.pipe(
+    z.unknown(),
+    z.transform((given: unknown, context) => {
+      const parsed = parse(typeof given === "string" ? (jsonOf(given) ?? given) : given)
+      if (typeof parsed !== "string") return parsed
+      // The value stays out of it, as everywhere here.
+      context.issues.push({ code: "custom", message: parsed, input: given })
+      return z.NEVER
+    }),
+  )
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function choice<const Options extends readonly [string, ...string[]]>(options: Options) {

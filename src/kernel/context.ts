@@ -14,7 +14,14 @@ export type Caller =
       readonly orgId: string
       readonly clientId: string
     }
-  | { readonly kind: "system"; readonly name: string }
+  /** The process itself, which has no roles; or who manages several instances. */
+  | {
+      readonly kind: "system"
+      readonly name: string
+      readonly roles?: readonly string[]
+      /** The public address that they call; those of new instances follow from it. */
+      readonly publicUrl?: string
+    }
 
 /**
  * Which rows of a search a caller may see. The dispatcher sets it from the access rule, `search`

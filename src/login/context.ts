@@ -71,6 +71,7 @@ export const optionsOf = ({ visit, waiting }: Scene, status = 200): PageOptions 
   status,
   languages: waiting?.asked.languages ?? [],
   target: waiting?.asked.redirectUri,
+  orgId: waiting?.asked.home,
   cookies: [visit.browser.setCookie],
 })
 

@@ -1,5 +1,8 @@
 import type { ReactElement } from "react"
 import type { Assets, PageProps, Problem } from "../../ui/login/index.ts"
+import { isFeatureOn } from "../domain/feature/index.ts"
+import { instance } from "../domain/instance/index.ts"
+import { org } from "../domain/org/index.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 
@@ -15,6 +18,8 @@ export type PageOptions = {
   readonly frames?: readonly string[]
   /** Where the browser goes by itself after a few seconds, without any script. */
   readonly continueTo?: string
+  /** The organisation that people are asked for, where it is one. */
+  readonly orgId?: string | undefined
   /** Set-Cookie lines. */
   readonly cookies?: readonly (string | undefined)[]
   /** RFC 6585 §4: when to come again, for who has come too often. */
@@ -34,7 +39,8 @@ export const pagesWith =
   async (cx, render, options = {}) => {
     const ui = await import("../../ui/login/index.ts")
     const { language, t } = ui.translator([...(options.languages ?? []), ...cx.languages])
-    const html = ui.renderPage(render(ui, { t, language, assets }))
+    const brand = brandOf(cx, options.orgId)
+    const html = ui.renderPage(render(ui, { t, language, assets, brand }))
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,
@@ -51,6 +57,17 @@ export const pagesWith =
     if (options.continueTo) headers.set("refresh", refreshTo(options.continueTo))
     return new Response(html, { status: options.status ?? 200, headers })
   }
+
+/**
+ * Whose pages these are: those of the organisation that the request is for, else, where the
+ * instance wants that, those of the default one; undefined: ours.
+ */
+function brandOf(cx: Cx, orgId: string | undefined): string | undefined {
+  const isDefault = orgId === undefined && isFeatureOn(cx, "login_default_org")
+  const id = isDefault ? cx.store.state(cx, instance, cx.instance).defaultOrgId : orgId
+  const home = id ? cx.store.state(cx, org, id) : undefined
+  return home?.status === "active" ? home.name : undefined
+}
 
 const continueSeconds = 5
 

@@ -37,4 +37,4 @@ export function publishedHandler(call: (host: string) => Cx | undefined) {
 const readyMax = 100
 
 /** What both documents are made of. */
-const changesOf = (cx: Cx): number => cx.store.log.changesOf(["instance", "web_key"])
+const changesOf = (cx: Cx): number => cx.store.log.changesOf(["instance", "web_key", "limits"])

@@ -10,6 +10,7 @@ import { type Limits, limitsOf } from "../kernel/limit.ts"
 import { systemNetwork } from "../kernel/network.ts"
 import type { Outbound } from "../kernel/outbound.ts"
 import { systemRandom } from "../kernel/random.ts"
+import type { SystemUser } from "../kernel/system-user.ts"
 import { outboundOf } from "../notify/outbound.ts"
 import { type Cx, openKeyring, openStore, type Store } from "../store/index.ts"
 import { aggregates, views } from "./rooms.ts"
@@ -24,6 +25,10 @@ export type Base = Ground & {
   readonly outbound: Outbound
   /** What each address may still cost. */
   readonly limits: Limits
+  /** Who may manage instances, by the configuration. */
+  readonly systemUsers: readonly SystemUser[]
+  /** The public address, where the configuration says it. */
+  readonly publicUrl: string | undefined
   /** A call of the process itself, on one instance. */
   readonly call: (instance: string, name: string) => Cx
   /** Why this node is not ready; undefined when it is. */
@@ -77,6 +82,8 @@ export function openBase({ config, folder, master }: Start): Base {
     isProxy: matcherOf(config.trustedProxies),
     outbound,
     limits: limitsOf(systemClock, config.limits),
+    systemUsers: config.systemUsers,
+    publicUrl: config.publicUrl,
     call: (instance, name) => ({
       ...ground,
       store,

@@ -1,6 +1,7 @@
-import { instanceAt, instanceIds } from "../domain/instance/index.ts"
+import { instanceAt, instanceIds, requireInstance } from "../domain/instance/index.ts"
+import { blocked, countRequest, isBlocked } from "../domain/quota/index.ts"
 import { Fault } from "../kernel/fault.ts"
-import type { Use } from "../oauth/index.ts"
+import { systemCaller, type Use } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Base } from "./base.ts"
 
@@ -47,7 +48,8 @@ export function anonymousCall(base: Base, headers: Headers, origin: Origin): Cx 
 /** A call of the process itself on the instance of a host; undefined where there is none. */
 export function callAt(base: Base, host: string): Cx | undefined {
   const instance = instanceOf(base, host)
-  return instance === undefined ? undefined : base.call(instance, "published")
+  const cx = instance === undefined ? undefined : base.call(instance, "published")
+  return cx && !isBlocked(cx) ? cx : undefined
 }
 
 function callOn(
@@ -105,13 +107,31 @@ export const authenticateWith =
     const origin = { host, peer: address, address, requestId }
     const cx = anonymousCall(base, headers, origin)
     const authorization = headers.get("authorization")
+    const system = authorization && (await systemCallerIn(base, cx, authorization))
+    if (system) return { ...(cx ?? callOn(base, "", { headers, origin })), caller: system }
     if (!cx) {
       if (authorization !== null) throw unknownHost(base, origin.host)
       return callOn(base, "", { headers, origin })
     }
+    if (isBlocked(cx)) throw blocked()
     if (authorization === null) return cx
-    return { ...cx, caller: await tokenCaller(cx, { headers, ...target }) }
+    const caller = await tokenCaller(cx, { headers, ...target })
+    await countRequest(cx)
+    return { ...cx, caller }
   }
+
+/** Who manages instances; they may also call a host that is no instance's, as there is none yet. */
+async function systemCallerIn(
+  { systemUsers: users, publicUrl, clock }: Base,
+  cx: Cx | undefined,
+  authorization: string,
+): Promise<Cx["caller"] | undefined> {
+  if (users.length === 0) return undefined
+  const addresses = [cx && requireInstance(cx).publicUrl, publicUrl].filter(
+    (each) => each !== undefined,
+  )
+  return systemCaller(authorization, { users, addresses, now: clock.now() })
+}
 
 /** A call of an operation, as it came in. */
 type Knock = {

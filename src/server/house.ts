@@ -5,6 +5,7 @@ import { type ApiHandler, apiHandler } from "../api/http.ts"
 import { callLog } from "../api/log.ts"
 import { notFound, respondFault } from "../api/respond.ts"
 import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
+import { blocked, isBlocked } from "../domain/quota/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
@@ -92,12 +93,16 @@ async function answer(
   const origin = originOf(base, request, peer)
   try {
     const cx = anonymousCall(base, request.headers, origin)
+    const isShut = cx !== undefined && isBlocked(cx)
     const page = cx
-      ? await rooms.instance(request, cx, url)
+      ? isShut
+        ? undefined
+        : await rooms.instance(request, cx, url)
       : ticket.isOpen()
         ? await rooms.setup(request, origin)
         : await elsewhere(parts, rooms.show, { request, origin })
-    return page ?? (await rooms.api(request, origin)) ?? (await missing(rooms.show, request, cx))
+    const answered = page ?? (await rooms.api(request, origin))
+    return answered ?? (isShut ? shut : missing)(rooms.show, request, cx)
   } catch (cause) {
     return failed(parts, rooms.show, { request, origin, cause })
   }
@@ -185,6 +190,12 @@ async function elsewhere(
     trustedProxy: base.isProxy(origin.peer),
   }
   return show(cx, (ui, shared) => ui.HostPage({ ...shared, ...page }), { status: 421 })
+}
+
+/** Whoever runs the service has blocked the instance: its pages and endpoints say no more. */
+async function shut(show: ShowPage, request: Request, cx: Cx | undefined): Promise<Response> {
+  if (!cx || !wantsPage(request)) return respondFault(blocked(), {})
+  return showTrouble(show, cx, { problem: "blocked", status: 429 })
 }
 
 async function missing(show: ShowPage, request: Request, cx: Cx | undefined): Promise<Response> {

@@ -3,6 +3,7 @@ import { book } from "../api/book.ts"
 import { join } from "../api/method.ts"
 import * as app from "../domain/app/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
+import * as feature from "../domain/feature/index.ts"
 import * as grant from "../domain/grant/index.ts"
 import * as group from "../domain/group/index.ts"
 import * as history from "../domain/history/index.ts"
@@ -13,8 +14,10 @@ import * as org from "../domain/org/index.ts"
 import * as orgReach from "../domain/orgreach/index.ts"
 import * as project from "../domain/project/index.ts"
 import * as projectGrant from "../domain/projectgrant/index.ts"
+import * as quota from "../domain/quota/index.ts"
 import * as refusal from "../domain/refusal/index.ts"
 import * as session from "../domain/session/index.ts"
+import * as setup from "../domain/setup/index.ts"
 import * as user from "../domain/user/index.ts"
 import type { Outbound } from "../kernel/outbound.ts"
 import { backChannelLogout } from "../oauth/index.ts"
@@ -23,6 +26,8 @@ import type { Cx, Reactor } from "../store/index.ts"
 /** Every kind of stream. */
 export const aggregates = [
   ...instance.aggregates,
+  ...feature.aggregates,
+  ...quota.aggregates,
   ...org.aggregates,
   ...user.aggregates,
   ...project.aggregates,
@@ -39,6 +44,7 @@ export const aggregates = [
 /** Every read model. */
 export const views = [
   instance.instanceHostView,
+  instance.instanceView,
   ...org.views,
   ...user.views,
   ...project.views,
@@ -70,6 +76,9 @@ export const reactors = (
 export const operations = () =>
   join(book, [
     ...instance.shares,
+    ...feature.shares,
+    ...quota.shares,
+    ...setup.shares,
     ...org.shares,
     ...orgReach.shares,
     ...user.shares,

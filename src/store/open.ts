@@ -13,6 +13,7 @@ import { applicationId, migrations, schema, schemaVersion } from "./schema.ts"
 import { sqliteLog } from "./sqlite-log.ts"
 import { statesOf } from "./state.ts"
 import { Store } from "./store.ts"
+import { sweeperOf } from "./sweep.ts"
 import type { View } from "./view.ts"
 import { viewsOf } from "./views.ts"
 
@@ -90,7 +91,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const dropped = () => {
     drops++
   }
-  const prune = prunerOf({ ...options, database, names, states, views, slice, dropped })
+  const parts = { ...options, database, names, states, views, slice, dropped }
+  const [prune, sweep] = [prunerOf(parts), sweeperOf(parts)]
   const close = async () => {
     await views.close()
     await log.close()
@@ -98,7 +100,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
     database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
   }
-  return new Store({ log, database, states, views, prune, close })
+  return new Store({ log, database, states, views, prune, sweep, close })
 }
 
 /** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */

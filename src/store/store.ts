@@ -8,6 +8,7 @@ import type { Append, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
 import type { Pruned, PruneLimits } from "./prune.ts"
 import type { StateRow, States } from "./state.ts"
 import type { Statement, Values } from "./statement.ts"
+import type { SweepLimits } from "./sweep.ts"
 import type { Views } from "./views.ts"
 
 /** A call that may reach the store; what every command and query is handed. */
@@ -54,6 +55,7 @@ export class Store {
   readonly #states: States
   readonly #views: Views
   readonly #prune: (limits: PruneLimits) => Promise<Pruned>
+  readonly #sweep: (limits: SweepLimits) => Promise<number>
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
   #undone = 0
@@ -64,6 +66,7 @@ export class Store {
     states: States
     views: Views
     prune: (limits: PruneLimits) => Promise<Pruned>
+    sweep: (limits: SweepLimits) => Promise<number>
     close: () => Promise<void>
   }) {
     this.log = parts.log
@@ -71,6 +74,7 @@ export class Store {
     this.#states = parts.states
     this.#views = parts.views
     this.#prune = parts.prune
+    this.#sweep = parts.sweep
     this.#close = parts.close
   }
 
@@ -162,6 +166,11 @@ export class Store {
   /** Drops what has expired: streams whole, with all that was made of them, and claims. */
   prune(limits: PruneLimits): Promise<Pruned> {
     return this.#prune(limits)
+  }
+
+  /** Takes away all that a removed instance had; answers how much that was. */
+  sweep(limits: SweepLimits): Promise<number> {
+    return this.#sweep(limits)
   }
 
   /** The connection itself, for the store's own parts, backups and tests. */

@@ -3,7 +3,7 @@ import type { AnyAggregate } from "./aggregate.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
 import { type Handle, handleOf, type Standing } from "./handle.ts"
 import type { LogEvent } from "./log.ts"
-import { type Placement, place } from "./placement.ts"
+import { type Placement, physical, place } from "./placement.ts"
 import { type Replay, rebuild, type Slice } from "./rebuild.ts"
 import { advise } from "./statistics.ts"
 import type { Reducer, View } from "./view.ts"
@@ -14,6 +14,11 @@ export type Views = Pick<Handle, "get" | "all"> & {
   readonly apply: (event: LogEvent) => void
   /** Takes away what was made of a stream; part of the transaction that drops it. */
   readonly drop: (last: Standing & { readonly stream: string }) => void
+  /** Takes rows of an instance away, some of each table but those of one view; how many went. */
+  readonly erase: (
+    instance: string,
+    what: { readonly keep: string; readonly limit: number },
+  ) => number
   readonly rebuilding: () => readonly string[]
   readonly rebuilt: () => Promise<void>
   readonly close: () => Promise<void>
@@ -53,6 +58,13 @@ export function viewsOf(parts: ViewsParts): Views {
       const recorded: Recorded<AnyEvent> = event
       const writer = current.writer(event)
       for (const reducer of reducers) reducer(writer, recorded)
+    },
+    erase: (instance, { keep, limit }) => {
+      const going = live.filter(({ view }) => view.name !== keep)
+      return going.reduce(
+        (sum, placement) => sum + eraseFrom(database, placement, { instance, limit }),
+        0,
+      )
     },
     drop: (last) => {
       const writer = current.writer(last)
@@ -106,4 +118,20 @@ function routesOf(views: readonly View[]): ReadonlyMap<string, readonly Reducer[
     }
   }
   return routes
+}
+
+/** Deletes rows of an instance by their keys: a statement of its own for each table. */
+function eraseFrom(
+  database: Database,
+  { view, generation }: Placement,
+  { instance, limit }: { readonly instance: string; readonly limit: number },
+): number {
+  return Object.entries(view.tables).reduce((sum, [name, { key }]) => {
+    const table = physical(name, generation)
+    const erase = database.query<unknown, [string, number]>(
+      `DELETE FROM ${table} WHERE (instance, ${key}) IN
+         (SELECT instance, ${key} FROM ${table} WHERE instance = ? LIMIT ?)`,
+    )
+    return sum + erase.run(instance, limit).changes
+  }, 0)
 }

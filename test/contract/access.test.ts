@@ -10,11 +10,13 @@ function textOf(rule: Access): string {
   if (rule.either.length > 0) return rule.either.map(textOf).join(" | ")
   if (rule.public) return "public"
   if (rule.authenticated) return "authenticated"
+  const system = rule.system && ` or system ${rule.system}`
+  if (!rule.permission) return `system ${rule.system}${rule.id && ` of instance ${rule.id}`}`
   const search = rule.search ? " search" : ""
   const id = rule.id && ` ${rule.id}`
   const parent = rule.parent && ` of ${rule.parent}`
   const self = rule.self && ` or self ${rule.self}`
-  return `${rule.permission} on ${rule.resource}${search}${id}${parent}${self}`
+  return `${rule.permission} on ${rule.resource}${search}${id}${parent}${self}${system}`
 }
 
 const golden = tableOf("test/contract/access.tsv")
@@ -53,6 +55,8 @@ test("every permission that a rule names is one that some role grants", () => {
 
 /** Permissions of a rule and of those within it; being oneself needs none. */
 const permissionsIn = (rule: Access): readonly string[] => [
-  ...[rule.permission, rule.self].filter((name) => name !== "" && name !== "authenticated"),
+  ...[rule.permission, rule.self, rule.system].filter(
+    (name) => name !== "" && name !== "authenticated",
+  ),
   ...rule.either.flatMap(permissionsIn),
 ]

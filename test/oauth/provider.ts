@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
+import * as feature from "../../src/domain/feature/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
@@ -39,6 +40,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...authorization.aggregates,
   ...grant.aggregates,
   ...instance.aggregates,
+  ...feature.aggregates,
   ...key.aggregates,
   ...member.aggregates,
   ...org.aggregates,
@@ -52,6 +54,7 @@ const views = [
   ...authorization.views,
   ...grant.views,
   instance.instanceHostView,
+  instance.instanceView,
   key.webKeyView,
   member.memberView,
   org.orgView,

@@ -2,14 +2,18 @@ import { create, type DescMethod } from "@bufbuild/protobuf"
 import { type Access, type Authority, accessOf, authorise } from "../../src/api/access.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
+import * as feature from "../../src/domain/feature/index.ts"
 import * as group from "../../src/domain/group/index.ts"
 import * as history from "../../src/domain/history/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
+import * as key from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as orgReach from "../../src/domain/orgreach/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as projectGrant from "../../src/domain/projectgrant/index.ts"
+import * as quota from "../../src/domain/quota/index.ts"
+import * as setup from "../../src/domain/setup/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import type { Cx, Transaction } from "../../src/store/index.ts"
@@ -18,11 +22,15 @@ import { callerOf, openWorld, type World } from "./world.ts"
 
 const rooms = [
   ...[instance, org, project, projectGrant, app, member, authorization, user],
+  ...[feature, key, quota],
   group,
 ] as const
 
 const shares = [
   ...instance.shares,
+  ...feature.shares,
+  ...quota.shares,
+  ...setup.shares,
   ...org.shares,
   ...orgReach.shares,
   ...project.shares,
@@ -65,7 +73,15 @@ const homes = {
   nobody: "org1",
   stranger: "org2",
 } as const
-export type Person = keyof typeof homes
+export type Person = keyof typeof homes | "system"
+
+/** Who manages several instances, with all that they may. */
+const systemCaller: Call["caller"] = {
+  kind: "system",
+  name: "ops",
+  roles: ["SYSTEM_OWNER"],
+  publicUrl: "https://id.example.com",
+}
 
 export type Estate = World & {
   /** Calls an operation as that person, through its access rule; `of` names an older service. */
@@ -87,6 +103,7 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
     aggregates: rooms.flatMap(({ aggregates }) => [...aggregates]),
     views: [
       instance.instanceHostView,
+      instance.instanceView,
       ...org.views,
       ...project.views,
       ...projectGrant.views,
@@ -95,6 +112,7 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
       ...authorization.views,
       ...group.views,
       ...user.views,
+      key.webKeyView,
     ],
   })
   for (const id of instances) {
@@ -105,7 +123,10 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
     step: async (act, call) => void (await world.store.transact(world.cx(call), act)),
     as: (person, name, request = {}, { of, cx = {} } = {}) => {
       const { method, share } = found(name, of)
-      const { scope: _, ...bare } = world.cx({ caller: callerOf(person, homes[person]), ...cx })
+      const { scope: _, ...bare } = world.cx({
+        caller: person === "system" ? systemCaller : callerOf(person, homes[person]),
+        ...cx,
+      })
       const admitted = authorise(
         authority,
         ruleOf(method),
@@ -118,7 +139,8 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
 }
 
 function furnish(tx: Transaction): void {
-  instance.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" })
+  const name = tx.instance === "i1" ? "id" : tx.instance
+  instance.addInstance(tx, { name: "Home", publicUrl: `https://${name}.example.com` })
   org.addOrganization(tx, "org1", { name: "Acme" })
   org.addOrganization(tx, "org2", { name: "Globex" })
   project.addProject(tx, "own", { orgId: "org1", name: "Core" })

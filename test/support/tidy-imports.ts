@@ -21,6 +21,7 @@ const domain = (...rooms: readonly string[]) => [
 const rooms = [
   "app",
   "authorization",
+  "feature",
   "grant",
   "group",
   "history",
@@ -31,6 +32,7 @@ const rooms = [
   "orgreach",
   "project",
   "projectgrant",
+  "quota",
   "refusal",
   "session",
   "user",
@@ -48,12 +50,14 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/boot": ["src/kernel", "src/store"],
   "src/main.ts": ["src/server", "src/boot", "src/kernel"],
   "src/domain/instance": domain(),
+  "src/domain/feature": domain("instance"),
   "src/domain/key": domain("instance"),
   "src/domain/org": domain("instance"),
   "src/domain/user": domain("instance", "org"),
   "src/domain/project": domain("instance", "org"),
   "src/domain/app": domain("instance", "key", "project"),
   "src/domain/projectgrant": domain("org", "project"),
+  "src/domain/quota": domain("instance"),
   "src/domain/member": domain("instance", "org", "project", "projectgrant", "user"),
   "src/domain/group": domain("org"),
   "src/domain/authorization": domain("member", "project", "projectgrant", "user"),
@@ -82,6 +86,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "ui/kit": [],
   "ui/login": ["ui/kit"],
   "ui/console": ["ui/kit", "src/gen"],
+  "ui/openapi": ["ui/kit"],
 }
 
 /**
@@ -93,6 +98,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@connectrpc/connect": ["src/api", "ui/console"],
   "@connectrpc/connect-node": ["src/api"],
   "@connectrpc/connect-web": ["ui/console"],
+  "@elysiajs/swagger": ["src/server"],
   "@logtape/logtape": ["src/api", "src/boot", "src/server"],
   "@node-rs/argon2": ["src/domain/user"],
   "@oslojs/crypto": ["ui/console"],

@@ -14,6 +14,7 @@ export const problems = [
   "not_allowed",
   "too_many_tries",
   "set_up_done",
+  "blocked",
 ] as const
 export type Problem = (typeof problems)[number]
 

@@ -11,6 +11,8 @@ export type PageProps = {
   readonly t: Translate<TextKey>
   readonly language: string
   readonly assets: Assets
+  /** Whose pages these are, where that is not us. */
+  readonly brand?: string | undefined
 }
 
 type FrameProps = PageProps & {
@@ -21,12 +23,13 @@ type FrameProps = PageProps & {
 }
 
 /** The document around one card: the same head, sign and foot for every page. */
-export function Frame({ language, assets, title, children, foot, wide }: FrameProps) {
+export function Frame(props: FrameProps) {
+  const { language, assets, brand = "Latchkey", title, children, foot, wide } = props
   return (
     <html lang={language}>
       <head>
         <meta charSet="utf-8" />
-        <title>{`${title} · Latchkey`}</title>
+        <title>{`${title} · ${brand}`}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="referrer" content="no-referrer" />
@@ -39,7 +42,7 @@ export function Frame({ language, assets, title, children, foot, wide }: FramePr
         <div className={wide ? "gate-column gate-column-wide" : "gate-column"}>
           <header className="brand">
             <Mark />
-            Latchkey
+            {brand}
           </header>
           <main className="card gate-card">{children}</main>
           {foot && <footer className="gate-foot">{foot}</footer>}

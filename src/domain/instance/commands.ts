@@ -9,6 +9,7 @@ import {
   ownerRole,
   ownersOf,
 } from "./model.ts"
+import { releaseName, takeName } from "./name.ts"
 
 /** Begins the instance; a part of set-up, which is done once. */
 export function addInstance(
@@ -20,7 +21,7 @@ export function addInstance(
   }
   const drafts: Draft<InstanceEvent>[] = [
     { type: "instance.added", data: { name: givenName("name", input.name) } },
-    { type: "instance.public.url.set", data: { url: originOf(input.publicUrl) } },
+    publicUrlSet(originOf(input.publicUrl)),
   ]
   tx.append(instance, tx.instance, drafts)
 }
@@ -43,12 +44,25 @@ export function setOwnResources(
   tx.append(instance, tx.instance, drafts)
 }
 
-/** Sets the address that people use. Issuer and links change with it. */
+/**
+ * Sets the address that people use. Issuer and links change with it; the name that it had is not
+ * answered to any more, unless it is one of the instance's other domains.
+ */
 export const setPublicUrl = instance.command<string>((state, text) => {
   mustExist(state)
   const url = originOf(text)
-  return url === state.publicUrl ? [] : [{ type: "instance.public.url.set", data: { url } }]
+  return url === state.publicUrl ? [] : [publicUrlSet(url, state)]
 })
+
+function publicUrlSet(url: string, before?: Instance): Draft<InstanceEvent> {
+  const left = before && new URL(before.publicUrl).hostname
+  const isLeft = left !== undefined && !Object.hasOwn(before?.domains ?? {}, left)
+  return {
+    type: "instance.public.url.set",
+    data: { url },
+    claims: [...(isLeft ? [releaseName(left)] : []), takeName(new URL(url).hostname)],
+  }
+}
 
 /** Names the organisation of whoever comes without one; the caller knows that there is one. */
 export const setDefaultOrg = instance.command<string>((state, orgId) => {
@@ -141,8 +155,9 @@ export function findInstance(cx: Pick<Cx, "store" | "instance">): Instance & Rec
   return { ...requireInstance(cx), ...receipt, owner: cx.instance }
 }
 
-function mustExist(state: Instance): void {
-  if (state.status === "absent") throw notSetUp()
+/** Faults before set-up, and for who is removed. */
+export function mustExist(state: Instance): void {
+  if (state.status !== "active") throw notSetUp()
 }
 
 const notSetUp = () =>

@@ -15,18 +15,42 @@ export type DomainFilter =
   | { readonly primary: boolean }
   | { readonly generated: boolean }
 
-/** The domains of the instance; today one, that of its public address. */
+/** The domains of the instance: that of its public address, and those it has beside it. */
 export function domainsOf(cx: Cx, created: number): readonly InstanceDomain[] {
-  const { hostname } = new URL(requireInstance(cx).publicUrl)
-  return [{ domain: hostname, primary: true, generated: false, created }]
+  const { publicUrl, domains } = requireInstance(cx)
+  const { hostname } = new URL(publicUrl)
+  const { [hostname]: said, ...others } = domains
+  const primary = { generated: false, created, ...said, domain: hostname, primary: true }
+  return [
+    primary,
+    ...Object.entries(others).map(([domain, other]) => ({ ...other, domain, primary: false })),
+  ]
 }
+
+/** The domains that a proxy may show it under. */
+export const trustedDomainsOf = (cx: Cx): readonly InstanceDomain[] =>
+  Object.entries(requireInstance(cx).trustedDomains).map(([domain, created]) => ({
+    domain,
+    created,
+    primary: false,
+    generated: false,
+  }))
+
+export type DomainSort = "domain" | "primary" | "generated" | "created"
 
 /** Few enough to be searched without a table. */
 export function searchDomains(
   all: readonly InstanceDomain[],
-  { page, filters }: { readonly page: Page; readonly filters: readonly DomainFilter[] },
+  query: {
+    readonly page: Page
+    readonly filters: readonly DomainFilter[]
+    readonly sort?: DomainSort
+  },
 ): Found<InstanceDomain> {
-  const rows = all.filter((each) => filters.every((filter) => matches(each, filter)))
+  const { page, filters, sort = "domain" } = query
+  const rows = all
+    .filter((each) => filters.every((filter) => matches(each, filter)))
+    .toSorted((a, b) => order(a[sort], b[sort]) || order(a.domain, b.domain))
   const sorted = page.asc ? rows : rows.toReversed()
   return {
     rows: sorted.slice(page.offset, page.offset + page.limit),
@@ -34,6 +58,10 @@ export function searchDomains(
     limit: page.limit,
   }
 }
+
+type Sorted = InstanceDomain[DomainSort]
+
+const order = (a: Sorted, b: Sorted): number => (a === b ? 0 : a < b ? -1 : 1)
 
 function matches(each: InstanceDomain, filter: DomainFilter): boolean {
   if ("primary" in filter) return each.primary === filter.primary

@@ -1,4 +1,5 @@
-import { type Store, statement, systemStatement, view } from "../../store/index.ts"
+import type { Found, Page } from "../../kernel/page.ts"
+import { fold, type Store, statement, systemStatement, view } from "../../store/index.ts"
 import type { InstanceEvent } from "./model.ts"
 
 /** Which instance an address belongs to; how requests find their tenant. */
@@ -12,6 +13,28 @@ export const instanceHostView = view<InstanceEvent>({
   },
   on: {
     "instance.public.url.set": (db, { data }) => db.run(setHost, { host: new URL(data.url).host }),
+    "instance.removed": (db) => db.run(noHost),
+  },
+})
+
+/** The names of instances beside those of their public addresses, and what lists tell of them. */
+export const instanceView = view<InstanceEvent>({
+  name: "instance",
+  tables: {
+    instance_domains: { columns: "domain TEXT NOT NULL", key: "domain" },
+    removed_instances: { columns: "position INTEGER NOT NULL", key: "position" },
+    instances: { columns: "name_folded TEXT NOT NULL, created INTEGER NOT NULL", key: "created" },
+  },
+  on: {
+    "instance.added": (db, { data }) => db.run(addName, { name: fold(data.name) }),
+    "instance.changed": (db, { data }) => db.run(setName, { name: fold(data.name) }),
+    "instance.domain.added": (db, { data }) => db.run(addDomainRow, data),
+    "instance.domain.removed": (db, { data }) => db.run(removeDomainRow, data),
+    "instance.removed": (db) => {
+      db.run(noDomains)
+      db.run(noName)
+      db.run(noteRemoved)
+    },
   },
 })
 
@@ -20,12 +43,33 @@ const setHost = statement(
    ON CONFLICT DO UPDATE SET host = excluded.host`,
 )
 
+const noHost = statement("DELETE FROM instance_hosts WHERE instance = $instance")
+const addName = statement(
+  "INSERT INTO instances (instance, name_folded, created) VALUES ($instance, $name, $time)",
+)
+const setName = statement("UPDATE instances SET name_folded = $name WHERE instance = $instance")
+const noName = statement("DELETE FROM instances WHERE instance = $instance")
+const addDomainRow = statement(
+  "INSERT INTO instance_domains (instance, domain) VALUES ($instance, $domain)",
+)
+const removeDomainRow = statement(
+  "DELETE FROM instance_domains WHERE instance = $instance AND domain = $domain",
+)
+const noteRemoved = statement(
+  "INSERT INTO removed_instances (instance, position) VALUES ($instance, $position)",
+)
+const noDomains = statement("DELETE FROM instance_domains WHERE instance = $instance")
+
+const byDomain = systemStatement<{ instance: string }>(
+  "SELECT instance FROM instance_domains WHERE domain = $name",
+  "a request's host is what tells its instance",
+)
 const byHost = systemStatement<{ instance: string }>(
   "SELECT instance FROM instance_hosts WHERE host = $host",
   "a request's host is what tells its instance",
 )
-const byName = systemStatement<{ host: string }>(
-  `SELECT host FROM instance_hosts
+const byName = systemStatement<{ host: string; instance: string }>(
+  `SELECT host, instance FROM instance_hosts
    WHERE host = $name OR substr(host, 1, length($name) + 1) = $name || ':' LIMIT 2`,
   "gRPC clients name the port that they dial, which is not the public address's",
 )
@@ -34,9 +78,70 @@ const every = systemStatement<{ instance: string }>(
   "the process asks what it serves before any request has come",
 )
 
-/** The instance that people reach at `host` ("id.example.com", with a port where it has one). */
-export const instanceAt = (store: Store, host: string): string | undefined =>
-  store.get({ instance: "" }, byHost, { host })?.instance
+/**
+ * The instance that people reach at `host` ("id.example.com", with a port where it has one): the
+ * one of that public address, or that has the name for another domain, whatever the port.
+ */
+export function instanceAt(store: Store, host: string): string | undefined {
+  const found = store.get({ instance: "" }, byHost, { host })?.instance
+  if (found !== undefined) return found
+  return store.get({ instance: "" }, byDomain, { name: nameIn(host) })?.instance
+}
+
+const nameIn = (host: string): string => host.replace(/:\d+$/, "")
+
+/** What instances are found by; an empty list finds none. */
+export type InstanceFilter =
+  | { readonly ids: readonly string[] }
+  | { readonly domains: readonly string[] }
+
+export type InstanceSort = "id" | "name" | "created"
+
+/** Instances by their ids, sorted; the process's own look across all of them. */
+export function searchInstances(
+  store: Store,
+  query: {
+    readonly page: Page
+    readonly sort: InstanceSort
+    readonly filters: readonly InstanceFilter[]
+  },
+): Found<string> {
+  const { page, sort, filters } = query
+  const matching = store
+    .all({ instance: "" }, sorted[sort])
+    .map((row) => row.instance)
+    .filter((id) => filters.every((filter) => matchesInstance(store, id, filter)))
+  const rows = page.asc ? matching : matching.toReversed()
+  return {
+    rows: rows.slice(page.offset, page.offset + page.limit),
+    total: rows.length,
+    limit: page.limit,
+  }
+}
+
+function matchesInstance(store: Store, id: string, filter: InstanceFilter): boolean {
+  if ("ids" in filter) return filter.ids.includes(id)
+  return filter.domains.some((domain) => namedInstance(store, domain) === id)
+}
+
+/** The instance that has a domain, be it that of its public address or another one. */
+export function namedInstance(store: Store, domain: string): string | undefined {
+  const name = domain.toLowerCase()
+  const other = store.get({ instance: "" }, byDomain, { name })?.instance
+  return other ?? store.get({ instance: "" }, byName, { name })?.instance
+}
+
+const sortedBy = (column: string) =>
+  systemStatement<{ instance: string }>(
+    `SELECT instance FROM instances ORDER BY ${column}, instance`,
+    "whoever manages several instances sees them all",
+  )
+
+const sorted: Readonly<Record<InstanceSort, ReturnType<typeof sortedBy>>> = {
+  id: sortedBy("instance"),
+  name: sortedBy("name_folded"),
+  created: sortedBy("created"),
+}
 
 /**
  * The public host that `authority` names on the listener of gRPC, whose port is its own: the same
@@ -46,10 +151,21 @@ export function grpcHost(store: Store, authority: string): string {
   const asked = authority.toLowerCase()
   if (instanceAt(store, asked) !== undefined) return asked
   const [found, another] = store.all({ instance: "" }, byName, {
-    name: asked.replace(/:\d+$/, ""),
+    name: nameIn(asked),
   })
   return found && !another ? found.host : asked
 }
+
+/** Instances that are gone, and the position from which on they are. */
+export const removedInstances = (store: Store): readonly Removed[] =>
+  store.all({ instance: "" }, everyRemoved)
+
+type Removed = { readonly instance: string; readonly position: number }
+
+const everyRemoved = systemStatement<Removed>(
+  "SELECT instance, position FROM removed_instances",
+  "the process takes away what removed instances had",
+)
 
 /** Every instance of this data folder; none before set-up. */
 export const instanceIds = (store: Store): readonly string[] =>

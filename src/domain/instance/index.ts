@@ -19,6 +19,15 @@ export {
   setPublicUrl,
 } from "./commands.ts"
 export {
+  addDomain,
+  addTrustedDomain,
+  keepPrimary,
+  publicUrlAt,
+  removeDomain,
+  removeInstance,
+  removeTrustedDomain,
+} from "./domain-change.ts"
+export {
   type Instance,
   type InstanceEvent,
   type InstanceMember,
@@ -48,9 +57,25 @@ export const shares = [admin, auth, management, system, v2, settings] as const
 export const chains = {
   /** `true` is how a request says "the instance" where it can't name it. */
   instance: (cx: Cx, id: string) =>
-    (id === cx.instance || id === "true") && cx.store.receipt(cx, instance, cx.instance)
+    (id === cx.instance || id === "true") &&
+    cx.store.state(cx, instance, cx.instance).status === "active"
       ? ({ instance: true } as const)
       : undefined,
 }
 
-export { grpcHost, instanceAt, instanceHostView, instanceIds } from "./host.ts"
+export {
+  grpcHost,
+  type InstanceFilter,
+  type InstanceSort,
+  instanceAt,
+  instanceHostView,
+  instanceIds,
+  instanceView,
+  namedInstance,
+  removedInstances,
+  searchInstances,
+} from "./host.ts"
+export { domainOf } from "./name.ts"
+
+/** What all instances share is kept as if it were of one more, which nobody can reach. */
+export const systemInstance = "system"

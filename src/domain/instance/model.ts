@@ -25,9 +25,19 @@ export type InstanceEvent =
   | Event<"instance.oidc.settings.added", OidcSettings>
   | Event<"instance.oidc.settings.changed", Partial<OidcSettings>>
   | Event<"instance.policy.security.set", SecuritySettings>
+  | Event<"instance.default.language.set", { readonly language: string }>
+  | Event<"instance.domain.added", { readonly domain: string; readonly generated: boolean }>
+  | Event<"instance.domain.removed", { readonly domain: string }>
+  | Event<"instance.trusted_domain.added", { readonly domain: string }>
+  | Event<"instance.trusted_domain.removed", { readonly domain: string }>
+  | Event<"instance.removed">
+
+/** A name beside the one in the public address; `created` is ms UTC. */
+export type OtherDomain = { readonly generated: boolean; readonly created: number }
 
 export type Instance = {
-  readonly status: "absent" | "active"
+  /** Who is removed is out of reach; what it held goes soon after. */
+  readonly status: "absent" | "active" | "removed"
   readonly name: string
   /** The origin that people use; the issuer of every token. */
   readonly publicUrl: string
@@ -42,6 +52,10 @@ export type Instance = {
   /** Whether anybody has said how tokens are made, or the standard holds. */
   readonly oidcSaid: boolean
   readonly security: SecuritySettings
+  /** Names that it is reached by, beside that of the public address. */
+  readonly domains: Readonly<Record<string, OtherDomain>>
+  /** Names that a proxy may show it under, and since when. */
+  readonly trustedDomains: Readonly<Record<string, number>>
 }
 
 const absent: Instance = {
@@ -56,12 +70,14 @@ const absent: Instance = {
   oidc: standardOidc,
   oidcSaid: false,
   security: standardSecurity,
+  domains: {},
+  trustedDomains: {},
 }
 
 /** One tenant; the id of its only stream is the id of the instance. */
 export const instance = aggregate<InstanceEvent, Instance>({
   stream: "instance",
-  revision: 2,
+  revision: 3,
   initial: absent,
   evolve: {
     "instance.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
@@ -78,10 +94,10 @@ export const instance = aggregate<InstanceEvent, Instance>({
       withMember(state, userId, { orgId, roles }),
     "instance.member.changed": (state, { data: { userId, roles } }) =>
       withMember(state, userId, { orgId: memberOf(state, userId)?.orgId ?? "", roles }),
-    "instance.member.removed": (state, { data }) => {
-      const { [data.userId]: _, ...members } = state.members
-      return { ...state, members }
-    },
+    "instance.member.removed": (state, { data }) => ({
+      ...state,
+      members: without(state.members, data.userId),
+    }),
     "instance.oidc.settings.added": (state, { data }) => ({
       ...state,
       oidc: { ...state.oidc, ...data },
@@ -93,6 +109,24 @@ export const instance = aggregate<InstanceEvent, Instance>({
       oidcSaid: true,
     }),
     "instance.policy.security.set": (state, { data }) => ({ ...state, security: data }),
+    "instance.default.language.set": (state) => state,
+    "instance.domain.added": (state, { data: { domain, generated }, time }) => ({
+      ...state,
+      domains: { ...state.domains, [domain]: { generated, created: time } },
+    }),
+    "instance.domain.removed": (state, { data }) => ({
+      ...state,
+      domains: without(state.domains, data.domain),
+    }),
+    "instance.trusted_domain.added": (state, { data, time }) => ({
+      ...state,
+      trustedDomains: { ...state.trustedDomains, [data.domain]: time },
+    }),
+    "instance.trusted_domain.removed": (state, { data }) => ({
+      ...state,
+      trustedDomains: without(state.trustedDomains, data.domain),
+    }),
+    "instance.removed": (state) => ({ ...state, status: "removed" }),
   },
 })
 
@@ -100,6 +134,11 @@ const withMember = (state: Instance, userId: string, member: InstanceMember): In
   ...state,
   members: { ...state.members, [userId]: member },
 })
+
+const without = <T>(all: Readonly<Record<string, T>>, key: string): Readonly<Record<string, T>> => {
+  const { [key]: _, ...rest } = all
+  return rest
+}
 
 /** The roles of a user on the instance. Ids are callers' choice: "constructor" may be one. */
 export const memberOf = (state: Instance, userId: string): InstanceMember | undefined =>

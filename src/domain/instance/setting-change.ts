@@ -122,7 +122,7 @@ function checkOrigin(text: string): void {
 }
 
 function mustBeThere(status: string): void {
-  if (status !== "absent") return
+  if (status === "active") return
   throw new Fault("failed_precondition", "instance.not_set_up", "nothing is set up yet")
 }
 

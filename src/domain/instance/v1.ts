@@ -13,6 +13,8 @@ import { version } from "../../kernel/version.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, requireInstance } from "./commands.ts"
 import { type DomainFilter, domainsOf, type InstanceDomain, searchDomains } from "./domain.ts"
+import { namedInstance } from "./host.ts"
+import { domainOf } from "./name.ts"
 import { setSecurity } from "./setting-change.ts"
 
 export const admin = share<Cx>()(AdminService, {
@@ -34,7 +36,12 @@ export const management = share<Cx>()(ManagementService, {
 
 export const auth = share<Cx>()(AuthService, { healthz: () => ({}) })
 
-export const system = share<Cx>()(SystemService, { healthz: () => ({}) })
+export const system = share<Cx>()(SystemService, {
+  healthz: () => ({}),
+  existsDomain: ({ domain }, cx) => ({
+    exists: namedInstance(cx.store, domainOf("domain", domain)) !== undefined,
+  }),
+})
 
 function ownIds(cx: Cx) {
   const { defaultOrgId, projectId } = requireInstance(cx)

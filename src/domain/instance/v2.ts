@@ -1,17 +1,136 @@
 import { share } from "../../api/method.ts"
-import { State } from "../../gen/core/instance/v2/instance_pb.ts"
-import { InstanceService } from "../../gen/core/instance/v2/instance_service_pb.ts"
+import {
+  type DomainFilter as AskedDomain,
+  type CustomDomainFilter,
+  DomainFieldName,
+  FieldName,
+  State,
+  TrustedDomainFieldName,
+} from "../../gen/core/instance/v2/instance_pb.ts"
+import {
+  InstanceService,
+  type ListCustomDomainsRequest,
+  type ListInstancesRequest,
+  type ListTrustedDomainsRequest,
+} from "../../gen/core/instance/v2/instance_service_pb.ts"
 import { SettingsService } from "../../gen/core/settings/v2/settings_service_pb.ts"
-import { at, details } from "../../kernel/answer.ts"
+import { at, details, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
+import { pageOf } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
-import type { Cx } from "../../store/index.ts"
-import { findInstance } from "./commands.ts"
-import { domainsOf } from "./domain.ts"
+import type { Cx, Receipt } from "../../store/index.ts"
+import { findInstance, renameInstance } from "./commands.ts"
+import {
+  type DomainFilter,
+  type DomainSort,
+  domainsOf,
+  type InstanceDomain,
+  searchDomains,
+  trustedDomainsOf,
+} from "./domain.ts"
+import { addDomain, addTrustedDomain, removeDomain, removeTrustedDomain } from "./domain-change.ts"
+import { type InstanceFilter, type InstanceSort, searchInstances } from "./host.ts"
 import { setSecurity } from "./setting-change.ts"
 
 export const v2 = share<Cx>()(InstanceService, {
   getInstance: (_, cx) => ({ instance: toInstance(cx) }),
+  updateInstance: async ({ instanceName }, cx) => {
+    const { changed } = await renameInstance(cx, cx.instance, instanceName)
+    return { changeDate: at(changed) }
+  },
+  listInstances: (req, cx) => listInstances(cx, req),
+  addCustomDomain: async ({ customDomain: domain }, cx) =>
+    created(await addDomain(cx, cx.instance, { domain, generated: false })),
+  removeCustomDomain: async (req, cx) => {
+    const had = findInstance(cx).version
+    return removed(had, await removeDomain(cx, cx.instance, req.customDomain))
+  },
+  listCustomDomains: (req, cx) => listCustomDomains(cx, req),
+  addTrustedDomain: async (req, cx) =>
+    created(await addTrustedDomain(cx, cx.instance, req.trustedDomain)),
+  removeTrustedDomain: async (req, cx) => {
+    const had = findInstance(cx).version
+    return removed(had, await removeTrustedDomain(cx, cx.instance, req.trustedDomain))
+  },
+  listTrustedDomains: (req, cx) => listTrustedDomains(cx, req),
 })
+
+const created = ({ changed }: Receipt) => ({ creationDate: at(changed) })
+
+/** Without a date where there was nothing to take away. */
+const removed = (had: number, { version, changed }: Receipt) =>
+  version === had ? {} : { deletionDate: at(changed) }
+
+function listInstances(cx: Cx, req: ListInstancesRequest) {
+  const found = searchInstances(cx.store, {
+    page: pageOf(req.pagination),
+    sort: meaning(instanceSorts, req.sortingColumn),
+    filters: req.filters.map(({ filter }): InstanceFilter => {
+      if (filter.case === "inIdsFilter") return { ids: filter.value.ids }
+      if (filter.case === "customDomainsFilter") return { domains: filter.value.domains }
+      throw filterMissing()
+    }),
+  })
+  const instances = found.rows.map((instance) => toInstance({ ...cx, instance }))
+  return { instances, pagination: pagination(found) }
+}
+
+function listCustomDomains(cx: Cx, req: ListCustomDomainsRequest) {
+  const all = domainsOf(cx, findInstance(cx).created)
+  const found = searchDomains(all, {
+    page: pageOf(req.pagination),
+    sort: meaning(domainSorts, req.sortingColumn),
+    filters: req.filters.map(domainFilterOf),
+  })
+  const domains = found.rows.map((each) => toDomain(cx, each))
+  return { domains, pagination: pagination(found) }
+}
+
+function domainFilterOf({ filter }: CustomDomainFilter): DomainFilter {
+  if (filter.case === "domainFilter") return textOf(filter.value)
+  if (filter.case === "generatedFilter") return { generated: filter.value }
+  if (filter.case === "primaryFilter") return { primary: filter.value }
+  throw filterMissing()
+}
+
+const textOf = ({ domain, method }: AskedDomain): DomainFilter => ({ text: domain, method })
+
+function listTrustedDomains(cx: Cx, req: ListTrustedDomainsRequest) {
+  const found = searchDomains(trustedDomainsOf(cx), {
+    page: pageOf(req.pagination),
+    sort: meaning(trustedSorts, req.sortingColumn),
+    filters: req.filters.map(({ filter }) => {
+      if (filter.case === "domainFilter") return textOf(filter.value)
+      throw filterMissing()
+    }),
+  })
+  const trustedDomain = found.rows.map(({ domain, created }) => ({
+    instanceId: cx.instance,
+    creationDate: at(created),
+    domain,
+  }))
+  return { trustedDomain, pagination: pagination(found) }
+}
+
+const instanceSorts: Readonly<Record<number, InstanceSort>> = {
+  [FieldName.UNSPECIFIED]: "created",
+  [FieldName.ID]: "id",
+  [FieldName.NAME]: "name",
+  [FieldName.CREATION_DATE]: "created",
+}
+
+const domainSorts: Readonly<Record<number, DomainSort>> = {
+  [DomainFieldName.UNSPECIFIED]: "domain",
+  [DomainFieldName.DOMAIN]: "domain",
+  [DomainFieldName.PRIMARY]: "primary",
+  [DomainFieldName.GENERATED]: "generated",
+  [DomainFieldName.CREATION_DATE]: "created",
+}
+
+const trustedSorts: Readonly<Record<number, DomainSort>> = {
+  [TrustedDomainFieldName.UNSPECIFIED]: "domain",
+  [TrustedDomainFieldName.DOMAIN]: "domain",
+  [TrustedDomainFieldName.CREATION_DATE]: "created",
+}
 
 export const settings = share<Cx>()(SettingsService, {
   getSecuritySettings: (_, cx) => {
@@ -39,12 +158,14 @@ function toInstance(cx: Cx) {
     state: State.RUNNING,
     creationDate: at(created),
     changeDate: at(changed),
-    customDomains: domainsOf(cx, created).map(({ domain, primary, generated }) => ({
-      instanceId: id,
-      creationDate: at(created),
-      domain,
-      primary,
-      generated,
-    })),
+    customDomains: domainsOf(cx, created).map((each) => toDomain(cx, each)),
   }
 }
+
+const toDomain = (cx: Cx, { domain, primary, generated, created }: InstanceDomain) => ({
+  instanceId: cx.instance,
+  creationDate: at(created),
+  domain,
+  primary,
+  generated,
+})

@@ -2,6 +2,7 @@ import { customRoles } from "./custom-role.ts"
 import { member } from "./model.ts"
 import { admin, auth, management } from "./v1.ts"
 import { mine } from "./v1mine.ts"
+import { system } from "./v1system.ts"
 import { orgV2, projectV2, v2 } from "./v2.ts"
 import { v2role } from "./v2role.ts"
 import { v2search } from "./v2search.ts"
@@ -37,4 +38,5 @@ export const shares = [
   auth,
   management,
   mine,
+  system,
 ] as const

@@ -1,24 +1,15 @@
 import { never } from "../../kernel/signing-key.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
-import { addApplication, changeApplication } from "../app/index.ts"
-import {
-  addInstance,
-  addInstanceMember,
-  ownerRole,
-  requireInstance,
-  setOwnResources,
-  setPublicUrl,
-} from "../instance/index.ts"
-import { addKeys, prepareKeys } from "../key/index.ts"
-import { addOrganization } from "../org/index.ts"
-import { addProject } from "../project/index.ts"
 import { addServiceKey, addUser, createPassword } from "../user/index.ts"
+import { furnish, own } from "./furnish.ts"
+import { system } from "./v1.ts"
+import { v2 } from "./v2.ts"
 
-/**
- * The id of the instance that set-up makes. It is the same in every data folder, so that of two
- * set-ups at once the second finds the first one's stream and is refused.
- */
-export const firstInstance = "1"
+export { firstInstance } from "./first.ts"
+export { moveInstance } from "./move.ts"
+
+/** What this room answers of the book. */
+export const shares = [system, v2] as const
 
 export type SetupInput = {
   readonly publicUrl: string
@@ -49,80 +40,35 @@ export type SetupOutcome = { readonly ownerId: string; readonly orgId: string }
  */
 export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
   const { owner, serviceKey } = input
-  const ids = { org: cx.ids.next(), owner: cx.ids.next(), project: cx.ids.next() }
-  const [password, keys] = await Promise.all([
-    createPassword(owner.password, { names: [owner.loginName, owner.email] }),
-    prepareKeys(cx),
-  ])
-  await cx.store.transact(cx, (tx) => {
-    addInstance(tx, { name: input.organization, publicUrl: input.publicUrl })
-    addKeys(tx, keys)
-    addOrganization(tx, ids.org, { name: input.organization })
-    addUser(tx, ids.owner, {
+  const password = createPassword(owner.password, { names: [owner.loginName, owner.email] })
+  const made = await furnish(cx, {
+    name: input.organization,
+    organization: input.organization,
+    publicUrl: input.publicUrl,
+    owner: {
       kind: "human",
-      orgId: ids.org,
       userName: owner.loginName,
       profile: { givenName: owner.firstName, familyName: owner.lastName },
       // The owner is the one who says what is so on this instance.
       email: { value: owner.email, verified: true },
-      password,
-    })
-    own(tx, { userId: ids.owner, orgId: ids.org })
-    if (serviceKey) {
-      const { userId, keyId, publicKey } = serviceKey
-      addUser(tx, userId, {
-        kind: "machine",
-        orgId: ids.org,
-        userName: "automation",
-        name: "Automation",
-        accessTokenType: "bearer",
-      })
-      addServiceKey.within(tx, userId, { keyId, publicKey, expires: never })
-      own(tx, { userId, orgId: ids.org })
-    }
-    addConsole(tx, { orgId: ids.org, projectId: ids.project, publicUrl: input.publicUrl })
-  })
-  return { ownerId: ids.owner, orgId: ids.org }
-}
-
-const own = (tx: Transaction, who: { readonly userId: string; readonly orgId: string }) =>
-  addInstanceMember.within(tx, tx.instance, { ...who, roles: [ownerRole] })
-
-/** Our own project, whose audience the management interface asks for, and the console in it. */
-function addConsole(
-  tx: Transaction,
-  { orgId, projectId, publicUrl }: { orgId: string; projectId: string; publicUrl: string },
-): void {
-  addProject(tx, projectId, { orgId, name: "Latchkey" })
-  const console = { appId: tx.ids.next(), clientId: tx.ids.next() }
-  addApplication(tx, console.appId, {
-    projectId,
-    name: "Latchkey console",
-    clientId: console.clientId,
-    // A page in the browser keeps no secret: a public client, which must use PKCE.
-    config: {
-      kind: "oidc",
-      oidc: { ...consoleUris(publicUrl), appType: "user_agent", authMethod: "none" },
+      password: await password,
+    },
+    more: (tx, orgId) => {
+      if (serviceKey) addAutomation(tx, orgId, serviceKey)
     },
   })
-  setOwnResources(tx, { orgId, projectId, console })
+  return { ownerId: made.ownerId, orgId: made.orgId }
 }
 
-/** Where the console comes back to after signing in and out; see ui/console. */
-const consoleUris = (publicUrl: string) => ({
-  redirectUris: [`${publicUrl}/ui/console/callback`],
-  postLogoutRedirectUris: [`${publicUrl}/ui/console/signed-out`],
-})
-
-/**
- * Moves the instance to another public address, and the console with it. Nothing happens where it
- * is the address already.
- */
-export async function moveInstance(cx: Cx, publicUrl: string): Promise<void> {
-  const own = requireInstance(cx)
-  if (own.publicUrl === publicUrl) return
-  await cx.store.transact(cx, (tx) => {
-    setPublicUrl.within(tx, tx.instance, publicUrl)
-    changeApplication.within(tx, own.consoleAppId, { oidc: consoleUris(publicUrl) })
+function addAutomation(tx: Transaction, orgId: string, key: OwnerKey): void {
+  const { userId, keyId, publicKey } = key
+  addUser(tx, userId, {
+    kind: "machine",
+    orgId,
+    userName: "automation",
+    name: "Automation",
+    accessTokenType: "bearer",
   })
+  addServiceKey.within(tx, userId, { keyId, publicKey, expires: never })
+  own(tx, { userId, orgId })
 }

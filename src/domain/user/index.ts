@@ -35,6 +35,7 @@ export {
   type NewContact,
   type NewHuman,
   type NewMachine,
+  type NewProfile,
   type NewUser,
 } from "./create.ts"
 export {
@@ -70,6 +71,7 @@ export {
 } from "./model.ts"
 export { warmPasswords } from "./password.ts"
 export {
+  addPersonalToken,
   createPersonalToken,
   type KnownToken,
   readPersonalToken,

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { never } from "../../kernel/signing-key.ts"
-import type { Cx, Draft, Receipt } from "../../store/index.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { existing } from "./commands.ts"
 import { hasLeft, type PersonalToken, type UserEvent, user } from "./model.ts"
 
@@ -53,6 +53,17 @@ export async function createPersonalToken(
   return { receipt, id, token: prefix + sealed }
 }
 
+/** Makes a token within a larger step, for a service user who begins in it, too. */
+export function addPersonalToken(
+  tx: Transaction,
+  userId: string,
+  expires: number,
+): { readonly id: string; readonly token: string } {
+  const id = tx.ids.next()
+  addToken.within(tx, userId, { id, expires })
+  return { id, token: prefix + tx.secrets.seal("token", JSON.stringify([userId, id]), aboutOf(tx)) }
+}
+
 /** Ends a token; answers undefined where there is no such one. */
 export async function removePersonalToken(
   cx: Cx,
@@ -89,4 +100,4 @@ export function readPersonalToken(cx: Cx, token: string): KnownToken | undefined
 }
 
 /** Ids may repeat across instances: a token of one must not open in another. */
-const aboutOf = (cx: Cx) => `personal_access_token/${cx.instance}`
+const aboutOf = (cx: Pick<Cx, "instance">) => `personal_access_token/${cx.instance}`

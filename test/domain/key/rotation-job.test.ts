@@ -18,7 +18,7 @@ beforeEach(async () => {
   logged.length = 0
   world = openWorld({
     aggregates: [...aggregates, instances.instance],
-    views: [webKeyView, instances.instanceHostView],
+    views: [webKeyView, instances.instanceHostView, instances.instanceView],
   })
   for (const instance of ["i1", "i2"]) {
     const cx = world.cx({ instance })

@@ -37,7 +37,7 @@ afterEach(() => world.close())
 async function furnish(on: Cx): Promise<void> {
   const pairs = await prepareKeys(on)
   await on.store.transact(on, (tx) => {
-    instances.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" })
+    instances.addInstance(tx, { name: "Home", publicUrl: `https://${on.instance}.example.com` })
     addKeys(tx, pairs)
   })
 }

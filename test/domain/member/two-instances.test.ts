@@ -42,8 +42,11 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
+/** The system's own operations name the instance; who calls them does so from the first one. */
 const inside = (instance: string, name: string, request: object = {}, of = "") =>
-  estate.as("owner", name, request, { of, cx: { instance } })
+  systemOnly.has(name)
+    ? estate.as("system", name, { ...request, instanceId: instance })
+    : estate.as("owner", name, request, { of, cx: { instance } })
 
 const org2 = { organizationId: "org2" }
 /** Somebody's name ends in it, so that it must be proven. */
@@ -56,6 +59,8 @@ const g3 = { organizationId: "org1", id: "g3" }
 const helper = { key: "HELPER", displayName: "New" }
 const byId = { projectId: "p1", grantId: "g1" }
 const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
+
+const allowance = { unit: 1, from: { seconds: 0n }, resetInterval: { seconds: 3600n } }
 
 /** Every operation of these rooms that changes something, in an order that lets each succeed. */
 const changes: readonly (readonly [string, object, string?])[] = [
@@ -104,6 +109,24 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["createGroup", { organizationId: "org1", name: "New" }],
   ["updateGroup", { id: "g3", name: "Other" }],
   ["deleteGroup", { id: "g3" }],
+  ["updateInstance", { instanceName: "Other" }],
+  ["addTrustedDomain", { trustedDomain: "t.example.org" }],
+  ["removeTrustedDomain", { trustedDomain: "t.example.org" }],
+  ["addCustomDomain", { customDomain: "c.example.org" }],
+  ["removeCustomDomain", { customDomain: "c.example.org" }],
+  ["addCustomDomain", { customDomain: "d.example.org" }],
+  ["setPrimaryDomain", { domain: "d.example.org" }],
+  ["addQuota", { ...allowance, amount: 1n }],
+  ["setQuota", { ...allowance, amount: 2n }],
+  ["removeQuota", { unit: 1 }],
+  ["setLimits", { block: true }],
+  ["resetLimits", {}],
+  ["setInstanceFeatures", { userSchema: true }],
+  ["resetInstanceFeatures", {}],
+  ["setInstanceFeature", { featureId: 1, value: { case: "bool", value: false } }],
+  ["activateFeatureLoginDefaultOrg", {}],
+  ...["setOrganizationFeatures", "resetOrganizationFeatures"].map((name) => [name, org2] as const),
+  ...["setUserFeatures", "resetUserFeatures"].map((name) => [name, { userId: "nobody" }] as const),
   ["setSecurityPolicy", { enableImpersonation: true }],
   ["setSecuritySettings", { enableImpersonation: false }],
   ["updateApplication", { ...a1, name: "Other" }],
@@ -124,11 +147,18 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["deleteProject", p1],
   ["createProject", { organizationId: "org1", projectId: "p2", name: "Two" }],
   ["removeProject", { id: "p2" }, "v1"],
+  ["deleteInstance", {}],
 ]
 
 const looks: readonly (readonly [string, object, string?])[] = [
   ["getInstance", {}],
   ["getMyInstance", {}],
+  ["listCustomDomains", {}],
+  ["listTrustedDomains", {}],
+  ["listIAMMembers", {}],
+  ["getInstanceFeatures", {}],
+  ["getOrganizationFeatures", org2],
+  ["getUserFeatures", { userId: "nobody" }],
   ["getIAM", {}],
   ["getSecurityPolicy", {}],
   ["getSecuritySettings", {}],
@@ -175,8 +205,21 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listGroups", {}],
 ]
 
+/** Only who manages several instances may call these. */
+const systemOnly = new Set([
+  ...["addCustomDomain", "deleteInstance", "listIAMMembers", "removeCustomDomain"],
+  ...["setInstanceFeature", "setPrimaryDomain", "addQuota", "setQuota", "removeQuota"],
+  ...["setLimits", "resetLimits"],
+])
+
+/** About all instances at once, so that one of them has no share of its own in it. */
+const ofAll = [
+  ...["bulkSetLimits", "createInstance", "existsDomain", "getSystemFeatures", "listInstances"],
+  ...["resetSystemFeatures", "setSystemFeatures"],
+]
+
 test("every operation of these rooms is tried", () => {
-  const tried = [...changes, ...looks].map(([name]) => name)
+  const tried = [...[...changes, ...looks].map(([name]) => name), ...ofAll]
   const remedy = "add a row to changes, or to looks where it changes nothing"
   expect(new Set(["createApplication", ...tried]), remedy).toEqual(operationNames)
 })

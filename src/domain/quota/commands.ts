@@ -1,0 +1,82 @@
+import { Fault } from "../../kernel/fault.ts"
+import { type Limits, limits, type Quota, quota, type Unit } from "./model.ts"
+
+type Given = Quota & { readonly unit: Unit }
+
+const minuteMs = 60_000
+
+/** Says for the first time how much of a unit may be used. */
+export const addQuota = quota.command<Given>((state, given) => {
+  check(given)
+  if (state.quota) {
+    throw new Fault(
+      "already_exists",
+      "quota.exists",
+      "there is a quota for this unit already; set it to change it",
+    )
+  }
+  return [{ type: "quota.set", data: given }]
+})
+
+/** Says how much of a unit may be used. Refuses what changes nothing. */
+export const setQuota = quota.command<Given>((state, given) => {
+  check(given)
+  const { unit: _, ...wanted } = given
+  if (state.quota && isSame(state.quota, wanted)) throw unchanged("quota")
+  return [{ type: "quota.set", data: given }]
+})
+
+/** Lifts a quota. */
+export const removeQuota = quota.command<Unit>((state, unit) => {
+  if (!state.quota) {
+    throw new Fault("not_found", "quota.missing", "there is no quota for this unit")
+  }
+  return [{ type: "quota.removed", data: { unit } }]
+})
+
+/** Limits the instance; what is not given stays. Refuses what changes nothing. */
+export const setLimits = limits.command<Limits>((state, given) => {
+  checkLimits(given)
+  const { auditLogRetention = state.auditLogRetention, block = state.block } = given
+  if (auditLogRetention === state.auditLogRetention && block === state.block) {
+    throw unchanged("limits")
+  }
+  return [{ type: "limits.set", data: given }]
+})
+
+/** Lifts all limits. Refuses where there are none. */
+export const resetLimits = limits.command((state) => {
+  if (Object.keys(state).length === 0) throw unchanged("limits")
+  return [{ type: "limits.reset", data: {} }]
+})
+
+/** Refuses limits that say nothing, or what nobody can mean. */
+export function checkLimits({ auditLogRetention, block }: Limits): void {
+  if (auditLogRetention === undefined && block === undefined) {
+    throw invalid("limits.empty", "say what to limit: audit_log_retention, block, or both")
+  }
+  if (auditLogRetention !== undefined && !(auditLogRetention >= 0)) {
+    throw invalid("limits.retention_invalid", "audit_log_retention must not be negative")
+  }
+}
+
+function check({ intervalMs, amount, from }: Given): void {
+  if (intervalMs < minuteMs) {
+    throw invalid("quota.interval_invalid", "reset_interval must be a minute at least")
+  }
+  if (!Number.isSafeInteger(amount) || amount < 1) {
+    throw invalid("quota.amount_invalid", "amount must be 1 at least")
+  }
+  if (!Number.isSafeInteger(from)) throw invalid("quota.from_invalid", "from is out of range")
+}
+
+const isSame = (left: Quota, right: Quota) =>
+  left.from === right.from &&
+  left.intervalMs === right.intervalMs &&
+  left.amount === right.amount &&
+  left.limit === right.limit
+
+const unchanged = (what: string) =>
+  new Fault("failed_precondition", `${what}.unchanged`, "no changes: it is so already")
+
+const invalid = (id: string, message: string) => new Fault("invalid_argument", id, message)

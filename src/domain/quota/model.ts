@@ -1,0 +1,64 @@
+import { aggregate, type Event } from "../../store/index.ts"
+
+/** What is counted. Nothing runs actions yet, so of the second only the quota itself is kept. */
+export type Unit = "requests.all.authenticated" | "actions.all.runs.seconds"
+
+/** So much of a unit in each period; times are ms UTC, and periods follow one another. */
+export type Quota = {
+  readonly from: number
+  readonly intervalMs: number
+  readonly amount: number
+  /** Whether what goes beyond is refused. */
+  readonly limit: boolean
+}
+
+export type QuotaEvent =
+  | Event<"quota.set", Quota & { readonly unit: Unit }>
+  | Event<"quota.removed", { readonly unit: Unit }>
+
+type QuotaState = { readonly quota?: Quota }
+
+const none: QuotaState = {}
+
+/** The quota of one unit; the id is the unit. */
+export const quota = aggregate<QuotaEvent, QuotaState>({
+  stream: "quota",
+  initial: none,
+  evolve: {
+    "quota.set": (_, { data: { unit: __, ...quota } }) => ({ quota }),
+    "quota.removed": () => none,
+  },
+})
+
+export type UsageEvent = Event<"quota.usage.counted", Usage>
+
+/** How much was used in a period, which ends at `ends`, ms UTC. */
+export type Usage = { readonly count: number; readonly ends: number }
+
+/** What was counted in one period of one unit; it goes with its period. */
+export const usage = aggregate<UsageEvent, Usage>({
+  stream: "quota_usage",
+  retention: "transient",
+  initial: { count: 0, ends: 0 },
+  expires: ({ ends }) => ends,
+  evolve: { "quota.usage.counted": (_, { data }) => data },
+})
+
+export type Limits = {
+  /** How long the records of what happened are shown, in seconds. */
+  readonly auditLogRetention?: number
+  /** Whether the instance answers nobody but who manages it. */
+  readonly block?: boolean
+}
+
+export type LimitsEvent = Event<"limits.set", Limits> | Event<"limits.reset">
+
+/** The limits of the instance; the id is its own. */
+export const limits = aggregate<LimitsEvent, Limits>({
+  stream: "limits",
+  initial: {},
+  evolve: {
+    "limits.set": (state, { data }) => ({ ...state, ...data }),
+    "limits.reset": () => ({}),
+  },
+})

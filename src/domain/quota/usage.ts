@@ -1,0 +1,80 @@
+import { Fault } from "../../kernel/fault.ts"
+import { type Cx, ofInstance, remembered } from "../../store/index.ts"
+import { limits, type Quota, quota, usage } from "./model.ts"
+
+const unit = "requests.all.authenticated"
+
+/** What is counted of the period that runs, in memory. */
+type Counter = {
+  /** The stream of the period; empty where none has begun. */
+  period: string
+  count: number
+  /** How much of it the store knows, and since when, ms UTC. */
+  kept: number
+  keptAt: number
+}
+
+const counters = ofInstance((): Counter => ({ period: "", count: 0, kept: 0, keptAt: 0 }))
+
+const quotaOf = remembered((cx) => cx.store.state(cx, quota, unit).quota, ["quota"])
+
+/** So much of the amount at most is lost when the process dies, and never more than `keepAfter`. */
+const lostShare = 100
+const keepAfter = 100
+const keepEveryMs = 60_000
+
+/**
+ * Counts a request of somebody who is known, where the instance has a quota for that. It is counted
+ * in memory and written now and then. Refuses what goes beyond, where the quota is a limit.
+ */
+export async function countRequest(cx: Cx): Promise<void> {
+  const asked = quotaOf(cx)
+  const now = cx.clock.now()
+  if (!asked || now < asked.from) return
+  const counter = counters(cx)
+  const { period, ends } = periodOf(asked, now)
+  if (counter.period !== period) {
+    const { count } = cx.store.state(cx, usage, period)
+    Object.assign(counter, { period, count, kept: count, keptAt: now })
+  }
+  if (asked.limit && counter.count >= asked.amount) throw usedUp(ends - now)
+  counter.count++
+  const due = Math.max(1, Math.min(keepAfter, Math.floor(asked.amount / lostShare)))
+  if (counter.count - counter.kept < due && now - counter.keptAt < keepEveryMs) return
+  Object.assign(counter, { kept: counter.count, keptAt: now })
+  await count(cx, period, { count: counter.count, ends })
+}
+
+const count = usage.command<{ readonly count: number; readonly ends: number }>((state, given) =>
+  given.count > state.count ? [{ type: "quota.usage.counted", data: given }] : [],
+)
+
+/** The stream of the period at `now`. A changed quota begins to count anew. */
+function periodOf({ from, intervalMs }: Quota, now: number) {
+  const begins = from + Math.floor((now - from) / intervalMs) * intervalMs
+  return { period: `${unit}/${begins}/${intervalMs}`, ends: begins + intervalMs }
+}
+
+const usedUp = (ms: number) =>
+  new Fault(
+    "resource_exhausted",
+    "quota.used_up",
+    "the requests of this period are used up; try again in the next one",
+    { retryAfterSeconds: Math.ceil(ms / 1000) },
+  )
+
+const limitsOf = remembered((cx) => cx.store.state(cx, limits, cx.instance), ["limits"])
+
+/** Whether the instance answers nobody but who manages it. */
+export const isBlocked = (cx: Cx): boolean => limitsOf(cx).block === true
+
+/** What everybody else gets who asks a blocked instance. */
+export const blocked = (): Fault =>
+  new Fault(
+    "resource_exhausted",
+    "limits.blocked",
+    "this instance is blocked; whoever runs the service can lift that",
+  )
+
+/** How long the records of what happened are shown, in seconds; undefined: for ever. */
+export const auditLogRetention = (cx: Cx): number | undefined => limitsOf(cx).auditLogRetention

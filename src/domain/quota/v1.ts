@@ -1,0 +1,99 @@
+import { type Duration, durationMs, type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
+import { share } from "../../api/method.ts"
+import { Unit as AskedUnit } from "../../gen/core/quota/v1/quota_pb.ts"
+import {
+  type AddQuotaRequest,
+  type BulkSetLimitsRequest,
+  type SetLimitsRequest,
+  type SetQuotaRequest,
+  SystemService,
+} from "../../gen/core/system/v1/system_service_pb.ts"
+import { details } from "../../kernel/answer.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import { instance } from "../instance/index.ts"
+import { addQuota, checkLimits, removeQuota, resetLimits, setLimits, setQuota } from "./commands.ts"
+import type { Limits, Quota, Unit } from "./model.ts"
+
+export const system = share<Cx>()(SystemService, {
+  addQuota: async (req, cx) => {
+    const unit = unitOf(req.unit)
+    return { details: details(await addQuota(cx, unit, { unit, ...quotaOf(req) })) }
+  },
+  setQuota: async (req, cx) => {
+    const unit = unitOf(req.unit)
+    return { details: details(await setQuota(cx, unit, { unit, ...quotaOf(req) })) }
+  },
+  removeQuota: async (req, cx) => {
+    const unit = unitOf(req.unit)
+    return { details: details(await removeQuota(cx, unit, unit)) }
+  },
+  setLimits: async (req, cx) => ({
+    details: details(await setLimits(cx, cx.instance, limitsOf(req))),
+  }),
+  bulkSetLimits: (req, cx) => setAll(cx, req),
+  resetLimits: async (_, cx) => ({ details: details(await resetLimits(cx, cx.instance)) }),
+})
+
+function unitOf(asked: AskedUnit): Unit {
+  const unit = units[asked]
+  if (unit) return unit
+  throw new Fault("invalid_argument", "quota.unit_missing", "say which unit the quota is for")
+}
+
+const units: Readonly<Record<number, Unit>> = {
+  [AskedUnit.REQUESTS_ALL_AUTHENTICATED]: "requests.all.authenticated",
+  [AskedUnit.ACTIONS_ALL_RUN_SECONDS]: "actions.all.runs.seconds",
+}
+
+function quotaOf(req: AddQuotaRequest | SetQuotaRequest): Quota {
+  // Whoever asks to be told and is not would take silence for an answer.
+  if (req.notifications.length > 0) {
+    throw new Fault(
+      "invalid_argument",
+      "quota.notifications_unsupported",
+      "nobody is notified of quotas here; leave notifications empty",
+    )
+  }
+  return {
+    from: given(req.from, "from", timestampMs),
+    intervalMs: given(req.resetInterval, "reset_interval", durationMs),
+    amount: Number(req.amount),
+    limit: req.limit,
+  }
+}
+
+function given<T extends Timestamp | Duration>(
+  value: T | undefined,
+  field: string,
+  read: (value: T) => number,
+): number {
+  if (value) return read(value)
+  throw new Fault("invalid_argument", "quota.field_missing", `${field} is missing`)
+}
+
+const limitsOf = ({ auditLogRetention, block }: SetLimitsRequest): Limits => ({
+  ...(auditLogRetention && { auditLogRetention: durationMs(auditLogRetention) / 1000 }),
+  ...(block !== undefined && { block }),
+})
+
+/** All are looked at before the first is set: a list with a mistake in it does nothing. */
+async function setAll(cx: Cx, { limits }: BulkSetLimitsRequest) {
+  if (limits.length === 0) {
+    throw new Fault("invalid_argument", "limits.empty", "name the instances to limit")
+  }
+  for (const each of limits) {
+    checkLimits(limitsOf(each))
+    const at = { instance: each.instanceId }
+    if (cx.store.state(at, instance, each.instanceId).status === "active") continue
+    const message = `there is no instance ${JSON.stringify(each.instanceId)}`
+    throw new Fault("not_found", "instance.missing", message)
+  }
+  const receipts = []
+  for (const each of limits) {
+    const there = { ...cx, instance: each.instanceId }
+    receipts.push(details(await setLimits(there, each.instanceId, limitsOf(each))))
+  }
+  const [first] = receipts
+  return { ...(first && { details: first }), targetDetails: receipts }
+}

@@ -1,0 +1,82 @@
+import type { PruneParts } from "./prune.ts"
+import type { Slice } from "./rebuild.ts"
+import { headOf } from "./row.ts"
+
+/** Whose rows go, and what stays of them: the stream that tells that they are gone. */
+export type SweepLimits = {
+  readonly instance: string
+  /** The kind of stream that is kept, and the view that is made of it. */
+  readonly keep: { readonly stream: string; readonly view: string }
+  readonly stopped: () => boolean
+}
+
+/** Each slice is a few milliseconds. */
+const sliceStreams = 20
+const sliceRows = 200
+
+type StreamRow = { readonly stream: string; readonly id: string }
+
+/**
+ * Takes away all that an instance had: rows, events, states, claims. It takes many small
+ * transactions, others have their turn between them, and whoever breaks it off goes on with what is
+ * left. Every reactor must have seen the instance's events. Answers how many rows went; none where
+ * nothing was left, or while a view is made anew.
+ */
+export function sweeperOf(parts: PruneParts): (limits: SweepLimits) => Promise<number> {
+  const { database, names, states, views, slice } = parts
+  const sql = {
+    // The newest event stays: the next position follows from it.
+    streams: database.prepare<StreamRow, [string, string, number, number]>(
+      `SELECT stream, id FROM state
+       WHERE instance = ? AND stream <> ? AND position < ? LIMIT ?`,
+    ),
+    events: database.prepare<unknown, [string, number, string]>(
+      "DELETE FROM event WHERE instance = ? AND stream = ? AND id = ?",
+    ),
+    note: database.prepare<unknown, [number]>(
+      `INSERT INTO meta (key, value) VALUES ('pruned', ?)
+       ON CONFLICT DO UPDATE SET value = value + excluded.value`,
+    ),
+    claims: database.prepare<unknown, [string, number]>(
+      `DELETE FROM claim WHERE (instance, kind, key) IN
+         (SELECT instance, kind, key FROM claim WHERE instance = ? LIMIT ?)`,
+    ),
+    failed: database.prepare<unknown, [string]>("DELETE FROM failed_event WHERE instance = ?"),
+  }
+  const dropStreams = (instance: string, keep: string): number => {
+    const rows = sql.streams.all(instance, keep, headOf(database), sliceStreams)
+    if (rows.length === 0) return 0
+    database.transaction(() => {
+      for (const { stream, id } of rows) {
+        const { changes } = sql.events.run(instance, names.code(stream), id)
+        sql.note.run(changes)
+        states.drop(instance, stream, id)
+      }
+    })()
+    parts.dropped()
+    return rows.length
+  }
+  return async ({ instance, keep, stopped }) => {
+    const isFree = () => views.rebuilding().length === 0
+    const steps: readonly (() => number)[] = [
+      () => views.erase(instance, { keep: keep.view, limit: sliceRows }),
+      () => dropStreams(instance, keep.stream),
+      () => sql.claims.run(instance, sliceRows).changes,
+      () => sql.failed.run(instance).changes,
+    ]
+    let gone = 0
+    for (const step of steps) gone += await repeat(slice, stopped, () => (isFree() ? step() : 0))
+    return gone
+  }
+}
+
+/** Slice after slice, until there is nothing left; answers how much there was. */
+async function repeat(slice: Slice, stopped: () => boolean, work: () => number): Promise<number> {
+  let sum = 0
+  while (!stopped()) {
+    const count = await slice(work, (gone) => gone > 0)
+    if (count === 0) break
+    sum += count
+  }
+  return sum
+}

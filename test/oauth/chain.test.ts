@@ -69,6 +69,7 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
     "its user is locked": (cx) => user.lockUser(cx, given.userId),
     "its user is removed": (cx) => user.removeUser(cx, given.userId),
     "the organisation is deactivated": (cx) => org.deactivateOrganization(cx, given.orgId),
+    "the organisation is removed": (cx) => org.removeOrganization(cx, given.orgId),
     "the project is deactivated": (cx) => project.deactivateProject(cx, given.projectId),
     "the application is deactivated": (cx) => app.deactivateApplication(cx, given.client.appId),
     "the application is removed": (cx) => app.removeApplication(cx, given.client.appId),

@@ -132,6 +132,10 @@ const ends: Readonly<Record<string, readonly [end: End, refresh: "lives" | "dies
     ({ orgId }) => org.deactivateOrganization(provider.cx(), orgId),
     "dies",
   ],
+  "the organisation is removed": [
+    ({ orgId }) => org.removeOrganization(provider.cx(), orgId),
+    "dies",
+  ],
   "the project is deactivated": [
     ({ projectId }) => project.deactivateProject(provider.cx(), projectId),
     "dies",

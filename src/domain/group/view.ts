@@ -1,5 +1,5 @@
 import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
-import { org } from "../org/index.ts"
+import { type OrgEvent, org } from "../org/index.ts"
 import { isOrg, missing } from "./commands.ts"
 import { type GroupEvent, group } from "./model.ts"
 
@@ -23,8 +23,9 @@ const change = statement(
    WHERE instance = $instance AND id = $id`,
 )
 const remove = statement("DELETE FROM groups WHERE instance = $instance AND id = $id")
+const removeAll = statement("DELETE FROM groups WHERE instance = $instance AND org = $id")
 
-export const groupView = view<GroupEvent>({
+export const groupView = view<GroupEvent | OrgEvent>({
   name: "group",
   tables: {
     groups: {
@@ -45,6 +46,7 @@ export const groupView = view<GroupEvent>({
         description: description ?? null,
       }),
     "group.removed": (db) => db.run(remove),
+    "org.removed": (db) => db.run(removeAll),
   },
 })
 

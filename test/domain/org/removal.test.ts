@@ -30,6 +30,7 @@ async function fill(): Promise<void> {
     })
     addMember(tx, { userId: "nobody", target: { level: "org", id: "org2" }, roles: ["ORG_OWNER"] })
   })
+  await estate.as("stranger", "createGroup", { organizationId: "org2", id: "g2", name: "Group" })
 }
 
 describe("removing an organisation", () => {
@@ -50,6 +51,7 @@ describe("removing an organisation", () => {
       ["getProject", { projectId: "p2" }],
       ["getApplication", { applicationId: "a2" }],
       ["getUserByID", { userId: "u119" }],
+      ["getGroup", { id: "g2" }],
       ["deactivateUser", { userId: "u119" }],
       ["createUser", { organizationId: "org2", userType: { case: "human", value: {} } }],
     ]
@@ -60,6 +62,8 @@ describe("removing an organisation", () => {
     }
     const { result } = await estate.as("owner", "listOrganizations")
     expect(result.map(({ id }: { id: string }) => id)).toEqual(["org1"])
+    const { pagination } = await estate.as("owner", "listGroups")
+    expect(pagination.totalResult).toBe(0n)
   })
 
   test("goes on in the background until nothing is left, however often it is tried", async () => {

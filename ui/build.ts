@@ -22,6 +22,8 @@ export async function buildUi(): Promise<void> {
     consoleCss: await bundle("kit/console.css"),
     pageJs: await bundle("login/page.ts", "iife"),
     consoleJs: await bundle("console/main.tsx"),
+    readerCss: await bundle("openapi/reader.css"),
+    readerJs: await bundle("openapi/reader.ts", "iife"),
     icon: await hashed("kit/mark.svg"),
   }
   await writeModule(entry)

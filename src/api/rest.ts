@@ -1,5 +1,6 @@
 import {
   type DescField,
+  type DescMethod,
   getOption,
   hasOption,
   type Message,
@@ -14,6 +15,7 @@ import { bodyOf, mediaTypeOf, wrongType } from "./body.ts"
 import { decodeJson, textOf } from "./decode.ts"
 import type { Entry } from "./dispatch.ts"
 import { fieldsOf } from "./field.ts"
+import { nameOf } from "./method.ts"
 import { decodeParameters } from "./query.ts"
 import { respond, respondFault } from "./respond.ts"
 import { type Part, segmentsOf, type Tree, templateOf, treeOf } from "./template.ts"
@@ -39,7 +41,7 @@ export function restOf(entries: readonly Entry[], bare: typeof barePaths = bareP
   const tree = treeOf<Route>()
   const byName = new Map(entries.map((entry) => [entry.name, entry]))
   for (const entry of entries) {
-    for (const rule of rulesOf(entry)) mount(tree, entry, rule, prefixOf(entry))
+    for (const rule of rulesOf(entry)) mount(tree, entry, rule, prefixOf(entry.method))
   }
   for (const row of bare) {
     const entry = byName.get(row.method)
@@ -69,7 +71,18 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-function rulesOf({ method }: Entry): readonly HttpRule[] {
+/** Where an operation answers below its family's prefix, and there what its body is. */
+export function bindingsOf(method: DescMethod) {
+  return rulesIn(method).flatMap(({ pattern: { case: verb, value: rule }, body }) =>
+    verb && verb !== "custom"
+      ? [{ verb: verb.toUpperCase(), rule, path: pathAt(prefixOf(method), rule), body }]
+      : [],
+  )
+}
+
+const rulesOf = ({ method }: Entry) => rulesIn(method)
+
+function rulesIn(method: DescMethod): readonly HttpRule[] {
   if (!hasOption(method, http)) return []
   const rule = getOption(method, http)
   return [rule, ...rule.additionalBindings]
@@ -79,16 +92,19 @@ function isAt({ pattern }: HttpRule, { verb, path }: { verb: string; path: strin
   return pattern.case === verb.toLowerCase() && pattern.value === path
 }
 
-function prefixOf({ method, name }: Entry): string {
+function prefixOf(method: DescMethod): string {
   const prefix = prefixes[method.parent.file.proto.package]
-  if (prefix === undefined) throw new Error(`${name} has a path, but its package has no prefix`)
-  return prefix
+  if (prefix !== undefined) return prefix
+  throw new Error(`${nameOf(method)} has a path, but its package has no prefix`)
 }
+
+const pathAt = (prefix: string, rule: string) =>
+  rule === "/" && prefix ? prefix : `${prefix}${rule}`
 
 function mount(tree: Tree<Route>, entry: Entry, rule: HttpRule, prefix: string): void {
   const { case: verb, value } = rule.pattern
   if (!verb || verb === "custom") throw new Error(`${entry.name} has a path with no usual verb`)
-  const path = value === "/" && prefix ? prefix : `${prefix}${value}`
+  const path = pathAt(prefix, value)
   const parts = value.startsWith("/") ? templateOf(path) : undefined
   if (!parts) throw new Error(`${entry.name}: the path ${path} is not of a form that is served`)
   const own = ownPaths.find((each) => path === each || path.startsWith(`${each}/`))

@@ -17,6 +17,7 @@ import type { Base } from "./base.ts"
 import { anonymousCall, authenticateWith, callAt, languagesOf, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
 import { healthAt } from "./health.ts"
+import { type OpenApi, openApiPages } from "./openapi.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
 import { authority, operations } from "./rooms.ts"
@@ -58,6 +59,7 @@ export function houseOf(parts: HouseParts): House {
   const show = pagesWith(uiEntry)
   const rooms = {
     api: apiHandler(entries),
+    openApi: openApiPages(entries, uiEntry),
     show,
     setup: setupPages(base, ticket, show),
     instance: instanceHandler(base, show),
@@ -73,6 +75,7 @@ export function houseOf(parts: HouseParts): House {
 
 type Rooms = {
   readonly api: ApiHandler
+  readonly openApi: OpenApi
   readonly show: ShowPage
   readonly setup: ReturnType<typeof setupPages>
   readonly instance: ReturnType<typeof instanceHandler>
@@ -90,6 +93,9 @@ async function answer(
   const health = healthAt(base, pathname)
   if (health) return health
   if (pathname.startsWith("/ui/assets/")) return (await assetAt(request, pathname)) ?? notFound()
+  if (/^\/openapi(\/|$)/.test(pathname)) {
+    return (await rooms.openApi(request, pathname)) ?? notFound()
+  }
   const origin = originOf(base, request, peer)
   try {
     const cx = anonymousCall(base, request.headers, origin)

@@ -1,0 +1,135 @@
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf"
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What messages look like in JSON, each described once and named by its own name. */
+export type Schemas = {
+  readonly refTo: (message: DescMessage) => Json
+  /** One value of a field, not a list of them. */
+  readonly typeOf: (field: DescField) => Json
+  readonly all: () => Json
+}
+
+/** Describes these messages, and all that lies within them. */
+export function schemasOf(roots: readonly DescMessage[]): Schemas {
+  const reached = new Set<DescMessage>()
+  const reach = (message: DescMessage) => {
+    if (wellKnown[message.typeName] || reached.has(message)) return
+    reached.add(message)
+    for (const field of message.fields) if (field.message) reach(field.message)
+  }
+  for (const root of roots) reach(root)
+  const names = namesOf([...reached])
+  const refTo = (message: DescMessage): Json =>
+    wellKnown[message.typeName] ?? { $ref: `#/components/schemas/${names.get(message)}` }
+  const typeOf = (field: DescField) => valueSchema(field, refTo)
+  const objectOf = (message: DescMessage): Json => ({
+    type: "object",
+    properties: Object.fromEntries(
+      message.fields.map((field) => [field.jsonName, fieldSchema(field, typeOf)]),
+    ),
+  })
+  return {
+    refTo,
+    typeOf,
+    all: () =>
+      Object.fromEntries(
+        [...reached]
+          .map((message) => [names.get(message) ?? "", objectOf(message)] as const)
+          .sort(([a], [b]) => (a < b ? -1 : 1)),
+      ),
+  }
+}
+
+/** The plain name of each, or the full one where two would share it. */
+function namesOf(messages: readonly DescMessage[]): ReadonlyMap<DescMessage, string> {
+  const plain = ({ typeName, file }: DescMessage) => typeName.slice(file.proto.package.length + 1)
+  const count = new Map<string, number>([["Status", 1]])
+  for (const message of messages) count.set(plain(message), (count.get(plain(message)) ?? 0) + 1)
+  return new Map(
+    messages.map((message) => {
+      const isOnly = count.get(plain(message)) === 1
+      return [message, isOnly ? plain(message) : message.typeName]
+    }),
+  )
+}
+
+function fieldSchema(field: DescField, typeOf: (field: DescField) => Json): Json {
+  const old = field.deprecated ? { deprecated: true } : {}
+  const value = typeOf(field)
+  if (field.fieldKind === "list") return { type: "array", items: value, ...old }
+  if (field.fieldKind === "map") return { type: "object", additionalProperties: value, ...old }
+  // Beside a reference nothing else counts.
+  return field.deprecated && "$ref" in value ? { allOf: [value], ...old } : { ...value, ...old }
+}
+
+function valueSchema(field: DescField, refTo: (message: DescMessage) => Json): Json {
+  if (field.message) return refTo(field.message)
+  if (field.enum) return { type: "string", enum: field.enum.values.map(({ name }) => name) }
+  return scalars[field.scalar ?? ScalarType.STRING] ?? { type: "string" }
+}
+
+const integer = (format: string) => ({ type: "integer", format })
+const text = (format: string) => ({ type: "string", format })
+
+/** As proto3 writes them in JSON: what has 64 bits is a text there. */
+const scalars: Readonly<Record<number, Json>> = {
+  [ScalarType.BOOL]: { type: "boolean" },
+  [ScalarType.STRING]: { type: "string" },
+  [ScalarType.BYTES]: text("byte"),
+  [ScalarType.DOUBLE]: { type: "number", format: "double" },
+  [ScalarType.FLOAT]: { type: "number", format: "float" },
+  [ScalarType.INT32]: integer("int32"),
+  [ScalarType.SINT32]: integer("int32"),
+  [ScalarType.SFIXED32]: integer("int32"),
+  [ScalarType.UINT32]: integer("uint32"),
+  [ScalarType.FIXED32]: integer("uint32"),
+  [ScalarType.INT64]: text("int64"),
+  [ScalarType.SINT64]: text("int64"),
+  [ScalarType.SFIXED64]: text("int64"),
+  [ScalarType.UINT64]: text("uint64"),
+  [ScalarType.FIXED64]: text("uint64"),
+}
+
+/** Those that JSON does not write field by field. */
+const wellKnown: Readonly<Record<string, Json>> = {
+  "google.protobuf.Timestamp": text("date-time"),
+  "google.protobuf.Duration": { type: "string", example: "3.5s" },
+  "google.protobuf.Struct": { type: "object", additionalProperties: true },
+  "google.protobuf.Value": {},
+  "google.protobuf.Empty": { type: "object" },
+  "google.protobuf.Any": {
+    type: "object",
+    properties: { "@type": { type: "string" } },
+    additionalProperties: true,
+  },
+}
+
+/** What the address of a call may say: every field, dotted where it lies deeper; no messages. */
+export function parametersOf(
+  schemas: Schemas,
+  message: DescMessage,
+  without: readonly string[],
+): readonly Json[] {
+  const taken = new Set(without)
+  const walk = (within: DescMessage, prefix: string, above: readonly DescMessage[]): Json[] =>
+    within.fields.flatMap((field) => {
+      if (taken.has(`${prefix}${field.name}`) || field.fieldKind === "map") return []
+      const { message: inside } = field
+      if (!inside || wellKnown[inside.typeName]?.type === "string") {
+        return [{ name: `${spelled(prefix)}${field.jsonName}`, ...inQuery(schemas, field) }]
+      }
+      // What repeats or holds itself has no place in an address.
+      if (field.fieldKind === "list" || above.includes(inside)) return []
+      return walk(inside, `${prefix}${field.name}.`, [...above, inside])
+    })
+  return walk(message, "", [message])
+}
+
+const inQuery = (schemas: Schemas, field: DescField) => ({
+  in: "query",
+  schema: fieldSchema(field, schemas.typeOf),
+})
+
+const spelled = (prefix: string) =>
+  prefix.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())

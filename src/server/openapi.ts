@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto"
+import type { Entry } from "../api/dispatch.ts"
+
+/** Where the description of the REST interface is read, and where programs get it. */
+const pages: ReadonlySet<string> = new Set(["/openapi", "/openapi/json"])
+
+/** Answers the description of the REST interface; undefined for every other path. */
+export type OpenApi = (request: Request, pathname: string) => Promise<Response> | undefined
+
+/** The paths of what the page of the reader loads. */
+export type ReaderFiles = { readonly readerJs: string; readonly readerCss: string }
+
+/**
+ * The OpenAPI document and its reader, by @elysiajs/swagger. Nothing of it is loaded before
+ * somebody asks: most servers are never asked.
+ */
+export function openApiPages(entries: readonly Entry[], files: ReaderFiles): OpenApi {
+  let plugin: ReturnType<typeof load> | undefined
+  return ({ method }, pathname) => {
+    const page = pathname === "/openapi/" ? "/openapi" : pathname
+    if (!pages.has(page) || (method !== "GET" && method !== "HEAD")) return undefined
+    plugin ??= load(entries, files)
+    return plugin.then((served) => answer(served, page))
+  }
+}
+
+async function load(entries: readonly Entry[], { readerJs, readerCss }: ReaderFiles) {
+  const [{ Elysia }, { swagger }, { openApiOf }] = await Promise.all([
+    import("elysia"),
+    import("@elysiajs/swagger"),
+    import("../api/openapi.ts"),
+  ])
+  // The plugin's types are for documents that are written by hand.
+  const documentation = JSON.parse(JSON.stringify(openApiOf(entries)))
+  const plugin = swagger({
+    path: "/openapi",
+    documentation,
+    // The page names its reader and its style; both are files of ours.
+    scalarCDN: readerJs,
+    scalarConfig: {
+      spec: { url: "/openapi/json" },
+      customCss: `@import url("${readerCss}");`,
+    },
+  })
+  return new Elysia().use(plugin)
+}
+
+async function answer(served: Awaited<ReturnType<typeof load>>, page: string): Promise<Response> {
+  // Elysia loses the path of hosts with fewer than four letters.
+  const made = await served.handle(new Request(`http://localhost${page}`))
+  // Left alone, browsers take the element that holds settings for a script, and complain of it.
+  const settings = `id="api-reference" type="application/json"`
+  const text = (await made.text()).replace(`id="api-reference"`, settings)
+  const headers = page === "/openapi" ? pageHeaders(text) : documentHeaders
+  return new Response(text, { headers: { ...always, ...headers } })
+}
+
+const always = { "cache-control": "no-cache", "x-content-type-options": "nosniff" }
+
+const documentHeaders = {
+  "content-type": "application/json",
+  // Tools that read the document run in pages of other origins.
+  "access-control-allow-origin": "*",
+}
+
+/** Scripts are files of ours; of styles also those that the page itself has, by their hashes. */
+const pageHeaders = (html: string) => ({
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' ${stylesIn(html).map(hashOf).join(" ")}`,
+    "connect-src 'self'",
+    "img-src 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join("; "),
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+})
+
+const stylesIn = (html: string): readonly string[] =>
+  [...html.matchAll(/<style>([\s\S]*?)<\/style>/g)].map(([, style = ""]) => style)
+
+const hashOf = (style: string) => `'sha256-${createHash("sha256").update(style).digest("base64")}'`

@@ -34,6 +34,11 @@ export const barePaths: readonly BarePath[] = [
     method: "core.auth.v1.AuthService/ListMyProjectOrgs",
   },
   {
+    verb: "GET",
+    path: "/global/users/_by_login_name",
+    method: "core.management.v1.ManagementService/GetUserByLoginNameGlobal",
+  },
+  {
     verb: "POST",
     path: "/granted_projects/_search",
     method: "core.management.v1.ManagementService/ListGrantedProjects",

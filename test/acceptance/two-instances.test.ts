@@ -100,7 +100,7 @@ const looks: readonly Step[] = [
   [management("GetIAM"), {}],
   [management("GetMyOrg"), {}],
   [management("GetUserByID"), { id: "user" }],
-  [management("GetUserByLoginNameGlobal"), { loginName: "user" }],
+  [management("GetUserByLoginNameGlobal"), { loginName: "robot" }],
   [management("GetProjectByID"), { id: "project" }],
   [management("ListProjects"), {}],
   ["ListOrganizations", {}],

@@ -4,7 +4,7 @@ import { AuthService } from "../../gen/core/auth/v1/auth_service_pb.ts"
 import { type SessionSchema, SessionState } from "../../gen/core/user/v1/user_pb.ts"
 import { details } from "../../kernel/answer.ts"
 import type { Cx } from "../../store/index.ts"
-import { callerOf, findUser } from "../user/index.ts"
+import { callerOf, findUser, shownNames } from "../user/index.ts"
 import { session } from "./model.ts"
 import { sessionNow } from "./query.ts"
 import { sessionsOf } from "./view.ts"
@@ -30,7 +30,7 @@ function shown(cx: Cx, id: string): readonly MessageInitShape<typeof SessionSche
       authState: sessionNow(cx, id) ? SessionState.ACTIVE : SessionState.TERMINATED,
       userId,
       userName: row.user_name,
-      loginName: row.user_name,
+      loginName: shownNames(cx, row).preferredLoginName,
       displayName: row.display_name,
       details: details({ ...receipt, owner: row.org }),
     },

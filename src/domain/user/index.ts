@@ -7,6 +7,7 @@ import { user } from "./model.ts"
 import { userChain } from "./query.ts"
 import { auth, management } from "./v1.ts"
 import { managementCredentials } from "./v1credential.ts"
+import { managementGlobal } from "./v1global.ts"
 import { self } from "./v1self.ts"
 import { v2 } from "./v2.ts"
 import { v2contact } from "./v2contact.ts"
@@ -133,4 +134,5 @@ export const shares = [
   managementCredentials,
   v2contact,
   self,
+  managementGlobal,
 ] as const

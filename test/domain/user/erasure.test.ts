@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import {
+  addServiceKey,
+  createPersonalToken,
+  generateMachineSecret,
+  hasLeft,
+  never,
+  removeUser,
+  setMetadata,
+  setPassword,
+  shares,
+  updateUser,
+  user,
+} from "../../../src/domain/user/index.ts"
+import { ask } from "../../support/ask.ts"
+import type { World } from "../../support/world.ts"
+import { anna, openHousehold, robot } from "./household.ts"
+
+let world: World
+beforeEach(async () => {
+  world = await openHousehold()
+})
+afterEach(() => world.close())
+
+/** Everything that lies in the database, rows of views and bytes included, as one text. */
+function everything(): string {
+  const { database } = world.store
+  const tables = database
+    .query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .all()
+  const rows = tables.map(({ name }) => database.query(`SELECT * FROM "${name}"`).all())
+  return JSON.stringify(rows, (_, value) =>
+    value instanceof Uint8Array ? `${Buffer.from(value)} ${Buffer.from(value).toBase64()}` : value,
+  )
+}
+
+const eventsOf = async (id: string) =>
+  (await world.store.log.read(0, 500)).filter((event) => event.id === id)
+
+test("of a removed person is left that they were there, and what happened when", async () => {
+  const cx = world.cx()
+  await anna(cx, { metadata: [{ key: "team", value: Buffer.from("Confidential-1") }] })
+  const asked = { userId: "u1", verification: { case: "returnCode", value: {} } }
+  const email = await ask(shares, "setEmail", cx, { ...asked, email: "second@private.example" })
+  const phone = await ask(shares, "setPhone", cx, { ...asked, phone: "+41795550123" })
+  await ask(shares, "verifyEmail", cx, {
+    userId: "u1",
+    verificationCode: email.verificationCode,
+  })
+  await ask(shares, "verifyPhone", cx, { userId: "u1", verificationCode: "AAAAAA" }).catch(() => 0)
+  await updateUser(cx, "u1", {
+    userName: "annabel",
+    human: { profile: { nickName: "Secretnick", familyName: "Bergson" } },
+  })
+  await setPassword(cx, "u1", { hash: "hash-of-hers", changeRequired: false })
+  await setMetadata(cx, "u1", [{ key: "team", value: Buffer.from("Confidential-2") }])
+
+  const before = (await eventsOf("u1")).map(({ type, position }) => ({ type, position }))
+  const traces = [
+    ...["anna", "Berg", "Secretnick", "private.example", "795550123", "hash-of-hers"],
+    ...["Confidential", Buffer.from("Confidential-2").toBase64()],
+  ]
+  for (const trace of traces) expect(everything(), trace).toContain(trace)
+  await removeUser(cx, "u1")
+  for (const trace of traces) expect(everything(), trace).not.toContain(trace)
+  expect(everything()).not.toContain(phone.verificationCode)
+
+  const left = await eventsOf("u1")
+  const trail = left.map(({ type, position }) => ({ type, position }))
+  expect(trail.slice(0, -1)).toEqual(before)
+  expect(trail.at(-1)?.type).toBe("user.removed")
+  expect(left.every((event) => event.private === null)).toBe(true)
+})
+
+test("nothing of a removed service user is left that anybody could use", async () => {
+  const cx = world.cx()
+  await robot(cx, { name: "Payroll", description: "Pays Zoe" })
+  await addServiceKey(cx, "m1", { keyId: "k1", publicKey: "pem", expires: never })
+  const { secret } = await generateMachineSecret(cx, "m1")
+  const { token } = await createPersonalToken(cx, "m1", never)
+  const sealed = (await eventsOf("m1")).flatMap((event) => Object.values(Object(event.private)))
+  await removeUser(cx, "m1")
+  const left = everything()
+  for (const trace of ["Payroll", "Zoe", "robot", secret, token]) {
+    expect(left, trace).not.toContain(trace)
+  }
+  for (const value of sealed.filter((each) => String(each).length > 8)) {
+    expect(left).not.toContain(String(value))
+  }
+  expect(hasLeft(world.store.state(cx, user, "m1"))).toBe(true)
+  expect((await eventsOf("m1")).at(-1)?.type).toBe("user.removed")
+})

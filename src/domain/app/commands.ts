@@ -123,11 +123,14 @@ const cascadeMax = 500
  * use of an application asks for its project.
  */
 export async function removeProjectWithApps(cx: Cx, id: string): Promise<Receipt> {
-  const step = await cx.store.transact(cx, (tx) => {
-    removeProject.within(tx, id)
-    for (const appId of appIdsOf(cx, id, cascadeMax)) removeApplication.within(tx, appId)
-  })
+  const step = await cx.store.transact(cx, (tx) => dropProject(cx, tx, id))
   return step.receipt(project, id)
+}
+
+/** The same within a larger step. */
+export function dropProject(cx: Cx, tx: Transaction, id: string): void {
+  removeProject.within(tx, id)
+  for (const appId of appIdsOf(cx, id, cascadeMax)) removeApplication.within(tx, appId)
 }
 
 function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppEvent> {

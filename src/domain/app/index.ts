@@ -17,6 +17,7 @@ export {
   changeApplication,
   createApplication,
   deactivateApplication,
+  dropProject,
   reactivateApplication,
   removeApplication,
   removeProjectWithApps,

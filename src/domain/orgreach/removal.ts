@@ -1,14 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
-import { removeProjectWithApps } from "../app/index.ts"
+import { dropProject } from "../app/index.ts"
 import { instance } from "../instance/index.ts"
 import { deactivateOrganization, org, removeOrganization } from "../org/index.ts"
 import { project, projectsOf } from "../project/index.ts"
 import { grantsTo, removeGrant } from "../projectgrant/index.ts"
 import { removeUser, usersOf } from "../user/index.ts"
 
-/** How many users, and how many grants, go in one step. */
-const batch = 50
+/** How many of each go in one step; a project takes its applications along. */
+const batch = { users: 50, grants: 50, projects: 5 } as const
 
 /** Stops an organisation; see the command. Refuses the one that our own project is of. */
 export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
@@ -46,23 +46,20 @@ function mustNotHoldOurs(tx: Transaction, id: string): void {
 
 /** Answers whether there was anything. */
 function removeSome(cx: Cx, tx: Transaction, id: string): boolean {
-  const users = usersOf(cx, id, batch)
-  const grants = grantsTo(cx, id, batch)
+  const users = usersOf(cx, id, batch.users)
+  const grants = grantsTo(cx, id, batch.grants)
+  const projects = projectsOf(cx, id, batch.projects)
   for (const userId of users) removeUser.within(tx, userId)
   for (const grantId of grants) removeGrant.within(tx, grantId)
-  return users.length + grants.length > 0
+  for (const projectId of projects) dropProject(cx, tx, projectId)
+  return users.length + grants.length + projects.length > 0
 }
 
 /** Removes what an organisation that is gone has left, step by step. */
 export async function clearOrganization(cx: Cx, id: string): Promise<void> {
   for (;;) {
     const step = await cx.store.transact(cx, (tx) => removeSome(cx, tx, id))
-    if (!step.value) break
-  }
-  for (;;) {
-    const projects = projectsOf(cx, id, batch)
-    if (projects.length === 0) return
-    for (const projectId of projects) await removeProjectWithApps(cx, projectId)
+    if (!step.value) return
   }
 }
 

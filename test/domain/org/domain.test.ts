@@ -5,7 +5,7 @@ import {
   orgWithDomain,
   verifyDomain,
 } from "../../../src/domain/org/index.ts"
-import { claimNames } from "../../../src/domain/orgreach/index.ts"
+import { claimNames, domainClaims } from "../../../src/domain/orgreach/index.ts"
 import {
   addUser,
   createUser,
@@ -14,6 +14,7 @@ import {
   userNameOf,
 } from "../../../src/domain/user/index.ts"
 import type { Outside } from "../../../src/kernel/outbound.ts"
+import { runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"
 
@@ -310,6 +311,18 @@ test("service users are claimed with their client id, and many in several steps"
   expect(findMachineByName(cx, userNameOf(cx, "m1") ?? "")).toBe("m1")
   await createUser(cx, "sam", { ...person("sam", "org1"), userName: "u0@example.org" })
   expect(findByLoginName(cx, "u0@example.org")).toBe("sam")
+})
+
+test("the process goes on with claiming, wherever it was stopped", async () => {
+  const cx = estate.cx()
+  for (let at = 0; at < 60; at++) await squat(`u${at}@example.org`)
+  // Added without asking who uses it: as when two things happen at the same moment.
+  await addDomain(cx, "org1", { domain: "example.org", isUsed: () => false })
+  const call = (instance: string) => estate.cx({ instance })
+  await runReactors(estate.store, estate.clock, [domainClaims(call)]).drain()
+  for (const id of ["u0", "u59"]) {
+    expect(userNameOf(cx, `${id}@example.org`)).toContain("@temporary.")
+  }
 })
 
 test("what is claimed is left alone once the domain is given up", async () => {

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addApplication, findClient } from "../../../src/domain/app/index.ts"
 import { addMember, memberships } from "../../../src/domain/member/index.ts"
 import { addDomain, orgOfDomain } from "../../../src/domain/org/index.ts"
-import { clearOrganization } from "../../../src/domain/orgreach/index.ts"
+import { clearOrganization, organizationRemoval } from "../../../src/domain/orgreach/index.ts"
 import { addProject } from "../../../src/domain/project/index.ts"
 import { addUser, findByLoginName } from "../../../src/domain/user/index.ts"
-import { statement } from "../../../src/store/index.ts"
+import { runReactors, statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -22,6 +22,7 @@ async function fill(): Promise<void> {
   await estate.step((tx) => {
     for (let at = 0; at < 120; at++) addUser(tx, `u${at}`, person(`u${at}`, "org2"))
     addProject(tx, "p2", { orgId: "org2", name: "Two" })
+    for (let at = 0; at < 7; at++) addProject(tx, `x${at}`, { orgId: "org2", name: `X${at}` })
     addApplication(tx, "a2", {
       projectId: "p2",
       name: "App",
@@ -84,6 +85,17 @@ describe("removing an organisation", () => {
     expect(orgOfDomain(cx, "globex.id.example.com")).toBe("org4")
     const again = estate.as("owner", "addOrganization", { name: "X", organizationId: "org2" })
     await expect(again).rejects.toMatchObject({ id: "org.exists" })
+  })
+
+  test("is gone on with by the process, wherever it was stopped", async () => {
+    await fill()
+    await remove()
+    const call = (instance: string) => estate.cx({ instance })
+    await runReactors(estate.store, estate.clock, [organizationRemoval(call)]).drain()
+    const { details } = await estate.as("owner", "listUsers")
+    expect(details.totalResult).toBe(3n)
+    const { pagination } = await estate.as("owner", "listProjects")
+    expect(pagination.totalResult).toBe(1n)
   })
 
   test("takes the grants that it had, and what was given over them", async () => {

@@ -145,19 +145,27 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
     working = turn.catch(() => undefined)
     return turn
   }
-  const poll = async () => {
-    while (!stopped) {
-      await sleep(pollMs)
-      await drain()
-    }
-  }
-  poll().catch((cause: unknown) => stuck(reactor.name, cause))
+  const isOver = () => stopped
+  poll({ drain, sleep, isOver }).catch((cause: unknown) => stuck(reactor.name, cause))
   return {
     drain,
     stop: async () => {
       stopped = true
       wake()
     },
+  }
+}
+
+type Polling = {
+  readonly drain: () => Promise<void>
+  readonly sleep: (ms: number) => Promise<void>
+  readonly isOver: () => boolean
+}
+
+async function poll({ drain, sleep, isOver }: Polling): Promise<void> {
+  while (!isOver()) {
+    await sleep(pollMs)
+    await drain()
   }
 }
 

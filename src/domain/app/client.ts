@@ -8,6 +8,7 @@ export type Client = { readonly appId: string; readonly state: OidcApp | ApiApp 
 
 /** The application with exactly this client id, usable or not; undefined for anything else. */
 export function findClient(cx: Cx, clientId: string): Client | undefined {
+  if (clientId.length > lengthMax) return undefined
   const known = found(cx)
   if (known.has(clientId)) return known.get(clientId)
   if (known.size >= foundMax) known.clear()
@@ -19,6 +20,9 @@ export function findClient(cx: Cx, clientId: string): Client | undefined {
 /** Good until an application changes; what is not there is remembered like what is. */
 const found = remembered(() => new Map<string, Client | undefined>(), [app.stream])
 const foundMax = 10_000
+
+/** No id is longer. Strangers make others up, and all that they make up is remembered. */
+const lengthMax = 200
 
 function readClient(cx: Cx, clientId: string): Client | undefined {
   const holder = cx.store.log.holder(cx.instance, clientClaim, clientId, cx.clock.now())

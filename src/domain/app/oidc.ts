@@ -116,7 +116,7 @@ type Rule = ComplianceProblem & { readonly broken: (config: OidcConfig) => boole
 const redirects = (config: OidcConfig) =>
   config.grantTypes.some((grant) => grant === "authorization_code" || grant === "implicit")
 
-const isHttp = (uri: string) => uri.startsWith("http://")
+const isHttp = (uri: string) => /^http:/i.test(uri)
 const isCustom = (uri: string) => !/^https?:\/\//i.test(uri)
 
 /** RFC 8252 §7.3 and §8.3: the loopback interface, by address or by its usual name. */

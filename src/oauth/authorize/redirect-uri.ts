@@ -26,7 +26,7 @@ export function isRegistered(registration: Registration, uri: string): boolean {
  * mode allows that; and who comes to us by plain http has nothing more to lose at our own origin.
  */
 export function isExposed({ devMode }: Registration, uri: string, issuer: string): boolean {
-  if (!uri.startsWith("http:") || devMode || loopback.test(uri)) return false
+  if (!/^http:/i.test(uri) || devMode || loopback.test(uri)) return false
   return new URL(uri).origin !== new URL(issuer).origin
 }
 

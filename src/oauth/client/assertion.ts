@@ -137,6 +137,8 @@ export async function expected<T>(read: () => T | Promise<T>): Promise<T | undef
     return await read()
   } catch (cause) {
     if (cause instanceof errors.JOSEError || cause instanceof TypeError) return undefined
+    // A list in a list in a list, thousands deep, where a text belongs.
+    if (cause instanceof RangeError) return undefined
     // A key that is none: Web Crypto's own error.
     if (cause instanceof DOMException && cause.name === "DataError") return undefined
     throw cause

@@ -21,7 +21,7 @@ export async function grantFindings(
   )
   if (code) return codeFindings(cx, { code, sent, clientId })
   if (token) return refreshFindings(cx, token, clientId)
-  return assertion ? assertionFindings(cx, assertion) : []
+  return assertion ? assertionFindings(cx, assertion, clientId) : []
 }
 
 /** Says something of a value that must not be shown. */
@@ -92,25 +92,36 @@ function refreshFindings(cx: Cx, token: string, clientId: string): readonly Find
   return [about(subject, "The person, or what it hangs from, may not sign in any more.")]
 }
 
-/** RFC 7523 §3: what the assertion of a service user says, beside what it must say. */
-async function assertionFindings(cx: Cx, text: string): Promise<readonly Finding[]> {
+/**
+ * RFC 7523 §3: what the assertion of a service user says, beside what it must say. Where a request
+ * names an application as well, its owner would learn which keys somebody else's users have.
+ */
+async function assertionFindings(
+  cx: Cx,
+  text: string,
+  clientId: string,
+): Promise<readonly Finding[]> {
   const parts = await expected(() => ({ ...decodeProtectedHeader(text), ...decodeJwt(text) }))
   if (!parts) return [about("assertion", "This is no JWT.")]
-  const { iss = "", sub = "", kid = "", aud = [], exp = 0, iat = 0 } = parts
+  // Nobody has signed this yet: types say texts and numbers, but it may be anything.
+  const said: Readonly<Record<string, unknown>> = parts
+  const [iss, sub, kid] = [textOf(said.iss), textOf(said.sub), textOf(said.kid)]
+  if (clientId !== "" && clientId !== iss) return []
+  const [exp, iat] = [numberOf(said.exp), numberOf(said.iat)]
   const now = Math.floor(cx.clock.now() / 1000)
-  const key = serviceUserKey(cx, String(iss), String(kid))
-  const names = (Array.isArray(aud) ? aud : [aud]).map(String)
+  const key = serviceUserKey(cx, iss, kid)
+  const names = (Array.isArray(said.aud) ? said.aud : [said.aud]).map(textOf)
   const { issuer } = ownOf(cx)
   const wrong: readonly (Finding | false)[] = [
-    iss !== sub && finding("sub", String(sub), [String(iss)]),
+    iss !== sub && finding("sub", sub, [iss]),
     !key && {
-      ...finding("kid", String(kid), []),
+      ...finding("kid", kid, []),
       likelyCause: "The user that iss names has no key with this id (any more).",
     },
     !names.some((name) => name.startsWith(issuer)) && finding("aud", names.join(" "), [issuer]),
-    Number(exp) <= now && finding("exp", `${now - Number(exp)} s ago`, ["in the future"]),
-    Number(iat) > now + 1 && {
-      ...finding("iat", `${Number(iat) - now} s ahead`, ["not in the future"]),
+    exp <= now && finding("exp", `${now - exp} s ago`, ["in the future"]),
+    iat > now + 1 && {
+      ...finding("iat", `${iat - now} s ahead`, ["not in the future"]),
       likelyCause: "The clock of the sender is wrong.",
     },
   ]
@@ -118,6 +129,9 @@ async function assertionFindings(cx: Cx, text: string): Promise<readonly Finding
   if (found.length > 0) return found
   return [about("assertion", "It is older than an hour, was used before, or is signed otherwise.")]
 }
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
+const numberOf = (value: unknown): number => (typeof value === "number" ? value : 0)
 
 const finding = (subject: string, received: string, wanted: readonly string[]): Finding => ({
   ...{ subject, received, expected: wanted },

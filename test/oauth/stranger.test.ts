@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
+import { findClient } from "../../src/domain/app/index.ts"
+import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
+import { assertionType } from "./clients.ts"
+import {
+  authorizePath,
+  type NewClient,
+  openProvider,
+  type Provider,
+  redirectUri,
+} from "./provider.ts"
+import { addMachine, jwtBearer } from "./service.ts"
+
+let provider: Provider
+let client: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+})
+afterAll(() => provider.close())
+
+const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  provider.send(path, { method: "POST", body: new URLSearchParams(fields), headers })
+
+const part = (json: string) => Buffer.from(json).toString("base64url")
+/** A JWT that nobody has signed. */
+const jwtOf = (header: string, claims: string) => `${part(header)}.${part(claims)}.${part("x")}`
+
+describe("JSON that nothing can be made of", () => {
+  const deep = `${"[".repeat(9000)}${"]".repeat(9000)}`
+  const values = [
+    { what: "a list in a list, thousands deep", value: deep },
+    { what: "an object that has no text", value: '{"toString":1,"valueOf":2}' },
+  ]
+
+  /** What a stranger can send, with one value where a text or a number belongs. */
+  const requests: Readonly<Record<string, (value: string) => Promise<Response>>> = {
+    "the kid of an access token": (value) =>
+      provider.send("/oidc/v1/userinfo", {
+        headers: {
+          authorization: `Bearer ${jwtOf(`{"typ":"at+jwt","alg":"ES256","kid":${value}}`, "{}")}`,
+        },
+      }),
+    "the kid of an id_token_hint": (value) => {
+      const hint = jwtOf(`{"typ":"JWT","alg":"RS256","kid":${value}}`, "{}")
+      const query = new URLSearchParams({ id_token_hint: hint })
+      return provider.send(`/oidc/v1/endsession?${query}`)
+    },
+    ...Object.fromEntries(
+      ["iss", "sub", "aud", "exp", "iat", "kid"].map((name) => [
+        `the ${name} of an assertion`,
+        (value: string) => {
+          const claims = `{"iss":"1","sub":"1","${name}":${value}}`
+          const assertion = jwtOf(`{"alg":"RS256"}`, claims)
+          return post("/oauth/v2/token", { grant_type: jwtBearer, scope: "openid", assertion })
+        },
+      ]),
+    ),
+    "the exp of a client assertion": (value) =>
+      post("/oauth/v2/token", {
+        grant_type: "client_credentials",
+        client_assertion_type: assertionType,
+        client_assertion: jwtOf(`{"alg":"RS256"}`, `{"iss":"1","sub":"1","exp":${value}}`),
+      }),
+    "the key of a DPoP proof": (value) => {
+      const key = `{"kty":"EC","crv":"P-256","x":${value},"y":"x"}`
+      const dpop = jwtOf(`{"typ":"dpop+jwt","alg":"ES256","jwk":${key}}`, "{}")
+      return post("/oauth/v2/token", { grant_type: "client_credentials" }, { dpop })
+    },
+    "the curve of a DPoP proof's key": (value) => {
+      const key = `{"kty":"EC","crv":${value},"x":"x","y":"x"}`
+      const dpop = jwtOf(`{"typ":"dpop+jwt","alg":"ES256","jwk":${key}}`, "{}")
+      return post("/oauth/v2/token", { grant_type: "client_credentials" }, { dpop })
+    },
+    "the kid of a request object": (value) => {
+      const request = jwtOf(`{"alg":"RS256","kid":${value}}`, "{}")
+      return provider.send(authorizePath(client.id, { request }))
+    },
+    "a claim that is asked for": (value) => {
+      const claims = `{"id_token":{"sub":{"value":${value}},"acr":{"values":[${value}]}}}`
+      return post("/oauth/v2/authorize", Object.fromEntries(queryOf({ claims })))
+    },
+  }
+  const queryOf = (changes: Record<string, string>) =>
+    new URL(authorizePath(client.id, changes), "https://id.example.com").searchParams
+
+  const rows = Object.keys(requests).flatMap((where) => values.map((each) => ({ where, ...each })))
+  test.each(rows)("$what as $where is refused, and no accident", async ({ where, value }) => {
+    const response = await requests[where]?.(value)
+    expect(response?.status).toBeGreaterThanOrEqual(300)
+    expect(response?.status).toBeLessThan(500)
+  })
+})
+
+describe("what a refusal tells the owner of an application", () => {
+  const everything = { all: true, orgs: [], projects: [], grants: [] }
+  const page = { offset: 0, limit: 1, asc: false }
+  const last = () =>
+    searchRefusals({ ...provider.cx(), scope: everything }, { requestId: "", appId: "", page })
+      .rows[0]
+  const forged = ({ userId, keyId }: { userId: string; keyId: string }) =>
+    jwtOf(`{"alg":"RS256","kid":"${keyId}"}`, `{"iss":"${userId}","sub":"${userId}"}`)
+
+  test("is nothing of the keys that somebody else's service users have", async () => {
+    const robot = await addMachine(provider)
+    const asked = async (keyId: string) => {
+      const assertion = forged({ userId: robot.userId, keyId })
+      const fields = { grant_type: jwtBearer, scope: "openid", assertion, client_id: client.id }
+      await post("/oauth/v2/token", fields)
+      const { clientId, findings } = last() ?? {}
+      expect(clientId).toBe(client.id)
+      return findings
+    }
+    expect(await asked(robot.keyId)).toEqual(await asked("1"))
+  })
+
+  test("is told to those who see the whole instance, of nobody's request", async () => {
+    const robot = await addMachine(provider)
+    const assertion = forged({ userId: robot.userId, keyId: "1" })
+    await post("/oauth/v2/token", { grant_type: jwtBearer, scope: "openid", assertion })
+    expect(last()).toMatchObject({ clientId: "", application: undefined })
+    expect(last()?.findings.map(({ subject }) => subject)).toContain("kid")
+  })
+})
+
+test("a client id that is too long to be one is neither looked up nor remembered", async () => {
+  const cx = provider.cx()
+  const looked = vi.spyOn(cx.store.log, "holder")
+  expect(findClient(cx, "7".repeat(60_000))).toBeUndefined()
+  await post("/oauth/v2/token", { grant_type: "refresh_token", client_id: "8".repeat(60_000) })
+  const keys = looked.mock.calls.map(([, , key]) => key.length)
+  looked.mockRestore()
+  expect(keys.filter((length) => length > 200)).toEqual([])
+})
+
+test("plain http is plain http in any spelling", async () => {
+  const spelled = ["HTTP://app.example.com/cb", "hTTp://app.example.com/cb"]
+  const shouting = await provider.addClient({ redirectUris: [...spelled, redirectUri] })
+  for (const redirect_uri of spelled) {
+    const response = await provider.send(authorizePath(shouting.id, { redirect_uri }))
+    expect([response.status, response.headers.get("location")]).toEqual([400, null])
+  }
+})

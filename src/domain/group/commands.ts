@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
 import { type Cx, type Draft, fold, type Receipt } from "../../store/index.ts"
-import { type Org, org } from "../org/index.ts"
+import { isThere, org } from "../org/index.ts"
 import { type Group, type GroupEvent, group } from "./model.ts"
 
 type GroupInput = {
@@ -16,7 +16,7 @@ export async function createGroup(cx: Cx, id: string, input: GroupInput): Promis
     if (tx.state(group, id).status !== "absent") {
       throw new Fault("already_exists", "group.exists", "there is already a group with this id")
     }
-    if (!isOrg(tx.state(org, input.orgId))) {
+    if (!isThere(tx.state(org, input.orgId))) {
       throw new Fault("not_found", "org.missing", "there is no such organisation")
     }
     const name = givenName("name", input.name)
@@ -80,9 +80,6 @@ function givenDescription(text: string): string {
     `description must have at most ${descriptionMax} characters and no control characters`,
   )
 }
-
-/** Whether an organisation is there, stopped or not. */
-export const isOrg = ({ status }: Org): boolean => status === "active" || status === "inactive"
 
 /** Names that only look different are the same. */
 const nameKey = (orgId: string, name: string) => `${encodeURIComponent(orgId)}/${fold(name)}`

@@ -1,6 +1,6 @@
 import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
-import { type OrgEvent, org } from "../org/index.ts"
-import { isOrg, missing } from "./commands.ts"
+import { isOrgThere, type OrgEvent } from "../org/index.ts"
+import { missing } from "./commands.ts"
 import { type GroupEvent, group } from "./model.ts"
 
 /** A group as it is listed; times are ms UTC. */
@@ -70,6 +70,6 @@ export function findGroup(cx: Cx, id: string): GroupRow {
 /** What the access to a group hangs from; undefined where it, or its organisation, is gone. */
 export function groupChain(cx: Cx, id: string) {
   const { status, orgId } = cx.store.state(cx, group, id)
-  const isThere = status === "active" && isOrg(cx.store.state(cx, org, orgId))
+  const isThere = status === "active" && isOrgThere(cx, orgId)
   return isThere ? ({ instance: true, org: orgId } as const) : undefined
 }

@@ -121,6 +121,15 @@ test("what is another organisation's is as if it were not there", async () => {
   await expect(listed("nobody")).rejects.toMatchObject({ code: "permission_denied" })
 })
 
+test("with its organisation a group is gone", async () => {
+  await made("g2", "Two", "stranger", "org2")
+  await estate.as("owner", "deleteOrganization", { organizationId: "org2" })
+  expect(await listed("owner")).toEqual({ ids: [], total: 0n })
+  const tried = async () => estate.as("owner", "updateGroup", { id: "g2", name: "Mine" })
+  await expect(tried()).rejects.toMatchObject({ id: "group.missing" })
+  await expect(made("g3", "Three", "owner", "org2")).rejects.toMatchObject({ id: "org.missing" })
+})
+
 test("groups are found by id, name and organisation, sorted and paged", async () => {
   for (const [id, name] of [
     ["g1", "Beta"],

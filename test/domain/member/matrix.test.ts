@@ -1,0 +1,222 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { accessOf, authorise } from "../../../src/api/access.ts"
+import { createGroup } from "../../../src/domain/group/commands.ts"
+import { roles } from "../../../src/domain/member/roles.ts"
+import type { Caller } from "../../../src/kernel/context.ts"
+import { authority, operations } from "../../../src/server/rooms.ts"
+import type { Cx } from "../../../src/store/index.ts"
+import { callerOf, type World } from "../../support/world.ts"
+import {
+  goldenRoles,
+  heldOn,
+  openMatrix,
+  requestFor,
+  ruled,
+  thingOf,
+  type Way,
+  waysOf,
+} from "./matrix.ts"
+
+let world: World
+beforeAll(async () => {
+  world = await openMatrix()
+  for (const name of ["alpha", "beta"]) {
+    const input = { orgId: name, name: `${name}-group`, description: "" }
+    await createGroup(world.cx(), `${name}-group`, input)
+  }
+})
+afterAll(() => world.close())
+
+/** Somebody who calls, and what the golden lists say they hold. */
+type Subject = {
+  readonly name: string
+  readonly caller: Caller
+  readonly instance?: string
+  readonly permissions: ReadonlySet<string>
+  /** Where they hold them; undefined where that is nothing of alpha's. */
+  readonly on?: string | undefined
+}
+
+const none: ReadonlySet<string> = new Set()
+
+const holders: readonly Subject[] = [...goldenRoles].flatMap(([name, { level, permissions }]) => {
+  const on = heldOn[level]
+  return on ? [{ name, caller: callerOf(`alpha.${name}`, "alpha"), permissions, on }] : []
+})
+const permissionsOf = (role: string) => goldenRoles.get(role)?.permissions ?? none
+
+const anonymous: Subject = { name: "nobody", caller: { kind: "anonymous" }, permissions: none }
+const roleless: Subject = {
+  ...{ name: "who has no role", permissions: none },
+  caller: callerOf("alpha-user", "alpha"),
+}
+const neighbour: Subject = {
+  ...{ name: "who owns another organisation", caller: callerOf("beta-owner", "beta") },
+  permissions: permissionsOf("ORG_OWNER"),
+}
+const elsewhere: Subject = {
+  ...{ name: "who owns another instance", caller: callerOf("owner2", "home"), instance: "i2" },
+  permissions: permissionsOf("IAM_OWNER"),
+}
+const subjects = [anonymous, roleless, ...holders, neighbour, elsewhere]
+
+const resources = new Set(Object.keys(authority.resources))
+
+const callOf = ({ caller, instance = "i1" }: Subject): Cx => {
+  const { scope: _, ...cx } = world.cx({ caller, instance, orgId: "alpha" })
+  return cx
+}
+
+/** "allowed", or the code that it is refused with. */
+function outcome(subject: Subject, method: DescMethod, request: Message, by = authority): string {
+  try {
+    authorise(by, accessOf(method, resources), callOf(subject), request)
+    return "allowed"
+  } catch (refusal) {
+    return (refusal as { readonly code: string }).code
+  }
+}
+
+/** What the golden lists say, worked out without a line of what is tried. */
+function expected(subject: Subject, way: Way): string {
+  if (subject.caller.kind === "anonymous") return "unauthenticated"
+  const isHeld = subject.permissions.has(way.permission)
+  const isSelf = passesAsSelf(subject, way)
+  if (way.isSearch) return isHeld || isSelf ? "allowed" : "permission_denied"
+  if (isSelf && way.resource === "user" && subject === roleless) return "allowed"
+  if (!isHeld) return "permission_denied"
+  if (subject === elsewhere) return isAboutItself(way) ? "allowed" : "not_found"
+  const reaches = subject.on !== undefined && thingOf(way.resource).from.some(isOn(subject.on))
+  return reaches ? "allowed" : "not_found"
+}
+
+const isOn = (on: string) => (level: string) => level === on
+
+const passesAsSelf = ({ permissions }: Subject, { self }: Way) =>
+  self === "authenticated" || (self !== "" && permissions.has(self))
+
+/** An operation on the instance that is called, or one that a flag chooses. */
+const isAboutItself = ({ resource, id }: Way) =>
+  resource === "instance" && (id === "" || id === "resource.instance")
+
+/** Where the two part, an operation and a way at a time. */
+function disagreeing(subject: Subject, by = authority): readonly string[] {
+  return ruled.flatMap(({ method, rule }) =>
+    trialsOf(subject, method, rule).flatMap(([request, wanted]) => {
+      const seen = outcome(subject, method, request, by)
+      return seen === wanted ? [] : [`${method.name} (${rule}): ${seen}, not ${wanted}`]
+    }),
+  )
+}
+
+/** Requests with what must come of them: one for each way; one for all where nothing is named. */
+function trialsOf(
+  subject: Subject,
+  method: DescMethod,
+  rule: string,
+): readonly (readonly [Message, string])[] {
+  const ways = waysOf(rule)
+  if (typeof ways === "string") return [[requestFor(method, unnamed), openTo(subject, rule)]]
+  if (!ways.every(({ isSearch }) => isSearch)) {
+    return ways.map((way) => [requestFor(method, way), expected(subject, way)])
+  }
+  const each = ways.map((way) => expected(subject, way))
+  const wanted = each.includes("allowed") ? "allowed" : (each[0] ?? "")
+  return [[requestFor(method, unnamed), wanted]]
+}
+
+describe("every operation is open to whom the golden lists say, and to nobody else:", () => {
+  test.each(subjects.map((subject) => [subject.name, subject] as const))("%s", (_, subject) => {
+    expect(disagreeing(subject)).toEqual([])
+  })
+
+  test("a role that permits too much would be seen, and one that reaches too far", () => {
+    const viewer = holders.find(({ name }) => name === "ORG_OWNER_VIEWER") ?? roleless
+    const generous = { ...authority, permissions: () => permissionsOf("ORG_OWNER") }
+    expect(disagreeing(viewer, generous).length).toBeGreaterThan(20)
+    const wide = { level: "instance", id: "i1", roles: ["ORG_OWNER"] } as const
+    const careless = { ...authority, memberships: () => [wide] }
+    expect(disagreeing(neighbour, careless).length).toBeGreaterThan(20)
+  })
+
+  test("what is not there is not there for who could reach all of it", () => {
+    const owner = holders.find(({ name }) => name === "IAM_OWNER") ?? roleless
+    for (const { method, rule } of ruled) {
+      const ways = waysOf(rule)
+      if (typeof ways === "string") continue
+      for (const way of ways.filter(({ id }) => id && id !== "@org")) {
+        if (isAboutItself(way) || !owner.permissions.has(way.permission)) continue
+        const seen = outcome(owner, method, requestFor(method, way, true))
+        expect([method.name, seen]).toEqual([method.name, "not_found"])
+      }
+    }
+  })
+})
+
+const unnamed: Way = {
+  ...{ permission: "", resource: "instance", isSearch: false, id: "", parent: "", self: "" },
+}
+
+function openTo(subject: Subject, rule: string): string {
+  if (rule === "public") return "allowed"
+  if (subject.caller.kind === "anonymous") return "unauthenticated"
+  return rule === "authenticated" ? "allowed" : "permission_denied"
+}
+
+test("the roles are those of the golden list, each with its level and permissions", () => {
+  const levels = { "org(global)": "global", projectgrant: "grant" } as Record<string, string>
+  const golden = [...goldenRoles].map(([name, { level, permissions }]) => [
+    ...[name, levels[level] ?? level],
+    [...permissions].sort(),
+  ])
+  const ours = Object.entries(roles).map(([name, { level, permissions }]) => [
+    ...[name, level],
+    [...permissions].sort(),
+  ])
+  expect(ours.sort()).toEqual(golden.sort())
+})
+
+/** Lists over all that the caller may see; those of one thing are refused with that thing. */
+const lists = ruled.filter(
+  ({ method, rule }) => method.name.startsWith("List") && / search( |$)/.test(rule),
+)
+
+/** What a list answers: its rows, and how many it says there are. */
+async function listed(subject: Subject, method: DescMethod) {
+  const operation = operations().find((each) => each.method === method)
+  const request = requestFor(method, unnamed)
+  const cx = authorise(authority, accessOf(method, resources), callOf(subject), request)
+  const answer = Object(await operation?.handler(request, cx))
+  const rows = method.output.fields.filter(({ fieldKind }) => fieldKind === "list")
+  const total = (answer.pagination ?? answer.details)?.totalResult
+  return {
+    count: rows.reduce((sum, { localName }) => sum + (answer[localName]?.length ?? 0), 0),
+    total: total === undefined ? undefined : Number(total),
+    text: JSON.stringify(answer, (_, value) => (typeof value === "bigint" ? `${value}` : value)),
+  }
+}
+
+const mayList = (subject: Subject, method: DescMethod) =>
+  outcome(subject, method, requestFor(method, unnamed)) === "allowed"
+
+describe("no list leaks a row or a total:", () => {
+  test("there are lists to try, and the owner finds something of both organisations", async () => {
+    const owner = holders.find(({ name }) => name === "IAM_OWNER") ?? roleless
+    const texts = await Promise.all(lists.map(async ({ method }) => listed(owner, method)))
+    const both = texts.filter(({ text }) => /alpha/i.test(text) && /beta/i.test(text))
+    expect(both.length).toBeGreaterThanOrEqual(8)
+  })
+
+  for (const subject of subjects) {
+    test(subject.name, async () => {
+      for (const { method } of lists.filter(({ method }) => mayList(subject, method))) {
+        const { count, total, text } = await listed(subject, method)
+        expect([method.name, total ?? count]).toEqual([method.name, count])
+        if (subject.on === "instance") continue
+        const foreign = subject === neighbour || subject === elsewhere ? /alpha/i : /beta/i
+        expect([method.name, foreign.exec(text)?.[0]]).toEqual([method.name, undefined])
+      }
+    })
+  }
+})

@@ -1,0 +1,199 @@
+// What the golden lists say about who may do what, and one of everything to try it on.
+import { create, type DescMethod, fromJson, type JsonObject } from "@bufbuild/protobuf"
+import { addAppKey, addApplication } from "../../../src/domain/app/index.ts"
+import { addAuthorization } from "../../../src/domain/authorization/index.ts"
+import { addInstance } from "../../../src/domain/instance/index.ts"
+import { addMember, type Target } from "../../../src/domain/member/index.ts"
+import { addOrganization } from "../../../src/domain/org/index.ts"
+import { addProject } from "../../../src/domain/project/index.ts"
+import { addGrant } from "../../../src/domain/projectgrant/index.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
+import { never } from "../../../src/kernel/signing-key.ts"
+import { aggregates, operations, views } from "../../../src/server/rooms.ts"
+import type { Transaction } from "../../../src/store/index.ts"
+import { tableOf } from "../../contract/table.ts"
+import { person } from "../../support/estate.ts"
+import { openWorld, type World } from "../../support/world.ts"
+
+type Level = Target["level"]
+
+/** One way in, as the golden list of access writes it. */
+export type Way = {
+  readonly permission: string
+  readonly resource: string
+  readonly isSearch: boolean
+  /** Fields of the request that name the resource and what it hangs from. */
+  readonly id: string
+  readonly parent: string
+  readonly self: string
+}
+
+/** "user.read on user user_id of org_id or self authenticated or system system.user.read" */
+const written = new RegExp(
+  "^(\\S+) on (\\w+)( search)?(?: (?!or |of )(\\S+))?(?: of (\\S+))?" +
+    "(?: or self (\\S+))?(?: or system .+)?$",
+)
+
+/** The ways into an operation; "public", "authenticated" and "system" stand for themselves. */
+export function waysOf(rule: string): readonly Way[] | "public" | "authenticated" | "system" {
+  if (rule === "public" || rule === "authenticated") return rule
+  if (rule.startsWith("system ")) return "system"
+  return rule.split(" | ").map((text) => {
+    const [, permission = "", resource = "", search, id = "", parent = "", self = ""] =
+      written.exec(text) ?? []
+    if (!permission) throw new Error(`the matrix can't read the rule "${text}"`)
+    return { permission, resource, isSearch: search !== undefined, id, parent, self }
+  })
+}
+
+/** Every operation with its rule in the golden list. */
+export const ruled: readonly { readonly method: DescMethod; readonly rule: string }[] = (() => {
+  const rules = new Map(
+    tableOf("test/contract/access.tsv").map(({ service, rpc, rule }) => [
+      `${service}/${rpc}`,
+      rule,
+    ]),
+  )
+  return operations().map(({ method }) => {
+    const rule = rules.get(`${method.parent.typeName}/${method.name}`)
+    if (rule === undefined) throw new Error(`test/contract/access.tsv lacks ${method.name}`)
+    return { method, rule }
+  })
+})()
+
+type Role = { readonly level: string; readonly permissions: ReadonlySet<string> }
+
+/** The built-in roles as the golden list has them. */
+export const goldenRoles: ReadonlyMap<string, Role> = (() => {
+  const rows = tableOf("test/contract/roles.tsv")
+  const names = [...new Set(rows.map(({ role = "" }) => role))]
+  return new Map(
+    names.map((name) => {
+      const own = rows.filter(({ role }) => role === name)
+      const permissions = new Set(own.map(({ permission = "" }) => permission))
+      return [name, { level: own[0]?.level ?? "", permissions }]
+    }),
+  )
+})()
+
+/** The levels of the golden list that users can hold roles on, in our words. */
+export const heldOn: Readonly<Record<string, Level>> = {
+  instance: "instance",
+  org: "org",
+  project: "project",
+  projectgrant: "grant",
+}
+
+/**
+ * What each kind of resource is named by here, and on what a role must be held to reach it. All of
+ * it belongs to the organisation "alpha"; the project was granted to "guest".
+ */
+export const things: Readonly<
+  Record<string, { readonly id: string; readonly parent?: string; readonly from: readonly Level[] }>
+> = {
+  instance: { id: "i1", from: ["instance"] },
+  org: { id: "alpha", from: ["instance", "org"] },
+  org_domain: { id: "alpha.id.example.com", from: ["instance", "org"] },
+  user: { id: "alpha-user", from: ["instance", "org"] },
+  group: { id: "alpha-group", from: ["instance", "org"] },
+  project: { id: "alpha-project", from: ["instance", "org", "project"] },
+  shared_project: { id: "alpha-project", from: ["instance", "org", "project", "grant"] },
+  held_project: { id: "alpha", parent: "alpha-project", from: ["instance", "org", "project"] },
+  app: { id: "alpha-app", parent: "alpha-project", from: ["instance", "org", "project"] },
+  app_key: { id: "alpha-key", from: ["instance", "org", "project"] },
+  authorization: { id: "alpha-authorization", from: ["instance", "org", "project"] },
+  grant: {
+    ...{ id: "guest", parent: "alpha-project" },
+    from: ["instance", "org", "project", "grant"],
+  },
+  grant_id: {
+    ...{ id: "alpha-grant", parent: "alpha-project" },
+    from: ["instance", "org", "project", "grant"],
+  },
+}
+
+export const thingOf = (resource: string) => {
+  const thing = things[resource]
+  if (!thing) throw new Error(`the matrix has no ${resource}; add one to its things`)
+  return thing
+}
+
+/** A request that names what the way is about, and nothing else. */
+export function requestFor(method: DescMethod, { resource, id, parent }: Way, isOther = false) {
+  if (!id || id === "@org") return create(method.input)
+  const thing = thingOf(resource)
+  const json: JsonObject = {}
+  put(json, method, id, isOther ? "nobody's" : thing.id)
+  if (parent) put(json, method, parent, thing.parent ?? "")
+  return fromJson(method.input, json)
+}
+
+function put(into: JsonObject, { input }: DescMethod, path: string, value: string): void {
+  const names = path.split(".")
+  let [at, fields] = [into, input.fields]
+  for (const name of names.slice(0, -1)) {
+    const field = fields.find((each) => each.name === name)
+    at = Object.assign(at, { [name]: { ...Object(at[name]) } })[name] as JsonObject
+    fields = field?.message?.fields ?? []
+  }
+  const last = names.at(-1) ?? ""
+  const isFlag = fields.find(({ name }) => name === last)?.scalar === 8
+  at[last] = isFlag ? true : value
+}
+
+/** Two instances; one has everything of "alpha" and something of "beta", the other nothing. */
+export async function openMatrix(): Promise<World> {
+  const world = openWorld({ aggregates, views })
+  await world.store.transact(world.cx(), (tx) => {
+    addInstance(tx, { name: "One", publicUrl: "https://id.example.com" })
+    furnish(tx, "beta")
+    furnish(tx, "alpha")
+    addOrganization(tx, "guest", { name: "guest" })
+    const grant = { projectId: "alpha-project", grantedOrgId: "guest", roleKeys: [] }
+    addGrant(tx, "alpha-grant", grant)
+    populate(tx)
+  })
+  const other = world.cx({ instance: "i2" })
+  await world.store.transact(other, (tx) => {
+    addInstance(tx, { name: "Two", publicUrl: "https://two.example.com" })
+    addOrganization(tx, "home", { name: "home" })
+    addUser(tx, "owner2", person("owner2", "home"))
+    addMember(tx, { userId: "owner2", target: { level: "instance" }, roles: ["IAM_OWNER"] })
+  })
+  return world
+}
+
+/** An organisation with one of everything, whose ids and names all begin alike. */
+function furnish(tx: Transaction, name: string): void {
+  const [projectId, appId, userId] = [`${name}-project`, `${name}-app`, `${name}-user`]
+  addOrganization(tx, name, { name })
+  addProject(tx, projectId, { orgId: name, name: projectId })
+  addApplication(tx, appId, {
+    ...{ projectId, name: appId, clientId: `${name}-client` },
+    config: { kind: "api", api: { authMethod: "private_key_jwt" } },
+  })
+  addAppKey.within(tx, appId, { keyId: `${name}-key`, publicKey: "key", expires: never })
+  addUser(tx, userId, person(userId, name))
+  const held = { userId, projectId, orgId: name, roleKeys: [] }
+  addAuthorization(tx, `${name}-authorization`, held)
+}
+
+/** Somebody of alpha for each role that can be held, and the owner of beta. */
+function populate(tx: Transaction): void {
+  const targets: Readonly<Record<Level, Target>> = {
+    instance: { level: "instance" },
+    org: { level: "org", id: "alpha" },
+    project: { level: "project", id: "alpha-project" },
+    grant: { level: "grant", id: "alpha-grant" },
+  }
+  for (const [role, { level }] of goldenRoles) {
+    const on = heldOn[level]
+    if (!on) continue
+    const userId = `alpha ${role}`.replace(" ", ".")
+    addUser(tx, userId, person(userId, "alpha"))
+    addMember(tx, { userId, target: targets[on], roles: [role] })
+  }
+  addUser(tx, "beta-owner", person("beta-owner", "beta"))
+  const target: Target = { level: "org", id: "beta" }
+  addMember(tx, { userId: "beta-owner", target, roles: ["ORG_OWNER"] })
+}

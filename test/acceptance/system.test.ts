@@ -1,0 +1,229 @@
+import { createPrivateKey } from "node:crypto"
+import { SignJWT } from "jose"
+import { afterAll, beforeAll, expect, test, vi } from "vitest"
+import { claimFolder } from "../../src/boot/claim.ts"
+import { readConfig } from "../../src/boot/settings.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+import { createSigningPair } from "../../src/kernel/signing-key.ts"
+import { type Base, openBase } from "../../src/server/base.ts"
+import { houseOf } from "../../src/server/house.ts"
+import { type Listener, listenGrpc } from "../../src/server/listener.ts"
+import { setUpByRequest } from "../../src/server/setup.ts"
+import { keepSweeping } from "../../src/server/sweeping.ts"
+import { setupTicket } from "../../src/server/ticket.ts"
+import { owner, temporaryFolder } from "../support/latchkey.ts"
+import { openGrpc } from "./grpc.ts"
+import { bearer, methodOf, pathOf, type Reply, reply } from "./service.ts"
+
+// The compiled binary embeds these files; a test runner would run them.
+vi.mock("../../src/gen/ui-assets.ts", () => ({
+  uiAssets: {},
+  uiEntry: { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" },
+}))
+
+const home = "http://localhost:8080"
+
+type Process = {
+  readonly base: Base
+  /** Sends a request to a host of the process. */
+  readonly send: (host: string, path: string, init?: RequestInit) => Promise<Reply>
+  readonly page: (host: string, path: string) => Promise<Response>
+  readonly grpc: Listener
+  readonly close: () => Promise<void>
+}
+
+let pair: Awaited<ReturnType<typeof createSigningPair>>
+let ours: Process
+
+/** The whole house on a folder of its own, set up, with one who manages instances. */
+async function open(): Promise<Process> {
+  const folder = temporaryFolder()
+  const users = [{ name: "ops", public_key: pair.publicKey }]
+  const config = readConfig({
+    flags: { "--data": folder.path, "--log-level": "fatal" },
+    env: { LATCHKEY_SYSTEM_USERS: JSON.stringify(users) },
+  })
+  const claim = await claimFolder(config, systemRandom)
+  const base = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
+  await setUpByRequest(base, {
+    publicUrl: home,
+    org: "Home",
+    owner: owner.loginName,
+    ownerEmail: owner.email,
+    ownerPassword: owner.password,
+    serviceKey: undefined,
+  })
+  const ticket = setupTicket(systemRandom, { open: false, closed: () => undefined })
+  const house = houseOf({ base, ticket, upstream: "http://localhost" })
+  const grpc = await listenGrpc(house, { host: "localhost", port: 0 })
+  const ask = (host: string, path: string, init: RequestInit = {}) => {
+    const headers = { host, ...Object(init.headers) }
+    const request = new Request(`http://${host}${path}`, { ...init, headers })
+    return house.published(request) ?? house.answer(request, () => "127.0.0.1")
+  }
+  return {
+    base,
+    grpc,
+    send: async (host, path, init) => reply(await ask(host, path, init)),
+    page: async (host, path) => ask(host, path, { headers: { accept: "text/html" } }),
+    close: async () => {
+      await grpc.stop()
+      await base.store.close()
+      claim.release()
+      folder.remove()
+    },
+  }
+}
+
+beforeAll(async () => {
+  pair = await createSigningPair()
+  ours = await open()
+})
+afterAll(() => ours?.close())
+
+const tokenFor = (audience: string, name = "ops") =>
+  new SignJWT({})
+    .setProtectedHeader({ alg: "RS256" })
+    .setIssuer(name)
+    .setSubject(name)
+    .setAudience(audience)
+    .setIssuedAt()
+    .setExpirationTime("5m")
+    .sign(createPrivateKey(pair.privateKey))
+
+const atHome = new URL(home).host
+
+/** A REST call of the system, at the first instance's host. */
+const rest = async (method: string, path: string, body?: object) =>
+  ours.send(atHome, `/system/v1${path}`, {
+    method,
+    headers: { ...bearer(await tokenFor(home)), "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+
+const connect = async (host: string, name: string, request: object, token: string) =>
+  ours.send(host, pathOf(methodOf(name)), {
+    method: "POST",
+    headers: { ...bearer(token), "content-type": "application/json" },
+    body: JSON.stringify(request),
+  })
+
+const create = async (domain: string) => {
+  const machine = { userName: "robot", name: "Robot", personalAccessToken: {} }
+  const request = { instanceName: "Acme", customDomain: domain, machine }
+  const made = await rest("POST", "/instances/_create", request)
+  expect(made.status, JSON.stringify(made.body)).toBe(200)
+  return {
+    id: made.body.instanceId as string,
+    pat: made.body.pat as string,
+    host: `${domain}:8080`,
+  }
+}
+
+test("an instance that the system made serves at its own host, as its own issuer", async () => {
+  const { host, pat, id } = await create("acme.localhost")
+  const { body } = await ours.send(host, "/.well-known/openid-configuration")
+  expect(body.issuer).toBe("http://acme.localhost:8080")
+  const { body: mine } = await connect(host, "GetInstance", {}, pat)
+  expect(mine.instance.id).toBe(id)
+  const foreign = await connect(atHome, "GetInstance", {}, pat)
+  expect(foreign.status).toBe(401)
+})
+
+test("the system calls by Connect and gRPC as by REST", async () => {
+  const token = await tokenFor(home)
+  const byConnect = await connect(atHome, "ListInstances", {}, token)
+  const grpc = openGrpc(ours.grpc.port, token)
+  try {
+    const byGrpc = await grpc.call("ListInstances", {})
+    expect(byConnect.status).toBe(200)
+    expect(byGrpc.instances).toHaveLength(byConnect.body.instances.length)
+  } finally {
+    grpc.close()
+  }
+  const exists = await rest("POST", "/domains/localhost/_exists", {})
+  expect(exists.body).toEqual({ exists: true })
+  expect(exists.headers.get("deprecation")).toBeTruthy()
+})
+
+test("a token for one instance's address is none for another's", async () => {
+  const { host, id } = await create("other.localhost")
+  const there = await tokenFor("http://other.localhost:8080")
+  expect((await connect(host, "GetInstance", { instanceId: id }, there)).status).toBe(200)
+  expect((await connect(atHome, "GetInstance", { instanceId: id }, there)).status).toBe(401)
+  expect((await connect("nowhere.localhost", "ListInstances", {}, there)).status).toBe(401)
+  const unknown = await tokenFor(home, "stranger")
+  expect((await connect(atHome, "ListInstances", {}, unknown)).status).toBe(401)
+})
+
+test("a blocked instance answers nobody, and the system all the same", async () => {
+  const { host, id, pat } = await create("blocked.localhost")
+  const published = "/.well-known/openid-configuration"
+  expect((await ours.send(host, published)).status).toBe(200)
+  await rest("PUT", `/instances/${id}/limits`, { block: true })
+  for (const path of [published, "/oauth/v2/keys", "/oauth/v2/token"]) {
+    expect([path, (await ours.send(host, path)).status]).toEqual([path, 429])
+  }
+  expect((await connect(host, "GetInstance", {}, pat)).status).toBe(429)
+  const page = await ours.page(host, "/ui/login/")
+  expect(page.status).toBe(429)
+  expect(await page.text()).toContain("closed")
+  expect((await ours.send(atHome, published)).status).toBe(200)
+  const token = await tokenFor("http://blocked.localhost:8080")
+  expect((await connect(host, "GetInstance", { instanceId: id }, token)).status).toBe(200)
+  expect((await rest("DELETE", `/instances/${id}/limits`)).status).toBe(200)
+  expect((await ours.send(host, published)).status).toBe(200)
+  expect((await connect(host, "GetInstance", {}, pat)).status).toBe(200)
+})
+
+test("requests beyond a quota are refused, and say when to come again", async () => {
+  const { host, id, pat } = await create("counted.localhost")
+  const quota = {
+    unit: "UNIT_REQUESTS_ALL_AUTHENTICATED",
+    from: "2020-01-01T00:00:00Z",
+    resetInterval: "3600s",
+    amount: "2",
+    limit: true,
+  }
+  expect((await rest("POST", `/instances/${id}/quotas`, quota)).status).toBe(200)
+  const statuses = []
+  for (let each = 0; each < 3; each++) {
+    statuses.push((await connect(host, "GetInstance", {}, pat)).status)
+  }
+  expect(statuses).toEqual([200, 200, 429])
+  const gone = await rest("DELETE", `/instances/${id}/quotas/UNIT_REQUESTS_ALL_AUTHENTICATED`)
+  expect(gone.status).toBe(200)
+  expect((await connect(host, "GetInstance", {}, pat)).status).toBe(200)
+})
+
+test("the default organisation's name stands on the pages once that is turned on", async () => {
+  const { host, pat } = await create("branded.localhost")
+  const title = async () =>
+    /<title>([^<]*)/.exec(await (await ours.page(host, "/ui/login/")).text())
+  expect((await title())?.[1]).toContain("Latchkey")
+  const init = { method: "PUT", headers: bearer(pat) }
+  expect((await ours.send(host, "/features/login_default_org", init)).status).toBe(200)
+  expect((await title())?.[1]).toContain("Acme")
+  expect((await ours.send(host, "/admin/v1/features/login_default_org", init)).status).toBe(400)
+})
+
+test("a deleted instance is gone at once, and soon what it had", async () => {
+  const { host, id, pat } = await create("gone.localhost")
+  const token = await tokenFor(home)
+  expect((await connect(atHome, "DeleteInstance", { instanceId: id }, token)).status).toBe(200)
+  expect((await connect(host, "GetInstance", {}, pat)).status).toBe(401)
+  expect((await ours.send(host, "/.well-known/openid-configuration")).status).toBe(404)
+  const left = () =>
+    ours.base.store.database
+      .query<{ n: number }, [string]>("SELECT count(*) AS n FROM state WHERE instance = ?")
+      .get(id)?.n
+  expect(left()).toBeGreaterThan(1)
+  const unseen = keepSweeping(ours.base, () => 0)
+  await unseen.stop()
+  expect(left()).toBeGreaterThan(1)
+  const sweeping = keepSweeping(ours.base, () => Number.MAX_SAFE_INTEGER)
+  await expect.poll(left).toBe(1)
+  await sweeping.stop()
+  const { status } = await connect(atHome, "DeleteInstance", { instanceId: "1" }, token)
+  expect(status).toBe(400)
+})

@@ -32,6 +32,10 @@ export const admin = share<Cx>()(AdminService, {
 export const management = share<Cx>()(ManagementService, {
   healthz: () => ({}),
   getIAM: (_, cx) => ownIds(cx),
+  getOIDCInformation: (_, cx) => {
+    const { publicUrl: issuer } = requireInstance(cx)
+    return { issuer, discoveryEndpoint: `${issuer}/.well-known/openid-configuration` }
+  },
 })
 
 export const auth = share<Cx>()(AuthService, { healthz: () => ({}) })

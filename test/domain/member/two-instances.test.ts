@@ -160,6 +160,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["getOrganizationFeatures", org2],
   ["getUserFeatures", { userId: "nobody" }],
   ["getIAM", {}],
+  ["getOIDCInformation", {}],
   ["getSecurityPolicy", {}],
   ["getSecuritySettings", {}],
   ["listInstanceDomains", {}],

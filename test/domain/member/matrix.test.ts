@@ -13,6 +13,7 @@ import {
   openMatrix,
   requestFor,
   ruled,
+  systemWayOf,
   thingOf,
   type Way,
   waysOf,
@@ -129,6 +130,19 @@ function trialsOf(
 describe("every operation is open to whom the golden lists say, and to nobody else:", () => {
   test.each(subjects.map((subject) => [subject.name, subject] as const))("%s", (_, subject) => {
     expect(disagreeing(subject)).toEqual([])
+  })
+
+  test.each(["SYSTEM_OWNER", "SYSTEM_OWNER_VIEWER"])("%s, who holds nothing else", (role) => {
+    const caller = { kind: "system", name: "operator", roles: [role] } as const
+    const subject: Subject = { name: role, caller, permissions: permissionsOf(role) }
+    const wrong = ruled.flatMap(({ method, rule }) => {
+      const way = systemWayOf(rule)
+      const isOpen = rule === "public" || (way && subject.permissions.has(way.permission))
+      const wanted = isOpen ? "allowed" : "permission_denied"
+      const seen = outcome(subject, method, requestFor(method, way ?? unnamed))
+      return seen === wanted ? [] : [`${method.name} (${rule}): ${seen}, not ${wanted}`]
+    })
+    expect(wrong).toEqual([])
   })
 
   test("a role that permits too much would be seen, and one that reaches too far", () => {

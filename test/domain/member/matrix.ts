@@ -46,6 +46,16 @@ export function waysOf(rule: string): readonly Way[] | "public" | "authenticated
   })
 }
 
+/** What who manages several instances needs, and what names the instance; undefined for nothing. */
+export function systemWayOf(rule: string): Way | undefined {
+  const [, permission = "", field] =
+    /(?:^|or )system (\S+)(?: of instance (\S+))?$/.exec(rule) ?? []
+  if (!permission) return undefined
+  const ways = waysOf(rule)
+  const id = field ?? (typeof ways === "string" ? "" : (ways[0]?.id ?? ""))
+  return { permission, resource: "instance", isSearch: false, id, parent: "", self: "" }
+}
+
 /** Every operation with its rule in the golden list. */
 export const ruled: readonly { readonly method: DescMethod; readonly rule: string }[] = (() => {
   const rules = new Map(

@@ -20,10 +20,11 @@ export async function openHousehold(instance = "i1"): Promise<World> {
   return world
 }
 
-/** Gives an instance of a world what users need. */
+/** Gives an instance of a world what users need; each has an address of its own. */
 export async function furnish(cx: Cx): Promise<void> {
+  const host = cx.instance === "i1" ? "localhost" : `${cx.instance}.localhost`
   await cx.store.transact(cx, (tx) => {
-    instances.addInstance(tx, { name: "Home", publicUrl: "http://localhost:8080" })
+    instances.addInstance(tx, { name: "Home", publicUrl: `http://${host}:8080` })
     orgs.addOrganization(tx, "org1", { name: "Acme" })
     orgs.addOrganization(tx, "org2", { name: "Globex" })
   })

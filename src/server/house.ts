@@ -17,6 +17,7 @@ import type { Base } from "./base.ts"
 import { anonymousCall, authenticateWith, callAt, languagesOf, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
 import { healthAt } from "./health.ts"
+import { asMeant } from "./instance-host.ts"
 import { type OpenApi, openApiPages } from "./openapi.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
@@ -67,7 +68,8 @@ export function houseOf(parts: HouseParts): House {
   return {
     entries,
     published: publishedHandler((host) => callAt(base, host)),
-    answer: (request, peer) => answer(parts, rooms, { request, peer }),
+    answer: (request, peer) =>
+      answer(parts, rooms, { request: asMeant(base, request, peer), peer }),
     grpcHost: (authority) => grpcHost(base.store, authority),
     condition: { isReady: () => base.notReady() === undefined, clock: base.clock },
   }

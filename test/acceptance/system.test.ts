@@ -26,7 +26,7 @@ const home = "http://localhost:8080"
 type Process = {
   readonly base: Base
   /** Sends a request to a host of the process. */
-  readonly send: (host: string, path: string, init?: RequestInit) => Promise<Reply>
+  readonly send: (host: string, path: string, init?: RequestInit, peer?: string) => Promise<Reply>
   readonly page: (host: string, path: string) => Promise<Response>
   readonly grpc: Listener
   readonly close: () => Promise<void>
@@ -41,7 +41,10 @@ async function open(): Promise<Process> {
   const users = [{ name: "ops", public_key: pair.publicKey }]
   const config = readConfig({
     flags: { "--data": folder.path, "--log-level": "fatal" },
-    env: { LATCHKEY_SYSTEM_USERS: JSON.stringify(users) },
+    env: {
+      LATCHKEY_SYSTEM_USERS: JSON.stringify(users),
+      LATCHKEY_TRUSTED_PROXIES: "127.0.0.1",
+    },
   })
   const claim = await claimFolder(config, systemRandom)
   const base = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
@@ -56,15 +59,15 @@ async function open(): Promise<Process> {
   const ticket = setupTicket(systemRandom, { open: false, closed: () => undefined })
   const house = houseOf({ base, ticket, upstream: "http://localhost" })
   const grpc = await listenGrpc(house, { host: "localhost", port: 0 })
-  const ask = (host: string, path: string, init: RequestInit = {}) => {
+  const ask = (host: string, path: string, init: RequestInit = {}, peer = "127.0.0.1") => {
     const headers = { host, ...Object(init.headers) }
     const request = new Request(`http://${host}${path}`, { ...init, headers })
-    return house.published(request) ?? house.answer(request, () => "127.0.0.1")
+    return house.published(request) ?? house.answer(request, () => peer)
   }
   return {
     base,
     grpc,
-    send: async (host, path, init) => reply(await ask(host, path, init)),
+    send: async (...what) => reply(await ask(...what)),
     page: async (host, path) => ask(host, path, { headers: { accept: "text/html" } }),
     close: async () => {
       await grpc.stop()
@@ -205,6 +208,25 @@ test("the default organisation's name stands on the pages once that is turned on
   expect((await ours.send(host, "/features/login_default_org", init)).status).toBe(200)
   expect((await title())?.[1]).toContain("Acme")
   expect((await ours.send(host, "/admin/v1/features/login_default_org", init)).status).toBe(400)
+})
+
+test("a proxy may name the instance of a trusted domain, and nobody else may", async () => {
+  const { host, pat, id } = await create("hidden.localhost")
+  const trusted = "shop.example.com"
+  const ask = async (at: string, named: string, peer?: string) => {
+    const headers = { ...bearer(pat), "x-core-instance-host": named }
+    const init = { method: "GET", headers }
+    return (await ours.send(at, "/admin/v1/instances/me", init, peer)).status
+  }
+  expect(await ask(trusted, host)).toBe(401)
+  const token = await tokenFor("http://hidden.localhost:8080")
+  const request = { instanceId: id, trustedDomain: trusted }
+  expect((await connect(host, "AddTrustedDomain", request, token)).status).toBe(200)
+  expect(await ask(trusted, host)).toBe(200)
+  expect(await ask(trusted, host, "203.0.113.7")).toBe(401)
+  expect(await ask("other.example.com", host)).toBe(401)
+  expect(await ask(trusted, atHome)).toBe(401)
+  expect(await ask(host, atHome)).toBe(200)
 })
 
 test("a deleted instance is gone at once, and soon what it had", async () => {

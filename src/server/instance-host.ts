@@ -1,0 +1,27 @@
+import { instanceAt, requireInstance } from "../domain/instance/index.ts"
+import type { Base } from "./base.ts"
+
+const header = "x-core-instance-host"
+
+/**
+ * The request as it is meant: a proxy that is trusted may name the instance with a header, where
+ * people know it by another name that the instance trusts. From anybody else, and for any other
+ * name, the header says nothing.
+ */
+export function asMeant(
+  { store, isProxy }: Pick<Base, "store" | "isProxy">,
+  request: Request,
+  peer: () => string,
+): Request {
+  const named = request.headers.get(header)
+  if (named === null || !isProxy(peer())) return request
+  const instance = instanceAt(store, named.toLowerCase())
+  if (instance === undefined) return request
+  const asked = request.headers.get("host") ?? new URL(request.url).host
+  const name = asked.toLowerCase().replace(/:\d+$/, "")
+  if (!Object.hasOwn(requireInstance({ store, instance }).trustedDomains, name)) return request
+  const headers = new Headers(request.headers)
+  headers.set("host", named)
+  headers.delete(header)
+  return new Request(request, { headers })
+}

@@ -1,6 +1,6 @@
 import type { AnyAggregate, Cx } from "../../store/index.ts"
 import { permissionsOn, stateReader } from "../member/index.ts"
-import { profile, user } from "../user/index.ts"
+import { profile, shownNames, user } from "../user/index.ts"
 
 /** One thing that happened; what was said then is not shown, for it may be private. */
 export type Change = {
@@ -13,7 +13,7 @@ export type Change = {
 }
 
 /** Names are empty where the caller may not see the user, or nobody has the id any more. */
-type Editor = { readonly id: string; readonly name: string; readonly userName: string }
+type Editor = { readonly id: string; readonly name: string; readonly loginName: string }
 
 /** Which part of the story is wanted. */
 export type Part = {
@@ -41,17 +41,18 @@ export async function changesOf(
 
 /** Who did it, as they are named today: what they were called then is erased with them. */
 function editorOf(cx: Cx, id: string): Editor {
-  const known = maySee(cx, id) ? profile(cx, id) : undefined
-  return { id, name: known?.name ?? "", userName: known?.userName ?? "" }
+  const home = cx.store.receipt(cx, user, id)?.owner
+  const known = home !== undefined && maySee(cx, id, home) ? profile(cx, id) : undefined
+  if (home === undefined || !known) return { id, name: "", loginName: "" }
+  const { preferredLoginName } = shownNames(cx, { user_name: known.userName, org: home })
+  return { id, name: known.name, loginName: preferredLoginName }
 }
 
 /** Users are seen by themselves, and by who may read users where they belong. */
-function maySee(cx: Cx, id: string): boolean {
+function maySee(cx: Cx, id: string, home: string): boolean {
   const { caller } = cx
   if (caller.kind !== "user") return false
   if (caller.userId === id) return true
-  const home = cx.store.receipt(cx, user, id)?.owner
-  if (home === undefined) return false
   const read = { ...stateReader(cx), caller }
   return permissionsOn(read, { level: "org", id: home }, caller.userId).has("user.read")
 }

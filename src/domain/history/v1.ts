@@ -48,7 +48,7 @@ const toChange = ({ version, time, type, owner, editor }: Change) => ({
   sequence: BigInt(version),
   editorId: editor.id,
   editorDisplayName: editor.name,
-  editorPreferredLoginName: editor.userName,
+  editorPreferredLoginName: editor.loginName,
   resourceOwnerId: owner,
 })
 

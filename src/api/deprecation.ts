@@ -17,5 +17,8 @@ export function noticeOf(method: DescMethod): Readonly<Record<string, string>> {
   const title = how.replace(/["\\]/g, "\\$&")
   // RFC 5829 §3.4 names this relation.
   const link = `</${next}>; rel="successor-version"; title="${title}"`
-  return { deprecation: "true", link }
+  return { deprecation: since, link }
 }
+
+/** RFC 9745 §2.1: since when, in seconds; all that is deprecated here came so into the world. */
+const since = `@${Date.UTC(2026, 10, 21) / 1000}`

@@ -13,7 +13,7 @@ const saidBy = (headers: Headers) => ({
 })
 
 const notice = {
-  deprecation: "true",
+  deprecation: expect.stringMatching(/^@\d{10}$/),
   link:
     '</core.project.v2.ProjectService/ListProjects>; rel="successor-version"; ' +
     'title="filter by the organisation, with the type GRANTED"',

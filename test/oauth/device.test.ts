@@ -139,6 +139,15 @@ describe("RFC 8628 §3.3: a person at the page", () => {
     expect((await poll(begun)).status).toBe(200)
   })
 
+  test("of another organisation than the device asks for is not asked in vain", async () => {
+    const { answer: begun } = await begin({ scope: "openid urn:core:iam:org:id:1" })
+    const told = await enter(begun)
+    expect(told.response.status).toBe(403)
+    expect(told.page).not.toContain('value="allow"')
+    await browser.post(told, { answer: "allow" })
+    expect((await poll(begun)).answer.error).toBe("authorization_pending")
+  })
+
   test("may refuse: the device learns access_denied", async () => {
     const { answer: begun } = await begin()
     const done = await browser.post(await enter(begun), { answer: "cancel" })

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { findClient } from "../../src/domain/app/index.ts"
-import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
+import { type Refusal, searchRefusals } from "../../src/domain/refusal/refusal.ts"
+import { createUser, generateMachineSecret, user } from "../../src/domain/user/index.ts"
+import { oauthHandler } from "../../src/oauth/index.ts"
+import { stands } from "../../src/oauth/token/chain.ts"
 import { assertionType } from "./clients.ts"
 import {
   authorizePath,
+  issuer,
   type NewClient,
   openProvider,
   type Provider,
@@ -121,6 +125,35 @@ describe("what a refusal tells the owner of an application", () => {
     expect(last()).toMatchObject({ clientId: "", application: undefined })
     expect(last()?.findings.map(({ subject }) => subject)).toContain("kid")
   })
+})
+
+test("what a stranger calls their client is no line of the log", async () => {
+  const forged = `${"A".repeat(80)}\n2026-01-01 [ERR] latchkey: forged \u001b[2J\r\u2028\u202e`
+  const noted: Refusal[] = []
+  const oauth = oauthHandler({
+    show: () => Promise.resolve(new Response("page")),
+    refused: (refusal) => noted.push(refusal),
+  })
+  for (const path of ["/oauth/v2/token", "/oauth/v2/par"]) {
+    const url = new URL(path, issuer)
+    const body = new URLSearchParams({ grant_type: "refresh_token", client_id: forged })
+    await oauth(new Request(url, { method: "POST", body }), provider.cx(), url)
+  }
+  expect(noted).toHaveLength(2)
+  for (const { clientId } of noted) expect(clientId).toMatch(/^A{80}[^\p{C}\p{Zl}\p{Zp}]*$/u)
+})
+
+test("one user's token is not taken for that of another whose id is a part of it", async () => {
+  const cx = provider.cx()
+  const { orgId } = provider.setup
+  const machine = { kind: "machine", name: "Robot", accessTokenType: "bearer", orgId } as const
+  await createUser(cx, "a/b", { ...machine, userName: "a-b" })
+  await createUser(cx, "b", { ...machine, userName: "b" })
+  await generateMachineSecret(cx, "a/b")
+  const state = cx.store.state(cx, user, "a/b")
+  const id = "secret" in state ? (state.secret?.id ?? "") : ""
+  expect(stands(cx, { grantId: `secret/${id}`, userId: "a/b" })).toBe(true)
+  expect(stands(cx, { grantId: `secret/${id}/a`, userId: "b" })).toBe(false)
 })
 
 test("a client id that is too long to be one is neither looked up nor remembered", async () => {

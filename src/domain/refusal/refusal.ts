@@ -40,7 +40,7 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
   const time = cx.clock.now()
   const noted = {
     ...{ requestId, time, endpoint, error, description },
-    clientId: withoutSecrets(clientId).slice(0, textMax),
+    clientId: onOneLine(withoutSecrets(clientId)).slice(0, textMax),
     findings: findings.slice(0, listMax).map(shortened),
   }
   kept.push(noted)
@@ -68,6 +68,9 @@ const withoutSecrets = (text: string): string =>
       ? `${word.slice(0, 4)}… (${word.length} characters)`
       : word,
   )
+
+/** It is logged: what a stranger calls their client must not look like a line of ours. */
+const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}")
 
 /** A refusal with the application that its client is. */
 export type Known = Refusal & {

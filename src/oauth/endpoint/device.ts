@@ -12,6 +12,7 @@ import { shownUserCode, userCodeOf } from "../device/user-code.ts"
 import { onward, paths } from "../own.ts"
 import { formOf, parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
+import { orgRestriction } from "../token/scope.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** RFC 8628 §3.3: where a person types the code that a device shows. */
@@ -63,8 +64,10 @@ function waitingDevice(cx: Cx, typed: string): Found | undefined {
 async function beginSignIn(cx: Cx, { browser }: Visit, found: Found): Promise<string> {
   const { clientId, appId, scopes, audience } = found.state
   const id = cx.ids.next()
+  const home = orgRestriction(cx, scopes)
   const asked = {
     ...{ clientId, appId, scopes, audience },
+    ...(home !== undefined && { home }),
     redirectUri: "",
     responseMode: "query",
     prompts: ["consent"],

@@ -8,7 +8,8 @@ import type { Statement } from "./statement.ts"
  */
 export function stands(cx: Cx, said: Pick<Statement, "grantId" | "userId">): boolean {
   const known = answers(cx)
-  const key = `${said.grantId}/${said.userId}`
+  // A user id may have a slash in it, but no space.
+  const key = `${said.grantId} ${said.userId}`
   const until = known.get(key) ?? partyUntil(cx, { userId: said.userId, anchor: said.grantId })
   if (known.size < answersMax) known.set(key, until)
   return cx.clock.now() < until

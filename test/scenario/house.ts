@@ -1,0 +1,113 @@
+// The whole API in this process, on both of its listeners, with nothing before it but a table of
+// who calls: tokens are tried elsewhere.
+
+import { entriesOf } from "../../src/api/dispatch.ts"
+import { grpcServer } from "../../src/api/grpc.ts"
+import { apiHandler } from "../../src/api/http.ts"
+import { claimFolder } from "../../src/boot/claim.ts"
+import { readConfig } from "../../src/boot/settings.ts"
+import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+import { openBase } from "../../src/server/base.ts"
+import { anonymousCall } from "../../src/server/caller.ts"
+import { authority, operations } from "../../src/server/rooms.ts"
+import type { Cx } from "../../src/store/index.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+import { nowhere } from "../support/outside.ts"
+
+export const host = "id.example.com"
+
+export type House = {
+  readonly url: string
+  readonly grpcPort: number
+  readonly ownerId: string
+  readonly orgId: string
+  /** Forgets the calls so far. */
+  readonly forget: () => Promise<void>
+  /** The types of the events that the last call wrote. */
+  readonly written: () => Promise<readonly string[]>
+  /** A call of the process itself, past the API. */
+  readonly within: () => Cx
+  readonly close: () => Promise<void>
+}
+
+export async function openHouse(): Promise<House> {
+  const folder = temporaryFolder()
+  const config = readConfig({ flags: { "--data": folder.path, "--log-level": "fatal" }, env: {} })
+  const claim = await claimFolder(config, systemRandom)
+  const opened = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
+  // Outside, nobody answers, and no name has a record.
+  const base = { ...opened, outside: { ...nowhere, texts: async () => [] } }
+  const within = () => base.call(firstInstance, "scenario")
+  const { ownerId, orgId } = await setUp(within(), {
+    publicUrl: `https://${host}`,
+    organization: "Acme",
+    owner: {
+      ...{ loginName: "olga", email: "olga@example.com" },
+      ...{ firstName: "Olga", lastName: "Owner", password: "Correct-horse-7" },
+    },
+    serviceKey: undefined,
+  })
+  let requestId = ""
+  let seen = 0
+  const entries = entriesOf<Cx>({
+    operations: operations(),
+    authority,
+    authenticate: async (headers, knock) => {
+      requestId = knock.requestId
+      const { address } = knock
+      const origin = { host, peer: address, address, requestId }
+      const cx = anonymousCall(base, headers, origin)
+      if (!cx) throw new Error("nothing is set up")
+      return { ...cx, caller: callerIn(headers.get("authorization") ?? "") }
+    },
+    hooks: [],
+    clock: base.clock,
+    ids: base.ids,
+  })
+  const handle = apiHandler(entries)
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) =>
+      (await handle(request, { address: "127.0.0.1" })) ?? new Response("nothing", { status: 404 }),
+  })
+  const grpc = grpcServer(entries, { hostOf: () => host })
+  await new Promise<void>((done) => grpc.listen(0, "127.0.0.1", done))
+  const address = grpc.address()
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    grpcPort: typeof address === "object" && address ? address.port : 0,
+    ownerId,
+    orgId,
+    within,
+    forget: async () => {
+      requestId = ""
+      for (;;) {
+        const events = await base.store.log.read(seen, 1000)
+        if (events.length === 0) return
+        seen = events.at(-1)?.position ?? seen
+      }
+    },
+    written: async () => {
+      const events = await base.store.log.read(seen, 1000)
+      return events.flatMap(({ type, correlation }) => (correlation === requestId ? [type] : []))
+    },
+    close: async () => {
+      await server.stop(true)
+      grpc.close()
+      await base.store.close()
+      claim.release()
+      folder.remove()
+    },
+  }
+}
+
+/** "Bearer user ID ORG", "Bearer system", or nothing. */
+function callerIn(authorization: string): Cx["caller"] {
+  const [, kind, userId = "", orgId = ""] = authorization.split(" ")
+  if (kind === "user") return { kind: "user", userId, orgId, clientId: "scenario" }
+  if (kind !== "system") return { kind: "anonymous" }
+  const publicUrl = `https://${host}`
+  return { kind: "system", name: "operator", roles: ["SYSTEM_OWNER"], publicUrl }
+}

@@ -1,0 +1,123 @@
+// Authorizations, groups, administrators and roles.
+import type { Row } from "../row.ts"
+
+export const accessRows: readonly Row[] = [
+  {
+    call: "authorization.v2.AuthorizationService/CreateAuthorization",
+    body: { userId: "$user", projectId: "$project", organizationId: "$org", roleKeys: ["$role"] },
+    events: ["user.grant.added"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/UpdateAuthorization",
+    body: { id: "$authorization", roleKeys: ["$role"] },
+    events: ["user.grant.changed"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/DeactivateAuthorization",
+    body: { id: "$authorization" },
+    events: ["user.grant.deactivated"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/ActivateAuthorization",
+    given: [
+      ["authorization.v2.AuthorizationService/DeactivateAuthorization", { id: "$authorization" }],
+    ],
+    body: { id: "$authorization" },
+    events: ["user.grant.reactivated"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/DeleteAuthorization",
+    body: { id: "$authorization" },
+    events: ["user.grant.removed"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/ListAuthorizations",
+    body: { filters: [{ authorizationIds: { ids: ["$authorization"] } }] },
+    expect: { authorizations: [{ id: "$authorization" }] },
+  },
+  {
+    call: "group.v2.GroupService/CreateGroup",
+    body: { organizationId: "$org", name: "$fresh" },
+    events: ["group.added"],
+  },
+  {
+    call: "group.v2.GroupService/GetGroup",
+    body: { id: "$group" },
+    expect: { group: { id: "$group" } },
+  },
+  {
+    call: "group.v2.GroupService/ListGroups",
+    body: { filters: [{ groupIds: { ids: ["$group"] } }] },
+    expect: { groups: [{ id: "$group" }] },
+  },
+  {
+    call: "group.v2.GroupService/UpdateGroup",
+    body: { id: "$group", name: "$fresh" },
+    events: ["group.changed"],
+  },
+  { call: "group.v2.GroupService/DeleteGroup", body: { id: "$group" }, events: ["group.removed"] },
+  {
+    call: "internal_permission.v2.InternalPermissionService/CreateAdministrator",
+    body: { userId: "$nobody", resource: { organizationId: "$org" }, roles: ["ORG_USER_MANAGER"] },
+    events: ["org.member.added"],
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/CreateAdministrator",
+    name: "by nobody of note",
+    as: "nobody",
+    body: { userId: "$nobody", resource: { organizationId: "$org" }, roles: ["ORG_USER_MANAGER"] },
+    code: "permission_denied",
+    id: "access.denied",
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/UpdateAdministrator",
+    given: [
+      [
+        "internal_permission.v2.InternalPermissionService/CreateAdministrator",
+        { userId: "$nobody", resource: { organizationId: "$org" }, roles: ["ORG_USER_MANAGER"] },
+      ],
+    ],
+    body: { userId: "$nobody", resource: { organizationId: "$org" }, roles: ["ORG_OWNER_VIEWER"] },
+    events: ["org.member.changed"],
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/DeleteAdministrator",
+    given: [
+      [
+        "internal_permission.v2.InternalPermissionService/CreateAdministrator",
+        { userId: "$nobody", resource: { organizationId: "$org" }, roles: ["ORG_USER_MANAGER"] },
+      ],
+    ],
+    body: { userId: "$nobody", resource: { organizationId: "$org" } },
+    events: ["org.member.removed"],
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/ListAdministrators",
+    body: { filters: [{ resource: { organizationId: "$org" } }] },
+    expect: { administrators: [{ roles: ["ORG_OWNER"] }] },
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/CreateRole",
+    as: "owner",
+    body: {
+      key: "$fresh",
+      displayName: "Helpers",
+      level: "ROLE_LEVEL_ORGANIZATION",
+      permissions: ["org.read"],
+    },
+    events: ["role.added"],
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/UpdateRole",
+    as: "owner",
+    body: { key: "$customRole", permissions: ["org.read"] },
+    events: ["role.changed"],
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/DeleteRole",
+    as: "owner",
+    body: { key: "$customRole" },
+    events: ["role.removed"],
+  },
+  { call: "internal_permission.v2.InternalPermissionService/ListRoles", as: "owner" },
+]

@@ -1,0 +1,206 @@
+// Several instances, as whoever runs the service sees them.
+import type { Row } from "../row.ts"
+
+export const systemRows: readonly Row[] = [
+  {
+    call: "instance.v2.InstanceService/GetInstance",
+    as: "system",
+    body: { instanceId: "$instance" },
+  },
+  { call: "instance.v2.InstanceService/ListInstances", as: "system" },
+  {
+    call: "instance.v2.InstanceService/UpdateInstance",
+    as: "system",
+    body: { instanceId: "$instance", instanceName: "$fresh" },
+    events: ["instance.changed"],
+  },
+  {
+    call: "instance.v2.InstanceService/DeleteInstance",
+    as: "system",
+    body: { instanceId: "$instance" },
+    events: ["instance.removed"],
+  },
+  {
+    call: "instance.v2.InstanceService/DeleteInstance",
+    name: "by the owner of another",
+    as: "owner",
+    body: { instanceId: "$instance" },
+    code: "permission_denied",
+    id: "access.denied",
+  },
+  {
+    call: "instance.v2.InstanceService/AddCustomDomain",
+    as: "system",
+    body: { instanceId: "$instance", customDomain: "$newDomain" },
+    events: ["instance.domain.added"],
+  },
+  {
+    call: "instance.v2.InstanceService/RemoveCustomDomain",
+    as: "system",
+    given: [
+      [
+        "instance.v2.InstanceService/AddCustomDomain",
+        { instanceId: "$instance", customDomain: "$newDomain" },
+      ],
+    ],
+    body: { instanceId: "$instance", customDomain: "$newDomain" },
+    events: ["instance.domain.removed"],
+  },
+  {
+    call: "instance.v2.InstanceService/ListCustomDomains",
+    as: "system",
+    body: { instanceId: "$instance" },
+  },
+  {
+    call: "instance.v2.InstanceService/AddTrustedDomain",
+    as: "system",
+    body: { instanceId: "$instance", trustedDomain: "$newDomain" },
+    events: ["instance.trusted_domain.added"],
+  },
+  {
+    call: "instance.v2.InstanceService/RemoveTrustedDomain",
+    as: "system",
+    given: [
+      [
+        "instance.v2.InstanceService/AddTrustedDomain",
+        { instanceId: "$instance", trustedDomain: "$newDomain" },
+      ],
+    ],
+    body: { instanceId: "$instance", trustedDomain: "$newDomain" },
+    events: ["instance.trusted_domain.removed"],
+  },
+  {
+    call: "instance.v2.InstanceService/ListTrustedDomains",
+    as: "system",
+    body: { instanceId: "$instance" },
+  },
+  { call: "system.v1.SystemService/Healthz", as: "anonymous" },
+  {
+    call: "system.v1.SystemService/CreateInstance",
+    as: "system",
+    body: {
+      instanceName: "$fresh",
+      firstOrgName: "First",
+      customDomain: "$newDomain",
+      machine: { userName: "robot", name: "Robot", personalAccessToken: {} },
+    },
+    events: [
+      "instance.added",
+      "instance.public.url.set",
+      "instance.member.added",
+      "instance.default.org.set",
+      "instance.iam.project.set",
+      "instance.iam.console.set",
+      "web_key.added",
+      "web_key.activated",
+      "web_key.added",
+      "web_key.activated",
+      "org.added",
+      "org.domain.added",
+      "org.domain.verified",
+      "org.domain.primary.set",
+      "user.machine.added",
+      "user.pat.added",
+      "project.added",
+      "project.application.added",
+      "project.application.config.oidc.added",
+    ],
+  },
+  {
+    call: "system.v1.SystemService/ExistsDomain",
+    as: "system",
+    body: { domain: "id.example.com" },
+    expect: { exists: true },
+  },
+  {
+    call: "system.v1.SystemService/ListIAMMembers",
+    as: "system",
+    body: { instanceId: "$instance" },
+  },
+  {
+    call: "system.v1.SystemService/SetPrimaryDomain",
+    as: "system",
+    given: [
+      [
+        "instance.v2.InstanceService/AddCustomDomain",
+        { instanceId: "$instance", customDomain: "$newDomain" },
+      ],
+    ],
+    body: { instanceId: "$instance", domain: "$newDomain" },
+    events: [
+      "instance.domain.added",
+      "instance.public.url.set",
+      "project.application.config.oidc.changed",
+    ],
+  },
+  {
+    call: "system.v1.SystemService/AddQuota",
+    as: "system",
+    body: {
+      instanceId: "$instance",
+      unit: "UNIT_REQUESTS_ALL_AUTHENTICATED",
+      from: "2026-01-01T00:00:00Z",
+      resetInterval: "86400s",
+      amount: "100",
+      limit: true,
+    },
+    events: ["quota.set"],
+  },
+  {
+    call: "system.v1.SystemService/SetQuota",
+    as: "system",
+    body: {
+      instanceId: "$instance",
+      unit: "UNIT_REQUESTS_ALL_AUTHENTICATED",
+      from: "2026-01-01T00:00:00Z",
+      resetInterval: "86400s",
+      amount: "100",
+      limit: true,
+    },
+    events: ["quota.set"],
+  },
+  {
+    call: "system.v1.SystemService/RemoveQuota",
+    as: "system",
+    given: [
+      [
+        "system.v1.SystemService/SetQuota",
+        {
+          instanceId: "$instance",
+          unit: "UNIT_REQUESTS_ALL_AUTHENTICATED",
+          from: "2026-01-01T00:00:00Z",
+          resetInterval: "86400s",
+          amount: "100",
+          limit: true,
+        },
+      ],
+    ],
+    body: { instanceId: "$instance", unit: "UNIT_REQUESTS_ALL_AUTHENTICATED" },
+    events: ["quota.removed"],
+  },
+  {
+    call: "system.v1.SystemService/SetLimits",
+    as: "system",
+    body: { instanceId: "$instance", block: true },
+    events: ["limits.set"],
+  },
+  {
+    call: "system.v1.SystemService/BulkSetLimits",
+    as: "system",
+    body: { limits: [{ instanceId: "$instance", block: true }] },
+    events: ["limits.set"],
+  },
+  {
+    call: "system.v1.SystemService/ResetLimits",
+    as: "system",
+    given: [["system.v1.SystemService/SetLimits", { instanceId: "$instance", block: true }]],
+    body: { instanceId: "$instance" },
+    events: ["limits.reset"],
+  },
+  {
+    call: "system.v1.SystemService/SetInstanceFeature",
+    as: "system",
+    body: { instanceId: "$instance", featureId: "INSTANCE_FEATURE_LOGIN_DEFAULT_ORG", bool: true },
+    events: ["feature.instance.login_default_org.set"],
+  },
+]

@@ -1,0 +1,220 @@
+// What rows name by "$…", made when it is first named, and once for each run of a row.
+import { generateKeyPairSync } from "node:crypto"
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
+import type { House } from "./house.ts"
+import type { Who } from "./row.ts"
+
+/** Calls an operation as the owner of the instance, and answers what must come back. */
+export type Make = (call: string, body: JsonObject) => Promise<any>
+
+/** Everything of one run, by its name. */
+export type Things = {
+  readonly get: (name: string) => Promise<string>
+  /** A value with every "$name" in it replaced. */
+  readonly fill: (value: JsonValue) => Promise<any>
+  readonly headersOf: (who: Who) => Promise<Readonly<Record<string, string>>>
+}
+
+type Maker = (thing: (name: string) => Promise<string>, make: Make, house: House) => Promise<string>
+
+let count = 0
+/** A name that nobody had before. */
+const fresh = (name: string) => `${name}-${++count}`
+
+const year = () => new Date(Date.now() + 365 * 86_400_000).toISOString()
+
+const { publicKey } = generateKeyPairSync("rsa", {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: "spki", format: "pem" },
+  privateKeyEncoding: { type: "pkcs8", format: "pem" },
+})
+
+const users = "user.v2.UserService"
+const projects = "project.v2.ProjectService"
+const apps = "application.v2.ApplicationService"
+const orgs = "org.v2.OrganizationService"
+const administrators = "internal_permission.v2.InternalPermissionService"
+
+async function machine(make: Make, organizationId: string, name: string): Promise<string> {
+  const body = { organizationId, username: fresh(name), machine: { name } }
+  return (await make(`${users}/CreateUser`, body)).id
+}
+
+async function administrator(make: Make, organizationId: string, name: string): Promise<string> {
+  const userId = await machine(make, organizationId, name)
+  const seat = { userId, resource: { organizationId }, roles: ["ORG_OWNER"] }
+  await make(`${administrators}/CreateAdministrator`, seat)
+  return userId
+}
+
+const org = async (make: Make, name: string) =>
+  (await make(`${orgs}/AddOrganization`, { name: fresh(name) })).organizationId
+
+const makers: Readonly<Record<string, Maker>> = {
+  fresh: async () => fresh("name"),
+  tomorrow: async () => new Date(Date.now() + 86_400_000).toISOString(),
+  publicKey: async () => Buffer.from(publicKey).toString("base64"),
+  home: async (_, __, house) => house.orgId,
+  ownerId: async (_, __, house) => house.ownerId,
+  org: (_, make) => org(make, "household"),
+  guest: (_, make) => org(make, "guest"),
+  manager: async (thing, make) => administrator(make, await thing("org"), "manager"),
+  stranger: async (thing, make) => administrator(make, await thing("guest"), "stranger"),
+  nobody: async (thing, make) => machine(make, await thing("org"), "nobody"),
+  robot: async (thing, make) => machine(make, await thing("org"), "robot"),
+  loginName: async () => fresh("ada"),
+  user: async (thing, make) => {
+    const username = await thing("loginName")
+    const profile = { givenName: "Ada", familyName: "Lovelace" }
+    const email = { email: `${username}@example.com`, isVerified: true }
+    const phone = { phone: "+41791234567", isVerified: true }
+    const body = { organizationId: await thing("org"), username, human: { profile, email, phone } }
+    return (await make(`${users}/CreateUser`, body)).id
+  },
+  key: async (thing, make) => {
+    const body = { userId: await thing("robot"), expirationDate: year() }
+    return (await make(`${users}/AddKey`, { ...body, publicKey: await thing("publicKey") })).keyId
+  },
+  token: async (thing, make) => {
+    const body = { userId: await thing("robot"), expirationDate: year() }
+    return (await make(`${users}/AddPersonalAccessToken`, body)).tokenId
+  },
+  emailCode: async (thing, make) => {
+    const userId = await thing("user")
+    const body = { userId, email: `${fresh("new")}@example.com`, returnCode: {} }
+    return (await make(`${users}/SetEmail`, body)).verificationCode
+  },
+  phoneCode: async (thing, make) => {
+    const body = { userId: await thing("user"), phone: "+41797654321", returnCode: {} }
+    return (await make(`${users}/SetPhone`, body)).verificationCode
+  },
+  project: async (thing, make) => {
+    const body = { organizationId: await thing("org"), name: fresh("project") }
+    return (await make(`${projects}/CreateProject`, body)).projectId
+  },
+  role: async (thing, make) => {
+    const body = { projectId: await thing("project"), roleKey: "editor", displayName: "Editor" }
+    await make(`${projects}/AddProjectRole`, body)
+    return "editor"
+  },
+  app: async (thing, make) => {
+    const body = { projectId: await thing("project"), name: fresh("app") }
+    const oidc = { redirectUris: ["https://app.example.com/callback"] }
+    const made = await make(`${apps}/CreateApplication`, { ...body, oidcConfiguration: oidc })
+    return made.applicationId
+  },
+  api: async (thing, make) => {
+    const body = { projectId: await thing("project"), name: fresh("api"), apiConfiguration: {} }
+    return (await make(`${apps}/CreateApplication`, body)).applicationId
+  },
+  secret: async (thing, make) => {
+    const body = { applicationId: await thing("api"), projectId: await thing("project") }
+    const { secrets } = await make(`${apps}/ListClientSecrets`, body)
+    return secrets[0].secretId
+  },
+  appKey: async (thing, make) => {
+    const body = { applicationId: await thing("api"), projectId: await thing("project") }
+    const expirationDate = year()
+    return (await make(`${apps}/CreateApplicationKey`, { ...body, expirationDate })).keyId
+  },
+  /** The organisation that has the grant, which names it in v2. */
+  granted: async (thing, make) => {
+    const projectId = await thing("project")
+    const grantedOrganizationId = await thing("guest")
+    await make(`${projects}/CreateProjectGrant`, { projectId, grantedOrganizationId })
+    return grantedOrganizationId
+  },
+  grant: async (thing, make) => {
+    const projectId = await thing("project")
+    await thing("granted")
+    const resource = { projectGrant: { projectId, organizationId: await thing("guest") } }
+    const userId = await thing("robot")
+    const roles = ["PROJECT_GRANT_OWNER"]
+    await make(`${administrators}/CreateAdministrator`, { userId, resource, roles })
+    const filters = [{ resource }]
+    const found = await make(`${administrators}/ListAdministrators`, { filters })
+    return found.administrators[0].projectGrant.id
+  },
+  authorization: async (thing, make) => {
+    const body = {
+      userId: await thing("user"),
+      projectId: await thing("project"),
+      organizationId: await thing("org"),
+    }
+    return (await make("authorization.v2.AuthorizationService/CreateAuthorization", body)).id
+  },
+  group: async (thing, make) => {
+    const body = { organizationId: await thing("org"), name: fresh("group") }
+    return (await make("group.v2.GroupService/CreateGroup", body)).id
+  },
+  customRole: async (_, make) => {
+    const key = fresh("helpers").toUpperCase().replace("-", "_")
+    const permissions = ["org.read", "user.read"]
+    const body = { key, displayName: "Helpers", level: "ROLE_LEVEL_ORGANIZATION", permissions }
+    await make(`${administrators}/CreateRole`, body)
+    return key
+  },
+  domain: async (thing, make) => {
+    const domain = `${fresh("acme")}.example.com`
+    const body = { organizationId: await thing("org"), domain }
+    await make(`${orgs}/AddOrganizationDomain`, body)
+    return domain
+  },
+  /** A domain that somebody of another organisation signs in with: it must be proven. */
+  contested: async (thing, make) => {
+    const domain = `${fresh("shared")}.example.com`
+    const username = `grace@${domain}`
+    const machineUser = { username, machine: { name: "Grace" } }
+    await make(`${users}/CreateUser`, { organizationId: await thing("guest"), ...machineUser })
+    await make(`${orgs}/AddOrganizationDomain`, { organizationId: await thing("org"), domain })
+    return domain
+  },
+  newDomain: async () => `${fresh("new")}.example.com`,
+  webKey: async (_, make) =>
+    (await make("webkey.v2.WebKeyService/CreateWebKey", { ed25519: {} })).id,
+  instance: async (_, make) => {
+    const name = fresh("instance")
+    const machineOwner = { userName: "robot", name: "Robot", personalAccessToken: {} }
+    const body = { instanceName: name, firstOrgName: "First", customDomain: `${name}.example.com` }
+    const call = "system.v1.SystemService/CreateInstance"
+    return (await make(call, { ...body, machine: machineOwner })).instanceId
+  },
+}
+
+/** Everything that the rows of one run name. */
+export function thingsOf(make: Make, house: House): Things {
+  const made = new Map<string, Promise<string>>()
+  const get = (name: string): Promise<string> => {
+    const maker = makers[name]
+    if (!maker) throw new Error(`nobody makes a "$${name}"; see things.ts`)
+    const known = made.get(name) ?? maker(get, make, house)
+    made.set(name, known)
+    return known
+  }
+  const fill = async (value: JsonValue): Promise<any> => {
+    if (typeof value === "string") return value.startsWith("$") ? get(value.slice(1)) : value
+    if (Array.isArray(value)) return Promise.all(value.map(fill))
+    if (value === null || typeof value !== "object") return value
+    const filled: JsonObject = {}
+    // One after the other, so that what is made is made in the order that the row names it.
+    for (const [name, inner] of Object.entries(value)) filled[name] = await fill(inner)
+    return filled
+  }
+  return { get, fill, headersOf: (who) => headersOf(who, get) }
+}
+
+/** Which thing each of them is, and whose. */
+const people: Readonly<Record<string, readonly [user: string, org: string]>> = {
+  owner: ["ownerId", "home"],
+  manager: ["manager", "org"],
+  stranger: ["stranger", "guest"],
+  nobody: ["nobody", "org"],
+  user: ["user", "org"],
+}
+
+async function headersOf(who: Who, get: Things["get"]): Promise<Readonly<Record<string, string>>> {
+  if (who === "anonymous") return {}
+  const [userId, orgId] = people[who] ?? []
+  if (!userId || !orgId) return { authorization: "Bearer system" }
+  return { authorization: `Bearer user ${await get(userId)} ${await get(orgId)}` }
+}

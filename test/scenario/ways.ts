@@ -1,0 +1,172 @@
+// One operation in every encoding that it has; whatever comes back is told in the same words.
+import {
+  create,
+  type DescMethodUnary,
+  fromBinary,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf"
+import { Code as ConnectCode, ConnectError } from "@connectrpc/connect"
+import { createGrpcWebTransport } from "@connectrpc/connect-web"
+import { Client, credentials, Metadata } from "@grpc/grpc-js"
+import { bindingsOf } from "../../src/api/rest.ts"
+import type { Code } from "../../src/kernel/fault.ts"
+
+export type Asked = {
+  readonly url: string
+  readonly grpcPort: number
+  readonly method: DescMethodUnary
+  readonly body: JsonObject
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export type Told = {
+  readonly code: Code | "ok"
+  readonly id: string | undefined
+  readonly body: JsonValue
+  readonly status?: number
+}
+
+export type Way = (asked: Asked) => Promise<Told>
+
+const codes: readonly (Code | "ok")[] = [
+  ...(["ok", "canceled", "unknown", "invalid_argument", "deadline_exceeded"] as const),
+  ...(["not_found", "already_exists", "permission_denied", "resource_exhausted"] as const),
+  ...(["failed_precondition", "aborted", "out_of_range", "unimplemented", "internal"] as const),
+  ...(["unavailable", "data_loss", "unauthenticated"] as const),
+]
+
+const failed = (code: number, words: string): Told => ({
+  code: codes[code] ?? "unknown",
+  id: /\(([\w.]+)\)$/.exec(words)?.[1],
+  body: null,
+})
+
+const pathOf = ({ parent, name }: DescMethodUnary) => `/${parent.typeName}/${name}`
+
+/** The ways to an operation; REST where it has a path, and then once for each of its paths. */
+export function waysOf(method: DescMethodUnary): readonly (readonly [string, Way])[] {
+  const rest = hasPath(method) ? bindingsOf(method) : []
+  return [
+    ...rest.map(
+      ({ verb, path, body }) => [`REST ${verb} ${path}`, byRest(verb, path, body)] as const,
+    ),
+    ["Connect JSON", connectJson],
+    ["Connect binary", connectBinary],
+    ["gRPC-Web", grpcWeb],
+    ["gRPC", grpc],
+  ]
+}
+
+const hasPath = ({ parent }: DescMethodUnary) => /\.v1$|v3alpha$/.test(parent.file.proto.package)
+
+const byRest =
+  (verb: string, template: string, bodyField: string): Way =>
+  async ({ url, method, body, headers }) => {
+    const rest = structuredClone(body)
+    const path = template.replace(/\{([\w.]+)(?:=\*\*)?\}/g, (_, name: string) =>
+      encodeURIComponent(String(take(method, rest, name))),
+    )
+    const sent = bodyField === "*" ? rest : bodyField && take(method, rest, bodyField)
+    const query = bodyField === "*" ? [] : parameters(rest, "")
+    const address = new URL(`${url}${path}`)
+    for (const [name, value] of query) address.searchParams.append(name, value)
+    const response = await fetch(address, {
+      method: verb,
+      headers: { ...headers, ...(sent ? { "content-type": "application/json" } : {}) },
+      ...(sent ? { body: JSON.stringify(sent) } : {}),
+    })
+    const answer = await response.json()
+    if (response.ok) return { code: "ok", id: undefined, body: answer, status: response.status }
+    return { ...failed(answer.code, answer.message), status: response.status }
+  }
+
+function take({ input }: DescMethodUnary, from: JsonObject, name: string): JsonValue {
+  const field = input.fields.find((each) => each.name === name)
+  const value = from[field?.jsonName ?? name]
+  delete from[field?.jsonName ?? name]
+  return value ?? ""
+}
+
+function parameters(value: JsonObject, prefix: string): (readonly [string, string])[] {
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const path = `${prefix}${name}`
+    if (Array.isArray(inner)) return inner.map((each) => [path, String(each)] as const)
+    if (inner !== null && typeof inner === "object") return parameters(inner, `${path}.`)
+    return [[path, String(inner)] as const]
+  })
+}
+
+const connectJson: Way = async ({ url, method, body, headers }) => {
+  const response = await fetch(`${url}${pathOf(method)}`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })
+  const answer = await response.json()
+  if (response.ok) return { code: "ok", id: undefined, body: answer }
+  return failed(codes.indexOf(answer.code), answer.message)
+}
+
+const connectBinary: Way = async ({ url, method, body, headers }) => {
+  const { input, output } = method
+  const response = await fetch(`${url}${pathOf(method)}`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/proto" },
+    body: toBinary(input, fromJson(input, body)),
+  })
+  if (!response.ok) {
+    const answer = await response.json()
+    return failed(codes.indexOf(answer.code), answer.message)
+  }
+  const message = fromBinary(output, new Uint8Array(await response.arrayBuffer()))
+  return { code: "ok", id: undefined, body: toJson(output, message) }
+}
+
+const grpcWeb: Way = async ({ url, method, body, headers }) => {
+  const transport = createGrpcWebTransport({ baseUrl: url })
+  const message = create(method.input, fromJson(method.input, body))
+  try {
+    const answer = await transport.unary(method, undefined, undefined, headers, message)
+    return { code: "ok", id: undefined, body: toJson(method.output, answer.message) }
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error
+    const code: number = error.code ?? ConnectCode.Unknown
+    return failed(code, error.rawMessage)
+  }
+}
+
+const clients = new Map<number, Client>()
+
+const grpc: Way = ({ grpcPort, method, body, headers }) => {
+  const client =
+    clients.get(grpcPort) ?? new Client(`127.0.0.1:${grpcPort}`, credentials.createInsecure())
+  clients.set(grpcPort, client)
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
+  const { promise, resolve } = Promise.withResolvers<Told>()
+  client.makeUnaryRequest(
+    pathOf(method),
+    (message: Message) => Buffer.from(toBinary(method.input, message)),
+    (bytes) => fromBinary(method.output, bytes),
+    fromJson(method.input, body),
+    metadata,
+    (error, answer) =>
+      resolve(
+        answer
+          ? { code: "ok", id: undefined, body: toJson(method.output, answer) }
+          : failed(error?.code ?? 2, error?.details ?? ""),
+      ),
+  )
+  return promise
+}
+
+/** Ends the connections that stay open between calls. */
+export function closeWays(): void {
+  for (const client of clients.values()) client.close()
+  clients.clear()
+}

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { needs, type Prerequisite, prerequisites } from "../test/support/prerequisite.ts"
 import { groups } from "../vitest.config.ts"
+import { compareWithBaseline } from "./baseline.ts"
 import { build } from "./build.ts"
 import { prepare } from "./gen.ts"
 import { root, run } from "./step.ts"
@@ -19,6 +20,7 @@ const steps: readonly Step[] = [
   { name: "format and lint", work: tool("biome", "check", "--error-on-warnings", ".") },
   { name: "types", work: tool("tsc", "--noEmit", "-p", ".") },
   { name: "proto lint", work: tool("buf", "lint", "proto") },
+  { name: "proto compatibility", work: compareWithBaseline },
   { name: "binary", work: build },
 ]
 

@@ -79,7 +79,7 @@ function activeGrant(cx: Cx, userId: string, grantId: string) {
 export function isOpenTo(cx: Cx, appId: string, userId: string): boolean {
   if (!isAppActive(cx, appId)) return false
   // A project may ask for an authorization: without it, what it let in before has ended too.
-  return mayEnter(cx, userId, appChain(cx, appId)?.project ?? "") === "yes"
+  return mayEnter(cx, userId, appChain(cx, appId)?.parent ?? "") === "yes"
 }
 
 /** What an id_token hangs from. */

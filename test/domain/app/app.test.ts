@@ -229,7 +229,7 @@ test("a service user's name is not an application's client id", async () => {
 test("the console can't be stopped or removed", async () => {
   const console = { applicationId: "console", projectId: "own" }
   for (const name of ["deactivateApplication", "deleteApplication"]) {
-    await expect(estate.as("manager", name, console)).rejects.toMatchObject({
+    await expect(estate.as("owner", name, console)).rejects.toMatchObject({
       id: "app.is_console",
     })
   }

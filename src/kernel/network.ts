@@ -1,5 +1,3 @@
-import { lookup, Resolver } from "node:dns/promises"
-
 /** The machine's network: how hosts are found and requests are sent. */
 export type Network = {
   /** The addresses of a host; none where nobody knows it. */
@@ -9,9 +7,16 @@ export type Network = {
   readonly send: typeof fetch
 }
 
+/** Loaded with the first name that is looked up: start-up does without it. */
+const dns = () => import("node:dns/promises")
+
 export const systemNetwork: Network = {
-  resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
+  resolve: async (host) => {
+    const { lookup } = await dns()
+    return (await lookup(host, { all: true })).map(({ address }) => address)
+  },
   texts: async (name) => {
+    const { Resolver } = await dns()
     const resolver = new Resolver({ timeout: 2500, tries: 2 })
     const records = await resolver.resolveTxt(name).catch(noneWhereUnknown)
     return records.map((parts) => parts.join(""))

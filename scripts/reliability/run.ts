@@ -7,6 +7,7 @@ import { audit, rebuiltOtherwise } from "../../test/reliability/audit.ts"
 import { type Interrupted, interrupt } from "../../test/reliability/bootstrap/trial.ts"
 import { openHouse } from "../../test/reliability/house.ts"
 import { killLoop } from "../../test/reliability/kill-loop/loop.ts"
+import { runModel } from "../../test/reliability/model/model.ts"
 import { populate } from "../../test/reliability/replay/population.ts"
 
 /** Figures to keep, and what is wrong. */
@@ -32,6 +33,11 @@ const runs: Readonly<Record<string, (folder: string) => Promise<Outcome>>> = {
       if (trial.had) setUps++
     }
     return { figures: { kills, setUpsThatHadHappened: setUps }, complaints }
+  },
+  model: async () => {
+    const steps = 200_000
+    const { complaints, calls } = await runModel(steps, 16, Math.floor(Math.random() * 1_000_000))
+    return { figures: { steps, calls }, complaints }
   },
   replay: async (folder) => {
     const events = 1_000_000

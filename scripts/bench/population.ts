@@ -1,0 +1,92 @@
+// Fills a stopped server's database with organisations and people, past the API and as fast as the
+// store takes it: `bun scripts/bench/population.ts DATABASE [USERS] [ORGANISATIONS]`.
+import { addApplication } from "../../src/domain/app/index.ts"
+import { addAuthorization } from "../../src/domain/authorization/index.ts"
+import { addMember } from "../../src/domain/member/index.ts"
+import { addOrganization } from "../../src/domain/org/index.ts"
+import { addProject } from "../../src/domain/project/index.ts"
+import { firstInstance } from "../../src/domain/setup/index.ts"
+import { addUser } from "../../src/domain/user/index.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
+import { idsOf } from "../../src/kernel/id.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+import type { Secrets } from "../../src/kernel/secret.ts"
+import type { Cx, Transaction } from "../../src/store/index.ts"
+import { openDatabase } from "../../test/reliability/audit.ts"
+import { nowhere } from "../../test/support/outside.ts"
+
+/** So many people in one step: more would hold the database up, fewer cost a sync each. */
+const batch = 500
+
+/** The ids follow from the numbers, so that whoever measures knows whom to ask for. */
+export const orgIdOf = (org: number): string => `org${org}`
+export const userIdOf = (user: number): string => `user${user}`
+
+/** People are spread evenly; each organisation has a manager, a project and an application. */
+export async function populate(file: string, users: number, orgs: number): Promise<void> {
+  const store = openDatabase(file)
+  const cx: Cx = {
+    store,
+    clock: systemClock,
+    ids: idsOf(systemClock, 1),
+    random: systemRandom,
+    secrets: noSecrets(),
+    outside: nowhere,
+    instance: firstInstance,
+    caller: { kind: "system", name: "population" },
+    requestId: "population",
+    languages: [],
+  }
+  const each = Math.ceil(users / orgs)
+  for (let org = 0; org < orgs; org++) {
+    const orgId = orgIdOf(org)
+    await store.transact(cx, (tx) => addOrganization(tx, orgId, { name: `Organisation ${org}` }))
+    const first = org * each
+    const end = Math.min(users, first + each)
+    for (let from = first; from < end; from += batch) {
+      const to = Math.min(end, from + batch)
+      await store.transact(cx, (tx) => addPeople(tx, orgId, from, to))
+    }
+    if (first < end) await store.transact(cx, (tx) => furnish(tx, org, userIdOf(first)))
+  }
+  await store.close()
+}
+
+function addPeople(tx: Transaction, orgId: string, from: number, to: number): void {
+  for (let count = from; count < to; count++) {
+    addUser(tx, userIdOf(count), {
+      kind: "human",
+      orgId,
+      userName: `person-${count}`,
+      profile: { givenName: `Given${count % 997}`, familyName: `Family${count % 10_007}` },
+      email: { value: `person-${count}@example.com`, verified: true },
+    })
+  }
+}
+
+function furnish(tx: Transaction, org: number, userId: string): void {
+  const orgId = orgIdOf(org)
+  const projectId = `project${org}`
+  addMember(tx, { target: { level: "org", id: orgId }, userId, roles: ["ORG_OWNER"] })
+  addProject(tx, projectId, { orgId, name: `Project ${org}` })
+  addApplication(tx, `app${org}`, {
+    projectId,
+    name: `Application ${org}`,
+    clientId: `client${org}`,
+    config: { kind: "oidc", oidc: { appType: "user_agent", authMethod: "none" } },
+  })
+  addAuthorization(tx, `authorization${org}`, { projectId, orgId, userId, roleKeys: [] })
+}
+
+/** Nobody here has a password or a secret. */
+function noSecrets(): Secrets {
+  const refuse = () => {
+    throw new Error("the population has no secrets")
+  }
+  return { seal: refuse, open: refuse, hash: refuse, matches: refuse }
+}
+
+if (import.meta.main) {
+  const [file = "", users = "1000000", orgs = "1000"] = process.argv.slice(2)
+  await populate(file, Number(users), Number(orgs))
+}

@@ -18,6 +18,7 @@ const house: House = {
   },
   entries: [],
   grpcHost: () => "",
+  condition: { isReady: () => true, clock: systemClock },
 }
 
 const listener = listenHttp(house, { host: "127.0.0.1", port: 0 }, systemClock)

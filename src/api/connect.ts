@@ -1,9 +1,9 @@
 import { type Message, toBinary, toJson } from "@bufbuild/protobuf"
 import { Fault } from "../kernel/fault.ts"
 import { bodyOf, mediaTypeOf } from "./body.ts"
+import { connectErrorOf } from "./connect-error.ts"
 import { decodeBinary, decodeJson, textOf } from "./decode.ts"
 import type { Entry } from "./dispatch.ts"
-import { connectErrorOf } from "./faults.ts"
 import { challenge, httpStatusOf, respond } from "./respond.ts"
 
 /** Whether this is a plain unary Connect call, which needs none of connect-es. */

@@ -1,5 +1,3 @@
-import { create, toBinary } from "@bufbuild/protobuf"
-import { ErrorDetailSchema } from "../gen/core/v1/error_pb.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 
 /** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
@@ -28,27 +26,18 @@ export const httpStatus = (code: Code) => travel[code].http
 /** What a caller reads: the words first, then the id to search for. */
 export const textOf = ({ message, id }: Fault): string => `${message} (${id})`
 
+/** The message that says more, by its name in the book. */
+export const detailType = "core.v1.ErrorDetail"
+
 /** The body of a failed REST call: google.rpc.Status in JSON. */
 export function statusOf(fault: Fault): object {
   const { id, message } = fault
   return {
     code: grpcNumber(fault.code),
     message: textOf(fault),
-    details: [{ "@type": `type.googleapis.com/${ErrorDetailSchema.typeName}`, id, message }],
+    details: [{ "@type": `type.googleapis.com/${detailType}`, id, message }],
   }
 }
 
 /** What an unknown path answers, word for word as clients of such services know it. */
 export const nothingHere = { code: grpcNumber("not_found"), message: "Not Found", details: [] }
-
-/** The body of a failed Connect call. */
-export function connectErrorOf(fault: Fault): object {
-  const { code, id, message } = fault
-  const value = Buffer.from(toBinary(ErrorDetailSchema, create(ErrorDetailSchema, { id, message })))
-  const detail = {
-    type: ErrorDetailSchema.typeName,
-    value: value.toString("base64").replace(/=+$/, ""),
-    debug: { id, message },
-  }
-  return { code, message: textOf(fault), details: [detail] }
-}

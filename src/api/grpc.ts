@@ -1,5 +1,10 @@
-import { createServer, type Http2Server } from "node:http2"
-import { createConnectRouter } from "@connectrpc/connect"
+import {
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2"
+import { type ConnectRouter, createConnectRouter } from "@connectrpc/connect"
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol"
 import {
   universalRequestFromNodeRequest,
@@ -25,8 +30,37 @@ export type GrpcOptions = {
  * The caller makes it listen and closes it. Beside the operations it serves what gRPC's own tools
  * ask for: reflection, and health.
  */
-export function grpcServer(entries: readonly Entry[], options: GrpcOptions = {}): Http2Server {
-  const { hostOf = (authority) => authority, condition, leaving } = options
+export const grpcServer = (entries: Entries, options: GrpcOptions = {}): Http2Server =>
+  createServer(grpcHandler(entries, options))
+
+type Entries = () => readonly Entry[] | Promise<readonly Entry[]>
+
+/** What answers on such a listener; `entries` are asked for with the first call. */
+export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
+  const { hostOf = (authority) => authority } = options
+  let laying: Promise<Handlers> | undefined
+  const handlers = () => {
+    laying ??= Promise.resolve(entries()).then((all) => handlersOf(all, options))
+    return laying
+  }
+  return (request: Http2ServerRequest, response: Http2ServerResponse): void => {
+    const address = request.socket.remoteAddress ?? ""
+    // HTTP/2 has no Host header; the host stands in :authority.
+    const values = peerValues({ address, host: hostOf(request.authority ?? "") })
+    const answered = async () => {
+      const handler = (await handlers()).get(request.url.split("?", 1)[0] ?? "")
+      if (!handler) return void response.writeHead(404).end()
+      const asked = universalRequestFromNodeRequest(request, response, undefined, values)
+      await universalResponseToNodeResponse(plainly(await handler(asked)), response)
+    }
+    answered().catch(() => response.stream.destroy())
+  }
+}
+
+type Handlers = ReadonlyMap<string, ConnectRouter["handlers"][number]>
+
+/** Lays the operations behind connect-es, and what gRPC's own tools ask for beside them. */
+function handlersOf(entries: readonly Entry[], { condition, leaving }: GrpcOptions): Handlers {
   const router = createConnectRouter({
     ...connectOptions,
     ...(leaving && { shutdownSignal: leaving }),
@@ -37,21 +71,7 @@ export function grpcServer(entries: readonly Entry[], options: GrpcOptions = {})
   const services = [...new Set(entries.map(({ method }) => method.parent))]
   if (condition) reportHealth(router, services, condition)
   reflect(router, condition ? [...services, Health] : services)
-  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
-
-  return createServer((request, response) => {
-    const handler = handlers.get(request.url.split("?", 1)[0] ?? "")
-    if (!handler) {
-      response.writeHead(404).end()
-      return
-    }
-    const address = request.socket.remoteAddress ?? ""
-    // HTTP/2 has no Host header; the host stands in :authority.
-    const values = peerValues({ address, host: hostOf(request.authority ?? "") })
-    handler(universalRequestFromNodeRequest(request, response, undefined, values))
-      .then((answer) => universalResponseToNodeResponse(plainly(answer), response))
-      .catch(() => response.stream.destroy())
-  })
+  return new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
 }
 
 /**

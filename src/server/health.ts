@@ -1,10 +1,13 @@
+import { respond } from "../api/respond.ts"
 import type { Base } from "./base.ts"
 
 /**
  * Answers those who watch over the process, whatever host they ask for: `healthz` as long as it
- * runs, `ready` while it may be sent requests. Undefined for every other path.
+ * runs, `ready` while it may be sent requests. Undefined for every other path. The interface's own
+ * `/healthz` says the same to everybody, so that a probe does not have the whole book read.
  */
-export function healthAt({ notReady }: Base, pathname: string): Response | undefined {
+export function healthAt({ notReady }: Base, { method }: Request, pathname: string) {
+  if (pathname === "/healthz" && (method === "GET" || method === "HEAD")) return respond("{}", {})
   if (pathname === "/debug/healthz") return said("ok")
   if (pathname !== "/debug/ready") return undefined
   const why = notReady()

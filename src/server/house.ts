@@ -1,8 +1,5 @@
 import type { Logger } from "@logtape/logtape"
-import { type Entry, entriesOf } from "../api/dispatch.ts"
 import type { Condition } from "../api/grpc-health.ts"
-import { type ApiHandler, apiHandler } from "../api/http.ts"
-import { callLog } from "../api/log.ts"
 import { notFound, respondFault } from "../api/respond.ts"
 import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blocked, isBlocked } from "../domain/quota/index.ts"
@@ -10,18 +7,17 @@ import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
 import { loginHandler, loginPaths, pagesWith, type ShowPage, showTrouble } from "../login/index.ts"
-import { apiCaller, oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
+import { oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
+import type { Api } from "./api.ts"
 import { assetAt } from "./asset.ts"
 import type { Base } from "./base.ts"
-import { anonymousCall, authenticateWith, callAt, languagesOf, type Origin } from "./caller.ts"
+import { anonymousCall, callAt, languagesOf, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
 import { healthAt } from "./health.ts"
 import { asMeant } from "./instance-host.ts"
-import { type OpenApi, openApiPages } from "./openapi.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
-import { authority, operations } from "./rooms.ts"
 import { setupPages, wantsPage } from "./setup-pages.ts"
 import type { Ticket } from "./ticket.ts"
 
@@ -31,7 +27,8 @@ export type House = {
   readonly answer: (request: Request, peer: () => string) => Promise<Response>
   /** The hot documents, at once; undefined for what `answer` is for. */
   readonly published: (request: Request) => Response | undefined
-  readonly entries: readonly Entry[]
+  /** The management interface, read with the first call of it. */
+  readonly api: () => Promise<Api>
   /** The public host that the :authority of a gRPC call means. */
   readonly grpcHost: (authority: string) => string
   /** What the health check of gRPC says. */
@@ -45,28 +42,26 @@ export type HouseParts = {
   readonly upstream: string
 }
 
-/** Joins the rooms. Whatever the contracts forbid stops the start here. */
+/**
+ * Joins the rooms. The book of the management interface is large, and a server that signs people in
+ * may never need it: it is read when somebody calls, and the check has read it before.
+ */
 export function houseOf(parts: HouseParts): House {
   const { base, ticket } = parts
-  const entries = entriesOf<Cx>({
-    operations: operations(),
-    authority,
-    authenticate: authenticateWith(base, apiCaller),
-    position: (cx) => base.store.written(cx),
-    hooks: [callLog(base.log)],
-    clock: base.clock,
-    ids: base.ids,
-  })
+  let reading: Promise<Api> | undefined
+  const api = () => {
+    reading ??= import("./api.ts").then(({ apiOf }) => apiOf(base))
+    return reading
+  }
   const show = pagesWith(uiEntry)
   const rooms = {
-    api: apiHandler(entries),
-    openApi: openApiPages(entries, uiEntry),
+    api,
     show,
     setup: setupPages(base, ticket, show),
     instance: instanceHandler(base, show),
   }
   return {
-    entries,
+    api,
     published: publishedHandler((host) => callAt(base, host)),
     answer: (request, peer) =>
       answer(parts, rooms, { request: asMeant(base, request, peer), peer }),
@@ -76,8 +71,7 @@ export function houseOf(parts: HouseParts): House {
 }
 
 type Rooms = {
-  readonly api: ApiHandler
-  readonly openApi: OpenApi
+  readonly api: House["api"]
   readonly show: ShowPage
   readonly setup: ReturnType<typeof setupPages>
   readonly instance: ReturnType<typeof instanceHandler>
@@ -92,11 +86,11 @@ async function answer(
   const url = URL.parse(request.url)
   if (!url) return respondFault(malformed(), {})
   const { pathname } = url
-  const health = healthAt(base, pathname)
+  const health = healthAt(base, request, pathname)
   if (health) return health
   if (pathname.startsWith("/ui/assets/")) return (await assetAt(request, pathname)) ?? notFound()
   if (/^\/openapi(\/|$)/.test(pathname)) {
-    return (await rooms.openApi(request, pathname)) ?? notFound()
+    return (await (await rooms.api()).description(request, pathname)) ?? notFound()
   }
   const origin = originOf(base, request, peer)
   try {
@@ -109,7 +103,7 @@ async function answer(
       : ticket.isOpen()
         ? await rooms.setup(request, origin)
         : await elsewhere(parts, rooms.show, { request, origin })
-    const answered = page ?? (await rooms.api(request, origin))
+    const answered = page ?? (await (await rooms.api()).answer(request, origin))
     return answered ?? (isShut ? shut : missing)(rooms.show, request, cx)
   } catch (cause) {
     return failed(parts, rooms.show, { request, origin, cause })

@@ -1,6 +1,5 @@
-import type { Http2Server, Http2Session } from "node:http2"
+import { createServer, type Http2Server, type Http2Session } from "node:http2"
 import { Elysia } from "elysia"
-import { grpcServer } from "../api/grpc.ts"
 import { respondFault } from "../api/respond.ts"
 import { listenRefusal } from "../boot/refusal.ts"
 import type { Address } from "../kernel/address.ts"
@@ -69,10 +68,20 @@ function bind(address: Address, fetch: (request: Request) => Response | Promise<
 /** Serves native gRPC, which needs the trailers of HTTP/2. */
 export function listenGrpc(house: House, address: Address): Promise<Listener> {
   const leaving = new AbortController()
-  const server = grpcServer(house.entries, {
+  const options = {
     hostOf: house.grpcHost,
     condition: house.condition,
     leaving: leaving.signal,
+  }
+  // What speaks gRPC is loaded with the first call: start-up does without it.
+  let loading: Promise<ReturnType<typeof import("../api/grpc.ts").grpcHandler>> | undefined
+  const load = async () => {
+    const { grpcHandler } = await import("../api/grpc.ts")
+    return grpcHandler(async () => (await house.api()).entries, options)
+  }
+  const server = createServer((request, response) => {
+    loading ??= load()
+    loading.then((handle) => handle(request, response)).catch(() => response.stream.destroy())
   })
   const sessions = new Set<Http2Session>()
   server.on("session", (session) => {

@@ -1,12 +1,9 @@
 import type { Authority } from "../api/access.ts"
-import { book } from "../api/book.ts"
-import { join } from "../api/method.ts"
 import * as app from "../domain/app/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
 import * as feature from "../domain/feature/index.ts"
 import * as grant from "../domain/grant/index.ts"
 import * as group from "../domain/group/index.ts"
-import * as history from "../domain/history/index.ts"
 import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
@@ -15,9 +12,7 @@ import * as orgReach from "../domain/orgreach/index.ts"
 import * as project from "../domain/project/index.ts"
 import * as projectGrant from "../domain/projectgrant/index.ts"
 import * as quota from "../domain/quota/index.ts"
-import * as refusal from "../domain/refusal/index.ts"
 import * as session from "../domain/session/index.ts"
-import * as setup from "../domain/setup/index.ts"
 import * as user from "../domain/user/index.ts"
 import type { Outbound } from "../kernel/outbound.ts"
 import { backChannelLogout } from "../oauth/index.ts"
@@ -71,29 +66,6 @@ export const reactors = (
   orgReach.organizationRemoval(call),
   orgReach.domainClaims(call),
 ]
-
-/** Every operation of the book with the room's answer to it. */
-export const operations = () =>
-  join(book, [
-    ...instance.shares,
-    ...feature.shares,
-    ...quota.shares,
-    ...setup.shares,
-    ...org.shares,
-    ...orgReach.shares,
-    ...user.shares,
-    ...project.shares,
-    ...projectGrant.shares,
-    ...app.shares,
-    ...member.shares,
-    ...authorization.shares,
-    ...group.shares,
-    ...history.shares,
-    ...key.shares,
-    ...session.shares,
-    ...grant.shares,
-    ...refusal.shares,
-  ])
 
 /** Who owns what, and who may do what. */
 export const authority: Authority<Cx> = {

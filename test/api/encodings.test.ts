@@ -109,7 +109,7 @@ let server: Http2Server
 let grpc: GrpcClient
 
 beforeAll(async () => {
-  server = grpcServer(world.entries)
+  server = grpcServer(() => world.entries)
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address()
   if (typeof address !== "object" || !address) throw new Error("no port")

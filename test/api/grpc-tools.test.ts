@@ -30,7 +30,7 @@ const leaving = new AbortController()
 
 beforeAll(async () => {
   const condition = { isReady: () => isReady, clock: systemClock }
-  server = grpcServer(worldOf().entries, { condition, leaving: leaving.signal })
+  server = grpcServer(() => worldOf().entries, { condition, leaving: leaving.signal })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address()
   if (typeof address !== "object" || !address) throw new Error("no port")

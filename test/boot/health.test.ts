@@ -31,7 +31,7 @@ afterEach(async () => {
 })
 
 async function health(path: string) {
-  const answer = healthAt(base, path)
+  const answer = healthAt(base, new Request("http://localhost/"), path)
   return [answer?.status, await answer?.text()]
 }
 

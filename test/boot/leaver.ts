@@ -16,7 +16,7 @@ const house: House = {
     await new Promise((done) => setTimeout(done, 20))
     return new Response("answered")
   },
-  entries: [],
+  api: () => Promise.reject(new Error("nobody calls")),
   grpcHost: () => "",
   condition: { isReady: () => true, clock: systemClock },
 }

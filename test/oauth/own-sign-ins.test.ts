@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import * as grant from "../../src/domain/grant/index.ts"
-import * as session from "../../src/domain/session/index.ts"
+import * as grantApi from "../../src/domain/grant/api.ts"
+import * as sessionApi from "../../src/domain/session/api.ts"
 import * as user from "../../src/domain/user/index.ts"
 import { ask } from "../support/ask.ts"
 import {
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-const shares = [...grant.shares, ...session.shares]
+const shares = [...grantApi.shares, ...sessionApi.shares]
 const caller = (userId: string) =>
   ({ kind: "user", userId, orgId: provider.setup.orgId, clientId: "c" }) as const
 const asked = (userId: string, name: string, request: object = {}) =>

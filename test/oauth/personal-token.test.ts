@@ -1,13 +1,14 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import * as org from "../../src/domain/org/index.ts"
+import * as userApi from "../../src/domain/user/api.ts"
 import * as user from "../../src/domain/user/index.ts"
 import { ask } from "../support/ask.ts"
 import { addRobot } from "./clients.ts"
 import { apiCallerOf, openProvider, type Provider } from "./provider.ts"
 
 const day = 86_400_000
-const v2 = user.shares.filter(({ service }) => service.typeName.includes(".v2."))
+const v2 = userApi.shares.filter(({ service }) => service.typeName.includes(".v2."))
 
 let provider: Provider
 let robot: Awaited<ReturnType<typeof addRobot>>

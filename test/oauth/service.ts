@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { SignJWT } from "jose"
+import * as userApi from "../../src/domain/user/api.ts"
 import * as user from "../../src/domain/user/index.ts"
 import { ask } from "../support/ask.ts"
 import { issuer, type Provider } from "./provider.ts"
@@ -45,7 +46,7 @@ export async function addMachine(provider: Provider, accessTokenType: "bearer" |
   }
 }
 
-const v2 = user.shares.filter(({ service }) => service.typeName.includes(".v2."))
+const v2 = userApi.shares.filter(({ service }) => service.typeName.includes(".v2."))
 
 /** A personal access token of a service user, good for a day. */
 export async function personalTokenOf(provider: Provider, userId: string): Promise<string> {

@@ -10,7 +10,8 @@ import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
 import { openBase } from "../../src/server/base.ts"
 import { anonymousCall } from "../../src/server/caller.ts"
-import { authority, operations } from "../../src/server/rooms.ts"
+import { operations } from "../../src/server/operations.ts"
+import { authority } from "../../src/server/rooms.ts"
 import type { Cx } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { nowhere } from "../support/outside.ts"
@@ -72,7 +73,7 @@ export async function openHouse(): Promise<House> {
     fetch: async (request) =>
       (await handle(request, { address: "127.0.0.1" })) ?? new Response("nothing", { status: 404 }),
   })
-  const grpc = grpcServer(entries, { hostOf: () => host })
+  const grpc = grpcServer(() => entries, { hostOf: () => host })
   await new Promise<void>((done) => grpc.listen(0, "127.0.0.1", done))
   const address = grpc.address()
   return {

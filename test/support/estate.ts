@@ -1,19 +1,30 @@
 import { create, type DescMethod } from "@bufbuild/protobuf"
 import { type Access, type Authority, accessOf, authorise } from "../../src/api/access.ts"
+import * as appApi from "../../src/domain/app/api.ts"
 import * as app from "../../src/domain/app/index.ts"
+import * as authorizationApi from "../../src/domain/authorization/api.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
+import * as featureApi from "../../src/domain/feature/api.ts"
 import * as feature from "../../src/domain/feature/index.ts"
+import * as groupApi from "../../src/domain/group/api.ts"
 import * as group from "../../src/domain/group/index.ts"
-import * as history from "../../src/domain/history/index.ts"
+import * as historyApi from "../../src/domain/history/api.ts"
+import * as instanceApi from "../../src/domain/instance/api.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
+import * as memberApi from "../../src/domain/member/api.ts"
 import * as member from "../../src/domain/member/index.ts"
+import * as orgApi from "../../src/domain/org/api.ts"
 import * as org from "../../src/domain/org/index.ts"
-import * as orgReach from "../../src/domain/orgreach/index.ts"
+import * as orgReachApi from "../../src/domain/orgreach/api.ts"
+import * as projectApi from "../../src/domain/project/api.ts"
 import * as project from "../../src/domain/project/index.ts"
+import * as projectGrantApi from "../../src/domain/projectgrant/api.ts"
 import * as projectGrant from "../../src/domain/projectgrant/index.ts"
+import * as quotaApi from "../../src/domain/quota/api.ts"
 import * as quota from "../../src/domain/quota/index.ts"
-import * as setup from "../../src/domain/setup/index.ts"
+import * as setupApi from "../../src/domain/setup/api.ts"
+import * as userApi from "../../src/domain/user/api.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import type { Cx, Transaction } from "../../src/store/index.ts"
@@ -27,19 +38,19 @@ const rooms = [
 ] as const
 
 const shares = [
-  ...instance.shares,
-  ...feature.shares,
-  ...quota.shares,
-  ...setup.shares,
-  ...org.shares,
-  ...orgReach.shares,
-  ...project.shares,
-  ...projectGrant.shares,
-  ...app.shares,
-  ...member.shares,
-  ...authorization.shares,
-  ...group.shares,
-  ...history.shares,
+  ...instanceApi.shares,
+  ...featureApi.shares,
+  ...quotaApi.shares,
+  ...setupApi.shares,
+  ...orgApi.shares,
+  ...orgReachApi.shares,
+  ...projectApi.shares,
+  ...projectGrantApi.shares,
+  ...appApi.shares,
+  ...memberApi.shares,
+  ...authorizationApi.shares,
+  ...groupApi.shares,
+  ...historyApi.shares,
 ]
 
 /** The operations of the estate's rooms, "healthz" apart: it looks at nothing. */
@@ -48,7 +59,7 @@ export const operationNames: ReadonlySet<string> = new Set(
 )
 
 /** Those of users have tests of their own, and can be called here, too. */
-const callable = [...shares, ...user.shares]
+const callable = [...shares, ...userApi.shares]
 
 const authority: Authority<Cx> = {
   resources: {

@@ -1,10 +1,6 @@
 import { appKeyChain } from "./app-key.ts"
 import { appChain } from "./client.ts"
 import { app } from "./model.ts"
-import { managementCredentials } from "./v1.ts"
-import { management, projectV2, v2 } from "./v2.ts"
-import { v2credential } from "./v2credential.ts"
-import { v2search } from "./v2search.ts"
 import { appView } from "./view.ts"
 
 export { type AppKey, addAppKey, appKey, createAppKey, removeAppKey } from "./app-key.ts"
@@ -46,16 +42,6 @@ export const aggregates = [app] as const
 
 /** What this room shows. */
 export const views = [appView] as const
-
-/** What this room answers of the book. */
-export const shares = [
-  v2,
-  v2search,
-  v2credential,
-  projectV2,
-  management,
-  managementCredentials,
-] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = { app: appChain, app_key: appKeyChain }

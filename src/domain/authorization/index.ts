@@ -1,6 +1,5 @@
 import { authorization } from "./model.ts"
 import { authorizationChain } from "./query.ts"
-import { v2 } from "./v2.ts"
 import { authorizationView } from "./view.ts"
 
 export {
@@ -19,9 +18,6 @@ export const aggregates = [authorization] as const
 
 /** What this room shows. */
 export const views = [authorizationView] as const
-
-/** What this room answers of the book. */
-export const shares = [v2] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = { authorization: authorizationChain }

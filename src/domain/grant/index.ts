@@ -6,7 +6,6 @@ import { grant } from "./model.ts"
 import { pushedRequest } from "./pushed.ts"
 import { authRequest } from "./request.ts"
 import { revocation } from "./revocation.ts"
-import { auth } from "./v1.ts"
 import { grantView } from "./view.ts"
 
 export { type SpentAssertion, spendAssertion } from "./assertion.ts"
@@ -70,6 +69,3 @@ export const aggregates = [
 
 /** What this room shows. */
 export const views = [grantView] as const
-
-/** What this room answers of the book. */
-export const shares = [auth] as const

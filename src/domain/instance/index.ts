@@ -1,7 +1,5 @@
 import type { Cx } from "../../store/index.ts"
 import { instance } from "./model.ts"
-import { admin, auth, management, system } from "./v1.ts"
-import { settings, v2 } from "./v2.ts"
 
 export { clientClaim, releaseClientId, takeClientId } from "./client-id.ts"
 export {
@@ -49,9 +47,6 @@ export {
 
 /** What this room keeps streams of. */
 export const aggregates = [instance] as const
-
-/** What this room answers of the book. */
-export const shares = [admin, auth, management, system, v2, settings] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = {

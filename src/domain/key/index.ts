@@ -1,7 +1,4 @@
 import { webKey } from "./model.ts"
-import { admin } from "./v1.ts"
-import { v2 } from "./v2.ts"
-import { v3alpha } from "./v3alpha.ts"
 
 export {
   activateWebKey,
@@ -30,6 +27,3 @@ export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [webKey] as const
-
-/** The operations that this room answers. */
-export const shares = [v2, v3alpha, admin] as const

@@ -18,7 +18,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { givenId } from "../../kernel/given.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { groupsClaims, labelings } from "../project/index.ts"
-import { codesOf, newHuman } from "../user/index.ts"
+import { codesOf, newHuman } from "../user/api.ts"
 import { addMember, changeMember, removeMember } from "./commands.ts"
 import {
   type Administrator,

@@ -2,10 +2,6 @@ import type { Cx } from "../../store/index.ts"
 import { domainOf } from "./domain.ts"
 import { orgMetadataView } from "./metadata-view.ts"
 import { isThere, org } from "./model.ts"
-import { admin, management } from "./v1.ts"
-import { v2 } from "./v2.ts"
-import { v2domain } from "./v2domain.ts"
-import { v2metadata } from "./v2metadata.ts"
 import { orgOfDomain, orgView } from "./view.ts"
 
 export {
@@ -39,7 +35,6 @@ export {
 } from "./model.ts"
 export { type DomainPolicy, standardPolicy } from "./policy.ts"
 export { findProof } from "./proof.ts"
-export { listOrgs } from "./v1.ts"
 export {
   findOrg,
   type OrgRow,
@@ -55,9 +50,6 @@ export const aggregates = [org] as const
 
 /** What this room shows. */
 export const views = [orgView, orgMetadataView] as const
-
-/** What this room answers of the book. */
-export const shares = [management, admin, v2, v2domain, v2metadata] as const
 
 /** What an access rule may hang from, by the name of the resource. */
 export const chains = {

@@ -1,5 +1,3 @@
-import { v2 } from "./v2.ts"
-
 export {
   addOrganizationDomain,
   claimNames,
@@ -12,6 +10,3 @@ export {
   removeOrganizationWithAll,
   stopOrganization,
 } from "./removal.ts"
-
-/** What this room answers of the book. */
-export const shares = [v2] as const

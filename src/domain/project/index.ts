@@ -1,11 +1,8 @@
 import type { Cx } from "../../store/index.ts"
+import { instance } from "../instance/index.ts"
 import { isOrgActive, isOrgThere } from "../org/index.ts"
 import { isThere, project } from "./model.ts"
 import { projectRoleView } from "./role-view.ts"
-import { management } from "./v1.ts"
-import { managementRole } from "./v1role.ts"
-import { v2 } from "./v2.ts"
-import { v2role } from "./v2role.ts"
 import { projectView } from "./view.ts"
 
 export {
@@ -32,8 +29,6 @@ export {
 } from "./model.ts"
 export { addRoles, changeRole, type NewRole, removeRole } from "./role.ts"
 export { findRole, projectRoleView, type RoleRow, searchRoles } from "./role-view.ts"
-export { roleFilter, toRole } from "./v1role.ts"
-export { toProject } from "./v2.ts"
 export { findProject, type ProjectRow, projects, projectsOf, projectView } from "./view.ts"
 
 /** What this room keeps streams of. */
@@ -42,13 +37,15 @@ export const aggregates = [project] as const
 /** What this room shows. */
 export const views = [projectView, projectRoleView] as const
 
-/** What this room answers of the book. */
-export const shares = [management, managementRole, v2, v2role] as const
-
 /** What the access to a project hangs from; undefined where there is none. */
 export function projectChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, project, id)
   if (!isThere(state) || !isOrgThere(cx, state.orgId)) return undefined
+  // Applications of the instance's own project may act for whoever signs in, without asking them:
+  // it is the instance's to look after, not the organisation's that it happens to lie in.
+  if (cx.store.state(cx, instance, cx.instance).projectId === id) {
+    return { instance: true, project: id } as const
+  }
   return { instance: true, org: state.orgId, project: id } as const
 }
 

@@ -1,8 +1,5 @@
 import { holdingView } from "./holding.ts"
 import { projectGrant } from "./model.ts"
-import { management } from "./v1.ts"
-import { v2 } from "./v2.ts"
-import { v2project } from "./v2project.ts"
 import { projectGrantView } from "./view.ts"
 
 export {
@@ -31,6 +28,3 @@ export const aggregates = [projectGrant] as const
 
 /** What this room shows. */
 export const views = [projectGrantView, holdingView] as const
-
-/** What this room answers of the book. */
-export const shares = [management, v2, v2project] as const

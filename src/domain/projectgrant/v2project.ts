@@ -13,7 +13,7 @@ import {
 import { filterMissing, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
-import { toProject } from "../project/index.ts"
+import { toProject } from "../project/api.ts"
 import { type HoldingRow, holdings } from "./holding.ts"
 
 /** Owned and granted projects in one list. */

@@ -1,5 +1,4 @@
 import { browser, session } from "./model.ts"
-import { auth } from "./v1.ts"
 import { sessionView } from "./view.ts"
 
 export { endSession, noteClient } from "./commands.ts"
@@ -21,6 +20,3 @@ export const aggregates = [browser, session] as const
 
 /** What this room shows. */
 export const views = [sessionView] as const
-
-/** What this room answers of the book. */
-export const shares = [auth] as const

@@ -2,14 +2,9 @@ import { never } from "../../kernel/signing-key.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { addServiceKey, addUser, createPassword } from "../user/index.ts"
 import { furnish, own } from "./furnish.ts"
-import { system } from "./v1.ts"
-import { v2 } from "./v2.ts"
 
 export { firstInstance } from "./first.ts"
 export { moveInstance } from "./move.ts"
-
-/** What this room answers of the book. */
-export const shares = [system, v2] as const
 
 export type SetupInput = {
   readonly publicUrl: string

@@ -5,16 +5,6 @@ import { codeCount } from "./code-count.ts"
 import { userMetadataView } from "./metadata-view.ts"
 import { user } from "./model.ts"
 import { userChain } from "./query.ts"
-import { auth, management } from "./v1.ts"
-import { managementCredentials } from "./v1credential.ts"
-import { managementGlobal } from "./v1global.ts"
-import { self } from "./v1self.ts"
-import { v2 } from "./v2.ts"
-import { v2contact } from "./v2contact.ts"
-import { v2key } from "./v2key.ts"
-import { v2metadata } from "./v2metadata.ts"
-import { v2search } from "./v2search.ts"
-import { v2token } from "./v2token.ts"
 import { userView } from "./view.ts"
 
 export { never } from "../../kernel/signing-key.ts"
@@ -102,8 +92,6 @@ export {
   removeServiceKey,
   type ServiceKey,
 } from "./service-key.ts"
-export { callerOf } from "./v1.ts"
-export { codesOf, newHuman } from "./v2.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 
 /** What this room keeps streams of. */
@@ -121,18 +109,3 @@ export const chains = {
     return org === undefined ? undefined : ({ instance: true, org } as const)
   },
 } as const
-
-/** The operations that this room answers. */
-export const shares = [
-  v2,
-  v2search,
-  v2key,
-  management,
-  auth,
-  v2token,
-  v2metadata,
-  managementCredentials,
-  v2contact,
-  self,
-  managementGlobal,
-] as const

@@ -6,6 +6,8 @@ import { type Estate, openEstate } from "../../support/estate.ts"
 let estate: Estate
 beforeEach(async () => {
   estate = await openEstate()
+  const own = { organizationId: "org1", projectId: "px", name: "Own" }
+  await estate.as("manager", "createProject", own)
 })
 afterEach(() => estate.close())
 
@@ -13,7 +15,7 @@ const web = { redirectUris: ["https://app.example.com/callback"] }
 
 const made = (kind: string, value: object, more: object = {}) =>
   estate.as("manager", "createApplication", {
-    projectId: "own",
+    projectId: "px",
     applicationId: "a1",
     name: "One",
     applicationType: { case: kind, value },
@@ -23,7 +25,7 @@ const made = (kind: string, value: object, more: object = {}) =>
 const shown = async () =>
   (await estate.as("manager", "getApplication", { applicationId: "a1" })).application
 
-const named = { applicationId: "a1", projectId: "own" }
+const named = { applicationId: "a1", projectId: "px" }
 const changed = (kind: string, value: object) =>
   estate.as("manager", "updateApplication", { ...named, applicationType: { case: kind, value } })
 
@@ -43,7 +45,7 @@ test("an OIDC application begins with the code flow and a secret that is shown o
   const application = await shown()
   expect(application).toMatchObject({
     name: "One",
-    projectId: "own",
+    projectId: "px",
     type: 1,
     state: 1,
     configuration: {
@@ -62,7 +64,7 @@ test("both spellings of a kind count, and type must agree", async () => {
   await expect(made("api", {}, { applicationId: "a3", type: 1 })).rejects.toMatchObject({
     id: "app.type_contradicts",
   })
-  const none = estate.as("manager", "createApplication", { projectId: "own", name: "None" })
+  const none = estate.as("manager", "createApplication", { projectId: "px", name: "None" })
   await expect(none).rejects.toMatchObject({ id: "app.kind_missing" })
 })
 
@@ -267,7 +269,8 @@ test("applications are found by project, name, state, type and client id", async
     expect(found.pagination.totalResult).toBe(BigInt(list.length))
     return list.sort()
   }
-  expect(await ids("projectIdFilter", { projectId: "own" })).toEqual(["a1", "a2", "console"])
+  expect(await ids("projectIdFilter", { projectId: "px" })).toEqual(["a1", "a2"])
+  expect(await ids("projectIdFilter", { projectId: "own" })).toEqual(["console"])
   expect(await ids("projectIdFilter", { projectId: "p9" })).toEqual([])
   expect(await ids("nameFilter", { name: "tw", method: 3 })).toEqual(["a2"])
   expect(await ids("stateFilter", 2)).toEqual(["a2"])

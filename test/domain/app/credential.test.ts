@@ -20,6 +20,8 @@ let clientId = ""
 let first = ""
 beforeEach(async () => {
   estate = await openEstate()
+  const own = { organizationId: "org1", projectId: "px", name: "Own" }
+  await estate.as("manager", "createProject", own)
   const { applicationType } = await estate.as("manager", "createApplication", {
     ...named,
     name: "One",
@@ -35,9 +37,9 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const named = { applicationId: "a1", projectId: "own" }
-const api = { applicationId: "a2", projectId: "own" }
-const older = { appId: "a1", projectId: "own" }
+const named = { applicationId: "a1", projectId: "px" }
+const api = { applicationId: "a2", projectId: "px" }
+const older = { appId: "a1", projectId: "px" }
 const minute = 60_000
 
 /** Access is refused at once, as the pipeline wants it. */
@@ -193,7 +195,7 @@ describe("v1 replaces the secret of an application", () => {
 })
 
 describe.each([named, api])("a key of application $applicationId", (which) => {
-  const v1 = { appId: which.applicationId, projectId: "own" }
+  const v1 = { appId: which.applicationId, projectId: "px" }
   const create = (request: object = {}) =>
     estate.as("manager", "createApplicationKey", { ...which, ...request })
 
@@ -239,7 +241,7 @@ describe.each([named, api])("a key of application $applicationId", (which) => {
     })
     expect(pagination.totalResult).toBe(2n)
     expect(keys).toMatchObject([
-      { applicationId: which.applicationId, projectId: "own", organizationId: "org1" },
+      { applicationId: which.applicationId, projectId: "px", organizationId: "org1" },
       { applicationId: which.applicationId },
     ])
     const { result } = await estate.as("manager", "listAppKeys", v1)
@@ -341,11 +343,13 @@ test("replaying the log gives the keys that are there", async () => {
   await estate.as("manager", "deleteApplicationKey", { ...named, keyId })
   await estate.as("manager", "deleteApplication", api)
   const live = estate.store.all(estate.cx(), query)
-  expect(live).toMatchObject([{ id: kept, app: "a1", project: "own", org: "org1" }])
+  expect(live).toMatchObject([{ id: kept, app: "a1", project: "px", org: "org1" }])
   const again = await estate.reopen([projectView, { ...appView, hash: "changed" }])
   expect(again.store.all(again.cx(), query)).toEqual(live)
   await again.close()
   estate = await openEstate()
+  const own = { organizationId: "org1", projectId: "px", name: "Own" }
+  await estate.as("manager", "createProject", own)
 })
 
 test("an application has a hundred keys at most", async () => {

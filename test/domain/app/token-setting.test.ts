@@ -5,10 +5,12 @@ import { type Estate, openEstate } from "../../support/estate.ts"
 let estate: Estate
 beforeEach(async () => {
   estate = await openEstate()
+  const own = { organizationId: "org1", projectId: "px", name: "Own" }
+  await estate.as("manager", "createProject", own)
 })
 afterEach(() => estate.close())
 
-const named = { applicationId: "a1", projectId: "own" }
+const named = { applicationId: "a1", projectId: "px" }
 const frontChannelLogout = { uri: "https://shop.example.com/bye", sessionRequired: true }
 const minute = durationFromMs(60_000)
 

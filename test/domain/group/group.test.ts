@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { shares } from "../../../src/domain/group/index.ts"
+import { shares } from "../../../src/domain/group/api.ts"
 import { ask } from "../../support/ask.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 

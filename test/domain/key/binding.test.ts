@@ -1,7 +1,8 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
-import { aggregates, publicKeys, shares, webKeyView } from "../../../src/domain/key/index.ts"
+import { shares } from "../../../src/domain/key/api.ts"
+import { aggregates, publicKeys, webKeyView } from "../../../src/domain/key/index.ts"
 import { ask } from "../../support/ask.ts"
 import { openWorld, type World } from "../../support/world.ts"
 

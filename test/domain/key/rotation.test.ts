@@ -2,6 +2,7 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { createLocalJWKSet, jwtVerify } from "jose"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
+import { shares } from "../../../src/domain/key/api.ts"
 import {
   type Algorithm,
   activateWebKey,
@@ -12,7 +13,6 @@ import {
   prepareKeys,
   publicKeys,
   rotateKeys,
-  shares,
   signer,
   verifyJwt,
   webKeyView,

@@ -1,13 +1,13 @@
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
+import { shares } from "../../../src/domain/key/api.ts"
 import {
   activateWebKey,
   addKeys,
   aggregates,
   createWebKey,
   prepareKeys,
-  shares,
   webKeyView,
 } from "../../../src/domain/key/index.ts"
 import { ask } from "../../support/ask.ts"

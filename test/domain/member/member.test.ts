@@ -1,6 +1,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { memberships, permissionsOf, shares } from "../../../src/domain/member/index.ts"
+import { shares } from "../../../src/domain/member/api.ts"
+import { memberships, permissionsOf } from "../../../src/domain/member/index.ts"
 import { createProject } from "../../../src/domain/project/index.ts"
 import { createUser, lockUser, removeUser } from "../../../src/domain/user/index.ts"
 import { ask } from "../../support/ask.ts"
@@ -136,7 +137,8 @@ test("an organisation's owner may give every role of it but impersonation", asyn
     "ORG_USER_SELF_MANAGER",
   ]
   await give("manager", "nobody", org("org1"), ...roles)
-  await give("manager", "nobody", project("own"), "PROJECT_OWNER", "PROJECT_OWNER_VIEWER")
+  await createProject(estate.cx(), "px", { orgId: "org1", name: "One" })
+  await give("manager", "nobody", project("px"), "PROJECT_OWNER", "PROJECT_OWNER_VIEWER")
 })
 
 test("a manager reaches no other organisation, its projects, or the instance", async () => {

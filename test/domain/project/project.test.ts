@@ -71,10 +71,24 @@ test("v2 lets pass what changes nothing, v1 says so", async () => {
 
 test("our own project can't be stopped or removed", async () => {
   for (const name of ["deactivateProject", "deleteProject"]) {
-    const tried = estate.as("manager", name, { projectId: "own" })
+    const tried = estate.as("owner", name, { projectId: "own" })
     await expect(tried).rejects.toMatchObject({ id: "project.is_own" })
   }
   expect(isProjectActive(estate.cx(), "own")).toBe(true)
+})
+
+test("our own project is the instance's, not its organisation's", () => {
+  const app = { projectId: "own", name: "Mine", api: { authMethodType: 0 } }
+  const change = { projectId: "own", name: "Mine" }
+  for (const who of ["manager", "stranger"] as const) {
+    for (const [name, request] of [
+      ["createApplication", app],
+      ["updateProject", change],
+      ["getProject", { projectId: "own" }],
+    ] as const) {
+      expect(() => estate.as(who, name, request), `${who} ${name}`).toThrow("no such project")
+    }
+  }
 })
 
 test("a stopped project or organisation stops its applications", async () => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { shares } from "../../../src/domain/user/api.ts"
 import {
   createUser,
   findUser,
   profile,
-  shares,
   type UserChange,
   updateUser,
 } from "../../../src/domain/user/index.ts"

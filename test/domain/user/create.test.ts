@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { profile, shares, user } from "../../../src/domain/user/index.ts"
+import { shares } from "../../../src/domain/user/api.ts"
+import { profile, user } from "../../../src/domain/user/index.ts"
 import { ask } from "../../support/ask.ts"
 import type { World } from "../../support/world.ts"
 import { openHousehold } from "./household.ts"

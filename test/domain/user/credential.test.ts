@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { shares } from "../../../src/domain/user/api.ts"
 import {
   accountOf,
   attemptsOf,
@@ -11,7 +12,6 @@ import {
   lockUser,
   passwordVersion,
   setPassword,
-  shares,
 } from "../../../src/domain/user/index.ts"
 import { ask } from "../../support/ask.ts"
 import { callerOf, type World } from "../../support/world.ts"

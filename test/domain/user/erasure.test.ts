@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { shares } from "../../../src/domain/user/api.ts"
 import {
   addServiceKey,
   createPersonalToken,
@@ -8,7 +9,6 @@ import {
   removeUser,
   setMetadata,
   setPassword,
-  shares,
   updateUser,
   user,
 } from "../../../src/domain/user/index.ts"

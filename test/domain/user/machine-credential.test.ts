@@ -1,5 +1,6 @@
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { shares } from "../../../src/domain/user/api.ts"
 import {
   createUser,
   findMachine,
@@ -7,7 +8,6 @@ import {
   never,
   readPersonalToken,
   removeUser,
-  shares,
   updateUser,
 } from "../../../src/domain/user/index.ts"
 import { ask } from "../../support/ask.ts"

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { createUser, lockUser, shares, updateUser } from "../../../src/domain/user/index.ts"
+import { shares } from "../../../src/domain/user/api.ts"
+import { createUser, lockUser, updateUser } from "../../../src/domain/user/index.ts"
 import { ask } from "../../support/ask.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import { human, machine, openHousehold } from "./household.ts"

@@ -107,13 +107,16 @@ async function foldAll(store: Store) {
   }
 }
 
-/** Every claim belongs to a stream that is there, or has a time of its own. */
+/**
+ * Every claim belongs to a stream that is there, or has a time of its own. One of no instance, which
+ * holds across all, belongs to a stream of any.
+ */
 function strayClaims(database: Database): readonly string[] {
   const { count } = one<{ count: number }>(
     database,
     `SELECT count(*) AS count FROM claim WHERE expires IS NULL AND NOT EXISTS (SELECT 1 FROM state
-       WHERE state.instance = claim.instance AND state.stream = claim.stream
-         AND state.id = claim.id)`,
+       WHERE (state.instance = claim.instance OR claim.instance = '')
+         AND state.stream = claim.stream AND state.id = claim.id)`,
   )
   return count === 0 ? [] : [`${count} claims belong to nothing`]
 }

@@ -108,8 +108,8 @@ async function foldAll(store: Store) {
 }
 
 /**
- * Every claim belongs to a stream that is there, or has a time of its own. One of no instance, which
- * holds across all, belongs to a stream of any.
+ * Every claim belongs to a stream that is there, or has a time of its own. One of no instance,
+ * which holds across all, belongs to a stream of any.
  */
 function strayClaims(database: Database): readonly string[] {
   const { count } = one<{ count: number }>(

@@ -11,7 +11,7 @@ import {
 import { org } from "../org/index.ts"
 import { isProjectThere, project } from "../project/index.ts"
 import { isGrantThere, projectGrant } from "../projectgrant/index.ts"
-import { hasLeft, user } from "../user/index.ts"
+import { hasLeft, isUsable, user } from "../user/index.ts"
 import { customRoles, permissionsIn, roleOf, type StateReader } from "./custom-role.ts"
 import { type MemberEvent, member, memberId, type Target } from "./model.ts"
 import { roles as builtIn } from "./roles.ts"
@@ -242,7 +242,4 @@ function rolesOn(cx: Reader, target: Target, userId: string): readonly string[] 
   return cx.state(member, memberId(target.level, target.id, userId)).roles
 }
 
-/** Whether a user can sign in: what makes an owner count. */
-const usable = (cx: Decision) => (userId: string) =>
-  cx.state(user, userId).status === "active" &&
-  cx.state(org, cx.owner(user, userId)).status === "active"
+const usable = (cx: Decision) => (userId: string) => isUsable(cx, userId)

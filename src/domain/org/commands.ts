@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { instance, lastOwner, ownersOf } from "../instance/index.ts"
+import { instance } from "../instance/index.ts"
 import { domainClaim, hostOf, mustExist, releaseDomain, takeDomain } from "./domain.ts"
 import { isThere, type OrgEvent, org, verifiedDomains } from "./model.ts"
 
@@ -54,7 +54,7 @@ export const renameOrganization = org.command<string>((state, text) => {
 
 /**
  * Stops an organisation: none of its users signs in, none of its projects serves. Refuses the
- * default organisation, and what would leave the instance ownerless.
+ * default organisation; whoever calls sees to it that the instance keeps an owner.
  */
 export const deactivateOrganization = org.command((state, _, cx, id) => {
   mustExist(state)
@@ -79,7 +79,7 @@ export const removeOrganization = org.command((state, _, cx, id) => {
   return [{ type: "org.removed", data: {}, claims, erase: {} }]
 })
 
-/** What the console lives in, what newcomers join, and the home of those who own the instance. */
+/** What newcomers join. */
 function mustBeSpared(cx: Decision, id: string, how: "deactivated" | "removed"): void {
   if (cx.state(instance, cx.instance).defaultOrgId === id) {
     throw new Fault(
@@ -88,14 +88,6 @@ function mustBeSpared(cx: Decision, id: string, how: "deactivated" | "removed"):
       `the default organisation can't be ${how}: the console belongs to it`,
     )
   }
-  if (holdsEveryOwner(cx, id)) throw lastOwner()
-}
-
-function holdsEveryOwner(cx: Decision, orgId: string): boolean {
-  const owners = ownersOf(cx.state(instance, cx.instance))
-  return !owners.some(
-    (owner) => owner.orgId !== orgId && cx.state(org, owner.orgId).status === "active",
-  )
 }
 
 /** `<name>.<host of the instance>`, with the id in it where the name alone is taken. */

@@ -1,11 +1,11 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
 import { dropProject } from "../app/index.ts"
-import { instance } from "../instance/index.ts"
+import { instance, lastOwner, ownersOf } from "../instance/index.ts"
 import { deactivateOrganization, org, removeOrganization } from "../org/index.ts"
 import { project, projectsOf } from "../project/index.ts"
 import { grantsTo, removeGrant } from "../projectgrant/index.ts"
-import { removeUser, usersOf } from "../user/index.ts"
+import { isUsable, removeUser, usersOf } from "../user/index.ts"
 
 /** How many of each go in one step; a project takes its applications along. */
 const batch = { users: 50, grants: 50, projects: 5 } as const
@@ -15,7 +15,7 @@ export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const { status } = tx.state(org, id)
     deactivateOrganization.within(tx, id)
-    if (status === "active") mustNotHoldOurs(tx, id)
+    if (status === "active") mustBeDispensable(tx, id)
   })
   return step.receipt(org, id)
 }
@@ -27,16 +27,20 @@ export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
 export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     removeOrganization.within(tx, id)
-    mustNotHoldOurs(tx, id)
+    mustBeDispensable(tx, id)
     removeSome(cx, tx, id)
   })
   return step.receipt(org, id)
 }
 
-/** The console and the interface belong to our own project, whichever organisation is default. */
-function mustNotHoldOurs(tx: Transaction, id: string): void {
-  const { projectId } = tx.state(instance, tx.instance)
-  if (tx.owner(project, projectId) !== id) return
+/**
+ * Without the organisation somebody can still act for the instance, and the console is still there:
+ * it belongs to our own project, whichever organisation is the default. Asked when it has stopped.
+ */
+function mustBeDispensable(tx: Transaction, id: string): void {
+  const state = tx.state(instance, tx.instance)
+  if (!ownersOf(state).some(({ userId }) => isUsable(tx, userId))) throw lastOwner()
+  if (tx.owner(project, state.projectId) !== id) return
   throw new Fault(
     "failed_precondition",
     "org.is_own",

@@ -104,11 +104,12 @@ export function existing(state: User): Human | Machine {
 
 /** An instance is never left without an owner who can still sign in. */
 function keepAnOwner(cx: Decision, id: string): void {
-  const isUsable = (other: string) =>
-    cx.state(user, other).status === "active" &&
-    cx.state(org, cx.owner(user, other)).status === "active"
-  if (isLastOwner(cx, id, isUsable)) throw lastOwner()
+  if (isLastOwner(cx, id, (other) => isUsable(cx, other))) throw lastOwner()
 }
+
+/** Whether a user can sign in: what makes an owner count. */
+export const isUsable = (cx: Decision, id: string): boolean =>
+  cx.state(user, id).status === "active" && cx.state(org, cx.owner(user, id)).status === "active"
 
 function renamed(
   state: Human | Machine,

@@ -13,6 +13,7 @@ export { createCode, type NewCode } from "./code.ts"
 export {
   claimUserName,
   deactivateUser,
+  isUsable,
   lockUser,
   reactivateUser,
   removeUser,

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addMember, memberships } from "../../../src/domain/member/index.ts"
+import { addUser, isUserActive } from "../../../src/domain/user/index.ts"
+import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+const resource = { resource: { case: "instance", value: true } }
+
+/** Every way to take an owner from the instance: them, their role, or where they belong. */
+const ways: Readonly<Record<string, (userId: string, orgId: string) => object>> = {
+  deactivateUser: (userId) => ({ userId }),
+  lockUser: (userId) => ({ userId }),
+  deleteUser: (userId) => ({ userId }),
+  deleteAdministrator: (userId) => ({ userId, resource }),
+  updateAdministrator: (userId) => ({ userId, resource, roles: ["IAM_OWNER_VIEWER"] }),
+  deactivateOrganization: (_, organizationId) => ({ organizationId }),
+  deleteOrganization: (_, organizationId) => ({ organizationId }),
+}
+
+const take = async (way: string, userId: string, who: Person = "stranger") => {
+  const orgId = { owner: "org1", manager: "org1", stranger: "org2", third: "org3" }[userId] ?? ""
+  await estate.as(who, way, ways[way]?.(userId, orgId))
+}
+
+/** Makes the stranger an owner, too: they belong to an organisation that can be stopped. */
+const secondOwner = () =>
+  estate.step((tx) =>
+    addMember(tx, { userId: "stranger", target: { level: "instance" }, roles: ["IAM_OWNER"] }),
+  )
+
+describe.each(Object.keys(ways))("%s", (way) => {
+  test.each(Object.keys(ways).filter((each) => !each.endsWith("Organization")))(
+    "refuses to leave nobody, after %s of the other owner",
+    async (before) => {
+      await secondOwner()
+      await take(before, "owner")
+      const last = { code: "failed_precondition", id: "instance.last_owner" }
+      await expect(take(way, "stranger")).rejects.toMatchObject(last)
+      expect(isUserActive(estate.cx(), "stranger")).toBe(true)
+      const roles = memberships(estate.cx(), "stranger").flatMap(({ roles }) => roles)
+      expect(roles).toContain("IAM_OWNER")
+    },
+  )
+
+  test("refuses to leave nobody, where the other owner's organisation has stopped", async () => {
+    await estate.as("owner", "addOrganization", { name: "Third", organizationId: "org3" })
+    await estate.step((tx) => {
+      addUser(tx, "third", person("third", "org3"))
+      addMember(tx, { userId: "third", target: { level: "instance" }, roles: ["IAM_OWNER"] })
+    })
+    await secondOwner()
+    await take("deactivateOrganization", "third")
+    await take("deactivateUser", "owner")
+    await expect(take(way, "stranger")).rejects.toMatchObject({ id: "instance.last_owner" })
+    // Whoever can sign in again counts again.
+    await estate.as("stranger", "activateOrganization", { organizationId: "org3" })
+    await take(way, "stranger")
+  })
+
+  test("leaves one of two, who are taken by each other at once", async () => {
+    await secondOwner()
+    const tried = await Promise.allSettled([
+      take("deactivateUser", "owner", "stranger"),
+      take(way, "stranger", "owner"),
+    ])
+    expect(tried.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
+  })
+})

@@ -41,7 +41,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     const link = /http:\S+\/setup#\S+/.exec(server.output())?.[0]
     expect(link).toBeDefined()
     await page.goto(link ?? "")
-    expect(await page.inputValue('[name="publicUrl"]')).toBe(server.url)
+    await expect.poll(() => page.inputValue('[name="publicUrl"]')).toBe(server.url)
     await page.fill('[name="organization"]', "Acme")
     await page.fill('[name="firstName"]', "Ada")
     await page.fill('[name="lastName"]', "Lovelace")

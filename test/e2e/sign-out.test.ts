@@ -95,7 +95,8 @@ describe.runIf(needs("chromium"))("the end of a session", () => {
 
     const { sid, sub } = decodeJwt(id_token_hint)
     const expected = new URLSearchParams({ iss: service.url, sid: String(sid) })
-    expect(application.seen).toContainEqual({ path: `/forget?${expected}`, body: "" })
+    const forgotten = { path: `/forget?${expected}`, body: "" }
+    await expect.poll(() => application.seen).toContainEqual(forgotten)
     const told = () => application.seen.find(({ path }) => path === "/backchannel")
     await expect.poll(told, { timeout: 10_000 }).toBeDefined()
     const token = new URLSearchParams(told()?.body).get("logout_token") ?? ""

@@ -45,15 +45,15 @@ export function Credentials(props: CredentialsProps) {
   const [asking, setAsking] = useState(false)
   const found = useLoad(`${family} ${holder}`, "", read)
   if (found.status === "failed" && found.denied) return null
-  const take = (fresh: Made) => {
+  const take = async (fresh: Made) => {
     setMade(fresh)
+    await found.reload()
     setAsking(false)
-    found.reload()
   }
   const drop = async (id: string) => {
     await remove(id)
     if (made?.id === id) setMade(undefined)
-    found.reload()
+    await found.reload()
   }
   const create = <Button onClick={() => setAsking(true)}>{t(`${family}.create`)}</Button>
   return (
@@ -73,7 +73,7 @@ export function Credentials(props: CredentialsProps) {
 }
 
 type CreateProps = CredentialsProps & {
-  readonly onMade: (made: Made) => void
+  readonly onMade: (made: Made) => Promise<void>
   readonly onClose: () => void
 }
 
@@ -84,7 +84,9 @@ function Create({ family, create, takesPublicKey, onMade, onClose }: CreateProps
   const [publicKey, setPublicKey] = useState("")
   const action = useAction(async () => {
     const expirationDate = timestampFromMs(Date.parse(until))
-    onMade(await create({ expirationDate, publicKey: new TextEncoder().encode(publicKey.trim()) }))
+    await onMade(
+      await create({ expirationDate, publicKey: new TextEncoder().encode(publicKey.trim()) }),
+    )
   })
   const title = t(`${family}.create`)
   return (

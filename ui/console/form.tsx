@@ -3,7 +3,7 @@ import { Alert } from "../kit/alert.tsx"
 import { Button } from "../kit/button.tsx"
 import { Section } from "./detail.tsx"
 import { useHouse } from "./house.ts"
-import { type Action, useAction } from "./load.ts"
+import { type Action, type Changed, useAction } from "./load.ts"
 
 type ActionFormProps = {
   readonly action: Action
@@ -60,10 +60,11 @@ export function EditSection({ title, facts, form }: EditSectionProps) {
   )
 }
 
-/** An action after which the form goes, and what it changed is read again. */
-export function useSaving(save: () => Promise<unknown>, ...after: readonly (() => void)[]) {
+/** An action after which what it changed is read again; then, over fresh values, the form goes. */
+export function useSaving(save: () => Promise<unknown>, onChanged: Changed, close: () => void) {
   return useAction(async () => {
     await save()
-    for (const then of after) then()
+    await onChanged()
+    close()
   })
 }

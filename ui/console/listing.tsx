@@ -1,11 +1,11 @@
-import { type ReactNode, useState } from "react"
+import { type ReactNode, useEffect, useState } from "react"
 import { Alert } from "../kit/alert.tsx"
 import { Button } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
 import { Skeleton } from "../kit/skeleton.tsx"
 import { type Column, Table } from "../kit/table.tsx"
 import { useHouse } from "./house.ts"
-import { useLoad, useRested } from "./load.ts"
+import { type Readings, useLoad, useRested } from "./load.ts"
 
 const pageSize = 50
 
@@ -20,8 +20,8 @@ type ListingProps<Row> = {
   readonly caption: string
   /** What else the answer depends on: the organisation, the chosen chip. */
   readonly scope: string
-  /** Grows when the list should be read again; what is shown stays until then. */
-  readonly round?: number
+  /** The readings that it is made again with; what is shown stays until then. */
+  readonly with?: Readings
   readonly read: (asked: Asked, signal: AbortSignal) => Promise<Found<Row>>
   readonly columns: readonly Column<Row>[]
   readonly keyOf: (row: Row) => string
@@ -32,15 +32,17 @@ type ListingProps<Row> = {
 
 /** A searchable list, fifty rows at a time. */
 export function Listing<Row>(props: ListingProps<Row>) {
-  const { caption, scope, round = 0, read, filters, filtered } = props
+  const { caption, scope, with: readings, read, filters, filtered } = props
   const { t } = useHouse()
   const [text, setText] = useState("")
   const [page, setPage] = useState({ scope, at: 0 })
   const wanted = useRested(text.trim(), 150)
   const at = page.scope === scope ? page.at : 0
-  const found = useLoad(caption + scope, `${wanted}\n${at}\n${round}`, (signal) =>
+  const found = useLoad(caption + scope, `${wanted}\n${at}`, (signal) =>
     read({ text: wanted, offset: BigInt(at), limit: pageSize }, signal),
   )
+  const { reload } = found
+  useEffect(() => readings?.join(reload), [readings, reload])
   const total = found.status === "ready" ? found.value.total : 0
   const plain = text === "" && wanted === "" && !filtered
   if (found.status === "ready" && total === 0 && plain) return <>{props.empty}</>

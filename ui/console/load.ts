@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react"
+import { useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { isDenied, messageOf } from "./core.ts"
 
 export type Loaded<Value> =
@@ -8,22 +8,29 @@ export type Loaded<Value> =
 
 type Held<Value> = { readonly key: string; readonly loaded: Loaded<Value> }
 
+/** Reads again after a change; comes back once what is shown is what was read. */
+export type Changed = () => Promise<void>
+
 /**
  * Reads something whenever `key` changes. While the next answer is on its way, the last one of the
- * same `about` stays, so that nothing jumps. `reload` reads again after a change.
+ * same `about` stays, so that nothing jumps. `reload` reads again after a change, and comes back
+ * when the answer is held, also if it is a failure: whoever waits for it closes no form over values
+ * that are no longer true.
  */
 export function useLoad<Value>(
   about: string,
   key: string,
   read: (signal: AbortSignal) => Promise<Value>,
-): Loaded<Value> & { readonly reload: () => void } {
+): Loaded<Value> & { readonly reload: Changed } {
   const [held, setHeld] = useState<Held<Value>>({ key: about, loaded: { status: "loading" } })
-  const [round, setRound] = useState(0)
+  const { round, reload, arrived } = useRounds()
   // biome-ignore lint/correctness/useExhaustiveDependencies: `key` and `round` say when to read
   useEffect(() => {
     const abort = new AbortController()
     const hold = (loaded: Loaded<Value>) => {
-      if (!abort.signal.aborted) setHeld({ key: about, loaded })
+      if (abort.signal.aborted) return
+      setHeld({ key: about, loaded })
+      arrived(round)
     }
     read(abort.signal).then(
       (value) => hold({ status: "ready", value }),
@@ -33,7 +40,61 @@ export function useLoad<Value>(
     return () => abort.abort()
   }, [about, key, round])
   const loaded: Loaded<Value> = held.key === about ? held.loaded : { status: "loading" }
-  return { ...loaded, reload: () => setRound(round + 1) }
+  return { ...loaded, reload }
+}
+
+type Waiting = { readonly round: number; readonly resolve: () => void }
+
+/** Counts the readings that were asked for, and tells those who wait when theirs has arrived. */
+function useRounds() {
+  const [round, setRound] = useState(0)
+  const asked = useRef(0)
+  const waiting = useRef<readonly Waiting[]>([])
+  const arrived = useCallback((upTo: number) => {
+    const met = waiting.current.filter((one) => one.round <= upTo)
+    waiting.current = waiting.current.filter((one) => one.round > upTo)
+    for (const { resolve } of met) resolve()
+  }, [])
+  const shown = useRef(true)
+  const reload = useCallback(async () => {
+    // What has left the page reads nothing any more.
+    if (!shown.current) return
+    asked.current += 1
+    setRound(asked.current)
+    await new Promise<void>((resolve) => {
+      waiting.current = [...waiting.current, { round: asked.current, resolve }]
+    })
+  }, [])
+  useEffect(() => {
+    shown.current = true
+    return () => {
+      shown.current = false
+      arrived(asked.current)
+    }
+  }, [arrived])
+  return { round, reload, arrived }
+}
+
+/** What one change concerns, wherever it stands on the page. */
+export type Readings = {
+  readonly reload: Changed
+  /** Answers what takes it out again. */
+  readonly join: (reload: Changed) => () => void
+}
+
+/** Several readings that are made again together. */
+export function useReadings(): Readings {
+  const joined = useRef(new Set<Changed>())
+  const reload = useCallback(async () => {
+    await Promise.all([...joined.current].map((one) => one()))
+  }, [])
+  const join = useCallback((one: Changed) => {
+    joined.current.add(one)
+    return () => {
+      joined.current.delete(one)
+    }
+  }, [])
+  return useMemo(() => ({ reload, join }), [reload, join])
 }
 
 export type Action = ActionWith<[]>

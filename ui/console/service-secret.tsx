@@ -6,14 +6,14 @@ import { ActionButton, ConfirmButton } from "./confirm.tsx"
 import { Copyable, Section } from "./detail.tsx"
 import { ActionForm } from "./form.tsx"
 import { useHouse } from "./house.ts"
-import { useAction } from "./load.ts"
+import { type Changed, useAction } from "./load.ts"
 import { OnceBox } from "./once-box.tsx"
 
 type ServiceSecretProps = {
   readonly userId: string
   readonly username: string
   readonly machine: MachineUser
-  readonly onChanged: () => void
+  readonly onChanged: Changed
 }
 
 /** The client secret of a service user; its user name is its client id. */
@@ -23,12 +23,12 @@ export function ServiceSecret({ userId, username, machine, onChanged }: ServiceS
   const make = async () => {
     const { clientSecret } = await core.users.addSecret({ userId })
     setSecret(clientSecret)
-    onChanged()
+    await onChanged()
   }
   const remove = async () => {
     await core.users.removeSecret({ userId })
     setSecret("")
-    onChanged()
+    await onChanged()
   }
   const actions = machine.hasSecret ? (
     <div className="row">

@@ -4,14 +4,14 @@ import { SelectField } from "../kit/select.tsx"
 import { tokenNames } from "./application/protocol.ts"
 import { Section } from "./detail.tsx"
 import { useHouse } from "./house.ts"
-import { useActionWith } from "./load.ts"
+import { type Changed, useActionWith } from "./load.ts"
 
 const types = { opaque: AccessTokenType.BEARER, jwt: AccessTokenType.JWT } as const
 
 type ServiceTokenTypeProps = {
   readonly userId: string
   readonly type: AccessTokenType
-  readonly onChanged: () => void
+  readonly onChanged: Changed
 }
 
 /** What the tokens look like that a service user gets for its key or secret. */
@@ -20,7 +20,7 @@ export function ServiceTokenType({ userId, type, onChanged }: ServiceTokenTypePr
   const action = useActionWith(async (name: keyof typeof types) => {
     const value = { accessTokenType: types[name] }
     await core.users.updateUser({ userId, userType: { case: "machine", value } })
-    onChanged()
+    await onChanged()
   })
   const current = tokenNames.find((name) => types[name] === type) ?? "opaque"
   return (

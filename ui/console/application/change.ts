@@ -5,13 +5,14 @@ import type {
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import type { UpdateOIDCApplicationConfigurationRequestSchema } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import type { Core } from "../core.ts"
+import type { Changed } from "../load.ts"
 
 export type OidcChange = MessageInitShape<typeof UpdateOIDCApplicationConfigurationRequestSchema>
 
 /** What every part of an application's page is handed. */
 export type ApplicationPart = {
   readonly application: Application
-  readonly onChanged: () => void
+  readonly onChanged: Changed
 }
 
 /** The same, for what only OpenID Connect applications have. */

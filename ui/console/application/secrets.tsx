@@ -29,15 +29,15 @@ export function Secrets({ application }: Pick<ApplicationPart, "application">) {
     return secrets
   })
   if (found.status === "failed" && found.denied) return null
-  const take = (fresh: Made) => {
+  const take = async (fresh: Made) => {
     setMade(fresh)
+    await found.reload()
     setAsking(false)
-    found.reload()
   }
   const drop = async (secretId: string) => {
     await core.applications.removeClientSecret({ applicationId, projectId, secretId })
     if (made?.id === secretId) setMade(undefined)
-    found.reload()
+    await found.reload()
   }
   const create = <Button onClick={() => setAsking(true)}>{t("secret.renew")}</Button>
   return (
@@ -77,7 +77,7 @@ function previousOf(period: Period) {
 
 type CreateProps = Pick<ApplicationPart, "application"> & {
   readonly hasSecret: boolean
-  readonly onMade: (made: Made) => void
+  readonly onMade: (made: Made) => Promise<void>
   readonly onClose: () => void
 }
 
@@ -88,7 +88,7 @@ function Create({ application, hasSecret, onMade, onClose }: CreateProps) {
   const action = useAction(async () => {
     const wanted = { applicationId, projectId, previous: previousOf(period) }
     const { secretId, clientSecret } = await core.applications.generateClientSecret(wanted)
-    onMade({ id: secretId, secret: clientSecret })
+    await onMade({ id: secretId, secret: clientSecret })
   })
   const title = t("secret.renew")
   return (

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf"
 import type { UpdateOIDCSettingsRequestSchema } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
 import { type Core, isFault } from "../core.ts"
+import type { Changed } from "../load.ts"
 
 /** What is given is changed; not a whole message, which would give everything. */
 export type OidcSettingsChange = Extract<
@@ -12,7 +13,7 @@ export type OidcSettingsChange = Extract<
 /** What every part of the settings of tokens is handed. */
 export type OidcSettingsPart = {
   readonly settings: OIDCSettings
-  readonly onChanged: () => void
+  readonly onChanged: Changed
 }
 
 export async function readOidcSettings(core: Core, signal: AbortSignal): Promise<OIDCSettings> {

@@ -2,6 +2,7 @@ import type { SecuritySettings } from "../../../src/gen/core/settings/v2/securit
 import { Alert } from "../../kit/alert.tsx"
 import { Section } from "../detail.tsx"
 import { useHouse } from "../house.ts"
+import type { Changed } from "../load.ts"
 import { Switch } from "../switch.tsx"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
@@ -44,7 +45,7 @@ export function OidcSwitches(part: OidcSettingsPart) {
 
 type SecurityProps = {
   readonly security: SecuritySettings
-  readonly onChanged: () => void
+  readonly onChanged: Changed
 }
 
 /** What others could misuse is off until somebody needs it. */
@@ -54,7 +55,7 @@ export function Security({ security, onChanged }: SecurityProps) {
   const impersonate = async (wanted: boolean) => {
     const kept = embeddedIframe && { embeddedIframe }
     await core.settings.setSecuritySettings({ ...kept, enableImpersonation: wanted })
-    onChanged()
+    await onChanged()
   }
   return (
     <Section title={t("settings.security")}>

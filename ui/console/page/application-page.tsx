@@ -114,7 +114,7 @@ function Turn({ application, onChanged }: ApplicationPart) {
   const act = async () => {
     if (active) await core.applications.deactivateApplication({ applicationId, projectId })
     else await core.applications.reactivateApplication({ applicationId, projectId })
-    onChanged()
+    await onChanged()
   }
   return <ActionButton label={t(active ? "action.deactivate" : "action.activate")} act={act} />
 }
@@ -150,7 +150,7 @@ function About({ application, onChanged }: ApplicationPart) {
   const { applicationId, projectId, name, creationDate, changeDate } = application
   const rename = async (wanted: string) => {
     await core.applications.updateApplication({ applicationId, projectId, name: wanted })
-    onChanged()
+    await onChanged()
   }
   return (
     <Section title={t("detail.about")}>

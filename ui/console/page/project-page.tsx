@@ -1,4 +1,3 @@
-import { useState } from "react"
 import { type Project, ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { EmptyState } from "../../kit/empty-state.tsx"
 import { applicationColumns, readApplications } from "../application-list.tsx"
@@ -7,7 +6,7 @@ import { Copyable, Detail, Section } from "../detail.tsx"
 import { useHouse } from "../house.ts"
 import { LinkButton } from "../link.tsx"
 import { Listing } from "../listing.tsx"
-import { useLoad } from "../load.ts"
+import { useLoad, useReadings } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
 import { Authorizations } from "../project/authorizations.tsx"
 import { Roles } from "../project/roles.tsx"
@@ -54,19 +53,19 @@ function Turn({ project, onChanged }: ProjectPart) {
   const act = async () => {
     if (active) await core.projects.deactivateProject({ projectId })
     else await core.projects.activateProject({ projectId })
-    onChanged()
+    await onChanged()
   }
   return <ActionButton label={t(active ? "action.deactivate" : "action.activate")} act={act} />
 }
 
 /** Roles and who has them; a role that goes is taken from everybody. */
 function People({ project }: Pick<ProjectPart, "project">) {
-  const [round, setRound] = useState(0)
+  const readings = useReadings()
   const { projectId } = project
   return (
     <>
-      <Roles projectId={projectId} round={round} onChanged={() => setRound(round + 1)} />
-      <Authorizations project={project} round={round} />
+      <Roles projectId={projectId} readings={readings} />
+      <Authorizations project={project} readings={readings} />
     </>
   )
 }
@@ -104,7 +103,7 @@ function Facts({ project, onChanged }: ProjectPart) {
   const { projectId, name, creationDate, changeDate } = project
   const rename = async (wanted: string) => {
     await core.projects.updateProject({ projectId, name: wanted })
-    onChanged()
+    await onChanged()
   }
   return (
     <Section title={t("detail.about")}>

@@ -14,7 +14,7 @@ import { type House, useHouse } from "../house.ts"
 import { readOidcSettings } from "../instance/oidc.ts"
 import { Rotation } from "../instance/rotation.tsx"
 import { type KindName, kindNames, kindOf, kinds, stateOf, turnOf } from "../instance/web-key.ts"
-import { useLoad } from "../load.ts"
+import { type Changed, useLoad } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
 import { Time } from "../time.tsx"
 
@@ -59,7 +59,7 @@ const tones = { active: "done", next: "quiet", retired: "quiet" } as const
 type TableProps = {
   readonly house: House
   readonly settings: OIDCSettings | undefined
-  readonly onChanged: () => void
+  readonly onChanged: Changed
 }
 
 const columnsOf = ({ house, settings, onChanged }: TableProps): readonly Column<WebKey>[] => {
@@ -77,7 +77,7 @@ const columnsOf = ({ house, settings, onChanged }: TableProps): readonly Column<
   ]
 }
 
-type ActionsProps = { readonly webKey: WebKey; readonly onChanged: () => void }
+type ActionsProps = { readonly webKey: WebKey; readonly onChanged: Changed }
 
 /** The key that signs can't be taken away: another one takes its place first. */
 function Actions({ webKey, onChanged }: ActionsProps) {
@@ -86,11 +86,11 @@ function Actions({ webKey, onChanged }: ActionsProps) {
   if (stateOf(webKey) === "active") return null
   const activate = async () => {
     await core.webKeys.activateWebKey({ id })
-    onChanged()
+    await onChanged()
   }
   const remove = async () => {
     await core.webKeys.deleteWebKey({ id })
-    onChanged()
+    await onChanged()
   }
   return (
     <div className="row-actions">
@@ -105,7 +105,7 @@ function Actions({ webKey, onChanged }: ActionsProps) {
   )
 }
 
-type CreateProps = { readonly onMade: () => void; readonly onClose: () => void }
+type CreateProps = { readonly onMade: Changed; readonly onClose: () => void }
 
 function Create({ onMade, onClose }: CreateProps) {
   const { t, core } = useHouse()

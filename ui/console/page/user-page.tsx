@@ -3,7 +3,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { ActionButton, DeleteButton } from "../confirm.tsx"
 import { Copyable, Detail, Section } from "../detail.tsx"
 import { useHouse } from "../house.ts"
-import { useLoad } from "../load.ts"
+import { type Changed, useLoad } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
 import { go } from "../route.ts"
 import { ServiceKeys } from "../service-keys.tsx"
@@ -64,7 +64,7 @@ function Credentials({ user, onChanged }: TurnsProps) {
   )
 }
 
-type TurnsProps = { readonly user: User; readonly onChanged: () => void }
+type TurnsProps = { readonly user: User; readonly onChanged: Changed }
 
 /** What can be undone again: locking out, switching off. */
 function Turns({ user, onChanged }: TurnsProps) {
@@ -74,7 +74,7 @@ function Turns({ user, onChanged }: TurnsProps) {
   if (userId === signedIn.person.id) return <Badge>{t("users.yourself")}</Badge>
   const then = (call: (wanted: { userId: string }) => Promise<unknown>) => async () => {
     await call({ userId })
-    onChanged()
+    await onChanged()
   }
   if (state === "locked") {
     return <ActionButton label={t("users.unlock")} act={then(core.users.unlockUser)} />

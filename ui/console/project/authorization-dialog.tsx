@@ -7,12 +7,12 @@ import { Dialog } from "../../kit/dialog.tsx"
 import { Skeleton } from "../../kit/skeleton.tsx"
 import { ActionForm, useSaving } from "../form.tsx"
 import { useHouse } from "../house.ts"
-import { useLoad } from "../load.ts"
+import { type Changed, useLoad } from "../load.ts"
 import { PersonPicker } from "../person-picker.tsx"
 
 type DialogProps = {
   readonly project: Project
-  readonly onChanged: () => void
+  readonly onChanged: Changed
   readonly close: () => void
 }
 

@@ -13,24 +13,23 @@ import { Section } from "../detail.tsx"
 import { type House, useHouse } from "../house.ts"
 import { Link } from "../link.tsx"
 import { type Asked, Listing } from "../listing.tsx"
+import type { Changed, Readings } from "../load.ts"
 import { StateBadge } from "../state-badge.tsx"
 import { EditAuthorization, GiveRoles } from "./authorization-dialog.tsx"
 
 type AuthorizationsProps = {
   readonly project: Project
-  /** Grows whenever roles have changed elsewhere on the page. */
-  readonly round: number
+  readonly readings: Readings
 }
 
 /** Who has which roles on a project. */
-export function Authorizations({ project, round }: AuthorizationsProps) {
+export function Authorizations({ project, readings }: AuthorizationsProps) {
   const house = useHouse()
   const { t, core } = house
   const { projectId } = project
   const [open, setOpen] = useState<Authorization | "new" | undefined>(undefined)
-  const [own, setOwn] = useState(0)
   const close = () => setOpen(undefined)
-  const onChanged = () => setOwn(own + 1)
+  const onChanged = readings.reload
   const give = <Button onClick={() => setOpen("new")}>{t("authorizations.create")}</Button>
   const empty = (
     <EmptyState title={t("authorizations.empty.title")} action={give}>
@@ -42,7 +41,7 @@ export function Authorizations({ project, round }: AuthorizationsProps) {
       <Listing
         caption={t("authorizations.title")}
         scope={projectId}
-        round={round + own}
+        with={readings}
         read={(asked, signal) => readAuthorizations(core, { ...asked, projectId }, signal)}
         columns={columnsOf({ house, edit: setOpen, onChanged })}
         keyOf={({ id }) => id}
@@ -75,7 +74,7 @@ async function readAuthorizations(core: Core, wanted: Wanted, signal: AbortSigna
 type ColumnsProps = {
   readonly house: House
   readonly edit: (authorization: Authorization) => void
-  readonly onChanged: () => void
+  readonly onChanged: Changed
 }
 
 const columnsOf = (props: ColumnsProps): readonly Column<Authorization>[] => {
@@ -125,11 +124,11 @@ function Actions({
   const turn = async () => {
     if (active) await core.authorizations.deactivateAuthorization({ id })
     else await core.authorizations.activateAuthorization({ id })
-    onChanged()
+    await onChanged()
   }
   const remove = async () => {
     await core.authorizations.deleteAuthorization({ id })
-    onChanged()
+    await onChanged()
   }
   return (
     <div className="row-actions">

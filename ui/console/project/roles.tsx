@@ -13,20 +13,21 @@ import { Section } from "../detail.tsx"
 import { ActionForm, useSaving } from "../form.tsx"
 import { type House, useHouse } from "../house.ts"
 import { type Asked, Listing } from "../listing.tsx"
+import type { Changed, Readings } from "../load.ts"
 
 type RolesProps = {
   readonly projectId: string
-  /** Grows whenever roles have changed, and is told so. */
-  readonly round: number
-  readonly onChanged: () => void
+  /** What shows roles, or what somebody has of them. */
+  readonly readings: Readings
 }
 
 /** The roles of a project; its applications give them a meaning. */
-export function Roles({ projectId, round, onChanged }: RolesProps) {
+export function Roles({ projectId, readings }: RolesProps) {
   const house = useHouse()
   const { t, core } = house
   const [open, setOpen] = useState<ProjectRole | "new" | undefined>(undefined)
   const close = () => setOpen(undefined)
+  const onChanged = readings.reload
   const create = <Button onClick={() => setOpen("new")}>{t("roles.create")}</Button>
   const empty = (
     <EmptyState title={t("roles.empty.title")} action={create}>
@@ -35,14 +36,14 @@ export function Roles({ projectId, round, onChanged }: RolesProps) {
   )
   const remove = async (roleKey: string) => {
     await core.projects.removeProjectRole({ projectId, roleKey })
-    onChanged()
+    await onChanged()
   }
   return (
     <Section title={t("roles.title")} actions={create}>
       <Listing
         caption={t("roles.title")}
         scope={projectId}
-        round={round}
+        with={readings}
         read={(asked, signal) => readRoles(core, { ...asked, projectId }, signal)}
         columns={columnsOf({ house, edit: setOpen, remove })}
         keyOf={({ key }) => key}
@@ -114,7 +115,7 @@ function Clip({ text }: { readonly text: string }) {
   )
 }
 
-type DialogProps = { readonly onChanged: () => void; readonly close: () => void }
+type DialogProps = { readonly onChanged: Changed; readonly close: () => void }
 
 function Create({ projectId, onChanged, close }: DialogProps & { readonly projectId: string }) {
   const { t, core } = useHouse()

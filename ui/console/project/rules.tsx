@@ -5,11 +5,11 @@ import { Alert } from "../../kit/alert.tsx"
 import { SelectField } from "../../kit/select.tsx"
 import { Section } from "../detail.tsx"
 import { useHouse } from "../house.ts"
-import { useActionWith } from "../load.ts"
+import { type Changed, useActionWith } from "../load.ts"
 import { Switch } from "../switch.tsx"
 
 /** What every part of a project's page is handed. */
-export type ProjectPart = { readonly project: Project; readonly onChanged: () => void }
+export type ProjectPart = { readonly project: Project; readonly onChanged: Changed }
 
 type Change = Extract<
   MessageInitShape<typeof UpdateProjectRequestSchema>,
@@ -24,7 +24,7 @@ export function Rules({ project, onChanged }: ProjectPart) {
   const { projectId } = project
   const change = async (wanted: Change) => {
     await core.projects.updateProject({ ...wanted, projectId })
-    onChanged()
+    await onChanged()
   }
   return (
     <Section title={t("rules.title")}>

@@ -1,5 +1,3 @@
-import { nearest } from "../../kernel/nearest.ts"
-
 /** One thing that was not as it should be; what is written here is shown, so never a secret. */
 export type Finding = {
   /** A parameter, or a setting of the application. */
@@ -19,18 +17,30 @@ export type Difference = {
   readonly sameEnd: number
 }
 
-/** The nearest of what was expected, with the characters that differ; undefined without any. */
+/**
+ * The nearest of what was expected, with the characters that differ; undefined without any. It is
+ * the one of which the fewest are left between what is the same: strangers send what is compared
+ * here, by the hundred, so that it must cost no more than to read it.
+ */
 export function differenceOf({ received, expected }: Finding): Difference | undefined {
-  const found = received === "" ? undefined : nearest(received, expected)
-  if (found === undefined) return undefined
-  const shorter = Math.min(found.length, received.length)
+  if (received === "") return undefined
+  const compared = expected.map((each) => comparedWith(each, received))
+  return compared.toSorted((a, b) => left(a, received) - left(b, received))[0]
+}
+
+/** How many characters there are between what is the same. */
+const left = ({ nearest, sameStart, sameEnd }: Difference, received: string): number =>
+  nearest.length + received.length - 2 * (sameStart + sameEnd)
+
+function comparedWith(nearest: string, received: string): Difference {
+  const shorter = Math.min(nearest.length, received.length)
   let sameStart = 0
-  while (sameStart < shorter && found[sameStart] === received[sameStart]) sameStart++
+  while (sameStart < shorter && nearest[sameStart] === received[sameStart]) sameStart++
   let sameEnd = 0
-  while (sameEnd < shorter - sameStart && found.at(-1 - sameEnd) === received.at(-1 - sameEnd)) {
+  while (sameEnd < shorter - sameStart && nearest.at(-1 - sameEnd) === received.at(-1 - sameEnd)) {
     sameEnd++
   }
-  return { nearest: found, sameStart, sameEnd }
+  return { nearest, sameStart, sameEnd }
 }
 
 /** What somebody who sends an address did wrong that is registered otherwise. */
@@ -39,17 +49,23 @@ export function findingOfAddress(
   received: string,
   expected: readonly string[],
 ): Finding {
+  const looked = received.slice(0, lookedAtMax)
   const likelyCause =
     expected.length === 0
       ? `The application has no ${subject} registered.`
-      : mistakes.find(([forgiving]) => isNearly(forgiving, received, expected))?.[1]
+      : mistakes.find(([forgiving]) => isNearly(forgiving, looked, expected))?.[1]
   return { subject, received, expected, ...(likelyCause !== undefined && { likelyCause }) }
 }
 
+/** No address that is nearly right is longer. */
+const lookedAtMax = 2000
+
 type Forgiving = (address: string) => string
 
-const isNearly = (forgiving: Forgiving, received: string, expected: readonly string[]) =>
-  expected.some((each) => forgiving(each) === forgiving(received))
+function isNearly(forgiving: Forgiving, received: string, expected: readonly string[]): boolean {
+  const forgiven = forgiving(received)
+  return expected.some((each) => forgiving(each) === forgiven)
+}
 
 /** What makes two addresses the same if it is looked away from, and how to say so. */
 const mistakes: readonly (readonly [Forgiving, string])[] = [

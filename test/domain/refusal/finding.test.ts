@@ -47,8 +47,30 @@ describe("the characters that differ", () => {
     expect(difference).toEqual({ nearest: registered[0], sameStart: 32, sameEnd: 0 })
   })
 
+  test("are those of the address of which the fewest differ", () => {
+    const others = ["https://app.example.com/c", "https://app.example.com/callback2", ...registered]
+    expect(differenceOf(finding("https://app.example.com/calback", others))).toEqual({
+      ...{ nearest: registered[0], sameStart: 27, sameEnd: 4 },
+    })
+  })
+
   test("are none where there is nothing to compare", () => {
     expect(differenceOf(finding("x", []))).toBeUndefined()
     expect(differenceOf(finding(""))).toBeUndefined()
   })
+})
+
+test("a stranger's long addresses cost no more than to read them", () => {
+  const expected = Array.from(
+    { length: 20 },
+    (_, at) => `https://app${at}.example/${"b".repeat(480)}`,
+  )
+  const started = performance.now()
+  for (const end of ["a", "/", "%41", ":1", "a.b?"]) {
+    for (let times = 0; times < 20; times++) finding(`https://${end.repeat(20_000)}`, expected)
+    const shown = finding(`https://app1.example/${end.repeat(500)}`.slice(0, 500), expected)
+    for (let times = 0; times < 20; times++) differenceOf(shown)
+  }
+  // By edit distances it took twenty times as long.
+  expect(performance.now() - started).toBeLessThan(2000)
 })

@@ -3,6 +3,7 @@ import type { Assets, PageProps, Problem } from "../../ui/login/index.ts"
 import { isFeatureOn } from "../domain/feature/index.ts"
 import { instance } from "../domain/instance/index.ts"
 import { org } from "../domain/org/index.ts"
+import { allowedOf } from "../domain/quota/index.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 
@@ -38,7 +39,8 @@ export const pagesWith =
   (assets: Assets): ShowPage =>
   async (cx, render, options = {}) => {
     const ui = await import("../../ui/login/index.ts")
-    const { language, t } = ui.translator([...(options.languages ?? []), ...cx.languages])
+    const wanted = [...(options.languages ?? []), ...cx.languages]
+    const { language, t } = ui.translator(allowedOf(cx, wanted))
     const brand = brandOf(cx, options.orgId)
     const html = ui.renderPage(render(ui, { t, language, assets, brand }))
     const headers = new Headers({

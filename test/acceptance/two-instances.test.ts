@@ -84,10 +84,10 @@ const looks: readonly Step[] = [
   }),
   ["core.admin.v1.AdminService/GetMyInstance", {}],
   ["core.admin.v1.AdminService/ListInstanceDomains", {}],
-  [admin("GetOIDCSettings"), {}],
-  [admin("GetSecurityPolicy"), {}],
-  ["GetSecuritySettings", {}],
-  ["ListRefusedRequests", {}],
+  ...["GetOIDCSettings", "GetRestrictions", "GetSecurityPolicy"].map(
+    (name): Step => [admin(name), {}],
+  ),
+  ...["GetSecuritySettings", "ListRefusedRequests"].map((name): Step => [name, {}]),
   [auth("GetMyUser"), {}],
   ...[
     "ListMyUserSessions",
@@ -211,6 +211,7 @@ const changes = (webKeyId: string, id: string, homeId: string): readonly Step[] 
   ...["SetOrganizationFeatures", "ResetOrganizationFeatures"].map((name): Step => [name, org]),
   ...["SetUserFeatures", "ResetUserFeatures"].map((name): Step => [name, user]),
   [admin("ActivateFeatureLoginDefaultOrg"), {}],
+  [admin("SetRestrictions"), { allowedLanguages: { list: ["de"] } }],
   [admin("SetSecurityPolicy"), { enableImpersonation: true }],
   ["SetSecuritySettings", { embeddedIframe: { allowedOrigins: [] } }],
   ["UpdateRole", { key: "HELPER", displayName: "Other" }],

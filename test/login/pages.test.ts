@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { setRestrictions } from "../../src/domain/quota/index.ts"
 import { attemptsOf, lockUser } from "../../src/domain/user/index.ts"
 import {
   answerOf,
@@ -66,6 +67,27 @@ describe("the login pages", () => {
     const { page, response } = await browserOf(provider).go(path({ ui_locales: "fr de" }))
     expect(response.headers.get("content-language")).toBe("de")
     expect(page).toContain('<html lang="de">')
+  })
+
+  test("speak only what the instance allows, and its first to who reads none of that", async () => {
+    const at = await openProvider()
+    const restrict = (language: string) =>
+      setRestrictions(at.cx(), "i1", { allowedLanguages: [language] })
+    const language = async (locales: string) => {
+      const { id } = await at.addClient()
+      const { response } = await browserOf(at).go(authorizePath(id, { ui_locales: locales }))
+      return response.headers.get("content-language")
+    }
+    const announced = async () => {
+      const response = await at.send("/.well-known/openid-configuration")
+      return Reflect.get(Object(await response.json()), "ui_locales_supported")
+    }
+    expect([await language("de"), await announced()]).toEqual(["de", ["en", "de"]])
+    await restrict("en")
+    expect([await language("de"), await announced()]).toEqual(["en", ["en"]])
+    await restrict("de")
+    expect([await language("en"), await announced()]).toEqual(["de", ["de"]])
+    await at.close()
   })
 
   test("tell who knows the password that the account is locked, and nobody else", async () => {

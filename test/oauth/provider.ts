@@ -9,6 +9,7 @@ import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as projectGrant from "../../src/domain/projectgrant/index.ts"
+import * as quota from "../../src/domain/quota/index.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as user from "../../src/domain/user/index.ts"
@@ -46,6 +47,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...org.aggregates,
   ...project.aggregates,
   ...projectGrant.aggregates,
+  ...quota.aggregates,
   ...session.aggregates,
   ...user.aggregates,
 ]

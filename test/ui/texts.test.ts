@@ -1,5 +1,6 @@
 import { MessageFormat } from "messageformat"
 import { describe, expect, it } from "vitest"
+import { pageLanguages } from "../../src/kernel/language.ts"
 import * as inside from "../../ui/console/texts/index.ts"
 import { catalogue } from "../../ui/kit/catalogue.ts"
 import * as login from "../../ui/login/texts/index.ts"
@@ -46,6 +47,10 @@ describe("a translator", () => {
     expect(t("logout.lead_application", { application: "A & <B>" })).toBe(
       "A & <B> möchte dich in diesem Browser abmelden.",
     )
+  })
+
+  it("speaks exactly what an instance may restrict its pages to", () => {
+    expect(Object.keys(login.texts)).toEqual(pageLanguages)
   })
 
   it("falls back to the first language given", () => {

@@ -1,4 +1,4 @@
-import { system } from "./v1.ts"
+import { admin, system } from "./v1.ts"
 
 /** What this room answers of the book. */
-export const shares = [system] as const
+export const shares = [admin, system] as const

@@ -1,6 +1,7 @@
-import { limits, quota, usage } from "./model.ts"
+import { limits, quota, restrictions, usage } from "./model.ts"
 
+export { allowedOf, languagesOf, setRestrictions } from "./restriction.ts"
 export { auditLogRetention, blocked, countRequest, isBlocked } from "./usage.ts"
 
 /** What this room keeps streams of. */
-export const aggregates = [quota, usage, limits] as const
+export const aggregates = [quota, usage, limits, restrictions] as const

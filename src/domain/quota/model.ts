@@ -51,6 +51,22 @@ export type Limits = {
   readonly block?: boolean
 }
 
+/** What the pages of an instance leave out; an empty list allows every language. */
+export type Restrictions = {
+  readonly disallowPublicOrgRegistration: boolean
+  /** Best first: the first is for who reads none of them. */
+  readonly allowedLanguages: readonly string[]
+}
+
+export type RestrictionsEvent = Event<"restrictions.set", Partial<Restrictions>>
+
+/** The restrictions of the instance; the id is its own. */
+export const restrictions = aggregate<RestrictionsEvent, Restrictions>({
+  stream: "restrictions",
+  initial: { disallowPublicOrgRegistration: false, allowedLanguages: [] },
+  evolve: { "restrictions.set": (state, { data }) => ({ ...state, ...data }) },
+})
+
 export type LimitsEvent = Event<"limits.set", Limits> | Event<"limits.reset">
 
 /** The limits of the instance; the id is its own. */

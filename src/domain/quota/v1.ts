@@ -1,5 +1,9 @@
 import { type Duration, durationMs, type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
 import { share } from "../../api/method.ts"
+import {
+  AdminService,
+  type SetRestrictionsRequest,
+} from "../../gen/core/admin/v1/admin_service_pb.ts"
 import { Unit as AskedUnit } from "../../gen/core/quota/v1/quota_pb.ts"
 import {
   type AddQuotaRequest,
@@ -13,7 +17,31 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { addQuota, checkLimits, removeQuota, resetLimits, setLimits, setQuota } from "./commands.ts"
-import type { Limits, Quota, Unit } from "./model.ts"
+import { type Limits, type Quota, type Restrictions, restrictions, type Unit } from "./model.ts"
+import { restrictionsOf, setRestrictions } from "./restriction.ts"
+
+export const admin = share<Cx>()(AdminService, {
+  getRestrictions: (_, cx) => {
+    const { allowedLanguages, disallowPublicOrgRegistration } = restrictionsOf(cx)
+    const receipt = cx.store.receipt(cx, restrictions, cx.instance)
+    return {
+      disallowPublicOrgRegistration,
+      allowedLanguages: [...allowedLanguages],
+      ...(receipt && { details: details({ ...receipt, owner: cx.instance }) }),
+    }
+  },
+  setRestrictions: async (req, cx) => {
+    const receipt = await setRestrictions(cx, cx.instance, wishOf(req))
+    return { details: details({ ...receipt, owner: cx.instance }) }
+  },
+})
+
+const wishOf = (req: SetRestrictionsRequest): Partial<Restrictions> => ({
+  ...(req.disallowPublicOrgRegistration !== undefined && {
+    disallowPublicOrgRegistration: req.disallowPublicOrgRegistration,
+  }),
+  ...(req.allowedLanguages && { allowedLanguages: [...new Set(req.allowedLanguages.list)] }),
+})
 
 export const system = share<Cx>()(SystemService, {
   addQuota: async (req, cx) => {

@@ -1,4 +1,5 @@
 import { signingAlgorithms } from "../../domain/key/index.ts"
+import { languagesOf } from "../../domain/quota/index.ts"
 import { remembered } from "../../store/index.ts"
 import { promptValues } from "../authorize/parse.ts"
 import { responseModes, responseTypes } from "../authorize/response-type.ts"
@@ -51,6 +52,7 @@ export const discoveryDocument = remembered(
       dpop_signing_alg_values_supported: proofAlgorithms,
       claims_supported: [...idTokenClaims, ...userClaimNames],
       prompt_values_supported: promptValues,
+      ui_locales_supported: languagesOf(cx),
       acr_values_supported: acrValues,
       claims_parameter_supported: true,
       request_parameter_supported: true,
@@ -63,7 +65,7 @@ export const discoveryDocument = remembered(
       backchannel_logout_session_supported: true,
     })
   },
-  ["instance", "web_key"],
+  ["instance", "restrictions", "web_key"],
 )
 
 const idTokenClaims = [

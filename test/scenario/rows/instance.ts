@@ -38,6 +38,27 @@ export const instanceRows: readonly Row[] = [
     },
     events: ["instance.oidc.settings.changed"],
   },
+  {
+    call: "admin.v1.AdminService/GetRestrictions",
+    as: "owner",
+    once: true,
+    given: [["admin.v1.AdminService/SetRestrictions", { allowedLanguages: { list: ["de"] } }]],
+    expect: { allowedLanguages: ["de"] },
+  },
+  {
+    call: "admin.v1.AdminService/SetRestrictions",
+    as: "owner",
+    once: true,
+    body: { disallowPublicOrgRegistration: true, allowedLanguages: { list: ["de", "en"] } },
+    events: ["restrictions.set"],
+  },
+  {
+    call: "admin.v1.AdminService/SetRestrictions",
+    name: "by a manager",
+    body: { disallowPublicOrgRegistration: true },
+    code: "permission_denied",
+    id: "access.denied",
+  },
   { call: "admin.v1.AdminService/GetSecurityPolicy", as: "owner" },
   {
     call: "admin.v1.AdminService/SetSecurityPolicy",

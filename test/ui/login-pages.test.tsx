@@ -167,3 +167,15 @@ describe("forms", () => {
     expect(asked).toContain("Wrong.")
   })
 })
+
+describe("the question whether an application may in", () => {
+  const application = { name: "Wiki", learns: ["identity", "manage"] as const }
+  const base = { ...login.translator(["en"]), assets, form, account, changeHref: "/o" }
+
+  it("is not the small print of its page, and its weightiest part least of all", () => {
+    const asked = { ...base, session: "1", application }
+    const html = login.renderPage(createElement(login.ConsentPage, asked))
+    expect(html).toContain(`<div class="learns learns-question">`)
+    expect(html).toMatch(/<p class="learns-most">It may manage this Latchkey in your name/)
+  })
+})

@@ -36,7 +36,7 @@ export function Inside({ t, language, signedIn }: InsideProps) {
   const loaded = useLoad("organizations", "", async (signal) => {
     const query = { limit: 200, asc: true }
     const [answer, instance] = await Promise.all([
-      core.organizations.listOrganizations({ query }, { signal }),
+      unlessDenied(core.organizations.listOrganizations({ query }, { signal }), { result: [] }),
       unlessDenied(core.admin.getMyInstance({}, { signal }), undefined),
     ])
     const organizations = answer.result.map(({ id, name }): Organization => ({ id, name }))

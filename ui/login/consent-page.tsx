@@ -28,7 +28,7 @@ export function ConsentPage(props: ConsentPageProps) {
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("consent.lead")} />
       <AccountChip t={t} account={account} changeHref={changeHref} />
-      <Learns t={t} language={language} application={application} />
+      <Learns t={t} language={language} application={application} isQuestion />
       {userCode && (
         <p>
           {t("consent.device")} <code>{userCode}</code>

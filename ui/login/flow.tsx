@@ -38,10 +38,14 @@ export function FlowForm({ target, children }: FlowFormProps) {
   )
 }
 
-type LearnsProps = Pick<PageProps, "t" | "language"> & { readonly application: Application }
+type LearnsProps = Pick<PageProps, "t" | "language"> & {
+  readonly application: Application
+  /** Where the page is about nothing else: what is asked for is not the small print. */
+  readonly isQuestion?: boolean
+}
 
 /** Says, before anything is typed, what the application will learn. */
-export function Learns({ t, language, application }: LearnsProps) {
+export function Learns({ t, language, application, isQuestion = false }: LearnsProps) {
   const told = knowledge.filter((one) => application.learns.includes(one))
   const given = rights.filter((one) => application.learns.includes(one))
   if (told.length === 0) return null
@@ -52,10 +56,12 @@ export function Learns({ t, language, application }: LearnsProps) {
       {application.isInDevelopment && (
         <p className="alert alert-warning">{t("learns.development")}</p>
       )}
-      <div className="learns">
+      <div className={isQuestion ? "learns learns-question" : "learns"}>
         <p>{t("learns.sentence", { application: application.name, what })}</p>
         {given.map((one) => (
-          <p key={one}>{t(`learns.${one}`)}</p>
+          <p key={one} className={one === "manage" ? "learns-most" : undefined}>
+            {t(`learns.${one}`)}
+          </p>
         ))}
       </div>
     </>

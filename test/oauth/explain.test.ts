@@ -55,6 +55,7 @@ describe("the authorization endpoint", () => {
           received: `${redirectUri}/`,
           expected: [redirectUri],
           likelyCause: expect.stringMatching(/slash/),
+          likelyCauseKey: "address.slash",
         },
       ],
     })
@@ -149,7 +150,7 @@ describe("the token endpoint", () => {
         provider.clock.advance(61_000)
         return code
       },
-      /older than 60 s/,
+      /too old/,
     ],
   ])("a code that is %s", async (_, code, cause) => {
     await askToken(provider, codeFields(await code()), basic)

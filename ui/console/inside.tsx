@@ -36,10 +36,10 @@ export function Inside({ t, language, signedIn }: InsideProps) {
   const loaded = useLoad("organizations", "", async (signal) => {
     const query = { limit: 200, asc: true }
     const [answer, instance] = await Promise.all([
-      unlessDenied(core.organizations.listOrganizations({ query }, { signal }), { result: [] }),
+      unlessDenied(core.organizations.listOrganizations({ query }, { signal }), undefined),
       unlessDenied(core.admin.getMyInstance({}, { signal }), undefined),
     ])
-    const organizations = answer.result.map(({ id, name }): Organization => ({ id, name }))
+    const organizations = (answer?.result ?? []).map(({ id, name }): Organization => ({ id, name }))
     return { organizations, seesInstance: instance !== undefined }
   })
   if (loaded.status === "loading") return null

@@ -1,3 +1,5 @@
+import { because, type Cause } from "./cause.ts"
+
 /** One thing that was not as it should be; what is written here is shown, so never a secret. */
 export type Finding = {
   /** A parameter, or a setting of the application. */
@@ -7,6 +9,8 @@ export type Finding = {
   readonly expected: readonly string[]
   /** What is most probably wrong, in a sentence. */
   readonly likelyCause?: string
+  /** The same, for catalogues of other languages. */
+  readonly likelyCauseKey?: Cause
 }
 
 /** How a received text differs from the nearest that would have fitted. */
@@ -50,11 +54,11 @@ export function findingOfAddress(
   expected: readonly string[],
 ): Finding {
   const looked = received.slice(0, lookedAtMax)
-  const likelyCause =
+  const cause =
     expected.length === 0
-      ? `The application has no ${subject} registered.`
+      ? "address.none"
       : mistakes.find(([forgiving]) => isNearly(forgiving, looked, expected))?.[1]
-  return { subject, received, expected, ...(likelyCause !== undefined && { likelyCause }) }
+  return { subject, received, expected, ...(cause && because(subject, cause)) }
 }
 
 /** No address that is nearly right is longer. */
@@ -68,43 +72,22 @@ function isNearly(forgiving: Forgiving, received: string, expected: readonly str
 }
 
 /** What makes two addresses the same if it is looked away from, and how to say so. */
-const mistakes: readonly (readonly [Forgiving, string])[] = [
-  [(address) => address.trim(), "A space at the beginning or the end is too much."],
-  [
-    (address) => address.replace(/\/(?=$|\?)/, ""),
-    "Only the slash at the end differs: addresses are compared character by character.",
-  ],
-  [
-    (address) => address.toLowerCase(),
-    "Only capital and small letters differ: addresses are compared character by character.",
-  ],
-  [
-    (address) => address.replace(/^https:/i, "http:"),
-    "One is http, the other https. Behind a proxy, the application may not know its own address.",
-  ],
-  [
-    (address) => address.replace(/^(https?:\/\/[^/?:]+):\d+/i, "$1"),
-    "Only the port differs. Only native applications may choose one, on their own machine.",
-  ],
+const mistakes: readonly (readonly [Forgiving, Cause])[] = [
+  [(address) => address.trim(), "address.space"],
+  [(address) => address.replace(/\/(?=$|\?)/, ""), "address.slash"],
+  [(address) => address.toLowerCase(), "address.case"],
+  [(address) => address.replace(/^https:/i, "http:"), "address.scheme"],
+  [(address) => address.replace(/^(https?:\/\/[^/?:]+):\d+/i, "$1"), "address.port"],
   [
     (address) => address.replace(/^(https?:\/\/)(localhost|127\.0\.0\.1|\[::1\])/i, "$1self"),
-    "localhost, 127.0.0.1 and [::1] are different addresses: register the one that is used.",
+    "address.local",
   ],
-  [(address) => address.replace(/^(https?:\/\/)www\./i, "$1"), "Only one of them begins with www."],
-  [
-    (address) => decoded(address),
-    "One of them is percent-encoded: the application encodes once too often, or not at all.",
-  ],
-  [(address) => address.split("?")[0] ?? "", "Only the query differs: it is part of the address."],
-  [(address) => address.split("#")[0] ?? "", "There is a fragment (#), which no address may have."],
-  [
-    (address) => URL.parse(address)?.pathname ?? address,
-    "The path is right, but it belongs to another host: is that the right application?",
-  ],
-  [
-    (address) => URL.parse(address)?.origin ?? address,
-    "The host is right, the path is another one.",
-  ],
+  [(address) => address.replace(/^(https?:\/\/)www\./i, "$1"), "address.www"],
+  [(address) => decoded(address), "address.encoded"],
+  [(address) => address.split("?")[0] ?? "", "address.query"],
+  [(address) => address.split("#")[0] ?? "", "address.fragment"],
+  [(address) => URL.parse(address)?.pathname ?? address, "address.host"],
+  [(address) => URL.parse(address)?.origin ?? address, "address.path"],
 ]
 
 function decoded(address: string): string {

@@ -22,6 +22,7 @@ const toRefused = ({ time, application, findings, ...refusal }: Known) => ({
 })
 
 function toFinding(finding: Finding) {
-  const { subject, received, expected, likelyCause = "" } = finding
-  return { subject, received, expected: [...expected], likelyCause, ...differenceOf(finding) }
+  const { subject, received, expected, likelyCause = "", likelyCauseKey = "" } = finding
+  const said = { subject, received, expected: [...expected], likelyCause, likelyCauseKey }
+  return { ...said, ...differenceOf(finding) }
 }

@@ -1,5 +1,5 @@
 import { findClient, isAppActive, methodOf } from "../../domain/app/index.ts"
-import type { Finding } from "../../domain/refusal/index.ts"
+import { because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { readAssertion } from "../client/assertion.ts"
 import { type Attempt, attemptOf, type Method } from "../client/attempt.ts"
@@ -48,9 +48,7 @@ const unknown = (clientId: string): Finding => ({
   subject: "client_id",
   received: clientId,
   expected: [],
-  likelyCause: clientId.includes("@")
-    ? "No application has this id. Client ids have no @ here: take the number before it."
-    : "No application has this id: was it removed, or is it one of another server?",
+  ...because("client_id", clientId.includes("@") ? "client.at" : "client.unknown"),
 })
 
 function stopped(cx: Cx, clientId: string): Finding {
@@ -60,9 +58,7 @@ function stopped(cx: Cx, clientId: string): Finding {
     subject: "application",
     received: "inactive",
     expected: ["active"],
-    likelyCause: itself
-      ? "The application is deactivated."
-      : "The application's project, or the organisation of the project, is deactivated.",
+    ...because("application", itself ? "client.inactive" : "client.project_inactive"),
   }
 }
 
@@ -70,19 +66,15 @@ function stopped(cx: Cx, clientId: string): Finding {
 function wrongProof(client: Registered, received: Method): Finding {
   const subject = "client authentication"
   if (client.kind === "service user") {
-    const likelyCause = "The service user has no such secret or key (any more)."
-    return { subject, received, expected: secretMethods, likelyCause }
+    const cause = because(subject, "proof.service_user")
+    return { subject, received, expected: secretMethods, ...cause }
   }
   const expected = wireMethods[methodOf(client.state)]
   if (!expected.includes(received)) {
-    const likelyCause = "The application is registered with another method."
-    return { subject, received, expected, likelyCause }
+    return { subject, received, expected, ...because(subject, "proof.method") }
   }
-  const likelyCause =
-    received === "private_key_jwt"
-      ? "The assertion is not valid: check iss, sub, aud, exp, kid and the key it is signed with."
-      : "The secret is another one: was it replaced, cut off, or encoded twice?"
-  return { subject, received, expected, likelyCause }
+  const cause = received === "private_key_jwt" ? "proof.assertion" : "proof.secret"
+  return { subject, received, expected, ...because(subject, cause) }
 }
 
 const secretMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"] as const

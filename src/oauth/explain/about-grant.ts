@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { decodeJwt, decodeProtectedHeader } from "jose"
 import { authRequest, grant, offlineUntil, requestLifetimes } from "../../domain/grant/index.ts"
-import { type Finding, findingOfAddress } from "../../domain/refusal/index.ts"
+import { because, type Cause, type Finding, findingOfAddress } from "../../domain/refusal/index.ts"
 import { serviceUserKey } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { expected } from "../client/assertion.ts"
@@ -25,8 +25,8 @@ export async function grantFindings(
 }
 
 /** Says something of a value that must not be shown. */
-const about = (subject: string, likelyCause: string): Finding => ({
-  ...{ subject, received: "", expected: [], likelyCause },
+const about = (subject: string, cause: Cause): Finding => ({
+  ...{ subject, received: "", expected: [], ...because(subject, cause) },
 })
 
 type Redeemed = {
@@ -37,20 +37,19 @@ type Redeemed = {
 
 function codeFindings(cx: Cx, { code, sent, clientId }: Redeemed): readonly Finding[] {
   const id = readCode(cx, code)
-  if (id === undefined) return [about("code", "This is no code of ours: is it cut off or encoded?")]
+  if (id === undefined) return [about("code", "code.not_ours")]
   const state = cx.store.state(cx, authRequest, id)
   if (state.status === "absent" || state.status === "failed") {
-    return [about("code", "The code is long over.")]
+    return [about("code", "code.over")]
   }
   if (state.asked.clientId !== clientId) {
-    return [about("code", "The code was given to another client.")]
+    return [about("code", "code.other_client")]
   }
   if (state.status === "exchanged") {
-    return [about("code", "The code was used before: does the application send it twice?")]
+    return [about("code", "code.used")]
   }
   if (state.status === "answered" && cx.clock.now() >= state.codeAt + requestLifetimes.code) {
-    const seconds = requestLifetimes.code / 1000
-    return [about("code", `The code was older than ${seconds} s: is something slow in between?`)]
+    return [about("code", "code.old")]
   }
   const { redirectUri, challenge } = state.asked
   const uri = sent.get("redirect_uri") ?? ""
@@ -63,33 +62,31 @@ function verifierFindings(challenge: string | undefined, verifier: string | null
   const subject = "code_verifier"
   if (challenge === undefined && verifier === null) return []
   if (challenge === undefined) {
-    return [about(subject, "There was no code_challenge at the authorization endpoint.")]
+    return [about(subject, "verifier.unasked")]
   }
-  if (verifier === null) return [about(subject, "It is missing, and there was a code_challenge.")]
+  if (verifier === null) return [about(subject, "verifier.missing")]
   const received = createHash("sha256").update(verifier).digest("base64url")
   if (received === challenge) return []
-  const likelyCause =
-    verifier === challenge
-      ? "The code_challenge was sent, instead of the verifier that it was made of."
-      : "It is not the one that the code_challenge was made of: is a session mixed up?"
-  return [{ subject: `SHA-256 of ${subject}`, received, expected: [challenge], likelyCause }]
+  const cause = verifier === challenge ? "verifier.challenge" : "verifier.other"
+  const finding = { subject: `SHA-256 of ${subject}`, received, expected: [challenge] }
+  return [{ ...finding, ...because(subject, cause) }]
 }
 
 function refreshFindings(cx: Cx, token: string, clientId: string): readonly Finding[] {
   const subject = "refresh_token"
   const read = readRefreshToken(cx, token)
-  if (!read) return [about(subject, "This is no refresh token of ours: is it cut off or encoded?")]
+  if (!read) return [about(subject, "refresh.not_ours")]
   const given = cx.store.state(cx, grant, read.grantId)
-  if (given.status === "absent") return [about(subject, "It is long over.")]
-  if (given.clientId !== clientId) return [about(subject, "It was given to another client.")]
+  if (given.status === "absent") return [about(subject, "refresh.over")]
+  if (given.clientId !== clientId) return [about(subject, "refresh.other_client")]
   if (given.status === "ended") {
-    return [about(subject, "It was revoked, or an older one was used again after it was replaced.")]
+    return [about(subject, "refresh.ended")]
   }
   const { offline } = given
   if (offline && cx.clock.now() >= offlineUntil(offline)) {
-    return [about(subject, "It has expired: nobody used it for too long, or it is too old.")]
+    return [about(subject, "refresh.expired")]
   }
-  return [about(subject, "The person, or what it hangs from, may not sign in any more.")]
+  return [about(subject, "refresh.stopped")]
 }
 
 /**
@@ -102,7 +99,7 @@ async function assertionFindings(
   clientId: string,
 ): Promise<readonly Finding[]> {
   const parts = await expected(() => ({ ...decodeProtectedHeader(text), ...decodeJwt(text) }))
-  if (!parts) return [about("assertion", "This is no JWT.")]
+  if (!parts) return [about("assertion", "assertion.no_jwt")]
   // Nobody has signed this yet: types say texts and numbers, but it may be anything.
   const said: Readonly<Record<string, unknown>> = parts
   const [iss, sub, kid] = [textOf(said.iss), textOf(said.sub), textOf(said.kid)]
@@ -116,18 +113,18 @@ async function assertionFindings(
     iss !== sub && finding("sub", sub, [iss]),
     !key && {
       ...finding("kid", kid, []),
-      likelyCause: "The user that iss names has no key with this id (any more).",
+      ...because("kid", "assertion.key"),
     },
     !names.some((name) => name.startsWith(issuer)) && finding("aud", names.join(" "), [issuer]),
     exp <= now && finding("exp", `${now - exp} s ago`, ["in the future"]),
     iat > now + 1 && {
       ...finding("iat", `${iat - now} s ahead`, ["not in the future"]),
-      likelyCause: "The clock of the sender is wrong.",
+      ...because("iat", "assertion.clock"),
     },
   ]
   const found = wrong.filter((each) => each !== false)
   if (found.length > 0) return found
-  return [about("assertion", "It is older than an hour, was used before, or is signed otherwise.")]
+  return [about("assertion", "assertion.other")]
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")

@@ -1,11 +1,18 @@
 import { findClient, type OidcApp } from "../../domain/app/index.ts"
-import { type Finding, findingOfAddress } from "../../domain/refusal/index.ts"
+import { because, type Cause, type Finding, findingOfAddress } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { isRegistered } from "../authorize/redirect-uri.ts"
 import { paths } from "../own.ts"
 import { wordsOf } from "../request.ts"
 import { grantedScopes } from "../token/scope.ts"
 import type { Refused } from "./explain.ts"
+
+const finding = (
+  subject: string,
+  received: string,
+  expected: readonly string[],
+  cause: Cause,
+): Finding => ({ subject, received, expected, ...because(subject, cause) })
 
 type Rule = (refused: Refused, oidc: OidcApp) => readonly Finding[]
 
@@ -26,7 +33,7 @@ function repeated({ sent }: Refused): readonly Finding[] {
       subject: name,
       received: `${sent.getAll(name).length} times`,
       expected: ["once"],
-      likelyCause: "A parameter may be sent once: is a part of the address added twice?",
+      ...because(name, "parameter.repeated"),
     }))
 }
 
@@ -53,16 +60,14 @@ const responseType: Rule = (refused, { oidc }) => {
     type.replaceAll("id_token_token", "id_token token"),
   )
   if (oidc.responseTypes.some((type) => type === asked)) return []
-  const likelyCause = "The application is not registered for this response type."
-  return [{ subject: "response_type", received, expected, likelyCause }]
+  return [finding("response_type", received, expected, "response_type.unregistered")]
 }
 
 const grantType: Rule = ({ sent, error }, { oidc }) => {
   const received = sent.get("grant_type")
   if (received === null || error !== "unauthorized_client") return []
   const expected = oidc.grantTypes.map((name) => grantNames[name])
-  const likelyCause = "The application is not registered for this grant type."
-  return [{ subject: "grant_type", received, expected, likelyCause }]
+  return [finding("grant_type", received, expected, "grant_type.unregistered")]
 }
 
 const grantNames: Readonly<Record<OidcApp["oidc"]["grantTypes"][number], string>> = {
@@ -77,22 +82,18 @@ const challenge: Rule = (refused, { oidc }) => {
   if (!isAuthorization(refused)) return []
   const method = refused.sent.get("code_challenge_method")
   if (method !== null && method !== "S256") {
-    const likelyCause = "Only S256 is accepted: plain protects nothing (RFC 9700 §2.1.1)."
-    return [{ subject: "code_challenge_method", received: method, expected: ["S256"], likelyCause }]
+    return [finding("code_challenge_method", method, ["S256"], "pkce.plain")]
   }
   if (oidc.authMethod !== "none" || refused.sent.has("code_challenge")) return []
-  const likelyCause = "An application without a secret must use PKCE: turn it on in its library."
-  return [{ subject: "code_challenge", received: "", expected: [], likelyCause }]
+  return [finding("code_challenge", "", [], "pkce.missing")]
 }
 
 const scope: Rule = ({ sent, error }, app) => {
   const asked = sent.get("scope")
   if (error !== "invalid_scope" || asked === null) return []
   const known = grantedScopes(wordsOf(asked), app)
-  const likelyCause = known.includes("openid")
-    ? "The scope asks for more than was granted before."
-    : "Words are separated by spaces, and openid must be one of them."
-  return [{ subject: "scope", received: asked, expected: ["openid"], likelyCause }]
+  const cause = known.includes("openid") ? "scope.more" : "scope.words"
+  return [finding("scope", asked, ["openid"], cause)]
 }
 
 const rules: readonly Rule[] = [

@@ -56,11 +56,7 @@ function Refused({ request, open, isNamed }: RefusedProps) {
       </summary>
       <div className="refused-body">
         {request.findings.map((finding) => (
-          <Found
-            key={finding.subject}
-            finding={finding}
-            isSaid={finding.likelyCause === causeOf(request)}
-          />
+          <Found key={finding.subject} finding={finding} isSaid={finding === mainOf(request)} />
         ))}
         <About request={request} isNamed={isNamed} />
       </div>
@@ -68,17 +64,26 @@ function Refused({ request, open, isNamed }: RefusedProps) {
   )
 }
 
-const causeOf = ({ findings }: RefusedRequest): string =>
-  findings.find(({ likelyCause }) => likelyCause !== "")?.likelyCause ?? ""
+/** The finding that a refusal is headed with. */
+const mainOf = ({ findings }: RefusedRequest): Finding | undefined =>
+  findings.find(({ likelyCause }) => likelyCause !== "")
 
 /** The likely cause; without one, what went wrong. */
 function Headline({ request }: { readonly request: RefusedRequest }) {
   const { t } = useHouse()
-  const cause = causeOf(request)
-  if (cause !== "") return <span lang="en">{cause}</span>
+  const main = mainOf(request)
+  if (main) return <Cause finding={main} />
   const key = `refused.error.${request.error}`
   if (isText(key)) return t(key)
   return <span lang="en">{sentenceOf(request.description || request.error)}</span>
+}
+
+/** In the reader's language where the catalogue knows the cause, else in the server's words. */
+function Cause({ finding }: Pick<FoundProps, "finding">) {
+  const { t } = useHouse()
+  const { subject, likelyCause, likelyCauseKey } = finding
+  const key = `cause.${likelyCauseKey}`
+  return isText(key) ? t(key, { subject }) : <span lang="en">{likelyCause}</span>
 }
 
 const isText = (key: string): key is TextKey => Object.hasOwn(texts.en, key)
@@ -92,8 +97,8 @@ function Found({ finding, isSaid }: FoundProps) {
       <div>
         <code>{subject}</code>
         {likelyCause && !isSaid && (
-          <p className="small" lang="en">
-            {likelyCause}
+          <p className="small">
+            <Cause finding={finding} />
           </p>
         )}
       </div>

@@ -1,0 +1,70 @@
+/**
+ * What is probably wrong when a request is refused. The key is for catalogues of other languages;
+ * `{$subject}` stands for what the finding is about.
+ */
+export const causes = {
+  "client.at": "No application has this id. Client ids have no @ here: take the number before it.",
+  "client.unknown": "No application has this id: was it removed, or is it one of another server?",
+  "client.inactive": "The application is deactivated.",
+  "client.project_inactive":
+    "The application's project, or the organisation of the project, is deactivated.",
+  "proof.service_user": "The service user has no such secret or key (any more).",
+  "proof.method": "The application is registered with another method.",
+  "proof.assertion":
+    "The assertion is not valid: check iss, sub, aud, exp, kid and the key it is signed with.",
+  "proof.secret": "The secret is another one: was it replaced, cut off, or encoded twice?",
+  "code.not_ours": "This is no code of ours: is it cut off or encoded?",
+  "code.over": "The code is long over.",
+  "code.other_client": "The code was given to another client.",
+  "code.used": "The code was used before: does the application send it twice?",
+  "code.old": "The code was too old when it came: is something slow in between?",
+  "verifier.unasked": "There was no code_challenge at the authorization endpoint.",
+  "verifier.missing": "It is missing, and there was a code_challenge.",
+  "verifier.challenge": "The code_challenge was sent, instead of the verifier that it was made of.",
+  "verifier.other": "It is not the one that the code_challenge was made of: is a session mixed up?",
+  "refresh.not_ours": "This is no refresh token of ours: is it cut off or encoded?",
+  "refresh.over": "It is long over.",
+  "refresh.other_client": "It was given to another client.",
+  "refresh.ended": "It was revoked, or an older one was used again after it was replaced.",
+  "refresh.expired": "It has expired: nobody used it for too long, or it is too old.",
+  "refresh.stopped": "The person, or what it hangs from, may not sign in any more.",
+  "assertion.no_jwt": "This is no JWT.",
+  "assertion.key": "The user that iss names has no key with this id (any more).",
+  "assertion.clock": "The clock of the sender is wrong.",
+  "assertion.other": "It is older than an hour, was used before, or is signed otherwise.",
+  "parameter.repeated": "A parameter may be sent once: is a part of the address added twice?",
+  "response_type.unregistered": "The application is not registered for this response type.",
+  "grant_type.unregistered": "The application is not registered for this grant type.",
+  "pkce.plain": "Only S256 is accepted: plain protects nothing (RFC 9700 §2.1.1).",
+  "pkce.missing": "An application without a secret must use PKCE: turn it on in its library.",
+  "scope.more": "The scope asks for more than was granted before.",
+  "scope.words": "Words are separated by spaces, and openid must be one of them.",
+  "address.none": "The application has no {$subject} registered.",
+  "address.space": "A space at the beginning or the end is too much.",
+  "address.slash":
+    "Only the slash at the end differs: addresses are compared character by character.",
+  "address.case":
+    "Only capital and small letters differ: addresses are compared character by character.",
+  "address.scheme":
+    "One is http, the other https. Behind a proxy, the application may not know its own address.",
+  "address.port":
+    "Only the port differs. Only native applications may choose one, on their own machine.",
+  "address.local":
+    "localhost, 127.0.0.1 and [::1] are different addresses: register the one that is used.",
+  "address.www": "Only one of them begins with www.",
+  "address.encoded":
+    "One of them is percent-encoded: the application encodes once too often, or not at all.",
+  "address.query": "Only the query differs: it is part of the address.",
+  "address.fragment": "There is a fragment (#), which no address may have.",
+  "address.host":
+    "The path is right, but it belongs to another host: is that the right application?",
+  "address.path": "The host is right, the path is another one.",
+} as const
+
+export type Cause = keyof typeof causes
+
+/** A probable cause, as a key and in a sentence. */
+export const because = (subject: string, likelyCauseKey: Cause) => ({
+  likelyCauseKey,
+  likelyCause: causes[likelyCauseKey].replace("{$subject}", subject),
+})

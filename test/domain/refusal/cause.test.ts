@@ -1,0 +1,18 @@
+import { describe, expect, test } from "vitest"
+import { because, causes } from "../../../src/domain/refusal/cause.ts"
+import { texts } from "../../../ui/console/texts/index.ts"
+
+describe("the probable causes", () => {
+  test("are in the console's catalogue, in the words that the interface answers", () => {
+    const shown = Object.entries(texts.en).filter(([key]) => key.startsWith("cause."))
+    const told = Object.entries(causes).map(([key, text]) => [`cause.${key}`, text])
+    expect(shown).toEqual(told)
+  })
+
+  test("name what they are about", () => {
+    expect(because("redirect_uri", "address.none")).toEqual({
+      likelyCause: "The application has no redirect_uri registered.",
+      likelyCauseKey: "address.none",
+    })
+  })
+})

@@ -5,6 +5,8 @@ export type Timer = { readonly stop: () => void }
 export type Clock = {
   /** Milliseconds since the epoch, UTC, an integer. */
   readonly now: () => number
+  /** When this process began, as `now` tells it: of what was before, its memory knows nothing. */
+  readonly began: number
   /** Calls once after `ms` milliseconds. */
   readonly after: (ms: number, call: () => void) => Timer
 }
@@ -12,6 +14,7 @@ export type Clock = {
 /** The machine's clock. Its timers never keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  began: Date.now(),
   after: (ms, call) => {
     const timer = setTimeout(call, ms)
     timer.unref()
@@ -30,6 +33,7 @@ export function manualClock(start: number): ManualClock {
   let due: { at: number; call: () => void }[] = []
   return {
     now: () => now,
+    began: start,
     after: (ms, call) => {
       const entry = { at: now + ms, call }
       due.push(entry)

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { isFirstUse } from "../../src/oauth/client/replay.ts"
 import { apiCaller } from "../../src/oauth/index.ts"
 import {
   answerOf,
@@ -32,6 +33,8 @@ beforeAll(async () => {
   provider = await openProvider()
   client = await provider.addClient()
   key = await newKey()
+  // The process has been there for longer than any proof.
+  provider.clock.advance(120_000)
   browser = browserOf(provider)
   await browser.signIn(authorizePath(client.id))
 })
@@ -161,6 +164,10 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
         claims: { htu: `${issuer}/oauth/v2/token`.replace("https", "http") },
       }),
     ],
+    [
+      "(9) for an address with a name and a password in it",
+      () => ({ claims: { htu: `${issuer}/oauth/v2/token`.replace("://", "://a:b@") } }),
+    ],
     ["(9) without an address", () => ({ claims: { htu: undefined } })],
     ["(11) that is old", () => ({ claims: { iat: seconds() - 75 } })],
     ["(11) from the future", () => ({ claims: { iat: seconds() + 30 } })],
@@ -186,6 +193,58 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
     const answers = await Promise.all(codes.map((code) => redeem(once, code)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400])
     expect((await redeem(once)).answer.error).toBe("invalid_dpop_proof")
+  })
+
+  /** What is said of a proof alone: whoever sends it is nobody. */
+  async function judged(on: Provider, dpop: string): Promise<unknown> {
+    const body = new URLSearchParams({ grant_type: "refresh_token", client_id: "nobody" })
+    const init = { method: "POST", body, headers: { dpop } }
+    return (await (await on.send("/oauth/v2/token", init)).json()).error
+  }
+
+  test("§11.1: that was used before stays refused for as long as it could count", async () => {
+    const used: string[] = []
+    for (let passed = 0; passed < 200; passed += 5) {
+      const dpop = await atToken()
+      expect(await judged(provider, dpop)).toBe("invalid_client")
+      used.push(dpop)
+      provider.clock.advance(5000)
+      for (const again of used.slice(-14)) {
+        expect(await judged(provider, again), `${passed}`).toBe("invalid_dpop_proof")
+      }
+    }
+  })
+
+  test("§11.1: that was made before this process began is refused", async () => {
+    const fresh = await openProvider()
+    const began = fresh.clock.now() / 1000
+    fresh.clock.advance(2000)
+    const tried = async (iat: number) => judged(fresh, await atToken({ claims: { iat } }))
+    // Another process may have seen it, which this one knows nothing of.
+    expect(await tried(began - 1)).toBe("invalid_dpop_proof")
+    expect([await tried(began), await tried(began + 2)]).toEqual([
+      "invalid_client",
+      "invalid_client",
+    ])
+    await fresh.close()
+  })
+
+  test("§11.1: that one address sends leave room for those of others", () => {
+    const from = (source: string) => ({
+      ...provider.cx({ instance: "flooded" }),
+      allowance: { spend: () => undefined, refund: () => undefined, source: () => source },
+    })
+    const expires = provider.clock.now() + 70_000
+    const use = (source: string, what: string) => isFirstUse(from(source), what, expires)
+    const flood = () => {
+      for (let at = 0; at < 500_000; at++) use("192.0.2.1", `${at}`)
+    }
+    expect(flood).toThrow(/too many/)
+    expect(() => use("192.0.2.1", "one more")).toThrow(/too many/)
+    expect(use("192.0.2.1", "17")).toBe(false)
+    expect([use("198.51.100.7", "mine"), use("198.51.100.7", "mine")]).toEqual([true, false])
+    provider.clock.advance(90_000)
+    expect(use("192.0.2.1", "later")).toBe(true)
   })
 
   test("takes a clock that is ten seconds off, either way", async () => {

@@ -48,7 +48,10 @@ export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
   const jkt = await calculateJwkThumbprint(jwk, "sha256")
   const { jti, iat = 0 } = proven.payload
   if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused(use)
-  const expires = (iat + ageMaxSeconds + toleranceSeconds) * 1000
+  // RFC 9449 §11.1: before this process began it may have been used, and nobody here would know.
+  if (iat < Math.floor(cx.clock.began / 1000)) throw refused(use)
+  // Ages are whole seconds: it counts until the last one is over.
+  const expires = (iat + ageMaxSeconds + toleranceSeconds + 1) * 1000
   // RFC 9449 §11.1: a proof that somebody else has seen must be worth nothing to them.
   if (!isFirstUse(cx, `${jkt}/${jti}`, expires)) throw refused(use)
   return { jkt }

@@ -120,6 +120,28 @@ describe("a service user as a client", () => {
   })
 })
 
+describe("what a service user was issued (RFC 7009 §2.1)", () => {
+  test("stays its own when it is renamed, and another takes its name", async () => {
+    const [first, second] = [await addRobot(provider), await addRobot(provider)]
+    const credentials = { grant_type: "client_credentials", scope: "openid" }
+    const { answer } = await askToken(provider, credentials, basicOf(first.id, first.secret))
+    const revoke = (as: string) =>
+      provider.send("/oauth/v2/revoke", {
+        method: "POST",
+        headers: { authorization: `Basic ${Buffer.from(as).toString("base64")}` },
+        body: new URLSearchParams({ token: String(answer.access_token) }),
+      })
+    await user.updateUser(provider.cx(), first.userId, { userName: "moved" })
+    await user.updateUser(provider.cx(), second.userId, { userName: first.id })
+    expect((await revoke(basicOf(first.id, second.secret))).status).toBe(400)
+    expect((await revoke(basicOf("moved", first.secret))).status).toBe(200)
+    const authorization = `Bearer ${answer.access_token}`
+    expect((await provider.send("/oidc/v1/userinfo", { headers: { authorization } })).status).toBe(
+      401,
+    )
+  })
+})
+
 describe("a secret", () => {
   const wrong: Readonly<Record<string, () => Promise<string>>> = {
     "is empty": () => tried({}, basicOf(known.basic.id, "")),
@@ -206,8 +228,12 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     "the audience of a page": () => good({ claims: { aud: `${issuer}/oidc/v1/userinfo` } }),
     "no expiry": () => good({ claims: { exp: undefined } }),
     "an expiry in the past": () => good({ claims: { exp: seconds() - 2 } }),
-    "more than an hour to live": () => good({ claims: { iat: undefined, exp: seconds() + 3610 } }),
-    "an age over an hour": () => good({ claims: { iat: seconds() - 3610 } }),
+    "more than an hour to live": () =>
+      good({ claims: { jti: "long", iat: undefined, exp: seconds() + 3610 } }),
+    "an age over an hour": () => good({ claims: { jti: "old", iat: seconds() - 3610 } }),
+    "no id, and an age over five minutes": () => good({ claims: { iat: seconds() - 310 } }),
+    "no id, and over five minutes to live": () =>
+      good({ claims: { iat: undefined, exp: seconds() + 310 } }),
     "a time of issue to come": () => good({ claims: { iat: seconds() + 60 } }),
     "a time before which it is nothing": () => good({ claims: { nbf: seconds() + 60 } }),
     "another subject": () => good({ claims: { sub: known.basic.id } }),
@@ -262,6 +288,10 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
       good({ header: { kid: undefined } }),
     "no time of issue": () => good({ claims: { iat: undefined } }),
     "an hour to live": () => good({ claims: { exp: seconds() + 3600 } }),
+    "an id, and almost an hour of age": () =>
+      good({ claims: { jti: "aged", iat: seconds() - 3590 } }),
+    "an id, no time of issue, and an hour to live": () =>
+      good({ claims: { jti: "lasting", iat: undefined, exp: seconds() + 3600 } }),
     "the algorithm PS256": () => good({ header: { alg: "PS256" } }),
     "its client_id beside it": async () => ({ ...(await good()), client_id: keyed.id }),
   }

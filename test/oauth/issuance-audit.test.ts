@@ -115,11 +115,28 @@ test("a request that is refused is no issuance", async () => {
   expect(await issued()).toEqual([])
 })
 
-test("a lost answer that is fetched again within the grace writes nothing", async () => {
+test("a lost answer that is fetched again within the grace is noted, and nothing else", async () => {
   const { refresh_token } = await signIn({ scope: "openid offline_access" })
   const refresh = { grant_type: "refresh_token", refresh_token: String(refresh_token) }
   await askToken(provider, refresh, basic())
-  const before = (await issued()).length
+  // Whoever fetches it again gets tokens of their own: it may be somebody else.
+  const before = [(await issued()).length, provider.store.log.durable()]
   expect((await askToken(provider, refresh, basic())).status).toBe(200)
-  expect(await issued()).toHaveLength(before)
+  const noted = await issued()
+  expect([noted.length - 1, provider.store.log.durable() - 1]).toEqual(before)
+  expect(noted.at(-1)).toMatchObject({ grantType: "refresh_token", clientId: client.id })
+
+  provider.clock.advance(20_000)
+  expect((await askToken(provider, refresh, basic())).status).toBe(400)
+  expect(await issued()).toHaveLength(noted.length)
+})
+
+test("a lost answer is fetched again without a trace where the audit is off", async () => {
+  await audit({ people: false, machines: false })
+  const { refresh_token } = await signIn({ scope: "openid offline_access" })
+  const refresh = { grant_type: "refresh_token", refresh_token: String(refresh_token) }
+  await askToken(provider, refresh, basic())
+  const before = provider.store.log.durable()
+  expect((await askToken(provider, refresh, basic())).status).toBe(200)
+  expect(provider.store.log.durable()).toBe(before)
 })

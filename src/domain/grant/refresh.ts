@@ -33,21 +33,23 @@ export function renewGrant(tx: Transaction, id: string, renewal: Renewal): numbe
   if (offline.jkt !== undefined && offline.jkt !== renewal.jkt) return undefined
   if (tx.now >= offlineUntil(offline) || renewal.generation > offline.generation) return undefined
 
-  if (renewal.generation === offline.generation) {
-    const { idleLifetimeSeconds, accessLifetimeSeconds } = renewal
-    const generation = offline.generation + 1
-    const renewed: Draft<GrantEvent> = {
-      type: "oidc_session.refresh_token.renewed",
-      data: { generation, idleLifetimeSeconds, accessLifetimeSeconds },
-    }
-    tx.append(grant, id, [renewed])
-    const { clientId, scopes } = renewal
-    const { userId } = state
-    noteIssued(tx, id, { grantId: id, clientId, userId, grantType: "refresh_token", scopes })
-    return generation
-  }
   const graceEnds = offline.renewed + renewal.graceSeconds * 1000
-  if (renewal.generation === offline.generation - 1 && tx.now < graceEnds) return offline.generation
-  endGrant(tx, id, "refresh token used again")
-  return undefined
+  const isLate = renewal.generation === offline.generation - 1 && tx.now < graceEnds
+  if (!isLate && renewal.generation < offline.generation) {
+    endGrant(tx, id, "refresh token used again")
+    return undefined
+  }
+  const { clientId, scopes } = renewal
+  const { userId } = state
+  noteIssued(tx, id, { grantId: id, clientId, userId, grantType: "refresh_token", scopes })
+  if (isLate) return offline.generation
+
+  const { idleLifetimeSeconds, accessLifetimeSeconds } = renewal
+  const generation = offline.generation + 1
+  const renewed: Draft<GrantEvent> = {
+    type: "oidc_session.refresh_token.renewed",
+    data: { generation, idleLifetimeSeconds, accessLifetimeSeconds },
+  }
+  tx.append(grant, id, [renewed])
+  return generation
 }

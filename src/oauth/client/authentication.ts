@@ -1,4 +1,4 @@
-import { type Client, isSecret, methodOf } from "../../domain/app/index.ts"
+import { type Client, findClient, isSecret, methodOf } from "../../domain/app/index.ts"
 import { type AccessTokenType, isMachineSecret } from "../../domain/user/index.ts"
 import { isOneOf } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
@@ -39,8 +39,8 @@ export function applicationOf(client: AuthenticatedClient): AuthenticatedApp {
 }
 
 /**
- * RFC 7009 §2.1: whether a token was issued to this client. A service user is one client, whatever
- * it calls or called itself.
+ * RFC 7009 §2.1: whether a token was issued to this client. A service user gets tokens for itself
+ * alone, whatever it calls or called itself; an application may have got one that speaks for it.
  */
 export function isOwnToken(
   cx: Cx,
@@ -48,9 +48,7 @@ export function isOwnToken(
   said: { readonly clientId: string; readonly userId: string },
 ): boolean {
   if (client.kind === "application") return said.clientId === client.clientId
-  const owner = registered(cx, said.clientId)
-  if (owner?.kind === "service user") return owner.userId === client.userId
-  return !owner && said.userId === client.userId
+  return said.userId === client.userId && findClient(cx, said.clientId) === undefined
 }
 
 /** How a client may prove itself at the introspection endpoint; discovery names it. */

@@ -107,7 +107,8 @@ describe("Connect JSON refuses, naming the place and no value,", () => {
     const started = performance.now()
     const { status } = await refusal(createUser, json(text))
     expect(status).toBe(400)
-    expect(performance.now() - started).toBeLessThan(1000)
+    // Milliseconds on an idle machine; what is square in the depth would take the night.
+    expect(performance.now() - started).toBeLessThan(15_000)
   })
 
   test("bytes that are not UTF-8", async () => {

@@ -50,6 +50,13 @@ describe("an administrator of a grant", () => {
     expect(await listed("stranger", "org2")).toEqual([])
   })
 
+  test("looks at the project that was granted, and at no other of its owner", async () => {
+    await estate.manageGrant("guest")
+    const look = (projectId: string) => estate.by("guest", "org2", "getProject", { projectId })
+    expect((await look("p1")).project).toMatchObject({ projectId: "p1" })
+    expect(() => look("own")).toThrow("there is no such project")
+  })
+
   test.each(["deleteProjectGrant", "deleteProject"])("goes with %s", async (name) => {
     await estate.manageGrant("guest")
     await estate.as("manager", name, grant)

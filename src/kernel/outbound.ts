@@ -9,6 +9,8 @@ export type OutboundRequest = {
   readonly body?: string
   /** How long all of it may take; 5 to 30 seconds, 5 unless said. */
   readonly timeoutMs?: number
+  /** The largest answer that is read, in bytes; 65,536 unless said. */
+  readonly sizeMax?: number
 }
 
 export type OutboundReply = { readonly status: number; readonly body: string }

@@ -71,7 +71,7 @@ async function send(
     signal,
     ...(url.protocol === "https:" && isIP(host) === 0 && { tls: { serverName: host } }),
   })
-  return { status: response.status, body: await bodyOf(response) }
+  return { status: response.status, body: await bodyOf(response, request.sizeMax ?? sizeMax) }
 }
 
 /** Names that mean this machine, in whatever spelling, are judged by their address. */
@@ -85,14 +85,14 @@ function webUrl(text: string): URL {
   return url
 }
 
-const bodyMax = 65_536
+const sizeMax = 65_536
 
-async function bodyOf(response: Response): Promise<string> {
+async function bodyOf(response: Response, most: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > bodyMax) throw new Error(`the answer is larger than ${bodyMax} bytes`)
+    if (size > most) throw new Error(`the answer is larger than ${most} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

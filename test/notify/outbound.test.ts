@@ -199,5 +199,9 @@ describe("with a real server", () => {
 
   test("an answer that is too large is refused", async () => {
     await expect(at("/large")).rejects.toThrow("larger than 65536 bytes")
+    const url = `http://app.example.com:${server.port}/large`
+    const most = (sizeMax: number) => outbound({ ...post(url), sizeMax })
+    await expect(most(69_999)).rejects.toThrow("larger than 69999 bytes")
+    expect((await most(70_000)).body).toHaveLength(70_000)
   })
 })

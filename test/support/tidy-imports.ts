@@ -102,6 +102,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@logtape/logtape": ["src/api", "src/boot", "src/server"],
   "@node-rs/argon2": ["src/domain/user"],
   "@oslojs/crypto": ["ui/console"],
+  "@xmldom/xmldom": ["src/domain/app"],
   "bun:ffi": ["src/boot"],
   "bun:sqlite": ["src/boot", "src/store"],
   citty: ["src/boot"],

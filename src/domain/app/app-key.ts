@@ -2,8 +2,8 @@ import { Fault } from "../../kernel/fault.ts"
 import { createSigningPair, never } from "../../kernel/signing-key.ts"
 import { type Cx, type Draft, type Receipt, statement } from "../../store/index.ts"
 import { appChain } from "./client.ts"
-import { type AppEvent, app } from "./model.ts"
-import { type AppKeyRow, missingApp, missingKey, mustExist } from "./view.ts"
+import { type AppEvent, app, isClient } from "./model.ts"
+import { type AppKeyRow, missingKey, mustBeClient, mustExist } from "./view.ts"
 
 /** A key to be registered, and the file that the application reads its private half from. */
 export type AppKey = {
@@ -19,7 +19,7 @@ type AddKey = Omit<AppKey, "content"> & { readonly expires: number }
 /** Registers a key that an application signs its assertions with, until `expires`. */
 export const addAppKey = app.command<AddKey>((state, { keyId, publicKey, expires }, cx) => {
   mustExist(state)
-  if (state.kind === "none") throw missingApp()
+  mustBeClient(state)
   if (expires <= cx.now) {
     throw new Fault(
       "invalid_argument",
@@ -66,7 +66,7 @@ export async function removeAppKey(
   const step = await cx.store.transact(cx, (tx) => {
     const state = tx.state(app, appId)
     mustExist(state)
-    if (state.kind === "none" || !Object.hasOwn(state.keys, keyId)) return false
+    if (!isClient(state) || !Object.hasOwn(state.keys, keyId)) return false
     const type = `project.application.${state.kind}.key.removed` as const
     const removed: Draft<AppEvent> = { type, data: { keyId } }
     tx.append(app, appId, [removed])

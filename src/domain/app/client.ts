@@ -1,7 +1,7 @@
 import { type Cx, remembered } from "../../store/index.ts"
 import { clientClaim, instance } from "../instance/index.ts"
 import { isProjectActive, projectChain } from "../project/index.ts"
-import { type ApiApp, app, isGone, type OidcApp } from "./model.ts"
+import { type ApiApp, app, isClient, isGone, type OidcApp } from "./model.ts"
 
 /** An application as a client of the authorization server. */
 export type Client = { readonly appId: string; readonly state: OidcApp | ApiApp }
@@ -28,8 +28,7 @@ function readClient(cx: Cx, clientId: string): Client | undefined {
   const holder = cx.store.log.holder(cx.instance, clientClaim, clientId, cx.clock.now())
   if (holder?.stream !== app.stream) return undefined
   const state = cx.store.state(cx, app, holder.id)
-  if (isGone(state) || state.kind === "none") return undefined
-  return { appId: holder.id, state }
+  return isClient(state) ? { appId: holder.id, state } : undefined
 }
 
 /** Whether an application, its project and the organisation that owns them are all active. */

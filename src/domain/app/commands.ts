@@ -13,25 +13,33 @@ import {
   isGone,
   type OidcApp,
   type OidcConfig,
+  type SamlApp,
+  type SamlConfig,
 } from "./model.ts"
-import { checkOidc, oidcDefaults } from "./oidc.ts"
+import { checkLogin, checkOidc, oidcDefaults } from "./oidc.ts"
+import { releaseEntity, takeEntity } from "./saml.ts"
 import { firstSecret, newSecret, type SecretHash, secretErasure } from "./secret.ts"
 import { appIdsOf, mustExist } from "./view.ts"
 
 export type AppKind =
   | { readonly kind: "oidc"; readonly oidc: Partial<OidcConfig> }
   | { readonly kind: "api"; readonly api: ApiConfig }
+  | { readonly kind: "saml"; readonly saml: SamlConfig }
 
 export type ApplicationInput = {
   readonly projectId: string
   readonly name: string
+  /** Of a client alone; a SAML application has none. */
   readonly clientId: string
   readonly config: AppKind
   /** The secret, where the client has one; see `newSecret`. */
   readonly secret?: SecretHash | undefined
 }
 
-/** Adds an application to a project. A client id is unique among clients and service users. */
+/**
+ * Adds an application to a project. A client id is unique among clients and service users, and an
+ * entity id among SAML applications.
+ */
 export function addApplication(tx: Transaction, id: string, input: ApplicationInput): void {
   if (tx.state(app, id).status !== "absent") {
     throw new Fault("already_exists", "app.exists", "there is already an application with this id")
@@ -45,10 +53,12 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
   const added: Draft<AppEvent> = {
     type: "project.application.added",
     data: { projectId, name: givenName("name", input.name) },
-    claims: [takeClientId(clientId, taken)],
+    claims: [
+      config.kind === "saml" ? takeEntity(config.saml.entityId) : takeClientId(clientId, taken),
+    ],
   }
   const drafts = [added, configured(tx, config, clientId)]
-  if (secret) drafts.push(firstSecret(config.kind, secret))
+  if (secret && config.kind !== "saml") drafts.push(firstSecret(config.kind, secret))
   tx.append(app, id, drafts, owner.orgId)
 }
 
@@ -62,8 +72,9 @@ export async function createApplication(
   readonly clientId: string
   readonly secret: string | undefined
 }> {
-  const fresh = hasSecret(givenMethod(input.config)) ? newSecret(cx, id) : undefined
-  const clientId = cx.ids.next()
+  const { config } = input
+  const fresh = hasSecret(givenMethod(config)) ? newSecret(cx, id) : undefined
+  const clientId = config.kind === "saml" ? "" : cx.ids.next()
   const step = await cx.store.transact(cx, (tx) =>
     addApplication(tx, id, { ...input, clientId, secret: fresh }),
   )
@@ -74,6 +85,7 @@ export type ApplicationChange = {
   readonly name?: string
   readonly oidc?: Partial<OidcConfig>
   readonly api?: Partial<ApiConfig>
+  readonly saml?: Partial<SamlConfig>
 }
 
 /** Changes what is given. A method that needs no secret voids the one there was. */
@@ -89,6 +101,10 @@ export const changeApplication = app.command<ApplicationChange>((state, input, c
   if (input.api) {
     if (state.kind !== "api") throw otherKind()
     drafts.push(...apiChanges(state, input.api))
+  }
+  if (input.saml) {
+    if (state.kind !== "saml") throw otherKind()
+    drafts.push(...samlChanges(state, input.saml))
   }
   return drafts
 })
@@ -111,7 +127,9 @@ export const reactivateApplication = app.command((state) => {
 export const removeApplication = app.command((state, _, cx) => {
   if (isGone(state)) return []
   mustNotBeConsole(cx, state.clientId)
-  const claims = [releaseClientId(state.clientId)]
+  const claims = [
+    state.kind === "saml" ? releaseEntity(state.saml.entityId) : releaseClientId(state.clientId),
+  ]
   return [{ type: "project.application.removed", data: {}, claims, erase: {} }]
 })
 
@@ -136,6 +154,10 @@ export function dropProject(cx: Cx, tx: Transaction, id: string): void {
 function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppEvent> {
   if (config.kind === "api") {
     return { type: "project.application.config.api.added", data: { ...config.api, clientId } }
+  }
+  if (config.kind === "saml") {
+    checkLogin(config.saml.loginVersion)
+    return { type: "project.application.config.saml.added", data: config.saml }
   }
   const oidc = { ...oidcDefaults, ...config.oidc }
   checkOidc(cx, oidc)
@@ -166,23 +188,36 @@ function apiChanges({ api }: ApiApp, input: Partial<ApiConfig>): readonly Draft<
     : [{ type, data: next, erase: secretErasure("api") }]
 }
 
+function samlChanges({ saml }: SamlApp, input: Partial<SamlConfig>): readonly Draft<AppEvent>[] {
+  const data = changesOf(saml, input)
+  if (Object.keys(data).length === 0) return []
+  if (data.loginVersion) checkLogin(data.loginVersion)
+  const { entityId } = data
+  const claims = entityId === undefined ? [] : [releaseEntity(saml.entityId), takeEntity(entityId)]
+  return [{ type: "project.application.config.saml.changed", data, claims }]
+}
+
 function givenMethod(config: AppKind): AuthMethod {
   if (config.kind === "api") return config.api.authMethod
+  if (config.kind === "saml") return "none"
   return config.oidc.authMethod ?? oidcDefaults.authMethod
 }
 
 /** The given fields that differ from what is so; values are texts, numbers, and lists of texts. */
-function changesOf(config: OidcConfig, input: Partial<OidcConfig>): Partial<OidcConfig> {
-  const entries = Object.entries(input).filter(
-    ([field, value]) =>
-      value !== undefined && JSON.stringify(value) !== JSON.stringify(Reflect.get(config, field)),
-  )
-  return Object.fromEntries(entries)
+function changesOf<Config extends object>(config: Config, input: Partial<Config>): Partial<Config> {
+  const changes: Partial<Config> = {}
+  for (const field in input) {
+    const value = input[field]
+    if (value === undefined || JSON.stringify(value) === JSON.stringify(config[field])) continue
+    changes[field] = value
+  }
+  return changes
 }
 
 /** Whoever stopped the console could not undo it there. */
 function mustNotBeConsole(cx: Decision, clientId: string): void {
-  if (cx.state(instance, cx.instance).consoleClientId !== clientId) return
+  const { consoleClientId } = cx.state(instance, cx.instance)
+  if (clientId === "" || consoleClientId !== clientId) return
   throw new Fault(
     "failed_precondition",
     "app.is_console",

@@ -64,6 +64,16 @@ export type FrontChannelLogout = { readonly uri: string; readonly sessionRequire
 
 export type ApiConfig = { readonly authMethod: "basic" | "private_key_jwt" }
 
+/** A SAML service provider; see `Metadata`. */
+export type SamlConfig = {
+  readonly entityId: string
+  /** XML, as it came. */
+  readonly metadata: string
+  /** Where it was fetched; empty where it was sent. */
+  readonly metadataUrl: string
+  readonly loginVersion: LoginVersion
+}
+
 /**
  * Keyed hashes; a secret itself is shown once and never kept. Each event carries those of all that
  * are good after it, so that it can erase what the earlier ones carry. `kept` is by secret id: in
@@ -105,6 +115,8 @@ export type AppEvent =
   | SecretRemoved<"project.application.config.api.secret.removed">
   | KeyAdded<"project.application.api.key.added">
   | KeyRemoved<"project.application.api.key.removed">
+  | Event<"project.application.config.saml.added", SamlConfig>
+  | Event<"project.application.config.saml.changed", Partial<SamlConfig>>
 
 export type AppStatus = "active" | "inactive"
 
@@ -112,6 +124,7 @@ type Base = {
   readonly status: AppStatus
   readonly projectId: string
   readonly name: string
+  /** Empty for who is no client: a SAML service provider goes by its entity id. */
   readonly clientId: string
   /** Those that were good after the last change, oldest first; time may have ended some. */
   readonly secrets: readonly AppSecret[]
@@ -130,13 +143,19 @@ export type AppSecret = {
 export type OidcApp = Base & { readonly kind: "oidc"; readonly oidc: OidcConfig }
 export type ApiApp = Base & { readonly kind: "api"; readonly api: ApiConfig }
 
+export type SamlApp = Base & { readonly kind: "saml"; readonly saml: SamlConfig }
+
 /** An application between its first event and its configuration, which are one step. */
 type Bare = Base & { readonly kind: "none" }
 
-export type App = { readonly status: "absent" | "removed" } | Bare | OidcApp | ApiApp
+export type App = { readonly status: "absent" | "removed" } | Bare | OidcApp | ApiApp | SamlApp
 
 export const isGone = (state: App): state is Extract<App, { status: "absent" | "removed" }> =>
   state.status === "absent" || state.status === "removed"
+
+/** Whether an application is a client of the authorization server, with a client id. */
+export const isClient = (state: App): state is OidcApp | ApiApp =>
+  !isGone(state) && (state.kind === "oidc" || state.kind === "api")
 
 /** Whether a client with this method has a secret. */
 export const hasSecret = (method: AuthMethod): boolean => method === "basic" || method === "post"
@@ -186,7 +205,7 @@ const oneSecret: Upcaster = (_, secret) => ({
   private: secret && { ...secret, kept: {} },
 })
 
-/** A client of the instance: an OIDC application or an API. */
+/** What people sign in to: an OIDC application, an API, a SAML service provider. */
 export const app = aggregate<AppEvent, App>({
   stream: "app",
   revision: 2,
@@ -230,5 +249,11 @@ export const app = aggregate<AppEvent, App>({
     "project.application.config.api.secret.removed": secretRemoved,
     "project.application.api.key.added": keyAdded,
     "project.application.api.key.removed": keyRemoved,
+    "project.application.config.saml.added": (state, { data: saml }) =>
+      isGone(state) ? state : { ...state, kind: "saml", saml },
+    "project.application.config.saml.changed": (state, { data }) =>
+      isGone(state) || state.kind !== "saml"
+        ? state
+        : { ...state, saml: { ...state.saml, ...data } },
   },
 })

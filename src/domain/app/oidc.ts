@@ -2,7 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Decision } from "../../store/index.ts"
 import { checkLifetimes, noKey } from "../instance/index.ts"
 import { activeOf } from "../key/index.ts"
-import type { OidcConfig, TokenConfig } from "./model.ts"
+import type { LoginVersion, OidcConfig, TokenConfig } from "./model.ts"
 import { isNarrow } from "./wildcard.ts"
 
 /** What an application has that says nothing else. */
@@ -41,14 +41,17 @@ export function checkOidc(cx: Decision, config: OidcConfig): void {
   for (const uri of uris) checkUri(uri, config.devMode)
   for (const origin of config.additionalOrigins) checkOrigin(origin)
   if (config.backChannelLogoutUri !== "") checkWeb(config.backChannelLogoutUri)
-  if (config.loginVersion.version === "v2" && config.loginVersion.baseUri !== "") {
-    checkWeb(config.loginVersion.baseUri)
-  }
+  checkLogin(config.loginVersion)
   if (config.clockSkewSeconds < 0 || config.clockSkewSeconds > clockSkewMax) {
     throw refused("clock_skew", `must be 0 to ${clockSkewMax} seconds`)
   }
   if (config.frontChannelLogout) checkFrontChannel(config)
   if (config.tokens) checkTokens(cx, config.tokens)
+}
+
+/** Refuses a login of one's own that is nowhere on the web. */
+export function checkLogin(login: LoginVersion): void {
+  if (login.version === "v2" && login.baseUri !== "") checkWeb(login.baseUri)
 }
 
 /** An application can't be signed for with what no key signs with. */

@@ -8,10 +8,11 @@ import {
   type AppSecret,
   app,
   hasSecret,
+  isClient,
   methodOf,
   type OidcApp,
 } from "./model.ts"
-import { missingApp, mustExist } from "./view.ts"
+import { missingApp, mustBeClient, mustExist } from "./view.ts"
 
 /** What is kept of a secret. */
 export type SecretHash = { readonly id: string; readonly hash: string }
@@ -48,7 +49,7 @@ export function secretsOf(cx: Cx, id: string): readonly Omit<AppSecret, "hash">[
   const state = cx.store.state(cx, app, id)
   mustExist(state)
   if (state.kind === "none") throw missingApp()
-  return liveSecrets(state, cx.clock.now())
+  return isClient(state) ? liveSecrets(state, cx.clock.now()) : []
 }
 
 /** Erases the hashes that earlier events carry. */
@@ -79,7 +80,8 @@ type NewSecret = SecretHash & {
 /** Replaces the secret, or gives one to a client that should have had it. */
 export const replaceSecret = app.command<NewSecret>((state, { id, hash, keepUntil = 0 }, cx) => {
   mustExist(state)
-  if (state.kind === "none" || !hasSecret(methodOf(state))) {
+  mustBeClient(state)
+  if (!hasSecret(methodOf(state))) {
     throw new Fault(
       "failed_precondition",
       "app.no_secret",
@@ -125,7 +127,7 @@ export async function removeSecret(
   const step = await cx.store.transact(cx, (tx) => {
     const state = tx.state(app, appId)
     mustExist(state)
-    if (state.kind === "none" || !state.secrets.some(({ id }) => id === secretId)) return false
+    if (!isClient(state) || !state.secrets.some(({ id }) => id === secretId)) return false
     const kept = hashesOf(state.secrets.filter(({ id }) => id !== secretId))
     const removed: Draft<AppEvent> = {
       type: `project.application.config.${state.kind}.secret.removed`,

@@ -23,12 +23,13 @@ import {
 } from "./commands.ts"
 import { oidcDefaults } from "./oidc.ts"
 import { compliance, newOidc, oidcChange } from "./v2oidc.ts"
+import { newSaml, samlChange } from "./v2saml.ts"
 
 /** Changing applications; looking at them is in v2search.ts. */
 export const v2 = share<Cx>()(ApplicationService, {
   createApplication: (req, cx) => create(cx, req),
   updateApplication: async (req, cx) => {
-    const { changed } = await changeApplication(cx, req.applicationId, changeOf(req))
+    const { changed } = await changeApplication(cx, req.applicationId, await changeOf(cx, req))
     return { changeDate: at(changed) }
   },
   deactivateApplication: async (req, cx) => {
@@ -60,27 +61,30 @@ export const management = share<Cx>()(ManagementService, {
 async function create(cx: Cx, req: CreateApplicationRequest) {
   const { projectId, name } = req
   const id = givenId(cx.ids, "application_id", req.applicationId)
-  const config = kindOf(req)
+  const config = await kindOf(cx, req)
   const { receipt, clientId, secret } = await createApplication(cx, id, { projectId, name, config })
-  const clientSecret = secret ?? ""
   return {
     applicationId: id,
     creationDate: at(receipt.created),
-    applicationType:
-      config.kind === "api"
-        ? ({ case: "apiConfiguration", value: { clientId, clientSecret } } as const)
-        : ({
-            case: "oidcConfiguration",
-            value: { clientId, clientSecret, ...compliance({ ...oidcDefaults, ...config.oidc }) },
-          } as const),
+    applicationType: shown(config, { clientId, clientSecret: secret ?? "" }),
   }
 }
 
+type Credentials = { readonly clientId: string; readonly clientSecret: string }
+
+/** What a caller learns of a new application, its secret this once. */
+function shown(config: AppKind, credentials: Credentials) {
+  if (config.kind === "saml") return { case: "samlConfiguration", value: {} } as const
+  if (config.kind === "api") return { case: "apiConfiguration", value: credentials } as const
+  const problems = compliance({ ...oidcDefaults, ...config.oidc })
+  return { case: "oidcConfiguration", value: { ...credentials, ...problems } } as const
+}
+
 /** Both spellings of the three kinds count; `type` may be left out but not contradict. */
-function kindOf({
-  type,
-  applicationType: { case: kind, value },
-}: CreateApplicationRequest): AppKind {
+async function kindOf(
+  cx: Cx,
+  { type, applicationType: { case: kind, value } }: CreateApplicationRequest,
+): Promise<AppKind> {
   switch (kind) {
     case "oidc":
     case "oidcConfiguration":
@@ -93,7 +97,7 @@ function kindOf({
     case "saml":
     case "samlConfiguration":
       mustAgree(type, ApplicationType.SAML)
-      throw noSaml()
+      return { kind: "saml", saml: await newSaml(cx, value) }
     default:
       throw new Fault(
         "invalid_argument",
@@ -118,7 +122,10 @@ const apiMethods = {
 } as const
 
 /** An empty name is one that was left out. */
-function changeOf({ name, applicationType }: UpdateApplicationRequest): ApplicationChange {
+async function changeOf(
+  cx: Cx,
+  { name, applicationType }: UpdateApplicationRequest,
+): Promise<ApplicationChange> {
   const named = name === "" ? {} : { name }
   switch (applicationType.case) {
     case "oidcConfiguration":
@@ -128,15 +135,8 @@ function changeOf({ name, applicationType }: UpdateApplicationRequest): Applicat
       return { ...named, api: { authMethod: meaning(apiMethods, authMethodType) } }
     }
     case "samlConfiguration":
-      throw noSaml()
+      return { ...named, saml: await samlChange(cx, applicationType.value) }
     default:
       return named
   }
 }
-
-const noSaml = () =>
-  new Fault(
-    "unimplemented",
-    "app.saml_not_built",
-    "this server does not speak SAML yet; register the application with oidc",
-  )

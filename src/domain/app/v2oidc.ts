@@ -1,8 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
 import type {
-  LoginVersion as LoginVersionMessage,
-  LoginVersionSchema,
   OIDCTokenSettings,
   OIDCTokenSettingsSchema,
 } from "../../gen/core/application/v2/application_pb.ts"
@@ -11,8 +9,9 @@ import type {
   UpdateOIDCApplicationConfigurationRequest,
 } from "../../gen/core/application/v2/application_service_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { LoginVersion, OidcConfig, TokenConfig } from "./model.ts"
+import type { OidcConfig, TokenConfig } from "./model.ts"
 import { allowedOrigins, complianceProblems } from "./oidc.ts"
+import { loginVersionOf, toLoginVersion } from "./v2login.ts"
 
 // The enums of the interface.
 const responseTypes = { code: 1, id_token: 2, id_token_token: 3 } as const
@@ -204,16 +203,3 @@ const durationOf = (seconds: number | undefined): Duration | undefined =>
 
 const secondsOf = (duration: Duration | undefined): number | undefined =>
   duration && durationMs(duration) / 1000
-
-function loginVersionOf(message: LoginVersionMessage | undefined): LoginVersion | undefined {
-  if (!message) return undefined
-  const { version } = message
-  if (version.case === "loginV2") return { version: "v2", baseUri: version.value.baseUri ?? "" }
-  return version.case === "loginV1" ? { version: "v1" } : { version: "unspecified" }
-}
-
-function toLoginVersion(login: LoginVersion): MessageInitShape<typeof LoginVersionSchema> {
-  if (login.version === "unspecified") return {}
-  if (login.version === "v1") return { version: { case: "loginV1", value: {} } }
-  return { version: { case: "loginV2", value: { baseUri: login.baseUri } } }
-}

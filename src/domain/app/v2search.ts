@@ -17,6 +17,7 @@ import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { app, isGone } from "./model.ts"
 import { toOidc } from "./v2oidc.ts"
+import { toSaml } from "./v2saml.ts"
 import { type AppRow, apps, findApp, missingApp } from "./view.ts"
 
 export const v2search = share<Cx>()(ApplicationService, {
@@ -57,8 +58,7 @@ function filterOf({ filter }: ApplicationSearchFilter): Filter {
     case "clientIdFilter":
       return { equals: "client_id", value: filter.value.clientId }
     case "entityIdFilter":
-      // Entity ids name SAML applications, of which there are none.
-      return { any: [] }
+      return { equals: "entity_id", value: filter.value.entityId }
     default:
       throw filterMissing()
   }
@@ -75,7 +75,7 @@ const typeFilters: Readonly<Record<ApplicationType, Filter>> = {
   [ApplicationType.UNSPECIFIED]: { all: [] },
   [ApplicationType.OIDC]: { equals: "kind", value: "oidc" },
   [ApplicationType.API]: { equals: "kind", value: "api" },
-  [ApplicationType.SAML]: { any: [] },
+  [ApplicationType.SAML]: { equals: "kind", value: "saml" },
 }
 
 const toApplication = (cx: Cx, row: AppRow): MessageInitShape<typeof ApplicationSchema> => ({
@@ -85,9 +85,15 @@ const toApplication = (cx: Cx, row: AppRow): MessageInitShape<typeof Application
   state: row.state === "active" ? ApplicationState.ACTIVE : ApplicationState.INACTIVE,
   name: row.name,
   projectId: row.project,
-  type: row.kind === "oidc" ? ApplicationType.OIDC : ApplicationType.API,
+  type: types[row.kind],
   configuration: configurationOf(cx, row.id),
 })
+
+const types = {
+  oidc: ApplicationType.OIDC,
+  api: ApplicationType.API,
+  saml: ApplicationType.SAML,
+} as const
 
 function configurationOf(cx: Cx, id: string) {
   const state = cx.store.state(cx, app, id)
@@ -95,6 +101,9 @@ function configurationOf(cx: Cx, id: string) {
   const { clientId } = state
   if (state.kind === "oidc") {
     return { case: "oidcConfiguration", value: toOidc(clientId, state.oidc) } as const
+  }
+  if (state.kind === "saml") {
+    return { case: "samlConfiguration", value: toSaml(state.saml) } as const
   }
   const authMethodType =
     state.api.authMethod === "basic"

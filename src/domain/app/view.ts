@@ -8,7 +8,15 @@ import {
   view,
 } from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
-import { type App, type AppEvent, type AppStatus, isGone } from "./model.ts"
+import {
+  type ApiApp,
+  type App,
+  type AppEvent,
+  type AppStatus,
+  isClient,
+  isGone,
+  type OidcApp,
+} from "./model.ts"
 
 /** What an application is found by; the rest is read from its state. Times are ms UTC. */
 export type AppRow = {
@@ -16,19 +24,24 @@ export type AppRow = {
   readonly project: string
   readonly name: string
   readonly state: AppStatus
-  readonly kind: "oidc" | "api"
+  readonly kind: "oidc" | "api" | "saml"
   readonly client_id: string
+  readonly entity_id: string
   readonly created: number
   readonly changed: number
 }
 
 const insert = statement(
   `INSERT INTO apps (instance, id, org, project, name, name_folded, state, kind, client_id,
-     created, changed)
-   VALUES ($instance, $id, $owner, $project, $name, $folded, 'active', '', '', $time, $time)`,
+     entity_id, created, changed)
+   VALUES ($instance, $id, $owner, $project, $name, $folded, 'active', '', '', '', $time, $time)`,
 )
 const configure = statement(
   `UPDATE apps SET kind = $kind, client_id = $clientId, changed = $time
+   WHERE instance = $instance AND id = $id`,
+)
+const identify = statement(
+  `UPDATE apps SET kind = 'saml', entity_id = coalesce($entityId, entity_id), changed = $time
    WHERE instance = $instance AND id = $id`,
 )
 const rename = statement(
@@ -72,13 +85,14 @@ export const appView = view<AppEvent | ProjectEvent>({
     apps: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
         name_folded TEXT NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL,
-        client_id TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL`,
+        client_id TEXT NOT NULL, entity_id TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL`,
       key: "id",
       indexes: {
         org: "org, created",
         project: "project, created",
         name: "name_folded",
         client: "client_id",
+        entity: "entity_id",
         created: "created",
       },
     },
@@ -115,6 +129,10 @@ export const appView = view<AppEvent | ProjectEvent>({
     "project.application.config.api.secret.removed": (db) => db.run(touch),
     "project.application.api.key.added": keyAdded,
     "project.application.api.key.removed": keyRemoved,
+    "project.application.config.saml.added": (db, { data: { entityId } }) =>
+      db.run(identify, { entityId }),
+    "project.application.config.saml.changed": (db, { data: { entityId = null } }) =>
+      db.run(identify, { entityId }),
     "project.removed": (db) => {
       db.run(removeAll)
       db.run(removeAllKeys)
@@ -125,7 +143,7 @@ export const appView = view<AppEvent | ProjectEvent>({
 export const apps: Searchable = {
   table: "apps",
   columns: [
-    ...["project", "name", "name_folded", "state", "kind", "client_id"],
+    ...["project", "name", "name_folded", "state", "kind", "client_id", "entity_id"],
     ...["created", "changed"],
   ],
   owner: { org: "org", project: "project" },
@@ -172,6 +190,16 @@ export function mustExist(
   state: App,
 ): asserts state is Exclude<App, { status: "absent" | "removed" }> {
   if (isGone(state)) throw missingApp()
+}
+
+/** Refuses an application that has neither secrets nor keys. */
+export function mustBeClient(state: App): asserts state is OidcApp | ApiApp {
+  if (isClient(state)) return
+  throw new Fault(
+    "failed_precondition",
+    "app.no_client",
+    "a SAML application has no secrets and no keys: its metadata holds its certificates",
+  )
 }
 
 const ofProject = statement<{ id: string }>(

@@ -68,12 +68,6 @@ test("both spellings of a kind count, and type must agree", async () => {
   await expect(none).rejects.toMatchObject({ id: "app.kind_missing" })
 })
 
-test("SAML says that it is not built", async () => {
-  for (const kind of ["saml", "samlConfiguration"]) {
-    await expect(made(kind, {})).rejects.toMatchObject({ code: "unimplemented" })
-  }
-})
-
 test("clients without a secret get none, and can't be given one", async () => {
   const { applicationType } = await made("oidc", { ...web, applicationType: 1, authMethodType: 2 })
   expect(applicationType.value.clientSecret).toBe("")

@@ -1,6 +1,14 @@
 // Applications, their secrets and keys.
 import type { Row } from "../row.ts"
 
+/** The metadata of a SAML service provider, in base64. */
+const metadataXml = Buffer.from(
+  `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:example:sp">
+  <SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
+  <AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" index="0"
+  Location="https://sp.example.com/acs"/></SPSSODescriptor></EntityDescriptor>`,
+).toString("base64")
+
 export const applicationRows: readonly Row[] = [
   {
     call: "application.v2.ApplicationService/CreateApplication",
@@ -24,6 +32,20 @@ export const applicationRows: readonly Row[] = [
       "project.application.config.api.added",
       "project.application.config.api.secret.changed",
     ],
+  },
+  {
+    call: "application.v2.ApplicationService/CreateApplication",
+    name: "for a SAML service provider",
+    once: true,
+    body: { projectId: "$project", name: "$fresh", samlConfiguration: { metadataXml } },
+    events: ["project.application.added", "project.application.config.saml.added"],
+  },
+  {
+    call: "application.v2.ApplicationService/CreateApplication",
+    name: "for metadata that is none",
+    body: { projectId: "$project", name: "$fresh", saml: { metadataXml: "PGEvPg==" } },
+    code: "invalid_argument",
+    id: "app.metadata_invalid",
   },
   {
     call: "application.v2.ApplicationService/GetApplication",

@@ -1,0 +1,152 @@
+import type { Element } from "@xmldom/xmldom"
+import { Fault } from "../../kernel/fault.ts"
+import type { ClaimChange, Cx } from "../../store/index.ts"
+import type { SamlConfig } from "./model.ts"
+
+/** What a service provider says of itself, as it was said, and who it says it is. */
+export type Metadata = Pick<SamlConfig, "metadata" | "entityId">
+
+const metadataNs = "urn:oasis:names:tc:SAML:2.0:metadata"
+const protocol = "urn:oasis:names:tc:SAML:2.0:protocol"
+/** How an answer may be handed to a service provider. */
+const bindings: readonly string[] = [
+  "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST",
+  "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect",
+]
+
+const sizeMax = 500_000
+const addressMax = 2048
+/** SAML Metadata §2.2.1. */
+const entityIdMax = 1024
+
+/** Fetches metadata, once: what its address says later is read when it is set again. */
+export async function fetchMetadata(cx: Cx, url: string): Promise<Metadata> {
+  if (url.length > addressMax || !isWeb(url)) {
+    throw refused(`metadata_url must begin with https:// or http://, ${addressMax} letters at most`)
+  }
+  const answer = await cx.outside.send({ url, method: "GET", sizeMax }).catch(() => undefined)
+  if (!answer) {
+    const wanted = "on the internet, within 5 seconds and 500,000 bytes"
+    throw unreachable(`nothing answers at metadata_url ${wanted}; send metadata_xml instead`)
+  }
+  if (answer.status !== 200)
+    throw unreachable(`metadata_url answers with ${answer.status}, not 200`)
+  return readMetadata(Buffer.from(answer.body), cx.clock.now())
+}
+
+/** Reads metadata of one service provider, strictly; `now` is ms UTC. */
+export async function readMetadata(xml: Uint8Array, now: number): Promise<Metadata> {
+  const metadata = textOf(xml)
+  const entity = await rootOf(metadata)
+  const entityId = entity.getAttribute("entityID") ?? ""
+  if (!/^[^\s\p{Cc}]+$/u.test(entityId) || entityId.length > entityIdMax) {
+    throw refused(`the metadata must have an entityID of 1 to ${entityIdMax} visible characters`)
+  }
+  const providers = childrenOf(entity, "SPSSODescriptor").filter(speaksSaml)
+  if (providers.length === 0) {
+    throw refused("the metadata must have an SPSSODescriptor that speaks SAML 2.0")
+  }
+  for (const each of [entity, ...providers]) checkValid(each, now)
+  const consumers = providers.flatMap((each) => childrenOf(each, "AssertionConsumerService"))
+  const usable = consumers.filter((each) => bindings.includes(each.getAttribute("Binding") ?? ""))
+  if (usable.length === 0) {
+    throw refused("the metadata must have an AssertionConsumerService for HTTP-POST or -Redirect")
+  }
+  for (const each of usable) checkConsumer(each)
+  return { metadata, entityId }
+}
+
+function textOf(xml: Uint8Array): string {
+  if (xml.length === 0 || xml.length > sizeMax) {
+    throw refused(`the metadata must have 1 to ${sizeMax} bytes`)
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(xml)
+  } catch {
+    throw refused("the metadata must be UTF-8")
+  }
+}
+
+/** Within these the parser takes some milliseconds, whatever somebody thinks up. */
+const bounds = [
+  [/</g, 10_000, "tags"],
+  [/=/g, 10_000, "attributes"],
+  [/xmlns/g, 200, "namespaces"],
+] as const
+
+async function rootOf(text: string): Promise<Element> {
+  for (const [sign, most, what] of bounds) {
+    if ((text.match(sign)?.length ?? 0) > most) throw refused(`the metadata has too many ${what}`)
+  }
+  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw refused("the metadata must not have a DOCTYPE")
+  const { DOMParser } = await import("@xmldom/xmldom")
+  const root = parsed(() => new DOMParser({ onError: fail }).parseFromString(text, "text/xml"))
+  if (root?.namespaceURI !== metadataNs || root.localName !== "EntityDescriptor") {
+    throw refused("the metadata must be one md:EntityDescriptor, without others around it")
+  }
+  return root
+}
+
+/** What the parser would mend and go on with is refused as well. */
+function fail(_: string, message: string): never {
+  throw new Error(message)
+}
+
+function parsed(parse: () => { readonly documentElement: Element | null }): Element | null {
+  try {
+    return parse().documentElement
+  } catch {
+    throw refused("the metadata is not well-formed XML")
+  }
+}
+
+const isElement = (node: object): node is Element => "localName" in node && "tagName" in node
+
+const childrenOf = (parent: Element, name: string): readonly Element[] =>
+  Array.from(parent.childNodes)
+    .filter(isElement)
+    .filter(({ namespaceURI, localName }) => namespaceURI === metadataNs && localName === name)
+
+/** SAML Metadata §2.4.1. */
+const speaksSaml = (provider: Element): boolean =>
+  (provider.getAttribute("protocolSupportEnumeration") ?? "").split(/\s+/).includes(protocol)
+
+/** SAML Metadata §2.3.2 and §2.4.1: what has expired counts no more. */
+function checkValid(element: Element, now: number): void {
+  const until = element.getAttribute("validUntil")
+  if (!until) return
+  const end = Date.parse(until)
+  if (!Number.isFinite(end)) throw refused("validUntil of the metadata must be a time")
+  if (end <= now) throw refused(`the metadata was valid until ${until}; make it anew`)
+}
+
+function checkConsumer(consumer: Element): void {
+  const location = consumer.getAttribute("Location") ?? ""
+  if (location.length <= addressMax && isWeb(location)) return
+  const wanted = "must begin with https:// or http://, without a fragment"
+  throw refused(`Location of an AssertionConsumerService ${wanted}`)
+}
+
+function isWeb(text: string): boolean {
+  const url = /^[\x21-\x7e]+$/.test(text) ? URL.parse(text) : undefined
+  return (url?.protocol === "https:" || url?.protocol === "http:") && !text.includes("#")
+}
+
+/** One service provider is one application of the instance: its requests name nothing else. */
+export const entityClaim = "saml_entity"
+
+export const takeEntity = (key: string): ClaimChange => ({
+  take: entityClaim,
+  key,
+  taken: {
+    id: "app.entity_id_taken",
+    message: "another application has this entityID; change that one instead",
+  },
+})
+
+export const releaseEntity = (key: string): ClaimChange => ({ release: entityClaim, key })
+
+const refused = (message: string) => new Fault("invalid_argument", "app.metadata_invalid", message)
+
+const unreachable = (message: string) =>
+  new Fault("failed_precondition", "app.metadata_unreachable", message)

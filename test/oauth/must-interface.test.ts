@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { setInstanceFeatures } from "../../src/domain/feature/commands.ts"
 import * as user from "../../src/domain/user/index.ts"
 import { answered, type Browser, metadata, type Row, signedIn } from "./must.ts"
 import {
@@ -22,6 +23,19 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 
 const rows: readonly Row[] = [
+  [
+    "§3 row 1 the login takes the default organisation's settings from then on",
+    async () => {
+      const apart = await openProvider()
+      const { id } = await apart.addClient()
+      const orgName = "Example"
+      const page = async () => (await browserOf(apart).go(authorizePath(id))).page
+      expect(await page()).not.toContain(`· ${orgName}</title>`)
+      await setInstanceFeatures(apart.cx(), { login_default_org: true })
+      expect(await page()).toContain(`· ${orgName}</title>`)
+      await apart.close()
+    },
+  ],
   [
     "§3 row 6 a created user is active, whatever they are",
     async () => {

@@ -2,6 +2,7 @@ import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { tableOf } from "../contract/table.ts"
 import { parse, type Source, textsBelow } from "../support/tidy-source.ts"
+import { flawsOfInterface, interfaceRows } from "./interface-rows.ts"
 import { columns, filesOf, flawsOf, type Must, titlesOf } from "./musts.ts"
 
 const rows = tableOf("test/oauth/musts.tsv").map((row): Must => {
@@ -22,6 +23,13 @@ describe("what the specifications demand", () => {
 
   test("is tested, or has its reason", () => {
     expect(flawsOf(rows, (file) => titles.get(file))).toEqual([])
+  })
+
+  test("names every row of the interface, with its test", () => {
+    expect(flawsOfInterface(rows)).toEqual([])
+    // A row that got lost from both lists would be missed by none: so many there are.
+    const count = Object.values(interfaceRows).flat().length
+    expect([count, Object.keys(interfaceRows).length]).toEqual([66, 37])
   })
 
   const documents = [
@@ -97,6 +105,22 @@ describe("the check", () => {
     expect([...titlesOf(source as Source)].sort()).toEqual([
       ...["a key", "a module", "a name", "a row", "alone", "another", "in all of %s"],
       "under a condition",
+    ])
+  })
+
+  test("finds a row of the interface that is lost, unknown, or has no test", () => {
+    const own = rows.filter(({ document }) => document === "interface")
+    const [first, ...others] = own
+    if (!first) throw new Error("there is none")
+    const { section, demand } = first
+    expect(flawsOfInterface(others)).toEqual([
+      `${section} activating login_default_org: no must names it`,
+    ])
+    const unknown = { ...first, demand: "something else" }
+    expect(flawsOfInterface([...own, unknown])).toEqual([`${section} something else: names no row`])
+    const bare = { ...first, test: "", reason: "a reason of many words" }
+    expect(flawsOfInterface([bare, ...others])).toEqual([
+      `${section} ${demand}: has no test, or one against the list`,
     ])
   })
 })

@@ -42,17 +42,19 @@ export const pagesWith =
     const wanted = [...(options.languages ?? []), ...cx.languages]
     const { language, t } = ui.translator(allowedOf(cx, wanted))
     const brand = brandOf(cx, options.orgId)
+    const embedders = embeddersOf(cx)
     const html = ui.renderPage(render(ui, { t, language, assets, brand }))
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,
       "cache-control": "no-store",
-      "content-security-policy": policy(options),
+      "content-security-policy": policy(options, embedders),
       "referrer-policy": "no-referrer",
       "x-content-type-options": "nosniff",
-      "x-frame-options": "DENY",
       "x-robots-tag": "noindex",
     })
+    // It can't name anybody, and browsers that know frame-ancestors pass it over.
+    if (embedders.length === 0) headers.set("x-frame-options", "DENY")
     for (const cookie of options.cookies ?? []) if (cookie) headers.append("set-cookie", cookie)
     const { retryAfterSeconds: seconds } = options
     if (seconds) headers.set("retry-after", String(seconds))
@@ -69,6 +71,12 @@ function brandOf(cx: Cx, orgId: string | undefined): string | undefined {
   const id = isDefault ? cx.store.state(cx, instance, cx.instance).defaultOrgId : orgId
   const home = id ? cx.store.state(cx, org, id) : undefined
   return home?.status === "active" ? home.name : undefined
+}
+
+/** Whose pages may show ours in a frame: nobody's, unless the instance says so. */
+function embeddersOf(cx: Cx): readonly string[] {
+  const { security } = cx.store.state(cx, instance, cx.instance)
+  return security.enableIframeEmbedding ? security.allowedOrigins.flatMap(sourceOf) : []
 }
 
 const continueSeconds = 5
@@ -116,11 +124,11 @@ const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = 
 }
 
 /**
- * Nothing inline, never in a frame, and from elsewhere only what a page names. Browsers apply
+ * Nothing inline, in frames of those alone who may, and from elsewhere only what a page names. Browsers apply
  * form-action to the redirect that answers a form as well, so it names the application that waits
  * at the end.
  */
-const policy = ({ target, frames = [] }: PageOptions): string =>
+const policy = ({ target, frames = [] }: PageOptions, embedders: readonly string[]): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -130,7 +138,7 @@ const policy = ({ target, frames = [] }: PageOptions): string =>
     "connect-src 'self'",
     `form-action ${["'self'", ...sourceOf(target)].join(" ")}`,
     ...(frames.length > 0 ? [`frame-src ${[...new Set(frames.flatMap(sourceOf))].join(" ")}`] : []),
-    "frame-ancestors 'none'",
+    `frame-ancestors ${embedders.join(" ") || "'none'"}`,
     "base-uri 'none'",
   ].join("; ")
 

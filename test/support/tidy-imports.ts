@@ -63,7 +63,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/domain/authorization": domain("member", "project", "projectgrant", "user"),
   "src/domain/orgreach": domain("app", "instance", "org", "project", "projectgrant", "user"),
   "src/domain/history": domain("app", "member", "org", "project", "projectgrant", "user"),
-  "src/domain/session": domain("user"),
+  "src/domain/session": domain("instance", "user"),
   "src/domain/grant": domain("app", "instance", "session", "user"),
   "src/domain/refusal": domain("app"),
   "src/domain/setup": domain("app", "instance", "key", "member", "org", "project", "user"),

@@ -43,7 +43,9 @@ export const changeOidcSettings = instance.command<Input>((state, input, cx) => 
 /** Sets what the instance allows that others could misuse. */
 export const setSecurity = instance.command<SecuritySettings>((state, settings) => {
   mustBeThere(state.status)
-  if (settings.enableIframeEmbedding) throw noEmbedding()
+  if (settings.enableIframeEmbedding && settings.allowedOrigins.length === 0) {
+    throw refused("allowed_origins must name who may embed the pages, or embedding stays off")
+  }
   for (const origin of settings.allowedOrigins) checkOrigin(origin)
   if (JSON.stringify(settings) === JSON.stringify(state.security)) return []
   return [{ type: "instance.policy.security.set", data: settings }]
@@ -106,14 +108,6 @@ export const noKey = (algorithm: string): Fault =>
     "failed_precondition",
     "web_key.none_active",
     `no web key signs with ${JSON.stringify(algorithm)}; create one and activate it first`,
-  )
-
-/** Pages that ask for a password are shown in no frame: nobody sees there whom they tell it. */
-const noEmbedding = () =>
-  new Fault(
-    "unimplemented",
-    "instance.iframe_unsupported",
-    "the login pages can't be embedded in other sites; leave enable_iframe_embedding off",
   )
 
 function checkOrigin(text: string): void {

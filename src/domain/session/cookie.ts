@@ -1,6 +1,7 @@
 import { type Adapter, Cookie, Lucia, TimeSpan } from "lucia"
 import { randomToken } from "../../kernel/random.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
+import { instance } from "../instance/index.ts"
 import { signIn } from "./commands.ts"
 import { browser, lifetimes } from "./model.ts"
 
@@ -80,10 +81,18 @@ export const csrfMatches = (cx: Cx, { cookie }: KnownBrowser, token: string): bo
 function newBrowser(cx: Cx, secure: boolean): KnownBrowser {
   const id = cx.ids.next()
   const cookie = `${id}.${cx.secrets.hash(id, unsignedAbout(cx))}`
-  const attributes = ["HttpOnly", "Path=/", "SameSite=Lax", ...(secure ? ["Secure"] : [])]
+  const sameSite = isEmbedded(cx, secure) ? "SameSite=None" : "SameSite=Lax"
+  const attributes = ["HttpOnly", "Path=/", sameSite, ...(secure ? ["Secure"] : [])]
   const setCookie = [`${nameOf(secure)}=${cookie}`, ...attributes].join("; ")
   return { id, cookie, sessions: [], setCookie }
 }
+
+/**
+ * Whether pages of others may show ours in a frame: a browser brings the cookie there only if it is
+ * for all sites, which wants https. Forms carry their own token, so it opens nothing by itself.
+ */
+const isEmbedded = (cx: Cx, secure: boolean): boolean =>
+  secure && cx.store.state(cx, instance, cx.instance).security.enableIframeEmbedding
 
 /** Ids may repeat across instances: a cookie of one must not count in another. */
 const unsignedAbout = (cx: Cx) => `user_agent/${cx.instance}`
@@ -115,7 +124,10 @@ function luciaOf(
 ): Lucia {
   return new Lucia(adapterOf(cx, setSession), {
     sessionExpiresIn: luciaLifetime,
-    sessionCookie: { name: nameOf(secure), attributes: { secure, sameSite: "lax" } },
+    sessionCookie: {
+      name: nameOf(secure),
+      attributes: { secure, sameSite: isEmbedded(cx, secure) ? "none" : "lax" },
+    },
   })
 }
 

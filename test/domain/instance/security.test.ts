@@ -45,11 +45,14 @@ test("setting the same again leaves no second event", async () => {
   expect(await count()).toBe(before)
 })
 
-test("login pages can't be embedded, and whoever asks for it is told so", async () => {
-  const asked = { enableIframeEmbedding: true, allowedOrigins: ["https://app.example.com"] }
-  await expect(estate.as("owner", "setSecurityPolicy", asked)).rejects.toMatchObject({
-    code: "unimplemented",
-    id: "instance.iframe_unsupported",
+test("whoever lets the pages be embedded says by whom", async () => {
+  const ask = (allowedOrigins: readonly string[]) =>
+    estate.as("owner", "setSecurityPolicy", { enableIframeEmbedding: true, allowedOrigins })
+  await expect(ask([])).rejects.toMatchObject({ id: "instance.setting_invalid" })
+  await ask(["https://app.example.com"])
+  expect((await estate.as("owner", "getSecuritySettings")).settings.embeddedIframe).toMatchObject({
+    enabled: true,
+    allowedOrigins: ["https://app.example.com"],
   })
 })
 

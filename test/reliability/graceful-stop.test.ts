@@ -32,7 +32,7 @@ describe("stopped by SIGTERM under load (R-27)", () => {
     const server = await house.start()
     const client = await house.client()
     const changes = await people(client)
-    const load = startLoad(client, journal, "load")
+    const load = startLoad(client, journal, { name: "load" })
     await Bun.sleep(500)
     let stopped = false
     let finished = 0

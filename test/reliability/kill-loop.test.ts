@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openFamilies } from "../support/family.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { type Deed, newJournal, perform, type Reply, singleAssertion } from "../support/load.ts"
 import { openHouse } from "./house.ts"
@@ -46,6 +47,8 @@ describe("a server that does not keep its word is found out, so this can fail", 
       { kind: "app", id: "gone-app", projectId: "gone-project", name: "gone" },
       { kind: "token", assertion: await singleAssertion(client) },
     ]
+    const { clientId, next } = await openFamilies(client)
+    const [kept, lost] = [await next(), await next()]
     const known: Deed = { kind: "user", id: "known", name: "known" }
     await perform(client, known)
     const rename: Deed = { kind: "rename", id: "known", name: "never renamed" }
@@ -55,10 +58,23 @@ describe("a server that does not keep its word is found out, so this can fail", 
       journal.sent.push(deed)
       journal.answers.set(deed, yes)
     }
+    // One says that it was replaced, and is good all the same; one is nobody's.
+    for (const [token, given] of [
+      [kept, kept],
+      [lost, "nobody's"],
+    ] as const) {
+      const deed: Deed = { kind: "refresh", clientId, token }
+      journal.sent.push(deed)
+      journal.answers.set(deed, { ...yes, body: { refresh_token: given } })
+    }
     const complaints = await aftermath(client, journal)
     await server.stop()
     expect([...complaints].sort()).toEqual([
+      "a family whose token came twice got 200",
+      "a replaced refresh token got 200",
+      "a replaced refresh token got 200",
       "a used assertion got 200",
+      "an acknowledged refresh token is refused with 400",
       "an acknowledged token is refused with 401",
       "app gone-app was acknowledged and is lost",
       "password known was acknowledged, yet the former password counts",

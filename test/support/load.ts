@@ -11,6 +11,8 @@ export type Deed =
   | { readonly kind: "project"; readonly id: string; readonly name: string }
   | { readonly kind: "app"; readonly id: string; readonly projectId: string; readonly name: string }
   | { readonly kind: "token"; readonly assertion: string }
+  /** Of a family of refresh tokens: the one that was given last. */
+  | { readonly kind: "refresh"; readonly clientId: string; readonly token: string }
 
 export type Reply = {
   readonly status: number
@@ -61,6 +63,16 @@ export const trade = (client: Client, assertion: string): Promise<Reply> =>
       grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
       scope: "openid urn:core:iam:org:project:id:core:aud",
       assertion,
+    }),
+  })
+
+/** RFC 6749 §6, by a public client. */
+const refresh = (client: Client, deed: { readonly clientId: string; readonly token: string }) =>
+  ask(`${client.url}/oauth/v2/token`, {
+    body: new URLSearchParams({
+      grant_type: "refresh_token",
+      client_id: deed.clientId,
+      refresh_token: deed.token,
     }),
   })
 
@@ -123,6 +135,8 @@ export function perform(client: Client, deed: Deed): Promise<Reply> {
       })
     case "token":
       return trade(client, deed.assertion)
+    case "refresh":
+      return refresh(client, deed)
   }
 }
 
@@ -132,16 +146,33 @@ export type Load = {
   readonly stop: () => void
 }
 
-/** Writers that work until they are told to end, or get no answer. `name` is theirs alone. */
-export function startLoad(client: Client, journal: Journal, name: string, writers = 8): Load {
+export const writers = 8
+
+/** What the work of some writers is about. */
+type Work = {
+  /** Theirs alone. */
+  readonly name: string
+  /** The client of `tokens`: each writer goes on with a family of its own, where there are some. */
+  readonly clientId?: string
+  readonly tokens?: readonly string[]
+}
+
+/** Writers that work until they are told to end, or get no answer. */
+export function startLoad(client: Client, journal: Journal, work: Work): Load {
   let stopped = false
+  const { name, clientId = "", tokens = [] } = work
   const write = async (writer: number) => {
+    let token = tokens[writer]
     for (let count = 0; !stopped; count++) {
-      const deed = await deedOf(client, `${name}-${writer}`, count)
+      const isRefresh = token !== undefined && count % 10 === 9
+      const deed: Deed = isRefresh
+        ? { kind: "refresh", clientId, token: token ?? "" }
+        : await deedOf(client, `${name}-${writer}`, count)
       journal.sent.push(deed)
       const reply = await perform(client, deed).catch(() => undefined)
       if (!reply) return
       journal.answers.set(deed, reply)
+      if (isRefresh) token = String(reply.body.refresh_token)
     }
   }
   return {

@@ -67,6 +67,7 @@ const judges: Readonly<Record<Deed["kind"], Judge>> = {
       : undefined,
   token: judgeToken,
   password: judgePassword,
+  refresh: judgeRefresh,
   // Judged with its user: a later name stands for an earlier one.
   rename: () => undefined,
 }
@@ -145,4 +146,26 @@ async function judgePassword({ client, journal, complain }: Around, deed: Deed):
   if (!(await isCurrent(deed.password))) complain(`${show(deed)}: neither password counts`)
 }
 
-const show = (deed: Deed) => (deed.kind === "token" ? "a token" : `${deed.kind} ${deed.id}`)
+/**
+ * The newest token of a family is good, what it replaced is not: RFC 9700 §4.14.2. Judged once for
+ * each family, with its last use. A use that had no answer may have made a token that nobody has.
+ */
+async function judgeRefresh({ client, journal, complain }: Around, deed: Deed): Promise<void> {
+  if (deed.kind !== "refresh") return
+  const answer = journal.answers.get(deed)
+  if (!answer) return
+  const { clientId, token: replaced } = deed
+  const token = String(answer.body.refresh_token)
+  const isTheirs = (each: Deed) => each.kind === "refresh" && each.token === token
+  if (journal.sent.some((each) => each !== deed && isTheirs(each))) return
+  const use = async (of: string) =>
+    (await perform(client, { kind: "refresh", clientId, token: of })).status
+  const status = await use(token)
+  if (status !== 200) complain(`an acknowledged refresh token is refused with ${status}`)
+  const again = await use(replaced)
+  if (again !== 400) complain(`a replaced refresh token got ${again}`)
+  const after = await use(token)
+  if (after !== 400) complain(`a family whose token came twice got ${after}`)
+}
+
+const show = (deed: Deed) => ("id" in deed ? `${deed.kind} ${deed.id}` : `a ${deed.kind}`)

@@ -1,4 +1,5 @@
-import { type Journal, newJournal, startLoad } from "../../support/load.ts"
+import { openFamilies } from "../../support/family.ts"
+import { type Journal, newJournal, startLoad, writers } from "../../support/load.ts"
 import { audit, openDatabase, rebuiltOtherwise } from "../audit.ts"
 import { openHouse } from "../house.ts"
 import { aftermath } from "./aftermath.ts"
@@ -19,10 +20,12 @@ export async function killLoop(folder: string, rounds: number): Promise<KillLoop
   const readyMs: number[] = []
   let server = await house.start()
   const client = await house.client()
+  const { clientId, next } = await openFamilies(client)
   for (let round = 0; round < rounds; round++) {
     const journal = newJournal()
     journals.push(journal)
-    const load = startLoad(client, journal, `r${round}`)
+    const tokens = await Promise.all(Array.from({ length: writers }, next))
+    const load = startLoad(client, journal, { name: `r${round}`, clientId, tokens })
     await Bun.sleep(50 + Math.random() * 1450)
     await server.stop("SIGKILL")
     await load.ended

@@ -5,13 +5,14 @@ export {
   type Command,
   type Upcaster,
 } from "./aggregate.ts"
+export { type Filter, fold, type Searchable, type TextMethod } from "./condition.ts"
 export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
 export { type OpenOptions, openStore } from "./open.ts"
 export { type Pruner, runPruner } from "./pruner.ts"
 export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./reactor.ts"
 export { ofInstance, remembered } from "./remembered.ts"
-export { type Filter, fold, type Searchable, search, type TextMethod } from "./search.ts"
+export { search } from "./search.ts"
 export { type Statement, statement, systemStatement } from "./statement.ts"
 export { type Cx, type Decision, type Step, Store, type Transaction } from "./store.ts"
 export { textFilter } from "./text-filter.ts"

@@ -86,6 +86,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
     replay: (position, limit) =>
       written.all(position, limit).map((row) => upcast(decode(row, names))),
     slice,
+    flush: raw.flush,
     failed: options.notReady,
   })
   const dropped = () => {

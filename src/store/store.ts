@@ -4,6 +4,7 @@ import { Fault } from "../kernel/fault.ts"
 import type { Aggregate, AnyAggregate } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
 import { revisionOf } from "./kind.ts"
+import type { IndexPlace, Ledger } from "./ledger.ts"
 import type { Append, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
 import type { Pruned, PruneLimits } from "./prune.ts"
 import type { StateRow, States } from "./state.ts"
@@ -135,6 +136,26 @@ export class Store {
   /** All rows of a query; searches go through `search`, which scopes and pages them. */
   all<Row>(cx: Pick<Call, "instance">, query: Statement<Row>, values?: Values): readonly Row[] {
     return this.#views.all(query, { instance: cx.instance }, values)
+  }
+
+  /** The index of a table that is sorted by a column; undefined where there is none. */
+  index(table: string, column: string): IndexPlace | undefined {
+    return this.#views.ledgers.index(table, column)
+  }
+
+  /** What an index holds of the call's instance. */
+  ledger(cx: Pick<Call, "instance">, place: IndexPlace): Ledger {
+    return this.#views.ledgers.of(cx.instance, place)
+  }
+
+  /** Whether the call's instance has more than so many rows in the table of an index. */
+  isLong(cx: Pick<Call, "instance">, place: IndexPlace, rows: number): boolean {
+    return this.#views.ledgers.isLong(cx.instance, place, rows)
+  }
+
+  /** The key of a view's table, after the instance. */
+  keyOf(table: string): string | undefined {
+    return this.#views.keyOf(table)
   }
 
   /** The folded state of a stream, for queries; decisions use theirs. */

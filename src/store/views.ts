@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite"
 import type { AnyAggregate } from "./aggregate.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
 import { type Handle, handleOf, type Standing } from "./handle.ts"
+import { type Ledgers, ledgersOf } from "./ledgers.ts"
 import type { LogEvent } from "./log.ts"
 import { type Placement, physical, place } from "./placement.ts"
 import { type Replay, rebuild, type Slice } from "./rebuild.ts"
@@ -10,6 +11,9 @@ import type { Reducer, View } from "./view.ts"
 
 /** The read models of the store, always at the head of the log. */
 export type Views = Pick<Handle, "get" | "all"> & {
+  readonly ledgers: Ledgers
+  /** The columns of a table's primary key after `instance`; undefined for no table of ours. */
+  readonly keyOf: (table: string) => string | undefined
   /** Runs the reducers of one event; part of its append transaction. */
   readonly apply: (event: LogEvent) => void
   /** Takes away what was made of a stream; part of the transaction that drops it. */
@@ -31,6 +35,8 @@ export type ViewsParts = {
   readonly views: readonly View[]
   readonly replay: Replay
   readonly slice: Slice
+  /** Commits what the current turn has written so far. */
+  readonly flush: () => void
   readonly failed: (view: string, cause: unknown) => void
 }
 
@@ -42,14 +48,19 @@ export function viewsOf(parts: ViewsParts): Views {
   advise(database, live)
   let current = handleOf(database, live)
   const routes = routesOf(views)
+  const ledgers = ledgersOf(database, live, parts.flush)
+  const tables = new Map(views.flatMap((view) => Object.entries(view.tables)))
 
   const swapped = (placement: Placement) => {
     live[live.findIndex((other) => other.view === placement.view)] = placement
     current = handleOf(database, live)
+    ledgers.place(placement)
   }
   const rebuilds = rebuild({ ...parts, swapped }, stale)
 
   return {
+    ledgers,
+    keyOf: (table) => tables.get(table)?.key,
     get: (query, fixed, values) => current.get(query, fixed, values),
     all: (query, fixed, values) => current.all(query, fixed, values),
     apply: (event) => {
@@ -58,6 +69,7 @@ export function viewsOf(parts: ViewsParts): Views {
       const recorded: Recorded<AnyEvent> = event
       const writer = current.writer(event)
       for (const reducer of reducers) reducer(writer, recorded)
+      ledgers.reduced()
     },
     erase: (instance, { keep, limit }) => {
       const going = live.filter(({ view }) => view.name !== keep)

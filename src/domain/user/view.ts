@@ -127,8 +127,18 @@ export const userView = view<UserEvent>({
       key: "id",
       indexes: {
         org: "org, created",
-        created: "created",
-        name: "user_name_folded",
+        // With what nearly all have in common, which is then told without a look at the rows.
+        created: "created, id, status, kind",
+        name: "user_name_folded, user_name",
+        given: "given_name_folded, given_name",
+        family: "family_name_folded, family_name",
+        nick: "nick_name_folded, nick_name",
+        // With what people are looked for by, to be looked through in one go.
+        display: "display_name_folded, display_name, user_name_folded, email_folded",
+        email: "email_folded, email",
+        phone: "phone",
+        status: "status",
+        kind: "kind",
         domain: "name_domain",
       },
     },

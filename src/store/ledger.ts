@@ -1,0 +1,306 @@
+import type { Database } from "bun:sqlite"
+
+export type Key = string | number
+
+/** Rows whose key is not before `from` and is before `below`; without it, to the end. */
+export type Range = { readonly from: Key; readonly below?: Key | undefined }
+
+/** An index under its physical name. */
+export type IndexPlace = {
+  readonly table: string
+  readonly name: string
+  /** The column that it is sorted by. */
+  readonly key: string
+  /** The column that the key is the folded form of, where the index has it, too. */
+  readonly raw: string | undefined
+  /** Other folded texts in the index, which can be looked through together with the key. */
+  readonly beside: readonly string[]
+  readonly isText: boolean
+}
+
+/** A spelling of a row: its key, that before folding, or the key and what is beside it. */
+export type Spelling = "key" | "raw" | "row"
+
+/** Looks for rows one of whose spellings is like this; where they are few, it tells these. */
+export type Wanted = {
+  readonly as: Spelling
+  readonly how: "equals" | "starts_with" | "contains" | "ends_with"
+  readonly value: string
+  readonly few: number
+  /** Keys that need not be looked at lie outside of it. */
+  readonly within?: Range | undefined
+}
+export type Held = { readonly rows: number; readonly texts: readonly string[] | undefined }
+
+export type Change = {
+  readonly key: Key
+  readonly raw: string | null
+  readonly row: string | null
+  readonly sign: number
+}
+
+/**
+ * What one index holds of one instance, counted in memory block by block: so a total needs no walk
+ * through a million rows, nor does a far page, and texts are looked through in milliseconds.
+ */
+export type Ledger = {
+  readonly rows: (range?: Range) => number
+  /** The row of a rank is so many rows after the first one with this key. */
+  readonly at: (rank: number) => { readonly from: Key; readonly skip: number }
+  /** Undefined where memory can't tell. */
+  readonly held: (what: Wanted) => Held | undefined
+  /** Rows that came and went; the table is past all of it. */
+  readonly note: (changes: readonly Change[]) => void
+  /** Characters of the texts that are kept; `forget` lets go of them until they are looked for. */
+  readonly size: () => number
+  readonly forget: () => void
+}
+
+type Block = {
+  readonly from: Key
+  rows: number
+  texts: Texts
+  /** With more rows it is divided, if it can be. */
+  readonly most: number
+}
+/** All of a block, each between two separators; undefined until they are looked through. */
+type Texts = { readonly [As in Spelling]?: string | undefined }
+
+const usualRows = 1024
+const separator = "\u0001"
+/** Stands between the texts of one row. */
+export const between = "\u0002"
+
+/** A ledger in the making: its blocks in the order of their keys. */
+type Shelf = {
+  readonly read: Reader
+  readonly lowest: Key
+  blocks: Block[]
+  /** Characters. */
+  kept: number
+}
+
+export function ledgerOf(
+  database: Database,
+  place: IndexPlace,
+  instance: string,
+  blockRows = usualRows,
+): Ledger {
+  const read = readerOf(database, { place, instance, blockRows })
+  const lowest = place.isText ? "" : Number.NEGATIVE_INFINITY
+  const shelf: Shelf = { read, lowest, blocks: read.blocks({ from: lowest }), kept: 0 }
+  return {
+    rows: (range = { from: lowest }) => rowsOf(shelf, range),
+    at: (rank) => {
+      let skip = rank
+      for (const { from, rows } of shelf.blocks) {
+        if (skip < rows) return { from, skip }
+        skip -= rows
+      }
+      return { from: lowest, skip: rank }
+    },
+    held: (wanted) => (place.isText ? heldIn(shelf, wanted) : undefined),
+    note: (changes) => noteIn(shelf, changes),
+    size: () => shelf.kept,
+    forget: () => {
+      for (const block of shelf.blocks) block.texts = {}
+      shelf.kept = 0
+    },
+  }
+}
+
+/** Where the block stands that a key belongs to. */
+function blockOf({ blocks, lowest }: Shelf, key: Key): number {
+  let [low, high] = [0, blocks.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (order(blocks[middle]?.from ?? lowest, key) <= 0) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+const endOf = ({ blocks }: Shelf, at: number): Key | undefined => blocks[at + 1]?.from
+
+function rowsOf(shelf: Shelf, { from, below }: Range): number {
+  if (below !== undefined && order(from, below) >= 0) return 0
+  const last = below === undefined ? shelf.blocks.length - 1 : blockOf(shelf, below)
+  let sum = 0
+  for (let at = blockOf(shelf, from); at <= last; at++) {
+    const end = at === last ? below : undefined
+    sum += rowsIn(shelf, at, { from, below: end })
+  }
+  return sum
+}
+
+/** Rows of one block within a range. Nearly all rows of a long block have its first key. */
+function rowsIn(shelf: Shelf, at: number, { from, below }: Range): number {
+  const { read, blocks } = shelf
+  const block = blocks[at]
+  if (!block) return 0
+  const end = endOf(shelf, at)
+  if (order(from, block.from) > 0) return read.rows({ from, below: below ?? end })
+  if (below === undefined) return block.rows
+  return order(below, block.from) > 0 ? block.rows - read.rows({ from: below, below: end }) : 0
+}
+
+function heldIn(shelf: Shelf, { as, how, value, few, within }: Wanted): Held | undefined {
+  if (value === "" || value.includes(separator) || value.includes(between)) return undefined
+  const { blocks, lowest } = shelf
+  const found: string[] = []
+  const last = within?.below === undefined ? blocks.length - 1 : blockOf(shelf, within.below)
+  let rows = 0
+  for (let at = blockOf(shelf, within?.from ?? lowest); at <= last; at++) {
+    const texts = textsOf(shelf, at, as)
+    if (texts === undefined) return undefined
+    rows += find(texts, patterns[how](value), found, few)
+  }
+  return { rows, texts: rows <= few ? found : undefined }
+}
+
+function textsOf(shelf: Shelf, at: number, as: Spelling): string | undefined {
+  const block = shelf.blocks[at]
+  if (!block || block.texts[as] !== undefined) return block?.texts[as]
+  const texts = shelf.read.texts({ from: block.from, below: endOf(shelf, at) }, as)
+  rewrite(shelf, block, { ...block.texts, ...texts })
+  return block.texts[as]
+}
+
+function rewrite(shelf: Shelf, block: Block, texts: Texts): void {
+  shelf.kept += sizeOf(texts) - sizeOf(block.texts)
+  block.texts = texts
+}
+
+function noteIn(shelf: Shelf, changes: readonly Change[]): void {
+  for (const { key, raw, row, sign } of changes) {
+    const block = shelf.blocks[blockOf(shelf, key)]
+    if (!block) continue
+    block.rows += sign
+    rewrite(shelf, block, {
+      key: changed(block.texts.key, `${key}`, sign),
+      raw: changed(block.texts.raw, raw ?? `${key}`, sign),
+      row: changed(block.texts.row, row ?? `${key}`, sign),
+    })
+  }
+  if (!shelf.blocks.some(({ rows, most }) => rows > most)) return
+  shelf.blocks = shelf.blocks.flatMap((block, at) => {
+    if (block.rows <= block.most) return [block]
+    rewrite(shelf, block, {})
+    return shelf.read.blocks({ from: block.from, below: endOf(shelf, at) })
+  })
+}
+
+type Reader = ReturnType<typeof readerOf>
+
+/** Reads an index; a block ends where a key does, so that the rows of one key stand together. */
+function readerOf(
+  database: Database,
+  { place, instance, blockRows }: { place: IndexPlace; instance: string; blockRows: number },
+) {
+  const { table, name, key, raw } = place
+  const row = rowOf(place, "")
+  const from = `FROM ${table} INDEXED BY ${name} WHERE instance = $instance AND ${key}`
+  const prepare = <Row>(sql: string) =>
+    // Reason for the cast: bun:sqlite types parameters per statement; ours are checked by use.
+    database.prepare<Row, Record<string, Key>[]>(sql)
+  const first = `SELECT ${key} AS key ${from}`
+  const ahead = prepare<{ key: Key }>(
+    `${first} >= $from ORDER BY ${key} LIMIT 1 OFFSET ${blockRows}`,
+  )
+  const after = prepare<{ key: Key }>(`${first} > $from ORDER BY ${key} LIMIT 1`)
+  const ranged = <Row>(what: string) => {
+    const onward = prepare<Row>(`SELECT ${what} ${from} >= $from`)
+    const within = prepare<Row>(`SELECT ${what} ${from} >= $from AND ${key} < $below`)
+    return ({ from: start, below }: Range): readonly Row[] =>
+      below === undefined
+        ? onward.all({ instance, from: start })
+        : within.all({ instance, from: start, below })
+  }
+  const count = ranged<{ rows: number }>("count(*) AS rows")
+  const spelled = {
+    key: ranged<{ text: string; other: string }>(`${key} AS text, ${raw ?? key} AS other`),
+    raw: ranged<{ text: string; other: string }>(`${raw ?? key} AS text, ${key} AS other`),
+    row: ranged<{ text: string; other: string }>(`${row} AS text, '' AS other`),
+  }
+  const rows = (range: Range) => count(range)[0]?.rows ?? 0
+  const next = (start: Key): Key | undefined => {
+    const found = ahead.get({ instance, from: start })?.key
+    if (found === undefined || order(found, start) > 0) return found
+    return after.get({ instance, from: start })?.key
+  }
+  return {
+    rows,
+    blocks: ({ from: start, below }: Range): Block[] => {
+      const found: Block[] = []
+      for (let at: Key | undefined = start; at !== undefined; ) {
+        const ahead = next(at)
+        const isLast = ahead === undefined || (below !== undefined && order(ahead, below) >= 0)
+        const end = isLast ? below : ahead
+        const count = rows({ from: at, below: end })
+        const most = 2 * Math.max(count, blockRows)
+        found.push({ from: at, rows: count, texts: {}, most })
+        at = isLast ? undefined : ahead
+      }
+      return found
+    },
+    /** None where one has a separator in it; both where they are the same. */
+    texts: (range: Range, as: Spelling): Texts => {
+      const all = spelled[as](range)
+      if (all.some(({ text }) => text.includes(separator))) return {}
+      const texts = joined(all.map(({ text }) => text))
+      const isSame = as !== "row" && all.every(({ text, other }) => text === other)
+      return isSame ? { key: texts, raw: texts } : { [as]: texts }
+    },
+  }
+}
+
+/** The texts of a row as SQL, after `prefix`. */
+export const rowOf = ({ key, beside }: IndexPlace, prefix: string): string =>
+  [key, ...beside].map((column) => prefix + column).join(" || char(2) || ")
+
+const joined = (texts: readonly string[]) => separator + texts.map((t) => t + separator).join("")
+
+const sizeOf = ({ key = "", raw = "", row = "" }: Texts): number =>
+  key.length + row.length + (raw === key ? 0 : raw.length)
+
+const patterns = {
+  equals: (value: string) => separator + value + separator,
+  starts_with: (value: string) => separator + value,
+  contains: (value: string) => value,
+  ends_with: (value: string) => value + separator,
+} as const
+
+/** Counts the texts that a pattern is in, and tells the first few. */
+function find(texts: string, pattern: string, found: string[], few: number): number {
+  let rows = 0
+  const isStart = pattern.startsWith(separator)
+  for (let at = texts.indexOf(pattern); at >= 0; ) {
+    const end = texts.indexOf(separator, isStart ? at + 1 : at)
+    rows++
+    if (found.length <= few) {
+      const start = isStart ? at : texts.lastIndexOf(separator, at)
+      found.push(texts.slice(start + 1, end))
+    }
+    at = texts.indexOf(pattern, end)
+  }
+  return rows
+}
+
+/** The texts with one more or one less; undefined where they must be read again. */
+function changed(texts: string | undefined, text: string, sign: number): string | undefined {
+  if (texts === undefined || text.includes(separator)) return undefined
+  if (sign > 0) return `${texts}${text}${separator}`
+  const at = texts.indexOf(patterns.equals(text))
+  return at < 0 ? undefined : texts.slice(0, at) + texts.slice(at + text.length + 1)
+}
+
+/** As SQLite compares: numbers, or texts by their bytes. */
+export function order(one: Key, other: Key): number {
+  if (typeof one === "number" && typeof other === "number") return one - other
+  const [a, b] = [`${one}`, `${other}`]
+  if (a === b) return 0
+  if (beyond.test(a) || beyond.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b))
+  return a < b ? -1 : 1
+}
+/** Where the order of UTF-16 is not that of bytes. */
+const beyond = /[\ud800-\uffff]/

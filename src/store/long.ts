@@ -1,0 +1,196 @@
+import type { Scope } from "../kernel/context.ts"
+import type { Page } from "../kernel/page.ts"
+import {
+  type Built,
+  blank,
+  condition,
+  type Filter,
+  orderOf,
+  parameter,
+  type Searchable,
+  visible,
+  withJoined,
+} from "./condition.ts"
+import { known } from "./known.ts"
+import { type Measure, measure, open, type Survey, sourceOf, type Way } from "./measure.ts"
+import type { Cx } from "./store.ts"
+
+/** From how many rows on a table is long, and how many rows of it are few. */
+export type Limits = {
+  readonly long: number
+  readonly few: { readonly least: number; readonly most: number }
+}
+
+type Asked = {
+  readonly page: Page
+  readonly sort: string
+  readonly filters: readonly Filter[]
+  readonly scope: Scope
+}
+
+type Rows<Row> = { readonly total: number; readonly rows: readonly Row[] }
+
+/** A filter, and what is known of it. */
+type Term = { readonly filter: Filter; readonly measure: Measure | undefined }
+
+/**
+ * Searches a table of many rows. What finds few of them is asked first, and the others only of
+ * those; where nothing does, the rows are read in the order that is asked for until the window is
+ * full, and the total is counted in memory. Undefined where the table is not long, or not one that
+ * this is for: then SQLite may choose.
+ */
+export function searchLong<Row>(
+  cx: Cx,
+  what: Searchable,
+  asked: Asked,
+  limits: Limits,
+): Rows<Row> | undefined {
+  const every = cx.store.index(what.table, what.sort)
+  if (!every || cx.store.keyOf(what.table) !== what.key) return undefined
+  if (!cx.store.isLong(cx, every, limits.long)) return undefined
+  const { page } = asked
+  const total = cx.store.ledger(cx, every).rows()
+  const balanced = Math.sqrt((total * (page.limit + page.offset)) / 3)
+  const few = Math.min(limits.few.most, Math.max(limits.few.least, balanced))
+  const survey: Survey = { cx, what, total, few }
+  const seen = visible(what, asked.scope)
+  const filters = [...(seen ? [seen] : []), ...asked.filters].flatMap(parts)
+  const terms: Term[] = []
+  for (const filter of filters.toSorted((a, b) => costOf(a) - costOf(b))) {
+    const found = measure(survey, filter)
+    if (found?.isExact && found.rows === total) continue
+    const term = { filter, measure: found }
+    if (found?.way && found.rows <= few) {
+      return narrow(survey, asked, { filters, way: found.way, term })
+    }
+    terms.push(term)
+  }
+  return wide(survey, asked, terms)
+}
+
+/** Conditions that must all be fulfilled, one by one. */
+const parts = (filter: Filter): readonly Filter[] => {
+  if ("all" in filter) return filter.all.flatMap(parts)
+  return "any" in filter && filter.any.length === 1 ? filter.any.flatMap(parts) : [filter]
+}
+
+/** What is measured first: where that finds few, the others are not measured at all. */
+function costOf(filter: Filter): number {
+  if ("any" in filter) return 1 + filter.any.reduce((sum, each) => sum + costOf(each), 0)
+  if ("all" in filter) return 1 + filter.all.reduce((sum, each) => sum + costOf(each), 0)
+  if ("not" in filter) return 1 + costOf(filter.not)
+  if (!("text" in filter)) return 0
+  return filter.method === "equals" || filter.method === "starts_with" ? 1 : 5
+}
+
+/** Few rows are looked at one by one, and sorted. */
+function narrow<Row>(
+  survey: Survey,
+  asked: Asked,
+  { filters, way, term }: { readonly filters: readonly Filter[]; way: Way; term: Term },
+): Rows<Row> {
+  const others = filters.filter((each) => each !== term.filter)
+  const isCounted = others.length === 0 && term.measure?.isExact
+  const all = isCounted ? others : filters
+  const total = isCounted ? (term.measure?.rows ?? 0) : count(survey, all, way)
+  return { total, rows: windowOf<Row>(survey, asked, { filters: all, way, ...asked.page }) }
+}
+
+/** Many rows: those of the window are found by walking from the nearer end. */
+function wide<Row>(survey: Survey, asked: Asked, terms: readonly Term[]): Rows<Row> {
+  const total = totalOf(survey, terms)
+  const { offset, asc } = asked.page
+  const limit = Math.min(asked.page.limit, total - offset)
+  if (limit <= 0) return { total, rows: [] }
+  const filters = terms.map(({ filter }) => filter)
+  const place = survey.cx.store.index(survey.what.table, asked.sort)
+  const after = total - offset - limit
+  const rank = asc ? offset : after
+  if (filters.length === 0 && place && Math.min(offset, after) > near) {
+    const { from, skip } = survey.cx.store.ledger(survey.cx, place).at(rank)
+    const sql = (built: Built) => `${place.key} >= ${parameter(built, from)}`
+    const way = { index: place.name, sql }
+    const window = { filters, way, limit, offset: skip, asc: true }
+    if (skip < Math.min(offset, after)) {
+      return { total, rows: windowOf<Row>(survey, asked, window) }
+    }
+  }
+  const isNear = offset <= after
+  const way = place && { index: place.name, sql: () => "true" }
+  const window = { filters, way, limit, offset: isNear ? offset : after, asc: isNear === asc }
+  return { total, rows: windowOf<Row>(survey, asked, window) }
+}
+/** So many rows are walked over faster than they are counted. */
+const near = 2000
+
+/** How many rows fulfil all. Where all but a few do, those are counted that do not. */
+function totalOf(survey: Survey, terms: readonly Term[]): number {
+  const [only] = terms
+  if (!only) return survey.total
+  if (terms.length === 1 && only.measure?.isExact) return only.measure.rows
+  for (const term of terms) {
+    const others = excluded(survey, term)
+    if (!others) continue
+    const rest = terms.filter((each) => each !== term)
+    const filters = rest.map(({ filter }) => filter)
+    const fewer = others.map((way) => count(survey, filters, way))
+    return fewer.reduce((sum, each) => sum - each, totalOf(survey, rest))
+  }
+  const filters = terms.map(({ filter }) => filter)
+  return count(survey, filters, undefined)
+}
+
+/** The ways to the few rows that do not have the value which almost all have. */
+function excluded(survey: Survey, { filter, measure: found }: Term): readonly Way[] | undefined {
+  if (!found?.isExact || survey.total - found.rows > survey.few) return undefined
+  const one = singleOf(filter)
+  const place = one && survey.cx.store.index(survey.what.table, one.column)
+  if (!place) return undefined
+  return ["<", ">"].map((by) => ({
+    index: place.name,
+    sql: (built) => `${place.key} ${by} ${parameter(built, one.value)}`,
+  }))
+}
+
+function singleOf(filter: Filter) {
+  if ("equals" in filter) return { column: filter.equals, value: filter.value }
+  if (!("oneOf" in filter) || filter.values.length !== 1) return undefined
+  const [value = null] = filter.values
+  return { column: filter.oneOf, value }
+}
+
+function whereOf(survey: Survey, built: Built, filters: readonly Filter[], way: Way | undefined) {
+  const what = open(survey.what)
+  const found = filters.map((filter) => condition({ ...built, conditions: 0 }, what, filter))
+  return ["instance = $instance", ...(way ? [way.sql(built)] : []), ...found].join(" AND ")
+}
+
+function count(survey: Survey, filters: readonly Filter[], way: Way | undefined): number {
+  const { cx, what } = survey
+  const built = blank()
+  const where = whereOf(survey, built, filters, way)
+  const sql = `SELECT count(*) AS total FROM ${sourceOf(what, way)} WHERE ${where}`
+  return cx.store.get(cx, known<{ total: number }>(sql), built.values)?.total ?? 0
+}
+
+type Window = {
+  readonly filters: readonly Filter[]
+  readonly way: Way | undefined
+  readonly limit: number
+  readonly offset: number
+  readonly asc: boolean
+}
+
+/** Finds the keys of the window first, which an index most often has, and then their rows. */
+function windowOf<Row>(survey: Survey, asked: Asked, window: Window): readonly Row[] {
+  const { cx, what } = survey
+  const built = blank()
+  const { filters, way, limit, offset, asc } = window
+  const where = whereOf(survey, built, filters, way)
+  const keys = `SELECT ${what.key} FROM ${sourceOf(what, way)} WHERE ${where}
+    ${orderOf(what, asked.sort, { asc })} LIMIT $limit OFFSET $offset`
+  const rows = `SELECT * FROM ${what.table} WHERE instance = $instance AND ${what.key} IN (${keys})`
+  const by = orderOf(what, asked.sort, { asc: asked.page.asc, row: "t." })
+  const sql = what.joined ? withJoined(what.joined, `(${rows})`) : `SELECT t.* FROM (${rows}) t`
+  return cx.store.all(cx, known<Row>(`${sql} ${by}`), { ...built.values, limit, offset })
+}

@@ -1,0 +1,233 @@
+import type { Searchable } from "./condition.ts"
+import {
+  among,
+  type Built,
+  condition,
+  type Filter,
+  fold,
+  parameter,
+  prefixed,
+} from "./condition.ts"
+import { known } from "./known.ts"
+import { between, type Held, type IndexPlace, type Key, type Ledger, type Range } from "./ledger.ts"
+import type { Value } from "./statement.ts"
+import type { Cx } from "./store.ts"
+
+/** How many rows a filter finds, and how to get at them without a look at all others. */
+export type Measure = {
+  /** Exactly so many, or no more than that. */
+  readonly rows: number
+  readonly isExact: boolean
+  readonly way?: Way | undefined
+}
+
+/** A condition that all rows of a filter fulfil, and the index that finds them by it. */
+export type Way = {
+  readonly index: string | undefined
+  readonly sql: (built: Built) => string
+}
+
+/** One search of a long table. */
+export type Survey = {
+  readonly cx: Cx
+  readonly what: Searchable
+  /** Rows of the table, in the instance. */
+  readonly total: number
+  /** So many rows are read one by one rather than all in the order asked for. */
+  readonly few: number
+}
+
+/** Undefined where only the rows themselves can tell. */
+export function measure(survey: Survey, filter: Filter): Measure | undefined {
+  if ("all" in filter) return measureAll(survey, filter.all)
+  if ("any" in filter) return measureAny(survey, filter.any)
+  if ("not" in filter) {
+    const inner = measure(survey, filter.not)
+    return inner?.isExact ? { rows: survey.total - inner.rows, isExact: true } : undefined
+  }
+  if ("equals" in filter) return measureList(survey, filter.equals, [filter.value])
+  if ("oneOf" in filter) return measureList(survey, filter.oneOf, filter.values)
+  if ("text" in filter) return measureText(survey, filter)
+  const { by, value } = filter
+  const place = placeOf(survey, filter.compare)
+  if (!place || place.isText) return undefined
+  const edge = by === ">" || by === "<=" ? Math.floor(value) + 1 : Math.ceil(value)
+  const range = by.startsWith(">")
+    ? { from: edge }
+    : { from: Number.NEGATIVE_INFINITY, below: edge }
+  return {
+    rows: ledgerOf(survey, place).rows(range),
+    isExact: true,
+    way: {
+      index: place.name,
+      sql: (built) => `${place.key} ${by} ${parameter(built, value)}`,
+    },
+  }
+}
+
+const placeOf = ({ cx, what }: Survey, column: string): IndexPlace | undefined =>
+  cx.store.index(what.table, column)
+
+const ledgerOf = ({ cx }: Survey, place: IndexPlace): Ledger => cx.store.ledger(cx, place)
+
+/** What is fulfilled by all rows of each, so the shortest way to one of them is a way to all. */
+function measureAll(survey: Survey, filters: readonly Filter[]): Measure | undefined {
+  const found = filters.flatMap((each) => measure(survey, each) ?? [])
+  const [least] = found.toSorted((a, b) => Number(!a.way) - Number(!b.way) || a.rows - b.rows)
+  if (!least) return filters.length === 0 ? { rows: survey.total, isExact: true } : undefined
+  return { ...least, isExact: filters.length === 1 && least.isExact }
+}
+
+type Part = { readonly filter: Filter; readonly measure: Measure }
+
+/**
+ * Few rows of each are read, since no row counts twice; of many, all that are few are compared with
+ * the one that is not.
+ */
+function measureAny(survey: Survey, filters: readonly Filter[]): Measure | undefined {
+  const few: (Part & { readonly way: Way })[] = []
+  const many: Part[] = []
+  let sum = 0
+  for (const filter of together(survey, filters)) {
+    const found = "any" in filter ? measureRow(survey, filter.any) : measure(survey, filter)
+    if (!found) return undefined
+    if (found.rows === 0) continue
+    if (found.way && found.rows <= survey.few) {
+      few.push({ filter, measure: found, way: found.way })
+      sum += found.rows
+    } else many.push({ filter, measure: found })
+    if (many.length > 1 || sum > survey.few) return undefined
+  }
+  const [most] = many
+  const [one] = few
+  if (!most && !one) {
+    return { rows: 0, isExact: true, way: { index: undefined, sql: () => "false" } }
+  }
+  if (!most && one && few.length === 1) return one.measure
+  if (most && !most.measure.isExact) return undefined
+  const others: readonly Filter[] = most ? [{ not: most.filter }] : []
+  const keys = new Set(few.flatMap(({ filter, way }) => keysOf(survey, [filter, ...others], way)))
+  if (most) return { rows: most.measure.rows + keys.size, isExact: true }
+  const sql = (built: Built) => among(built, survey.what.key, [...keys])
+  return { rows: keys.size, isExact: true, way: { index: undefined, sql } }
+}
+
+/** Puts those together that look for the same within texts which one index has side by side. */
+function together(survey: Survey, filters: readonly Filter[]): readonly Filter[] {
+  const flat = filters.flatMap(function parts(filter): readonly Filter[] {
+    return "any" in filter ? filter.any.flatMap(parts) : [filter]
+  })
+  const values = new Set(flat.flatMap((each) => ("text" in each ? [each.value] : [])))
+  return [...values].reduce<readonly Filter[]>((all, value) => {
+    const alike = all.filter((each) => "text" in each && isWithin(each, value))
+    const place = alike.length > 1 ? rowPlace(survey, alike) : undefined
+    return place ? [...all.filter((each) => !alike.includes(each)), { any: alike }] : all
+  }, flat)
+}
+
+const isWithin = (text: Text, value: string) => text.method === "contains" && text.value === value
+
+/** The index that has just these texts side by side. */
+function rowPlace(survey: Survey, filters: readonly Filter[]): IndexPlace | undefined {
+  const columns = new Set(filters.flatMap((each) => ("text" in each ? [each.text] : [])))
+  return [...columns]
+    .flatMap((column) => placeOf(survey, column) ?? [])
+    .find(({ key, beside }) => {
+      const has = new Set([key, ...beside])
+      return has.size === columns.size && [...columns].every((column) => has.has(column))
+    })
+}
+
+/** Rows with a text somewhere in those that stand side by side. */
+function measureRow(survey: Survey, filters: readonly Filter[]): Measure | undefined {
+  const place = rowPlace(survey, filters)
+  const [first] = filters
+  if (!place || !first || !("text" in first)) return undefined
+  if (first.value === "") return { rows: survey.total, isExact: true }
+  const asked = { as: "row", how: "contains", value: first.value, few: survey.few } as const
+  const held = ledgerOf(survey, place).held(asked)
+  const texts = held?.texts?.map((text) => text.slice(0, text.indexOf(between)))
+  return held && { rows: held.rows, isExact: true, way: wayTo({ ...held, texts }, place, false) }
+}
+
+function keysOf({ cx, what }: Survey, filters: readonly Filter[], way: Way): readonly Value[] {
+  const built: Built = { values: {}, conditions: 0, joins: false }
+  const all = condition(built, open(what), { all: filters })
+  const sql = `SELECT ${what.key} AS key FROM ${sourceOf(what, way)}
+    WHERE instance = $instance AND ${way.sql(built)} AND ${all}`
+  return cx.store.all(cx, known<{ key: Value }>(sql), built.values).map(({ key }) => key)
+}
+
+export const sourceOf = (what: Searchable, way: Way | undefined): string =>
+  way?.index ? `${what.table} INDEXED BY ${way.index}` : what.table
+
+/** Who owns a row may be told by columns that nobody searches. */
+export const open = (what: Searchable): Searchable => ({
+  ...what,
+  columns: [...what.columns, ...Object.values(what.owner)],
+})
+
+/** Longer lists are not counted value by value. */
+const valuesMax = 500
+
+function measureList(survey: Survey, column: string, list: readonly Value[]): Measure | undefined {
+  const values = [...new Set(list)]
+  const sql = (built: Built) => among(built, column, values)
+  if (column === survey.what.key) {
+    return { rows: values.length, isExact: false, way: { index: undefined, sql } }
+  }
+  const place = placeOf(survey, column)
+  if (!place || values.length > valuesMax) return undefined
+  const ledger = ledgerOf(survey, place)
+  const keys = values.filter((value): value is Key => isKey(value, place))
+  if (keys.length < values.length) return undefined
+  const rows = keys.reduce<number>((sum, key) => sum + ledger.rows(exactly(key)), 0)
+  return { rows, isExact: true, way: { index: place.name, sql } }
+}
+
+const isKey = (value: Value, { isText }: IndexPlace): value is Key =>
+  isText ? typeof value === "string" : Number.isSafeInteger(value)
+
+export const exactly = (key: Key): Range =>
+  typeof key === "number" ? { from: key, below: key + 1 } : { from: key, below: `${key}\u0000` }
+
+type Text = Extract<Filter, { text: string }>
+
+function measureText(survey: Survey, { text, method, value }: Text): Measure | undefined {
+  const own = placeOf(survey, text)
+  const folded = placeOf(survey, `${text}_folded`)
+  const place = own ?? (folded?.raw === text ? folded : undefined)
+  if (!place?.isText) return undefined
+  const ledger = ledgerOf(survey, place)
+  const { name: index, key } = place
+  if (method !== "equals" && value === "") return { rows: survey.total, isExact: true }
+  if (own && (method === "equals" || method === "starts_with")) {
+    const range = method === "equals" ? exactly(value) : prefixed(value)
+    const as = { ...survey.what, columns: [key] }
+    const sql = (built: Built) => condition(built, as, { text: key, method, value })
+    return { rows: ledger.rows(range), isExact: true, way: { index, sql } }
+  }
+  if (method === "equals") {
+    const alike = ledger.rows(exactly(fold(value)))
+    const sql = (built: Built) => `${key} = ${parameter(built, fold(value))}`
+    if (alike <= survey.few) return { rows: alike, isExact: false, way: { index, sql } }
+  }
+  const within = method === "starts_with" ? prefixed(headOf(value)) : undefined
+  const as = own ? "key" : "raw"
+  const held = ledger.held({ as, how: method, value, few: survey.few, within })
+  return held && { rows: held.rows, isExact: true, way: wayTo(held, place, own === undefined) }
+}
+
+/**
+ * How the folded form of a text begins that begins with `value`. The last of its plain characters
+ * may become another one by what follows, the others fold for themselves.
+ */
+const headOf = (value: string): string =>
+  (/^[ -~]*/.exec(value)?.[0] ?? "").slice(0, -1).toLowerCase()
+
+/** Texts that are few are found by their keys. */
+function wayTo({ texts }: Held, { name, key }: IndexPlace, areRaw: boolean): Way | undefined {
+  if (!texts) return undefined
+  const keys = [...new Set(areRaw ? texts.map(fold) : texts)]
+  return { index: name, sql: (built) => among(built, key, keys) }
+}

@@ -1,0 +1,250 @@
+// Every way of a search through a long table against a plain filter in memory.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import type { Scope } from "../../src/kernel/context.ts"
+import {
+  aggregate,
+  type Event,
+  type Filter,
+  fold,
+  type Searchable,
+  search,
+  statement,
+  type TextMethod,
+  view,
+} from "../../src/store/index.ts"
+import { openWorld, type World } from "../support/world.ts"
+
+type Row = {
+  readonly id: string
+  readonly name: string
+  readonly mail: string
+  readonly state: string
+  readonly org: string
+  readonly rank: number
+}
+type Folded = Row & { readonly name_folded: string; readonly mail_folded: string }
+type ThingEvent = Event<"thing.set", Row> | Event<"thing.gone", Record<never, never>>
+
+const thing = aggregate<ThingEvent, null>({
+  stream: "thing",
+  initial: null,
+  evolve: { "thing.set": () => null, "thing.gone": () => null },
+})
+const set = statement(
+  `INSERT INTO things (instance, id, name, name_folded, mail, mail_folded, state, org, rank)
+   VALUES ($instance, $id, $name, $nameFolded, $mail, $mailFolded, $state, $org, $rank)
+   ON CONFLICT DO UPDATE SET name = excluded.name, name_folded = excluded.name_folded,
+     mail = excluded.mail, mail_folded = excluded.mail_folded, state = excluded.state,
+     org = excluded.org, rank = excluded.rank`,
+)
+const remove = statement("DELETE FROM things WHERE instance = $instance AND id = $id")
+const things = view<ThingEvent>({
+  name: "thing",
+  tables: {
+    things: {
+      columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,
+        mail TEXT NOT NULL, mail_folded TEXT NOT NULL, state TEXT NOT NULL, org TEXT NOT NULL,
+        rank INTEGER NOT NULL`,
+      key: "id",
+      indexes: {
+        ...{ rank: "rank, id, state", name: "name_folded, name, mail_folded" },
+        mail: "mail_folded, mail",
+        ...{ state: "state", org: "org, rank" },
+      },
+    },
+  },
+  on: {
+    "thing.set": (db, { data }) =>
+      db.run(set, { ...data, nameFolded: fold(data.name), mailFolded: fold(data.mail) }),
+    "thing.gone": (db) => db.run(remove),
+  },
+})
+const columns = ["name", "name_folded", "mail", "mail_folded", "state", "org", "rank"] as const
+const searchable: Searchable = {
+  ...{ table: "things", key: "id", sort: "rank", columns },
+  owner: { org: "org", self: "id" },
+}
+
+/** Numbers that look random and are the same in every run. */
+function dice(seed: number) {
+  let state = seed
+  const next = (end: number) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * end)
+  }
+  const pick = <T>(list: readonly T[]): T => {
+    const one = list[next(list.length)]
+    if (one === undefined) throw new Error("nothing to pick from")
+    return one
+  }
+  return { next, pick }
+}
+type Dice = ReturnType<typeof dice>
+
+const syllables = [
+  ...["a", "A", "an", "Ann", "b", "ß", "É", "e\u0301", "ﬁ", "ΑΣ", "Σ", "σ", "İ", "i", "ı", "한"],
+  ...["%", "_", "*", "[", "]", "?", "\\", "'", '"', ";", "--", " ", "@", ".", "\u{1F600}"],
+  ...["\uFFFD", "\uE000", "\uD7FF", "\u{10FFFF}", "\t", "\u0001", "1", "12", "ǅ", "Ⅷ", "ａ"],
+]
+const word = ({ next, pick }: Dice) =>
+  Array.from({ length: next(4) }, () => pick(syllables)).join("")
+
+const methods: readonly TextMethod[] = ["equals", "starts_with", "contains", "ends_with"]
+const texts = ["name", "name_folded", "mail", "mail_folded"]
+const states = ["active", "active", "active", "active", "locked", ""]
+const orgs = ["a", "b", "c"]
+
+function filterOf(random: Dice, depth: number): Filter {
+  const { next, pick } = random
+  const inner = () => Array.from({ length: next(4) }, () => filterOf(random, depth + 1))
+  switch (next(depth > 2 ? 5 : 8)) {
+    case 0:
+      return { equals: "state", value: pick(states) }
+    case 1:
+      return { oneOf: pick(["state", "org"]), values: [pick(states), pick(orgs), pick(orgs)] }
+    case 2:
+      return { compare: "rank", by: pick(["<", "<=", ">", ">="]), value: next(24) / 2 }
+    case 3:
+      return { oneOf: "id", values: [`${next(80)}`, `${next(80)}`, "none"] }
+    case 4:
+      return { equals: "rank", value: next(12) }
+    case 5:
+      return { any: inner() }
+    case 6:
+      return { not: filterOf(random, depth + 1) }
+    default:
+      return { all: inner() }
+  }
+}
+
+const textOf = (random: Dice): Filter => {
+  const text = random.pick(texts)
+  const value = word(random)
+  const method = random.pick(methods)
+  return { text, method, value: text.endsWith("_folded") ? fold(value) : value }
+}
+
+/** As people are looked for: the same text in any of their names. */
+function anywhere(random: Dice): Filter {
+  const value = fold(word(random))
+  const inside = (text: string): Filter => ({ text, method: "contains", value })
+  const others: readonly Filter[] = [{ oneOf: "org", values: [random.pick(orgs)] }]
+  return {
+    any: [inside("mail_folded"), { any: [inside("name_folded"), ...others.slice(random.next(2))] }],
+  }
+}
+
+const someFilter = (random: Dice): Filter =>
+  random.pick([textOf, anywhere, () => filterOf(random, 0), textOf])(random)
+
+function fulfils(row: Folded, filter: Filter): boolean {
+  if ("all" in filter) return filter.all.every((each) => fulfils(row, each))
+  if ("any" in filter) return filter.any.some((each) => fulfils(row, each))
+  if ("not" in filter) return !fulfils(row, filter.not)
+  const of = (name: string) => new Map<string, unknown>(Object.entries(row)).get(name)
+  if ("equals" in filter) return of(filter.equals) === filter.value
+  if ("oneOf" in filter) return filter.values.some((value) => of(filter.oneOf) === value)
+  if ("compare" in filter) {
+    const value = Number(of(filter.compare))
+    if (filter.by === "<") return value < filter.value
+    if (filter.by === "<=") return value <= filter.value
+    return filter.by === ">" ? value > filter.value : value >= filter.value
+  }
+  const text = `${of(filter.text)}`
+  if (filter.method === "equals") return text === filter.value
+  if (filter.method === "starts_with") return text.startsWith(filter.value)
+  return filter.method === "contains" ? text.includes(filter.value) : text.endsWith(filter.value)
+}
+
+const bytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
+
+/** By the column, then by its spelling, then by the id. */
+function inOrder(rows: readonly Folded[], sort: string, asc: boolean): readonly Folded[] {
+  const of = (row: Folded, name: string) => new Map<string, unknown>(Object.entries(row)).get(name)
+  const by = [sort, sort.replace(/_folded$/, ""), "id"]
+  const compare = (one: Folded, other: Folded) => {
+    for (const name of by) {
+      const [a, b] = [of(one, name), of(other, name)]
+      const found = typeof a === "number" ? a - Number(b) : bytes(`${a}`, `${b}`)
+      if (found !== 0) return asc ? found : -found
+    }
+    return 0
+  }
+  return rows.toSorted(compare)
+}
+
+let world: World
+const rows = new Map<string, Folded>()
+beforeAll(() => {
+  world = openWorld({ aggregates: [thing], views: [things] })
+})
+beforeEach(() => rows.clear())
+afterAll(() => world.close())
+
+const everything: Scope = { all: true, orgs: [], projects: [], grants: [] }
+
+async function write(instance: string, random: Dice, times: number): Promise<void> {
+  const { next, pick } = random
+  await world.store.transact(world.cx({ instance }), (tx) => {
+    for (let time = 0; time < times; time++) {
+      const id = `${next(80)}`
+      if (next(4) === 0) {
+        tx.append(thing, id, [{ type: "thing.gone", data: {} }])
+        if (instance === "i1") rows.delete(id)
+        continue
+      }
+      const [name, mail] = [word(random), word(random)]
+      const row = { id, name, mail, state: pick(states), org: pick(orgs), rank: next(12) }
+      tx.append(thing, id, [{ type: "thing.set", data: row }])
+      const folded = { ...row, name_folded: fold(name), mail_folded: fold(mail) }
+      if (instance === "i1") rows.set(id, folded)
+    }
+  })
+}
+
+/** One search of each table in memory and in the store, however many rows count as few. */
+function tryOnce(random: Dice): void {
+  const { next, pick } = random
+  const filters = Array.from({ length: next(4) }, () => someFilter(random))
+  const page = { offset: next(3) && next(60), limit: 1 + next(12), asc: next(2) === 0 }
+  const sort = pick(["rank", "name_folded", "mail_folded", "state", "org", "id", "name"])
+  const limits = { orgs: orgs.slice(next(4)), self: `${next(80)}` }
+  const scope = next(3) ? everything : { ...everything, all: false, ...limits }
+  const seen = [...rows.values()].filter(
+    (row) => scope.all || scope.orgs.includes(row.org) || row.id === limits.self,
+  )
+  const found = seen.filter((row) => filters.every((filter) => fulfils(row, filter)))
+  const wanted = inOrder(found, sort, page.asc).slice(page.offset, page.offset + page.limit)
+  const few = pick([0, 3, 10, 100])
+  const cx = world.cx({ instance: "i1", scope })
+  const query = { page, sort, filters }
+  for (const long of [0, 5000]) {
+    const limits = { long, few: { least: few, most: few } }
+    const answer = search<Row>(cx, searchable, query, limits)
+    const asked = JSON.stringify({ query, scope, few, long })
+    expect([answer.total, answer.rows.map(({ id }) => id)], asked).toEqual([
+      found.length,
+      wanted.map(({ id }) => id),
+    ])
+  }
+}
+
+describe("a search of a long table answers what a plain filter does", () => {
+  test.each([1, 2, 3, 4, 5, 6])(
+    "while rows come, change and go (%i)",
+    async (seed) => {
+      const random = dice(seed * 7919)
+      for (const id of Array.from({ length: 80 }, (_, count) => `${count}`)) {
+        await world.store.transact(world.cx({ instance: "i1" }), (tx) =>
+          tx.append(thing, id, [{ type: "thing.gone", data: {} }]),
+        )
+      }
+      await write("i2", random, 30)
+      for (let round = 0; round < 25; round++) {
+        await write(random.pick(["i1", "i1", "i2"]), random, random.next(20))
+        for (let time = 0; time < 20; time++) tryOnce(random)
+      }
+    },
+    60_000,
+  )
+})

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
 import { userCodeOf } from "../../src/oauth/device/user-code.ts"
+import { askBound, newProofKey, proofWith } from "./proof.ts"
 import {
   askToken,
   browserOf,
@@ -236,6 +237,21 @@ describe("RFC 8628 §3.5: the device that asks", () => {
       expect((await poll(begun, { device_code })).answer.error, device_code).toBe("invalid_grant")
     }
     expect((await poll(begun)).status).toBe(200)
+  })
+
+  test("gets nothing without the key that it began with (RFC 9449 §5)", async () => {
+    const key = await newProofKey()
+    const path = "/oauth/v2/device_authorization"
+    const headers = { dpop: await proofWith(provider, key, path) }
+    const body = new URLSearchParams({ client_id: tv.id, scope: "openid" })
+    const begun = await (await provider.send(path, { method: "POST", body, headers })).json()
+    await allow(begun)
+    const fields = { grant_type, client_id: tv.id, device_code: String(begun.device_code) }
+    expect((await poll(begun)).answer.error).toBe("invalid_dpop_proof")
+    const other = await askBound(provider, fields, { key: await newProofKey() })
+    expect(other.answer.error).toBe("invalid_dpop_proof")
+    const { answer } = await askBound(provider, fields, { key })
+    expect(answer).toMatchObject({ token_type: "DPoP" })
   })
 
   test("gets nothing once its application was stopped, or the person signed out", async () => {

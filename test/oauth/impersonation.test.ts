@@ -90,6 +90,15 @@ describe("impersonation", () => {
     actor = await tokenOf(support)
   })
 
+  test("ends no later than the token of the actor", async () => {
+    const early = await tokenOf(support)
+    at.provider.clock.advance(3_600_000)
+    const { access } = await at.signIn(`ann${serial - 1}`)
+    const fields = { ...acting(early), subject_token_type: accessToken }
+    expect((await at.exchanged(access, fields)).expires_in).toBeLessThanOrEqual(39_600)
+    actor = await tokenOf(support)
+  })
+
   test("says who acts in an id_token too", async () => {
     const fields = acting(actor, { requested_token_type: typeOf("id_token") })
     const { access_token: token } = await at.exchanged(ann, fields)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { post } from "./must.ts"
 import {
   answerOf,
   apiCallerOf,
@@ -6,6 +7,7 @@ import {
   authorizePath,
   browserOf,
   codeFields,
+  issuer,
   type NewClient,
   openProvider,
   type Provider,
@@ -17,8 +19,13 @@ type Side = {
   readonly browser: ReturnType<typeof browserOf>
   readonly token: string
   readonly jwt: string
-  /** Not used yet. */
+  /** A public one, of a device. */
+  readonly tv: NewClient
+  /** None of them was used yet. */
   readonly code: string
+  readonly refresh: string
+  readonly deviceCode: string
+  readonly requestUri: string
 }
 
 /** The same steps give the same ids; the data keys are the same as well. */
@@ -35,7 +42,23 @@ const side = async (instance: string): Promise<Side> => {
     return String(answer.access_token)
   }
   const [token, jwt] = [await tokenOf(client), await tokenOf(jwtClient)]
-  return { provider, client, browser, token, jwt, code: await codeOf(client.id) }
+  const grantTypes = ["authorization_code", "refresh_token", "device_code"] as const
+  const tv = await provider.addClient({ grantTypes: [...grantTypes], authMethod: "none" })
+  const offline = await browser.go(authorizePath(tv.id, { scope: "openid offline_access" }))
+  const fields = codeFields(answerOf(offline).code ?? "", { client_id: tv.id })
+  const refresh = String((await askToken(provider, fields)).answer.refresh_token)
+  const posted = async (path: string, body: string) => (await post(provider, path, body)).json()
+  const device = await posted("/oauth/v2/device_authorization", `client_id=${tv.id}&scope=openid`)
+  const pushed = await posted(
+    "/oauth/v2/par",
+    new URL(authorizePath(tv.id), issuer).search.slice(1),
+  )
+  return {
+    ...{ provider, client, browser, token, jwt, tv, refresh },
+    code: await codeOf(client.id),
+    deviceCode: String(device.device_code),
+    requestUri: String(pushed.request_uri),
+  }
 }
 
 let one: Side
@@ -69,6 +92,30 @@ describe("of two instances with equal ids, one", () => {
     const as = `${one.client.id}:${one.client.secret}`
     const { answer } = await askToken(one.provider, codeFields(two.code), as)
     expect(answer.error).toBe("invalid_grant")
+  })
+
+  test("refuses the other's refresh tokens and device codes", async () => {
+    const device_code = "urn:ietf:params:oauth:grant-type:device_code"
+    const asked = async ({ provider, tv }: Side, { refresh, deviceCode }: Side) => {
+      const kinds = [
+        { grant_type: device_code, device_code: deviceCode },
+        { grant_type: "refresh_token", refresh_token: refresh },
+      ]
+      const answers = kinds.map((fields) => askToken(provider, { ...fields, client_id: tv.id }))
+      return (await Promise.all(answers)).map(({ answer }) => answer.error)
+    }
+    expect(await asked(one, two)).toEqual(["invalid_grant", "invalid_grant"])
+    expect(await asked(one, one)).toEqual(["authorization_pending", undefined])
+  })
+
+  test("refuses what was pushed to the other", async () => {
+    const opened = async ({ requestUri }: Side) => {
+      const query = new URLSearchParams({ client_id: one.tv.id, request_uri: requestUri })
+      return one.browser.go(`/oauth/v2/authorize?${query}`)
+    }
+    const foreign = await opened(two)
+    expect([foreign.path.startsWith("/oauth/"), foreign.response.status]).toEqual([true, 400])
+    expect(answerOf(await opened(one))).toHaveProperty("code")
   })
 
   test("does not know the browsers of the other", async () => {

@@ -115,7 +115,7 @@ test("a request that is refused is no issuance", async () => {
   expect(await issued()).toEqual([])
 })
 
-test("a lost answer that is fetched again within the grace is noted, and nothing else", async () => {
+test("a lost answer that is fetched again in the grace is noted, and nothing else", async () => {
   const { refresh_token } = await signIn({ scope: "openid offline_access" })
   const refresh = { grant_type: "refresh_token", refresh_token: String(refresh_token) }
   await askToken(provider, refresh, basic())

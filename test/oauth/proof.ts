@@ -11,12 +11,16 @@ export async function newProofKey() {
 
 let serial = 0
 
-/** RFC 9449 §4.2: a proof for one request to the token endpoint. */
-export const proofWith = (provider: Provider, { privateKey, jwk }: ProofKey): Promise<string> =>
+/** RFC 9449 §4.2: a proof for one POST, to the token endpoint unless told. */
+export const proofWith = (
+  provider: Provider,
+  { privateKey, jwk }: ProofKey,
+  path = "/oauth/v2/token",
+): Promise<string> =>
   new SignJWT({
     jti: `proof ${serial++}`,
     htm: "POST",
-    htu: `${issuer}/oauth/v2/token`,
+    htu: `${issuer}${path}`,
     iat: Math.floor(provider.clock.now() / 1000),
   })
     .setProtectedHeader({ typ: "dpop+jwt", alg: "ES256", jwk })

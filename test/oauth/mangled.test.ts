@@ -1,7 +1,8 @@
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { spellingsOf } from "../support/mangle.ts"
-import { addKeyClient, asserted, assertionType } from "./clients.ts"
+import { addKeyClient, addRobot, asserted, assertionType, basicOf } from "./clients.ts"
+import { exchangeGrant, typeOf } from "./exchange.ts"
 import { answered, type Browser, post, signedIn, tokensOf, userinfo } from "./must.ts"
 import { newProofKey, proofWith } from "./proof.ts"
 import {
@@ -25,6 +26,8 @@ let tv: NewClient
 let browser: Browser
 let machine: Machine
 let keyed: Awaited<ReturnType<typeof addKeyClient>>
+let robot: Awaited<ReturnType<typeof addRobot>>
+let gateway: NewClient
 beforeAll(async () => {
   provider = await openProvider()
   const grantTypes = ["authorization_code", "refresh_token"] as const
@@ -37,6 +40,8 @@ beforeAll(async () => {
   browser = await signedIn(provider, web)
   machine = await addMachine(provider)
   keyed = await addKeyClient(provider)
+  robot = await addRobot(provider)
+  gateway = await provider.addClient({ grantTypes: ["authorization_code", "token_exchange"] })
 })
 afterAll(() => provider.close())
 
@@ -53,6 +58,9 @@ const deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
 
 /** Where an answer came back to the client, what it says. */
 const codeIn = (end: Visited) => (end.path.startsWith("https:") ? answerOf(end) : {})
+
+let shown = ""
+const typed = (userCode: string) => userCode.toUpperCase().replace(/[-.]/g, "")
 
 const isBearer = (text: string) => isGood(userinfo(provider, text))
 
@@ -145,6 +153,42 @@ const kinds: Readonly<Record<string, Kind>> = {
       const { code = "" } = await answered(browser, tv)
       const body = new URLSearchParams(codeFields(code, { client_id: tv.id })).toString()
       return isGood(post(provider, "/oauth/v2/token", body, { dpop }))
+    },
+  },
+  "a code that a device shows": {
+    make: async () => {
+      const body = `client_id=${tv.id}&scope=openid`
+      const response = await post(provider, "/oauth/v2/device_authorization", body)
+      shown = (await response.json()).user_code
+      return shown
+    },
+    isTaken: async (userCode) => {
+      // RFC 8628 §6.1: small letters, dots and dashes are the same code, as people may type it.
+      if (userCode !== shown && typed(userCode) === typed(shown)) return false
+      const end = await browser.post(await browser.go("/device"), { userCode })
+      return end.path.startsWith("/ui/login/")
+    },
+  },
+  "a client's secret": {
+    make: async () => web.secret,
+    isTaken: async (secret) => {
+      const { code = "" } = await answered(browser, web)
+      return isGood(askToken(provider, codeFields(code), `${web.id}:${encodeURIComponent(secret)}`))
+    },
+  },
+  "a service user's secret": {
+    make: async () => robot.secret,
+    isTaken: (secret) => {
+      const fields = { grant_type: "client_credentials", scope: "openid" }
+      return isGood(askToken(provider, fields, basicOf(robot.id, secret)))
+    },
+  },
+  "an id_token that is exchanged": {
+    make: async () => String((await tokensOf(provider, browser, gateway)).id_token),
+    isTaken: (subject_token) => {
+      const subject_token_type = typeOf("id_token")
+      const fields = { grant_type: exchangeGrant, subject_token, subject_token_type }
+      return isGood(askToken(provider, fields, `${gateway.id}:${gateway.secret}`))
     },
   },
   "a browser's cookie": {

@@ -252,7 +252,27 @@ const templates: readonly Template[] = [
 
 type Mutation = (choose: Choose, material: Material, draft: Draft) => Draft
 
-const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
+const part = (json: string) => Buffer.from(json).toString("base64url")
+const encode = (value: object) => part(JSON.stringify(value))
+
+/** A JWT with a value where a text belongs that takes a deep stack to look at. */
+function bottomless(choose: Choose, client: string): string {
+  const depth = choose.of([2000, 5000])
+  const [open, end] = choose.of([
+    ["[", "]"],
+    ['{"a":', "}"],
+  ])
+  const value = `${open.repeat(depth)}1${end.repeat(depth)}`
+  const [header, claims] = choose.of([
+    [`{"alg":"RS256","kid":${value}}`, "{}"],
+    [`{"alg":"ES256","typ":"at+jwt","kid":${value}}`, "{}"],
+    [`{"alg":"ES256","typ":"dpop+jwt","jwk":{"kty":"EC","crv":"P-256","x":${value}}}`, "{}"],
+    ['{"alg":"RS256","typ":"JWT"}', `{"iss":"${client}","sub":${value}}`],
+    ['{"alg":"RS256"}', `{"iss":"${client}","sub":"${client}","aud":${value},"exp":${value}}`],
+    ['{"alg":"RS256"}', value],
+  ])
+  return `${part(header)}.${part(claims)}.AAAA`
+}
 
 /** JWTs that say what anybody would like to be true, signed by nobody or by themselves. */
 function forged(choose: Choose, { clients, tokens }: Material): string {
@@ -277,6 +297,7 @@ function forged(choose: Choose, { clients, tokens }: Material): string {
     { iss: [client], sub: {}, aud: 5, exp: "never", jti: [1] },
   ])
   return choose.of([
+    bottomless(choose, client),
     `${encode(header)}.${encode(claims)}.`,
     `${encode(header)}.${encode(claims)}.AAAA`,
     `${encode(header)}.${body}.${signature}`,

@@ -14,6 +14,7 @@ export const texts = [
   ...["form_post", "fragment", "query", "web_message", "urn:ietf:params:oauth:request_uri:x"],
   '{"userinfo":{"__proto__":{"essential":true}},"id_token":{"sub":{"value":"1"}}}',
   `{"a":${"[".repeat(2000)}${"]".repeat(2000)}}`,
+  `{"id_token":{"sub":{"value":${"[".repeat(9000)}${"]".repeat(9000)}}}}`,
 ]
 
 /** Names of parameters, and what is none. */

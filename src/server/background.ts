@@ -1,3 +1,5 @@
+import { instanceIds } from "../domain/instance/index.ts"
+import { auditLogRetention } from "../domain/quota/index.ts"
 import type { Config } from "../kernel/config.ts"
 import { type Reactor, type Reactors, runPruner, runReactors } from "../store/index.ts"
 import type { Base } from "./base.ts"
@@ -22,6 +24,7 @@ export function startBackground(
     store,
     clock,
     auditRetentionDays,
+    auditsKept: () => auditsKept(base),
     passed: running.passed,
     failed: (cause) => base.log.warning("pruning broke off: {cause}", { cause: String(cause) }),
   })
@@ -29,4 +32,12 @@ export function startBackground(
     reactors: running,
     stop: async () => void (await Promise.all([running.stop(), pruner.stop()])),
   }
+}
+
+/** What the instances' limits say of their audits, in ms. */
+function auditsKept({ store, call }: Base): ReadonlyMap<string, number> {
+  const all = instanceIds(store).map((id) => [id, auditLogRetention(call(id, "pruner"))] as const)
+  return new Map(
+    all.flatMap(([id, seconds]) => (seconds === undefined ? [] : [[id, seconds * 1000]])),
+  )
 }

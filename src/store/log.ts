@@ -36,6 +36,8 @@ export type StreamWindow = {
   readonly id: string
   /** Only what came before this version, or after it where `asc`; undefined for the first part. */
   readonly from?: number | undefined
+  /** Only what happened since then, ms UTC. */
+  readonly since?: number | undefined
   readonly asc: boolean
   readonly limit: number
 }

@@ -11,6 +11,8 @@ export type PruneLimits = {
   readonly now: number
   /** Audit streams that have not changed since then. */
   readonly auditedBefore: number
+  /** The same of instances that keep them less long; asked for seldom. */
+  readonly auditedSooner?: () => ReadonlyMap<string, number>
   /** Streams that end at this position or before: every reactor has seen them. */
   readonly position: number
   readonly stopped: () => boolean
@@ -42,6 +44,9 @@ const slackMs = 3_600_000
 const sliceStreams = 20
 const sliceClaims = 100
 const slicePages = 50
+/** Who keeps audits less long is looked for among all others: so many at a time, and so often. */
+const sliceLook = 500
+const soonerEveryMs = 3_600_000
 /** Free pages that are kept for what comes: so many, or one of so many. */
 const reserve = { pages: 256, share: 16 }
 
@@ -58,9 +63,16 @@ export function prunerOf(parts: PruneParts): (limits: PruneLimits) => Promise<Pr
   const { slice, aggregates, database } = parts
   const sql = statements(database)
   const kinds = aggregates.filter(({ retention, expires }) => retention === "audit" || expires)
+  let soonerAt = Number.NEGATIVE_INFINITY
   return async (limits) => {
     const count = { streams: 0, events: 0, claims: 0, pages: 0 }
     for (const kind of kinds) await dropStreams(parts, sql, { kind, limits, count })
+    if (limits.auditedSooner && limits.now - soonerAt >= soonerEveryMs) {
+      soonerAt = limits.now
+      const sooner = limits.auditedSooner()
+      const audits = sooner.size > 0 ? kinds.filter(({ retention }) => retention === "audit") : []
+      for (const kind of audits) await dropSooner(parts, sql, { kind, limits, count, sooner })
+    }
     const before = limits.now - slackMs
     count.claims = await repeat(slice, limits, () => sql.claims.run(before, sliceClaims).changes)
     count.pages = await repeat(slice, limits, () => vacuum(database))
@@ -122,6 +134,38 @@ async function dropStreams(
     return free.length
   }
   count.streams += await repeat(slice, limits, dropSome)
+}
+
+/** Goes along the audits of all instances, and drops those of who keeps them less long. */
+async function dropSooner(
+  parts: PruneParts,
+  sql: Statements,
+  { kind, limits, count, sooner }: Dropping & { readonly sooner: ReadonlyMap<string, number> },
+): Promise<void> {
+  const { database, slice, views } = parts
+  const newestDue = Math.max(...sooner.values()) - slackMs
+  const isDue = ({ instance, expires, position }: DueRow) =>
+    expires <= (sooner.get(instance) ?? Number.NEGATIVE_INFINITY) - slackMs &&
+    position <= limits.position
+  let last = { expires: -1, instance: "", id: "" }
+  const dropSome = () => {
+    if (views.rebuilding().length > 0) return 0
+    const newest = headOf(database)
+    const from = [last.expires, last.instance, last.id] as const
+    const rows = sql.due.all(kind.stream, ...from, newestDue, sliceLook)
+    const due = rows.filter((row) => isDue(row) && row.position < newest)
+    const some = due.slice(0, sliceStreams)
+    last = (due.length > some.length ? some.at(-1) : rows.at(-1)) ?? last
+    if (some.length > 0) {
+      database.transaction(() => {
+        for (const row of some) count.events += drop(parts, sql, row)
+      })()
+      parts.dropped()
+      count.streams += some.length
+    }
+    return rows.length
+  }
+  await repeat(slice, limits, dropSome)
 }
 
 /** Drops one stream, and answers how many events it had. */

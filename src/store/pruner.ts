@@ -5,6 +5,8 @@ export type PrunerParts = {
   readonly store: Store
   readonly clock: Clock
   readonly auditRetentionDays: number
+  /** How long instances keep their audits that keep them less long, in ms. */
+  readonly auditsKept?: () => ReadonlyMap<string, number>
   /** The position that every reactor has passed. */
   readonly passed: () => number
   /** A pass broke off, of a full disk for instance; the next one comes in a minute. */
@@ -18,7 +20,7 @@ const dayMs = 86_400_000
 
 /** Drops what has expired, once a minute. */
 export function runPruner(parts: PrunerParts): Pruner {
-  const { store, clock, passed, failed } = parts
+  const { store, clock, passed, failed, auditsKept } = parts
   let isStopped = false
   let timer: Timer | undefined
   let pass: Promise<void> = Promise.resolve()
@@ -28,6 +30,9 @@ export function runPruner(parts: PrunerParts): Pruner {
     await store.prune({
       now,
       auditedBefore: now - parts.auditRetentionDays * dayMs,
+      ...(auditsKept && {
+        auditedSooner: () => new Map([...auditsKept()].map(([id, ms]) => [id, now - ms])),
+      }),
       position: passed(),
       stopped: () => isStopped,
     })

@@ -76,10 +76,10 @@ export function sqliteLog(parts: Parts): SqliteLog {
       const found = rows ? sql.find.all(position, upTo, JSON.stringify(codes)) : []
       return { events: found.map((row) => decode(row, names)), upTo }
     },
-    history: async ({ instance, stream, id, from, asc, limit }) => {
+    history: async ({ instance, stream, id, from, since = 0, asc, limit }) => {
       const start = from ?? (asc ? 0 : Number.MAX_SAFE_INTEGER)
       const rows = (asc ? sql.onward : sql.back).all(
-        ...[instance, names.known(stream) ?? 0, id, start, durability.durable(), limit],
+        ...[instance, names.known(stream) ?? 0, id, start, durability.durable(), since, limit],
       )
       return rows.map((row) => decode(row, names))
     },
@@ -288,11 +288,11 @@ function statements(database: Database) {
     ),
     onward: prepare<EventRow>(
       `SELECT * FROM event WHERE instance = ? AND stream = ? AND id = ? AND version > ?
-         AND position <= ? ORDER BY version LIMIT ?`,
+         AND position <= ? AND time >= ? ORDER BY version LIMIT ?`,
     ),
     back: prepare<EventRow>(
       `SELECT * FROM event WHERE instance = ? AND stream = ? AND id = ? AND version < ?
-         AND position <= ? ORDER BY version DESC LIMIT ?`,
+         AND position <= ? AND time >= ? ORDER BY version DESC LIMIT ?`,
     ),
     find: prepare<EventRow>(
       `SELECT * FROM event WHERE position > ? AND position <= ?

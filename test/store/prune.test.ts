@@ -176,6 +176,49 @@ describe("an audit stream", () => {
   })
 })
 
+describe("an audit stream of an instance that keeps them less long", () => {
+  const sooner = (...days: readonly (readonly [string, number])[]) => {
+    const now = world.clock.now()
+    return world.store.prune({
+      now,
+      auditedBefore: now - 90 * day,
+      auditedSooner: () => new Map(days.map(([id, count]) => [id, now - count * day])),
+      position: Number.MAX_SAFE_INTEGER,
+      stopped: () => false,
+    })
+  }
+
+  test("goes sooner, and nobody else's with it", async () => {
+    for (let each = 0; each < 30; each++) {
+      await write(cx("i1"), `a${each}`, "ada")
+      await write(cx("i2"), `b${each}`, "bob")
+    }
+    world.clock.advance(5 * day)
+    await write(cx("i1"), "late", "ada")
+    await somethingElse()
+    world.clock.advance(5 * day + 2 * hour)
+    expect(await sooner(["i1", 7], ["i3", 1])).toMatchObject({ streams: 30, events: 30 })
+    expect(shown(cx("i1"))[1]).toMatchObject([{ id: "late" }])
+    expect(shown(cx("i2"))[1]).toHaveLength(30)
+  })
+
+  test("is looked for once an hour, and stays where the whole process keeps it", async () => {
+    await write(cx("i1"), "e1", "ada")
+    await somethingElse()
+    expect(await sooner(["i1", 1])).toMatchObject({ streams: 0 })
+    world.clock.advance(2 * day)
+    expect(await sooner(["i1", 365])).toMatchObject({ streams: 0 })
+    world.clock.advance(hour - 60_000)
+    expect(await sooner(["i1", 1])).toMatchObject({ streams: 0 })
+    world.clock.advance(60_000)
+    expect(await sooner(["i1", 1])).toMatchObject({ streams: 1 })
+    await write(cx("i1"), "e2", "ada")
+    await somethingElse()
+    world.clock.advance(91 * day)
+    expect(await sooner(["i1", 365])).toMatchObject({ streams: 1 })
+  })
+})
+
 describe("an id whose stream was dropped", () => {
   const dropped = async () => {
     await begin(cx(), "1", { name: "ada" })

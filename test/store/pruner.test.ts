@@ -9,14 +9,17 @@ let world: World
 let pruner: Pruner | undefined
 let failures: unknown[]
 let passed: number
+let kept: Map<string, number>
 beforeEach(() => {
   world = openWorld(visitRooms)
   failures = []
   passed = Number.MAX_SAFE_INTEGER
+  kept = new Map()
   pruner = runPruner({
     store: world.store,
     clock: world.clock,
     auditRetentionDays: 7,
+    auditsKept: () => kept,
     passed: () => passed,
     failed: (cause) => failures.push(cause),
   })
@@ -41,6 +44,18 @@ async function live(minutes: number): Promise<void> {
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
+
+test("an instance that keeps its audits less long is looked at within the hour", async () => {
+  await write(cx(), "e1", "ada")
+  await begin(cx(), "1", { name: "ada" })
+  await live(1)
+  kept.set("i1", 60 * minute)
+  await live(59)
+  expect(shown(cx())[1]).toHaveLength(1)
+  world.clock.advance(2 * hour)
+  await live(2)
+  expect(shown(cx())[1]).toEqual([])
+})
 
 test("every minute what has expired goes", async () => {
   await begin(cx(), "1", { name: "ada" })

@@ -62,7 +62,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/domain/group": domain("org"),
   "src/domain/authorization": domain("member", "project", "projectgrant", "user"),
   "src/domain/orgreach": domain("app", "instance", "org", "project", "projectgrant", "user"),
-  "src/domain/history": domain("app", "member", "org", "project", "projectgrant", "user"),
+  "src/domain/history": domain("app", "member", "org", "project", "projectgrant", "quota", "user"),
   "src/domain/session": domain("instance", "user"),
   "src/domain/grant": domain("app", "instance", "session", "user"),
   "src/domain/refusal": domain("app"),

@@ -1,5 +1,6 @@
 import type { AnyAggregate, Cx } from "../../store/index.ts"
 import { permissionsOn, stateReader } from "../member/index.ts"
+import { auditLogRetention } from "../quota/index.ts"
 import { profile, shownNames, user } from "../user/index.ts"
 
 /** One thing that happened; what was said then is not shown, for it may be private. */
@@ -22,7 +23,10 @@ export type Part = {
   readonly limit: number
 }
 
-/** What happened to one thing, the newest first unless told. */
+/**
+ * What happened to one thing, the newest first unless told; where the instance has a limit for
+ * that, only what is newer.
+ */
 export async function changesOf(
   cx: Cx,
   kind: AnyAggregate,
@@ -30,7 +34,9 @@ export async function changesOf(
   part: Part,
 ): Promise<readonly Change[]> {
   const { instance } = cx
-  const events = await cx.store.log.history({ ...part, instance, stream: kind.stream, id })
+  const kept = auditLogRetention(cx)
+  const since = kept === undefined ? undefined : cx.clock.now() - kept * 1000
+  const events = await cx.store.log.history({ ...part, instance, stream: kind.stream, id, since })
   const editors = new Map<string, Editor>()
   return events.map(({ version, time, type, owner, editor }) => {
     const known = editors.get(editor.user) ?? editorOf(cx, editor.user)

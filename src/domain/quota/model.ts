@@ -45,7 +45,7 @@ export const usage = aggregate<UsageEvent, Usage>({
 })
 
 export type Limits = {
-  /** How long the records of what happened are shown, in seconds. */
+  /** How long the records of what happened are shown, and audits kept, in seconds. */
   readonly auditLogRetention?: number
   /** Whether the instance answers nobody but who manages it. */
   readonly block?: boolean

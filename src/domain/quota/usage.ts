@@ -76,5 +76,5 @@ export const blocked = (): Fault =>
     "this instance is blocked; whoever runs the service can lift that",
   )
 
-/** How long the records of what happened are shown, in seconds; undefined: for ever. */
+/** How long what happened is shown, and audits kept, in seconds; undefined: as the process says. */
 export const auditLogRetention = (cx: Cx): number | undefined => limitsOf(cx).auditLogRetention

@@ -129,6 +129,27 @@ test("what is another organisation's is as if it were not there", async () => {
   })
 })
 
+test("what is older than the instance's limit is shown from neither end, and is kept", async () => {
+  estate.clock.advance(7_200_000)
+  await act("manager", "updateProject", { ...p1, name: "Two" })
+  estate.clock.advance(3_600_000)
+  const limit = (seconds: bigint) =>
+    act("system", "setLimits", { instanceId: "i1", auditLogRetention: { seconds, nanos: 0 } })
+  const sequences = async (asc: boolean) => {
+    const found = await changes("manager", "listProjectChanges", { ...p1, query: { asc } })
+    return found.map(({ sequence }) => Number(sequence))
+  }
+  await limit(3600n)
+  expect([await sequences(true), await sequences(false)]).toEqual([[2], [2]])
+  await limit(3599n)
+  expect(await sequences(true)).toEqual([])
+  await act("system", "resetLimits", { instanceId: "i1" })
+  expect([await sequences(true), await sequences(false)]).toEqual([
+    [1, 2],
+    [2, 1],
+  ])
+})
+
 test("the story of somebody who is gone is not shown, and is kept", async () => {
   await removeUser(estate.cx(), "nobody")
   await expect(act("manager", "listUserChanges", { userId: "nobody" })).rejects.toMatchObject({

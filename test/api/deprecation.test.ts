@@ -49,8 +49,8 @@ describe("a deprecated operation says what takes its place", () => {
 })
 
 test.each([
-  ["REST", "/management/v1/projects/_search"],
-  ["Connect", `/${management}/ListProjects`],
+  ["REST", "/management/v1/projects/p1/changes/_search"],
+  ["Connect", "/core.project.v2.ProjectService/ListProjects"],
 ])("an operation that is not deprecated says nothing of it, over %s", async (_, path) => {
   const answer = await world.fetch(path, { ...json({}), as: "owner" })
   expect(answer.status).toBe(200)
@@ -62,9 +62,22 @@ test("every successor is an operation that is not deprecated itself", () => {
     const { link } = noticeOf(each)
     return link === undefined ? [] : [/^<\/([^>]+)>/.exec(link)?.[1] ?? "none"]
   })
-  expect(named.length).toBeGreaterThan(2)
+  expect(named.length).toBeGreaterThan(40)
   const fit = methods
     .filter(({ deprecated }) => !deprecated)
     .map(({ parent, name }) => `${parent.typeName}/${name}`)
   expect(named.filter((name) => !fit.includes(name))).toEqual([])
+})
+
+test("what an older service shares with a newer one is left behind there", () => {
+  const newer = new Set(
+    book
+      .filter(({ typeName }) => /\.v2\.(User|Project|Application)Service$/.test(typeName))
+      .flatMap((service) => service.methods.map(({ name }) => name)),
+  )
+  const both = methods.filter(
+    ({ parent, name }) => parent.typeName === management && newer.has(name),
+  )
+  expect(both.length).toBeGreaterThan(5)
+  expect(both.filter(({ deprecated }) => !deprecated).map(({ name }) => name)).toEqual([])
 })

@@ -115,7 +115,7 @@ describe("the start refuses, naming it,", () => {
     })
 
   test.each([
-    ["a deprecated operation without a successor", true, "DeactivateProject"],
+    ["a deprecated operation without a successor", true, "ListProjectChanges"],
     ["a successor of one that is not deprecated", false, "ListGrantedProjects"],
   ])("%s", (_, deprecated, rpc) => {
     const operations = marked(deprecated, rpc)

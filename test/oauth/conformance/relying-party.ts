@@ -37,8 +37,8 @@ export type Tokens = {
 export type RelyingParty = Awaited<ReturnType<typeof openRelyingParty>>
 
 /** A provider and two registered clients of it, which check all that a client must. */
-export async function openRelyingParty(variant: Variant) {
-  const provider = await openProvider()
+export async function openRelyingParty(variant: Variant, open = () => openProvider()) {
+  const provider = await open()
   const config = configOf(variant)
   const client = await provider.addClient(config)
   const second = await provider.addClient(config)

@@ -12,6 +12,7 @@ import { grantsOf, responsesFor } from "../../ui/console/application/protocol.ts
 import { isDenied, isFault, messageOf, unlessDenied } from "../../ui/console/core.ts"
 import { consoleDocument } from "../../ui/console/document.tsx"
 import { amountOf, durationOf, durationText } from "../../ui/console/duration.ts"
+import { familiesOf, levelOf, levels } from "../../ui/console/instance/role.ts"
 import { kindNames, kindOf, kinds, stateOf, turnOf } from "../../ui/console/instance/web-key.ts"
 import { linesOf } from "../../ui/console/lines.ts"
 import { fileNameOf } from "../../ui/console/once-box.tsx"
@@ -29,6 +30,10 @@ describe("addresses", () => {
     { page: "users" },
     { page: "new-user" },
     { page: "user", userId: "5" },
+    { page: "groups" },
+    { page: "organizations" },
+    { page: "organization", organizationId: "6" },
+    { page: "administrators" },
     { page: "refused-requests" },
     { page: "refused-requests", requestId: "600" },
     { page: "signing-keys" },
@@ -222,5 +227,21 @@ describe("the console's document", () => {
     expect(html).toContain(`<html lang="en">`)
     expect(html).toContain("<title>Latchkey</title>")
     expect(html).toMatch(/<noscript><p>[^<]+<\/p><\/noscript>/)
+  })
+})
+
+describe("roles of administrators", () => {
+  it("are held on what the interface says", () => {
+    for (const [name, level] of Object.entries(levels)) expect(levelOf(level)).toBe(name)
+  })
+
+  it("show their permissions once, by what they are about", () => {
+    expect(
+      familiesOf(["user.write", "org.read", "user.read", "user.write", "impersonation"]),
+    ).toEqual([
+      { name: "impersonation", permissions: ["impersonation"] },
+      { name: "org", permissions: ["org.read"] },
+      { name: "user", permissions: ["user.read", "user.write"] },
+    ])
   })
 })

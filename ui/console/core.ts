@@ -4,6 +4,9 @@ import { AdminService } from "../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../../src/gen/core/application/v2/application_service_pb.ts"
 import { AuthorizationService } from "../../src/gen/core/authorization/v2/authorization_service_pb.ts"
 import { DiagnosisService } from "../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { GroupService } from "../../src/gen/core/group/v2/group_service_pb.ts"
+import { InternalPermissionService } from "../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
+import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
 import { OrganizationService } from "../../src/gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../../src/gen/core/project/v2/project_service_pb.ts"
 import { SettingsService } from "../../src/gen/core/settings/v2/settings_service_pb.ts"
@@ -39,8 +42,16 @@ export function coreOf(accessToken: string, expired: () => void) {
     webKeys: createClient(WebKeyService, transport),
     settings: createClient(SettingsService, transport),
     admin: createClient(AdminService, transport),
+    management: createClient(ManagementService, transport),
+    permissions: createClient(InternalPermissionService, transport),
+    groups: createClient(GroupService, transport),
   }
 }
+
+/** Some older operations mean the organisation that a header names. */
+export const within = (organizationId: string) => ({
+  headers: { "x-core-orgid": organizationId },
+})
 
 /** What the server said went wrong, without the id it ends with. */
 export function messageOf(failure: unknown): string {

@@ -10,7 +10,7 @@ import { ConfirmButton } from "./confirm.tsx"
 import { Section } from "./detail.tsx"
 import { ActionForm } from "./form.tsx"
 import { useHouse } from "./house.ts"
-import { useAction, useLoad } from "./load.ts"
+import { type Readings, useAction, useJoined, useLoad } from "./load.ts"
 import { OnceBox } from "./once-box.tsx"
 import { Time } from "./time.tsx"
 
@@ -30,6 +30,8 @@ type CredentialsProps = {
   readonly family: "keys" | "app_keys" | "tokens"
   /** Whose they are. */
   readonly holder: string
+  /** What is read again when one is made or removed, and they with it. */
+  readonly readings: Readings
   readonly read: (signal: AbortSignal) => Promise<readonly Credential[]>
   readonly create: (wanted: Wanted) => Promise<Made>
   readonly remove: (id: string) => Promise<unknown>
@@ -37,23 +39,29 @@ type CredentialsProps = {
   readonly takesPublicKey?: boolean
 }
 
+/** What those of a service user are handed. */
+export type ServiceCredentialsProps = Pick<CredentialsProps, "readings"> & {
+  readonly userId: string
+}
+
 /** Keys or tokens of one holder: each is made with an end, shown once, and removed. */
 export function Credentials(props: CredentialsProps) {
-  const { family, holder, read, remove } = props
+  const { family, holder, readings, read, remove } = props
   const { t } = useHouse()
   const [made, setMade] = useState<Made | undefined>(undefined)
   const [asking, setAsking] = useState(false)
   const found = useLoad(`${family} ${holder}`, "", read)
+  useJoined(readings, found.reload)
   if (found.status === "failed" && found.denied) return null
   const take = async (fresh: Made) => {
     setMade(fresh)
-    await found.reload()
+    await readings.reload()
     setAsking(false)
   }
   const drop = async (id: string) => {
     await remove(id)
     if (made?.id === id) setMade(undefined)
-    await found.reload()
+    await readings.reload()
   }
   const create = <Button onClick={() => setAsking(true)}>{t(`${family}.create`)}</Button>
   return (

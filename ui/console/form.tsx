@@ -1,6 +1,7 @@
-import { type ReactNode, useState } from "react"
+import { type ChangeEvent, type ReactNode, useState } from "react"
 import { Alert } from "../kit/alert.tsx"
 import { Button } from "../kit/button.tsx"
+import { Dialog } from "../kit/dialog.tsx"
 import { Section } from "./detail.tsx"
 import { useHouse } from "./house.ts"
 import { type Action, type Changed, useAction } from "./load.ts"
@@ -8,7 +9,7 @@ import { type Action, type Changed, useAction } from "./load.ts"
 type ActionFormProps = {
   readonly action: Action
   /** What the button does; saving, where nothing is said. */
-  readonly submit?: string
+  readonly submit?: string | undefined
   readonly disabled?: boolean
   readonly onCancel: () => void
   readonly children: ReactNode
@@ -67,4 +68,35 @@ export function useSaving(save: () => Promise<unknown>, onChanged: Changed, clos
     await onChanged()
     close()
   })
+}
+
+type DialogFormProps = Omit<ActionFormProps, "action" | "onCancel"> & {
+  readonly title: string
+  readonly save: () => Promise<unknown>
+  readonly onChanged: Changed
+  readonly close: () => void
+}
+
+/** Fields above the page; once they are saved, and what they changed is shown, it closes. */
+export function DialogForm({ title, save, onChanged, close, ...form }: DialogFormProps) {
+  const action = useSaving(save, onChanged, close)
+  return (
+    <Dialog title={title} onClose={close}>
+      <ActionForm action={action} onCancel={close} {...form} />
+    </Dialog>
+  )
+}
+
+type Typed = ChangeEvent<HTMLInputElement | HTMLTextAreaElement>
+
+/** The texts of a form by name, and what each of its fields is wired with. */
+export function useTexts<Name extends string>(initial: Readonly<Record<Name, string>>) {
+  const [texts, setTexts] = useState(initial)
+  const field = (name: Name) => ({
+    value: texts[name],
+    onChange: (event: Typed) => setTexts({ ...texts, [name]: event.target.value }),
+    maxLength: 200,
+    autoComplete: "off",
+  })
+  return { texts, field }
 }

@@ -1,6 +1,7 @@
 import { createContext, useContext } from "react"
 import type { Translate } from "../kit/catalogue.ts"
 import type { Core } from "./core.ts"
+import type { Changed } from "./load.ts"
 import type { SignedIn } from "./sign-in.ts"
 import type { TextKey } from "./texts/index.ts"
 
@@ -18,6 +19,8 @@ export type House = {
   /** Whether one may see what holds for the whole instance. */
   readonly seesInstance: boolean
   readonly choose: (organizationId: string) => void
+  /** One has come, has gone or is called otherwise. */
+  readonly organizationsChanged: Changed
 }
 
 export const HouseContext = createContext<House | undefined>(undefined)

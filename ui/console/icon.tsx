@@ -2,6 +2,12 @@ const paths = {
   projects: "M3.5 6.5h5l2 2.5h10v10h-17z",
   applications: "M4 4h6.5v6.5H4zm9.5 0H20v6.5h-6.5zM4 13.5h6.5V20H4zm9.5 0H20V20h-6.5z",
   users: "M12 11.5a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20.5c.7-4 3.8-6 7.5-6s6.8 2 7.5 6",
+  groups:
+    "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM2.5 20c1-7 12-7 13 0M16 5q4 3 0 6M18 15q3 1 3.5 5",
+  organization: "M4 20.5v-17h10v17M14 9.5h6v11M2.5 20.5h19M7.5 7.5h3m-3 4h3m-3 4h3",
+  organizations:
+    "M9.5 3.5h5v5h-5zM12 8.5v7M5.5 15.5V12h13v3.5M3 15.5h5v5H3zm6.5 0h5v5h-5zm6.5 0h5v5h-5z",
+  administrators: "M12 3l7.5 3v5.5c0 4.5-3 7.8-7.5 9.5-4.5-1.7-7.5-5-7.5-9.5V6zM9 12l2.2 2.2 4-4.2",
   "refused-requests": "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7.5v5.5m0 3v.2",
   "signing-keys": "M8.5 15.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM13 11h8v4m-3.5-4v3",
   settings:

@@ -5,11 +5,15 @@ import { Gate } from "./gate.tsx"
 import { HouseContext, type Organization } from "./house.ts"
 import { useLoad } from "./load.ts"
 import { Navigation } from "./navigation.tsx"
+import { AdministratorsPage } from "./page/administrators-page.tsx"
 import { ApplicationPage } from "./page/application-page.tsx"
 import { ApplicationsPage } from "./page/applications-page.tsx"
+import { GroupsPage } from "./page/groups-page.tsx"
 import { MissingPage } from "./page/missing-page.tsx"
 import { NewApplicationPage } from "./page/new-application-page.tsx"
 import { NewUserPage } from "./page/new-user-page.tsx"
+import { OrganizationPage } from "./page/organization-page.tsx"
+import { OrganizationsPage } from "./page/organizations-page.tsx"
 import { ProjectPage } from "./page/project-page.tsx"
 import { ProjectsPage } from "./page/projects-page.tsx"
 import { RefusedRequestsPage } from "./page/refused-requests-page.tsx"
@@ -55,7 +59,8 @@ export function Inside({ t, language, signedIn }: InsideProps) {
     setChosen(id)
   }
   const own = { organizations, organization, seesInstance, choose }
-  const house = { t, language, core, signedIn, ...own }
+  const organizationsChanged = loaded.reload
+  const house = { t, language, core, signedIn, organizationsChanged, ...own }
   return (
     <HouseContext value={house}>
       <div className="console">
@@ -91,6 +96,14 @@ function pageOf(route: Route) {
       return <NewUserPage />
     case "user":
       return <UserPage key={route.userId} userId={route.userId} />
+    case "groups":
+      return <GroupsPage />
+    case "organizations":
+      return <OrganizationsPage />
+    case "organization":
+      return <OrganizationPage key={route.organizationId} organizationId={route.organizationId} />
+    case "administrators":
+      return <AdministratorsPage />
     case "refused-requests":
       return <RefusedRequestsPage key={route.requestId} requestId={route.requestId} />
     case "signing-keys":

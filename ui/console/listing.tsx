@@ -1,11 +1,11 @@
-import { type ReactNode, useEffect, useState } from "react"
+import { type ReactNode, useState } from "react"
 import { Alert } from "../kit/alert.tsx"
 import { Button } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
 import { Skeleton } from "../kit/skeleton.tsx"
 import { type Column, Table } from "../kit/table.tsx"
 import { useHouse } from "./house.ts"
-import { type Readings, useLoad, useRested } from "./load.ts"
+import { type Readings, useJoined, useLoad, useRested } from "./load.ts"
 
 const pageSize = 50
 
@@ -15,7 +15,7 @@ const glance = 8
 export type Asked = { readonly text: string; readonly offset: bigint; readonly limit: number }
 export type Found<Row> = { readonly rows: readonly Row[]; readonly total: number }
 
-type ListingProps<Row> = {
+export type ListingProps<Row> = {
   /** Names the list for screen readers and for what is loaded. */
   readonly caption: string
   /** What else the answer depends on: the organisation, the chosen chip. */
@@ -28,11 +28,15 @@ type ListingProps<Row> = {
   readonly filters?: ReactNode
   readonly filtered?: boolean
   readonly empty: ReactNode
+  /** What the list stands in, which stays away where one may not see it. */
+  readonly frame?: (list: ReactNode) => ReactNode
 }
+
+const bare = (list: ReactNode) => list
 
 /** A searchable list, fifty rows at a time. */
 export function Listing<Row>(props: ListingProps<Row>) {
-  const { caption, scope, with: readings, read, filters, filtered } = props
+  const { caption, scope, with: readings, read, filters, filtered, frame = bare } = props
   const { t } = useHouse()
   const [text, setText] = useState("")
   const [page, setPage] = useState({ scope, at: 0 })
@@ -41,12 +45,15 @@ export function Listing<Row>(props: ListingProps<Row>) {
   const found = useLoad(caption + scope, `${wanted}\n${at}`, (signal) =>
     read({ text: wanted, offset: BigInt(at), limit: pageSize }, signal),
   )
-  const { reload } = found
-  useEffect(() => readings?.join(reload), [readings, reload])
+  useJoined(readings, found.reload)
   const total = found.status === "ready" ? found.value.total : 0
   const plain = text === "" && wanted === "" && !filtered
-  if (found.status === "ready" && total === 0 && plain) return <>{props.empty}</>
-  return (
+  // The last row of the last page may have been removed.
+  const last = Math.max(0, Math.ceil(total / pageSize) - 1) * pageSize
+  if (found.status === "ready" && at > last) setPage({ scope, at: last })
+  if (found.status === "failed" && found.denied && props.frame) return null
+  if (found.status === "ready" && total === 0 && plain) return <>{frame(props.empty)}</>
+  const list = (
     <div className="stack">
       <div className="list-tools" hidden={plain && !filters && total < glance}>
         <TextField
@@ -68,6 +75,7 @@ export function Listing<Row>(props: ListingProps<Row>) {
       )}
     </div>
   )
+  return <>{frame(list)}</>
 }
 
 type AnswerProps<Row> = ListingProps<Row> & {

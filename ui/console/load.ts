@@ -75,6 +75,11 @@ function useRounds() {
   return { round, reload, arrived }
 }
 
+/** Reads something again whenever the others are. */
+export function useJoined(readings: Readings | undefined, reload: Changed): void {
+  useEffect(() => readings?.join(reload), [readings, reload])
+}
+
 /** What one change concerns, wherever it stands on the page. */
 export type Readings = {
   readonly reload: Changed

@@ -5,15 +5,22 @@ import { Mark } from "../kit/mark.tsx"
 import { Menu } from "../kit/menu.tsx"
 import { Person } from "../kit/person.tsx"
 import { chooseTheme, chosenTheme, type Theme, themes } from "../kit/theme.ts"
-import { useHouse } from "./house.ts"
+import { type Organization, useHouse } from "./house.ts"
 import { Icon } from "./icon.tsx"
 import { Link } from "./link.tsx"
 import { type Route, useRoute } from "./route.ts"
 
-const places = ["projects", "applications", "users", "refused-requests"] as const
+const places = [
+  "projects",
+  "applications",
+  "users",
+  "groups",
+  "organization",
+  "refused-requests",
+] as const
 
 /** Places for those who may see what holds for the whole instance. */
-const instancePlaces = ["signing-keys", "settings"] as const
+const instancePlaces = ["organizations", "administrators", "signing-keys", "settings"] as const
 
 type Place = (typeof places)[number] | (typeof instancePlaces)[number]
 
@@ -21,12 +28,12 @@ type NavigationProps = { readonly onFollow?: () => void }
 
 /** Organisation on top, the places below it, oneself at the end. */
 export function Navigation({ onFollow }: NavigationProps) {
-  const { t, seesInstance } = useHouse()
-  const current = placeOf(useRoute())
+  const { t, seesInstance, organization } = useHouse()
+  const current = placeOf(useRoute(), organization)
   const toPlace = (place: Place) => (
     <Link
       key={place}
-      to={{ page: place }}
+      to={routeTo(place, organization)}
       className="nav-link"
       current={place === current}
       {...(onFollow && { onFollow })}
@@ -52,8 +59,13 @@ export function Navigation({ onFollow }: NavigationProps) {
   )
 }
 
-function placeOf(route: Route): Place | undefined {
+const routeTo = (page: Place, { id: organizationId }: Organization): Route =>
+  page === "organization" ? { page, organizationId } : { page }
+
+function placeOf(route: Route, chosen: Organization): Place | undefined {
   switch (route.page) {
+    case "organization":
+      return route.organizationId === chosen.id ? "organization" : "organizations"
     case "project":
     case "new-application":
       return "projects"

@@ -10,6 +10,10 @@ export type Route =
   | { readonly page: "users" }
   | { readonly page: "new-user" }
   | { readonly page: "user"; readonly userId: string }
+  | { readonly page: "groups" }
+  | { readonly page: "organizations" }
+  | { readonly page: "organization"; readonly organizationId: string }
+  | { readonly page: "administrators" }
   | { readonly page: "refused-requests"; readonly requestId?: string }
   | { readonly page: "signing-keys" }
   | { readonly page: "settings" }
@@ -34,6 +38,9 @@ const lists = [
   "projects",
   "applications",
   "users",
+  "groups",
+  "organizations",
+  "administrators",
   "refused-requests",
   "signing-keys",
   "settings",
@@ -47,6 +54,7 @@ function listOf(first: string): Route {
 function detailOf(first: string, id: string): Route {
   if (first === "projects") return { page: "project", projectId: id }
   if (first === "applications") return { page: "application", applicationId: id }
+  if (first === "organizations") return { page: "organization", organizationId: id }
   if (first === "refused-requests") return { page: first, requestId: id }
   if (first === "users") return id === "new" ? { page: "new-user" } : { page: "user", userId: id }
   return { page: "missing" }
@@ -63,6 +71,8 @@ export function pathOf(route: Route): string {
       return `${base}/applications/${encodeURIComponent(route.applicationId)}`
     case "user":
       return `${base}/users/${encodeURIComponent(route.userId)}`
+    case "organization":
+      return `${base}/organizations/${encodeURIComponent(route.organizationId)}`
     case "new-user":
       return `${base}/users/new`
     case "refused-requests":

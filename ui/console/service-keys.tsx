@@ -1,14 +1,15 @@
-import { Credentials } from "./credentials.tsx"
+import { Credentials, type ServiceCredentialsProps } from "./credentials.tsx"
 import { useHouse } from "./house.ts"
 
 /** The keys with which a service user signs its assertions. */
-export function ServiceKeys({ userId }: { readonly userId: string }) {
+export function ServiceKeys({ userId, readings }: ServiceCredentialsProps) {
   const { core } = useHouse()
   const filters = [{ filter: { case: "userIdFilter", value: { id: userId } } as const }]
   return (
     <Credentials
       family="keys"
       holder={userId}
+      readings={readings}
       takesPublicKey
       read={async (signal) => (await core.users.listKeys({ filters }, { signal })).result}
       create={async (wanted) => {

@@ -5,7 +5,7 @@ import type {
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import type { UpdateOIDCApplicationConfigurationRequestSchema } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import type { Core } from "../core.ts"
-import type { Changed } from "../load.ts"
+import type { Changed, Readings } from "../load.ts"
 
 export type OidcChange = MessageInitShape<typeof UpdateOIDCApplicationConfigurationRequestSchema>
 
@@ -13,6 +13,12 @@ export type OidcChange = MessageInitShape<typeof UpdateOIDCApplicationConfigurat
 export type ApplicationPart = {
   readonly application: Application
   readonly onChanged: Changed
+}
+
+/** What keeps a list of its own, which is read again with the rest of the page. */
+export type Observed = {
+  readonly application: Application
+  readonly readings: Readings
 }
 
 /** The same, for what only OpenID Connect applications have. */

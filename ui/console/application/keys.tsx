@@ -1,9 +1,9 @@
 import { Credentials } from "../credentials.tsx"
 import { useHouse } from "../house.ts"
-import type { ApplicationPart } from "./change.ts"
+import type { Observed } from "./change.ts"
 
 /** The keys with which an application signs assertions in place of sending a secret. */
-export function Keys({ application }: Pick<ApplicationPart, "application">) {
+export function Keys({ application, readings }: Observed) {
   const { core } = useHouse()
   const { applicationId, projectId } = application
   const ids = { applicationId, projectId }
@@ -12,6 +12,7 @@ export function Keys({ application }: Pick<ApplicationPart, "application">) {
     <Credentials
       family="app_keys"
       holder={applicationId}
+      readings={readings}
       read={async (signal) => {
         const request = { filters: [{ filter: own }] }
         const { keys } = await core.applications.listApplicationKeys(request, { signal })

@@ -10,13 +10,13 @@ import { ConfirmButton } from "../confirm.tsx"
 import { Section } from "../detail.tsx"
 import { ActionForm } from "../form.tsx"
 import { useHouse } from "../house.ts"
-import { useAction, useLoad } from "../load.ts"
+import { useAction, useJoined, useLoad } from "../load.ts"
 import { OnceBox } from "../once-box.tsx"
 import { Time } from "../time.tsx"
-import type { ApplicationPart } from "./change.ts"
+import type { ApplicationPart, Observed } from "./change.ts"
 
 /** The secrets that are good now; a new one can stand beside the old until all have moved. */
-export function Secrets({ application }: Pick<ApplicationPart, "application">) {
+export function Secrets({ application, readings }: Observed) {
   const { t, core } = useHouse()
   const { applicationId, projectId, name } = application
   const [made, setMade] = useState<Made | undefined>(undefined)
@@ -28,16 +28,17 @@ export function Secrets({ application }: Pick<ApplicationPart, "application">) {
     )
     return secrets
   })
+  useJoined(readings, found.reload)
   if (found.status === "failed" && found.denied) return null
   const take = async (fresh: Made) => {
     setMade(fresh)
-    await found.reload()
+    await readings.reload()
     setAsking(false)
   }
   const drop = async (secretId: string) => {
     await core.applications.removeClientSecret({ applicationId, projectId, secretId })
     if (made?.id === secretId) setMade(undefined)
-    await found.reload()
+    await readings.reload()
   }
   const create = <Button onClick={() => setAsking(true)}>{t("secret.renew")}</Button>
   return (

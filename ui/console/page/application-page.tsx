@@ -1,6 +1,6 @@
 import { Badge } from "../../kit/badge.tsx"
 import { ApiProof, methodOf } from "../application/api-proof.tsx"
-import type { ApplicationPart } from "../application/change.ts"
+import type { ApplicationPart, Observed } from "../application/change.ts"
 import { Flows } from "../application/flows.tsx"
 import { Keys } from "../application/keys.tsx"
 import { Problems } from "../application/problems.tsx"
@@ -13,8 +13,9 @@ import { WaysBack } from "../application/ways-back.tsx"
 import { isActive, kindOf } from "../application-list.tsx"
 import { ActionButton, DeleteButton } from "../confirm.tsx"
 import { Copyable, Detail, Section } from "../detail.tsx"
+import { History } from "../history.tsx"
 import { useHouse } from "../house.ts"
-import { useLoad } from "../load.ts"
+import { useJoined, useLoad, useReadings } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
 import { Rename } from "../rename.tsx"
 import { go } from "../route.ts"
@@ -32,6 +33,8 @@ export function ApplicationPage({ applicationId }: { readonly applicationId: str
     )
     return { application, projectName: project?.name ?? application.projectId }
   })
+  const readings = useReadings()
+  useJoined(readings, loaded.reload)
   const list = { label: t("nav.applications"), to: { page: "applications" } as const }
   return (
     <Detail loaded={loaded} crumbs={[list]}>
@@ -41,7 +44,7 @@ export function ApplicationPage({ applicationId }: { readonly applicationId: str
           { label: t("nav.projects"), to: { page: "projects" } as const },
           { label: projectName, to: { page: "project", projectId } as const },
         ]
-        const part = { application, onChanged: loaded.reload }
+        const part = { application, readings, onChanged: readings.reload }
         return (
           <PageFrame
             title={name}
@@ -52,6 +55,16 @@ export function ApplicationPage({ applicationId }: { readonly applicationId: str
             <Protocol {...part} />
             <RefusedRequests application={application} />
             <About {...part} />
+            <History
+              about={`application ${applicationId}`}
+              readings={readings}
+              read={(asked, options) =>
+                core.management.listAppChanges(
+                  { ...asked, projectId, appId: applicationId },
+                  options,
+                )
+              }
+            />
             <Remove application={application} />
           </PageFrame>
         )
@@ -61,8 +74,9 @@ export function ApplicationPage({ applicationId }: { readonly applicationId: str
 }
 
 /** What an application is in OAuth's words, the everyday first. */
-function Protocol(part: ApplicationPart) {
+function Protocol({ readings, ...part }: ApplicationPart & Observed) {
   const { application } = part
+  const own = { application, readings }
   const { configuration } = application
   if (configuration.case === "apiConfiguration") {
     const api = configuration.value
@@ -71,8 +85,8 @@ function Protocol(part: ApplicationPart) {
       <>
         <Connection application={application} proof={proof} />
         <ApiProof {...part} api={api} />
-        {proof === "secret" && <Secrets application={application} />}
-        <Keys application={application} />
+        {proof === "secret" && <Secrets {...own} />}
+        <Keys {...own} />
       </>
     )
   }
@@ -86,8 +100,8 @@ function Protocol(part: ApplicationPart) {
       <WaysBack {...part} oidc={oidc} />
       <Flows {...part} oidc={oidc} />
       <Tokens {...part} oidc={oidc} />
-      {proof === "secret" && <Secrets application={application} />}
-      {proof !== "none" && <Keys application={application} />}
+      {proof === "secret" && <Secrets {...own} />}
+      {proof !== "none" && <Keys {...own} />}
       <SignOut {...part} oidc={oidc} />
     </>
   )

@@ -1,14 +1,17 @@
 import { type Project, ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { EmptyState } from "../../kit/empty-state.tsx"
+import { Administrators } from "../administrators.tsx"
 import { applicationColumns, readApplications } from "../application-list.tsx"
 import { ActionButton, DeleteButton } from "../confirm.tsx"
 import { Copyable, Detail, Section } from "../detail.tsx"
+import { History } from "../history.tsx"
 import { useHouse } from "../house.ts"
 import { LinkButton } from "../link.tsx"
 import { Listing } from "../listing.tsx"
-import { useLoad, useReadings } from "../load.ts"
+import { useJoined, useLoad, useReadings } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
 import { Authorizations } from "../project/authorizations.tsx"
+import { Grants } from "../project/grants.tsx"
 import { Roles } from "../project/roles.tsx"
 import { type ProjectPart, Rules } from "../project/rules.tsx"
 import { Rename } from "../rename.tsx"
@@ -24,6 +27,10 @@ export function ProjectPage({ projectId }: { readonly projectId: string }) {
     if (!project) throw new Error(t("detail.failed"))
     return project
   })
+  // A role that goes is taken from everybody, and whatever changes is history.
+  const readings = useReadings()
+  useJoined(readings, loaded.reload)
+  const onChanged = readings.reload
   return (
     <Detail loaded={loaded} crumbs={crumbs}>
       {(project) => (
@@ -31,12 +38,22 @@ export function ProjectPage({ projectId }: { readonly projectId: string }) {
           title={project.name}
           crumbs={crumbs}
           badge={<StateBadge state={isActive(project) ? "active" : "inactive"} />}
-          actions={<Turn project={project} onChanged={loaded.reload} />}
+          actions={<Turn project={project} onChanged={onChanged} />}
         >
           <Applications projectId={projectId} />
-          <People project={project} />
-          <Rules project={project} onChanged={loaded.reload} />
-          <Facts project={project} onChanged={loaded.reload} />
+          <Roles projectId={projectId} readings={readings} />
+          <Authorizations project={project} readings={readings} />
+          <Grants project={project} readings={readings} />
+          <Rules project={project} onChanged={onChanged} />
+          <Administrators of={{ case: "projectId", value: projectId }} readings={readings} />
+          <Facts project={project} onChanged={onChanged} />
+          <History
+            about={`project ${projectId}`}
+            readings={readings}
+            read={(part, options) =>
+              core.management.listProjectChanges({ ...part, projectId }, options)
+            }
+          />
           <Remove project={project} />
         </PageFrame>
       )}
@@ -56,18 +73,6 @@ function Turn({ project, onChanged }: ProjectPart) {
     await onChanged()
   }
   return <ActionButton label={t(active ? "action.deactivate" : "action.activate")} act={act} />
-}
-
-/** Roles and who has them; a role that goes is taken from everybody. */
-function People({ project }: Pick<ProjectPart, "project">) {
-  const readings = useReadings()
-  const { projectId } = project
-  return (
-    <>
-      <Roles projectId={projectId} readings={readings} />
-      <Authorizations project={project} readings={readings} />
-    </>
-  )
 }
 
 function Applications({ projectId }: { readonly projectId: string }) {

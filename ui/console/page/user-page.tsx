@@ -1,9 +1,11 @@
 import type { User } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { ActionButton, DeleteButton } from "../confirm.tsx"
-import { Copyable, Detail, Section } from "../detail.tsx"
+import { Detail, Section } from "../detail.tsx"
+import { History } from "../history.tsx"
 import { useHouse } from "../house.ts"
-import { type Changed, useLoad } from "../load.ts"
+import { type Readings, useJoined, useLoad, useReadings } from "../load.ts"
+import { Metadata } from "../metadata.tsx"
 import { PageFrame } from "../page-frame.tsx"
 import { go } from "../route.ts"
 import { ServiceKeys } from "../service-keys.tsx"
@@ -11,7 +13,9 @@ import { ServiceSecret } from "../service-secret.tsx"
 import { ServiceTokenType } from "../service-token-type.tsx"
 import { ServiceTokens } from "../service-tokens.tsx"
 import { StateBadge } from "../state-badge.tsx"
-import { Time } from "../time.tsx"
+import { About } from "../user/about.tsx"
+import { Contact } from "../user/contact.tsx"
+import { Password, type UserPart } from "../user/password.tsx"
 import { nameOf, stateOf } from "../user.ts"
 
 export function UserPage({ userId }: { readonly userId: string }) {
@@ -22,6 +26,9 @@ export function UserPage({ userId }: { readonly userId: string }) {
     if (!user) throw new Error(t("detail.failed"))
     return user
   })
+  const readings = useReadings()
+  useJoined(readings, loaded.reload)
+  const onChanged = readings.reload
   return (
     <Detail loaded={loaded} crumbs={crumbs}>
       {(user) => (
@@ -29,10 +36,26 @@ export function UserPage({ userId }: { readonly userId: string }) {
           title={nameOf(user)}
           crumbs={crumbs}
           badge={<State user={user} />}
-          actions={<Turns user={user} onChanged={loaded.reload} />}
+          actions={<Turns {...{ user, onChanged }} />}
         >
-          <Facts user={user} />
-          <Credentials user={user} onChanged={loaded.reload} />
+          <About {...{ user, onChanged }} />
+          <Contact {...{ user, onChanged }} />
+          <Password {...{ user, onChanged }} />
+          <Credentials {...{ user, onChanged, readings }} />
+          <Metadata
+            about={`user ${userId}`}
+            readings={readings}
+            read={(asked, options) => core.users.listUserMetadata({ ...asked, userId }, options)}
+            set={(metadata) => core.users.setUserMetadata({ userId, metadata })}
+            remove={(keys) => core.users.deleteUserMetadata({ userId, keys })}
+          />
+          <History
+            about={`user ${userId}`}
+            readings={readings}
+            read={(asked, options) =>
+              core.management.listUserChanges({ ...asked, userId }, options)
+            }
+          />
           <Remove user={user} />
         </PageFrame>
       )}
@@ -51,23 +74,21 @@ function State({ user }: { readonly user: User }) {
 }
 
 /** What a service user proves itself with, from the safest to the simplest. */
-function Credentials({ user, onChanged }: TurnsProps) {
+function Credentials({ user, onChanged, readings }: UserPart & { readonly readings: Readings }) {
   const { userId, username, type } = user
   if (type.case !== "machine") return null
   return (
     <>
-      <ServiceKeys userId={userId} />
+      <ServiceKeys {...{ userId, readings }} />
       <ServiceSecret {...{ userId, username, machine: type.value, onChanged }} />
-      <ServiceTokens userId={userId} />
+      <ServiceTokens {...{ userId, readings }} />
       <ServiceTokenType {...{ userId, type: type.value.accessTokenType, onChanged }} />
     </>
   )
 }
 
-type TurnsProps = { readonly user: User; readonly onChanged: Changed }
-
 /** What can be undone again: locking out, switching off. */
-function Turns({ user, onChanged }: TurnsProps) {
+function Turns({ user, onChanged }: UserPart) {
   const { t, core, signedIn } = useHouse()
   const { userId } = user
   const state = stateOf(user)
@@ -86,65 +107,6 @@ function Turns({ user, onChanged }: TurnsProps) {
     <>
       <ActionButton label={t("users.lock")} act={then(core.users.lockUser)} />
       <ActionButton label={t("action.deactivate")} act={then(core.users.deactivateUser)} />
-    </>
-  )
-}
-
-function Facts({ user }: { readonly user: User }) {
-  const { t } = useHouse()
-  const { userId, details, loginNames, type } = user
-  return (
-    <Section title={t("detail.about")}>
-      <dl className="facts">
-        {type.case === "human" && <PersonFacts user={user} email={type.value.email?.email ?? ""} />}
-        {type.case === "machine" && type.value.description && (
-          <>
-            <dt>{t("field.description")}</dt>
-            <dd>{type.value.description}</dd>
-          </>
-        )}
-        <dt>{t("field.login_names")}</dt>
-        <dd>
-          <ul className="value-list">
-            {loginNames.map((loginName) => (
-              <li key={loginName}>{loginName}</li>
-            ))}
-          </ul>
-        </dd>
-        <dt>{t("field.user_id")}</dt>
-        <dd>
-          <Copyable value={userId} what={t("field.user_id")} />
-        </dd>
-        <dt>{t("field.created")}</dt>
-        <dd>
-          <Time at={details?.creationDate} />
-        </dd>
-        <dt>{t("field.changed")}</dt>
-        <dd>
-          <Time at={details?.changeDate} />
-        </dd>
-      </dl>
-    </Section>
-  )
-}
-
-function PersonFacts({ user, email }: { readonly user: User; readonly email: string }) {
-  const { t } = useHouse()
-  if (user.type.case !== "human") return null
-  const { profile, email: held } = user.type.value
-  return (
-    <>
-      <dt>{t("field.name")}</dt>
-      <dd>
-        {profile?.givenName} {profile?.familyName}
-      </dd>
-      <dt>{t("field.email")}</dt>
-      <dd>
-        <bdi>{email}</bdi>
-        <Badge tone={held?.isVerified ? "done" : "quiet"}>
-          {t(held?.isVerified ? "users.verified" : "users.not_verified")}
-        </Badge>
-      </dd>
     </>
   )
 }

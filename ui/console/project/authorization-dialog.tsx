@@ -1,23 +1,16 @@
 import { useState } from "react"
 import type { Authorization } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
-import { type Project, ProjectRoleFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Checks } from "../../kit/check.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { Skeleton } from "../../kit/skeleton.tsx"
-import { ActionForm, useSaving } from "../form.tsx"
+import type { Project } from "../../../src/gen/core/project/v2/project_pb.ts"
+import type { FormPart } from "../collection.tsx"
+import { DialogForm } from "../form.tsx"
 import { useHouse } from "../house.ts"
-import { type Changed, useLoad } from "../load.ts"
 import { PersonPicker } from "../person-picker.tsx"
+import { RoleChecks } from "./role-checks.tsx"
 
-type DialogProps = {
-  readonly project: Project
-  readonly onChanged: Changed
-  readonly close: () => void
-}
+type GiveProps = FormPart & { readonly project: Project }
 
 /** Gives somebody roles who has none on the project yet. */
-export function GiveRoles({ project, onChanged, close }: DialogProps) {
+export function GiveRoles({ project, ...part }: GiveProps) {
   const { t, core } = useHouse()
   const { projectId, organizationId } = project
   const [userId, setUserId] = useState("")
@@ -27,62 +20,26 @@ export function GiveRoles({ project, onChanged, close }: DialogProps) {
       ...{ userId, projectId, organizationId },
       roleKeys: [...roleKeys],
     })
-  const action = useSaving(save, onChanged, close)
   const title = t("authorizations.create")
   return (
-    <Dialog title={title} onClose={close}>
-      <ActionForm action={action} submit={title} disabled={userId === ""} onCancel={close}>
-        <PersonPicker value={userId} onChange={setUserId} />
-        <RoleChecks {...{ projectId, values: roleKeys, onChange: setRoleKeys }} />
-      </ActionForm>
-    </Dialog>
+    <DialogForm title={title} submit={title} disabled={userId === ""} save={save} {...part}>
+      <PersonPicker value={userId} onChange={setUserId} />
+      <RoleChecks {...{ projectId, values: roleKeys, onChange: setRoleKeys }} />
+    </DialogForm>
   )
 }
 
-type EditProps = DialogProps & { readonly authorization: Authorization }
+type EditProps = FormPart & { readonly authorization: Authorization; readonly name: string }
 
-export function EditAuthorization({ project, authorization, onChanged, close }: EditProps) {
+export function EditAuthorization({ authorization, name, ...part }: EditProps) {
   const { core } = useHouse()
-  const { projectId } = project
-  const { id, user, roles } = authorization
+  const { id, project, roles } = authorization
   const [roleKeys, setRoleKeys] = useState<readonly string[]>(roles.map(({ key }) => key))
   const save = () => core.authorizations.updateAuthorization({ id, roleKeys: [...roleKeys] })
-  const action = useSaving(save, onChanged, close)
+  const projectId = project?.id ?? ""
   return (
-    <Dialog title={user?.displayName || user?.preferredLoginName || id} onClose={close}>
-      <ActionForm action={action} onCancel={close}>
-        <RoleChecks {...{ projectId, values: roleKeys, onChange: setRoleKeys }} />
-      </ActionForm>
-    </Dialog>
-  )
-}
-
-type RoleChecksProps = {
-  readonly projectId: string
-  readonly values: readonly string[]
-  readonly onChange: (roleKeys: readonly string[]) => void
-}
-
-function RoleChecks({ projectId, values, onChange }: RoleChecksProps) {
-  const { t, core } = useHouse()
-  const found = useLoad(`role keys ${projectId}`, "", async (signal) => {
-    const pagination = { limit: 500, asc: true }
-    const request = { projectId, pagination, sortingColumn: ProjectRoleFieldName.KEY }
-    return (await core.projects.listProjectRoles(request, { signal })).projectRoles
-  })
-  if (found.status === "loading") return <Skeleton rows={3} label={t("list.loading")} />
-  if (found.status === "failed") return <Alert tone="danger">{found.message}</Alert>
-  if (found.value.length === 0) return <p className="quiet">{t("authorizations.no_roles")}</p>
-  return (
-    <Checks
-      legend={t("roles.title")}
-      options={found.value.map(({ key, displayName }) => ({
-        value: key,
-        label: key,
-        ...(displayName !== key && { hint: displayName }),
-      }))}
-      values={values}
-      onChange={onChange}
-    />
+    <DialogForm title={name} save={save} {...part}>
+      <RoleChecks {...{ projectId, values: roleKeys, onChange: setRoleKeys }} />
+    </DialogForm>
   )
 }

@@ -1,0 +1,205 @@
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { owner } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+describe.runIf(needs("chromium"))("an owner who looks after others", () => {
+  let service: Service
+  let browser: Browser
+  let page: Page
+  let organizationId = ""
+  let projectId = ""
+  let userId = ""
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    service = await openService()
+    organizationId = (await service.get("ListOrganizations")).result[0].id
+    const project = { organizationId, name: "Intranet" }
+    projectId = (await service.get("CreateProject", project)).projectId
+    await service.get("AddProjectRole", { projectId, roleKey: "editor", displayName: "Editor" })
+    const human = {
+      profile: { givenName: "Grace", familyName: "Hopper" },
+      email: { email: "grace@example.com", isVerified: false },
+      password: { password: "Correct-horse-8-battery" },
+    }
+    const username = "grace@example.com"
+    userId = (await service.get("CreateUser", { organizationId, username, human })).id
+    browser = await openBrowser()
+    page = await browser.newPage()
+    page.setDefaultTimeout(8000)
+    page.on("pageerror", (error) => complaints.push(error.message))
+    page.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+    await page.goto(`${service.url}/ui/console`)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    await page.locator("main.content").waitFor()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  const open = async (path: string, heading: string) => {
+    await page.goto(`${service.url}/ui/console${path}`)
+    await page.getByRole("heading", { name: heading, level: 1 }).waitFor()
+  }
+
+  const section = (title: string) =>
+    page
+      .locator("section.section")
+      .filter({ has: page.getByRole("heading", { name: title, exact: true, level: 2 }) })
+
+  const dialog = () => page.getByRole("dialog")
+
+  /** Presses what a dialog offers; it goes once what it changed is shown. */
+  const answer = async (name: string) => {
+    await dialog().getByRole("button", { name, exact: true }).click()
+    await dialog().waitFor({ state: "detached" })
+  }
+
+  test("creates an organisation, renames it and works in it", async () => {
+    await page.getByRole("link", { name: "Organisations" }).click()
+    await page.getByRole("button", { name: "Create organisation" }).click()
+    await dialog().getByLabel("Name").fill("Bakery")
+    await dialog().getByRole("button", { name: "Create organisation" }).click()
+    await page.getByRole("heading", { name: "Bakery", level: 1 }).waitFor()
+    await page.getByRole("button", { name: "Rename" }).click()
+    await page.getByLabel("Name", { exact: true }).fill("Bäckerei Müller")
+    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("heading", { name: "Bäckerei Müller", level: 1 }).waitFor()
+    await section("History").getByText("Organisation renamed").waitFor()
+    await page.getByRole("button", { name: "Work in it" }).click()
+    await page.getByRole("link", { name: "Organisation", exact: true }).and(chosen()).waitFor()
+    await page.getByLabel("Organisation", { exact: true }).selectOption("Acme")
+  })
+
+  const chosen = () => page.locator('[aria-current="page"]')
+
+  test("grants a project to it with a role, stops that and takes it back", async () => {
+    await open(`/projects/${projectId}`, "Intranet")
+    const part = section("Organisations with access")
+    await part.locator(".empty").getByRole("button", { name: "Grant access" }).click()
+    await dialog().getByLabel("To which organisation?").first().fill("müller")
+    await dialog().getByText("Bäckerei Müller").click()
+    await answer("Grant access")
+    const row = part.getByRole("row").filter({ hasText: "Bäckerei Müller" })
+    await row.getByText("None").waitFor()
+    await row.getByRole("button", { name: /^Edit/ }).click()
+    await dialog().getByLabel("editor").check()
+    await answer("Save")
+    expect(await row.locator(".badge").allInnerTexts()).toEqual(["editor", "Active"])
+    await row.getByRole("button", { name: "Deactivate" }).click()
+    await row.getByText("Inactive").waitFor()
+    await row.getByRole("button", { name: /^Remove/ }).click()
+    await answer("Remove")
+    await part.getByText("No other organisation uses this project").waitFor()
+  })
+
+  test("creates a group, changes it and removes it", async () => {
+    await page.getByRole("link", { name: "Groups" }).click()
+    await page.locator(".empty").getByRole("button", { name: "Create group" }).click()
+    await dialog().getByLabel("Name").fill("Finance")
+    await answer("Create group")
+    await page.getByRole("button", { name: "Edit: Finance" }).click()
+    await dialog().getByLabel("Name").fill("Controlling")
+    await dialog()
+      .getByLabel(/^Description/)
+      .fill("Counts twice")
+    await answer("Save")
+    await page.getByRole("row").filter({ hasText: "Controlling" }).getByText("Counts").waitFor()
+    await page.getByRole("button", { name: "Remove: Controlling" }).click()
+    await answer("Remove")
+    await page.getByText("A group names people who belong together").waitFor()
+  })
+
+  test("makes a role and gives it to somebody on the organisation", async () => {
+    await page.getByRole("link", { name: "Administrators" }).click()
+    await section("Roles of administrators").getByRole("button", { name: "Create role" }).click()
+    await dialog().getByLabel("Key", { exact: true }).fill("HELP_DESK")
+    await dialog()
+      .locator("summary")
+      .filter({ hasText: /^user / })
+      .click()
+    await dialog().getByLabel("user.read", { exact: true }).check()
+    await answer("Create role")
+    const role = page.getByRole("row").filter({ hasText: "HELP_DESK" })
+    await role.getByRole("cell", { name: "1", exact: true }).waitFor()
+
+    await open(`/organizations/${organizationId}`, "Acme")
+    const part = section("Administrators")
+    await part.getByRole("button", { name: "Add administrator" }).click()
+    await dialog().getByText("Grace Hopper").click()
+    await dialog().getByLabel("HELP_DESK").check()
+    await answer("Add administrator")
+    await part.getByRole("row").filter({ hasText: "Grace" }).getByText("HELP_DESK").waitFor()
+    await part.getByRole("button", { name: "Remove: Grace Hopper" }).click()
+    await answer("Remove")
+    await expect.poll(() => part.getByText("Grace Hopper").count()).toBe(0)
+  })
+
+  test("adds a domain, and is told how to prove one that is ours", async () => {
+    await open(`/organizations/${organizationId}`, "Acme")
+    const part = section("Domains")
+    for (const domain of ["example.com", "our.localhost"]) {
+      await part.getByRole("button", { name: "Add domain" }).click()
+      await dialog().getByLabel("Domain").fill(domain)
+      await answer("Add domain")
+    }
+    const taken = part.getByRole("row").filter({ hasText: "example.com" })
+    await taken.getByRole("button", { name: "Make primary" }).click()
+    await taken.getByText("Primary", { exact: true }).waitFor()
+
+    const unproven = part.getByRole("row").filter({ hasText: "our.localhost" })
+    await unproven.getByRole("button", { name: "Prove" }).click()
+    await dialog().getByRole("button", { name: "Show what to publish" }).click()
+    await dialog().getByText("_core-challenge.our.localhost").waitFor()
+    await dialog().getByRole("button", { name: "Check now" }).click()
+    await dialog().getByText("There is no TXT record at").waitFor()
+    await dialog().getByRole("button", { name: "Close" }).click()
+    await unproven.getByRole("button", { name: "Check now" }).waitFor()
+  })
+
+  test("changes how a person is reached, notes something, and sees who did what", async () => {
+    await open(`/users/${userId}`, "Grace Hopper")
+    await section("About").getByRole("button", { name: "Edit" }).click()
+    await page.getByLabel("Display name").fill("Admiral Hopper")
+    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("heading", { name: "Admiral Hopper", level: 1 }).waitFor()
+
+    const contact = section("Contact")
+    await contact.getByRole("button", { name: "Edit" }).click()
+    await contact.getByLabel("The e-mail address is theirs").check()
+    await contact.getByLabel(/^Phone/).fill("+49 30 1234567")
+    await contact.getByRole("button", { name: "Save" }).click()
+    await contact.getByRole("button", { name: "Edit" }).waitFor()
+    expect(await contact.locator(".badge").allInnerTexts()).toEqual(["Verified", "Not verified"])
+
+    const metadata = section("Metadata")
+    await metadata.locator(".empty").getByRole("button", { name: "Add entry" }).click()
+    await dialog().getByLabel("Key").fill("department")
+    await dialog().getByLabel("Value").fill("Flight")
+    await answer("Add entry")
+    await metadata.getByText("Flight").waitFor()
+
+    await section("Password").getByRole("button", { name: "Set password" }).click()
+    await dialog().getByLabel("New password").fill("Correct-horse-9-battery")
+    await answer("Set password")
+    const rows = section("History").locator("tbody tr")
+    expect((await rows.first().innerText()).startsWith("Password changed")).toBe(true)
+    const noted = rows.filter({ hasText: "Metadata changed" })
+    await noted.getByRole("link", { name: /^ada/ }).waitFor()
+    await section("History").getByRole("button", { name: "Show more" }).click()
+    await rows.filter({ hasText: "Person created" }).waitFor()
+  })
+
+  test("no page broke, or asked for anything that its policy forbids", () => {
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,28 @@
+import { RoleLevel } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
+
+/** On what a role can be held. */
+export const levels = {
+  instance: RoleLevel.INSTANCE,
+  organization: RoleLevel.ORGANIZATION,
+  project: RoleLevel.PROJECT,
+  grant: RoleLevel.PROJECT_GRANT,
+} as const
+
+export type LevelName = keyof typeof levels
+
+export const levelNames: readonly LevelName[] = ["organization", "project", "grant", "instance"]
+
+export const levelOf = (level: RoleLevel): LevelName =>
+  levelNames.find((name) => levels[name] === level) ?? "instance"
+
+export type PermissionFamily = { readonly name: string; readonly permissions: readonly string[] }
+
+/** Permissions by what they are about, which is what their names begin with. */
+export function familiesOf(permissions: readonly string[]): readonly PermissionFamily[] {
+  const families = new Map<string, string[]>()
+  for (const permission of [...new Set(permissions)].sort()) {
+    const name = permission.split(".")[0] ?? permission
+    families.set(name, [...(families.get(name) ?? []), permission])
+  }
+  return [...families].map(([name, held]) => ({ name, permissions: held }))
+}

@@ -50,6 +50,7 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
 
 const shortened = (finding: Finding): Finding => ({
   ...finding,
+  subject: withoutSecrets(finding.subject).slice(0, textMax),
   received: shown(finding).slice(0, textMax),
   expected: finding.expected.slice(0, listMax).map((text) => text.slice(0, textMax)),
 })

@@ -124,9 +124,9 @@ const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = 
 }
 
 /**
- * Nothing inline, in frames of those alone who may, and from elsewhere only what a page names. Browsers apply
- * form-action to the redirect that answers a form as well, so it names the application that waits
- * at the end.
+ * Nothing inline, in frames of those alone who may, and from elsewhere only what a page names.
+ * Browsers apply form-action to the redirect that answers a form as well, so it names the
+ * application that waits at the end.
  */
 const policy = ({ target, frames = [] }: PageOptions, embedders: readonly string[]): string =>
   [

@@ -63,6 +63,7 @@ export const reactors = (
 ): readonly Reactor[] => [
   session.sessionEnds(call),
   backChannelLogout(call, outbound),
+  quota.quotaNotifications(call),
   orgReach.organizationRemoval(call),
   orgReach.domainClaims(call),
 ]

@@ -85,7 +85,8 @@ export const appView = view<AppEvent | ProjectEvent>({
     apps: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
         name_folded TEXT NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL,
-        client_id TEXT NOT NULL, entity_id TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL`,
+        client_id TEXT NOT NULL, entity_id TEXT NOT NULL,
+        created INTEGER NOT NULL, changed INTEGER NOT NULL`,
       key: "id",
       indexes: {
         org: "org, created",

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Limits, limits, type Quota, quota, type Unit } from "./model.ts"
+import { type Limits, limits, type Notification, type Quota, quota, type Unit } from "./model.ts"
 
 type Given = Quota & { readonly unit: Unit }
 
@@ -60,7 +60,19 @@ export function checkLimits({ auditLogRetention, block }: Limits): void {
   }
 }
 
-function check({ intervalMs, amount, from }: Given): void {
+const notificationsMax = 20
+const addressMax = 200
+
+function checkNotification({ percent, callUrl }: Notification): void {
+  if (percent < 1) throw invalid("quota.percent_invalid", "percent must be 1 at least")
+  const url = URL.parse(callUrl)
+  const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
+  if (isWeb && !url.username && !url.password && callUrl.length <= addressMax) return
+  const wanted = `must begin with https:// or http:// and have at most ${addressMax} characters`
+  throw invalid("quota.call_url_invalid", `call_url ${wanted}`)
+}
+
+function check({ intervalMs, amount, from, notifications = [] }: Given): void {
   if (intervalMs < minuteMs) {
     throw invalid("quota.interval_invalid", "reset_interval must be a minute at least")
   }
@@ -68,13 +80,18 @@ function check({ intervalMs, amount, from }: Given): void {
     throw invalid("quota.amount_invalid", "amount must be 1 at least")
   }
   if (!Number.isSafeInteger(from)) throw invalid("quota.from_invalid", "from is out of range")
+  if (notifications.length > notificationsMax) {
+    throw invalid("quota.too_many", `a quota has at most ${notificationsMax} notifications`)
+  }
+  for (const each of notifications) checkNotification(each)
 }
 
 const isSame = (left: Quota, right: Quota) =>
   left.from === right.from &&
   left.intervalMs === right.intervalMs &&
   left.amount === right.amount &&
-  left.limit === right.limit
+  left.limit === right.limit &&
+  JSON.stringify(left.notifications ?? []) === JSON.stringify(right.notifications ?? [])
 
 const unchanged = (what: string) =>
   new Fault("failed_precondition", `${what}.unchanged`, "no changes: it is so already")

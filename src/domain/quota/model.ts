@@ -10,6 +10,16 @@ export type Quota = {
   readonly amount: number
   /** Whether what goes beyond is refused. */
   readonly limit: boolean
+  /** Who is told when so much of it is used; absent where nobody is. */
+  readonly notifications?: readonly Notification[]
+}
+
+export type Notification = {
+  /** Of the amount; 1 or more. */
+  readonly percent: number
+  /** Whether it is told again at each multiple. */
+  readonly repeat: boolean
+  readonly callUrl: string
 }
 
 export type QuotaEvent =
@@ -30,18 +40,43 @@ export const quota = aggregate<QuotaEvent, QuotaState>({
   },
 })
 
-export type UsageEvent = Event<"quota.usage.counted", Usage>
+export type UsageEvent =
+  | Event<"quota.usage.counted", { readonly count: number; readonly ends: number }>
+  | Event<"quota.notificationdue", Due>
+
+/** That `threshold`, in percent, is reached; times are ms UTC. */
+export type Due = {
+  /** Which notification of the quota it is. */
+  readonly id: string
+  readonly unit: Unit
+  readonly callUrl: string
+  readonly periodStart: number
+  readonly threshold: number
+  readonly usage: number
+}
 
 /** How much was used in a period, which ends at `ends`, ms UTC. */
-export type Usage = { readonly count: number; readonly ends: number }
+export type Usage = {
+  readonly count: number
+  readonly ends: number
+  /** The highest threshold that was told, by the id of the notification. */
+  readonly told: Readonly<Record<string, number>>
+}
 
 /** What was counted in one period of one unit; it goes with its period. */
 export const usage = aggregate<UsageEvent, Usage>({
   stream: "quota_usage",
   retention: "transient",
-  initial: { count: 0, ends: 0 },
+  revision: 2,
+  initial: { count: 0, ends: 0, told: {} },
   expires: ({ ends }) => ends,
-  evolve: { "quota.usage.counted": (_, { data }) => data },
+  evolve: {
+    "quota.usage.counted": (state, { data }) => ({ ...state, ...data }),
+    "quota.notificationdue": (state, { data: { id, threshold } }) => ({
+      ...state,
+      told: { ...state.told, [id]: threshold },
+    }),
+  },
 })
 
 export type Limits = {

@@ -1,6 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, ofInstance, remembered } from "../../store/index.ts"
-import { limits, type Quota, quota, usage } from "./model.ts"
+import {
+  type Due,
+  limits,
+  type Notification,
+  type Quota,
+  quota,
+  type Usage,
+  usage,
+} from "./model.ts"
 
 const unit = "requests.all.authenticated"
 
@@ -9,12 +17,22 @@ type Counter = {
   /** The stream of the period; empty where none has begun. */
   period: string
   count: number
+  /** What the store said has been told. */
+  told: Usage["told"]
   /** How much of it the store knows, and since when, ms UTC. */
   kept: number
   keptAt: number
 }
 
-const counters = ofInstance((): Counter => ({ period: "", count: 0, kept: 0, keptAt: 0 }))
+const counters = ofInstance(
+  (): Counter => ({
+    period: "",
+    count: 0,
+    told: {},
+    kept: 0,
+    keptAt: 0,
+  }),
+)
 
 const quotaOf = remembered((cx) => cx.store.state(cx, quota, unit).quota, ["quota"])
 
@@ -32,27 +50,67 @@ export async function countRequest(cx: Cx): Promise<void> {
   const now = cx.clock.now()
   if (!asked || now < asked.from) return
   const counter = counters(cx)
-  const { period, ends } = periodOf(asked, now)
+  const { period, begins, ends } = periodOf(asked, now)
   if (counter.period !== period) {
-    const { count } = cx.store.state(cx, usage, period)
-    Object.assign(counter, { period, count, kept: count, keptAt: now })
+    const { count, told } = cx.store.state(cx, usage, period)
+    Object.assign(counter, { period, count, told, kept: count, keptAt: now })
   }
   if (asked.limit && counter.count >= asked.amount) throw usedUp(ends - now)
   counter.count++
+  const isTold = dueOf(asked, counter).length > 0
   const due = Math.max(1, Math.min(keepAfter, Math.floor(asked.amount / lostShare)))
-  if (counter.count - counter.kept < due && now - counter.keptAt < keepEveryMs) return
-  Object.assign(counter, { kept: counter.count, keptAt: now })
-  await count(cx, period, { count: counter.count, ends })
+  const isSoon = counter.count - counter.kept < due && now - counter.keptAt < keepEveryMs
+  if (isSoon && !isTold) return
+  const { count } = counter
+  Object.assign(counter, { kept: count, keptAt: now })
+  await keep(cx, period, { count, begins, ends, asked })
+  if (isTold && counter.period === period) counter.told = cx.store.state(cx, usage, period).told
 }
 
-const count = usage.command<{ readonly count: number; readonly ends: number }>((state, given) =>
-  given.count > state.count ? [{ type: "quota.usage.counted", data: given }] : [],
-)
+type Kept = {
+  readonly count: number
+  readonly begins: number
+  readonly ends: number
+  readonly asked: Quota
+}
+
+/** Writes what was counted, and who has to be told of it now. */
+const keep = usage.command<Kept>((state, { count, begins, ends, asked }) => {
+  if (count <= state.count) return []
+  const due = dueOf(asked, { count, told: state.told })
+  return [
+    { type: "quota.usage.counted", data: { count, ends } },
+    ...due.map((each) => ({
+      type: "quota.notificationdue" as const,
+      data: { ...each, unit, periodStart: begins, usage: count } satisfies Due,
+    })),
+  ]
+})
+
+type Reached = Pick<Due, "id" | "callUrl" | "threshold">
+
+/** Thresholds that are reached and have not been told; of several of one the highest. */
+function dueOf(
+  { amount, notifications = [] }: Quota,
+  { count, told }: Pick<Usage, "count" | "told">,
+): readonly Reached[] {
+  return notifications.flatMap((each) => {
+    const times = Math.floor((count * 100) / (amount * each.percent))
+    const threshold = each.percent * (each.repeat ? times : Math.min(times, 1))
+    const id = idOf(each)
+    const { callUrl } = each
+    return threshold > (told[id] ?? 0) ? [{ id, callUrl, threshold }] : []
+  })
+}
+
+/** The same as long as the notification is the same, also where a quota is set anew. */
+const idOf = ({ percent, repeat, callUrl }: Notification): string =>
+  `${percent}${repeat ? " repeated" : ""} ${callUrl}`
 
 /** The stream of the period at `now`. A changed quota begins to count anew. */
 function periodOf({ from, intervalMs }: Quota, now: number) {
   const begins = from + Math.floor((now - from) / intervalMs) * intervalMs
-  return { period: `${unit}/${begins}/${intervalMs}`, ends: begins + intervalMs }
+  return { period: `${unit}/${begins}/${intervalMs}`, begins, ends: begins + intervalMs }
 }
 
 const usedUp = (ms: number) =>

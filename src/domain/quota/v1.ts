@@ -4,7 +4,7 @@ import {
   AdminService,
   type SetRestrictionsRequest,
 } from "../../gen/core/admin/v1/admin_service_pb.ts"
-import { Unit as AskedUnit } from "../../gen/core/quota/v1/quota_pb.ts"
+import { Unit as AskedUnit, type Notification as Wished } from "../../gen/core/quota/v1/quota_pb.ts"
 import {
   type AddQuotaRequest,
   type BulkSetLimitsRequest,
@@ -17,7 +17,14 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { addQuota, checkLimits, removeQuota, resetLimits, setLimits, setQuota } from "./commands.ts"
-import { type Limits, type Quota, type Restrictions, restrictions, type Unit } from "./model.ts"
+import {
+  type Limits,
+  type Notification,
+  type Quota,
+  type Restrictions,
+  restrictions,
+  type Unit,
+} from "./model.ts"
 import { restrictionsOf, setRestrictions } from "./restriction.ts"
 
 export const admin = share<Cx>()(AdminService, {
@@ -75,21 +82,20 @@ const units: Readonly<Record<number, Unit>> = {
 }
 
 function quotaOf(req: AddQuotaRequest | SetQuotaRequest): Quota {
-  // Whoever asks to be told and is not would take silence for an answer.
-  if (req.notifications.length > 0) {
-    throw new Fault(
-      "invalid_argument",
-      "quota.notifications_unsupported",
-      "nobody is notified of quotas here; leave notifications empty",
-    )
-  }
   return {
     from: given(req.from, "from", timestampMs),
     intervalMs: given(req.resetInterval, "reset_interval", durationMs),
     amount: Number(req.amount),
     limit: req.limit,
+    ...(req.notifications.length > 0 && { notifications: req.notifications.map(wishedOf) }),
   }
 }
+
+const wishedOf = ({ percent, repeat, callUrl }: Wished): Notification => ({
+  percent,
+  repeat,
+  callUrl,
+})
 
 function given<T extends Timestamp | Duration>(
   value: T | undefined,

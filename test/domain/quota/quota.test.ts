@@ -1,6 +1,14 @@
-import { afterEach, beforeEach, expect, test } from "vitest"
-import { auditLogRetention, countRequest, isBlocked } from "../../../src/domain/quota/index.ts"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import {
+  auditLogRetention,
+  countRequest,
+  isBlocked,
+  quotaNotifications,
+} from "../../../src/domain/quota/index.ts"
+import type { OutboundRequest } from "../../../src/kernel/outbound.ts"
+import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
+import { nowhere } from "../../support/outside.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -21,6 +29,10 @@ const quota = (more: object = {}) => ({
   amount: 3n,
   limit: true,
   ...more,
+})
+const hook = "https://hook.example.com/quota"
+const told = (more: object = {}) => ({
+  notifications: [{ percent: 50, repeat: false, callUrl: hook, ...more }],
 })
 const ask = (name: string, req: object) => estate.as("system", name, req)
 const count = (instance = "i1") => countRequest(estate.cx({ instance }))
@@ -69,6 +81,126 @@ test("adding is for the first time, and setting changes something", async () => 
   await refused(count, usedUp)
 })
 
+describe("a quota that tells", () => {
+  const running: Reactors[] = []
+  afterEach(async () => {
+    for (const each of running.splice(0)) await each.stop()
+  })
+
+  /** Answers with these statuses in turn, the last one from then on. */
+  function listening(...statuses: number[]) {
+    const heard: OutboundRequest[] = []
+    const send = async (request: OutboundRequest) => {
+      heard.push(request)
+      return { status: statuses[heard.length - 1] ?? statuses.at(-1) ?? 204, body: "" }
+    }
+    const call = (instance: string) => ({
+      ...estate.cx({ instance }),
+      outside: { ...nowhere, send },
+    })
+    const reactors = runReactors(estate.store, estate.clock, [quotaNotifications(call)])
+    running.push(reactors)
+    const said = () =>
+      heard
+        .map(({ body }) => JSON.parse(body ?? ""))
+        .map(({ threshold, usage }) => [threshold, usage])
+    return { reactors, heard, said }
+  }
+
+  const of = async (notification: object, amount = 10n, limit = false) =>
+    ask("setQuota", quota({ amount, limit, ...told(notification) }))
+  const counts = async (times: number) => {
+    for (let each = 0; each < times; each++) await count()
+  }
+
+  test("does so when the share is reached, once in each period", async () => {
+    const { reactors, heard, said } = listening()
+    await of({ percent: 80 }, 10n, true)
+    await counts(7)
+    await reactors.drain()
+    expect(heard).toEqual([])
+    await counts(3)
+    await refused(count, usedUp)
+    await reactors.drain()
+    expect(heard).toMatchObject([{ url: hook, method: "POST" }])
+    expect(JSON.parse(heard[0]?.body ?? "")).toEqual({
+      id: heard[0]?.headers?.["idempotency-key"],
+      instance: "i1",
+      unit: "requests.all.authenticated",
+      threshold: 80,
+      usage: 8,
+      periodStart: new Date(estate.clock.now()).toISOString(),
+    })
+    estate.clock.advance(3_600_000)
+    await counts(8)
+    await reactors.drain()
+    expect(said()).toEqual([
+      [80, 8],
+      [80, 8],
+    ])
+    expect(new Set(heard.map(({ headers }) => headers?.["idempotency-key"])).size).toBe(2)
+  })
+
+  test("does so at each multiple where it is to repeat, else once", async () => {
+    const { reactors, said } = listening()
+    const [once] = told({ percent: 30 }).notifications
+    const [often] = told({ percent: 50, repeat: true }).notifications
+    await ask("setQuota", quota({ amount: 4n, limit: false, notifications: [once, often] }))
+    await counts(8)
+    await reactors.drain()
+    expect(said().sort()).toEqual([
+      [100, 4],
+      [150, 6],
+      [200, 8],
+      [30, 2],
+      [50, 2],
+    ])
+  })
+
+  test("says the highest of several that are passed at once, and nothing twice", async () => {
+    const { reactors, said } = listening()
+    await ask("setQuota", quota({ amount: 10n, limit: false }))
+    await counts(7)
+    await of({ percent: 20, repeat: true })
+    await counts(1)
+    await of({ percent: 20, repeat: true }, 10n, true)
+    await counts(1)
+    await reactors.drain()
+    expect(said()).toEqual([[80, 8]])
+  })
+
+  test("tries again when nobody took it, and counts on meanwhile", async () => {
+    const { reactors, heard } = listening(500, 302, 204)
+    await of({ percent: 10 })
+    await counts(10)
+    await vi.waitFor(
+      () => {
+        estate.clock.advance(60_000)
+        expect(heard).toHaveLength(3)
+      },
+      { timeout: 10_000, interval: 5 },
+    )
+    await reactors.drain()
+    expect(new Set(heard.map(({ headers }) => headers?.["idempotency-key"])).size).toBe(1)
+    expect(reactors.failed()).toEqual([])
+  })
+
+  test("is not told of twice by many at once, nor of another instance", async () => {
+    const { reactors, said } = listening()
+    await of({ percent: 50 })
+    await Promise.all(Array.from({ length: 9 }, () => count()))
+    for (let each = 0; each < 9; each++) await count("i2")
+    await reactors.drain()
+    expect(said()).toEqual([[50, 5]])
+  })
+
+  test("the same again changes nothing, and another address does", async () => {
+    await of({ percent: 50 })
+    await refused(() => of({ percent: 50 }), { id: "quota.unchanged" })
+    await of({ percent: 50, callUrl: "https://other.example.com/" })
+  })
+})
+
 test.each([
   ["no unit", { unit: 0 }, "quota.unit_missing"],
   ["no beginning", { from: undefined }, "quota.field_missing"],
@@ -79,7 +211,16 @@ test.each([
     "quota.interval_invalid",
   ],
   ["an amount of none", { amount: 0n }, "quota.amount_invalid"],
-  ["somebody to be told", { notifications: [{ percent: 50 }] }, "quota.notifications_unsupported"],
+  ["nobody to be told", { notifications: [{ percent: 50 }] }, "quota.call_url_invalid"],
+  ["a script to be told", told({ callUrl: "javascript:0" }), "quota.call_url_invalid"],
+  ["a password", told({ callUrl: "https://a:b@hook.example.com" }), "quota.call_url_invalid"],
+  ["an endless address", told({ callUrl: `${hook}${"a".repeat(200)}` }), "quota.call_url_invalid"],
+  ["no share", told({ percent: 0 }), "quota.percent_invalid"],
+  [
+    "too many to be told",
+    { notifications: Array(21).fill(told().notifications[0]) },
+    "quota.too_many",
+  ],
 ])("a quota with %s is refused", async (_, more, id) => {
   await refused(() => ask("setQuota", quota(more)), { code: "invalid_argument", id })
 })

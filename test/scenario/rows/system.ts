@@ -147,6 +147,20 @@ export const systemRows: readonly Row[] = [
     events: ["quota.set"],
   },
   {
+    call: "system.v1.SystemService/AddQuota",
+    name: "that tells when half of it is used",
+    as: "system",
+    body: {
+      instanceId: "$instance",
+      unit: "UNIT_REQUESTS_ALL_AUTHENTICATED",
+      from: "2026-01-01T00:00:00Z",
+      resetInterval: "86400s",
+      amount: "100",
+      notifications: [{ percent: 50, callUrl: "https://hook.example.com/quota" }],
+    },
+    events: ["quota.set"],
+  },
+  {
     call: "system.v1.SystemService/SetQuota",
     as: "system",
     body: {

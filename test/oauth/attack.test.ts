@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto"
 import { decodeJwt, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { changeApplication, deactivateApplication } from "../../src/domain/app/index.ts"
 import { createOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
 import { createProject, project } from "../../src/domain/project/index.ts"
 import * as user from "../../src/domain/user/index.ts"
@@ -14,6 +15,8 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  password,
+  redirectUri,
 } from "./provider.ts"
 
 let provider: Provider
@@ -193,6 +196,32 @@ describe("a redirect URI", () => {
     const redirectUris = ["https://app.example.com/日本"]
     await expect(provider.addClient({ redirectUris })).rejects.toThrow("ASCII")
   })
+
+  test("that is taken away while somebody signs in gets nothing, nor does what was stopped", async () => {
+    const taken = await provider.addClient({ redirectUris: [redirectUri, `${redirectUri}/2`] })
+    const stopped = await provider.addClient({
+      ...{ responseTypes: ["id_token_token"], grantTypes: ["implicit"] },
+    })
+    const implicit = { response_type: "id_token token", code_challenge: undefined }
+    const path = authorizePath(stopped.id, { ...implicit, code_challenge_method: undefined })
+    for (const [client, address, act] of [
+      [taken, authorizePath(taken.id), () => change(taken, [`${redirectUri}/2`])],
+      [stopped, path, () => deactivateApplication(provider.cx(), stopped.appId)],
+    ] as const) {
+      const browser = browserOf(provider)
+      const named = await browser.post(await browser.go(address), { loginName: "olga" })
+      await act()
+      const end = await browser.post(named, { loginName: "olga", password })
+      expect([end.path.startsWith("/oauth/"), end.response.status], client.id).toEqual([true, 400])
+    }
+    await change(taken, [redirectUri])
+    expect(answerOf(await browserOf(provider).signIn(authorizePath(taken.id)))).toHaveProperty(
+      "code",
+    )
+  })
+
+  const change = ({ appId }: NewClient, redirectUris: readonly string[]) =>
+    changeApplication(provider.cx(), appId, { oidc: { redirectUris } })
 
   test("carries the state back, whatever is in it, and no header of its own", async () => {
     const state = "a\r\nset-cookie: x=y\u0000\u{1f600}"

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { revocation } from "../../src/domain/grant/index.ts"
+import { setPublicUrl } from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
 import {
   answerOf,
@@ -205,6 +206,19 @@ describe("what was read of a token is kept, but not what became of it", () => {
     expect(await statusOf(access)).toBe(200)
     await key.deleteWebKey(cx, old?.id ?? "")
     expect(await statusOf(access)).toBe(401)
+  })
+
+  test("a JWT names the issuer of its time: where that is another now, it is nothing", async () => {
+    const apart = await openProvider()
+    const of = await apart.addClient({ tokenType: "jwt" })
+    const { code = "" } = answerOf(await browserOf(apart).signIn(authorizePath(of.id)))
+    const { answer } = await askToken(apart, codeFields(code), asOf(of))
+    const headers = { authorization: `Bearer ${answer.access_token}` }
+    const status = async () => (await apart.send("/oidc/v1/userinfo", { headers })).status
+    expect(await status()).toBe(200)
+    await setPublicUrl(apart.cx(), "i1", "https://moved.example.com")
+    expect(await status()).toBe(401)
+    await apart.close()
   })
 
   test("many tokens at once are each their own", async () => {

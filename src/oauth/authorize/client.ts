@@ -1,5 +1,5 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
-import type { ResponseMode } from "../../domain/grant/index.ts"
+import type { Asked, ResponseMode } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 import { isExposed, isRegistered } from "./redirect-uri.ts"
@@ -48,6 +48,19 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
     responseMode: responseModeOf(search),
     state: search.get("state") || undefined,
   }
+}
+
+/**
+ * What an administrator has taken away of where an answer was to go, while a person signed in:
+ * nobody is sent there any more. A device has no address.
+ */
+export function goneSince(cx: Cx, { clientId, redirectUri, device }: Asked): Untrusted | undefined {
+  const client = findClient(cx, clientId)
+  if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) {
+    return { problem: "unknown_application" }
+  }
+  if (device || isRegistered(client.state.oidc, redirectUri)) return undefined
+  return { problem: "redirect_uri" }
 }
 
 const exposed =

@@ -8,6 +8,7 @@ import {
   waitingRequest,
 } from "../../login/index.ts"
 import { answerClient } from "../authorize/answer.ts"
+import { goneSince } from "../authorize/client.ts"
 import { complete } from "../authorize/complete.ts"
 import { inLanguages } from "../authorize/language.ts"
 import { redirect } from "../response.ts"
@@ -25,6 +26,8 @@ export const callback: Endpoint = {
 
     const { id, asked } = waiting
     const show = inLanguages(showAny, asked.languages)
+    const gone = goneSince(cx, asked)
+    if (gone) return showTrouble(show, cx, { ...gone, cookies })
     const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
     const step = nextStep(waiting.wanted, visit.present, cx.clock.now())
     if (step.kind === "refuse") {

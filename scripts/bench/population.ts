@@ -2,9 +2,11 @@
 // store takes it: `bun scripts/bench/population.ts DATABASE [USERS] [ORGANISATIONS]`.
 import { addApplication } from "../../src/domain/app/index.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
+import { createGroup } from "../../src/domain/group/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { addOrganization } from "../../src/domain/org/index.ts"
-import { addProject } from "../../src/domain/project/index.ts"
+import { addProject, addRoles } from "../../src/domain/project/index.ts"
+import { addGrant } from "../../src/domain/projectgrant/index.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { addUser } from "../../src/domain/user/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
@@ -22,7 +24,10 @@ const batch = 500
 export const orgIdOf = (org: number): string => `org${org}`
 export const userIdOf = (user: number): string => `user${user}`
 
-/** People are spread evenly; each organisation has a manager, a project and an application. */
+/**
+ * People are spread evenly; each organisation has a manager, a group and a project with a role and
+ * an application, which is granted to the organisation before it.
+ */
 export async function populate(file: string, users: number, orgs: number): Promise<void> {
   const store = openDatabase(file)
   const cx: Cx = {
@@ -48,6 +53,7 @@ export async function populate(file: string, users: number, orgs: number): Promi
       await store.transact(cx, (tx) => addPeople(tx, orgId, from, to))
     }
     if (first < end) await store.transact(cx, (tx) => furnish(tx, org, userIdOf(first)))
+    await createGroup(cx, `group${org}`, { orgId, name: `Group ${org}`, description: "" })
   }
   await store.close()
 }
@@ -69,13 +75,17 @@ function furnish(tx: Transaction, org: number, userId: string): void {
   const projectId = `project${org}`
   addMember(tx, { target: { level: "org", id: orgId }, userId, roles: ["ORG_OWNER"] })
   addProject(tx, projectId, { orgId, name: `Project ${org}` })
+  addRoles.within(tx, projectId, [{ key: `role-${org}`, displayName: `Role ${org}` }])
   addApplication(tx, `app${org}`, {
     projectId,
     name: `Application ${org}`,
     clientId: `client${org}`,
     config: { kind: "oidc", oidc: { appType: "user_agent", authMethod: "none" } },
   })
-  addAuthorization(tx, `authorization${org}`, { projectId, orgId, userId, roleKeys: [] })
+  const roleKeys = [`role-${org}`]
+  addAuthorization(tx, `authorization${org}`, { projectId, orgId, userId, roleKeys })
+  if (org === 0) return
+  addGrant(tx, `grant${org}`, { projectId, grantedOrgId: orgIdOf(org - 1), roleKeys })
 }
 
 /** Nobody here has a password or a secret. */

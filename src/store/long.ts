@@ -50,7 +50,8 @@ export function searchLong<Row>(
   if (!cx.store.isLong(cx, every, limits.long)) return undefined
   const { page } = asked
   const total = cx.store.ledger(cx, every).rows()
-  const balanced = Math.sqrt((total * (page.limit + page.offset)) / 3)
+  // To read a row by itself costs ten times as much as to come by it.
+  const balanced = Math.sqrt((total * (page.limit + page.offset)) / 10)
   const few = Math.min(limits.few.most, Math.max(limits.few.least, balanced))
   const survey: Survey = { cx, what, total, few }
   const seen = visible(what, asked.scope)

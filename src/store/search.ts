@@ -19,7 +19,7 @@ export type Query = {
   readonly filters: readonly Filter[]
 }
 
-const usual: Limits = { long: 5000, few: { least: 1000, most: 20_000 } }
+const usual: Limits = { long: 5000, few: { least: 500, most: 10_000 } }
 
 /**
  * The one way to list things: filters, the caller's scope, sorting, window and total. The total is

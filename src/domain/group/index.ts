@@ -1,6 +1,8 @@
 import { group } from "./model.ts"
 import { groupChain, groupView } from "./view.ts"
 
+export { createGroup } from "./commands.ts"
+
 /** What this room keeps streams of. */
 export const aggregates = [group] as const
 

@@ -7,8 +7,9 @@ const every = 60_000
 type Parts = Pick<Base, "store" | "clock" | "log">
 
 /**
- * Takes away what removed instances had, now and each minute, until it is stopped. `passed` is the
- * position that every reactor has passed: until they saw an instance go, it stays.
+ * Takes away what removed instances had, and the last bytes of what was erased, now and each
+ * minute, until it is stopped. `passed` is the position that every reactor has passed: until they
+ * saw an instance go, it stays.
  */
 export function keepSweeping(
   parts: Parts,
@@ -47,4 +48,5 @@ async function sweepAll(
     const rows = await store.sweep({ instance, keep, stopped })
     if (rows > 0) log.info("took away what instance {instance} had", { instance, rows })
   }
+  await store.cleanse()
 }

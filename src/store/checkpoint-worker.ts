@@ -12,20 +12,23 @@ self.onmessage = (event: MessageEvent<CheckpointRequest>) => {
     database?.close()
     process.exit(0)
   }
-  self.postMessage(passive(event.data.file))
+  self.postMessage(checkpoint(event.data.file, event.data.empty))
 }
 
-function passive(file: string): Progress {
+function checkpoint(file: string, empty: boolean): Progress {
   try {
     database ??= connect(file)
     const row = database
-      .query<{ log: number; checkpointed: number }, []>("PRAGMA wal_checkpoint(PASSIVE)")
+      .query<{ busy: number; log: number; checkpointed: number }, []>(
+        `PRAGMA wal_checkpoint(${empty ? "TRUNCATE" : "PASSIVE"})`,
+      )
       .get()
-    return { frames: row?.log ?? 0, copied: row?.checkpointed ?? 0 }
+    const isEmpty = empty && row?.busy === 0
+    return { frames: row?.log ?? 0, copied: row?.checkpointed ?? 0, isEmpty }
   } catch (cause) {
     // The WAL still has everything; the next checkpoint tries again, perhaps on a roomier disk.
     if (cause instanceof SQLiteError && cause.code === "SQLITE_FULL")
-      return { frames: 0, copied: 0 }
+      return { frames: 0, copied: 0, isEmpty: false }
     throw cause
   }
 }

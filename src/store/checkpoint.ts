@@ -1,20 +1,31 @@
 /** Frames in the WAL and how many of them the database file already has. */
-export type Progress = { readonly frames: number; readonly copied: number }
+export type Progress = {
+  readonly frames: number
+  readonly copied: number
+  /** Whether the file was to be cut, and was. */
+  readonly isEmpty: boolean
+}
 
-/** What the worker is asked. */
-export type CheckpointRequest = { readonly file: string } | { readonly close: true }
+/** What the worker is asked. `empty`: nothing is left in the WAL's file, not even old frames. */
+export type CheckpointRequest =
+  | { readonly file: string; readonly empty: boolean }
+  | { readonly close: true }
 
 export type Gate = {
   /** Nothing unless a checkpoint is finishing; commits wait for what it answers. */
   readonly open: () => Promise<void> | undefined
   /** Notes a commit of so many events; enough of them start a checkpoint. */
-  readonly committed: (events: number) => void
+  readonly committed: (events: number, erased?: boolean) => void
+  /** Leaves nothing in the WAL of what has been erased; nothing happens where nothing was. */
+  readonly cleanse: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 /** Whoever copies the WAL: the worker, or a test. */
 export type Checkpointer = {
   readonly passive: () => Promise<Progress>
+  /** Copies all of it, and cuts the file; answers whether it is empty. Nobody may commit. */
+  readonly empty: () => Promise<boolean>
   readonly close: () => Promise<void>
 }
 
@@ -27,9 +38,14 @@ const eventsBetween = 3000
  * (queued: the loop runs) while it copies the few frames that came meanwhile. Since nobody reads
  * the WAL any more, the next commit starts it from the beginning. Without the hold the WAL of a
  * busy server would never be restarted.
+ *
+ * A WAL that begins anew keeps what lay in it until that is written over. Where something was
+ * erased, its file is cut instead; to let it grow again costs more, so that is not the rule.
  */
-export function checkpointGate({ passive, close }: Checkpointer, flush: () => void): Gate {
+export function checkpointGate(checkpointer: Checkpointer, flush: () => void): Gate {
+  const { passive, empty, close } = checkpointer
   let events = 0
+  let holdsErased = false
   let held: Promise<void> | undefined
   let running: Promise<void> | undefined
 
@@ -39,19 +55,29 @@ export function checkpointGate({ passive, close }: Checkpointer, flush: () => vo
     const { promise, resolve } = Promise.withResolvers<void>()
     held = promise
     flush()
-    await passive()
+    if (holdsErased) holdsErased = !(await empty())
+    else await passive()
     held = undefined
     resolve()
   }
 
+  const start = () => {
+    running = checkpoint().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
   return {
     open: () => held,
-    committed: (count) => {
+    committed: (count, erased = false) => {
       events += count
-      if (events < eventsBetween || running !== undefined) return
-      running = checkpoint().finally(() => {
-        running = undefined
-      })
+      holdsErased ||= erased
+      if (events >= eventsBetween && running === undefined) void start()
+    },
+    cleanse: async () => {
+      await running
+      if (holdsErased) await (running ?? start())
     },
     close: async () => {
       await running
@@ -83,14 +109,16 @@ export function checkpointWorker(file: string, failed: (cause: Error) => void): 
     })
     return started
   }
+  const ask = (empty: boolean) => {
+    worker ??= start()
+    const { promise, resolve } = Promise.withResolvers<Progress>()
+    waiting.push(resolve)
+    worker.postMessage({ file, empty } satisfies CheckpointRequest)
+    return promise
+  }
   return {
-    passive: () => {
-      worker ??= start()
-      const { promise, resolve } = Promise.withResolvers<Progress>()
-      waiting.push(resolve)
-      worker.postMessage({ file } satisfies CheckpointRequest)
-      return promise
-    },
+    passive: () => ask(false),
+    empty: async () => (await ask(true)).isEmpty,
     close: async () => {
       if (!worker) return
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -101,7 +101,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
     database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
   }
-  return new Store({ log, database, states, views, prune, sweep, close })
+  const { cleanse } = gate
+  return new Store({ log, database, states, views, prune, sweep, cleanse, close })
 }
 
 /** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */
@@ -173,7 +174,8 @@ function configure(database: Database): void {
   database.run("PRAGMA auto_vacuum = INCREMENTAL")
   database.run("PRAGMA journal_mode = WAL")
   database.run("PRAGMA wal_autocheckpoint = 0")
-  database.run("PRAGMA secure_delete = FAST")
+  // What is erased is overwritten, also on pages that nothing needs any more.
+  database.run("PRAGMA secure_delete = ON")
   database.run("PRAGMA temp_store = MEMORY")
   database.run("PRAGMA cache_size = -16384")
   if (process.platform === "darwin") database.run("PRAGMA fullfsync = ON")

@@ -105,6 +105,7 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
   const { database, names, kinds, gate, durability } = parts
   let committed = { head: parts.head, events: 0 }
   let written = committed
+  let erases = false
 
   const turns = turnsOf({
     database,
@@ -114,11 +115,13 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
       names.keep()
       kinds.keep()
       durability.wrote(committed.head)
-      gate.committed(events)
+      gate.committed(events, erases)
+      erases = false
     },
     undone: () => {
       lost()
       written = committed
+      erases = false
       names.forget(0)
       kinds.forget(0)
     },
@@ -137,6 +140,7 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
       )
       if (result.kind === "appended") {
         written = { head: result.position, events: written.events + step.events.length }
+        erases ||= step.events.some(({ erase }) => erase)
       } else forget()
       return result
     } catch (cause) {

@@ -57,6 +57,7 @@ export class Store {
   readonly #views: Views
   readonly #prune: (limits: PruneLimits) => Promise<Pruned>
   readonly #sweep: (limits: SweepLimits) => Promise<number>
+  readonly #cleanse: () => Promise<void>
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
   #undone = 0
@@ -68,6 +69,7 @@ export class Store {
     views: Views
     prune: (limits: PruneLimits) => Promise<Pruned>
     sweep: (limits: SweepLimits) => Promise<number>
+    cleanse: () => Promise<void>
     close: () => Promise<void>
   }) {
     this.log = parts.log
@@ -76,6 +78,7 @@ export class Store {
     this.#views = parts.views
     this.#prune = parts.prune
     this.#sweep = parts.sweep
+    this.#cleanse = parts.cleanse
     this.#close = parts.close
   }
 
@@ -192,6 +195,11 @@ export class Store {
   /** Takes away all that a removed instance had; answers how much that was. */
   sweep(limits: SweepLimits): Promise<number> {
     return this.#sweep(limits)
+  }
+
+  /** Leaves no bytes of what has been erased in any file; called now and then. */
+  cleanse(): Promise<void> {
+    return this.#cleanse()
   }
 
   /** The connection itself, for the store's own parts, backups and tests. */

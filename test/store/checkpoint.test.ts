@@ -8,19 +8,25 @@ import { allAccounts, openAccount, rooms } from "./account.ts"
 /** A gate whose copies end when the test says so. */
 function gated() {
   const copies: ((progress: Progress) => void)[] = []
+  const cuts: ((isEmpty: boolean) => void)[] = []
   let flushes = 0
   const gate = checkpointGate(
     {
       passive: () => new Promise((resolve) => copies.push(resolve)),
+      empty: () => new Promise((resolve) => cuts.push(resolve)),
       close: async () => undefined,
     },
     () => void flushes++,
   )
   const finish = async () => {
-    copies.shift()?.({ frames: 1, copied: 1 })
+    copies.shift()?.({ frames: 1, copied: 1, isEmpty: false })
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { gate, copies, finish, flushes: () => flushes }
+  const cut = async (isEmpty: boolean) => {
+    cuts.shift()?.(isEmpty)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { gate, copies, cuts, finish, cut, flushes: () => flushes }
 }
 
 describe("the checkpoint gate", () => {
@@ -50,6 +56,25 @@ describe("the checkpoint gate", () => {
     expect(copies).toHaveLength(0)
     gate.committed(1)
     expect(copies).toHaveLength(1)
+  })
+
+  test("cuts the WAL where something was erased, until that has worked", async () => {
+    const { gate, copies, cuts, finish, cut } = gated()
+    gate.committed(1)
+    await gate.cleanse()
+    expect([copies.length, cuts.length]).toEqual([0, 0])
+    gate.committed(1, true)
+    for (const isEmpty of [false, true]) {
+      const cleansed = gate.cleanse()
+      await new Promise((resolve) => setImmediate(resolve))
+      await finish()
+      expect([copies.length, cuts.length]).toEqual([0, 1])
+      expect(gate.open()).toBeInstanceOf(Promise)
+      await cut(isEmpty)
+      await cleansed
+    }
+    await gate.cleanse()
+    expect([copies.length, cuts.length]).toEqual([0, 0])
   })
 
   test("lets a checkpoint end before it closes", async () => {

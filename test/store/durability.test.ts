@@ -110,7 +110,12 @@ describe("nothing is acknowledged before it is on disk", () => {
       ...{ database, durability, apply, head: 0 },
       names: namesOf(database),
       kinds: kindsOf(database),
-      gate: { open: () => undefined, committed: () => undefined, close: async () => undefined },
+      gate: {
+        open: () => undefined,
+        committed: () => undefined,
+        cleanse: async () => undefined,
+        close: async () => undefined,
+      },
     })
     const real = world.store.log
     Object.assign(world.store, { log })

@@ -1,8 +1,11 @@
+import { readFileSync } from "node:fs"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { shares } from "../../../src/domain/user/api.ts"
 import {
   addServiceKey,
   createPersonalToken,
+  createUser,
+  findByLoginName,
   generateMachineSecret,
   hasLeft,
   never,
@@ -33,6 +36,13 @@ function everything(): string {
     value instanceof Uint8Array ? `${Buffer.from(value)} ${Buffer.from(value).toBase64()}` : value,
   )
 }
+
+/** Every byte of the database's files. */
+const bytes = (): string =>
+  ["", "-wal"]
+    .map((end) => `${world.store.database.filename}${end}`)
+    .map((file) => readFileSync(file).toString("latin1"))
+    .join()
 
 const eventsOf = async (id: string) =>
   (await world.store.log.read(0, 500)).filter((event) => event.id === id)
@@ -70,6 +80,28 @@ test("of a removed person is left that they were there, and what happened when",
   expect(trail.slice(0, -1)).toEqual(before)
   expect(trail.at(-1)?.type).toBe("user.removed")
   expect(left.every((event) => event.private === null)).toBe(true)
+})
+
+test("no byte of removed people is left in the files of the database", async () => {
+  const people = Array.from({ length: 100 }, (_, at) => `u${at}`)
+  const traces = ["Wolpertinger", "wolpertinger", "quixotic", "Schnurz"]
+  for (const id of people) {
+    await createUser(world.cx(), id, {
+      ...{ kind: "human", orgId: "org1", userName: `quixotic-${id}` },
+      profile: { givenName: `Schnurz-${id}`, familyName: `Wolpertinger-${id}` },
+      email: { value: `wolpertinger-${id}@private.example`, verified: true },
+    })
+  }
+  for (const trace of traces) expect(bytes().includes(trace), trace).toBe(true)
+  for (const id of people) await removeUser(world.cx(), id)
+  await world.store.cleanse()
+  for (const trace of traces) expect(bytes().includes(trace), trace).toBe(false)
+  await createUser(world.cx(), "next", {
+    ...{ kind: "human", orgId: "org1", userName: "next" },
+    profile: { givenName: "Next", familyName: "One" },
+    email: { value: "next@private.example", verified: true },
+  })
+  expect(findByLoginName(world.cx(), "next")).toBe("next")
 })
 
 test("nothing of a removed service user is left that anybody could use", async () => {

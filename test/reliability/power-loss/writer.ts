@@ -41,6 +41,7 @@ async function write(): Promise<void> {
     })
     ftruncateSync(acks, number)
     if (number % 10 === 0) await eraseAccount(cx, id)
+    if (number % 400 === 0) await store.cleanse()
   }
 }
 

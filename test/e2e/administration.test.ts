@@ -85,7 +85,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
   test("grants a project to it with a role, stops that and takes it back", async () => {
     await open(`/projects/${projectId}`, "Intranet")
     const part = section("Organisations with access")
-    await part.locator(".empty").getByRole("button", { name: "Grant access" }).click()
+    await part.getByRole("button", { name: "Grant access" }).click()
     await dialog().getByLabel("To which organisation?").first().fill("müller")
     await dialog().getByText("Bäckerei Müller").click()
     await answer("Grant access")
@@ -182,7 +182,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     expect(await contact.locator(".badge").allInnerTexts()).toEqual(["Verified", "Not verified"])
 
     const metadata = section("Metadata")
-    await metadata.locator(".empty").getByRole("button", { name: "Add entry" }).click()
+    await metadata.getByRole("button", { name: "Add entry" }).click()
     await dialog().getByLabel("Key").fill("department")
     await dialog().getByLabel("Value").fill("Flight")
     await answer("Add entry")

@@ -45,8 +45,11 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
   type Person = { readonly loginName: string; readonly password: string }
 
   /** A browser of its own in which somebody has signed in on the way to a page. */
-  async function signedIn(person: Person, url = `${server.url}/ui/console`): Promise<Page> {
-    const context = await browser.newContext()
+  async function signedIn(
+    person: Person,
+    { url = `${server.url}/ui/console`, locale = "en" } = {},
+  ): Promise<Page> {
+    const context = await browser.newContext({ locale })
     const fresh = await context.newPage()
     fresh.setDefaultTimeout(8000)
     fresh.on("pageerror", (error) => complaints.push(error.message))
@@ -233,6 +236,13 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByText("Only the slash at the end differs").waitFor()
   })
 
+  test("is told the cause in German, where that is what the browser asks for", async () => {
+    const url = `${server.url}/ui/console/refused-requests/${requestId}`
+    const other = await signedIn(owner, { url, locale: "de-DE" })
+    await other.getByText("Nur der Schrägstrich am Ende ist anders").waitFor()
+    await other.context().close()
+  })
+
   test("gives somebody a role on the project", async () => {
     await page.goto(applicationUrl)
     await page.getByRole("link", { name: "Intranet" }).click()
@@ -306,7 +316,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
 
   test("who may only look sees no instance, and is told what a change would need", async () => {
     await makeViewer(server.url, await serviceToken(server.url, key))
-    const other = await signedIn(viewer, applicationUrl)
+    const other = await signedIn(viewer, { url: applicationUrl })
     await other.getByRole("heading", { name: "Wiki" }).waitFor()
     await other.getByRole("link", { name: "Refused requests" }).waitFor()
     await gone(other.getByRole("link", { name: "Signing keys" }))

@@ -10,15 +10,12 @@ import type { Changed, Readings } from "./load.ts"
 import { PageFrame } from "./page-frame.tsx"
 
 /** Each has a title, a word for making one, what it says when empty, and what removing means. */
-type Family =
-  | "administrators"
-  | "authorizations"
-  | "custom_roles"
-  | "domains"
-  | "grants"
-  | "groups"
-  | "metadata"
-  | "roles"
+type Family = (typeof usual)[number] | (typeof seldom)[number]
+
+const usual = ["authorizations", "custom_roles", "groups", "roles"] as const
+
+/** Most things do without these: an empty list says so in a line, and not what comes first. */
+const seldom = ["administrators", "domains", "grants", "metadata"] as const
 
 /** What the form of one row is handed. */
 export type FormPart = { readonly onChanged: Changed; readonly close: () => void }
@@ -57,10 +54,14 @@ export function Collection<Row>(props: CollectionProps<Row>) {
       {t(`${family}.create`)}
     </Button>
   )
-  const empty = (
-    <EmptyState title={t(`${family}.empty.title`)} action={create}>
-      {t(`${family}.empty.text`)}
+  const often = usual.find((name) => name === family)
+  const text = t(`${family}.empty.text`)
+  const empty = often ? (
+    <EmptyState title={t(`${often}.empty.title`)} action={create}>
+      {text}
     </EmptyState>
+  ) : (
+    <p className="quiet section-lead">{text}</p>
   )
   const actions: Column<Row> = {
     label: "",

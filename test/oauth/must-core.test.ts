@@ -15,8 +15,10 @@ import {
   userinfo,
 } from "./must.ts"
 import {
+  askToken,
   authorizePath,
   browserOf,
+  codeFields,
   type NewClient,
   openProvider,
   type Provider,
@@ -106,6 +108,16 @@ const idTokens: readonly Row[] = [
       const { access_token, id_token } = await tokensOf(provider, browser, web)
       const hash = createHash("sha256").update(String(access_token), "ascii").digest()
       expect(claimsOf(id_token).at_hash).toBe(hash.subarray(0, 16).toString("base64url"))
+    },
+  ],
+  [
+    "§3.3.2.11 c_hash is the left half of the code's hash",
+    async () => {
+      const { code = "" } = await answered(browser, web)
+      const as = `${web.id}:${web.secret}`
+      const { id_token } = (await askToken(provider, codeFields(code), as)).answer
+      const hash = createHash("sha256").update(code, "ascii").digest()
+      expect(claimsOf(id_token).c_hash).toBe(hash.subarray(0, 16).toString("base64url"))
     },
   ],
   [

@@ -81,5 +81,6 @@ const idTokenClaims = [
   "azp",
   "client_id",
   "at_hash",
+  "c_hash",
   "sid",
 ] as const

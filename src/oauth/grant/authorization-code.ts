@@ -110,10 +110,13 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
     offline: offline !== undefined,
     tokenType: oidc.tokenType,
     clockSkewSeconds: oidc.clockSkewSeconds,
-    identity: identityOf(request.asked, {
-      ...{ sessionId: request.sessionId, session, projects: asked.projects },
-      withUserClaims: oidc.idTokenUserinfoAssertion,
-    }),
+    identity: {
+      ...identityOf(request.asked, {
+        ...{ sessionId: request.sessionId, session, projects: asked.projects },
+        withUserClaims: oidc.idTokenUserinfoAssertion,
+      }),
+      code: required(parameters, "code"),
+    },
   }
 }
 

@@ -38,6 +38,8 @@ export type Identity = {
   readonly authTime?: number
   readonly methods?: readonly string[]
   readonly acr?: string | undefined
+  /** The code that this is the answer to. */
+  readonly code?: string
   /** Whether the claims of the scopes are in the id_token too, not only at userinfo. */
   readonly withUserClaims?: boolean
   /** OpenID Connect Core §5.5: single claims that are asked for in the id_token. */
@@ -138,10 +140,11 @@ type Said = Issuance & {
   readonly accessToken: string | undefined
 }
 
-/** OpenID Connect Core §2 and §3.1.3.6. */
+/** OpenID Connect Core §2, §3.1.3.6 and §3.3.2.11. */
 function idClaims(cx: Cx, from: Said): Claims {
   const { identity, userId, clientId, issued } = from
-  const { nonce, sessionId, authTime, methods, acr } = identity
+  const { nonce, sessionId, authTime, methods, acr, code } = identity
+  const alg = signingAlgs(cx, clientId).idToken
   const expires = issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds
   return {
     ...idTokenClaims(cx, { ...from, ...identity, audience: from.audience }),
@@ -152,9 +155,8 @@ function idClaims(cx: Cx, from: Said): Claims {
     client_id: clientId,
     iat: issued,
     exp: Math.min(expires, from.notAfter ?? expires),
-    ...(from.accessToken !== undefined && {
-      at_hash: halfHash(signingAlgs(cx, clientId).idToken, from.accessToken),
-    }),
+    ...(from.accessToken !== undefined && { at_hash: halfHash(alg, from.accessToken) }),
+    ...(code !== undefined && { c_hash: halfHash(alg, code) }),
     ...(nonce !== undefined && { nonce }),
     ...(sessionId !== undefined && { sid: sessionId }),
     ...(authTime !== undefined && { auth_time: Math.floor(authTime / 1000) }),

@@ -113,8 +113,7 @@ export async function newHuman(
   },
   userName = "",
 ): Promise<Omit<NewHuman, "orgId" | "userName">> {
-  refuseUnbuilt("idp_links", human.idpLinks.length > 0)
-  refuseUnbuilt("totp_secret", human.totpSecret !== undefined)
+  refuseFactors(human)
   const { profile, email, phone, passwordType } = human
   if (!profile) throw invalid("user.profile_missing", "a person needs a profile")
   if (!email) throw invalid("user.email_missing", "a person needs an e-mail address")
@@ -234,12 +233,25 @@ function keptCodes(state: User, { email, phone }: Contacts) {
   return codesOf({ email: kept("email", email), phone: kept("phone", phone) })
 }
 
-/** Says so where the book knows a field that nothing here reads yet. */
-function refuseUnbuilt(field: string, given: boolean): void {
-  if (!given) return
-  const message = `${field} is not supported yet; leave it out`
-  throw new Fault("invalid_argument", "user.field_not_built", message)
+/**
+ * A link leads to a provider, and there is none. Codes can't be asked for at sign-in: an account
+ * that wants them would either be open to who has its password alone, or to nobody.
+ */
+function refuseFactors({ idpLinks, totpSecret }: Factors): void {
+  const [link] = idpLinks
+  if (link) {
+    const message = `there is no identity provider ${JSON.stringify(link.idpId)} to link to`
+    throw new Fault("not_found", "idp.missing", message)
+  }
+  if (totpSecret === undefined) return
+  throw new Fault(
+    "failed_precondition",
+    "user.totp_unavailable",
+    "sign-in can't ask for one-time codes yet, so nobody could enter; leave totp_secret out",
+  )
 }
+
+type Factors = Pick<CreateUserRequest_Human, "idpLinks" | "totpSecret">
 
 const genderOf = (gender: Genders | undefined): Gender | undefined =>
   gender === undefined ? undefined : meaning(genders, gender)

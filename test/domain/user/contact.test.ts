@@ -309,10 +309,10 @@ describe("a person is added the older way", () => {
     ["no organisation", { organization: undefined }, "request.resource_missing"],
     ["no profile", { profile: undefined }, "user.profile_missing"],
     ["no address", { email: undefined }, "user.email_missing"],
-    ["links to providers", { idpLinks: [{ idpId: "1" }] }, "user.field_not_built"],
-    ["a TOTP secret", { totpSecret: "ABC" }, "user.field_not_built"],
+    ["links to providers", { idpLinks: [{ idpId: "1" }] }, "idp.missing"],
+    ["a TOTP secret", { totpSecret: "ABC" }, "user.totp_unavailable"],
   ])("but not with %s", async (_, request, id) => {
-    await expect(added(request)).rejects.toMatchObject({ code: "invalid_argument", id })
+    await expect(added(request)).rejects.toMatchObject({ id })
   })
 
   test("by nobody else", async () => {

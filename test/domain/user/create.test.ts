@@ -77,13 +77,10 @@ test("what a user is must be said", async () => {
 })
 
 test.each([
-  ["links to providers", human({ idpLinks: [{ idpId: "1" }] })],
-  ["a TOTP secret", human({ totpSecret: "ABC" })],
-])("%s is refused rather than dropped", async (_, request) => {
-  await expect(make(request)).rejects.toMatchObject({
-    code: "invalid_argument",
-    id: "user.field_not_built",
-  })
+  ["a link to a provider", { idpLinks: [{ idpId: "1" }] }, "not_found", "idp.missing"],
+  ["a TOTP secret", { totpSecret: "A" }, "failed_precondition", "user.totp_unavailable"],
+])("%s is refused rather than dropped", async (_, more, code, id) => {
+  await expect(make(human(more))).rejects.toMatchObject({ code, id })
   expect((await types()).some((type) => type.startsWith("user."))).toBe(false)
 })
 

@@ -167,8 +167,8 @@ export const open = (what: Searchable): Searchable => ({
   columns: [...what.columns, ...Object.values(what.owner)],
 })
 
-/** Longer lists are not counted value by value. */
-const valuesMax = 500
+/** The rows of longer lists are counted in one go. */
+const valuesMax = 50
 
 function measureList(survey: Survey, column: string, list: readonly Value[]): Measure | undefined {
   const values = [...new Set(list)]
@@ -177,12 +177,21 @@ function measureList(survey: Survey, column: string, list: readonly Value[]): Me
     return { rows: values.length, isExact: false, way: { index: undefined, sql } }
   }
   const place = placeOf(survey, column)
-  if (!place || values.length > valuesMax) return undefined
+  if (!place) return undefined
+  const way = { index: place.name, sql }
+  if (values.length > valuesMax) return { rows: countBy(survey, way), isExact: true, way }
   const ledger = ledgerOf(survey, place)
   const keys = values.filter((value): value is Key => isKey(value, place))
   if (keys.length < values.length) return undefined
   const rows = keys.reduce<number>((sum, key) => sum + ledger.rows(exactly(key)), 0)
-  return { rows, isExact: true, way: { index: place.name, sql } }
+  return { rows, isExact: true, way }
+}
+
+function countBy({ cx, what }: Survey, way: Way): number {
+  const built: Built = { values: {}, conditions: 0, joins: false }
+  const sql = `SELECT count(*) AS rows FROM ${sourceOf(what, way)}
+    WHERE instance = $instance AND ${way.sql(built)}`
+  return cx.store.get(cx, known<{ rows: number }>(sql), built.values)?.rows ?? 0
 }
 
 const isKey = (value: Value, { isText }: IndexPlace): value is Key =>

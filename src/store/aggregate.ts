@@ -14,8 +14,11 @@ export type Upcaster = (
 ) => { data: Record<string, unknown>; private: Record<string, unknown> | null }
 
 type Evolve<E extends AnyEvent, State> = {
-  readonly [Type in E["type"]]: (state: State, event: Recorded<Extract<E, { type: Type }>>) => State
+  readonly [Type in E["type"]]: (state: State, event: Folding<Extract<E, { type: Type }>>) => State
 }
+
+/** What a state may be made of: a decision folds its events before they have a place in the log. */
+type Folding<E extends AnyEvent> = Omit<Recorded<E>, "position">
 
 export type AggregateSpec<E extends AnyEvent, State> = {
   /** Name of the streams; the first part of most of its event types. */

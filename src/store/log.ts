@@ -18,6 +18,17 @@ export type Expectation = {
   readonly version: number
 }
 
+/** Where a stream stands after a step, as the decision has folded it already. */
+export type Folded = {
+  readonly stream: string
+  readonly id: string
+  /** Of the last event that the state has in it. */
+  readonly version: number
+  readonly state: unknown
+  readonly created: number
+  readonly owner: string
+}
+
 export type ClaimRequest = ClaimChange & { readonly stream: string; readonly id: string }
 
 /** One step of one instance: all of it happens, or nothing. */
@@ -27,6 +38,13 @@ export type Append = {
   readonly expect: readonly Expectation[]
   readonly events: readonly NewEvent[]
   readonly claims: readonly ClaimRequest[]
+  /** Of each stream with events; where it is absent, they are folded as they are applied. */
+  readonly folded?: readonly Folded[]
+  /**
+   * What `writes` said when the decision began. Where it still does, and nobody had to wait, the
+   * expectations hold and need not be looked at.
+   */
+  readonly seen?: number
 }
 
 /** A part of one stream. */
@@ -85,6 +103,8 @@ export type Log = {
    * written to one, on disk or not yet, and when steps were undone.
    */
   readonly changesOf: (streams: readonly string[]) => number
+  /** Grows with every step that is written, on disk or not yet, and when steps were undone. */
+  readonly writes: () => number
   /** Holder of a claim that has not expired at `time`. */
   readonly holder: (
     instance: string,
@@ -99,4 +119,4 @@ export type Log = {
  * Called for each event in position order, in the step that appends it. What it throws makes the
  * whole step undone.
  */
-export type Apply = (event: LogEvent) => void
+export type Apply = (event: LogEvent, folded?: readonly Folded[]) => void

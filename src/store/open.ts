@@ -58,8 +58,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
       : commitIsDurable(head)
   const worker = checkpointWorker(options.file, options.fatal)
   const gate = checkpointGate(worker, () => raw.flush())
-  const apply: Apply = (event) => {
-    states.apply(event)
+  const apply: Apply = (event, folded) => {
+    states.apply(event, folded)
     views.apply(event)
   }
   const raw = sqliteLog({ database, names, kinds, gate, durability, apply, head })

@@ -37,11 +37,13 @@ export function sqliteLog(parts: Parts): SqliteLog {
   const { database, names, gate, durability, head } = parts
   const sql = statements(database)
   let undone = 0
+  let writes = 0
   const steps = new Map<string, number>()
   /** Where each type was written last since the start, whether it stands or was undone. */
   const latest = new Map<string, number>()
   const { turns, commit } = committer(parts, sql, () => {
     undone++
+    writes++
   })
   const settle = async () => {
     try {
@@ -53,8 +55,13 @@ export function sqliteLog(parts: Parts): SqliteLog {
   }
   return {
     append: async (step) => {
-      for (let held = gate.open(); held; held = gate.open()) await held
-      const result = commit(step)
+      let isSeen = step.seen === writes
+      for (let held = gate.open(); held; held = gate.open()) {
+        await held
+        isSeen = false
+      }
+      const result = commit(isSeen ? { ...step, expect: [] } : step)
+      writes++
       for (const { stream } of [...step.events, ...step.claims]) {
         steps.set(stream, (steps.get(stream) ?? 0) + 1)
       }
@@ -64,8 +71,6 @@ export function sqliteLog(parts: Parts): SqliteLog {
       await settle()
       return result
     },
-    read: async (position, limit) =>
-      sql.read.all(position, durability.durable(), limit).map((row) => decode(row, names)),
     find: async (position, limit, types) => {
       // Most often nobody has written what is asked for; that is known without a look at the disk.
       const isKnown = position >= head && types.every((type) => (latest.get(type) ?? 0) <= position)
@@ -76,17 +81,12 @@ export function sqliteLog(parts: Parts): SqliteLog {
       const found = rows ? sql.find.all(position, upTo, JSON.stringify(codes)) : []
       return { events: found.map((row) => decode(row, names)), upTo }
     },
-    history: async ({ instance, stream, id, from, since = 0, asc, limit }) => {
-      const start = from ?? (asc ? 0 : Number.MAX_SAFE_INTEGER)
-      const rows = (asc ? sql.onward : sql.back).all(
-        ...[instance, names.known(stream) ?? 0, id, start, durability.durable(), since, limit],
-      )
-      return rows.map((row) => decode(row, names))
-    },
+    ...readsOf(parts, sql),
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
     changesOf: (streams) => streams.reduce((sum, each) => sum + (steps.get(each) ?? 0), undone),
+    writes: () => writes,
     holder: (instance, kind, key, time) => {
       const row = sql.claim.get(instance, kind, key)
       return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
@@ -96,6 +96,21 @@ export function sqliteLog(parts: Parts): SqliteLog {
       await settle()
       await gate.close()
       await durability.close()
+    },
+  }
+}
+
+/** What is on disk, as it was written. */
+function readsOf({ names, durability }: Parts, sql: Statements): Pick<Log, "read" | "history"> {
+  return {
+    read: async (position, limit) =>
+      sql.read.all(position, durability.durable(), limit).map((row) => decode(row, names)),
+    history: async ({ instance, stream, id, from, since = 0, asc, limit }) => {
+      const start = from ?? (asc ? 0 : Number.MAX_SAFE_INTEGER)
+      const rows = (asc ? sql.onward : sql.back).all(
+        ...[instance, names.known(stream) ?? 0, id, start, durability.durable(), since, limit],
+      )
+      return rows.map((row) => decode(row, names))
     },
   }
 }
@@ -167,7 +182,7 @@ function write(sql: Statements, parts: Parts, step: Append, head: number): Appen
     position++
     const placed: LogEvent = { ...event, position }
     insert(sql, parts, placed)
-    parts.apply(placed)
+    parts.apply(placed, step.folded)
   }
   return { kind: "appended", position }
 }

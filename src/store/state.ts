@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite"
 import { recent } from "../kernel/recent.ts"
 import type { AnyAggregate } from "./aggregate.ts"
 import type { Envelope } from "./event.ts"
-import type { LogEvent, NewEvent } from "./log.ts"
+import type { Folded, LogEvent, NewEvent } from "./log.ts"
 
 /** The folded state of a stream, with where it stands. Version 0: there is no such stream. */
 export type StateRow = {
@@ -25,7 +25,7 @@ export type States = {
   /** Makes `recall` read anew what may have been undone since. */
   readonly forget: () => void
   readonly fold: (state: unknown, event: NewEvent) => unknown
-  readonly apply: (event: LogEvent) => void
+  readonly apply: (event: LogEvent, folded?: readonly Folded[]) => void
   readonly known: (type: string) => AnyAggregate | undefined
   readonly drop: (instance: string, stream: string, id: string) => void
   /** Folds one stream from its first event, and writes its row once. */
@@ -46,9 +46,15 @@ export function statesOf(database: Database, kinds: readonly AnyAggregate[]): St
     }
     return branch.fold(state, event)
   }
-  const apply = (event: LogEvent) => {
+  const apply = (event: LogEvent, folded: readonly Folded[] = []) => {
     const kind = byStream.get(event.stream)
     if (!kind) throw new Error(`no aggregate owns streams of ${event.stream}`)
+    const after = folded.find(({ stream, id }) => stream === event.stream && id === event.id)
+    if (after) {
+      // One row for all events that the step has for a stream.
+      if (after.version === event.version) rows.set(kind, event, after)
+      return
+    }
     const row = rows.get(event.instance, event.stream, event.id)
     const state = fold(row ? JSON.parse(row.state) : kind.initial, event)
     rows.set(kind, event, { state, created: row?.created ?? event.time, owner: row?.owner })

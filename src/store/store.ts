@@ -5,7 +5,7 @@ import type { Aggregate, AnyAggregate } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
 import { revisionOf } from "./kind.ts"
 import type { IndexPlace, Ledger } from "./ledger.ts"
-import type { Append, ClaimRequest, Expectation, Log, NewEvent } from "./log.ts"
+import type { Append, ClaimRequest, Expectation, Folded, Log, NewEvent } from "./log.ts"
 import type { Pruned, PruneLimits } from "./prune.ts"
 import type { StateRow, States } from "./state.ts"
 import type { Statement, Values } from "./statement.ts"
@@ -90,6 +90,7 @@ export class Store {
    */
   async transact<T>(cx: Cx, decide: (tx: Transaction) => T): Promise<Step<T>> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const seen = this.log.writes()
       const draft: Drafting = { now: cx.clock.now(), pending: new Map() }
       let value: T
       try {
@@ -103,7 +104,7 @@ export class Store {
         await this.log.settle()
         return this.#done({ cx, value, draft, position: this.log.durable() })
       }
-      const result = await this.log.append(step)
+      const result = await this.log.append({ ...step, seen })
       if (result.kind === "appended") {
         this.#written.set(cx, result.position)
         return this.#done({ cx, value, draft, position: result.position })
@@ -211,7 +212,7 @@ export class Store {
     await this.#close()
   }
 
-  /** For queries, from memory where it is there. Decisions read the table itself. */
+  /** From memory where it is there. */
   #row(instance: string, kind: AnyAggregate, id: string): StateRow {
     const undone = this.log.changes() - this.log.durable()
     if (undone !== this.#undone) this.#states.forget()
@@ -225,7 +226,7 @@ export class Store {
       const key = `${kind.stream}/${id}`
       const known = pending.get(key)
       if (known) return known
-      const row = this.#states.read(cx.instance, kind, id)
+      const row = this.#row(cx.instance, kind, id)
       const entry: Pending = { kind, id, row, state: row.state, owner: row.owner, drafts: [] }
       pending.set(key, entry)
       return entry
@@ -327,8 +328,15 @@ function stepOf(cx: Cx, { now, pending }: Drafting): Append {
   const expect: Expectation[] = []
   const events: NewEvent[] = []
   const claims: ClaimRequest[] = []
-  for (const { kind, id, row, drafts } of pending.values()) {
-    expect.push({ stream: kind.stream, id, version: row.version })
+  const folded: Folded[] = []
+  for (const { kind, id, row, state, owner, drafts } of pending.values()) {
+    const { stream } = kind
+    expect.push({ stream, id, version: row.version })
+    if (drafts.length > 0) {
+      const version = row.version + drafts.length
+      const created = row.version === 0 ? now : row.created
+      folded.push({ stream, id, version, state, created, owner })
+    }
     for (const { draft, event } of drafts) {
       events.push(event)
       claims.push(...claimsOf(kind, id, draft))
@@ -336,7 +344,7 @@ function stepOf(cx: Cx, { now, pending }: Drafting): Append {
   }
   // A key that one part of the step releases and another takes must be free when it is taken.
   claims.sort((a, b) => Number("take" in a) - Number("take" in b))
-  return { instance: cx.instance, time: now, expect, events, claims }
+  return { instance: cx.instance, time: now, expect, events, claims, folded }
 }
 
 /** A claim is dropped by its own time, so one without would outlive a stream that is dropped. */

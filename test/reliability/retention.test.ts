@@ -56,12 +56,16 @@ async function visit(count: number): Promise<void> {
   })
   await cx().store.transact(cx(), (tx) => {
     const offline = { lifetimeSeconds: 20 * 86_400, idleLifetimeSeconds: 5 * 86_400 }
-    const grantId = grants.exchangeCode(tx, id, {
-      ...asked,
-      session: tx.state(session, sessionId),
-      accessLifetimeSeconds: 43_200,
-      ...(count % 2 === 0 && { offline }),
-    })
+    const grantId = grants.exchangeCode(
+      tx,
+      { id },
+      {
+        ...asked,
+        session: tx.state(session, sessionId),
+        accessLifetimeSeconds: 43_200,
+        ...(count % 2 === 0 && { offline }),
+      },
+    )
     if (count % 4 === 0) grants.endGrant(tx, grantId, "revoked")
     if (count % 5 === 0) endSession(tx, sessionId)
     const expires = tx.now + 3_600_000

@@ -4,7 +4,14 @@ import { noteClient, type Session } from "../session/index.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
-import { type Asked, type AuthRequestEvent, authRequest, type ClaimsAsked } from "./request.ts"
+import {
+  type AnsweredAtOnce,
+  type Asked,
+  type AuthRequest,
+  type AuthRequestEvent,
+  authRequest,
+  type ClaimsAsked,
+} from "./request.ts"
 
 const minute = 60_000
 
@@ -123,13 +130,24 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
   return id
 }
 
+/** What a code stands for. */
+export type Answered = { readonly id: string; readonly atOnce?: AnsweredAtOnce | undefined }
+
+/** The request that a code answers, whether it is kept here or stands in the code alone. */
+export function requestOf(read: Pick<Transaction, "state">, { id, atOnce }: Answered): AuthRequest {
+  const state = read.state(authRequest, id)
+  if (state.status !== "absent" || !atOnce) return state
+  return { ...atOnce, status: "answered", agentId: "", loginHint: "", created: atOnce.codeAt }
+}
+
 /** Turns an answered request into a grant; the caller has checked that the code is right. */
 export function exchangeCode(
   tx: Transaction,
-  id: string,
+  answered: Answered,
   given: Omit<NewGrant, "sessionId" | "grantType">,
 ): string {
-  const state = tx.state(authRequest, id)
+  const { id, atOnce } = answered
+  const state = requestOf(tx, answered)
   if (state.status !== "answered") throw new Error("only an answered request can be exchanged")
   const { sessionId, asked } = state
   const isForCode = (asked.responseType ?? "code") === "code"
@@ -137,7 +155,7 @@ export function exchangeCode(
   const grantId = addGrant(tx, { ...given, sessionId, grantType })
   const exchanged: Draft<AuthRequestEvent> = {
     type: "auth_request.code.exchanged",
-    data: { grantId },
+    data: { grantId, ...(atOnce && { clientId: asked.clientId }) },
   }
   tx.append(authRequest, id, [exchanged])
   return grantId

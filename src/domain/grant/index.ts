@@ -10,6 +10,7 @@ import { grantView } from "./view.ts"
 
 export { type SpentAssertion, spendAssertion } from "./assertion.ts"
 export {
+  type Answered,
   addAuthRequest,
   addGrant,
   answerRequest,
@@ -21,6 +22,7 @@ export {
   linkSession,
   type NewGrant,
   requestLifetimes,
+  requestOf,
 } from "./commands.ts"
 export {
   addDevice,
@@ -44,6 +46,7 @@ export {
 } from "./pushed.ts"
 export { type Renewal, renewGrant } from "./refresh.ts"
 export {
+  type AnsweredAtOnce,
   type Asked,
   type AuthRequest,
   authRequest,

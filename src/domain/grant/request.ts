@@ -42,6 +42,17 @@ export type Asked = {
   readonly device?: { readonly id: string; readonly userCode: string }
 }
 
+/**
+ * A request that was answered as it came, by a session that the browser had: the code says it all,
+ * so nothing is written until the code is used.
+ */
+export type AnsweredAtOnce = {
+  readonly asked: Asked
+  readonly sessionId: string
+  /** ms UTC. */
+  readonly codeAt: number
+}
+
 export type AuthRequestEvent =
   | Event<
       "auth_request.added",
@@ -52,7 +63,14 @@ export type AuthRequestEvent =
   | Event<"auth_request.consent.given", { readonly sessionId: string }>
   | Event<"auth_request.consent.denied">
   | Event<"auth_request.code.added", { readonly sessionId: string }>
-  | Event<"auth_request.code.exchanged", { readonly grantId: string }>
+  | Event<
+      "auth_request.code.exchanged",
+      {
+        readonly grantId: string
+        /** Whose code it was, where nothing was kept of the request before. */
+        readonly clientId?: string
+      }
+    >
   | Event<"auth_request.failed", { readonly reason: string }>
 
 type Open = {
@@ -74,7 +92,12 @@ export type AuthRequest =
   | { readonly status: "failed"; readonly created: number }
   | (Open & { readonly status: "open" })
   | (Open & { readonly status: "answered"; readonly codeAt: number })
-  | (Open & { readonly status: "exchanged"; readonly codeAt: number; readonly grantId: string })
+  | {
+      readonly status: "exchanged"
+      readonly created: number
+      readonly clientId: string
+      readonly grantId: string
+    }
 
 const absent: AuthRequest = { status: "absent" }
 
@@ -86,7 +109,7 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
   stream: "auth_request",
   retention: "transient",
   expires: (state) => (state.status === "absent" ? undefined : state.created + kept),
-  revision: 2,
+  revision: 3,
   initial: absent,
   evolve: {
     "auth_request.added": (_, { data, private: secret, time }) => ({
@@ -106,10 +129,19 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
       state.status === "open"
         ? { ...state, status: "answered", sessionId: data.sessionId, codeAt: time }
         : state,
-    "auth_request.code.exchanged": (state, { data }) =>
-      state.status === "answered"
-        ? { ...state, status: "exchanged", grantId: data.grantId }
-        : state,
+    "auth_request.code.exchanged": (state, { data: { grantId, clientId }, time }) => {
+      if (state.status === "answered") {
+        return {
+          status: "exchanged",
+          created: state.created,
+          clientId: state.asked.clientId,
+          grantId,
+        }
+      }
+      return clientId === undefined
+        ? state
+        : { status: "exchanged", created: time, clientId, grantId }
+    },
     "auth_request.failed": (_, { time }) => ({ status: "failed", created: time }),
   },
 })

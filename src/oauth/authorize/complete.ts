@@ -2,7 +2,7 @@ import { findClient } from "../../domain/app/index.ts"
 import { type Asked, answerRequest, exchangeCode } from "../../domain/grant/index.ts"
 import { type Session, usableSession } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
-import { writeCode } from "../code.ts"
+import { writeCode, writeWholeCode } from "../code.ts"
 import { type Allowed, issue, issueIdToken } from "../token/issue.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { projectsAsAudience } from "../token/scope.ts"
@@ -13,8 +13,8 @@ export type Ready = {
   readonly id: string
   readonly asked: Asked
   readonly sessionId: string
-  /** A part of the same step that comes first. */
-  readonly before?: (tx: Transaction) => void
+  /** Keeps a request that is new, as the first part of the same step. */
+  readonly keep?: (tx: Transaction) => void
 }
 
 type Fields = Readonly<Record<string, string>>
@@ -24,20 +24,26 @@ type Fields = Readonly<Record<string, string>>
  * grant that is added in the same step. Undefined where the session has ended meanwhile.
  */
 export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined> {
-  const { id, asked, sessionId, before } = ready
+  const { id, asked, sessionId, keep } = ready
+  if (keep && isForCode(asked)) {
+    const step = await cx.store.transact(cx, (tx) => usableSession(tx, sessionId) && tx.now)
+    if (step.value === undefined) return undefined
+    const code = writeWholeCode(cx, id, { asked, sessionId, codeAt: step.value })
+    if (code !== undefined) return { code }
+  }
   const accessLifetimeSeconds = lifetimesOf(cx, asked.clientId).access
   const step = await cx.store.transact(cx, (tx) => {
     const session = usableSession(tx, sessionId)
     if (!session) return undefined
-    before?.(tx)
+    keep?.(tx)
     answerRequest(tx, id, sessionId)
     if (isForCode(asked)) return { session, grantId: "" }
     const { clientId, appId, scopes, audience, claims } = asked
     const given = { clientId, appId, scopes, audience, claims, session, accessLifetimeSeconds }
-    return { session, grantId: exchangeCode(tx, id, given) }
+    return { session, grantId: exchangeCode(tx, { id }, given) }
   })
   if (!step.value) return undefined
-  if (isForCode(asked)) return { code: writeCode(cx, id) }
+  if (isForCode(asked)) return { code: writeCode(cx, { id }) }
   return tokensOf(cx, ready, step.value)
 }
 

@@ -112,8 +112,8 @@ async function begin(asking: Asking, back: ReturnPath, checked: Checked): Promis
   const added = { ...checked, agentId: visit.browser.id }
   if (step.kind === "done") {
     const { sessionId } = step
-    const before = (tx: Parameters<typeof addAuthRequest>[0]) => addAuthRequest(tx, id, added)
-    const fields = await complete(cx, { id, asked, sessionId, before })
+    const keep = (tx: Parameters<typeof addAuthRequest>[0]) => addAuthRequest(tx, id, added)
+    const fields = await complete(cx, { id, asked, sessionId, keep })
     if (!fields) return showTrouble(show, cx, { problem: "expired", cookies })
     const application = applicationName(cx, back.clientId)
     return answerClient(cx, show, { back, application, cookies, fields })

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { decodeJwt, decodeProtectedHeader } from "jose"
-import { authRequest, grant, offlineUntil, requestLifetimes } from "../../domain/grant/index.ts"
+import { grant, offlineUntil, requestLifetimes, requestOf } from "../../domain/grant/index.ts"
 import { because, type Cause, type Finding, findingOfAddress } from "../../domain/refusal/index.ts"
 import { serviceUserKey } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -36,15 +36,14 @@ type Redeemed = {
 }
 
 function codeFindings(cx: Cx, { code, sent, clientId }: Redeemed): readonly Finding[] {
-  const id = readCode(cx, code)
-  if (id === undefined) return [about("code", "code.not_ours")]
-  const state = cx.store.state(cx, authRequest, id)
+  const answered = readCode(cx, code)
+  if (!answered) return [about("code", "code.not_ours")]
+  const state = requestOf({ state: (kind, id) => cx.store.state(cx, kind, id) }, answered)
   if (state.status === "absent" || state.status === "failed") {
     return [about("code", "code.over")]
   }
-  if (state.asked.clientId !== clientId) {
-    return [about("code", "code.other_client")]
-  }
+  const owner = state.status === "exchanged" ? state.clientId : state.asked.clientId
+  if (owner !== clientId) return [about("code", "code.other_client")]
   if (state.status === "exchanged") {
     return [about("code", "code.used")]
   }

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto"
 import type { OidcApp } from "../../domain/app/index.ts"
 import {
+  type Answered,
   type AuthRequest,
-  authRequest,
   endGrant,
   exchangeCode,
   requestLifetimes,
+  requestOf,
 } from "../../domain/grant/index.ts"
 import { usableSession } from "../../domain/session/index.ts"
 import { sameText } from "../../kernel/secret.ts"
@@ -33,11 +34,11 @@ export const authorizationCode: Grant = {
     if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("authorization_code")) {
       throw new OAuthError("unauthorized_client", "this client may not use codes")
     }
-    const requestId = readCode(cx, required(parameters, "code"))
-    if (requestId === undefined) throw wrongCode()
+    const answered = readCode(cx, required(parameters, "code"))
+    if (answered === undefined) throw wrongCode()
     const projects = projectsAsAudience(cx, [state.projectId])
     const asked = {
-      requestId,
+      answered,
       parameters,
       client: application,
       oidc: state.oidc,
@@ -56,7 +57,7 @@ export const authorizationCode: Grant = {
 }
 
 type Asked = {
-  readonly requestId: string
+  readonly answered: Answered
   readonly parameters: Parameters
   readonly client: AuthenticatedApp
   readonly oidc: OidcApp["oidc"]
@@ -72,8 +73,8 @@ type Redeemed = Issuance & { readonly offline: boolean }
 
 /** Uses up the code and adds the grant, in one step. */
 function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
-  const { requestId, parameters, client, oidc } = asked
-  const request = ownRequest(tx.state(authRequest, requestId), client)
+  const { answered, parameters, client, oidc } = asked
+  const request = ownRequest(requestOf(tx, answered), client)
   if (request.status === "exchanged") {
     // RFC 6749 §4.1.2: a second use revokes what the first one gave.
     endGrant(tx, request.grantId, "code used twice")
@@ -96,7 +97,7 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
   const { clientId, appId, scopes, audience, claims } = request.asked
   const narrowed = asked.narrow({ audience, clientId })
   const offline = offlineFor({ client, scopes, proof: asked.proof, lifetimes: asked.lifetimes })
-  const grantId = exchangeCode(tx, requestId, {
+  const grantId = exchangeCode(tx, answered, {
     ...{ clientId, appId, scopes, audience, claims, session },
     accessLifetimeSeconds: asked.lifetimes.access,
     ...(offline && { offline }),
@@ -123,7 +124,8 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
 /** RFC 6749 §4.1.3: a code is worth something only to the client it was issued to. */
 function ownRequest(request: AuthRequest, { state }: AuthenticatedApp) {
   if (request.status === "absent" || request.status === "failed") throw wrongCode()
-  if (request.asked.clientId !== state.clientId) throw wrongCode()
+  const { clientId } = request.status === "exchanged" ? request : request.asked
+  if (clientId !== state.clientId) throw wrongCode()
   return request
 }
 

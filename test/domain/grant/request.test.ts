@@ -43,7 +43,7 @@ describe("an auth request", () => {
     expect(request()).toMatchObject({ status: "open", sessionId: "s", asked })
     await step((tx) => grants.answerRequest(tx, "r", "s"))
     expect(request().status).toBe("answered")
-    const { value: id } = await step((tx) => grants.exchangeCode(tx, "r", given))
+    const { value: id } = await step((tx) => grants.exchangeCode(tx, { id: "r" }, given))
     expect(request()).toMatchObject({ status: "exchanged", grantId: id })
     expect(world.store.state(world.cx(), grants.grant, id)).toMatchObject({
       status: "active",
@@ -95,7 +95,7 @@ describe("a grant", () => {
   test("ends once, and what isn't there ends without a word", async () => {
     await add()
     await step((tx) => grants.answerRequest(tx, "r", "s"))
-    const { value: id } = await step((tx) => grants.exchangeCode(tx, "r", given))
+    const { value: id } = await step((tx) => grants.exchangeCode(tx, { id: "r" }, given))
     await step((tx) => grants.endGrant(tx, id, "revoked"))
     const position = world.store.log.durable()
     await step((tx) => grants.endGrant(tx, id, "revoked"))

@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto"
+import { availableParallelism } from "node:os"
 import { SignJWT } from "jose"
 import type { Algorithm, PublicJwk } from "./model.ts"
 
@@ -19,9 +20,10 @@ export const publicKeyOf = (jwk: PublicJwk): KeyObject =>
   createPublicKey({ key: { ...jwk }, format: "jwk" })
 
 /**
- * Signs a JWT. RSA goes through jose, off the event loop, where it uses all cores. The small
- * signatures don't: a hop between threads costs more than they do (measured with ES256 on one core:
- * node:crypto 40,000/s in place, WebCrypto 21,000/s one after the other).
+ * Signs a JWT. RSA goes through jose, off the event loop, where there are more cores to use. The
+ * small signatures don't: a hop between threads costs more than they do (measured with ES256 on one
+ * core: node:crypto 40,000/s in place, WebCrypto 21,000/s one after the other). Nor does RSA where
+ * there is one core: answers that come back one by one are then written to the disk one by one.
  */
 export function signJwt(
   { id, algorithm, key }: PrivateKey,
@@ -29,7 +31,7 @@ export function signJwt(
   typ: string,
 ): string | Promise<string> {
   const header = { alg: algorithm, kid: id, typ }
-  if (algorithm.startsWith("RS"))
+  if (algorithm.startsWith("RS") && cores > 1)
     return new SignJWT({ ...claims }).setProtectedHeader(header).sign(key)
   const input = `${encode(header)}.${encode(claims)}`
   const signature = sign(digests[algorithm], Buffer.from(input), {
@@ -38,6 +40,8 @@ export function signJwt(
   })
   return `${input}.${signature.toString("base64url")}`
 }
+
+const cores = availableParallelism()
 
 /**
  * Whether a JWS signature is the key's. In place with node:crypto, also for RSA: verifying is what

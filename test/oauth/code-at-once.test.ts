@@ -1,0 +1,118 @@
+// A browser that has a session is answered as it comes: the code carries its request.
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { grant } from "../../src/domain/grant/index.ts"
+import { endSession, sessionsOf } from "../../src/domain/session/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+  verifier,
+} from "./provider.ts"
+
+let provider: Provider
+let app: NewClient
+let browser: ReturnType<typeof browserOf>
+beforeAll(async () => {
+  provider = await openProvider()
+  app = await provider.addClient()
+  browser = browserOf(provider)
+  await browser.signIn(authorizePath(app.id))
+})
+afterAll(() => provider.close())
+
+const basicOf = ({ id, secret }: NewClient) => `${id}:${secret}`
+const codeFor = async (changes: Readonly<Record<string, string>> = {}) =>
+  answerOf(await browser.go(authorizePath(app.id, changes))).code ?? ""
+const exchange = (code: string, changes: Readonly<Record<string, string>> = {}) =>
+  askToken(provider, { ...codeFields(code), ...changes }, basicOf(app))
+const userinfo = async (token: unknown) =>
+  (await provider.send("/oidc/v1/userinfo", { headers: { authorization: `Bearer ${token}` } }))
+    .status
+
+describe("a code of a browser that has a session", () => {
+  test("writes nothing before it is used, and is short enough for any address", async () => {
+    const before = provider.store.log.durable()
+    const code = await codeFor({ claims: '{"id_token":{"email":null,"auth_time":null}}' })
+    expect(code.length).toBeLessThan(1200)
+    expect(provider.store.log.durable()).toBe(before)
+    const { status, answer } = await exchange(code)
+    expect(status).toBe(200)
+    expect(answer).toMatchObject({ scope: "openid profile email" })
+  })
+
+  test("works once; a second use takes back what the first one gave", async () => {
+    const code = await codeFor()
+    const { access_token: token } = (await exchange(code)).answer
+    expect(await userinfo(token)).toBe(200)
+    expect((await exchange(code)).answer.error).toBe("invalid_grant")
+    expect(await userinfo(token)).toBe(401)
+  })
+
+  test("that is used many times at one moment gives nothing that lasts", async () => {
+    const code = await codeFor()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => exchange(code)))
+    const tokens = answers.flatMap(({ answer }) => answer.access_token ?? [])
+    expect(tokens.length).toBeLessThan(2)
+    for (const token of tokens) expect(await userinfo(token)).toBe(401)
+    const added = (await provider.store.log.read(0, 10_000)).filter(
+      ({ type }) => type === "oidc_session.added",
+    )
+    const ended = added.filter(
+      ({ id }) => provider.store.state(provider.cx(), grant, id).status === "ended",
+    )
+    expect(ended).toHaveLength(2)
+  })
+
+  test("is worth nothing to others, for another address, without its verifier", async () => {
+    const other = await provider.addClient()
+    const code = await codeFor()
+    const asOther = await askToken(provider, codeFields(code), basicOf(other))
+    expect(asOther.answer.error).toBe("invalid_grant")
+    for (const wrong of [
+      { redirect_uri: "https://app.example.com/other" },
+      { code_verifier: verifier.replace("v", "w") },
+      { code: `${code.slice(0, -1)}${code.endsWith("A") ? "B" : "A"}` },
+    ]) {
+      expect((await exchange(code, wrong)).answer.error, JSON.stringify(wrong)).toBe(
+        "invalid_grant",
+      )
+    }
+    expect((await exchange(code)).status).toBe(200)
+  })
+
+  test("lasts a minute", async () => {
+    const [early, late] = [await codeFor(), await codeFor()]
+    provider.clock.advance(59_999)
+    expect((await exchange(early)).status).toBe(200)
+    provider.clock.advance(1)
+    expect((await exchange(late)).answer.error).toBe("invalid_grant")
+  })
+
+  test("is kept like any other where it would grow too long", async () => {
+    const before = provider.store.log.durable()
+    const nonce = "n".repeat(1500)
+    const code = await codeFor({ nonce })
+    expect(code.length).toBeLessThan(200)
+    expect(provider.store.log.durable()).toBeGreaterThan(before)
+    const { answer } = await exchange(code)
+    const [, claims = ""] = String(answer.id_token).split(".")
+    expect(JSON.parse(Buffer.from(claims, "base64url").toString())).toMatchObject({ nonce })
+  })
+
+  test("dies with the session that gave it", async () => {
+    const code = await codeFor()
+    const cx = provider.cx()
+    for (const id of sessionsOf(cx, provider.setup.ownerId)) {
+      await provider.store.transact(cx, (tx) => endSession(tx, id))
+    }
+    expect((await exchange(code)).answer).toMatchObject({
+      error: "invalid_grant",
+      error_description: expect.stringContaining("signed out"),
+    })
+  })
+})

@@ -74,3 +74,55 @@ describe("at once", () => {
     }
   })
 })
+
+describe("a list that is read page by page while others create,", () => {
+  /** What is made, how it is listed from the oldest on, and the ids of an answer. */
+  const kinds: readonly [
+    string,
+    (name: string) => Promise<any>,
+    (query: object) => Promise<any>,
+  ][] = [
+    [
+      "of users",
+      (username) => service.get("CreateUser", { organizationId, username, machine: { name: "m" } }),
+      (query) => service.get("ListUsers", { query }),
+    ],
+    [
+      "of projects",
+      (name) => service.get("CreateProject", { organizationId, name }),
+      (pagination) => service.get("ListProjects", { pagination }),
+    ],
+  ]
+  const idsIn = (answer: any): readonly string[] =>
+    (answer.result ?? answer.projects ?? []).map((row: any) => row.userId ?? row.projectId)
+
+  test.each(kinds)("%s, skips and repeats no row", async (_, make, list) => {
+    const made: string[] = []
+    let isOver = false
+    const creators = upTo(16).map(async (creator) => {
+      for (let count = 0; count < 40; count++) {
+        const answer = await make(`paged-${creator}-${count}`)
+        made.push(answer.id ?? answer.projectId)
+      }
+    })
+    const ended = Promise.all(creators).finally(() => {
+      isOver = true
+    })
+    let overlapped = 0
+    do {
+      const before = [...made]
+      const seen: string[] = []
+      for (;;) {
+        const page = idsIn(await list({ offset: `${seen.length}`, limit: 7, asc: true }))
+        seen.push(...page)
+        if (page.length < 7) break
+      }
+      const rows = new Set(seen)
+      expect(rows.size).toBe(seen.length)
+      expect(before.filter((id) => !rows.has(id))).toEqual([])
+      if (made.length > before.length) overlapped++
+    } while (!isOver)
+    await ended
+    expect(overlapped).toBeGreaterThan(0)
+  })
+})

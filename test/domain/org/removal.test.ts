@@ -4,6 +4,7 @@ import { addMember, memberships } from "../../../src/domain/member/index.ts"
 import { addDomain, orgOfDomain } from "../../../src/domain/org/index.ts"
 import { clearOrganization, organizationRemoval } from "../../../src/domain/orgreach/index.ts"
 import { addProject } from "../../../src/domain/project/index.ts"
+import { addGrant } from "../../../src/domain/projectgrant/index.ts"
 import { addUser, findByLoginName } from "../../../src/domain/user/index.ts"
 import { runReactors, statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
@@ -85,6 +86,21 @@ describe("removing an organisation", () => {
     expect(orgOfDomain(cx, "globex.id.example.com")).toBe("org4")
     const again = estate.as("owner", "addOrganization", { name: "X", organizationId: "org2" })
     await expect(again).rejects.toMatchObject({ id: "org.exists" })
+  })
+
+  test("ends what it was granted at once, however much that was", async () => {
+    const ids = Array.from({ length: 60 }, (_, at) => `g${at}`)
+    await estate.step((tx) => {
+      for (const id of ids) {
+        addProject(tx, `of-${id}`, { orgId: "org1", name: id })
+        addGrant(tx, id, { projectId: `of-${id}`, grantedOrgId: "org2", roleKeys: [] })
+      }
+    })
+    const look = (grantId: string) =>
+      estate.as("manager", "getGrantedProjectByID", { projectId: `of-${grantId}`, grantId })
+    for (const id of ids) expect((await look(id)).grantedProject).toMatchObject({ grantId: id })
+    await remove()
+    for (const id of ids) expect(() => look(id), id).toThrow("there is no such project grant")
   })
 
   test("is gone on with by the process, wherever it was stopped", async () => {

@@ -24,6 +24,7 @@ describe("addresses", () => {
   const routes: Route[] = [
     { page: "projects" },
     { page: "project", projectId: "300/1 ü" },
+    { page: "granted-project", projectId: "3" },
     { page: "new-application", projectId: "3" },
     { page: "applications" },
     { page: "application", applicationId: "4" },

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { MessageFormat } from "messageformat"
 import { describe, expect, it } from "vitest"
 import { pageLanguages } from "../../src/kernel/language.ts"
@@ -59,5 +60,19 @@ describe("a translator", () => {
       { language: "en", messages: { hello: "Hello {$name}" } },
     ])
     expect(pick(["sv"]).t("hello", { name: "Ada" })).toBe("Hallo Ada")
+  })
+})
+
+describe("the history of things", () => {
+  const rooms = ["user", "org", "project", "app"]
+  const models = rooms.flatMap((room) => {
+    const text = readFileSync(new URL(`../../src/domain/${room}/model.ts`, import.meta.url), "utf8")
+    return [...text.matchAll(/"((?:user|org|project)\.[a-z._]+)"/g)].map(([, type]) => type)
+  })
+
+  it("has words for whatever may have happened", () => {
+    const unknown = [...new Set(models)].filter((type) => !(`event.${type}` in inside.texts.en))
+    expect(models.length).toBeGreaterThan(50)
+    expect(unknown).toEqual([])
   })
 })

@@ -20,11 +20,15 @@ export type Held =
   | { readonly case: "instance"; readonly value: true }
   | { readonly case: "organizationId"; readonly value: string }
   | { readonly case: "projectId"; readonly value: string }
+  | { readonly case: "projectGrant"; readonly value: Granted }
+
+type Granted = { readonly projectId: string; readonly organizationId: string }
 
 const levels = {
   instance: RoleLevel.INSTANCE,
   organizationId: RoleLevel.ORGANIZATION,
   projectId: RoleLevel.PROJECT,
+  projectGrant: RoleLevel.PROJECT_GRANT,
 } as const
 
 type AdministratorsProps = { readonly of: Held; readonly readings: Readings }
@@ -36,7 +40,7 @@ export function Administrators({ of: held, readings }: AdministratorsProps) {
   return (
     <Collection
       family="administrators"
-      scope={`${held.case} ${held.value}`}
+      scope={JSON.stringify(held)}
       readings={readings}
       read={(asked, signal) => readAdministrators(core, { ...asked, held }, signal)}
       columns={[

@@ -8,6 +8,7 @@ import { Navigation } from "./navigation.tsx"
 import { AdministratorsPage } from "./page/administrators-page.tsx"
 import { ApplicationPage } from "./page/application-page.tsx"
 import { ApplicationsPage } from "./page/applications-page.tsx"
+import { GrantedProjectPage } from "./page/granted-project-page.tsx"
 import { GroupsPage } from "./page/groups-page.tsx"
 import { MissingPage } from "./page/missing-page.tsx"
 import { NewApplicationPage } from "./page/new-application-page.tsx"
@@ -84,6 +85,8 @@ function pageOf(route: Route) {
       return <ProjectsPage />
     case "project":
       return <ProjectPage key={route.projectId} projectId={route.projectId} />
+    case "granted-project":
+      return <GrantedProjectPage key={route.projectId} projectId={route.projectId} />
     case "new-application":
       return <NewApplicationPage key={route.projectId} projectId={route.projectId} />
     case "application":

@@ -67,6 +67,7 @@ function placeOf(route: Route, chosen: Organization): Place | undefined {
     case "organization":
       return route.organizationId === chosen.id ? "organization" : "organizations"
     case "project":
+    case "granted-project":
     case "new-application":
       return "projects"
     case "application":

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from "react"
 export type Route =
   | { readonly page: "projects" }
   | { readonly page: "project"; readonly projectId: string }
+  | { readonly page: "granted-project"; readonly projectId: string }
   | { readonly page: "new-application"; readonly projectId: string }
   | { readonly page: "application"; readonly applicationId: string }
   | { readonly page: "applications" }
@@ -53,6 +54,7 @@ function listOf(first: string): Route {
 
 function detailOf(first: string, id: string): Route {
   if (first === "projects") return { page: "project", projectId: id }
+  if (first === "granted-projects") return { page: "granted-project", projectId: id }
   if (first === "applications") return { page: "application", applicationId: id }
   if (first === "organizations") return { page: "organization", organizationId: id }
   if (first === "refused-requests") return { page: first, requestId: id }
@@ -65,6 +67,8 @@ export function pathOf(route: Route): string {
   switch (route.page) {
     case "project":
       return `${base}/projects/${encodeURIComponent(route.projectId)}`
+    case "granted-project":
+      return `${base}/granted-projects/${encodeURIComponent(route.projectId)}`
     case "new-application":
       return `${base}/projects/${encodeURIComponent(route.projectId)}/new-application`
     case "application":

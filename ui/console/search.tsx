@@ -1,6 +1,7 @@
 import { useState } from "react"
 import { TextFilterMethod } from "../../src/gen/core/filter/v2/filter_pb.ts"
 import { TextQueryMethod } from "../../src/gen/core/object/v2/object_pb.ts"
+import type { Project } from "../../src/gen/core/project/v2/project_pb.ts"
 import { Modal } from "../kit/dialog.tsx"
 import { TextField } from "../kit/field.tsx"
 import { type Core, unlessDenied } from "./core.ts"
@@ -89,15 +90,21 @@ async function refusedHits(core: Core, text: string, signal: AbortSignal): Promi
   })
 }
 
+const isOwn = ({ grantedOrganizationId }: Project) => grantedOrganizationId === undefined
+
 async function projectHits(core: Core, text: string, signal: AbortSignal): Promise<Hit[]> {
   const filter = { case: "projectNameFilter", value: { projectName: text, method } } as const
   const request = { pagination: { limit: 5 }, filters: [{ filter }] }
   const { projects } = await core.projects.listProjects(request, { signal })
-  // A project is listed once for each organisation that has it.
-  const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
-  return [...names].map(([projectId, name]) => {
-    return { id: projectId, name, kind: "project", to: { page: "project", projectId } }
+  // A project is listed once for each organisation that has it; its own says most about it.
+  const own = new Set(projects.filter(isOwn).map(({ projectId }) => projectId))
+  const shown = projects.filter((project) => isOwn(project) || !own.has(project.projectId))
+  const hits = shown.map((project): Hit => {
+    const { projectId, name } = project
+    const page = isOwn(project) ? "project" : "granted-project"
+    return { id: projectId, name, kind: "project", to: { page, projectId } }
   })
+  return [...new Map(hits.map((hit) => [hit.id, hit])).values()]
 }
 
 async function applicationHits(core: Core, text: string, signal: AbortSignal): Promise<Hit[]> {

@@ -1,11 +1,13 @@
 import { useState } from "react"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import {
+  GrantedProjectState,
   type Project,
   ProjectFieldName,
   ProjectOrganizationIDFilter_Type,
   ProjectState,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
@@ -16,7 +18,7 @@ import { Link } from "../link.tsx"
 import { type Asked, Listing } from "../listing.tsx"
 import { useAction } from "../load.ts"
 import { PageFrame } from "../page-frame.tsx"
-import { go } from "../route.ts"
+import { go, type Route } from "../route.ts"
 import { StateBadge } from "../state-badge.tsx"
 import { Time } from "../time.tsx"
 
@@ -51,7 +53,8 @@ export function ProjectsPage() {
 
 async function readProjects({ core, organization }: House, asked: Asked, signal: AbortSignal) {
   const { text, offset, limit } = asked
-  const own = { organizationId: organization.id, type: ProjectOrganizationIDFilter_Type.OWNED }
+  const type = ProjectOrganizationIDFilter_Type.OWNED_OR_GRANTED
+  const own = { organizationId: organization.id, type }
   const named = { projectName: text, method: TextFilterMethod.CONTAINS_IGNORE_CASE }
   const filters = [
     { filter: { case: "organizationIdFilter", value: own } as const },
@@ -66,19 +69,33 @@ async function readProjects({ core, organization }: House, asked: Asked, signal:
   return { rows: projects, total: Number(pagination?.totalResult ?? projects.length) }
 }
 
+/** It belongs to another organisation, which lets this one use it. */
+const isGranted = ({ grantedOrganizationId }: Project) => grantedOrganizationId !== undefined
+
+const isActive = ({ state, grantedState }: Project) =>
+  state !== ProjectState.INACTIVE && grantedState !== GrantedProjectState.INACTIVE
+
+const routeTo = (project: Project): Route => ({
+  page: isGranted(project) ? "granted-project" : "project",
+  projectId: project.projectId,
+})
+
 const columnsOf = ({ t }: House): readonly Column<Project>[] => [
   {
     label: t("field.name"),
-    cell: ({ projectId, name }) => (
-      <Link className="row-link" to={{ page: "project", projectId }}>
-        {name}
+    cell: (project) => (
+      <Link className="row-link" to={routeTo(project)}>
+        {project.name}
       </Link>
     ),
   },
   {
     label: t("field.state"),
-    cell: ({ state }) => (
-      <StateBadge state={state === ProjectState.INACTIVE ? "inactive" : "active"} />
+    cell: (project) => (
+      <span className="badges">
+        {isGranted(project) && <Badge>{t("granted.badge")}</Badge>}
+        <StateBadge state={isActive(project) ? "active" : "inactive"} />
+      </span>
     ),
   },
   { label: t("field.changed"), cell: ({ changeDate }) => <Time at={changeDate} /> },

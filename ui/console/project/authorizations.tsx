@@ -1,7 +1,6 @@
 import type { Authorization } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
 import { State } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import type { Project } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { Badges } from "../badges.tsx"
 import { Collection } from "../collection.tsx"
 import type { Core } from "../core.ts"
@@ -10,14 +9,14 @@ import { Link } from "../link.tsx"
 import type { Asked } from "../listing.tsx"
 import type { Readings } from "../load.ts"
 import { StateBadge } from "../state-badge.tsx"
-import { EditAuthorization, GiveRoles } from "./authorization-dialog.tsx"
+import { EditAuthorization, type Given, GiveRoles } from "./authorization-dialog.tsx"
 
 type AuthorizationsProps = {
-  readonly project: Project
+  readonly project: Given
   readonly readings: Readings
 }
 
-/** Who has which roles on a project. */
+/** Who has which roles on a project; on one that is granted, those whom one's own gave them to. */
 export function Authorizations({ project, readings }: AuthorizationsProps) {
   const { t, core } = useHouse()
   const { projectId } = project
@@ -26,7 +25,7 @@ export function Authorizations({ project, readings }: AuthorizationsProps) {
       family="authorizations"
       scope={projectId}
       readings={readings}
-      read={(asked, signal) => readAuthorizations(core, { ...asked, projectId }, signal)}
+      read={(asked, signal) => readAuthorizations(core, { ...asked, project }, signal)}
       columns={[
         {
           label: t("search.user"),
@@ -46,7 +45,7 @@ export function Authorizations({ project, readings }: AuthorizationsProps) {
       nameOf={nameOf}
       form={(row, part) =>
         row ? (
-          <EditAuthorization authorization={row} name={nameOf(row)} {...part} />
+          <EditAuthorization {...{ project, authorization: row }} name={nameOf(row)} {...part} />
         ) : (
           <GiveRoles project={project} {...part} />
         )
@@ -67,14 +66,18 @@ const isOn = ({ state }: Authorization) => state !== State.INACTIVE
 
 const nameOf = ({ id, user }: Authorization) => user?.displayName || user?.preferredLoginName || id
 
-type Wanted = Asked & { readonly projectId: string }
+type Wanted = Asked & { readonly project: Given }
 
 async function readAuthorizations(core: Core, wanted: Wanted, signal: AbortSignal) {
-  const { projectId, text, ...page } = wanted
+  const { project, text, ...page } = wanted
+  const { projectId, organizationId, grantedRoleKeys } = project
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const named = { case: "userDisplayName", value: { displayName: text, method } } as const
   const filters = [
     { filter: { case: "projectId", value: { id: projectId } } as const },
+    ...(grantedRoleKeys
+      ? [{ filter: { case: "organizationId", value: { id: organizationId } } as const }]
+      : []),
     ...(text ? [{ filter: named }] : []),
   ]
   const request = { pagination: { ...page, asc: true }, filters }

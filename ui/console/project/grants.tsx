@@ -39,7 +39,7 @@ export function Grants({ project, readings }: GrantsProps) {
       keyOf={({ grantedOrganizationId }) => grantedOrganizationId}
       nameOf={nameOf}
       form={(grant, part) =>
-        grant ? <Edit grant={grant} {...part} /> : <Create project={project} {...part} />
+        grant ? <Edit {...{ project, grant }} {...part} /> : <Create project={project} {...part} />
       }
       turn={{
         isOn,
@@ -93,12 +93,14 @@ function Create({ project, ...part }: FormPart & Pick<GrantsProps, "project">) {
         value={grantedOrganizationId}
         onChange={setGranted}
       />
-      <RoleChecks {...{ projectId, values: roleKeys, onChange: setRoleKeys }} />
+      <RoleChecks {...{ project, values: roleKeys, onChange: setRoleKeys }} />
     </DialogForm>
   )
 }
 
-function Edit({ grant, ...part }: FormPart & { readonly grant: ProjectGrant }) {
+type EditProps = FormPart & Pick<GrantsProps, "project"> & { readonly grant: ProjectGrant }
+
+function Edit({ project, grant, ...part }: EditProps) {
   const { core } = useHouse()
   const { projectId, grantedOrganizationId, grantedRoleKeys } = grant
   const [roleKeys, setRoleKeys] = useState<readonly string[]>(grantedRoleKeys)
@@ -108,7 +110,7 @@ function Edit({ grant, ...part }: FormPart & { readonly grant: ProjectGrant }) {
   }
   return (
     <DialogForm title={nameOf(grant)} save={save} {...part}>
-      <RoleChecks {...{ projectId, values: roleKeys, onChange: setRoleKeys }} />
+      <RoleChecks {...{ project, values: roleKeys, onChange: setRoleKeys }} />
     </DialogForm>
   )
 }

@@ -231,7 +231,7 @@ function measureText(survey: Survey, { text, method, value }: Text): Measure | u
  * How the folded form of a text begins that begins with `value`. The last of its plain characters
  * may become another one by what follows, the others fold for themselves.
  */
-const headOf = (value: string): string =>
+export const headOf = (value: string): string =>
   (/^[ -~]*/.exec(value)?.[0] ?? "").slice(0, -1).toLowerCase()
 
 /** Texts that are few are found by their keys. */

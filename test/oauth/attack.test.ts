@@ -34,7 +34,10 @@ async function foreignClient(projectId = provider.cx().ids.next()): Promise<NewC
 }
 
 /** A project of the days when its id was not compared with those of clients. */
-async function clientOfOlderProject(projectId: string): Promise<NewClient> {
+async function clientOfOlderProject(
+  projectId: string,
+  config: Parameters<Provider["addClient"]>[0] = {},
+): Promise<NewClient> {
   const data = {
     name: "Theirs",
     projectRoleAssertion: false,
@@ -45,7 +48,7 @@ async function clientOfOlderProject(projectId: string): Promise<NewClient> {
   await provider.store.transact(provider.cx(), (tx) =>
     tx.append(project, projectId, [{ type: "project.added", data }], provider.setup.orgId),
   )
-  return provider.addClient({}, projectId)
+  return provider.addClient(config, projectId)
 }
 
 const tokenOf = async (client: NewClient, code: string | undefined) =>
@@ -110,6 +113,25 @@ describe("an audience", () => {
     const end = answerOf(await browserOf(provider).signIn(authorizePath(evil.id, { scope })))
     const { answer } = await tokenOf(evil, end.code)
     expect(decodeJwt(String(answer.id_token)).aud).toEqual([evil.id])
+  })
+
+  test("of a client is not that of a project which has its id since older days", async () => {
+    const prey = await provider.addClient()
+    const grantTypes = ["authorization_code", "token_exchange"] as const
+    const evil = await clientOfOlderProject(prey.id, { grantTypes: [...grantTypes] })
+    const end = answerOf(await browserOf(provider).signIn(authorizePath(prey.id)))
+    const { answer } = await tokenOf(prey, end.code)
+    const token = String(answer.access_token)
+    const as = `${evil.id}:${evil.secret}`
+    const authorization = `Basic ${Buffer.from(as).toString("base64")}`
+    const body = new URLSearchParams({ token })
+    const init = { method: "POST", headers: { authorization }, body }
+    const told = await provider.send("/oauth/v2/introspect", init)
+    expect(await told.json()).toEqual({ active: false })
+    const subject_token_type = "urn:ietf:params:oauth:token-type:access_token"
+    const grant_type = "urn:ietf:params:oauth:grant-type:token-exchange"
+    const exchange = { grant_type, subject_token: token, subject_token_type }
+    expect((await askToken(provider, exchange, as)).answer.error).toBe("invalid_request")
   })
 
   test("is not another client's because a service user was given its id", async () => {

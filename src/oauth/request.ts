@@ -5,6 +5,8 @@ import { OAuthError } from "./error.ts"
 export type Parameters = ReadonlyMap<string, string>
 
 const bodyMax = 65_536
+/** No request has nearly as many; each is looked at several times. */
+const parametersMax = 500
 
 /** RFC 8693 §2.1. */
 export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -40,6 +42,7 @@ export async function formSearchOf(request: Request): Promise<URLSearchParams> {
   }
   const body = await textWithin(request, bodyMax)
   if (body === undefined) throw tooLarge()
+  if (body.split("&", parametersMax + 1).length > parametersMax) throw tooMany()
   const form = new URLSearchParams(body)
   forms.set(request, form)
   return form
@@ -53,6 +56,8 @@ export const sentIn = (request: Request, url: URL): URLSearchParams =>
   new URLSearchParams([...url.searchParams, ...(forms.get(request) ?? [])])
 
 const tooLarge = () => new OAuthError("invalid_request", "the body is too large", 413)
+
+const tooMany = () => new OAuthError("invalid_request", "there are too many parameters")
 
 /** A parameter that must be there. */
 export function required(parameters: Parameters, name: string): string {

@@ -1,5 +1,6 @@
 import { share } from "../../api/method.ts"
 import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
+import { InstanceFeature } from "../../gen/core/feature/v1/feature_pb.ts"
 import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
 import { details } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -11,7 +12,11 @@ export const admin = share<Cx>()(AdminService, {
 })
 
 export const system = share<Cx>()(SystemService, {
-  setInstanceFeature: async ({ value }, cx) => {
+  setInstanceFeature: async ({ featureId, value }, cx) => {
+    if (featureId !== InstanceFeature.LOGIN_DEFAULT_ORG) {
+      const message = "say which feature: INSTANCE_FEATURE_LOGIN_DEFAULT_ORG is the only one"
+      throw new Fault("invalid_argument", "feature.unknown", message)
+    }
     if (value.case === undefined) {
       throw new Fault("invalid_argument", "feature.value_missing", "say whether it is on: bool")
     }

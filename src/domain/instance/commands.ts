@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
+import { pageLanguages } from "../../kernel/language.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import {
   type Instance,
@@ -14,7 +15,7 @@ import { releaseName, takeName } from "./name.ts"
 /** Begins the instance; a part of set-up, which is done once. */
 export function addInstance(
   tx: Transaction,
-  input: { readonly name: string; readonly publicUrl: string },
+  input: { readonly name: string; readonly publicUrl: string; readonly language?: string },
 ): void {
   if (tx.state(instance, tx.instance).status !== "absent") {
     throw new Fault("already_exists", "instance.exists", "set-up has been done already")
@@ -23,7 +24,17 @@ export function addInstance(
     { type: "instance.added", data: { name: givenName("name", input.name) } },
     publicUrlSet(originOf(input.publicUrl)),
   ]
+  if (input.language) {
+    const data = { language: languageOf(input.language) }
+    drafts.push({ type: "instance.default.language.set", data })
+  }
   tx.append(instance, tx.instance, drafts)
+}
+
+function languageOf(language: string): string {
+  if (pageLanguages.includes(language)) return language
+  const message = `default_language may be one of these: ${pageLanguages.join(", ")}`
+  throw new Fault("invalid_argument", "instance.language_unknown", message)
 }
 
 /** Names what the instance itself uses; a part of set-up. */

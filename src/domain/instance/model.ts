@@ -42,6 +42,8 @@ export type Instance = {
   /** The origin that people use; the issuer of every token. */
   readonly publicUrl: string
   readonly defaultOrgId: string
+  /** What people read who read nothing that the pages are written in; empty: nobody has said. */
+  readonly defaultLanguage: string
   /** Our own project, which the console and the management interface belong to. */
   readonly projectId: string
   readonly consoleAppId: string
@@ -63,6 +65,7 @@ const absent: Instance = {
   name: "",
   publicUrl: "",
   defaultOrgId: "",
+  defaultLanguage: "",
   projectId: "",
   consoleAppId: "",
   consoleClientId: "",
@@ -77,7 +80,7 @@ const absent: Instance = {
 /** One tenant; the id of its only stream is the id of the instance. */
 export const instance = aggregate<InstanceEvent, Instance>({
   stream: "instance",
-  revision: 3,
+  revision: 4,
   initial: absent,
   evolve: {
     "instance.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
@@ -109,7 +112,10 @@ export const instance = aggregate<InstanceEvent, Instance>({
       oidcSaid: true,
     }),
     "instance.policy.security.set": (state, { data }) => ({ ...state, security: data }),
-    "instance.default.language.set": (state) => state,
+    "instance.default.language.set": (state, { data }) => ({
+      ...state,
+      defaultLanguage: data.language,
+    }),
     "instance.domain.added": (state, { data: { domain, generated }, time }) => ({
       ...state,
       domains: { ...state.domains, [domain]: { generated, created: time } },

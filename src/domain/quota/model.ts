@@ -89,7 +89,7 @@ export type Limits = {
 /** What the pages of an instance leave out; an empty list allows every language. */
 export type Restrictions = {
   readonly disallowPublicOrgRegistration: boolean
-  /** Best first: the first is for who reads none of them. */
+  /** Best first. */
   readonly allowedLanguages: readonly string[]
 }
 

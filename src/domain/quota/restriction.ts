@@ -1,6 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/language.ts"
 import { type Cx, remembered } from "../../store/index.ts"
+import { instance } from "../instance/index.ts"
 import { type Restrictions, restrictions } from "./model.ts"
 
 /** Sets what the pages leave out; what is not given stays. Refuses what changes nothing. */
@@ -32,7 +33,10 @@ export const restrictionsOf = remembered(
 /** The languages that pages may be shown in, the one for everybody else first. */
 export function languagesOf(cx: Cx): readonly string[] {
   const { allowedLanguages } = restrictionsOf(cx)
-  return allowedLanguages.length > 0 ? allowedLanguages : pageLanguages
+  const allowed = allowedLanguages.length > 0 ? allowedLanguages : pageLanguages
+  const { defaultLanguage } = cx.store.state(cx, instance, cx.instance)
+  if (!allowed.includes(defaultLanguage)) return allowed
+  return [defaultLanguage, ...allowed.filter((language) => language !== defaultLanguage)]
 }
 
 /** Which of a reader's languages the instance allows, best first, and then its own. */

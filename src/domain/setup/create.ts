@@ -18,6 +18,7 @@ export type InstanceInput = {
   readonly organization: string
   /** One is made of the name where it is left out. */
   readonly domain: string
+  readonly language: string
   readonly owner: HumanOwner | MachineOwner
 }
 
@@ -54,6 +55,7 @@ export async function createInstance(cx: Cx, input: InstanceInput): Promise<Crea
     name: input.name,
     organization: input.organization || input.name,
     publicUrl,
+    language: input.language,
   }
   const { owner } = input
   if (owner.kind === "human") {
@@ -67,6 +69,7 @@ type Common = {
   readonly name: string
   readonly organization: string
   readonly publicUrl: string
+  readonly language: string
 }
 
 async function createWithMachine(cx: Cx, common: Common, owner: MachineOwner): Promise<Created> {

@@ -11,6 +11,8 @@ export type NewInstance = {
   readonly name: string
   readonly organization: string
   readonly publicUrl: string
+  /** Of the pages, for who reads none of theirs; ours where it is left out. */
+  readonly language?: string
   readonly owner: Omit<NewHuman, "orgId"> | Omit<NewMachine, "orgId">
   /** Comes last, in the same step. */
   readonly more?: (tx: Transaction, orgId: string, ownerId: string) => void
@@ -24,7 +26,8 @@ export async function furnish(cx: Cx, input: NewInstance) {
   const ids = { org: cx.ids.next(), owner: cx.ids.next(), project: cx.ids.next() }
   const keys = await prepareKeys(cx)
   await cx.store.transact(cx, (tx) => {
-    addInstance(tx, { name: input.name, publicUrl: input.publicUrl })
+    const { name, publicUrl, language = "" } = input
+    addInstance(tx, { name, publicUrl, language })
     addKeys(tx, keys)
     addOrganization(tx, ids.org, { name: input.organization })
     addUser(tx, ids.owner, { ...input.owner, orgId: ids.org })

@@ -31,6 +31,7 @@ async function create(cx: Cx, req: CreateInstanceRequest) {
     name: req.instanceName,
     organization: req.firstOrgName,
     domain: req.customDomain,
+    language: req.defaultLanguage,
     owner: ownerOf(req),
   })
   const { instance, token, keyFile } = made

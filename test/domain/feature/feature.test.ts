@@ -75,6 +75,10 @@ test("the system turns it on for one instance", async () => {
   await estate.as("system", "setInstanceFeature", on)
   expect(isFeatureOn(estate.cx({ instance: "i2" }), "login_default_org")).toBe(true)
   await refused(() => estate.as("system", "setInstanceFeature", on), { id: "feature.unchanged" })
+  await refused(() => estate.as("system", "setInstanceFeature", { ...on, featureId: 0 }), {
+    code: "invalid_argument",
+    id: "feature.unknown",
+  })
   await refused(
     () => estate.as("system", "setInstanceFeature", { instanceId: "i2", featureId: 1 }),
     {

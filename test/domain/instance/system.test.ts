@@ -5,6 +5,7 @@ import {
   removedInstances,
   requireInstance,
 } from "../../../src/domain/instance/index.ts"
+import { allowedOf, setRestrictions } from "../../../src/domain/quota/index.ts"
 import { moveInstance } from "../../../src/domain/setup/index.ts"
 import { readPersonalToken } from "../../../src/domain/user/index.ts"
 import { statement } from "../../../src/store/index.ts"
@@ -38,6 +39,23 @@ test("an instance is made whole, and is reached at its own name", async () => {
   expect(Object.values(made.members)).toMatchObject([{ roles: ["IAM_OWNER"] }])
   const { instance: seen } = await estate.as("system", "getInstance", { instanceId })
   expect(seen).toMatchObject({ id: instanceId, customDomains: [{ primary: true }] })
+})
+
+test("an instance speaks the language that it is made with to who reads none of ours", async () => {
+  const { instanceId } = await create({ defaultLanguage: "de" })
+  const there = estate.cx({ instance: instanceId })
+  expect(allowedOf(there, ["fr"])).toEqual(["de"])
+  expect(allowedOf(there, ["en", "fr"])).toEqual(["en", "de"])
+  expect(allowedOf(estate.cx(), ["fr"])).toEqual(["en"])
+  const only = (list: readonly string[]) =>
+    setRestrictions(there, instanceId, { allowedLanguages: list })
+  await only(["en", "de"])
+  expect(allowedOf(there, [])).toEqual(["de"])
+  await only(["en"])
+  expect(allowedOf(there, ["de"])).toEqual(["en"])
+  const other = { defaultLanguage: "fr", customDomain: "other.example.net" }
+  await refused(() => create(other), { id: "instance.language_unknown" })
+  expect(instanceAt(estate.store, "other.example.net")).toBeUndefined()
 })
 
 test("without a name of its own an instance gets one below ours", async () => {

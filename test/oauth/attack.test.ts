@@ -219,7 +219,7 @@ describe("a redirect URI", () => {
     await expect(provider.addClient({ redirectUris })).rejects.toThrow("ASCII")
   })
 
-  test("that is taken away while somebody signs in gets nothing, nor does what was stopped", async () => {
+  test("that is taken away or stopped while somebody signs in gets nothing", async () => {
     const taken = await provider.addClient({ redirectUris: [redirectUri, `${redirectUri}/2`] })
     const stopped = await provider.addClient({
       ...{ responseTypes: ["id_token_token"], grantTypes: ["implicit"] },

@@ -1,4 +1,4 @@
-// A column that people are searched or sorted by has an index, or a million of them are walked over.
+// A column that people are searched or sorted by has an index, or a million are walked over.
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { users } from "../../../src/domain/user/view.ts"
 import { aggregates, views } from "../../../src/server/rooms.ts"

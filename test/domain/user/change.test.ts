@@ -143,7 +143,8 @@ test("an address that is nearly one is refused without long thought", async () =
   const start = performance.now()
   const made = createUser(world.cx(), "u2", human({ email: { value, verified: true } }))
   await expect(made).rejects.toMatchObject({ code: "invalid_argument" })
-  expect(performance.now() - start).toBeLessThan(100)
+  // What tries every way to read it would take longer than anybody lives.
+  expect(performance.now() - start).toBeLessThan(10_000)
 })
 
 test.each(["0791234567", "+0791234567", "+41", "+41 79 ABC", "+417912345678901234"])(

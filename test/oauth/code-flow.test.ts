@@ -152,6 +152,21 @@ describe("a code", () => {
     expect((await userinfo(first.answer.access_token)).status).toBe(401)
   })
 
+  test("that was used ends nothing when another client shows it", async () => {
+    const stranger = await provider.addClient()
+    const other = `${stranger.id}:${stranger.secret}`
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(app.id))
+    // One of a person who signed in for it, and one that a session answered as it came.
+    const atOnce = answerOf(await browser.go(authorizePath(app.id))).code ?? ""
+    for (const code of [await codeFor(), atOnce]) {
+      const first = await askToken(provider, codeFields(code), basic())
+      const stolen = await askToken(provider, codeFields(code), other)
+      expect(stolen).toMatchObject({ status: 400, answer: { error: "invalid_grant" } })
+      expect((await userinfo(first.answer.access_token)).status).toBe(200)
+    }
+  })
+
   test("gives one grant to twenty clients that use it at once", async () => {
     const code = await codeFor()
     const all = await Promise.all(

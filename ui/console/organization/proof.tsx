@@ -74,7 +74,7 @@ function Publish({ way, told, organizationId, domain, onChanged, close }: Publis
   return (
     <div className="stack">
       <p>{t(`domains.${way}.lead`)}</p>
-      <dl className="facts facts-narrow">
+      <dl className="facts">
         <dt>{t(`domains.${way}.where`)}</dt>
         <dd>
           <Copyable value={told.url} what={t(`domains.${way}.where`)} />

@@ -29,6 +29,8 @@ export type Wanted = {
   readonly few: number
   /** Keys that need not be looked at lie outside of it. */
   readonly within?: Range | undefined
+  /** Looks for the rows that are not like this. */
+  readonly isNot?: boolean
 }
 export type Held = { readonly rows: number; readonly texts: readonly string[] | undefined }
 
@@ -144,7 +146,8 @@ function rowsIn(shelf: Shelf, at: number, { from, below }: Range): number {
   return order(below, block.from) > 0 ? block.rows - read.rows({ from: below, below: end }) : 0
 }
 
-function heldIn(shelf: Shelf, { as, how, value, few, within }: Wanted): Held | undefined {
+function heldIn(shelf: Shelf, wanted: Wanted): Held | undefined {
+  const { as, how, value, few, within, isNot = false } = wanted
   if (value === "" || value.includes(separator) || value.includes(between)) return undefined
   const { blocks, lowest } = shelf
   const found: string[] = []
@@ -153,7 +156,10 @@ function heldIn(shelf: Shelf, { as, how, value, few, within }: Wanted): Held | u
   for (let at = blockOf(shelf, within?.from ?? lowest); at <= last; at++) {
     const texts = textsOf(shelf, at, as)
     if (texts === undefined) return undefined
-    rows += find(texts, patterns[how](value), found, few)
+    const pattern = patterns[how](value)
+    rows += isNot
+      ? findOthers(texts, pattern, found, { few, rows: blocks[at]?.rows ?? 0 })
+      : find(texts, pattern, found, few)
   }
   return { rows, texts: rows <= few ? found : undefined }
 }
@@ -284,6 +290,20 @@ function find(texts: string, pattern: string, found: string[], few: number): num
     at = texts.indexOf(pattern, end)
   }
   return rows
+}
+
+/** The same of the texts that a pattern is not in. */
+function findOthers(
+  texts: string,
+  pattern: string,
+  found: string[],
+  { few, rows }: { readonly few: number; readonly rows: number },
+): number {
+  const others = rows - find(texts, pattern, [], -1)
+  if (others === 0 || found.length > few) return others
+  const all = texts.slice(1, -1).split(separator)
+  found.push(...all.filter((text) => !`${separator}${text}${separator}`.includes(pattern)))
+  return others
 }
 
 /** The texts with one more or one less; undefined where they must be read again. */

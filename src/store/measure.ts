@@ -41,10 +41,7 @@ export type Survey = {
 export function measure(survey: Survey, filter: Filter): Measure | undefined {
   if ("all" in filter) return measureAll(survey, filter.all)
   if ("any" in filter) return measureAny(survey, filter.any)
-  if ("not" in filter) {
-    const inner = measure(survey, filter.not)
-    return inner?.isExact ? { rows: survey.total - inner.rows, isExact: true } : undefined
-  }
+  if ("not" in filter) return measureNot(survey, filter.not)
   if ("equals" in filter) return measureList(survey, filter.equals, [filter.value])
   if ("oneOf" in filter) return measureList(survey, filter.oneOf, filter.values)
   if ("text" in filter) return measureText(survey, filter)
@@ -76,6 +73,30 @@ function measureAll(survey: Survey, filters: readonly Filter[]): Measure | undef
   const [least] = found.toSorted((a, b) => Number(!a.way) - Number(!b.way) || a.rows - b.rows)
   if (!least) return filters.length === 0 ? { rows: survey.total, isExact: true } : undefined
   return { ...least, isExact: filters.length === 1 && least.isExact }
+}
+
+/** All others; where they are few for a text, these are told. */
+function measureNot(survey: Survey, filter: Filter): Measure | undefined {
+  const inner = measure(survey, filter)
+  if (!inner) return undefined
+  const isTold = !inner.isExact && inner.way && inner.rows <= survey.few
+  if (!inner.isExact && !isTold) return undefined
+  const found = isTold ? keysOf(survey, [filter], inner.way).length : inner.rows
+  const rows = survey.total - found
+  const way = "text" in filter && rows <= survey.few ? wayPast(survey, filter) : undefined
+  return { rows, isExact: true, way }
+}
+
+/** The way to the few rows whose text is not like that. */
+function wayPast(survey: Survey, { text, method, value }: Text): Way | undefined {
+  const own = placeOf(survey, text)
+  const folded = placeOf(survey, `${text}_folded`)
+  const place = own ?? (folded?.raw === text ? folded : undefined)
+  if (!place) return undefined
+  const as = own ? "key" : "raw"
+  const asked = { as, how: method, value, few: survey.few, isNot: true } as const
+  const held = ledgerOf(survey, place).held(asked)
+  return held && wayTo(held, place, own === undefined)
 }
 
 type Part = { readonly filter: Filter; readonly measure: Measure }
@@ -114,9 +135,11 @@ function measureAny(survey: Survey, filters: readonly Filter[]): Measure | undef
 
 /** Puts those together that look for the same within texts which one index has side by side. */
 function together(survey: Survey, filters: readonly Filter[]): readonly Filter[] {
-  const flat = filters.flatMap(function parts(filter): readonly Filter[] {
-    return "any" in filter ? filter.any.flatMap(parts) : [filter]
-  })
+  const flat = wider(
+    filters.flatMap(function parts(filter): readonly Filter[] {
+      return "any" in filter ? filter.any.flatMap(parts) : [filter]
+    }),
+  )
   const values = new Set(flat.flatMap((each) => ("text" in each ? [each.value] : [])))
   return [...values].reduce<readonly Filter[]>((all, value) => {
     const alike = all.filter((each) => "text" in each && isWithin(each, value))
@@ -124,6 +147,24 @@ function together(survey: Survey, filters: readonly Filter[]): readonly Filter[]
     return place ? [...all.filter((each) => !alike.includes(each)), { any: alike }] : all
   }, flat)
 }
+
+/** Without what another one finds as well: "Anna" begins as "Ann" does. */
+const wider = (filters: readonly Filter[]): readonly Filter[] =>
+  filters.filter(
+    (each, at) =>
+      !filters.some(
+        (other, index) =>
+          index !== at && covers(other, each) && !(at < index && covers(each, other)),
+      ),
+  )
+
+const covers = (one: Filter, other: Filter): boolean =>
+  "text" in one &&
+  "text" in other &&
+  one.text === other.text &&
+  one.method === "starts_with" &&
+  other.method === "starts_with" &&
+  other.value.startsWith(one.value)
 
 const isWithin = (text: Text, value: string) => text.method === "contains" && text.value === value
 

@@ -18,8 +18,8 @@ export type Ledgers = {
 
 /** Beyond so many events without a search, what changed is not worth noting any more. */
 const eventsMax = 20_000
-/** Characters of texts in memory, of all ledgers. */
-const sizeMax = 96_000_000
+/** Characters of texts in memory, beside those of the ledger that is looked through. */
+const sizeMax = 40_000_000
 
 type Noted = Change & { readonly place: string; readonly instance: string }
 

@@ -114,9 +114,12 @@ async function foldAll(store: Store) {
 function strayClaims(database: Database): readonly string[] {
   const { count } = one<{ count: number }>(
     database,
-    `SELECT count(*) AS count FROM claim WHERE expires IS NULL AND NOT EXISTS (SELECT 1 FROM state
-       WHERE (state.instance = claim.instance OR claim.instance = '')
-         AND state.stream = claim.stream AND state.id = claim.id)`,
+    // Two looks instead of an OR, which no index answers.
+    `SELECT count(*) AS count FROM claim WHERE expires IS NULL
+       AND NOT EXISTS (SELECT 1 FROM state WHERE state.instance = claim.instance
+         AND state.stream = claim.stream AND state.id = claim.id)
+       AND (claim.instance <> '' OR NOT EXISTS (SELECT 1 FROM state
+         WHERE state.stream = claim.stream AND state.id = claim.id))`,
   )
   return count === 0 ? [] : [`${count} claims belong to nothing`]
 }

@@ -88,6 +88,10 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { userId: await thing("user"), phone: "+41797654321", returnCode: {} }
     return (await make(`${users}/SetPhone`, body)).verificationCode
   },
+  inviteCode: async (thing, make) => {
+    const body = { userId: await thing("user"), returnCode: {} }
+    return (await make(`${users}/CreateInviteCode`, body)).inviteCode
+  },
   project: async (thing, make) => {
     const body = { organizationId: await thing("org"), name: fresh("project") }
     return (await make(`${projects}/CreateProject`, body)).projectId

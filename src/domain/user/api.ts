@@ -4,6 +4,7 @@ import { managementGlobal } from "./v1global.ts"
 import { self } from "./v1self.ts"
 import { v2 } from "./v2.ts"
 import { v2contact } from "./v2contact.ts"
+import { v2invite } from "./v2invite.ts"
 import { v2key } from "./v2key.ts"
 import { v2metadata } from "./v2metadata.ts"
 import { v2search } from "./v2search.ts"
@@ -25,4 +26,5 @@ export const shares = [
   v2contact,
   self,
   managementGlobal,
+  v2invite,
 ] as const

@@ -1,12 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
-import type { CodeOf } from "./code.ts"
+import type { CodeFor } from "./code.ts"
 
 export type CodeCountEvent =
   | Event<"user.human.email.code.requested">
   | Event<"user.human.phone.code.requested">
+  | Event<"user.human.invite.code.requested">
   | Event<"user.human.email.verification.failed">
   | Event<"user.human.phone.verification.failed">
+  | Event<"user.human.invite.check.failed">
 
 /** What was tried within an hour from `since`, ms UTC. */
 export type CodeCount = {
@@ -17,7 +19,7 @@ export type CodeCount = {
 
 const hour = 3_600_000
 
-/** Within an hour, of one address of one person, however many codes they ask for meanwhile. */
+/** Within an hour, of one person and for one purpose, however many codes are made meanwhile. */
 export const codeLimits = { requested: 10, failed: 10 } as const
 
 type Counted = keyof typeof codeLimits
@@ -34,8 +36,10 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
   evolve: {
     "user.human.email.code.requested": (state, event) => another(state, event, "requested"),
     "user.human.phone.code.requested": (state, event) => another(state, event, "requested"),
+    "user.human.invite.code.requested": (state, event) => another(state, event, "requested"),
     "user.human.email.verification.failed": (state, event) => another(state, event, "failed"),
     "user.human.phone.verification.failed": (state, event) => another(state, event, "failed"),
+    "user.human.invite.check.failed": (state, event) => another(state, event, "failed"),
   },
 })
 
@@ -45,25 +49,31 @@ function another(state: CodeCount, { time }: { readonly time: number }, what: Co
 }
 
 /** Counts a code that is asked for, by which somebody is written to; refuses one too many. */
-export function countRequest(tx: Transaction, userId: string, of: CodeOf): void {
+export function countRequest(tx: Transaction, userId: string, of: CodeFor): void {
   mustBeFew(tx, { userId, of, what: "requested" })
   count(tx, userId, { of, type: `user.human.${of}.code.requested` })
 }
 
 /** Refuses to look at a code where too many wrong ones were tried; asked within the same step. */
-export const mayTryCode = (tx: Transaction, userId: string, of: CodeOf): void =>
+export const mayTryCode = (tx: Transaction, userId: string, of: CodeFor): void =>
   mustBeFew(tx, { userId, of, what: "failed" })
 
 /** Counts a wrong code. */
-export const countFailure = (tx: Transaction, userId: string, of: CodeOf): void =>
-  count(tx, userId, { of, type: `user.human.${of}.verification.failed` })
+export const countFailure = (tx: Transaction, userId: string, of: CodeFor): void =>
+  count(tx, userId, { of, type: failures[of] })
 
-const idOf = (userId: string, of: CodeOf): string => `${of}/${userId}`
+const failures = {
+  email: "user.human.email.verification.failed",
+  phone: "user.human.phone.verification.failed",
+  invite: "user.human.invite.check.failed",
+} as const
+
+const idOf = (userId: string, of: CodeFor): string => `${of}/${userId}`
 
 function count(
   tx: Transaction,
   userId: string,
-  { of, type }: { readonly of: CodeOf; readonly type: CodeCountEvent["type"] },
+  { of, type }: { readonly of: CodeFor; readonly type: CodeCountEvent["type"] },
 ): void {
   const counted: Draft<CodeCountEvent> = { type, data: {} }
   tx.append(codeCount, idOf(userId, of), [counted])
@@ -71,7 +81,7 @@ function count(
 
 function mustBeFew(
   tx: Transaction,
-  asked: { readonly userId: string; readonly of: CodeOf; readonly what: Counted },
+  asked: { readonly userId: string; readonly of: CodeFor; readonly what: Counted },
 ): void {
   const state = tx.state(codeCount, idOf(asked.userId, asked.of))
   const until = state.since + hour

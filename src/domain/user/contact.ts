@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Step, Transaction } from "../../store/index.ts"
-import { type CodeOf, codeAbout, type NewCode } from "./code.ts"
+import { type CodeFor, type CodeOf, codeAbout, type NewCode } from "./code.ts"
 import { countFailure, countRequest, mayTryCode } from "./code-count.ts"
 import { existing, type UserChange, updateUser } from "./commands.ts"
 import { codeAdded } from "./create.ts"
@@ -63,23 +63,27 @@ export async function verifyContact(
     return true
   })
   if (step.value) return step.receipt(user, id)
-  throw new Fault(
+  throw codeWrong()
+}
+
+export const codeWrong = () =>
+  new Fault(
     "invalid_argument",
     "user.code_wrong",
     "the code is wrong or no longer good; ask for a new one",
   )
-}
 
 /** Takes a person's phone away; nothing happens where there is none. */
 export const removePhone = user.command((state) =>
   personOf(state).phone ? [{ type: "user.human.phone.removed", data: {} }] : [],
 )
 
-function isCode(
+/** Whether what somebody says is the code of a user, and still good. */
+export function isCode(
   tx: Transaction,
   asked: {
     readonly id: string
-    readonly of: CodeOf
+    readonly of: CodeFor
     readonly sent: Code | null
     readonly said: string
   },

@@ -138,7 +138,7 @@ export const replacePassword = user.command<Replacement>((state, { version, pass
 })
 
 /** What a password must not be. */
-const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
+export const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
 
 function personOf(state: User): Human {
   if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")

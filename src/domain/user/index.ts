@@ -44,6 +44,14 @@ export {
   replacePassword,
   setPassword,
 } from "./credential.ts"
+export {
+  acceptInvite,
+  checkInvite,
+  type InviteCheck,
+  invitationOf,
+  invite,
+  invitedPassword,
+} from "./invite.ts"
 export { findByLoginName, loginNamesOf, shownNames } from "./login-name.ts"
 export {
   generateMachineSecret,

@@ -24,6 +24,9 @@ export type LoginNames = { readonly userName: string; readonly loginNames: reado
 /** A code that was sent or returned, sealed; `expires` is ms UTC. */
 export type Code = { readonly sealed: string; readonly expires: number }
 
+/** What the mail of an invitation says: a link instead of ours, and what one is invited to. */
+export type InviteMail = { readonly urlTemplate: string; readonly applicationName: string }
+
 type CodeAdded<Type extends string> = Event<
   Type,
   { readonly expires: number; readonly returned: boolean; readonly urlTemplate: string },
@@ -51,6 +54,12 @@ export type UserEvent =
   | Event<"user.human.phone.verified">
   | CodeAdded<"user.human.phone.code.added">
   | Event<"user.human.phone.removed">
+  | Event<
+      "user.human.invite.code.added",
+      { readonly expires: number; readonly returned: boolean } & InviteMail,
+      { readonly sealed: string }
+    >
+  | Event<"user.human.invite.check.succeeded">
   | Event<
       "user.human.password.changed",
       { readonly changeRequired: boolean },
@@ -98,6 +107,8 @@ export type Human = Identity & {
   readonly phone: { readonly number: string; readonly verified: boolean } | null
   readonly phoneCode: Code | null
   readonly password: Password | null
+  /** While somebody who can't sign in yet is invited to. */
+  readonly invite?: (Code & InviteMail) | undefined
 }
 
 /** `version` is that of the stream when it was set: what signed in with an older one is over. */
@@ -210,6 +221,8 @@ export const user = aggregate<UserEvent, User>({
       human(state, event, () => ({
         email: { address: event.private?.email ?? "", verified: false },
         emailCode: null,
+        // It would prove that somebody read what went to the address before.
+        invite: undefined,
       })),
     "user.human.email.verified": (state, event) =>
       human(state, event, ({ email }) => ({
@@ -233,7 +246,11 @@ export const user = aggregate<UserEvent, User>({
     "user.human.phone.removed": (state, event) =>
       human(state, event, () => ({ phone: null, phoneCode: null })),
     "user.human.password.changed": (state, event) =>
-      human(state, event, () => ({ password: passwordOf(event) })),
+      human(state, event, () => ({ password: passwordOf(event), invite: undefined })),
+    "user.human.invite.code.added": (state, event) =>
+      human(state, event, ({ changed }) => ({ invite: inviteOf(event), changed })),
+    "user.human.invite.check.succeeded": (state, event) =>
+      human(state, event, () => ({ invite: undefined })),
     "user.machine.changed": (state, event) =>
       machine(state, event, () => ({
         name: event.private?.name ?? "",
@@ -279,6 +296,16 @@ const codeOf = (event: {
   readonly data: { readonly expires: number }
   readonly private: { readonly sealed: string } | null
 }): Code | null => event.private && { sealed: event.private.sealed, expires: event.data.expires }
+
+/** Nothing once a newer code or the removal of the user has erased it. */
+function inviteOf(event: {
+  readonly data: { readonly expires: number } & InviteMail
+  readonly private: { readonly sealed: string } | null
+}): Human["invite"] {
+  const { expires, urlTemplate, applicationName } = event.data
+  const { sealed } = event.private ?? {}
+  return sealed === undefined ? undefined : { sealed, expires, urlTemplate, applicationName }
+}
 
 /** Null once a newer secret or its removal has erased the hash. */
 const secretOf = (event: {

@@ -191,6 +191,8 @@ export const userView = view<UserEvent>({
     "user.human.phone.verified": (db) => db.run(verifyPhone),
     "user.human.phone.code.added": (db) => db.run(touch),
     "user.human.phone.removed": (db) => db.run(setPhone, { phone: "" }),
+    "user.human.invite.code.added": (db) => db.run(touch),
+    "user.human.invite.check.succeeded": (db) => db.run(touch),
     "user.human.password.changed": (db, { data }) =>
       db.run(setPassword, { changeRequired: data.changeRequired }),
     "user.machine.changed": (db, { data, private: secret }) =>

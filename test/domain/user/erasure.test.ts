@@ -62,6 +62,8 @@ test("of a removed person is left that they were there, and what happened when",
     userName: "annabel",
     human: { profile: { nickName: "Secretnick", familyName: "Bergson" } },
   })
+  const invitation = { userId: "u1", verification: { case: "returnCode", value: {} } }
+  const invited = await ask(shares, "createInviteCode", cx, invitation)
   await setPassword(cx, "u1", { hash: "hash-of-hers", changeRequired: false })
   await setMetadata(cx, "u1", [{ key: "team", value: Buffer.from("Confidential-2") }])
 
@@ -74,6 +76,7 @@ test("of a removed person is left that they were there, and what happened when",
   await removeUser(cx, "u1")
   for (const trace of traces) expect(everything(), trace).not.toContain(trace)
   expect(everything()).not.toContain(phone.verificationCode)
+  expect(everything()).not.toContain(invited.inviteCode)
 
   const left = await eventsOf("u1")
   const trail = left.map(({ type, position }) => ({ type, position }))

@@ -149,6 +149,43 @@ export const userRows: readonly Row[] = [
     events: ["user.human.phone.removed"],
   },
   {
+    call: "user.v2.UserService/CreateInviteCode",
+    body: { userId: "$user", sendCode: { applicationName: "Wiki" } },
+    events: ["user.human.invite.code.added", "user.human.invite.code.requested"],
+  },
+  {
+    call: "user.v2.UserService/CreateInviteCode",
+    name: "of who can sign in already",
+    given: [
+      [
+        "user.v2.UserService/SetPassword",
+        { userId: "$user", newPassword: { password: "Correct-horse-8" } },
+      ],
+    ],
+    body: { userId: "$user", returnCode: {} },
+    code: "failed_precondition",
+    id: "user.can_sign_in",
+  },
+  {
+    call: "user.v2.UserService/ResendInviteCode",
+    given: [["user.v2.UserService/CreateInviteCode", { userId: "$user" }]],
+    body: { userId: "$user" },
+    events: ["user.human.invite.code.added", "user.human.invite.code.requested"],
+  },
+  {
+    call: "user.v2.UserService/VerifyInviteCode",
+    body: { userId: "$user", verificationCode: "$inviteCode" },
+    events: ["user.human.invite.check.succeeded"],
+  },
+  {
+    call: "user.v2.UserService/VerifyInviteCode",
+    name: "with a wrong code, which is counted",
+    body: { userId: "$user", verificationCode: "AAAAAA" },
+    code: "invalid_argument",
+    id: "user.code_wrong",
+    events: ["user.human.invite.check.failed"],
+  },
+  {
     call: "user.v2.UserService/AddKey",
     body: { userId: "$robot", expirationDate: "$tomorrow", publicKey: "$publicKey" },
     events: ["user.machine.key.added"],

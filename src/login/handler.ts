@@ -3,6 +3,7 @@ import type { Cx } from "../store/index.ts"
 import { askConsent, takeConsent } from "./consent.ts"
 import { type Base, postedScene, type Scene, sceneOf, trouble } from "./context.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
+import { askInvite, takeInvite, takeInvitePassword } from "./invite.ts"
 import { type ShowPage, showFault } from "./page.ts"
 import { askNoChange, takePasswordChange } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
@@ -70,6 +71,8 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.passwordChange]: { get: askNoChange, post: takePasswordChange },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
+  [loginPaths.invite]: { get: askInvite, post: takeInvite },
+  [loginPaths.invitePassword]: { get: askNoChange, post: takeInvitePassword },
   [loginPaths.signedIn]: { get: (scene) => showSignedIn(scene, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },
 })

@@ -1,6 +1,6 @@
 import { linkSession } from "../domain/grant/index.ts"
 import { enterBrowser } from "../domain/session/index.ts"
-import { replacementOf, replacePassword } from "../domain/user/index.ts"
+import { type NewPassword, replacementOf, replacePassword } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 import {
@@ -46,7 +46,7 @@ export const askNoChange = (scene: Scene): Response => goTo(hrefOf(scene, loginP
 export function passwordChangePage(
   scene: Scene,
   asked: { readonly userId: string; readonly proof: string },
-  problem?: Problem,
+  problem?: NewPasswordProblem,
 ): Promise<Response> {
   const form = targetOf(scene, loginPaths.passwordChange)
   const changeHref = hrefOf(scene, loginPaths.loginName)
@@ -69,8 +69,9 @@ export async function takePasswordChange(scene: Scene, fields: Fields): Promise<
   const proven = readProof(scene, proof)
   if (!proven || !isHomeActive(cx, proven.userId)) return trouble(scene, { problem: "expired" })
   const { userId, version } = proven
-  const wanted = { plain: fields.get("password"), repeat: fields.get("repeat"), version }
-  const password = await prepared(cx, userId, wanted)
+  const password = await newPasswordIn(fields, (plain) =>
+    replacementOf(cx, userId, { plain, version }),
+  )
   if ("key" in password) return passwordChangePage(scene, { userId, proof }, password)
   const setCookie = await enterBrowser(cx, visit.browser.id, {
     userId,
@@ -83,22 +84,25 @@ export async function takePasswordChange(scene: Scene, fields: Fields): Promise<
   return goTo(afterwards(scene), setCookie)
 }
 
-type Wanted = { readonly plain: string; readonly repeat: string; readonly version: number }
-
-async function prepared(cx: Cx, userId: string, { plain, repeat, version }: Wanted) {
-  if (plain === "") return { at: "password", key: "password_change.error.missing" } as const
-  if (plain !== repeat) return { at: "repeat", key: "password_change.error.repeat" } as const
+/** Reads a new password that was typed twice; or what is wrong with it, to be said beside it. */
+export async function newPasswordIn(
+  fields: Fields,
+  prepare: (plain: string) => Promise<NewPassword>,
+): Promise<NewPassword | NewPasswordProblem> {
+  const plain = fields.get("password")
+  if (plain === "") return { at: "password", key: "password_change.error.missing" }
+  if (plain !== fields.get("repeat")) return { at: "repeat", key: "password_change.error.repeat" }
   try {
-    return await replacementOf(cx, userId, { plain, version })
+    return await prepare(plain)
   } catch (cause) {
     const key = cause instanceof Fault ? wrongs[cause.id] : undefined
-    if (key) return { at: "password", key } as const
+    if (key) return { at: "password", key }
     throw cause
   }
 }
 
 /** What is wrong with a new password, in the person's language. */
-const wrongs: Readonly<Record<string, Problem["key"]>> = {
+const wrongs: Readonly<Record<string, NewPasswordProblem["key"]>> = {
   "user.password_too_simple": "setup.error.password_simple",
   "user.password_is_name": "password_change.error.name",
   "user.password_unchanged": "password_change.error.same",
@@ -106,7 +110,7 @@ const wrongs: Readonly<Record<string, Problem["key"]>> = {
   "password.busy": "password.error.busy",
 }
 
-type Problem = {
+export type NewPasswordProblem = {
   readonly at: "password" | "repeat"
   readonly key:
     | `password_change.error.${"missing" | "repeat" | "name" | "same" | "long"}`

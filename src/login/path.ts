@@ -8,6 +8,8 @@ export const loginPaths = {
   passwordChange: "/ui/login/password/change",
   accounts: "/ui/login/accounts",
   consent: "/ui/login/consent",
+  invite: "/ui/login/verify",
+  invitePassword: "/ui/login/verify/password",
   signedIn: "/ui/login/signedin",
   signedOut: "/ui/login/signedout",
 } as const

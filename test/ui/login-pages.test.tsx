@@ -8,6 +8,7 @@ const form = { action: "/ui/login/here", csrf: "csrf-value", authRequest: "reque
 const hostile = `"><script>alert(1)</script>`
 const account = { displayName: hostile, loginName: "ada@example.org" }
 const application = { name: hostile, learns: ["identity", "name", "offline"] as const }
+const invited = { userId: hostile, code: hostile, organization: hostile }
 
 function pages(language: string): Record<string, ReactElement> {
   const base = { ...login.translator([language]), assets }
@@ -30,6 +31,24 @@ function pages(language: string): Record<string, ReactElement> {
       account,
       changeHref: "/ui/login",
       errors: { repeat: hostile },
+    }),
+    invite: createElement(login.InvitePage, { ...base, form, invited, signInHref: "/in" }),
+    inviteWrong: createElement(login.InvitePage, {
+      ...base,
+      form,
+      invited,
+      error: hostile,
+      isWrong: true,
+      signInHref: "/in",
+    }),
+    invitePassword: createElement(login.InvitePasswordPage, {
+      ...base,
+      form,
+      invited,
+      account,
+      organization: hostile,
+      application: hostile,
+      errors: { password: hostile },
     }),
     account: createElement(login.AccountPage, { ...base, form, accounts: known, otherHref: "/o" }),
     consent: createElement(login.ConsentPage, {
@@ -129,7 +148,9 @@ describe("forms", () => {
     rendered.find((page) => page.name === `en ${name}`)?.html ?? `no page ${name}`
 
   it("post with the csrf value and the auth request, without any script", () => {
-    for (const name of ["loginName", "password", "passwordChange", "account", "logout", "setup"]) {
+    const invites = ["invite", "inviteWrong", "invitePassword"]
+    const others = ["loginName", "password", "passwordChange", "account", "logout", "setup"]
+    for (const name of [...invites, ...others]) {
       expect(html(name)).toContain(`action="/ui/login/here" method="post"`)
       expect(html(name)).toContain(`name="csrf" value="csrf-value"`)
       expect(html(name)).toContain(`name="authRequest" value="request-1"`)
@@ -144,6 +165,8 @@ describe("forms", () => {
     expect(html("setup")).toMatch(/autoComplete="new-password"/i)
     expect(html("passwordChange")).toMatch(/name="loginName"[^>]*ada@example\.org/)
     expect(html("passwordChange").match(/autoComplete="new-password"/gi)).toHaveLength(2)
+    expect(html("invitePassword")).toMatch(/name="loginName"[^>]*ada@example\.org/)
+    expect(html("invitePassword").match(/autoComplete="new-password"/gi)).toHaveLength(2)
   })
 
   it("announce an error beside its field", () => {

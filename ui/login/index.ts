@@ -12,6 +12,13 @@ export type { Account, Application, Learnable, Target } from "./flow.tsx"
 export { FormPostPage, type FormPostPageProps } from "./form-post-page.tsx"
 export type { Assets, PageProps } from "./frame.tsx"
 export { HostPage, type HostPageProps } from "./host-page.tsx"
+export {
+  type Invited,
+  InvitePage,
+  type InvitePageProps,
+  InvitePasswordPage,
+  type InvitePasswordPageProps,
+} from "./invite-page.tsx"
 export { LoginNamePage, type LoginNamePageProps } from "./login-name-page.tsx"
 export { LogoutPage, type LogoutPageProps } from "./logout-page.tsx"
 export { PasswordChangePage, type PasswordChangePageProps } from "./password-change-page.tsx"

@@ -87,7 +87,9 @@ export function acceptInvite(
   { code, password }: { readonly code: string; readonly password: NewPassword },
 ): void {
   const person = invitable(tx, id, tx.state(user, id))
-  if (!isCode(tx, { id, of: "invite", sent: person.invite ?? null, said: code })) throw codeWrong()
+  if (!isCode(tx, { id, of: "invite", sent: person.invite ?? null, said: code })) {
+    throw refused("user.invite_over", "the invitation is over; ask for a new one")
+  }
   tx.append(user, id, [...accepted(person), passwordChanged(password)])
 }
 

@@ -1,0 +1,132 @@
+import type { Invited } from "../../ui/login/index.ts"
+import { linkSession } from "../domain/grant/index.ts"
+import { enterBrowser } from "../domain/session/index.ts"
+import {
+  acceptInvite,
+  checkInvite,
+  type InviteCheck,
+  invitationOf,
+  invitedPassword,
+} from "../domain/user/index.ts"
+import { Fault } from "../kernel/fault.ts"
+import type { Cx } from "../store/index.ts"
+import { accountOf, afterwards, optionsOf, type Scene, targetOf, trouble } from "./context.ts"
+import { type Fields, goTo } from "./form.ts"
+import { type NewPasswordProblem, newPasswordIn } from "./password-change.ts"
+import { loginPaths } from "./path.ts"
+
+/**
+ * GET of the link that somebody was given. It looks at no code and uses none up: what scans mails
+ * opens their links, too. The code best stands behind its #, where no log on the way sees it.
+ */
+export function askInvite(scene: Scene): Promise<Response> {
+  const { searchParams } = new URL(scene.request.url)
+  const invited = invitedIn({ get: (name) => searchParams.get(name) ?? "" })
+  if (searchParams.get("invite") !== "true" || invited.userId === "") {
+    return trouble(scene, { problem: "not_found", status: 404 })
+  }
+  return invitePage(scene, invited)
+}
+
+/** The code was shown; only now is it said who is invited, and by whom. */
+export async function takeInvite(scene: Scene, fields: Fields): Promise<Response> {
+  const invited = invitedIn(fields)
+  const result = await checked(scene.cx, invited)
+  return result === "ok" ? passwordPage(scene, invited) : refused(scene, invited, result)
+}
+
+/** The password was chosen: with it the code is used up and the person signed in, in one step. */
+export async function takeInvitePassword(scene: Scene, fields: Fields): Promise<Response> {
+  const { cx, visit, waiting } = scene
+  const invited = invitedIn(fields)
+  const result = await checked(cx, invited)
+  if (result !== "ok") return refused(scene, invited, result)
+  const { userId, code } = invited
+  const password = await newPasswordIn(fields, (plain) => invitedPassword(cx, userId, plain))
+  if ("key" in password) return passwordPage(scene, invited, password)
+  const setCookie = await enterBrowser(cx, visit.browser.id, {
+    userId,
+    secure: visit.secure,
+    first: (tx) => acceptInvite(tx, userId, { code, password }),
+    also: (tx, sessionId) => {
+      if (waiting) linkSession(tx, waiting.id, sessionId)
+    },
+  })
+  return goTo(afterwards(scene), setCookie)
+}
+
+const invitedIn = (fields: Fields): Invited => ({
+  userId: fields.get("userId"),
+  code: fields.get("code").trim(),
+  organization: fields.get("organization"),
+})
+
+type Refusal = Exclude<InviteCheck, "ok"> | "missing" | { readonly retryAfterSeconds: number }
+
+/** Guesses are counted of the account, and of the address that they come from. */
+async function checked(cx: Cx, { userId, code }: Invited): Promise<"ok" | Refusal> {
+  if (code === "") return "missing"
+  try {
+    cx.allowance?.spend("guess")
+    const result = await checkInvite(cx, userId, code)
+    if (result !== "wrong") cx.allowance?.refund("guess")
+    return result
+  } catch (cause) {
+    const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
+    if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
+    throw cause
+  }
+}
+
+function refused(scene: Scene, invited: Invited, result: Refusal): Promise<Response> {
+  if (result === "locked" || result === "inactive") {
+    const reason = `error.not_allowed.${result}` as const
+    return trouble(scene, { problem: "not_allowed", status: 403, reason })
+  }
+  return invitePage(scene, invited, result)
+}
+
+function invitePage(
+  scene: Scene,
+  invited: Invited,
+  problem?: "wrong" | "missing" | { readonly retryAfterSeconds: number },
+): Promise<Response> {
+  const form = targetOf(scene, loginPaths.invite)
+  const seconds = typeof problem === "object" ? problem.retryAfterSeconds : 0
+  const isWrong = problem === "wrong"
+  const status = seconds ? 429 : 422
+  return scene.show(
+    scene.cx,
+    (ui, shared) => {
+      const minutes = Math.ceil(seconds / 60)
+      const busy = seconds ? shared.t("password.error.too_many_tries", { minutes }) : undefined
+      const error = typeof problem === "string" ? shared.t(`invite.error.${problem}`) : busy
+      const signInHref = loginPaths.entry
+      return ui.InvitePage({ ...shared, form, invited, error, isWrong, signInHref })
+    },
+    {
+      ...optionsOf(scene, problem ? status : 200),
+      orgId: invited.organization || undefined,
+      retryAfterSeconds: seconds,
+    },
+  )
+}
+
+function passwordPage(
+  scene: Scene,
+  invited: Invited,
+  problem?: NewPasswordProblem,
+): Promise<Response> {
+  const form = targetOf(scene, loginPaths.invitePassword)
+  const account = accountOf(scene.cx, invited.userId)
+  const { orgId, organization, applicationName } = invitationOf(scene.cx, invited.userId)
+  const told = { invited, account, organization, application: applicationName }
+  return scene.show(
+    scene.cx,
+    (ui, shared) => {
+      const errors = problem && { [problem.at]: shared.t(problem.key) }
+      return ui.InvitePasswordPage({ ...shared, ...told, form, errors })
+    },
+    { ...optionsOf(scene, problem ? 422 : 200), orgId },
+  )
+}

@@ -1,0 +1,53 @@
+import { PasswordField } from "../kit/field.tsx"
+import type { Account } from "./flow.tsx"
+import type { PageProps } from "./frame.tsx"
+
+export type NewPasswordField = "password" | "repeat"
+
+export type NewPasswordErrors = Readonly<Partial<Record<NewPasswordField, string>>> | undefined
+
+type NewPasswordFieldsProps = Pick<PageProps, "t"> & {
+  readonly account: Account
+  readonly errors: NewPasswordErrors
+}
+
+/** A password that somebody chooses for an account, typed twice. */
+export function NewPasswordFields({ t, account, errors }: NewPasswordFieldsProps) {
+  const field = {
+    show: t("password.show"),
+    hide: t("password.hide"),
+    autoComplete: "new-password",
+    required: true,
+  }
+  return (
+    <>
+      {/* Lets a password manager see whose password this is. */}
+      <input
+        className="visually-hidden"
+        name="loginName"
+        value={account.loginName}
+        autoComplete="username"
+        tabIndex={-1}
+        aria-hidden="true"
+        readOnly
+      />
+      <PasswordField
+        {...field}
+        label={t("password_change.label")}
+        hint={t("setup.password_hint")}
+        name="password"
+        error={errors?.password}
+        enterKeyHint="next"
+        minLength={8}
+        autoFocus
+      />
+      <PasswordField
+        {...field}
+        label={t("password_change.repeat")}
+        name="repeat"
+        error={errors?.repeat}
+        enterKeyHint="go"
+      />
+    </>
+  )
+}

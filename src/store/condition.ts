@@ -168,16 +168,16 @@ export function column(built: Built, what: Searchable, name: string): string {
 
 /**
  * The order of a list: by a column, what is folded alike by its spelling, and the rest by the key,
- * so that no two rows stand alike.
+ * so that no two rows stand alike; before the key by `tie`, if there is one.
  */
 export function orderOf(
   what: Searchable,
-  sort: string,
+  { sort, tie }: { readonly sort: string; readonly tie?: string | undefined },
   { asc, row = "" }: { readonly asc: boolean; readonly row?: string },
 ): string {
   const raw = sort.replace(/_folded$/, "")
   const isKept = what.columns.includes(raw) || what.joined?.columns.includes(raw)
-  const sorts = new Set([sort, ...(isKept ? [raw] : []), what.key])
+  const sorts = new Set([sort, ...(isKept ? [raw] : []), ...(tie ? [tie] : []), what.key])
   return `ORDER BY ${[...sorts].map((name) => `${row}${name} ${asc ? "ASC" : "DESC"}`).join(", ")}`
 }
 

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite"
+import { literal } from "./view.ts"
 
 export type Key = string | number
 
@@ -16,7 +17,13 @@ export type IndexPlace = {
   /** Other folded texts in the index, which can be looked through together with the key. */
   readonly beside: readonly string[]
   readonly isText: boolean
+  /** What the rows have there that are not in the index; undefined where it has all rows. */
+  readonly usual: string | undefined
 }
+
+/** What an index finds by, with what says that it has these rows. */
+export const inIndex = ({ key, usual }: IndexPlace, sql: string): string =>
+  usual === undefined ? sql : `${key} <> ${literal(usual)} AND ${sql}`
 
 /** A spelling of a row: its key, that before folding, or the key and what is beside it. */
 export type Spelling = "key" | "raw" | "row"
@@ -205,7 +212,8 @@ function readerOf(
 ) {
   const { table, name, key, raw } = place
   const row = rowOf(place, "")
-  const from = `FROM ${table} INDEXED BY ${name} WHERE instance = $instance AND ${key}`
+  const from = `FROM ${table} INDEXED BY ${name}
+    WHERE instance = $instance AND ${inIndex(place, key)}`
   const prepare = <Row>(sql: string) =>
     // Reason for the cast: bun:sqlite types parameters per statement; ours are checked by use.
     database.prepare<Row, Record<string, Key>[]>(sql)

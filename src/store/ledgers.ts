@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite"
-import { type Change, type IndexPlace, type Ledger, ledgerOf, rowOf } from "./ledger.ts"
+import { type Change, type IndexPlace, inIndex, type Ledger, ledgerOf, rowOf } from "./ledger.ts"
 import { type Placement, physical } from "./placement.ts"
-import type { Table } from "./view.ts"
+import { type Table, unusual } from "./view.ts"
 
 /** The ledgers of those indexes that searches have asked for, true to the tables. */
 export type Ledgers = {
@@ -125,9 +125,9 @@ function watch(database: Database, place: IndexPlace): void {
        key NOT NULL, raw TEXT, row TEXT, sign INTEGER NOT NULL)`,
   )
   const note = (row: "OLD" | "NEW", sign: number) =>
-    `INSERT INTO noted VALUES ('${name}', ${row}.instance, ${row}.${key},
+    `INSERT INTO noted SELECT '${name}', ${row}.instance, ${row}.${key},
        ${raw ? `${row}.${raw}` : "NULL"}, ${beside.length > 0 ? rowOf(place, `${row}.`) : "NULL"},
-       ${sign});`
+       ${sign} WHERE ${inIndex({ ...place, key: `${row}.${key}` }, "true")};`
   const [came, went] = [note("NEW", 1), note("OLD", -1)]
   const columns = [key, ...(raw ? [raw] : []), ...beside].join(", ")
   const bodies = { INSERT: came, UPDATE: went + came, DELETE: went }
@@ -154,17 +154,29 @@ function indexesOf(database: Database, target: string, table: Table): readonly I
       'SELECT name, type, "notnull" FROM pragma_table_info(?)',
     )
     .all(target)
-  const there = database
-    .query<{ name: string }, [string]>("SELECT name FROM pragma_index_list(?)")
-    .all(target)
-    .map(({ name }) => name)
-  return Object.entries(table.indexes ?? {}).flatMap(([index, list]) => {
+  const there = new Map(
+    database
+      .query<{ name: string; sql: string }, [string]>(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql <> ''",
+      )
+      .all(target)
+      .map(({ name, sql }) => [name, sql] as const),
+  )
+  return Object.entries(table.indexes ?? {}).flatMap(([index, list]): readonly IndexPlace[] => {
     const [key = "", second = "", ...others] = list.split(",").map((column) => column.trim())
     const column = columns.find(({ name }) => name === key)
     const name = `${target}_${index}`
-    if (!column?.notnull || !there.includes(name)) return []
+    const sql = there.get(name)
+    if (!column?.notnull || sql === undefined) return []
     const raw = key === `${second}_folded` ? second : undefined
     const beside = others.filter((other) => other.endsWith("_folded"))
-    return [{ table: target, name, key, raw, beside, isText: column.type === "TEXT" }]
+    const isText = column.type === "TEXT"
+    const found = { table: target, name, key, raw, beside, isText, usual: undefined }
+    if (!/ WHERE /.test(sql)) return [found]
+    // Made with another text in mind, it is of no use until the rebuild has replaced it.
+    const usual = table.usual?.[index]
+    if (usual === undefined || !isText || !sql.endsWith(unusual(table, index))) return []
+    // Only where both are empty does one spelling say the other.
+    return [{ ...found, raw: usual === "" ? raw : undefined, usual }]
   })
 }

@@ -12,7 +12,16 @@ import {
   withJoined,
 } from "./condition.ts"
 import { known } from "./known.ts"
-import { type Measure, measure, open, type Survey, sourceOf, type Way } from "./measure.ts"
+import { type IndexPlace, inIndex, type Range } from "./ledger.ts"
+import {
+  type Measure,
+  measure,
+  open,
+  type Survey,
+  singleOf,
+  sourceOf,
+  type Way,
+} from "./measure.ts"
 import type { Cx } from "./store.ts"
 
 /** From how many rows on a table is long, and how many rows of it are few. */
@@ -24,6 +33,8 @@ export type Limits = {
 type Asked = {
   readonly page: Page
   readonly sort: string
+  /** What sorts rows that are alike there, before the key does. */
+  readonly tie?: string | undefined
   readonly filters: readonly Filter[]
   readonly scope: Scope
 }
@@ -46,7 +57,9 @@ export function searchLong<Row>(
   limits: Limits,
 ): Rows<Row> | undefined {
   const every = cx.store.index(what.table, what.sort)
-  if (!every || cx.store.keyOf(what.table) !== what.key) return undefined
+  if (!every || every.usual !== undefined || cx.store.keyOf(what.table) !== what.key) {
+    return undefined
+  }
   if (!cx.store.isLong(cx, every, limits.long)) return undefined
   const { page } = asked
   const total = cx.store.ledger(cx, every).rows()
@@ -105,6 +118,9 @@ function wide<Row>(survey: Survey, asked: Asked, terms: readonly Term[]): Rows<R
   if (limit <= 0) return { total, rows: [] }
   const filters = terms.map(({ filter }) => filter)
   const place = survey.cx.store.index(survey.what.table, asked.sort)
+  if (place?.usual !== undefined) {
+    return { total, rows: beside<Row>(survey, asked, { filters, place, total }) }
+  }
   const after = total - offset - limit
   const rank = asc ? offset : after
   if (filters.length === 0 && place && Math.min(offset, after) > near) {
@@ -123,6 +139,55 @@ function wide<Row>(survey: Survey, asked: Asked, terms: readonly Term[]): Rows<R
 }
 /** So many rows are walked over faster than they are counted. */
 const near = 2000
+
+/**
+ * Rows in the order of a column where nearly all are alike: those that come before these, these in
+ * the order of the list's own column, and those that come after.
+ */
+function beside<Row>(
+  survey: Survey,
+  asked: Asked,
+  {
+    filters,
+    place,
+    total,
+  }: { readonly filters: readonly Filter[]; readonly place: IndexPlace; readonly total: number },
+): readonly Row[] {
+  const { cx, what } = survey
+  const every = cx.store.index(what.table, what.sort)
+  const value = place.usual ?? ""
+  const by = (how: string) => (built: Built) => `${place.key} ${how} ${parameter(built, value)}`
+  const others = (how: string, range: Range) => {
+    const way: Way = { index: place.name, sql: (built) => inIndex(place, by(how)(built)) }
+    const isAll = filters.length === 0
+    return {
+      way,
+      rows: isAll ? cx.store.ledger(cx, place).rows(range) : count(survey, filters, way),
+    }
+  }
+  const before = others("<", { from: "", below: value })
+  const after = others(">", { from: `${value}\u0000` })
+  const rows = total - before.rows - after.rows
+  const usual = { way: { index: every?.name, sql: by("=") }, rows, sort: what.sort }
+  const { asc } = asked.page
+  const parts = asc ? [before, usual, after] : [after, usual, before]
+  const found: Row[] = []
+  let { limit, offset: skip } = asked.page
+  for (const { way, rows, ...sort } of parts) {
+    const some = Math.min(limit, rows - skip)
+    if (some > 0) {
+      const last = rows - skip - some
+      const isNear = skip <= last
+      const window = { filters, way, limit: some, offset: isNear ? skip : last }
+      found.push(
+        ...windowOf<Row>(survey, { ...asked, ...sort }, { ...window, asc: isNear === asc }),
+      )
+      limit -= some
+    }
+    skip = Math.max(0, skip - rows)
+  }
+  return found
+}
 
 /** How many rows fulfil all. Where all but a few do, those are counted that do not. */
 function totalOf(survey: Survey, terms: readonly Term[]): number {
@@ -147,17 +212,15 @@ function excluded(survey: Survey, { filter, measure: found }: Term): readonly Wa
   const one = singleOf(filter)
   const place = one && survey.cx.store.index(survey.what.table, one.column)
   if (!place) return undefined
+  if (place.usual !== undefined) {
+    return place.usual === one.value
+      ? [{ index: place.name, sql: () => inIndex(place, "true") }]
+      : undefined
+  }
   return ["<", ">"].map((by) => ({
     index: place.name,
     sql: (built) => `${place.key} ${by} ${parameter(built, one.value)}`,
   }))
-}
-
-function singleOf(filter: Filter) {
-  if ("equals" in filter) return { column: filter.equals, value: filter.value }
-  if (!("oneOf" in filter) || filter.values.length !== 1) return undefined
-  const [value = null] = filter.values
-  return { column: filter.oneOf, value }
 }
 
 function whereOf(survey: Survey, built: Built, filters: readonly Filter[], way: Way | undefined) {
@@ -191,9 +254,9 @@ function windowOf<Row>(survey: Survey, asked: Asked, window: Window): readonly R
   const { filters, way, limit, offset, asc } = window
   const where = whereOf(survey, built, filters, way)
   const keys = `SELECT ${what.key} FROM ${sourceOf(what, way)} WHERE ${where}
-    ${orderOf(what, asked.sort, { asc })} LIMIT $limit OFFSET $offset`
+    ${orderOf(what, asked, { asc })} LIMIT $limit OFFSET $offset`
   const rows = `SELECT * FROM ${what.table} WHERE instance = $instance AND ${what.key} IN (${keys})`
-  const by = orderOf(what, asked.sort, { asc: asked.page.asc, row: "t." })
+  const by = orderOf(what, asked, { asc: asked.page.asc, row: "t." })
   const sql = what.joined ? withJoined(what.joined, `(${rows})`) : `SELECT t.* FROM (${rows}) t`
   return cx.store.all(cx, known<Row>(`${sql} ${by}`), { ...built.values, limit, offset })
 }

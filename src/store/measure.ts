@@ -9,7 +9,15 @@ import {
   prefixed,
 } from "./condition.ts"
 import { known } from "./known.ts"
-import { between, type Held, type IndexPlace, type Key, type Ledger, type Range } from "./ledger.ts"
+import {
+  between,
+  type Held,
+  type IndexPlace,
+  inIndex,
+  type Key,
+  type Ledger,
+  type Range,
+} from "./ledger.ts"
 import type { Value } from "./statement.ts"
 import type { Cx } from "./store.ts"
 
@@ -67,6 +75,16 @@ const placeOf = ({ cx, what }: Survey, column: string): IndexPlace | undefined =
 
 const ledgerOf = ({ cx }: Survey, place: IndexPlace): Ledger => cx.store.ledger(cx, place)
 
+/** Rows that are not in an index, because they have there what nearly all have. */
+const usualRows = (survey: Survey, place: IndexPlace): number =>
+  place.usual === undefined ? 0 : survey.total - ledgerOf(survey, place).rows()
+
+/** What only rows of an index fulfil, as a way to them. */
+const wayIn = (place: IndexPlace, sql: (built: Built) => string): Way => ({
+  index: place.name,
+  sql: (built) => inIndex(place, sql(built)),
+})
+
 /** What is fulfilled by all rows of each, so the shortest way to one of them is a way to all. */
 function measureAll(survey: Survey, filters: readonly Filter[]): Measure | undefined {
   const found = filters.flatMap((each) => measure(survey, each) ?? [])
@@ -83,16 +101,34 @@ function measureNot(survey: Survey, filter: Filter): Measure | undefined {
   if (!inner.isExact && !isTold) return undefined
   const found = isTold ? keysOf(survey, [filter], inner.way).length : inner.rows
   const rows = survey.total - found
-  const way = "text" in filter && rows <= survey.few ? wayPast(survey, filter) : undefined
+  const way = rows <= survey.few ? wayPast(survey, filter) : undefined
   return { rows, isExact: true, way }
 }
 
+/** The way to the few rows that a filter does not find. */
+function wayPast(survey: Survey, filter: Filter): Way | undefined {
+  if ("text" in filter) return wayPastText(survey, filter)
+  const one = singleOf(filter)
+  const place = one && placeOf(survey, one.column)
+  return place?.usual === one?.value && place ? wayIn(place, () => "true") : undefined
+}
+
+/** The one value that a filter asks a column for. */
+export function singleOf(
+  filter: Filter,
+): { readonly column: string; readonly value: Value } | undefined {
+  if ("equals" in filter) return { column: filter.equals, value: filter.value }
+  if (!("oneOf" in filter) || filter.values.length !== 1) return undefined
+  const [value = null] = filter.values
+  return { column: filter.oneOf, value }
+}
+
 /** The way to the few rows whose text is not like that. */
-function wayPast(survey: Survey, { text, method, value }: Text): Way | undefined {
+function wayPastText(survey: Survey, { text, method, value }: Text): Way | undefined {
   const own = placeOf(survey, text)
   const folded = placeOf(survey, `${text}_folded`)
   const place = own ?? (folded?.raw === text ? folded : undefined)
-  if (!place) return undefined
+  if (!place || (place.usual !== undefined && !isLike(place.usual, method, value))) return undefined
   const as = own ? "key" : "raw"
   const asked = { as, how: method, value, few: survey.few, isNot: true } as const
   const held = ledgerOf(survey, place).held(asked)
@@ -173,9 +209,10 @@ function rowPlace(survey: Survey, filters: readonly Filter[]): IndexPlace | unde
   const columns = new Set(filters.flatMap((each) => ("text" in each ? [each.text] : [])))
   return [...columns]
     .flatMap((column) => placeOf(survey, column) ?? [])
-    .find(({ key, beside }) => {
+    .find(({ key, beside, usual }) => {
       const has = new Set([key, ...beside])
-      return has.size === columns.size && [...columns].every((column) => has.has(column))
+      const isWhole = usual === undefined && has.size === columns.size
+      return isWhole && [...columns].every((column) => has.has(column))
     })
 }
 
@@ -219,12 +256,16 @@ function measureList(survey: Survey, column: string, list: readonly Value[]): Me
   }
   const place = placeOf(survey, column)
   if (!place) return undefined
-  const way = { index: place.name, sql }
-  if (values.length > valuesMax) return { rows: countBy(survey, way), isExact: true, way }
+  const isUsual = place.usual !== undefined && values.includes(place.usual)
+  const usual = isUsual ? usualRows(survey, place) : 0
+  const inside = wayIn(place, sql)
+  const way = isUsual ? undefined : inside
+  if (values.length > valuesMax)
+    return { rows: usual + countBy(survey, inside), isExact: true, way }
   const ledger = ledgerOf(survey, place)
   const keys = values.filter((value): value is Key => isKey(value, place))
   if (keys.length < values.length) return undefined
-  const rows = keys.reduce<number>((sum, key) => sum + ledger.rows(exactly(key)), 0)
+  const rows = keys.reduce<number>((sum, key) => sum + ledger.rows(exactly(key)), usual)
   return { rows, isExact: true, way }
 }
 
@@ -249,23 +290,34 @@ function measureText(survey: Survey, { text, method, value }: Text): Measure | u
   const place = own ?? (folded?.raw === text ? folded : undefined)
   if (!place?.isText) return undefined
   const ledger = ledgerOf(survey, place)
-  const { name: index, key } = place
+  const { key } = place
   if (method !== "equals" && value === "") return { rows: survey.total, isExact: true }
+  const isUsual = place.usual !== undefined && isLike(place.usual, method, value)
+  const usual = isUsual ? usualRows(survey, place) : 0
   if (own && (method === "equals" || method === "starts_with")) {
     const range = method === "equals" ? exactly(value) : prefixed(value)
     const as = { ...survey.what, columns: [key] }
     const sql = (built: Built) => condition(built, as, { text: key, method, value })
-    return { rows: ledger.rows(range), isExact: true, way: { index, sql } }
+    const way = isUsual ? undefined : wayIn(place, sql)
+    return { rows: usual + ledger.rows(range), isExact: true, way }
   }
   if (method === "equals") {
+    if (isUsual) return { rows: usual, isExact: true }
     const alike = ledger.rows(exactly(fold(value)))
     const sql = (built: Built) => `${key} = ${parameter(built, fold(value))}`
-    if (alike <= survey.few) return { rows: alike, isExact: false, way: { index, sql } }
+    if (alike <= survey.few) return { rows: alike, isExact: false, way: wayIn(place, sql) }
   }
   const within = method === "starts_with" ? prefixed(headOf(value)) : undefined
   const as = own ? "key" : "raw"
   const held = ledger.held({ as, how: method, value, few: survey.few, within })
-  return held && { rows: held.rows, isExact: true, way: wayTo(held, place, own === undefined) }
+  const way = held && !isUsual ? wayTo(held, place, own === undefined) : undefined
+  return held && { rows: usual + held.rows, isExact: true, way }
+}
+
+function isLike(text: string, method: Text["method"], value: string): boolean {
+  if (method === "equals") return text === value
+  if (method === "starts_with") return text.startsWith(value)
+  return method === "contains" ? text.includes(value) : text.endsWith(value)
 }
 
 /**
@@ -276,8 +328,8 @@ export const headOf = (value: string): string =>
   (/^[ -~]*/.exec(value)?.[0] ?? "").slice(0, -1).toLowerCase()
 
 /** Texts that are few are found by their keys. */
-function wayTo({ texts }: Held, { name, key }: IndexPlace, areRaw: boolean): Way | undefined {
+function wayTo({ texts }: Held, place: IndexPlace, areRaw: boolean): Way | undefined {
   if (!texts) return undefined
   const keys = [...new Set(areRaw ? texts.map(fold) : texts)]
-  return { index: name, sql: (built) => among(built, key, keys) }
+  return wayIn(place, (built) => among(built, place.key, keys))
 }

@@ -34,12 +34,15 @@ export function search<Row>(cx: Cx, what: Searchable, query: Query, limits = usu
     ...query.filters.map((filter) => condition(built, what, filter)),
   ].join(" AND ")
   const sort = column(built, what, query.sort ?? what.sort)
+  // Where nearly all rows are alike, what sorts these has an index that the table has anyway.
+  const isAlike = cx.store.index(what.table, sort)?.usual !== undefined
+  const order = { sort, tie: isAlike ? what.sort : undefined }
   const { limit, offset, asc } = query.page
   if (!built.joins) {
-    const found = searchLong<Row>(cx, what, { ...query, sort, scope: cx.scope }, limits)
+    const found = searchLong<Row>(cx, what, { ...query, ...order, scope: cx.scope }, limits)
     if (found) return { ...found, limit }
   }
-  const by = (row: string) => orderOf(what, sort, { asc, row })
+  const by = (row: string) => orderOf(what, order, { asc, row })
   const { joined, table } = what
   const source = joined && built.joins ? `(${withJoined(joined, table)})` : table
   const total = `SELECT count(*) AS total FROM ${source} WHERE ${where}`

@@ -19,6 +19,12 @@ export type Table = {
   readonly key: string
   /** Column lists after `instance`, by index name. */
   readonly indexes?: Readonly<Record<string, string>>
+  /**
+   * By the name of an index, the text that nearly all rows have in its first column. They are not
+   * in it, so that it costs nothing to write them; searches know that all others have that text.
+   * After the columns that are sorted by, such an index has the one that lists are sorted by.
+   */
+  readonly usual?: Readonly<Record<string, string>>
   /** Unique indexes, likewise. They back up claims and never replace them. */
   readonly unique?: Readonly<Record<string, string>>
 }
@@ -67,8 +73,11 @@ export function view<E extends AnyEvent>(spec: ViewSpec<E>): View {
 
 /** DDL of one table under its physical name. */
 export function createTable(physical: string, table: Table): readonly string[] {
-  const index = (unique: string) => (entry: [string, string]) =>
-    `CREATE ${unique}INDEX ${physical}_${entry[0]} ON ${physical} (instance, ${entry[1]})`
+  const index =
+    (unique: string) =>
+    ([name, columns]: [string, string]) =>
+      `CREATE ${unique}INDEX ${physical}_${name} ON ${physical} (instance, ${columns})` +
+      unusual(table, name)
   return [
     `CREATE TABLE ${physical} (instance TEXT NOT NULL, ${table.columns},
       PRIMARY KEY (instance, ${table.key})) WITHOUT ROWID`,
@@ -76,6 +85,16 @@ export function createTable(physical: string, table: Table): readonly string[] {
     ...Object.entries(table.unique ?? {}).map(index("UNIQUE ")),
   ]
 }
+
+/** Which rows an index has, as SQL after its columns; empty where it has all. */
+export function unusual({ indexes = {}, usual = {} }: Table, index: string): string {
+  const value = usual[index]
+  if (value === undefined) return ""
+  const [column = ""] = (indexes[index] ?? "").split(",")
+  return ` WHERE ${column} <> ${literal(value)}`
+}
+
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
  * The parameters a statement uses, taken from its own values and the event's. The instance is

@@ -30,8 +30,9 @@ function open() {
   return { database, rows, write }
 }
 
-const place = { table: "t", name: "t_key", key: "key", raw: "raw", beside: [], isText: true }
-const ranks = { table: "t", name: "t_rank", key: "rank", raw: undefined, beside: [], isText: false }
+const whole = { table: "t", beside: [], usual: undefined }
+const place = { ...whole, name: "t_key", key: "key", raw: "raw", isText: true }
+const ranks = { ...whole, name: "t_rank", key: "rank", raw: undefined, isText: false }
 const letters = ["a", "A", "b", "B", "aB", "\u{1F600}", "\uFFFD", "é", "%", "_"]
 
 /** Numbers that look random and are the same in every run. */

@@ -19,11 +19,12 @@ type Row = {
   readonly id: string
   readonly name: string
   readonly mail: string
+  readonly nick: string
   readonly state: string
   readonly org: string
   readonly rank: number
 }
-type Folded = Row & { readonly name_folded: string; readonly mail_folded: string }
+type Folded = Row & Readonly<Record<"name_folded" | "mail_folded" | "nick_folded", string>>
 type ThingEvent = Event<"thing.set", Row> | Event<"thing.gone", Record<never, never>>
 
 const thing = aggregate<ThingEvent, null>({
@@ -32,11 +33,14 @@ const thing = aggregate<ThingEvent, null>({
   evolve: { "thing.set": () => null, "thing.gone": () => null },
 })
 const set = statement(
-  `INSERT INTO things (instance, id, name, name_folded, mail, mail_folded, state, org, rank)
-   VALUES ($instance, $id, $name, $nameFolded, $mail, $mailFolded, $state, $org, $rank)
+  `INSERT INTO things (instance, id, name, name_folded, mail, mail_folded, nick,
+     nick_folded, state, org, rank)
+   VALUES ($instance, $id, $name, $nameFolded, $mail, $mailFolded, $nick,
+     $nickFolded, $state, $org, $rank)
    ON CONFLICT DO UPDATE SET name = excluded.name, name_folded = excluded.name_folded,
-     mail = excluded.mail, mail_folded = excluded.mail_folded, state = excluded.state,
-     org = excluded.org, rank = excluded.rank`,
+     mail = excluded.mail, mail_folded = excluded.mail_folded, nick = excluded.nick,
+     nick_folded = excluded.nick_folded, state = excluded.state, org = excluded.org,
+     rank = excluded.rank`,
 )
 const remove = statement("DELETE FROM things WHERE instance = $instance AND id = $id")
 const things = view<ThingEvent>({
@@ -44,23 +48,27 @@ const things = view<ThingEvent>({
   tables: {
     things: {
       columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,
-        mail TEXT NOT NULL, mail_folded TEXT NOT NULL, state TEXT NOT NULL, org TEXT NOT NULL,
-        rank INTEGER NOT NULL`,
+        mail TEXT NOT NULL, mail_folded TEXT NOT NULL, nick TEXT NOT NULL,
+        nick_folded TEXT NOT NULL, state TEXT NOT NULL, org TEXT NOT NULL, rank INTEGER NOT NULL`,
       key: "id",
       indexes: {
         ...{ rank: "rank, id, state", name: "name_folded, name, mail_folded" },
         mail: "mail_folded, mail",
-        ...{ state: "state", org: "org, rank" },
+        ...{ state: "state, rank", org: "org, rank", nick: "nick_folded, nick, rank" },
       },
+      usual: { state: "active", nick: "" },
     },
   },
   on: {
-    "thing.set": (db, { data }) =>
-      db.run(set, { ...data, nameFolded: fold(data.name), mailFolded: fold(data.mail) }),
+    "thing.set": (db, { data }) => {
+      const [nameFolded, mailFolded] = [fold(data.name), fold(data.mail)]
+      db.run(set, { ...data, nameFolded, mailFolded, nickFolded: fold(data.nick) })
+    },
     "thing.gone": (db) => db.run(remove),
   },
 })
-const columns = ["name", "name_folded", "mail", "mail_folded", "state", "org", "rank"] as const
+const texts = ["name", "name_folded", "mail", "mail_folded", "nick", "nick_folded"] as const
+const columns = [...texts, "state", "org", "rank"] as const
 const searchable: Searchable = {
   ...{ table: "things", key: "id", sort: "rank", columns },
   owner: { org: "org", self: "id" },
@@ -123,7 +131,6 @@ const word = ({ next, pick }: Dice) =>
   Array.from({ length: next(4) }, () => pick(syllables)).join("")
 
 const methods: readonly TextMethod[] = ["equals", "starts_with", "contains", "ends_with"]
-const texts = ["name", "name_folded", "mail", "mail_folded"]
 const states = ["active", "active", "active", "active", "locked", ""]
 const orgs = ["a", "b", "c"]
 
@@ -154,7 +161,7 @@ function filterOf(random: Dice, depth: number): Filter {
 }
 
 const textOf = (random: Dice): Filter => {
-  const text = random.pick(texts)
+  const text = random.pick([...texts, "state"])
   const value = word(random)
   const method = random.pick(methods)
   return { text, method, value: text.endsWith("_folded") ? fold(value) : value }
@@ -194,10 +201,11 @@ function fulfils(row: Folded, filter: Filter): boolean {
 
 const bytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
 
-/** By the column, then by its spelling, then by the id. */
+/** By the column, then by its spelling, where most are alike by the rank, then by the id. */
 function inOrder(rows: readonly Folded[], sort: string, asc: boolean): readonly Folded[] {
   const of = (row: Folded, name: string) => new Map<string, unknown>(Object.entries(row)).get(name)
-  const by = [sort, sort.replace(/_folded$/, ""), "id"]
+  const isAlike = sort === "state" || sort === "nick_folded"
+  const by = [sort, sort.replace(/_folded$/, ""), ...(isAlike ? ["rank"] : []), "id"]
   const compare = (one: Folded, other: Folded) => {
     for (const name of by) {
       const [a, b] = [of(one, name), of(other, name)]
@@ -230,10 +238,12 @@ async function write(instance: string, random: Dice, times: number): Promise<voi
         continue
       }
       const [name, mail] = [word(random), word(random)]
-      const row = { id, name, mail, state: pick(states), org: pick(orgs), rank: next(12) }
+      const nick = next(4) ? "" : word(random)
+      const row = { id, name, mail, nick, state: pick(states), org: pick(orgs), rank: next(12) }
       tx.append(thing, id, [{ type: "thing.set", data: row }])
-      const folded = { ...row, name_folded: fold(name), mail_folded: fold(mail) }
-      if (instance === "i1") rows.set(id, folded)
+      if (instance !== "i1") continue
+      const [name_folded, mail_folded] = [fold(name), fold(mail)]
+      rows.set(id, { ...row, name_folded, mail_folded, nick_folded: fold(nick) })
     }
   })
 }
@@ -243,7 +253,16 @@ function tryOnce(random: Dice): void {
   const { next, pick } = random
   const filters = Array.from({ length: next(4) }, () => someFilter(random))
   const page = { offset: next(3) && next(60), limit: 1 + next(12), asc: next(2) === 0 }
-  const sort = pick(["rank", "name_folded", "mail_folded", "state", "org", "id", "name"])
+  const sort = pick([
+    "rank",
+    "name_folded",
+    "mail_folded",
+    "state",
+    "nick_folded",
+    "org",
+    "id",
+    "name",
+  ])
   const limits = { orgs: orgs.slice(next(4)), self: `${next(80)}` }
   const scope = next(3) ? everything : { ...everything, all: false, ...limits }
   const seen = [...rows.values()].filter(

@@ -146,7 +146,8 @@ const inOrg = statement<{ id: string }>(
   "SELECT id FROM users WHERE instance = $instance AND org = $orgId ORDER BY id LIMIT $limit",
 )
 const strangers = statement<{ id: string }>(
-  `SELECT id FROM users WHERE instance = $instance AND name_domain = $domain AND org <> $orgId
+  `SELECT id FROM users
+   WHERE instance = $instance AND name_domain = $domain AND name_domain <> '' AND org <> $orgId
    ORDER BY id LIMIT $limit`,
 )
 

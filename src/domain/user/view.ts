@@ -128,19 +128,20 @@ export const userView = view<UserEvent>({
       indexes: {
         org: "org, created",
         // With what nearly all have in common, which is then told without a look at the rows.
-        created: "created, id, status, kind",
+        created: "created, id, status, kind, nick_name_folded",
         name: "user_name_folded, user_name",
         given: "given_name_folded, given_name",
         family: "family_name_folded, family_name",
-        nick: "nick_name_folded, nick_name",
+        nick: "nick_name_folded, nick_name, created",
         // With what people are looked for by, to be looked through in one go.
         display: "display_name_folded, display_name, user_name_folded, email_folded",
         email: "email_folded, email",
         phone: "phone",
-        status: "status",
-        kind: "kind",
+        status: "status, created",
+        kind: "kind, created",
         domain: "name_domain",
       },
+      usual: { nick: "", phone: "", status: "active", kind: "human", domain: "" },
     },
     user_keys: {
       columns: `key_id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL,

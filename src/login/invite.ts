@@ -44,10 +44,10 @@ export async function takeInvitePassword(scene: Scene, fields: Fields): Promise<
   const { userId, code } = invited
   const password = await newPasswordIn(fields, (plain) => invitedPassword(cx, userId, plain))
   if ("key" in password) return passwordPage(scene, invited, password)
-  const setCookie = await enterBrowser(cx, visit.browser.id, {
+  const setCookie = await enterBrowser<never>(cx, visit.browser.id, {
     userId,
     secure: visit.secure,
-    first: (tx) => acceptInvite(tx, userId, { code, password }),
+    first: (tx) => void acceptInvite(tx, userId, { code, password }),
     also: (tx, sessionId) => {
       if (waiting) linkSession(tx, waiting.id, sessionId)
     },

@@ -73,10 +73,10 @@ export async function takePasswordChange(scene: Scene, fields: Fields): Promise<
     replacementOf(cx, userId, { plain, version }),
   )
   if ("key" in password) return passwordChangePage(scene, { userId, proof }, password)
-  const setCookie = await enterBrowser(cx, visit.browser.id, {
+  const setCookie = await enterBrowser<never>(cx, visit.browser.id, {
     userId,
     secure: visit.secure,
-    first: (tx) => replacePassword.within(tx, userId, { version, password }),
+    first: (tx) => void replacePassword.within(tx, userId, { version, password }),
     also: (tx, sessionId) => {
       if (waiting) linkSession(tx, waiting.id, sessionId)
     },

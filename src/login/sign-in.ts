@@ -1,19 +1,11 @@
 import { linkSession } from "../domain/grant/index.ts"
+import { org } from "../domain/org/index.ts"
 import { enterBrowser } from "../domain/session/index.ts"
-import {
-  accountOf,
-  checkPassword,
-  isPasswordChangeRequired,
-  mustStillHave,
-  type PasswordCheck,
-  passwordVersion,
-  user,
-} from "../domain/user/index.ts"
+import { type Admit, accountOf, passwordOf, provePassword, user } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
-import type { Cx } from "../store/index.ts"
+import type { Transaction } from "../store/index.ts"
 import type { Scene } from "./context.ts"
 import { writeProof } from "./password-change.ts"
-import { isHomeActive } from "./visit.ts"
 
 export type SignedIn =
   | { readonly kind: "in"; readonly setCookie: string }
@@ -24,51 +16,59 @@ export type SignedIn =
 
 /**
  * Checks a password and signs in to this browser. A login name that is nobody's makes the same
- * work, waits as long, and is answered as a wrong password is.
+ * work, waits as long, and is answered as a wrong password is. A full queue of the hasher, and
+ * tries too many, are the person's to see: they can try again.
  */
 export async function signInWith(
-  { cx, visit, waiting }: Scene,
+  scene: Scene,
   loginName: string,
   password: string,
 ): Promise<SignedIn> {
+  const { cx } = scene
   const account = accountOf(cx, loginName)
-  // Before the check: what was proved is never a password that came afterwards.
-  const version = passwordVersion(cx, account)
-  const result = await check(cx, account, password)
-  if (typeof result === "object") return { kind: "too many", ...result }
-  if (result === "none") return { kind: "wrong" }
-  if (result !== "ok") return { kind: result }
-  if (!isHomeActive(cx, account)) return { kind: "inactive" }
-  if (isPasswordChangeRequired(cx, account)) {
-    const proof = writeProof(cx, visit, { userId: account, version })
-    return { kind: "change required", userId: account, proof }
+  try {
+    cx.allowance?.spend("guess")
+    const way = await provePassword(cx, account, password, (admit) => enter(scene, account, admit))
+    if (typeof way === "string") return { kind: "wrong" }
+    if (way.kind !== "wrong") cx.allowance?.refund("guess")
+    return way
+  } catch (cause) {
+    if (!(cause instanceof Fault)) throw cause
+    const { code, retryAfterSeconds } = cause
+    if (retryAfterSeconds !== undefined) return { kind: "too many", retryAfterSeconds }
+    if (code === "resource_exhausted") return { kind: "busy" }
+    if (code === "invalid_argument") return { kind: "wrong" }
+    throw cause
   }
-  const setCookie = await enterBrowser(cx, visit.browser.id, {
+}
+
+/** What a right password leads to, in one step. */
+async function enter(scene: Scene, account: string, admit: Admit): Promise<SignedIn> {
+  const { cx, visit, waiting } = scene
+  const entered = await enterBrowser<Refusal>(cx, visit.browser.id, {
     userId: account,
     secure: visit.secure,
-    first: (tx) => void mustStillHave(tx.state(user, account), version),
+    first: (tx) => refusalOf(tx, scene, { account, admit }),
     also: (tx, sessionId) => {
       if (waiting) linkSession(tx, waiting.id, sessionId)
     },
   })
-  return { kind: "in", setCookie }
+  return typeof entered === "string" ? { kind: "in", setCookie: entered } : entered
 }
 
-type Checked = PasswordCheck | "busy" | { readonly retryAfterSeconds: number }
+type Refusal = Exclude<SignedIn, { kind: "in" }>
 
-/** A full queue of the hasher, and tries too many, are the person's to see: they can try again. */
-async function check(cx: Cx, account: string, password: string): Promise<Checked> {
-  try {
-    cx.allowance?.spend("guess")
-    const result = await checkPassword(cx, account, password)
-    if (result !== "none" && result !== "wrong") cx.allowance?.refund("guess")
-    return result
-  } catch (cause) {
-    if (!(cause instanceof Fault)) throw cause
-    const { code, retryAfterSeconds } = cause
-    if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
-    if (code === "resource_exhausted") return "busy"
-    if (code === "invalid_argument") return "wrong"
-    throw cause
-  }
+/** What keeps the person out whose password is right. */
+function refusalOf(
+  tx: Transaction,
+  { cx, visit }: Scene,
+  { account, admit }: { readonly account: string; readonly admit: Admit },
+): Refusal | undefined {
+  const admitted = admit(tx)
+  if (admitted !== "ok") return { kind: admitted === "none" ? "wrong" : admitted }
+  if (tx.state(org, tx.owner(user, account)).status !== "active") return { kind: "inactive" }
+  const password = passwordOf(tx.state(user, account))
+  if (!password?.changeRequired) return undefined
+  const proof = writeProof(cx, visit, { userId: account, version: password.version })
+  return { kind: "change required", userId: account, proof }
 }

@@ -39,32 +39,36 @@ export async function readBrowser(
   return { ...known, setCookie: keptCookie(lucia, cookie) }
 }
 
-export type Entrance = {
+export type Entrance<Refusal extends object> = {
   readonly userId: string
   readonly secure: boolean
-  /** What comes before it in the same step. */
-  readonly first?: (tx: Transaction) => void
+  /** What comes before it in the same step, and is all of it where it answers a refusal. */
+  readonly first?: (tx: Transaction) => Refusal | undefined
   /** Further parts of the same step. */
   readonly also: (tx: Transaction, sessionId: string) => void
 }
 
-/** Signs a person in and gives the browser a new secret, in one step. Answers its cookie line. */
-export async function enterBrowser(
+/**
+ * Signs a person in and gives the browser a new secret, in one step. Answers its cookie line, or
+ * why nobody came in.
+ */
+export async function enterBrowser<Refusal extends object = never>(
   cx: Cx,
   agentId: string,
-  { userId, secure, first, also }: Entrance,
-): Promise<string> {
+  { userId, secure, first, also }: Entrance<Refusal>,
+): Promise<string | Refusal> {
+  let refusal: Refusal | undefined
   const lucia = luciaOf(cx, secure, async ({ id }) => {
     const [, secret] = partsOf(id)
     const hash = cx.secrets.hash(secret, hashAbout(cx, agentId))
     await cx.store.transact(cx, (tx) => {
-      first?.(tx)
-      also(tx, signIn(tx, { agentId, userId, hash }))
+      refusal = first?.(tx)
+      if (!refusal) also(tx, signIn(tx, { agentId, userId, hash }))
     })
   })
   const sessionId = `${agentId}.${randomToken(cx.random)}`
   const session = await lucia.createSession(agentId, {}, { sessionId })
-  return keptCookie(lucia, session.id)
+  return refusal ?? keptCookie(lucia, session.id)
 }
 
 /** The Set-Cookie line that makes a browser forget us. */

@@ -105,7 +105,7 @@ export const setPassword = user.command<NewPassword>((state, password) => {
 })
 
 /** Answers the person whose password is still the one of this version; see `passwordVersion`. */
-export function mustStillHave(state: User, version: number): Human & { password: Password } {
+function mustStillHave(state: User, version: number): Human & { password: Password } {
   const person = personOf(state)
   const { password } = person
   if (password?.version === version) return { ...person, password }
@@ -168,42 +168,64 @@ export type PasswordCheck = "ok" | "wrong" | "locked" | "inactive" | "none"
  * password. Faults where too many tries wait already.
  */
 export const checkPassword = (cx: Cx, account: string, plain: string): Promise<PasswordCheck> =>
-  inTurn(cx, account, async (delay) => {
-    const value = await counted(cx, account, { plain, delay })
-    return { value, isRight: value === "ok" }
-  })
+  provePassword(cx, account, plain, async (admit) => (await cx.store.transact(cx, admit)).value)
 
-/** Counts the try before it is looked at: one that nobody waits for the end of was made, too. */
-async function counted(
+/** Decides, as a part of a step, whether a right password still opens its account. */
+export type Admit = (tx: Transaction) => PasswordCheck
+
+/**
+ * Checks a password as `checkPassword` does. Whatever a right one is for happens in `enter`, in one
+ * step that begins with `admit`.
+ */
+export function provePassword<T>(
   cx: Cx,
   account: string,
-  { plain, delay }: { readonly plain: string; readonly delay: Promise<void> },
-): Promise<PasswordCheck> {
-  await cx.store.transact(cx, (tx) =>
-    tx.append(passwordCheck, account, [{ type: "user.human.password.check.failed", data: {} }]),
-  )
-  await delay
-  const hash = passwordOf(cx.store.state(cx, user, account))?.hash
-  if (hash === undefined) {
-    await verifyNothing(plain)
-    return "none"
-  }
-  if (!(await verifyPassword(hash, plain))) return "wrong"
-  const step = await cx.store.transact(cx, (tx) => admit(tx, account, hash))
-  return step.value
+  ...[plain, enter]: [plain: string, enter: (admit: Admit) => Promise<T>]
+): Promise<T | "wrong" | "none"> {
+  return inTurn<T | "wrong" | "none">(cx, account, async (delay) => {
+    await delay
+    const hash = passwordOf(cx.store.state(cx, user, account))?.hash
+    if (hash === undefined) await verifyNothing(plain)
+    if (hash === undefined || !(await verifyPassword(hash, plain))) {
+      // Tries that are under way are counted by the line that they stand in.
+      await cx.store.transact(cx, (tx) => fail(tx, account))
+      return { value: hash === undefined ? "none" : "wrong", isRight: false }
+    }
+    let isRight = false
+    const value = await enter((tx) => {
+      const admitted = admit(tx, account, hash)
+      isRight = admitted === "ok"
+      return admitted
+    })
+    return { value, isRight }
+  })
 }
 
 /** The password was right; what else has become of the account meanwhile decides. */
 function admit(tx: Transaction, account: string, hash: string): PasswordCheck {
-  const state = tx.state(user, account)
-  if (hasLeft(state)) return "none"
-  if (passwordOf(state)?.hash !== hash) return "wrong"
-  if (state.status !== "active") return state.status
-  tx.append(passwordCheck, account, [{ type: "user.human.password.check.succeeded", data: {} }])
+  const refusal = refusalOf(tx.state(user, account), hash)
+  if (refusal) {
+    fail(tx, account)
+    return refusal
+  }
+  // Where nothing has failed there is nothing to forget; the session tells who signed in.
+  if (tx.state(passwordCheck, account).failures > 0) {
+    tx.append(passwordCheck, account, [{ type: "user.human.password.check.succeeded", data: {} }])
+  }
   return "ok"
 }
 
-const passwordOf = (state: User) =>
+function refusalOf(state: User, hash: string): Exclude<PasswordCheck, "ok"> | undefined {
+  if (hasLeft(state)) return "none"
+  if (passwordOf(state)?.hash !== hash) return "wrong"
+  return state.status === "active" ? undefined : state.status
+}
+
+const fail = (tx: Transaction, account: string): void =>
+  tx.append(passwordCheck, account, [{ type: "user.human.password.check.failed", data: {} }])
+
+/** What a person's password is known by; null for who has none. */
+export const passwordOf = (state: User): Password | null =>
   "kind" in state && state.kind === "human" ? state.password : null
 
 const refused = (id: string, message: string) => new Fault("invalid_argument", id, message)

@@ -110,12 +110,6 @@ export function userNameOf(cx: Cx, id: string): string | undefined {
 export const isUserActive = (cx: Cx, id: string): boolean =>
   cx.store.state(cx, user, id).status === "active"
 
-/** Whether the person must choose a new password before they go on. */
-export function isPasswordChangeRequired(cx: Cx, id: string): boolean {
-  const state = cx.store.state(cx, user, id)
-  return "kind" in state && state.kind === "human" && (state.password?.changeRequired ?? false)
-}
-
 /**
  * Raised with every new password: whatever signed in while it was lower is over. 0 where there is
  * no password.

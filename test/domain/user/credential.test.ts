@@ -8,10 +8,12 @@ import {
   createPassword,
   deactivateUser,
   importPassword,
-  isPasswordChangeRequired,
   lockUser,
+  passwordOf,
   passwordVersion,
+  provePassword,
   setPassword,
+  user,
 } from "../../../src/domain/user/index.ts"
 import { ask } from "../../support/ask.ts"
 import { callerOf, type World } from "../../support/world.ts"
@@ -67,12 +69,32 @@ test("tries at the same moment are all counted", async () => {
   expect(attemptsOf(cx, "u1").failures).toBe(6)
 })
 
-test("a try is counted before its password is looked at", async () => {
+test("a right password writes nothing where nothing has failed, a wrong one one event", async () => {
   const cx = world.cx()
-  const checked = checkPassword(cx, "u1", right)
-  await world.store.log.settle()
+  const head = world.store.log.changes()
+  expect(await checkPassword(cx, "u1", right)).toBe("ok")
+  expect(world.store.log.changes()).toBe(head)
+  expect(await checkPassword(cx, "u1", other)).toBe("wrong")
+  expect(world.store.log.changes()).toBe(head + 1)
+})
+
+test("a right password whose step fails is no wrong one", async () => {
+  const cx = world.cx()
+  const lost = provePassword(cx, "u1", right, () => Promise.reject(new Error("lost")))
+  await expect(lost).rejects.toThrow("lost")
+  expect(attemptsOf(cx, "u1").failures).toBe(0)
+  expect(await checkPassword(cx, "u1", right)).toBe("ok")
+})
+
+test("a password that is replaced while it is looked at opens nothing", async () => {
+  const cx = world.cx()
+  const next = await createPassword(other, { names: [] })
+  const way = provePassword(cx, "u1", right, async (admit) => {
+    await setPassword(cx, "u1", next)
+    return (await cx.store.transact(cx, admit)).value
+  })
+  expect(await way).toBe("wrong")
   expect(attemptsOf(cx, "u1").failures).toBe(1)
-  expect(await checked).toBe("ok")
 })
 
 test("tries with a name of nobody's are counted like others", async () => {
@@ -109,7 +131,7 @@ test("a new password erases the hash of the old one and raises the version", asy
   const before = passwordVersion(cx, "u1")
   await setPassword(cx, "u1", await createPassword(other, { names: [], changeRequired: true }))
   expect(passwordVersion(cx, "u1")).toBeGreaterThan(before)
-  expect(isPasswordChangeRequired(cx, "u1")).toBe(true)
+  expect(passwordOf(cx.store.state(cx, user, "u1"))?.changeRequired).toBe(true)
   const events = await world.store.log.read(0, 100)
   const hashes = events.filter(({ type }) => type === "user.human.password.changed")
   expect(hashes.map((event) => event.private !== null)).toEqual([false, true])

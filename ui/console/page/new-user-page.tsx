@@ -116,14 +116,14 @@ function PersonFields({ draft, change }: FieldsProps) {
       <LoginNameField draft={draft} change={change} hint={t("users.login_name_hint")} />
       <PasswordField
         label={t("field.password")}
-        hint={t("users.password_hint")}
+        optional={t("form.optional")}
+        hint={t("users.first_password_hint")}
         show={t("field.show")}
         hide={t("field.hide")}
         value={draft.password}
         onChange={(event) => change({ password: event.target.value })}
         autoComplete="new-password"
         minLength={8}
-        required
       />
     </>
   )
@@ -173,10 +173,11 @@ function LoginNameField({ draft, change, hint }: FieldsProps & { readonly hint: 
 }
 
 function personOf(draft: Draft) {
+  const password = { case: "password", value: { password: draft.password } } as const
   const value = {
     profile: { givenName: draft.firstName.trim(), familyName: draft.lastName.trim() },
     email: { email: draft.email.trim() },
-    passwordType: { case: "password", value: { password: draft.password } } as const,
+    passwordType: draft.password ? password : { case: undefined },
   }
   return { case: "human", value } as const
 }

@@ -15,7 +15,8 @@ import { ServiceTokens } from "../service-tokens.tsx"
 import { StateBadge } from "../state-badge.tsx"
 import { About } from "../user/about.tsx"
 import { Contact } from "../user/contact.tsx"
-import { Password, type UserPart } from "../user/password.tsx"
+import type { UserPart } from "../user/part.ts"
+import { Password } from "../user/password.tsx"
 import { nameOf, stateOf } from "../user.ts"
 
 export function UserPage({ userId }: { readonly userId: string }) {

@@ -4,7 +4,7 @@ import { Copyable } from "../detail.tsx"
 import { ActionForm, EditSection, useSaving, useTexts } from "../form.tsx"
 import { useHouse } from "../house.ts"
 import { Time } from "../time.tsx"
-import type { UserPart } from "./password.tsx"
+import type { UserPart } from "./part.ts"
 
 /** Who it is, and the names they sign in with. */
 export function About({ user, onChanged }: UserPart) {

@@ -5,7 +5,7 @@ import { Check } from "../../kit/check.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { ActionForm, EditSection, useSaving, useTexts } from "../form.tsx"
 import { useHouse } from "../house.ts"
-import type { UserPart } from "./password.tsx"
+import type { UserPart } from "./part.ts"
 
 /** Where a person can be reached, and whether that has been checked. */
 export function Contact(part: UserPart) {

@@ -1,16 +1,14 @@
 import { useState } from "react"
-import type { User } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { Check } from "../../kit/check.tsx"
 import { PasswordField } from "../../kit/field.tsx"
 import { Section } from "../detail.tsx"
 import { DialogForm, useTexts } from "../form.tsx"
 import { useHouse } from "../house.ts"
-import type { Changed } from "../load.ts"
 import { Time } from "../time.tsx"
-
-/** What every part of a user's page is handed. */
-export type UserPart = { readonly user: User; readonly onChanged: Changed }
+import { stateOf } from "../user.ts"
+import { Invite } from "./invite.tsx"
+import type { UserPart } from "./part.ts"
 
 /** When it was set, and a new one for whoever has lost theirs. */
 export function Password({ user, onChanged }: UserPart) {
@@ -18,9 +16,14 @@ export function Password({ user, onChanged }: UserPart) {
   const [open, setOpen] = useState(false)
   if (user.type.case !== "human") return null
   const { passwordChanged, passwordChangeRequired } = user.type.value
-  const set = <Button onClick={() => setOpen(true)}>{t("password.set")}</Button>
+  const actions = (
+    <div className="row">
+      {!passwordChanged && stateOf(user) === "active" && <Invite {...{ user, onChanged }} />}
+      <Button onClick={() => setOpen(true)}>{t("password.set")}</Button>
+    </div>
+  )
   return (
-    <Section title={t("field.password")} actions={set}>
+    <Section title={t("field.password")} actions={actions}>
       {passwordChanged ? (
         <dl className="facts">
           <dt>{t("field.changed")}</dt>

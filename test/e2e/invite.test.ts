@@ -1,0 +1,141 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { owner } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const chosen = "Correct-horse-8-battery"
+const email = "grace@example.com"
+
+describe.runIf(needs("chromium"))("an invitation", () => {
+  let service: Service
+  let browser: Browser
+  let console: Page
+  let link = ""
+  const complaints: string[] = []
+  /** The addresses of whatever any page has asked a server for, and where it said it comes from. */
+  const asked: string[] = []
+
+  beforeAll(async () => {
+    service = await openService()
+    browser = await openBrowser()
+    console = await opened({ permissions: ["clipboard-read", "clipboard-write"] })
+    await console.goto(`${service.url}/ui/console/users`)
+    await console.fill('[name="loginName"]', owner.loginName)
+    await console.click('button[type="submit"]')
+    await console.fill('[name="password"]', owner.password)
+    await console.click('button[type="submit"]')
+    await console.locator("main.content").waitFor()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  /** A page in a browser of its own. */
+  async function opened(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ locale: "en", ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(8000)
+    page.on("pageerror", (error) => complaints.push(error.message))
+    page.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+    page.on("request", (request) => {
+      const { referer = "" } = request.headers()
+      asked.push(request.url().split("#")[0] ?? "", referer)
+    })
+    return page
+  }
+
+  const heading = (page: Page, name: string) =>
+    page.getByRole("heading", { name, level: 1 }).waitFor()
+
+  test("is made in the console, for a person who was added without a password", async () => {
+    await console.getByRole("link", { name: "Create user" }).first().click()
+    await console.getByLabel("First name").fill("Grace")
+    await console.getByLabel("Last name").fill("Hopper")
+    await console.getByLabel("E-mail", { exact: true }).fill(email)
+    await console.getByRole("button", { name: "Create user" }).click()
+    await heading(console, "Grace Hopper")
+    await console.getByRole("button", { name: "Invite", exact: true }).click()
+    const dialog = console.getByRole("dialog")
+    await dialog.getByRole("button", { name: "Create link" }).click()
+    await dialog.getByText("It is shown this once").waitFor()
+    link = await dialog.locator("code").innerText()
+    expect(link).toMatch(
+      /\/ui\/login\/verify\?userId=\d+&organization=\d+&invite=true#[A-Z2-9]{6}$/,
+    )
+    await dialog.getByRole("button", { name: "Copy: Invitation link" }).click()
+    await dialog.getByText("Copied").waitFor()
+    expect(await console.evaluate(() => navigator.clipboard.readText())).toBe(link)
+    await dialog.getByRole("button", { name: "Done" }).click()
+    await console.getByText("Invited to sign in").waitFor()
+  })
+
+  test("says what to do where its code is not good, and can be mended there", async () => {
+    const page = await opened()
+    await page.goto(link.replace(/.$/, (last) => (last === "A" ? "B" : "A")))
+    await page.getByRole("button", { name: "Continue" }).click()
+    await heading(page, "This invitation doesn't work")
+    await page.getByLabel("Invitation code").fill(link.split("#")[1]?.toLowerCase() ?? "")
+    await page.getByRole("button", { name: "Continue" }).click()
+    await heading(page, "Choose your password")
+    await page.context().close()
+  })
+
+  test("leads a person from the link to a password of their own, and in", async () => {
+    const page = await opened()
+    await page.goto(link)
+    await heading(page, "You have been invited")
+    expect(await page.getByLabel("Invitation code").isVisible()).toBe(false)
+    await page.getByRole("button", { name: "Continue" }).click()
+    await page.getByText("Acme has invited you.").waitFor()
+    await page.getByText(email).waitFor()
+    await page.getByLabel("New password", { exact: true }).fill(chosen)
+    await page.getByLabel("New password again").fill(`${chosen}!`)
+    await page.getByRole("button", { name: "Save and sign in" }).click()
+    await page.getByText("The two passwords are not the same").waitFor()
+    await page.getByLabel("New password", { exact: true }).fill(chosen)
+    await page.getByLabel("New password again").fill(chosen)
+    await page.getByRole("button", { name: "Save and sign in" }).click()
+    await heading(page, "You are signed in")
+    await page.getByText("Grace Hopper").waitFor()
+    await page.context().close()
+  })
+
+  test("opens nothing a second time; the password does, from then on", async () => {
+    const page = await opened({ javaScriptEnabled: false })
+    await page.goto(link)
+    await page.getByLabel("Invitation code").fill(link.split("#")[1] ?? "")
+    await page.getByRole("button", { name: "Continue" }).click()
+    await heading(page, "This invitation doesn't work")
+    await page.getByRole("link", { name: "Sign in" }).click()
+    await page.fill('[name="loginName"]', email)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', chosen)
+    await page.click('button[type="submit"]')
+    await heading(page, "You are signed in")
+    await page.context().close()
+  })
+
+  test("is no longer offered then, and the address is verified", async () => {
+    await console.reload()
+    await heading(console, "Grace Hopper")
+    await console.getByText("Accepted the invitation").waitFor()
+    await console.getByRole("button", { name: "Set password" }).waitFor()
+    expect(await console.getByRole("button", { name: "Invite", exact: true }).count()).toBe(0)
+    const { result } = await service.get("ListUsers", {
+      queries: [{ emailQuery: { emailAddress: email } }],
+    })
+    expect(result[0].human.email).toMatchObject({ isVerified: true })
+  })
+
+  test("has told its code to no address and no Referer, and broken no policy", () => {
+    const code = link.split("#")[1] ?? ""
+    expect(asked.length).toBeGreaterThan(50)
+    expect(asked.filter((address) => address.includes(code))).toEqual([])
+    expect(complaints).toEqual([])
+  })
+})

@@ -6,7 +6,7 @@ import {
   createCode,
   createUser,
   deactivateUser,
-  invite,
+  inviteUser,
   lockUser,
   profile,
 } from "../../src/domain/user/index.ts"
@@ -57,7 +57,7 @@ async function add(orgId: string): Promise<void> {
 
 async function invited(applicationName?: string): Promise<string> {
   const made = createCode(provider.cx(), id, { of: "invite", returned: true })
-  await invite(provider.cx(), id, { code: made, applicationName })
+  await inviteUser(provider.cx(), id, { code: made, applicationName })
   return made.plain
 }
 

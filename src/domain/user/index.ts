@@ -51,8 +51,8 @@ export {
   checkInvite,
   type InviteCheck,
   invitationOf,
-  invite,
   invitedPassword,
+  inviteUser,
 } from "./invite.ts"
 export { findByLoginName, loginNamesOf, shownNames } from "./login-name.ts"
 export {

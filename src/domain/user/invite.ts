@@ -23,7 +23,7 @@ const addInvite = user.command<NewInvite | Renewal>((state, given, cx, id) => {
  * Invites a person who can't sign in yet, or invites them again; the code before is worth nothing.
  * Refuses where too many were made, and for who is locked out.
  */
-export async function invite(cx: Cx, id: string, given: NewInvite | Renewal): Promise<Receipt> {
+export async function inviteUser(cx: Cx, id: string, given: NewInvite | Renewal): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     addInvite.within(tx, id, given)
     countRequest(tx, id, "invite")
@@ -38,7 +38,7 @@ export async function invite(cx: Cx, id: string, given: NewInvite | Renewal): Pr
 export async function verifyInvite(cx: Cx, id: string, code: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const person = invitable(tx, id, tx.state(user, id))
-    const isRight = looked(tx, id, code)
+    const isRight = tryCode(tx, id, code)
     if (isRight) tx.append(user, id, accepted(person))
     return isRight
   })
@@ -56,7 +56,7 @@ export type InviteCheck = "ok" | "wrong" | "locked" | "inactive"
 export async function checkInvite(cx: Cx, id: string, code: string): Promise<InviteCheck> {
   if (id === "" || id.length > idMax) return "wrong"
   const step = await cx.store.transact(cx, (tx): InviteCheck => {
-    if (!looked(tx, id, code)) return "wrong"
+    if (!tryCode(tx, id, code)) return "wrong"
     const state = tx.state(user, id)
     if (state.status === "locked" || state.status === "inactive") return state.status
     return isHomeActive(tx, id) ? "ok" : "inactive"
@@ -94,7 +94,7 @@ export function acceptInvite(
 }
 
 /** Whether it is the code of this user; counts it where it is not. */
-function looked(tx: Transaction, id: string, said: string): boolean {
+function tryCode(tx: Transaction, id: string, said: string): boolean {
   mayTryCode(tx, id, "invite")
   const state = tx.state(user, id)
   const sent = isPerson(state) ? (state.invite ?? null) : null

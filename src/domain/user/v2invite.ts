@@ -7,7 +7,7 @@ import { details } from "../../kernel/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { createCode } from "./code.ts"
 import { mustOutrank } from "./credential.ts"
-import { invite, verifyInvite } from "./invite.ts"
+import { inviteUser, verifyInvite } from "./invite.ts"
 
 /** How people who can't sign in yet come in. */
 export const v2invite = share<Cx>()(UserService, {
@@ -15,7 +15,7 @@ export const v2invite = share<Cx>()(UserService, {
   resendInviteCode: async ({ userId }, cx) => {
     mustOutrank(cx, userId)
     const code = createCode(cx, userId, { of: "invite", returned: false })
-    return { details: details(await invite(cx, userId, { code, again: true })) }
+    return { details: details(await inviteUser(cx, userId, { code, again: true })) }
   },
   verifyInviteCode: async ({ userId, verificationCode }, cx) => ({
     details: details(await verifyInvite(cx, userId, verificationCode)),
@@ -29,6 +29,6 @@ async function create({ userId, verification }: CreateInviteCodeRequest, cx: Cx)
   const { urlTemplate = "", applicationName } =
     verification.case === "sendCode" ? verification.value : {}
   const code = createCode(cx, userId, { of: "invite", returned, urlTemplate })
-  const receipt = await invite(cx, userId, { code, applicationName })
+  const receipt = await inviteUser(cx, userId, { code, applicationName })
   return { details: details(receipt), ...(returned ? { inviteCode: code.plain } : {}) }
 }

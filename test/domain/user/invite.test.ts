@@ -9,7 +9,10 @@ import {
   profile,
   removeUser,
   setPassword,
+  type User,
+  user,
 } from "../../../src/domain/user/index.ts"
+import type { LogEvent } from "../../../src/store/log.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -47,6 +50,12 @@ const lastSent = async () =>
   (await events()).findLast(({ type }) => type === "user.human.invite.code.added")
 const failures = async () =>
   (await estate.store.log.read(0, 500)).filter(({ type }) => type.endsWith("invite.check.failed"))
+
+/** The state after one more event, as a start that folds anew makes it. */
+const fold = (state: User, event: LogEvent): User => {
+  const evolve: Readonly<Record<string, (state: User, event: never) => User>> = user.evolve
+  return evolve[event.type]?.(state, event as never) ?? state
+}
 
 /** The code that a mail would carry. */
 async function sentCode(): Promise<string> {
@@ -171,6 +180,17 @@ describe("an invitation", () => {
     }
     estate.clock.advance(3_600_000)
     await create()
+  })
+
+  test("is kept as its events say it, also after they are erased", async () => {
+    const kept = () => JSON.stringify(estate.store.state(estate.cx(), user, userId))
+    const folded = async () => JSON.stringify((await events()).reduce(fold, user.initial))
+    const steps = [invited, invited, async () => accept(await sentCode())]
+    for (const step of steps) {
+      await step()
+      expect(await folded()).toBe(kept())
+    }
+    expect(kept()).not.toContain("sealed")
   })
 
   test("leaves no trace of its code with who is removed", async () => {

@@ -39,9 +39,11 @@ const requests: readonly (readonly [string, () => readonly [string, object]])[] 
   ["a password in the wrong place", () => createUser({ password: secret })],
   ["a password for nobody", () => setPassword({}, "100000000000000001")],
   ["a wrong current password", () => setPassword({ currentPassword: secret }, service.key.userId)],
+  ["a wrong invitation", () => ["VerifyInviteCode", invitation]],
   ["a wrong code", () => setPassword({ verificationCode: secret }, service.key.userId)],
 ]
 const password = { password: { password: secret } }
+const invitation = { userId: "100000000000000001", verificationCode: secret }
 
 const setPassword = (proof: object, userId: string) =>
   ["SetPassword", { userId, newPassword: { password: secret }, ...proof }] as const
@@ -135,6 +137,16 @@ describe("what succeeds keeps its secrets, too:", () => {
       const response = await fetch(url, { method: "POST", body: form, redirect: "manual" })
       await response.text()
     }
+    expect(service.output()).not.toContain(secret)
+  })
+
+  test("a code in the link of an invitation is in no line of the log", async () => {
+    const link = `${service.url}/ui/login/verify?userId=1&invite=true&code=${secret}`
+    const page = await fetch(link)
+    expect([page.status, (await page.text()).includes(secret)]).toEqual([200, true])
+    const body = new URLSearchParams({ userId: "1", code: secret, csrf: "x" })
+    await (await fetch(link, { method: "POST", body })).text()
+    await (await fetch(link.replace("userId", "nobody"))).text()
     expect(service.output()).not.toContain(secret)
   })
 })

@@ -1,5 +1,6 @@
 import type { Scope } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
+import type { Bookmark } from "./bookmark.ts"
 import type { Value } from "./statement.ts"
 
 /** How a text is compared; the `_folded` kinds compare both sides folded (see `fold`). */
@@ -172,13 +173,33 @@ export function column(built: Built, what: Searchable, name: string): string {
  */
 export function orderOf(
   what: Searchable,
-  { sort, tie }: { readonly sort: string; readonly tie?: string | undefined },
+  { sort, tie }: Order,
   { asc, row = "" }: { readonly asc: boolean; readonly row?: string },
 ): string {
+  const by = sortsOf(what, { sort, tie })
+  return `ORDER BY ${by.map((name) => `${row}${name} ${asc ? "ASC" : "DESC"}`).join(", ")}`
+}
+
+type Order = { readonly sort: string; readonly tie?: string | undefined }
+
+/** The columns of an order; what they have tells where a row stands. */
+export function sortsOf(what: Searchable, { sort, tie }: Order): readonly string[] {
   const raw = sort.replace(/_folded$/, "")
   const isKept = what.columns.includes(raw) || what.joined?.columns.includes(raw)
-  const sorts = new Set([sort, ...(isKept ? [raw] : []), ...(tie ? [tie] : []), what.key])
-  return `ORDER BY ${[...sorts].map((name) => `${row}${name} ${asc ? "ASC" : "DESC"}`).join(", ")}`
+  return [...new Set([sort, ...(isKept ? [raw] : []), ...(tie ? [tie] : []), what.key])]
+}
+
+/** The rows that come after one in an order. */
+export function following(
+  built: Built,
+  what: Searchable,
+  { after, asc, ...order }: Order & { readonly after: Bookmark; readonly asc: boolean },
+): string {
+  const by = sortsOf(what, order)
+  const values = by.map((name) => parameter(built, after[name] ?? null))
+  const sql = `(${by.join(", ")}) ${asc ? ">" : "<"} (${values.join(", ")})`
+  // Where nothing was joined there is a NULL, which SQLite sorts before everything else.
+  return what.joined?.columns.includes(order.sort) && !asc ? `(${sql}) IS NOT FALSE` : sql
 }
 
 export const withJoined = ({ select, from }: Joined, table: string) =>

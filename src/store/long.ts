@@ -1,10 +1,12 @@
 import type { Scope } from "../kernel/context.ts"
 import type { Page } from "../kernel/page.ts"
+import type { Bookmark } from "./bookmark.ts"
 import {
   type Built,
   blank,
   condition,
   type Filter,
+  following,
   orderOf,
   parameter,
   type Searchable,
@@ -12,7 +14,7 @@ import {
   withJoined,
 } from "./condition.ts"
 import { known } from "./known.ts"
-import { type IndexPlace, inIndex, type Range } from "./ledger.ts"
+import { type IndexPlace, inIndex, order, type Range } from "./ledger.ts"
 import {
   type Measure,
   measure,
@@ -35,6 +37,8 @@ type Asked = {
   readonly sort: string
   /** What sorts rows that are alike there, before the key does. */
   readonly tie?: string | undefined
+  /** The row that the page goes on after; its offset then only says which page that is. */
+  readonly after?: Bookmark | undefined
   readonly filters: readonly Filter[]
   readonly scope: Scope
 }
@@ -107,19 +111,27 @@ function narrow<Row>(
   const isCounted = others.length === 0 && term.measure?.isExact
   const all = isCounted ? others : filters
   const total = isCounted ? (term.measure?.rows ?? 0) : count(survey, all, way)
-  return { total, rows: windowOf<Row>(survey, asked, { filters: all, way, ...asked.page }) }
+  const { page, after } = asked
+  const window = { filters: all, way, ...page, ...(after && { offset: 0, after }) }
+  return { total, rows: windowOf<Row>(survey, asked, window) }
 }
 
 /** Many rows: those of the window are found by walking from the nearer end. */
 function wide<Row>(survey: Survey, asked: Asked, terms: readonly Term[]): Rows<Row> {
   const total = totalOf(survey, terms)
   const { offset, asc } = asked.page
-  const limit = Math.min(asked.page.limit, total - offset)
+  const { after: last } = asked
+  const limit = Math.min(asked.page.limit, last ? total : total - offset)
   if (limit <= 0) return { total, rows: [] }
   const filters = terms.map(({ filter }) => filter)
   const place = survey.cx.store.index(survey.what.table, asked.sort)
   if (place?.usual !== undefined) {
     return { total, rows: beside<Row>(survey, asked, { filters, place, total }) }
+  }
+  const way = place && { index: place.name, sql: () => "true" }
+  if (last) {
+    const window = { filters, way, limit, offset: 0, asc, after: last }
+    return { total, rows: windowOf<Row>(survey, asked, window) }
   }
   const after = total - offset - limit
   const rank = asc ? offset : after
@@ -133,7 +145,6 @@ function wide<Row>(survey: Survey, asked: Asked, terms: readonly Term[]): Rows<R
     }
   }
   const isNear = offset <= after
-  const way = place && { index: place.name, sql: () => "true" }
   const window = { filters, way, limit, offset: isNear ? offset : after, asc: isNear === asc }
   return { total, rows: windowOf<Row>(survey, asked, window) }
 }
@@ -173,6 +184,18 @@ function beside<Row>(
   const parts = asc ? [before, usual, after] : [after, usual, before]
   const found: Row[] = []
   let { limit, offset: skip } = asked.page
+  if (asked.after) {
+    const last = order(`${asked.after[asked.sort]}`, value)
+    const from = 1 + Math.sign(asc ? last : -last)
+    for (const [at, { way, rows: _, ...sort }] of parts.entries()) {
+      const left = limit - found.length
+      if (at < from || left === 0) continue
+      const window = { filters, way, limit: left, offset: 0, asc }
+      const after = at === from ? { after: asked.after } : {}
+      found.push(...windowOf<Row>(survey, { ...asked, ...sort }, { ...window, ...after }))
+    }
+    return found
+  }
   for (const { way, rows, ...sort } of parts) {
     const some = Math.min(limit, rows - skip)
     if (some > 0) {
@@ -245,14 +268,17 @@ type Window = {
   readonly limit: number
   readonly offset: number
   readonly asc: boolean
+  readonly after?: Bookmark | undefined
 }
 
 /** Finds the keys of the window first, which an index most often has, and then their rows. */
 function windowOf<Row>(survey: Survey, asked: Asked, window: Window): readonly Row[] {
   const { cx, what } = survey
   const built = blank()
-  const { filters, way, limit, offset, asc } = window
-  const where = whereOf(survey, built, filters, way)
+  const { filters, way, limit, offset, asc, after } = window
+  const { sort, tie } = asked
+  const onward = after ? ` AND ${following(built, what, { sort, tie, asc, after })}` : ""
+  const where = whereOf(survey, built, filters, way) + onward
   const keys = `SELECT ${what.key} FROM ${sourceOf(what, way)} WHERE ${where}
     ${orderOf(what, asked, { asc })} LIMIT $limit OFFSET $offset`
   const rows = `SELECT * FROM ${what.table} WHERE instance = $instance AND ${what.key} IN (${keys})`

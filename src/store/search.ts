@@ -1,12 +1,15 @@
 import type { Found, Page } from "../kernel/page.ts"
+import { bookmarks } from "./bookmark.ts"
 import {
   blank,
   column,
   condition,
   type Filter,
+  following,
   orderOf,
   type Searchable,
   scoped,
+  sortsOf,
   withJoined,
 } from "./condition.ts"
 import { known } from "./known.ts"
@@ -38,19 +41,29 @@ export function search<Row>(cx: Cx, what: Searchable, query: Query, limits = usu
   const isAlike = cx.store.index(what.table, sort)?.usual !== undefined
   const order = { sort, tie: isAlike ? what.sort : undefined }
   const { limit, offset, asc } = query.page
+  const marks = bookmarks(cx, [what.table, order, asc, limit, query.filters])
+  const after = marks.at(offset)
+  const kept = (found: { readonly total: number; readonly rows: readonly Row[] }) => {
+    const last = found.rows.at(-1)
+    if (last && found.rows.length === limit) marks.keep(offset + limit, sortsOf(what, order), last)
+    return { ...found, limit }
+  }
   if (!built.joins) {
-    const found = searchLong<Row>(cx, what, { ...query, ...order, scope: cx.scope }, limits)
-    if (found) return { ...found, limit }
+    const asked = { ...query, ...order, after, scope: cx.scope }
+    const found = searchLong<Row>(cx, what, asked, limits)
+    if (found) return kept(found)
   }
   const by = (row: string) => orderOf(what, order, { asc, row })
   const { joined, table } = what
   const source = joined && built.joins ? `(${withJoined(joined, table)})` : table
   const total = `SELECT count(*) AS total FROM ${source} WHERE ${where}`
-  const window = `SELECT * FROM ${source} WHERE ${where} ${by("")} LIMIT $limit OFFSET $offset`
+  const onward = after ? ` AND ${following(built, what, { ...order, asc, after })}` : ""
+  const window = `SELECT * FROM ${source} WHERE ${where}${onward} ${by("")}
+    LIMIT $limit OFFSET $offset`
   const rows = joined && !built.joins ? `${withJoined(joined, `(${window})`)} ${by("t.")}` : window
-  return {
+  const skipped = { limit, offset: after ? 0 : offset }
+  return kept({
     total: cx.store.get(cx, known<{ total: number }>(total), built.values)?.total ?? 0,
-    rows: cx.store.all(cx, known<Row>(rows), { ...built.values, limit, offset }),
-    limit,
-  }
+    rows: cx.store.all(cx, known<Row>(rows), { ...built.values, ...skipped }),
+  })
 }

@@ -76,7 +76,7 @@ describe("at once", () => {
 })
 
 describe("a list that is read page by page while others create,", () => {
-  /** What is made, how it is listed from the oldest on, and the ids of an answer. */
+  /** What is made, and how it is listed. */
   const kinds: readonly [
     string,
     (name: string) => Promise<any>,
@@ -88,6 +88,11 @@ describe("a list that is read page by page while others create,", () => {
       (query) => service.get("ListUsers", { query }),
     ],
     [
+      "of users by their names",
+      (username) => service.get("CreateUser", { organizationId, username, machine: { name: "m" } }),
+      (query) => service.get("ListUsers", { query, sortingColumn: "USER_FIELD_NAME_USER_NAME" }),
+    ],
+    [
       "of projects",
       (name) => service.get("CreateProject", { organizationId, name }),
       (pagination) => service.get("ListProjects", { pagination }),
@@ -96,12 +101,17 @@ describe("a list that is read page by page while others create,", () => {
   const idsIn = (answer: any): readonly string[] =>
     (answer.result ?? answer.projects ?? []).map((row: any) => row.userId ?? row.projectId)
 
-  test.each(kinds)("%s, skips and repeats no row", async (_, make, list) => {
+  const ways = kinds.flatMap(([of, ...kind]) => [
+    [`${of}, from the oldest on`, true, ...kind] as const,
+    [`${of}, from the newest on`, false, ...kind] as const,
+  ])
+
+  test.each(ways)("%s, skips and repeats no row", async (way, asc, make, list) => {
     const made: string[] = []
     let isOver = false
     const creators = upTo(16).map(async (creator) => {
       for (let count = 0; count < 40; count++) {
-        const answer = await make(`paged-${creator}-${count}`)
+        const answer = await make(`${count % 9}-${creator}-${count}-${way.replaceAll(/\W/g, "")}`)
         made.push(answer.id ?? answer.projectId)
       }
     })
@@ -113,7 +123,7 @@ describe("a list that is read page by page while others create,", () => {
       const before = [...made]
       const seen: string[] = []
       for (;;) {
-        const page = idsIn(await list({ offset: `${seen.length}`, limit: 7, asc: true }))
+        const page = idsIn(await list({ offset: `${seen.length}`, limit: 7, asc }))
         seen.push(...page)
         if (page.length < 7) break
       }

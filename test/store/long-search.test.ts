@@ -222,13 +222,20 @@ const rows = new Map<string, Folded>()
 beforeAll(() => {
   world = openWorld({ aggregates: [thing], views: [things] })
 })
-beforeEach(() => rows.clear())
+beforeEach(async () => {
+  rows.clear()
+  const page = { offset: 0, limit: 100_000, asc: true }
+  const { rows: left } = search<Row>(world.cx(), searchable, { page, filters: [] })
+  await world.store.transact(world.cx(), (tx) => {
+    for (const { id } of left) tx.append(thing, id, [{ type: "thing.gone", data: {} }])
+  })
+})
 afterAll(() => world.close())
 
 const everything: Scope = { all: true, orgs: [], projects: [], grants: [] }
 
 async function write(instance: string, random: Dice, times: number): Promise<void> {
-  const { next, pick } = random
+  const { next } = random
   await world.store.transact(world.cx({ instance }), (tx) => {
     for (let time = 0; time < times; time++) {
       const id = `${next(80)}`
@@ -237,15 +244,23 @@ async function write(instance: string, random: Dice, times: number): Promise<voi
         if (instance === "i1") rows.delete(id)
         continue
       }
-      const [name, mail] = [word(random), word(random)]
-      const nick = next(4) ? "" : word(random)
-      const row = { id, name, mail, nick, state: pick(states), org: pick(orgs), rank: next(12) }
+      const row = rowOf(random, id)
       tx.append(thing, id, [{ type: "thing.set", data: row }])
-      if (instance !== "i1") continue
-      const [name_folded, mail_folded] = [fold(name), fold(mail)]
-      rows.set(id, { ...row, name_folded, mail_folded, nick_folded: fold(nick) })
+      if (instance === "i1") remember(row)
     }
   })
+}
+
+function rowOf(random: Dice, id: string): Row {
+  const { next, pick } = random
+  const [name, mail] = [word(random), word(random)]
+  const nick = next(4) ? "" : word(random)
+  return { id, name, mail, nick, state: pick(states), org: pick(orgs), rank: next(12) }
+}
+
+function remember(row: Row): void {
+  const [name_folded, mail_folded] = [fold(row.name), fold(row.mail)]
+  rows.set(row.id, { ...row, name_folded, mail_folded, nick_folded: fold(row.nick) })
 }
 
 /** One search of each table in memory and in the store, however many rows count as few. */
@@ -253,16 +268,7 @@ function tryOnce(random: Dice): void {
   const { next, pick } = random
   const filters = Array.from({ length: next(4) }, () => someFilter(random))
   const page = { offset: next(3) && next(60), limit: 1 + next(12), asc: next(2) === 0 }
-  const sort = pick([
-    "rank",
-    "name_folded",
-    "mail_folded",
-    "state",
-    "nick_folded",
-    "org",
-    "id",
-    "name",
-  ])
+  const sort = pick(sorts)
   const limits = { orgs: orgs.slice(next(4)), self: `${next(80)}` }
   const scope = next(3) ? everything : { ...everything, all: false, ...limits }
   const seen = [...rows.values()].filter(
@@ -271,7 +277,8 @@ function tryOnce(random: Dice): void {
   const found = seen.filter((row) => filters.every((filter) => fulfils(row, filter)))
   const wanted = inOrder(found, sort, page.asc).slice(page.offset, page.offset + page.limit)
   const few = pick([0, 3, 10, 20, 20, 100])
-  const cx = world.cx({ instance: "i1", scope })
+  const caller = { kind: "system", name: `${random.next(1e9)}` } as const
+  const cx = world.cx({ instance: "i1", scope, caller })
   const query = { page, sort, filters }
   for (const long of [0, 5000]) {
     const limits = { long, few: { least: few, most: few } }
@@ -289,11 +296,6 @@ describe("a search of a long table answers what a plain filter does", () => {
     "while rows come, change and go (%i)",
     async (seed) => {
       const random = dice(seed * 7919)
-      for (const id of Array.from({ length: 80 }, (_, count) => `${count}`)) {
-        await world.store.transact(world.cx({ instance: "i1" }), (tx) =>
-          tx.append(thing, id, [{ type: "thing.gone", data: {} }]),
-        )
-      }
       await write("i2", random, 30)
       for (let round = 0; round < 15; round++) {
         await write(random.pick(["i1", "i1", "i2"]), random, random.next(20))
@@ -303,6 +305,86 @@ describe("a search of a long table answers what a plain filter does", () => {
     60_000,
   )
 })
+
+const sorts = ["rank", "name_folded", "mail_folded", "state", "nick_folded", "org", "id", "name"]
+
+describe("a list that is read page by page while others create", () => {
+  const directions = sorts.flatMap((sort) => [true, false].map((asc) => [sort, asc] as const))
+  test.each(directions)(
+    "by %s, ascending %s, neither skips nor repeats a row",
+    async (sort, asc) => {
+      const random = dice(sort.length * 31 + Number(asc))
+      await write("i1", random, 150)
+      for (const long of [0, 5000]) {
+        for (const filters of [[], [{ not: { equals: "org", value: "a" } }], [textOf(random)]]) {
+          await readThrough(random, { sort, asc, filters, long })
+        }
+      }
+    },
+  )
+
+  test("shows all that is there on the first page, and what came later on the next one", async () => {
+    await write("i1", dice(5), 100)
+    const cx = world.cx({ instance: "i1", caller: { kind: "system", name: "later" } })
+    const page = (offset: number) => {
+      const { rows } = search<Row>(cx, searchable, {
+        page: { offset, limit: 5, asc: false },
+        sort: "id",
+        filters: [],
+      })
+      return rows.map(({ id }) => id)
+    }
+    const first = page(0)
+    await put(rowOf(dice(1), "zz"))
+    expect(page(0)).toEqual(["zz", ...first.slice(0, 4)])
+    const [next] = page(5)
+    expect(next).toBe(first[4])
+    world.clock.advance(61_000)
+    await put(rowOf(dice(1), "zzz"))
+    expect(page(5)[0]).toBe(first[3])
+  })
+})
+
+async function put(row: Row): Promise<void> {
+  remember(row)
+  await world.store.transact(world.cx({ instance: "i1" }), (tx) =>
+    tx.append(thing, row.id, [{ type: "thing.set", data: row }]),
+  )
+}
+
+type Reading = {
+  readonly sort: string
+  readonly asc: boolean
+  readonly filters: readonly Filter[]
+  readonly long: number
+}
+
+/** Reads all pages while rows come anywhere in the list; removed ones must not shift others. */
+async function readThrough(random: Dice, { sort, asc, filters, long }: Reading): Promise<void> {
+  const caller = { kind: "system", name: `${random.next(1e9)}` } as const
+  const cx = world.cx({ instance: "i1", caller })
+  const before = [...rows.values()].filter((row) => filters.every((each) => fulfils(row, each)))
+  const limits = { long, few: { least: 3, most: 3 } }
+  const seen: string[] = []
+  const gone = new Set<string>()
+  for (;;) {
+    const page = { offset: seen.length, limit: 7, asc }
+    const found = search<Row>(cx, searchable, { page, sort, filters }, limits)
+    seen.push(...found.rows.map(({ id }) => id))
+    if (found.rows.length < 7) break
+    for (let count = random.next(6); count > 0; count--)
+      await put(rowOf(random, `new-${random.next(1e9)}`))
+    const removed = random.pick([...rows.keys()])
+    await world.store.transact(cx, (tx) =>
+      tx.append(thing, removed, [{ type: "thing.gone", data: {} }]),
+    )
+    rows.delete(removed)
+    gone.add(removed)
+  }
+  expect(new Set(seen).size).toBe(seen.length)
+  const missed = before.filter(({ id }) => !seen.includes(id) && !gone.has(id))
+  expect(missed).toEqual([])
+}
 
 test("what begins with a text folds to what begins with the head of it", () => {
   const random = dice(4711)

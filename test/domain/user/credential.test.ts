@@ -69,7 +69,7 @@ test("tries at the same moment are all counted", async () => {
   expect(attemptsOf(cx, "u1").failures).toBe(6)
 })
 
-test("a right password writes nothing where nothing has failed, a wrong one one event", async () => {
+test("a right password writes nothing where nothing has failed, a wrong one an event", async () => {
   const cx = world.cx()
   const head = world.store.log.changes()
   expect(await checkPassword(cx, "u1", right)).toBe("ok")

@@ -323,7 +323,7 @@ describe("a list that is read page by page while others create", () => {
     },
   )
 
-  test("shows all that is there on the first page, and what came later on the next one", async () => {
+  test("shows all that is there on its first page, and goes on with its next one", async () => {
     await write("i1", dice(5), 100)
     const cx = world.cx({ instance: "i1", caller: { kind: "system", name: "later" } })
     const page = (offset: number) => {

@@ -16,6 +16,7 @@ import {
 import { known } from "./known.ts"
 import { type IndexPlace, inIndex, order, type Range } from "./ledger.ts"
 import {
+  covers,
   type Measure,
   measure,
   open,
@@ -23,6 +24,7 @@ import {
   singleOf,
   sourceOf,
   type Way,
+  wayPast,
 } from "./measure.ts"
 import type { Cx } from "./store.ts"
 
@@ -72,7 +74,7 @@ export function searchLong<Row>(
   const few = Math.min(limits.few.most, Math.max(limits.few.least, balanced))
   const survey: Survey = { cx, what, total, few }
   const seen = visible(what, asked.scope)
-  const filters = [...(seen ? [seen] : []), ...asked.filters].flatMap(parts)
+  const filters = narrower([...(seen ? [seen] : []), ...asked.filters].flatMap(parts))
   const terms: Term[] = []
   for (const filter of filters.toSorted((a, b) => costOf(a) - costOf(b))) {
     const found = measure(survey, filter)
@@ -91,6 +93,16 @@ const parts = (filter: Filter): readonly Filter[] => {
   if ("all" in filter) return filter.all.flatMap(parts)
   return "any" in filter && filter.any.length === 1 ? filter.any.flatMap(parts) : [filter]
 }
+
+/** Without what another one says as well: who begins with "Anna" begins with "Ann". */
+const narrower = (filters: readonly Filter[]): readonly Filter[] =>
+  filters.filter(
+    (each, at) =>
+      !filters.some(
+        (other, index) =>
+          index !== at && covers(each, other) && !(at < index && covers(other, each)),
+      ),
+  )
 
 /** What is measured first: where that finds few, the others are not measured at all. */
 function costOf(filter: Filter): number {
@@ -232,14 +244,11 @@ function totalOf(survey: Survey, terms: readonly Term[]): number {
 /** The ways to the few rows that do not have the value which almost all have. */
 function excluded(survey: Survey, { filter, measure: found }: Term): readonly Way[] | undefined {
   if (!found?.isExact || survey.total - found.rows > survey.few) return undefined
+  const past = wayPast(survey, filter)
+  if (past) return [past]
   const one = singleOf(filter)
   const place = one && survey.cx.store.index(survey.what.table, one.column)
-  if (!place) return undefined
-  if (place.usual !== undefined) {
-    return place.usual === one.value
-      ? [{ index: place.name, sql: () => inIndex(place, "true") }]
-      : undefined
-  }
+  if (!place || place.usual !== undefined) return undefined
   return ["<", ">"].map((by) => ({
     index: place.name,
     sql: (built) => `${place.key} ${by} ${parameter(built, one.value)}`,

@@ -106,7 +106,7 @@ function measureNot(survey: Survey, filter: Filter): Measure | undefined {
 }
 
 /** The way to the few rows that a filter does not find. */
-function wayPast(survey: Survey, filter: Filter): Way | undefined {
+export function wayPast(survey: Survey, filter: Filter): Way | undefined {
   if ("text" in filter) return wayPastText(survey, filter)
   const one = singleOf(filter)
   const place = one && placeOf(survey, one.column)
@@ -153,8 +153,10 @@ function measureAny(survey: Survey, filters: readonly Filter[]): Measure | undef
       few.push({ filter, measure: found, way: found.way })
       sum += found.rows
     } else many.push({ filter, measure: found })
-    if (many.length > 1 || sum > survey.few) return undefined
   }
+  const rest = many.flatMap((part) => past(survey, part, filters) ?? [])[0]
+  if (rest !== undefined) return { rows: survey.total - rest, isExact: true }
+  if (many.length > 1 || sum > survey.few) return undefined
   const [most] = many
   const [one] = few
   if (!most && !one) {
@@ -167,6 +169,18 @@ function measureAny(survey: Survey, filters: readonly Filter[]): Measure | undef
   if (most) return { rows: most.measure.rows + keys.size, isExact: true }
   const sql = (built: Built) => among(built, survey.what.key, [...keys])
   return { rows: keys.size, isExact: true, way: { index: undefined, sql } }
+}
+
+/** Where all but a few rows fulfil one of them: how many fulfil none. */
+function past(
+  survey: Survey,
+  { filter, measure: found }: Part,
+  filters: readonly Filter[],
+): number | undefined {
+  if (!found.isExact || survey.total - found.rows > survey.few) return undefined
+  if (found.rows === survey.total) return 0
+  const way = wayPast(survey, filter)
+  return way && keysOf(survey, [{ not: { any: filters } }], way).length
 }
 
 /** Puts those together that look for the same within texts which one index has side by side. */
@@ -194,7 +208,8 @@ const wider = (filters: readonly Filter[]): readonly Filter[] =>
       ),
   )
 
-const covers = (one: Filter, other: Filter): boolean =>
+/** Whether one finds all that the other does. */
+export const covers = (one: Filter, other: Filter): boolean =>
   "text" in one &&
   "text" in other &&
   one.text === other.text &&

@@ -3,7 +3,8 @@ import { findClient } from "../domain/app/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
 import { profile } from "../domain/user/index.ts"
-import type { Cx } from "../store/index.ts"
+import type { Cx, Transaction } from "../store/index.ts"
+import type { Present } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
 import { loginPaths, withRequest } from "./path.ts"
@@ -17,8 +18,21 @@ export type Scene = {
   readonly visit: Visit
   /** Where a request goes on when the login has done its part. */
   readonly onward: (requestId: string) => string
+  readonly answering: Answering
   /** Absent where somebody signs in without an application to go to. */
   readonly waiting: Waiting | undefined
+}
+
+/** How a request is answered for which somebody had to sign in, and nothing else. */
+export type Answering = {
+  /** Answers it as a part of the step that signs in; whether it did. */
+  readonly within: (tx: Transaction, waiting: Waiting, session: Present) => boolean
+  /** Tells the client after that step; the Set-Cookie line goes with it. */
+  readonly tell: (
+    scene: Pick<Scene, "cx" | "show">,
+    waiting: Waiting,
+    setCookie: string,
+  ) => Promise<Response>
 }
 
 /** What is known before the request that waits. */

@@ -24,6 +24,7 @@ export type LoginParts = {
   readonly show: ShowPage
   /** Where a request goes on when the login has done its part. */
   readonly onward: Scene["onward"]
+  readonly answering: Scene["answering"]
   readonly hrefs: SignedInHrefs
 }
 
@@ -34,7 +35,7 @@ type Route = {
 }
 
 /** Serves the login pages; undefined for paths that aren't theirs. */
-export function loginHandler({ show, onward, hrefs }: LoginParts) {
+export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
   const routes = routesOf(hrefs)
   return async (request: Request, cx: Cx): Promise<Response | undefined> => {
     const url = new URL(request.url)
@@ -42,7 +43,7 @@ export function loginHandler({ show, onward, hrefs }: LoginParts) {
     if (!route) return undefined
     try {
       const visit = await visitOf(cx, request)
-      return await answer(route, { cx, show, request, visit, onward }, url.searchParams)
+      return await answer(route, { cx, show, request, visit, onward, answering }, url.searchParams)
     } catch (cause) {
       if (cause instanceof Fault) return showFault(show, cx, cause)
       throw cause

@@ -1,4 +1,4 @@
-export { accountOf } from "./context.ts"
+export { type Answering, accountOf } from "./context.ts"
 export { nextStep, type Present, type Step, type Wanted } from "./flow.ts"
 export { type LoginParts, loginHandler } from "./handler.ts"
 export { pagesWith, type ShowPage, showFault, showTrouble } from "./page.ts"

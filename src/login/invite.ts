@@ -1,6 +1,4 @@
 import type { Invited } from "../../ui/login/index.ts"
-import { linkSession } from "../domain/grant/index.ts"
-import { enterBrowser } from "../domain/session/index.ts"
 import {
   acceptInvite,
   checkInvite,
@@ -10,8 +8,9 @@ import {
 } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import { accountOf, afterwards, optionsOf, type Scene, targetOf, trouble } from "./context.ts"
-import { type Fields, goTo } from "./form.ts"
+import { accountOf, optionsOf, type Scene, targetOf, trouble } from "./context.ts"
+import { enter } from "./enter.ts"
+import type { Fields } from "./form.ts"
 import { type NewPasswordProblem, newPasswordIn } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
 
@@ -37,22 +36,17 @@ export async function takeInvite(scene: Scene, fields: Fields): Promise<Response
 
 /** The password was chosen: with it the code is used up and the person signed in, in one step. */
 export async function takeInvitePassword(scene: Scene, fields: Fields): Promise<Response> {
-  const { cx, visit, waiting } = scene
+  const { cx } = scene
   const invited = invitedIn(fields)
   const result = await checked(cx, invited)
   if (result !== "ok") return refused(scene, invited, result)
   const { userId, code } = invited
   const password = await newPasswordIn(fields, (plain) => invitedPassword(cx, userId, plain))
   if ("key" in password) return passwordPage(scene, invited, password)
-  const setCookie = await enterBrowser<never>(cx, visit.browser.id, {
+  return enter<never>(scene, {
     userId,
-    secure: visit.secure,
     first: (tx) => void acceptInvite(tx, userId, { code, password }),
-    also: (tx, sessionId) => {
-      if (waiting) linkSession(tx, waiting.id, sessionId)
-    },
   })
-  return goTo(afterwards(scene), setCookie)
 }
 
 const invitedIn = (fields: Fields): Invited => ({

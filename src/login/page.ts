@@ -35,10 +35,16 @@ export type ShowPage = (
 ) => Promise<Response>
 
 /** React is loaded with the first page that somebody asks for: start-up does without it. */
+let loading: Promise<Ui> | undefined
+function loadUi(): Promise<Ui> {
+  loading ??= import("../../ui/login/index.ts")
+  return loading
+}
+
 export const pagesWith =
   (assets: Assets): ShowPage =>
   async (cx, render, options = {}) => {
-    const ui = await import("../../ui/login/index.ts")
+    const ui = await loadUi()
     const wanted = [...(options.languages ?? []), ...cx.languages]
     const { language, t } = ui.translator(allowedOf(cx, wanted))
     const brand = brandOf(cx, options.orgId)

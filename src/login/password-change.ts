@@ -1,17 +1,8 @@
-import { linkSession } from "../domain/grant/index.ts"
-import { enterBrowser } from "../domain/session/index.ts"
 import { type NewPassword, replacementOf, replacePassword } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import {
-  accountOf,
-  afterwards,
-  hrefOf,
-  optionsOf,
-  type Scene,
-  targetOf,
-  trouble,
-} from "./context.ts"
+import { accountOf, hrefOf, optionsOf, type Scene, targetOf, trouble } from "./context.ts"
+import { enter } from "./enter.ts"
 import { type Fields, goTo } from "./form.ts"
 import { loginPaths } from "./path.ts"
 import { isHomeActive, type Visit } from "./visit.ts"
@@ -64,7 +55,7 @@ export function passwordChangePage(
 
 /** Changes the password and signs in with it, in one step. */
 export async function takePasswordChange(scene: Scene, fields: Fields): Promise<Response> {
-  const { cx, visit, waiting } = scene
+  const { cx } = scene
   const proof = fields.get("proof")
   const proven = readProof(scene, proof)
   if (!proven || !isHomeActive(cx, proven.userId)) return trouble(scene, { problem: "expired" })
@@ -73,15 +64,10 @@ export async function takePasswordChange(scene: Scene, fields: Fields): Promise<
     replacementOf(cx, userId, { plain, version }),
   )
   if ("key" in password) return passwordChangePage(scene, { userId, proof }, password)
-  const setCookie = await enterBrowser<never>(cx, visit.browser.id, {
+  return enter<never>(scene, {
     userId,
-    secure: visit.secure,
     first: (tx) => void replacePassword.within(tx, userId, { version, password }),
-    also: (tx, sessionId) => {
-      if (waiting) linkSession(tx, waiting.id, sessionId)
-    },
   })
-  return goTo(afterwards(scene), setCookie)
 }
 
 /** Reads a new password that was typed twice; or what is wrong with it, to be said beside it. */

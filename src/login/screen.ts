@@ -48,7 +48,7 @@ export async function takePassword(scene: Scene, fields: Fields): Promise<Respon
   const account = shownAccount(scene, loginName)
   if (password === "") return passwordPage(scene, account, { key: "password.error.missing" })
   const result = await signInWith(scene, loginName, password)
-  if (result.kind === "in") return goTo(afterwards(scene), result.setCookie)
+  if (result.kind === "in") return result.answer
   return refused(scene, account, result)
 }
 

@@ -1,14 +1,13 @@
-import { linkSession } from "../domain/grant/index.ts"
 import { org } from "../domain/org/index.ts"
-import { enterBrowser } from "../domain/session/index.ts"
 import { type Admit, accountOf, passwordOf, provePassword, user } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "../store/index.ts"
 import type { Scene } from "./context.ts"
+import { enter } from "./enter.ts"
 import { writeProof } from "./password-change.ts"
 
 export type SignedIn =
-  | { readonly kind: "in"; readonly setCookie: string }
+  | { readonly kind: "in"; readonly answer: Response }
   | { readonly kind: "wrong" | "busy" }
   | { readonly kind: "change required"; readonly userId: string; readonly proof: string }
   | { readonly kind: "too many"; readonly retryAfterSeconds: number }
@@ -28,7 +27,7 @@ export async function signInWith(
   const account = accountOf(cx, loginName)
   try {
     cx.allowance?.spend("guess")
-    const way = await provePassword(cx, account, password, (admit) => enter(scene, account, admit))
+    const way = await provePassword(cx, account, password, (admit) => letIn(scene, account, admit))
     if (typeof way === "string") return { kind: "wrong" }
     if (way.kind !== "wrong") cx.allowance?.refund("guess")
     return way
@@ -43,17 +42,12 @@ export async function signInWith(
 }
 
 /** What a right password leads to, in one step. */
-async function enter(scene: Scene, account: string, admit: Admit): Promise<SignedIn> {
-  const { cx, visit, waiting } = scene
-  const entered = await enterBrowser<Refusal>(cx, visit.browser.id, {
+async function letIn(scene: Scene, account: string, admit: Admit): Promise<SignedIn> {
+  const entered = await enter<Refusal>(scene, {
     userId: account,
-    secure: visit.secure,
     first: (tx) => refusalOf(tx, scene, { account, admit }),
-    also: (tx, sessionId) => {
-      if (waiting) linkSession(tx, waiting.id, sessionId)
-    },
   })
-  return typeof entered === "string" ? { kind: "in", setCookie: entered } : entered
+  return entered instanceof Response ? { kind: "in", answer: entered } : entered
 }
 
 type Refusal = Exclude<SignedIn, { kind: "in" }>

@@ -1,4 +1,5 @@
 export { apiCaller } from "./api-caller.ts"
+export { answering } from "./authorize/answering.ts"
 export type { Use } from "./client/proof.ts"
 export { OAuthError } from "./error.ts"
 export { type OAuthParts, oauthHandler } from "./handler.ts"

@@ -7,7 +7,7 @@ import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
 import { loginHandler, loginPaths, pagesWith, type ShowPage, showTrouble } from "../login/index.ts"
-import { oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
+import { answering, oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Api } from "./api.ts"
 import { assetAt } from "./asset.ts"
@@ -139,7 +139,7 @@ async function failed(
 /** What browsers and OAuth clients of an instance ask for. */
 function instanceHandler({ log, clock }: Base, show: ShowPage) {
   const oauth = oauthHandler({ show, refused: refusalLog(log, clock) })
-  const login = loginHandler({ show, onward, hrefs })
+  const login = loginHandler({ show, onward, answering, hrefs })
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))
   return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {

@@ -15,7 +15,7 @@ import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { loginHandler, pagesWith } from "../../src/login/index.ts"
-import { apiCaller, oauthHandler, onward } from "../../src/oauth/index.ts"
+import { answering, apiCaller, oauthHandler, onward } from "../../src/oauth/index.ts"
 import type { AnyAggregate } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
 
@@ -90,7 +90,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const setup = { ...outcome, serviceKey: content }
   const projectId = instance.requireInstance(cx).projectId
   const show = pagesWith(assets)
-  const login = loginHandler({ show, onward, hrefs: { logout: "/oidc/v1/endsession" } })
+  const login = loginHandler({ show, onward, answering, hrefs: { logout: "/oidc/v1/endsession" } })
   const oauth = oauthHandler({ show, refused: () => undefined })
   let requests = 0
   const send: Provider["send"] = async (path, init, more) => {

@@ -44,13 +44,21 @@ type LearnsProps = Pick<PageProps, "t" | "language"> & {
   readonly isQuestion?: boolean
 }
 
+/** One for each language: to make one costs more than to render a page with it. */
+const listings = new Map<string, Intl.ListFormat>()
+
+function listing(language: string): Intl.ListFormat {
+  const known = listings.get(language) ?? new Intl.ListFormat(language, { type: "conjunction" })
+  listings.set(language, known)
+  return known
+}
+
 /** Says, before anything is typed, what the application will learn. */
 export function Learns({ t, language, application, isQuestion = false }: LearnsProps) {
   const told = knowledge.filter((one) => application.learns.includes(one))
   const given = rights.filter((one) => application.learns.includes(one))
   if (told.length === 0) return null
-  const list = new Intl.ListFormat(language, { type: "conjunction" })
-  const what = list.format(told.map((one) => t(`learns.${one}`)))
+  const what = listing(language).format(told.map((one) => t(`learns.${one}`)))
   return (
     <>
       {application.isInDevelopment && (

@@ -47,7 +47,8 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
   return tokensOf(cx, ready, step.value)
 }
 
-const isForCode = ({ responseType = "code" }: Asked): boolean => responseType === "code"
+/** Whether a request asks for a code, and not for the tokens themselves. */
+export const isForCode = ({ responseType = "code" }: Asked): boolean => responseType === "code"
 
 type Granted = { readonly grantId: string; readonly session: Session }
 

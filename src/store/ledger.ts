@@ -297,13 +297,14 @@ function find(texts: string, pattern: string, found: string[], few: number): num
   let rows = 0
   const isStart = pattern.startsWith(separator)
   for (let at = texts.indexOf(pattern); at >= 0; ) {
-    const end = texts.indexOf(separator, isStart ? at + 1 : at)
     rows++
     if (found.length <= few) {
       const start = isStart ? at : texts.lastIndexOf(separator, at)
-      found.push(texts.slice(start + 1, end))
+      found.push(texts.slice(start + 1, texts.indexOf(separator, start + 1)))
     }
-    at = texts.indexOf(pattern, end)
+    // The separator that a pattern ends with may be the one that the next begins with.
+    const next = isStart ? at + pattern.length - 1 : texts.indexOf(separator, at)
+    at = texts.indexOf(pattern, next)
   }
   return rows
 }

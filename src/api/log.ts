@@ -3,11 +3,13 @@ import type { CallEnd, Hooks } from "./dispatch.ts"
 
 /** One line for each call: what, who, how it ended; the request only where the bug is ours. */
 export function callLog(logger: Logger): Hooks {
+  // Asked once: the level stands as long as the process, and most calls have nothing else to tell.
+  const tellsAll = logger.isEnabledFor("debug")
   return {
     ended: (call) => {
       if (call.code === "internal" || call.code === "data_loss") logger.error(ours, failure(call))
-      else if (call.code === "ok") logger.debug(words, () => line(call))
-      else logger.info(refused, () => line(call))
+      else if (call.code !== "ok") logger.info(refused, () => line(call))
+      else if (tellsAll) logger.debug(words, () => line(call))
     },
   }
 }

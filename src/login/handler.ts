@@ -37,8 +37,7 @@ type Route = {
 /** Serves the login pages; undefined for paths that aren't theirs. */
 export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
   const routes = routesOf(hrefs)
-  return async (request: Request, cx: Cx): Promise<Response | undefined> => {
-    const url = new URL(request.url)
+  return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
     const route = routes[url.pathname]
     if (!route) return undefined
     try {

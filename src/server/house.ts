@@ -150,7 +150,7 @@ function instanceHandler({ log, clock }: Base, show: ShowPage) {
     if (pathname === "/setup" && wantsPage(request)) {
       return showTrouble(show, cx, { problem: "set_up_done", status: 404 })
     }
-    return (await login(request, cx)) ?? console(request, cx)
+    return (await login(request, cx, url)) ?? console(request, cx)
   }
 }
 

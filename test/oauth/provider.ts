@@ -98,7 +98,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     const request = new Request(url, { redirect: "manual", ...init })
     const own = { instance: instanceId, requestId: `request-${++requests}` }
     const call = world.cx({ ...own, caller: { kind: "anonymous" }, ...more })
-    const answer = (await oauth(request, call, url)) ?? (await login(request, call))
+    const answer = (await oauth(request, call, url)) ?? (await login(request, call, url))
     return answer ?? new Response(null, { status: 404 })
   }
   const addClient = async (oidc: Partial<app.OidcConfig> = {}, inProject = projectId) => {

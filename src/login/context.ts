@@ -26,7 +26,7 @@ export type Scene = {
 /** How a request is answered for which somebody had to sign in, and nothing else. */
 export type Answering = {
   /** Answers it as a part of the step that signs in; whether it did. */
-  readonly within: (tx: Transaction, waiting: Waiting, session: Present) => boolean
+  readonly within: (cx: Cx, tx: Transaction, waiting: Waiting, session: Present) => boolean
   /** Tells the client after that step; the Set-Cookie line goes with it. */
   readonly tell: (
     scene: Pick<Scene, "cx" | "show">,

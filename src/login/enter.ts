@@ -3,6 +3,7 @@ import { enterBrowser } from "../domain/session/index.ts"
 import type { Transaction } from "../store/index.ts"
 import { afterwards, type Scene } from "./context.ts"
 import { goTo } from "./form.ts"
+import { isHomeActive, waitingRequest } from "./visit.ts"
 
 /** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
 export type Entering<Refusal extends object> = {
@@ -26,7 +27,10 @@ export async function enter<Refusal extends object = never>(
     first,
     also: (tx, id) => {
       if (!waiting) return
-      isAnswered = answering.within(tx, waiting, { id, userId, authTime: tx.now })
+      // As things stand now: a password takes its time, and other tabs go on meanwhile.
+      const now = isHomeActive(cx, userId) ? waitingRequest(cx, visit, waiting.id) : undefined
+      const session = { id, userId, authTime: tx.now }
+      isAnswered = now !== undefined && answering.within(cx, tx, now, session)
       if (!isAnswered) linkSession(tx, waiting.id, id)
     },
   })

@@ -99,10 +99,10 @@ export type Log = {
    */
   readonly changes: () => number
   /**
-   * The same for streams of some kinds, and the claims that they hold: grows when a step has
-   * written to one, on disk or not yet, and when steps were undone.
+   * The same for streams of some kinds with the claims that they hold, or for events of some types:
+   * grows when a step has written one, on disk or not yet, and when steps were undone.
    */
-  readonly changesOf: (streams: readonly string[]) => number
+  readonly changesOf: (streamsOrTypes: readonly string[]) => number
   /** Grows with every step that is written, on disk or not yet, and when steps were undone. */
   readonly writes: () => number
   /** Holder of a claim that has not expired at `time`. */

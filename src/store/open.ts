@@ -67,7 +67,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const log: Log = {
     ...raw,
     changes: () => raw.changes() + drops,
-    changesOf: (streams) => raw.changesOf(streams) + drops,
+    changesOf: (names) => raw.changesOf(names) + drops,
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
     history: async (window) => (await raw.history(window)).map(upcast),
     find: async (...what) => {

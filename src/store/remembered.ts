@@ -1,4 +1,5 @@
 import type { Cx, Store } from "./store.ts"
+import type { View } from "./view.ts"
 
 /**
  * Wraps a query so that its answer is kept while nothing was written that it depends on: everything
@@ -16,6 +17,38 @@ export function remembered<T>(compute: (cx: Cx) => T, streams?: readonly string[
     if (entry?.changes === changes) return entry.value
     const value = compute(cx)
     known.set(cx.instance, { changes, value })
+    return value
+  }
+}
+
+/** Answers of one store that are kept. */
+type Kept<T> = { readonly changes: number; readonly values: Map<string, T> }
+const keptMax = 1000
+
+/**
+ * Wraps a query of a view's rows by one key so that its answers are kept, while no event was
+ * written that the view has a reducer for, and the view is not being made anew.
+ */
+export function rememberedBy<T>(
+  compute: (cx: Cx, key: string) => T,
+  { name, reducers }: View,
+): (cx: Cx, key: string) => T {
+  const stores = new WeakMap<Store, Kept<T>>()
+  const types = [...reducers.keys()]
+  return (cx, key) => {
+    const { store, instance } = cx
+    if (store.rebuilding().includes(name)) return compute(cx, key)
+    const changes = store.log.changesOf(types)
+    let kept = stores.get(store)
+    if (kept?.changes !== changes || kept.values.size >= keptMax) {
+      kept = { changes, values: new Map() }
+      stores.set(store, kept)
+    }
+    const full = `${instance}/${key}`
+    const known = kept.values.get(full)
+    if (known !== undefined) return known
+    const value = compute(cx, key)
+    kept.values.set(full, value)
     return value
   }
 }

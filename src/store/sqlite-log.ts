@@ -38,7 +38,11 @@ export function sqliteLog(parts: Parts): SqliteLog {
   const sql = statements(database)
   let undone = 0
   let writes = 0
+  /** How often something was written, by the kind of stream and by the type of event. */
   const steps = new Map<string, number>()
+  const note = (...names: readonly string[]) => {
+    for (const name of names) steps.set(name, (steps.get(name) ?? 0) + 1)
+  }
   /** Where each type was written last since the start, whether it stands or was undone. */
   const latest = new Map<string, number>()
   const { turns, commit } = committer(parts, sql, () => {
@@ -62,9 +66,8 @@ export function sqliteLog(parts: Parts): SqliteLog {
       }
       const result = commit(isSeen ? { ...step, expect: [] } : step)
       writes++
-      for (const { stream } of [...step.events, ...step.claims]) {
-        steps.set(stream, (steps.get(stream) ?? 0) + 1)
-      }
+      for (const { stream, type } of step.events) note(stream, type)
+      for (const { stream } of step.claims) note(stream)
       if (result.kind === "appended") {
         for (const { type } of step.events) latest.set(type, result.position)
       }
@@ -85,7 +88,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
-    changesOf: (streams) => streams.reduce((sum, each) => sum + (steps.get(each) ?? 0), undone),
+    changesOf: (names) => names.reduce((sum, each) => sum + (steps.get(each) ?? 0), undone),
     writes: () => writes,
     holder: (instance, kind, key, time) => {
       const row = sql.claim.get(instance, kind, key)

@@ -284,11 +284,16 @@ type Pending = {
 function standing(entry: Pending, { now, pending }: Drafting, position: number): StateRow {
   const { row, drafts, owner, state } = entry
   if (drafts.length === 0) return row
-  const streams = [...pending.values()]
-  const later = streams.slice(streams.indexOf(entry) + 1).flatMap((other) => other.drafts)
+  // A step writes stream by stream.
+  let later = 0
+  let isPast = false
+  for (const other of pending.values()) {
+    if (isPast) later += other.drafts.length
+    isPast ||= other === entry
+  }
   return {
     version: row.version + drafts.length,
-    position: position - later.length,
+    position: position - later,
     created: row.version === 0 ? now : row.created,
     changed: now,
     owner,

@@ -3,6 +3,7 @@ import type { Found, Page } from "../../kernel/page.ts"
 import {
   type Cx,
   type Filter,
+  rememberedBy,
   type Searchable,
   search,
   statement,
@@ -146,11 +147,14 @@ const mine = statement<{ level: Membership["level"]; id: string; roles: string }
    WHERE instance = $instance AND user_id = $userId`,
 )
 
-/** What a user is an administrator of. */
-export const memberships = (cx: Cx, userId: string): readonly Membership[] =>
-  cx.store
-    .all(cx, mine, { userId })
-    .map(({ level, id, roles }) => ({ level, id, roles: rolesIn(roles) }))
+/** What a user is an administrator of; every call to the API asks. */
+export const memberships = rememberedBy(
+  (cx, userId): readonly Membership[] =>
+    cx.store
+      .all(cx, mine, { userId })
+      .map(({ level, id, roles }) => ({ level, id, roles: rolesIn(roles) })),
+  memberView,
+)
 
 const holder = statement<{ id: string }>(
   `SELECT id FROM administrators WHERE instance = $instance AND instr(roles, $role) > 0 LIMIT 1`,

@@ -43,6 +43,19 @@ test("roles are given, replaced and taken, on each level", async () => {
   }
 })
 
+test("memberships are read again when one may have changed, and not before", async () => {
+  const known = memberships(estate.cx(), "manager")
+  expect(known).toHaveLength(1)
+  await createUser(estate.cx(), "new", person("new", "org1"))
+  expect(memberships(estate.cx(), "manager")).toBe(known)
+  expect(memberships(estate.cx({ instance: "i2" }), "manager")).toEqual([])
+  await give("owner", "nobody", org("org1"), "ORG_OWNER_VIEWER")
+  expect(memberships(estate.cx(), "manager")).not.toBe(known)
+  expect(memberships(estate.cx(), "manager")).toEqual(known)
+  await removeUser(estate.cx(), "manager")
+  expect(memberships(estate.cx(), "manager")).toEqual([])
+})
+
 test("dates are those of the administrator, not of the instance or an earlier term", async () => {
   await give("owner", "nobody", org("org1"), "ORG_OWNER")
   await take("owner", "nobody", org("org1"))

@@ -142,11 +142,16 @@ const policy = ({ target, frames = [] }: PageOptions, embedders: readonly string
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
-    `form-action ${["'self'", ...sourceOf(target)].join(" ")}`,
+    `form-action ${["'self'", ...targetOf(target)].join(" ")}`,
     ...(frames.length > 0 ? [`frame-src ${[...new Set(frames.flatMap(sourceOf))].join(" ")}`] : []),
     `frame-ancestors ${embedders.join(" ") || "'none'"}`,
     "base-uri 'none'",
   ].join("; ")
+
+/** CSP 3 §2.3.1: a source can't be an IPv6 address, so for one of these its scheme stands. */
+function targetOf(target: string | undefined): readonly string[] {
+  return sourceOf(target).map((source) => source.replace(/^(https?:)\/\/\[.*$/, "$1"))
+}
 
 /** An origin, or the scheme alone where an application has its own. */
 function sourceOf(target: string | undefined): readonly string[] {

@@ -63,6 +63,15 @@ describe("the login pages", () => {
     expect(response.headers.get("x-content-type-options")).toBe("nosniff")
   })
 
+  test("let a form lead to an application at an IPv6 address, too", async () => {
+    const redirectUris = ["http://[::1]/callback"]
+    const native = await provider.addClient({ appType: "native", redirectUris })
+    const redirect_uri = "http://[::1]:49152/callback"
+    const { response } = await browserOf(provider).go(authorizePath(native.id, { redirect_uri }))
+    const policy = response.headers.get("content-security-policy") ?? ""
+    expect(policy).toContain("form-action 'self' http:;")
+  })
+
   test("speak the language that the application or the browser asks for", async () => {
     const { page, response } = await browserOf(provider).go(path({ ui_locales: "fr de" }))
     expect(response.headers.get("content-language")).toBe("de")

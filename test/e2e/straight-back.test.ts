@@ -1,0 +1,118 @@
+import { createServer, type Server } from "node:http"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { freePort, owner } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const ownScheme = "com.example.app:/callback"
+const elsewhere = "https://app.example.com/callback"
+
+/** The form of the password is answered by the application's address, whatever that is. */
+describe.runIf(needs("chromium"))("the way from the password straight back", () => {
+  let service: Service
+  let browser: Browser
+  let party: Server
+  let port = 0
+  let clientId = ""
+  const complaints: string[] = []
+  /** What the application was asked, and where that said it comes from. */
+  const asked: { readonly url: string; readonly referer: string | undefined }[] = []
+
+  beforeAll(async () => {
+    service = await openService()
+    party = createServer(({ url = "", headers }, response) => {
+      if (url.startsWith("/callback")) asked.push({ url, referer: headers.referer })
+      response.writeHead(200, { "content-type": "text/html" }).end("<h1>at the application</h1>")
+    })
+    port = await freePort()
+    await new Promise<void>((done) => party.listen(port, "127.0.0.1", done))
+    const { result } = await service.get("ListOrganizations")
+    const organizationId = result[0].id
+    const { projectId } = await service.get("CreateProject", { organizationId, name: "Phones" })
+    const made = await service.get("CreateApplication", {
+      projectId,
+      name: "Notes",
+      oidcConfiguration: {
+        redirectUris: [
+          ...["http://127.0.0.1/callback", "http://[::1]/callback"],
+          ...["http://localhost/callback", ownScheme, elsewhere],
+        ],
+        applicationType: "OIDC_APP_TYPE_NATIVE",
+        authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
+      },
+    })
+    clientId = made.oidcConfiguration.clientId
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    party?.closeAllConnections()
+    party?.close()
+    await service?.close()
+  })
+
+  /** A page that has come to the password, in a browser of its own. */
+  async function opened(redirectUri: string, javaScriptEnabled: boolean): Promise<Page> {
+    const context = await browser.newContext({ javaScriptEnabled })
+    // Not every machine has IPv6, and none has the other.
+    await context.route(/^(https:\/\/app\.example\.com|http:\/\/\[::1\])/, (route, request) => {
+      const { pathname, search } = new URL(request.url())
+      asked.push({ url: pathname + search, referer: request.headers().referer })
+      return route.fulfill({ contentType: "text/html", body: "<h1>at the application</h1>" })
+    })
+    const page = await context.newPage()
+    page.setDefaultTimeout(8000)
+    page.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+    const query = new URLSearchParams({
+      ...{ client_id: clientId, redirect_uri: redirectUri, response_type: "code" },
+      ...{ scope: "openid", state: "s", code_challenge: "c".repeat(43) },
+      code_challenge_method: "S256",
+    })
+    await page.goto(`${service.url}/oauth/v2/authorize?${query}`)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    return page
+  }
+
+  describe.each([true, false])("with script or without: %s", (script) => {
+    test.each([
+      ["on this machine, by IPv4", () => `http://127.0.0.1:${port}/callback`],
+      ["on this machine, by IPv6", () => `http://[::1]:${port}/callback`],
+      ["on this machine, by name", () => `http://localhost:${port}/callback`],
+      ["elsewhere", () => elsewhere],
+    ])("leads to an application %s, which learns nothing but the answer", async (_, uri) => {
+      const page = await opened(uri(), script)
+      const before = asked.length
+      await page.click('button[type="submit"]')
+      await page.getByRole("heading", { name: "at the application" }).waitFor()
+      const [answer] = asked.slice(before)
+      expect(answer?.url).toMatch(/^\/callback\?code=[^&]+&state=s&iss=/)
+      expect(answer?.referer).toBeUndefined()
+      await page.context().close()
+    })
+
+    test("leads to an application that has a scheme of its own", async () => {
+      const page = await opened(ownScheme, script)
+      // No program here is for such addresses: what is seen is that the browser goes there.
+      const network = await page.context().newCDPSession(page)
+      await network.send("Network.enable")
+      const left = new Promise<string>((done) => {
+        network.on("Network.responseReceivedExtraInfo", ({ statusCode, headers }) => {
+          if (statusCode === 303) done(headers.location ?? headers.Location ?? "")
+        })
+      })
+      await page.click('button[type="submit"]')
+      expect(await left).toMatch(/^com\.example\.app:\/callback\?code=/)
+      await page.context().close()
+    })
+  })
+
+  test("breaks no rule of our own pages", () => {
+    expect(complaints).toEqual([])
+  })
+})

@@ -19,6 +19,7 @@ import {
   deactivateUser,
   inviteUser,
   lockUser,
+  removeUser,
   setPassword,
 } from "../../src/domain/user/index.ts"
 import {
@@ -118,6 +119,7 @@ describe("what is taken away right before the step that signs in", () => {
   test.each([
     ["locked", () => lockUser(provider.cx(), id), 403],
     ["deactivated", () => deactivateUser(provider.cx(), id), 403],
+    ["removed", () => removeUser(provider.cx(), id), 422],
     ["without an organisation", () => deactivateOrganization(provider.cx(), home), 403],
     ["given another password", () => setPassword(provider.cx(), id, other), 422],
   ])("lets nobody in who is %s", async (_, act, status) => {

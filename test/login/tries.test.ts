@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { accountOf, attemptsOf, lockUser } from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+  type Visited,
+} from "../oauth/provider.ts"
+
+const wrong = "Wrong-Horse-8"
+
+let provider: Provider
+let client: NewClient
+beforeAll(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+})
+afterAll(() => provider.close())
+
+let people = 0
+let name: string
+let id: string
+beforeEach(async () => {
+  name = `tina-${++people}`
+  id = await provider.addPerson(name)
+})
+
+/** A browser of its own, on the page that asks for the password. */
+async function asked(loginName = name) {
+  const browser = browserOf(provider)
+  const page = await browser.go(authorizePath(client.id))
+  return { browser, page: await browser.post(page, { loginName }) }
+}
+
+type Asked = Awaited<ReturnType<typeof asked>>
+const tried = ({ browser, page }: Asked, plain: string, loginName = name) =>
+  browser.post(page, { loginName, password: plain })
+
+const failures = (loginName = name) =>
+  attemptsOf(provider.cx(), accountOf(provider.cx(), loginName)).failures
+const fails = async (count: number, loginName = name) => {
+  const at = await asked(loginName)
+  for (let index = 0; index < count; index++) await tried(at, wrong, loginName)
+}
+
+const isIn = ({ path }: Visited) => path.includes("code=")
+const typesSince = async (position: number) =>
+  (await provider.store.log.read(position, 1000)).map(({ type }) => type)
+
+/** Whether a try ends although no time passes; long enough for a password to be looked at. */
+async function endsAtOnce(end: Promise<unknown>): Promise<boolean> {
+  const pause = new Promise<false>((done) => setTimeout(done, 400, false))
+  return Promise.race([end.then(() => true), pause])
+}
+
+test("a wrong password leaves the same behind, whosever it is", async () => {
+  const locked = await provider.addPerson(`locked-${name}`)
+  await lockUser(provider.cx(), locked)
+  for (const loginName of [name, `locked-${name}`, `nobody-${name}`]) {
+    const at = await asked(loginName)
+    const before = provider.store.log.durable()
+    const { response } = await tried(at, wrong, loginName)
+    expect([response.status, response.headers.getSetCookie()], loginName).toEqual([422, []])
+    expect(await typesSince(before), loginName).toEqual(["user.human.password.check.failed"])
+    expect(failures(loginName), loginName).toBe(1)
+  }
+})
+
+test("a right password waits as long as a wrong one after five that failed", async () => {
+  await fails(5)
+  for (const plain of [wrong, password]) {
+    const end = tried(await asked(), plain)
+    expect(await endsAtOnce(end)).toBe(false)
+    provider.clock.advance(999)
+    expect(await endsAtOnce(end)).toBe(false)
+    provider.clock.advance(1)
+    expect(isIn(await end)).toBe(plain === password)
+  }
+  expect(failures()).toBe(0)
+})
+
+test("the right one of many tries at once gets in, and no other", async () => {
+  await fails(4)
+  const all = await Promise.all(Array.from({ length: 12 }, () => asked()))
+  const ends: Visited[] = []
+  const tries = all.map(async (at, index) => {
+    ends.push(await tried(at, index === 11 ? password : wrong))
+  })
+  let over = false
+  const ended = Promise.all(tries).finally(() => {
+    over = true
+  })
+  while (!over) {
+    provider.clock.advance(1000)
+    await new Promise((done) => setTimeout(done, 5))
+  }
+  await ended
+  expect(ends.filter(isIn)).toHaveLength(1)
+  const refused = ends.filter(({ response }) => response.status === 429).length
+  expect(refused + ends.filter(({ response }) => response.status === 422).length).toBe(11)
+  // Those that ended before the right one are forgotten, those that ended after it are not.
+  expect(failures()).toBeLessThanOrEqual(4 + 11 - refused)
+})
+
+test("a right password of somebody who is locked is one more that failed", async () => {
+  const at = await asked()
+  await lockUser(provider.cx(), id)
+  const before = provider.store.log.durable()
+  expect((await tried(at, password)).response.status).toBe(403)
+  expect(await typesSince(before)).toEqual(["user.human.password.check.failed"])
+  await fails(4)
+  const end = tried(await asked(), password)
+  expect(await endsAtOnce(end)).toBe(false)
+  provider.clock.advance(1000)
+  expect((await end).response.status).toBe(403)
+})
+
+test("two people who post the same form at once: one gets in, and only that one", async () => {
+  const { browser, page } = await asked()
+  const other = await provider.addPerson(`${name}-b`)
+  const before = provider.store.log.durable()
+  const twin = browserOf(provider)
+  twin.setCookie(browser.cookie())
+  const ends = await Promise.all([
+    tried({ browser, page }, password),
+    tried({ browser: twin, page }, password, `${name}-b`),
+  ])
+  expect(ends.filter(isIn)).toHaveLength(1)
+  const events = await provider.store.log.read(before, 1000)
+  const added = events.filter(({ type }) => type === "session.added")
+  expect(added).toHaveLength(1)
+  expect(events.filter(({ type }) => type === "auth_request.code.added")).toHaveLength(1)
+  const person = isIn(ends[0] ?? page) ? id : other
+  expect(added[0]?.data).toMatchObject({ userId: person })
+  // What the other browser has in its hand is worth nothing.
+  const loser = isIn(ends[0] ?? page) ? twin : browser
+  const silent = await loser.go(authorizePath(client.id, { prompt: "none" }))
+  expect(answerOf(silent).error).toBe("login_required")
+})

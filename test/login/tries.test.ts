@@ -1,5 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
-import { accountOf, attemptsOf, lockUser } from "../../src/domain/user/index.ts"
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest"
+import {
+  accountOf,
+  attemptsOf,
+  createPassword,
+  lockUser,
+  setPassword,
+} from "../../src/domain/user/index.ts"
 import {
   answerOf,
   authorizePath,
@@ -117,6 +123,23 @@ test("a right password of somebody who is locked is one more that failed", async
   expect(await endsAtOnce(end)).toBe(false)
   provider.clock.advance(1000)
   expect((await end).response.status).toBe(403)
+})
+
+test("where no failed try can be kept, no other is looked at, the right one neither", async () => {
+  const given = await createPassword(password, { names: [], changeRequired: true })
+  await setPassword(provider.cx(), id, given)
+  const at = await asked()
+  const full = () => Promise.reject(new Error("the disk is full"))
+  vi.spyOn(provider.store.log, "append").mockImplementation(full)
+  for (const plain of [wrong, password, wrong, password]) {
+    await expect(tried(at, plain)).rejects.toThrow("the disk is full")
+  }
+  vi.restoreAllMocks()
+  expect((await tried(at, password)).page).toContain("Choose a new password")
+  expect(failures()).toBe(0)
+  const before = provider.store.log.durable()
+  expect((await tried(at, wrong)).response.status).toBe(422)
+  expect(await typesSince(before)).toEqual(["user.human.password.check.failed"])
 })
 
 test("two people who post the same form at once: one gets in, and only that one", async () => {

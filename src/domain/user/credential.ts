@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, fold, type Transaction } from "../../store/index.ts"
+import { type Cx, fold, type Store, type Transaction } from "../../store/index.ts"
 import { inTurn, passwordCheck } from "./attempt.ts"
 import { type Human, hasLeft, type Password, type User, user } from "./model.ts"
 import { hashPassword, verifyNothing, verifyPassword } from "./password.ts"
@@ -184,11 +184,12 @@ export function provePassword<T>(
 ): Promise<T | "wrong" | "none"> {
   return inTurn<T | "wrong" | "none">(cx, account, async (delay) => {
     await delay
+    if (unkept.has(cx.store)) await keepFailure(cx, account)
     const hash = passwordOf(cx.store.state(cx, user, account))?.hash
     if (hash === undefined) await verifyNothing(plain)
     if (hash === undefined || !(await verifyPassword(hash, plain))) {
       // Tries that are under way are counted by the line that they stand in.
-      await cx.store.transact(cx, (tx) => fail(tx, account))
+      await keepFailure(cx, account)
       return { value: hash === undefined ? "none" : "wrong", isRight: false }
     }
     let isRight = false
@@ -199,6 +200,22 @@ export function provePassword<T>(
     })
     return { value, isRight }
   })
+}
+
+/**
+ * Stores that could not keep a failed try, as with a full disk: until one can be written again,
+ * each is written before it is looked at, so that nobody guesses uncounted.
+ */
+const unkept = new WeakSet<Store>()
+
+async function keepFailure(cx: Cx, account: string): Promise<void> {
+  try {
+    await cx.store.transact(cx, (tx) => fail(tx, account))
+    unkept.delete(cx.store)
+  } catch (cause) {
+    unkept.add(cx.store)
+    throw cause
+  }
 }
 
 /** The password was right; what else has become of the account meanwhile decides. */

@@ -92,12 +92,15 @@ function houseAround({ store, clock, secrets, cx }: Provider): House {
   const { ids, random } = cx()
   const base = {
     ...{ store, clock, secrets, ids, random, notReady: () => undefined },
-    log: Object.fromEntries(
-      ["trace", "debug", "info", "warn", "warning", "error", "fatal"].map((level) => [
-        level,
-        line(level),
-      ]),
-    ),
+    log: {
+      ...Object.fromEntries(
+        ["trace", "debug", "info", "warn", "warning", "error", "fatal"].map((level) => [
+          level,
+          line(level),
+        ]),
+      ),
+      isEnabledFor: () => true,
+    },
     isProxy: () => false,
     limits: () => ({ spend: () => undefined, refund: () => undefined, source: () => undefined }),
     call: (instance: string, name: string) => cx({ instance, caller: { kind: "system", name } }),

@@ -12,7 +12,7 @@ import { decode, type EventRow, headOf, namesOf } from "./row.ts"
 import { applicationId, migrations, schema, schemaVersion } from "./schema.ts"
 import { sqliteLog } from "./sqlite-log.ts"
 import { statesOf } from "./state.ts"
-import { Store } from "./store.ts"
+import { type Beside, Store } from "./store.ts"
 import { sweeperOf } from "./sweep.ts"
 import type { View } from "./view.ts"
 import { viewsOf } from "./views.ts"
@@ -78,7 +78,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const written = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
   )
-  const slice = slices(gate, raw.flush)
+  const beside = besides(gate)
+  const slice = slices(beside, gate, raw.flush)
   const views = viewsOf({
     database,
     views: options.views,
@@ -102,19 +103,28 @@ function storeOn(database: Database, options: OpenOptions): Store {
     database.close()
   }
   const { cleanse } = gate
-  return new Store({ log, database, states, views, prune, sweep, cleanse, close })
+  return new Store({ log, database, states, views, prune, sweep, cleanse, beside, close })
 }
+
+/** What is written while a checkpoint cuts the WAL would be refused, so it waits. */
+const besides =
+  (gate: Gate): Beside =>
+  async (work) => {
+    for (let held = gate.open(); held; held = gate.open()) await held
+    return work()
+  }
 
 /** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */
 const slices =
-  (gate: Gate, flush: () => void): Slice =>
+  (beside: Beside, gate: Gate, flush: () => void): Slice =>
   async (work, wrote = () => true) => {
     await new Promise((resolve) => setImmediate(resolve))
-    for (let held = gate.open(); held; held = gate.open()) await held
-    flush()
-    const result = work()
-    if (wrote(result)) gate.committed(sliceWeight)
-    return result
+    return beside(() => {
+      flush()
+      const result = work()
+      if (wrote(result)) gate.committed(sliceWeight)
+      return result
+    })
   }
 /** What a slice counts towards the next checkpoint, in events. */
 const sliceWeight = 100

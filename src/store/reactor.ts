@@ -33,7 +33,7 @@ export type Reactors = {
   readonly failed: () => readonly FailedEvent[]
   /** Tries a failed event again; true when it worked, and it is then off the list. */
   readonly retry: (reactor: string, position: number) => Promise<boolean>
-  readonly remove: (reactor: string, position: number) => void
+  readonly remove: (reactor: string, position: number) => Promise<void>
   /** The position that all of them have passed; beyond everything where there are none. */
   readonly passed: () => number
   readonly stop: () => Promise<void>
@@ -64,8 +64,8 @@ export function runReactors(
       const [event] = await store.log.read(position - 1, 1)
       if (!reactor || event?.position !== position) return false
       const error = await attempt(reactor, event)
-      if (error === undefined) book.remove(name, position)
-      else book.failure(reactor, event, { error, now: clock.now() })
+      if (error === undefined) await book.remove(name, position)
+      else await book.failure(reactor, event, { error, now: clock.now() })
       return error === undefined
     },
     remove: book.remove,
@@ -89,7 +89,6 @@ type Parts = {
 
 function runner({ store, clock, book, reactor, stuck }: Parts) {
   let stopped = false
-  let working: Promise<void> = Promise.resolve()
   const { sleep, wake } = pausesOf(clock)
   const handle = async (event: LogEvent) => {
     for (let tries = 1; ; tries++) {
@@ -100,22 +99,22 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
       if (stopped) return
     }
   }
-  if (reactor.from === "now" && !book.isKnown(reactor.name)) {
-    book.reached(reactor.name, store.log.durable())
-  }
-  let read = book.position(reactor.name)
+  const isNew = reactor.from === "now" && !book.isKnown(reactor.name)
+  let read = isNew ? store.log.durable() : book.position(reactor.name)
   const underWay = new Map<number, Promise<void>>()
   // Up to the first event that is not done; what is done beyond it may be done again.
-  const advance = () => {
-    const before = Math.min(...underWay.keys()) - 1
-    if (!stopped) book.reached(reactor.name, Math.min(read, before))
-  }
+  const advance = () =>
+    store.beside(() => {
+      const before = Math.min(...underWay.keys()) - 1
+      if (!stopped) book.reached(reactor.name, Math.min(read, before))
+    })
+  let working = isNew ? advance() : Promise.resolve()
   const begin = async (event: LogEvent) => {
     while (underWay.size >= (reactor.parallel ?? 1)) await Promise.race(underWay.values())
     if (stopped) return
     const done = handle(event).then(() => {
       underWay.delete(event.position)
-      advance()
+      return advance()
     })
     underWay.set(event.position, done)
   }
@@ -132,7 +131,7 @@ function runner({ store, clock, book, reactor, stuck }: Parts) {
       }
       const isNews = upTo > read || events.length > 0
       read = upTo
-      if (isNews) advance()
+      if (isNews) await advance()
       // Handling one event may have caused others.
       if (events.length > 0) target = store.log.durable()
       if (underWay.size === 0 && (read >= target || !isNews)) return
@@ -223,8 +222,10 @@ function bookOf(store: Store) {
     position: (name: string) => at.get(name)?.position ?? 0,
     reached: (name: string, position: number) => void move.run(name, position),
     failure: (reactor: Reactor, event: LogEvent, what: { error: string; now: number }) =>
-      void fail.run(reactor.name, event.position, event.instance, what.error, what.now),
-    remove: (name: string, position: number) => void remove.run(name, position),
+      store.beside(
+        () => void fail.run(reactor.name, event.position, event.instance, what.error, what.now),
+      ),
+    remove: (name: string, position: number) => store.beside(() => void remove.run(name, position)),
     all: () => all.all(),
   }
 }

@@ -49,6 +49,9 @@ export type Step<T> = {
 
 const attemptsMax = 4
 
+/** Runs what writes without the log. */
+export type Beside = <T>(work: () => T) => Promise<T>
+
 /** The event log, the state rows and the views of one data folder. */
 export class Store {
   readonly log: Log
@@ -58,6 +61,7 @@ export class Store {
   readonly #prune: (limits: PruneLimits) => Promise<Pruned>
   readonly #sweep: (limits: SweepLimits) => Promise<number>
   readonly #cleanse: () => Promise<void>
+  readonly #beside: Beside
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
   #undone = 0
@@ -70,6 +74,7 @@ export class Store {
     prune: (limits: PruneLimits) => Promise<Pruned>
     sweep: (limits: SweepLimits) => Promise<number>
     cleanse: () => Promise<void>
+    beside: Beside
     close: () => Promise<void>
   }) {
     this.log = parts.log
@@ -79,6 +84,7 @@ export class Store {
     this.#prune = parts.prune
     this.#sweep = parts.sweep
     this.#cleanse = parts.cleanse
+    this.#beside = parts.beside
     this.#close = parts.close
   }
 
@@ -201,6 +207,11 @@ export class Store {
   /** Leaves no bytes of what has been erased in any file; called now and then. */
   cleanse(): Promise<void> {
     return this.#cleanse()
+  }
+
+  /** Writes something that is no step: when nobody keeps others from writing. */
+  beside<T>(work: () => T): Promise<T> {
+    return this.#beside(work)
   }
 
   /** The connection itself, for the store's own parts, backups and tests. */

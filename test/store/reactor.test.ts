@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type Reactor, type Reactors, runReactors } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
-import { openAccount, renameAccount, rooms } from "./account.ts"
+import { eraseAccount, openAccount, renameAccount, rooms } from "./account.ts"
 
 let world: World
 let running: Reactors | undefined
@@ -113,7 +113,7 @@ test("a failed event can be tried again and removed; the stream stays as it is",
     [2, 1],
   ])
   expect(await reactors.retry("mail", 1)).toBe(true)
-  reactors.remove("mail", 2)
+  await reactors.remove("mail", 2)
   expect(reactors.failed()).toEqual([])
   expect(await reactors.retry("mail", 77)).toBe(false)
   expect(await world.store.log.read(0, 9)).toHaveLength(2)
@@ -154,6 +154,28 @@ test("events that concern no reactor cost one note for many of them", async () =
   await run(reactor).drain()
   const notes = database.query<{ at: number }, []>("SELECT at FROM note").all()
   expect(notes.map(({ at }) => at)).toEqual([51])
+})
+
+test("reactors note how far they are also while the WAL is cut of what was erased", async () => {
+  const { calls, reactor } = recorder()
+  const stuck: unknown[] = []
+  running = runReactors(world.store, world.clock, [reactor], (_, cause) => stuck.push(cause))
+  let count = 0
+  for (let round = 0; round < 10; round++) {
+    await openAccount(world.cx(), `${++count}`, { name: `name${count}` })
+    await eraseAccount(world.cx(), `${count}`)
+    let isCut = false
+    const cutting = world.store.cleanse().then(() => {
+      isCut = true
+    })
+    while (!isCut) {
+      await openAccount(world.cx(), `${++count}`, { name: `name${count}` })
+      await running.drain()
+    }
+    await cutting
+  }
+  await running.drain()
+  expect([stuck, calls.length]).toEqual([[], count])
 })
 
 test("one that is stopped while it waits for its next try calls nobody any more", async () => {

@@ -6,6 +6,8 @@ export type Durability = {
   readonly wrote: (position: number) => void
   /** Resolves when every commit noted so far is on disk. */
   readonly settle: () => Promise<void>
+  /** Nothing, or what resolves when the sync that is under way has ended. */
+  readonly syncing: () => Promise<void> | undefined
   readonly durable: () => number
   readonly close: () => Promise<void>
 }
@@ -28,19 +30,21 @@ export function sharedSync(
   let written = { commit: 0, position: head }
   let safe = { commit: 0, position: head }
   let waiting: { commit: number; resolve: () => void }[] = []
-  let running = false
+  let running: PromiseWithResolvers<void> | undefined
 
   const round = () => {
-    running = true
+    const current = Promise.withResolvers<void>()
+    running = current
     const reached = written
     sync(descriptor, (cause) => {
       if (cause) return failed(cause)
       safe = reached
       const done = waiting.filter((waiter) => waiter.commit <= safe.commit)
       waiting = waiting.filter((waiter) => waiter.commit > safe.commit)
-      running = waiting.length > 0
-      if (running) round()
+      running = undefined
+      if (waiting.length > 0) round()
       for (const waiter of done) waiter.resolve()
+      current.resolve()
     })
   }
 
@@ -57,6 +61,7 @@ export function sharedSync(
       written = { commit: written.commit + 1, position }
     },
     settle,
+    syncing: () => running?.promise,
     durable: () => safe.position,
     close: async () => {
       await settle()
@@ -73,6 +78,7 @@ export function commitIsDurable(head: number): Durability {
       position = next
     },
     settle: () => Promise.resolve(),
+    syncing: () => undefined,
     durable: () => position,
     close: () => Promise.resolve(),
   }

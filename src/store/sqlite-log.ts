@@ -127,6 +127,7 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
 
   const turns = turnsOf({
     database,
+    busy: durability.syncing,
     committed: () => {
       const events = written.events - committed.events
       committed = written

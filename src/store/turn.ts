@@ -1,10 +1,11 @@
 import type { Database } from "bun:sqlite"
 
 /**
- * The steps of one turn of the event loop share one SQLite transaction, each in a savepoint of its
- * own. Under load neighbouring steps write the same pages, so that a page goes to the WAL once for
- * all of them: half the work of a commit for each, and no later answer, since all wait for the
- * same sync anyhow.
+ * Steps that would wait for the same sync share one SQLite transaction, each in a savepoint of its
+ * own: those of one turn of the event loop, and while a sync is under way those of the turns until
+ * it ends, since the next can't begin before. Under load neighbouring steps write the same pages,
+ * so that a page goes to the WAL once for all of them: half the work of a commit for each, and no
+ * later answer.
  */
 export type Turns = {
   /** Runs a step at once; what it throws, or a result that is not kept, undoes that step alone. */
@@ -17,12 +18,14 @@ export type Turns = {
 
 export type TurnParts = {
   readonly database: Database
+  /** What resolves when a turn that ends now is best committed; nothing where that is now. */
+  readonly busy: () => Promise<void> | undefined
   readonly committed: () => void
   /** All steps of the turn were undone, those that had succeeded too. */
   readonly undone: () => void
 }
 
-export function turnsOf({ database, committed, undone }: TurnParts): Turns {
+export function turnsOf({ database, busy, committed, undone }: TurnParts): Turns {
   const sql = statements(database)
   let open: PromiseWithResolvers<void> | undefined
 
@@ -31,7 +34,12 @@ export function turnsOf({ database, committed, undone }: TurnParts): Turns {
     open = Promise.withResolvers()
     // Whoever waits hears of it; a turn whose steps have all failed has nobody who waits.
     open.promise.catch(() => undefined)
-    setImmediate(flush)
+    setImmediate(end)
+  }
+  const end = () => {
+    const wait = busy()
+    if (wait !== undefined) void wait.then(flush)
+    else flush()
   }
   const flush = () => {
     if (!open) return

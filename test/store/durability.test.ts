@@ -88,11 +88,80 @@ describe("the shared sync", () => {
   })
 })
 
+/** A store whose log syncs by what it is given. */
+function storeOn(durability: Durability) {
+  const world = openWorld(rooms)
+  const { database } = world.store
+  const applied: string[] = []
+  const apply: Apply = (event) => applied.push(event.type)
+  const log = sqliteLog({
+    ...{ database, durability, apply, head: 0 },
+    names: namesOf(database),
+    kinds: kindsOf(database),
+    gate: {
+      open: () => undefined,
+      committed: () => undefined,
+      cleanse: async () => undefined,
+      close: async () => undefined,
+    },
+  })
+  const real = world.store.log
+  Object.assign(world.store, { log })
+  const close = async () => {
+    Object.assign(world.store, { log: real })
+    await world.close()
+  }
+  return { world, log, applied, close }
+}
+
+describe("steps that come while a sync is under way", () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+  test("are committed together when it ends, and answered by the next", async () => {
+    const { durability, pending, finish, remove } = slowDisk()
+    const { world, close } = storeOn(durability)
+    const { database } = world.store
+    const answers = [openAccount(world.cx(), "1", { name: "ada" })]
+    await turn()
+    expect([database.inTransaction, pending.length]).toEqual([false, 1])
+    for (const id of ["2", "3", "4"]) {
+      answers.push(openAccount(world.cx(), id, { name: `n${id}` }))
+      await turn()
+      expect([database.inTransaction, pending.length]).toEqual([true, 1])
+    }
+    finish()
+    await answers[0]
+    await turn()
+    expect([database.inTransaction, pending.length]).toEqual([false, 1])
+    expect(await isSettled(Promise.race(answers.slice(1)))).toBe(false)
+    finish()
+    await Promise.all(answers)
+    await close()
+    remove()
+  })
+
+  test("are committed at once where somebody needs it", async () => {
+    const { durability, finish, remove } = slowDisk()
+    const { world, log, close } = storeOn(durability)
+    const first = openAccount(world.cx(), "1", { name: "ada" })
+    await turn()
+    const second = openAccount(world.cx(), "2", { name: "eve" })
+    await turn()
+    log.flush()
+    expect(world.store.database.inTransaction).toBe(false)
+    finish()
+    await first
+    expect(await isSettled(second)).toBe(false)
+    finish()
+    await second
+    await close()
+    remove()
+  })
+})
+
 describe("nothing is acknowledged before it is on disk", () => {
   /** A store whose log waits for a disk that the test holds. */
   function held() {
-    const world = openWorld(rooms)
-    const { database } = world.store
     const { promise, resolve } = Promise.withResolvers<void>()
     let position = 0
     const durability: Durability = {
@@ -101,29 +170,11 @@ describe("nothing is acknowledged before it is on disk", () => {
         await promise
         position = 1e9
       },
+      syncing: () => undefined,
       durable: () => position,
       close: async () => undefined,
     }
-    const applied: string[] = []
-    const apply: Apply = (event) => applied.push(event.type)
-    const log = sqliteLog({
-      ...{ database, durability, apply, head: 0 },
-      names: namesOf(database),
-      kinds: kindsOf(database),
-      gate: {
-        open: () => undefined,
-        committed: () => undefined,
-        cleanse: async () => undefined,
-        close: async () => undefined,
-      },
-    })
-    const real = world.store.log
-    Object.assign(world.store, { log })
-    const close = async () => {
-      Object.assign(world.store, { log: real })
-      await world.close()
-    }
-    return { world, release: resolve, applied, close }
+    return { ...storeOn(durability), release: resolve }
   }
 
   test("a step that appends", async () => {

@@ -47,9 +47,9 @@ export function openStore(options: OpenOptions): Store {
 function storeOn(database: Database, options: OpenOptions): Store {
   const names = namesOf(database)
   const kinds = kindsOf(database)
-  const states = statesOf(database, options.aggregates)
-  const head = headOf(database)
   const upcast = upcaster(options.aggregates)
+  const states = statesOf({ ...options, database, names, upcast })
+  const head = headOf(database)
   const refolded = refold({ ...options, database, names, states, upcast })
   if (refolded.events > 0) options.refolded?.(refolded)
   const durability =

@@ -1,5 +1,5 @@
 /** Raised with every change of the tables below; a newer number than ours is not opened. */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 /** Marks an SQLite file as one of ours: "Lkey" in ASCII. */
 export const applicationId = 0x4c6b6579
@@ -24,6 +24,8 @@ export const migrations: ReadonlyMap<number, readonly string[]> = new Map([
       `INSERT INTO fold SELECT DISTINCT name, '1' FROM kind JOIN name ON code = stream`,
     ],
   ],
+  // The tables are the same, but whoever does not know that a state may have no row reads wrongly.
+  [2, []],
 ])
 
 /**

@@ -14,7 +14,7 @@ export type SweepLimits = {
 const sliceStreams = 20
 const sliceRows = 200
 
-type StreamRow = { readonly stream: string; readonly id: string }
+type StreamRow = { readonly stream: number; readonly id: string; readonly last: number }
 
 /**
  * Takes away all that an instance had: rows, events, states, claims. It takes many small
@@ -26,9 +26,9 @@ export function sweeperOf(parts: PruneParts): (limits: SweepLimits) => Promise<n
   const { database, names, states, views, slice } = parts
   const sql = {
     // The newest event stays: the next position follows from it.
-    streams: database.prepare<StreamRow, [string, string, number, number]>(
-      `SELECT stream, id FROM state
-       WHERE instance = ? AND stream <> ? AND position < ? LIMIT ?`,
+    streams: database.prepare<StreamRow, [string, number, number, number]>(
+      `SELECT stream, id, max(position) AS last FROM event
+       WHERE instance = ? AND stream <> ? GROUP BY stream, id HAVING last < ? LIMIT ?`,
     ),
     events: database.prepare<unknown, [string, number, string]>(
       "DELETE FROM event WHERE instance = ? AND stream = ? AND id = ?",
@@ -44,13 +44,14 @@ export function sweeperOf(parts: PruneParts): (limits: SweepLimits) => Promise<n
     failed: database.prepare<unknown, [string]>("DELETE FROM failed_event WHERE instance = ?"),
   }
   const dropStreams = (instance: string, keep: string): number => {
-    const rows = sql.streams.all(instance, keep, headOf(database), sliceStreams)
+    const kept = names.known(keep) ?? 0
+    const rows = sql.streams.all(instance, kept, headOf(database), sliceStreams)
     if (rows.length === 0) return 0
     database.transaction(() => {
       for (const { stream, id } of rows) {
-        const { changes } = sql.events.run(instance, names.code(stream), id)
+        const { changes } = sql.events.run(instance, stream, id)
         sql.note.run(changes)
-        states.drop(instance, stream, id)
+        states.drop(instance, names.name(stream), id)
       }
     })()
     parts.dropped()

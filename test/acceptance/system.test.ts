@@ -237,7 +237,9 @@ test("a deleted instance is gone at once, and soon what it had", async () => {
   expect((await ours.send(host, "/.well-known/openid-configuration")).status).toBe(404)
   const left = () =>
     ours.base.store.database
-      .query<{ n: number }, [string]>("SELECT count(*) AS n FROM state WHERE instance = ?")
+      .query<{ n: number }, [string]>(
+        "SELECT count(DISTINCT stream || id) AS n FROM event WHERE instance = ?",
+      )
       .get(id)?.n
   expect(left()).toBeGreaterThan(1)
   const unseen = keepSweeping(ours.base, () => 0)

@@ -1,7 +1,15 @@
 // States are kept in memory for queries; nobody may ever see one that is not so.
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { openWorld, type World } from "../support/world.ts"
-import { account, openAccount, refusalOf, renameAccount, rooms } from "./account.ts"
+import {
+  account,
+  openAccount,
+  openFile,
+  refusalOf,
+  renameAccount,
+  rooms,
+  temporaryFile,
+} from "./account.ts"
 
 let world: World
 beforeEach(async () => {
@@ -62,4 +70,50 @@ test("whoever is answered first sees what all others of its turn have done", asy
 test("states that fell out of memory are read again", async () => {
   for (let id = 0; id < 20_000; id++) nameIn("i1", `absent${id}`)
   expect(nameIn("i1")).toEqual(["ada", 1])
+})
+
+describe("a stream of one event", () => {
+  const rows = () =>
+    world.store.database
+      .query<{ id: string; version: number }, []>("SELECT id, version FROM state ORDER BY id")
+      .all()
+
+  test("has no row of its own, and one from the second on", async () => {
+    expect(rows()).toEqual([])
+    expect(nameIn("i1")).toEqual(["ada", 1])
+    const first = world.store.receipt(world.cx(), account, "1")
+    await world.clock.advance(1000)
+    await renameAccount(world.cx(), "1", "eve")
+    expect(rows()).toEqual([{ id: "1", version: 2 }])
+    expect(nameIn("i1")).toEqual(["eve", 2])
+    const second = world.store.receipt(world.cx(), account, "1")
+    const { created, owner } = first ?? {}
+    expect(second).toMatchObject({ created, owner, changed: (first?.changed ?? 0) + 1000 })
+  })
+
+  test("that is damaged is refused to whoever decides by it", async () => {
+    world.store.database.run('UPDATE event SET data = \'{"name":"mallory"}\'')
+    expect(await refusalOf(renameAccount(world.cx(), "1", "eve"))).toBe(
+      "data_loss store.event_damaged",
+    )
+  })
+
+  test("is read as today's code writes it", async () => {
+    const upcasters = {
+      "account.opened": [
+        ({ name }: Record<string, unknown>, secret: Record<string, unknown> | null) => ({
+          data: { name: `${name}!` },
+          private: secret,
+        }),
+      ],
+    }
+    const { file, remove } = temporaryFile()
+    let store = openFile(file, rooms)
+    await openAccount({ ...world.cx(), store }, "1", { name: "ada" })
+    await store.close()
+    store = openFile(file, { ...rooms, aggregates: [{ ...account, upcasters }] })
+    expect(store.state(world.cx(), account, "1").name).toBe("ada!")
+    await store.close()
+    remove()
+  })
 })

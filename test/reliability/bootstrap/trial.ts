@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { audit, openDatabase } from "../audit.ts"
+import { audit, foldAll, openDatabase } from "../audit.ts"
 import { isPlainRefusal, launch, serveArgs, setupArgs } from "./process.ts"
 
 /** What a stopped server's database holds of what set-up makes. */
@@ -19,10 +19,11 @@ export const whole: Census = {
 
 export async function census(file: string): Promise<Census> {
   const store = openDatabase(file)
-  const rows = store.database
-    .query<{ stream: string; state: string }, []>("SELECT stream, state FROM state ORDER BY 1")
-    .all()
-    .map(({ stream, state }) => ({ stream, state: JSON.parse(state) }))
+  const rows = [...(await foldAll(store)).values()].map(({ kind, state }) => ({
+    stream: kind.stream,
+    // Reason for the cast: what is asked of a state below is of its own kind's.
+    state: state as any,
+  }))
   await store.close()
   const members = rows.flatMap(({ state }) => Object.values<any>(state.members ?? {}))
   const streams: Record<string, number> = {}

@@ -71,13 +71,19 @@ describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
       )
       const table = `users_${users.get()?.n}`
       database.run(`UPDATE ${table} SET given_name = 'stray' WHERE id = 'person-1'`)
-      database.run("UPDATE state SET state = '{}' WHERE stream = 'project' AND id = 'project-0'")
+      const [stray = "", lost = ""] = database
+        .query<{ id: string }, []>("SELECT id FROM state WHERE stream = 'user' LIMIT 2")
+        .all()
+        .map(({ id }) => id)
+      database.run("UPDATE state SET state = '{}' WHERE id = ?", [stray])
+      database.run("DELETE FROM state WHERE id = ?", [lost])
       database.run("DELETE FROM event WHERE position = 4711")
       database.close()
       expect(await rebuiltOtherwise(file)).toContain("users")
       const found = await audit(file)
       expect(found).toContainEqual(expect.stringMatching(/^\d+ events up to position \d+$/))
-      expect(found).toContainEqual(expect.stringContaining("project-0"))
+      expect(found).toContain(`the state of ["1","user","${stray}"] is not what its events say`)
+      expect(found).toContain(`["1","user","${lost}"] has no state, or not that of its event`)
     },
     patient,
   )

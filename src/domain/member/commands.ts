@@ -38,14 +38,14 @@ export function addCreator(tx: Transaction, projectId: string, userId: string): 
 export function changeMember(tx: Transaction, input: MemberInput): void {
   const { target, userId, roles } = input
   checkRoles(tx, input)
-  const present = rolesOn(tx, target, userId)
+  const present = rolesLeft(tx, target, userId)
   mustHold(tx, { target, roles: roles.filter((role) => !present.includes(role)) })
+  if (present.length === 0) {
+    throw new Fault("not_found", "member.missing", "the user is not an administrator here")
+  }
   if (target.level === "instance") {
     changeInstanceMember.within(tx, tx.instance, { userId, roles, isUsable: usable(tx) })
     return
-  }
-  if (present.length === 0) {
-    throw new Fault("not_found", "member.missing", "the user is not an administrator here")
   }
   if (present.length === roles.length && roles.every((role) => present.includes(role))) return
   const type = `${kinds[target.level]}.changed` as const
@@ -56,7 +56,7 @@ export function changeMember(tx: Transaction, input: MemberInput): void {
 /** Takes all roles on one thing. Answers whether there were any. */
 export function removeMember(tx: Transaction, input: Omit<MemberInput, "roles">): boolean {
   const { target, userId } = input
-  if (rolesOn(tx, target, userId).length === 0) return false
+  if (rolesLeft(tx, target, userId).length === 0) return false
   if (target.level === "instance") {
     removeInstanceMember.within(tx, tx.instance, { userId, isUsable: usable(tx) })
     return true
@@ -66,6 +66,10 @@ export function removeMember(tx: Transaction, input: Omit<MemberInput, "roles">)
   tx.append(member, memberId(target.level, target.id, userId), [removed])
   return true
 }
+
+/** Who is removed holds nothing any more, though nobody took it from them. */
+const rolesLeft = (tx: Transaction, target: Target, userId: string): readonly string[] =>
+  hasLeft(tx.state(user, userId)) ? [] : rolesOn(tx, target, userId)
 
 /** What events of each level begin with. */
 const kinds = {

@@ -43,6 +43,22 @@ test("roles are given, replaced and taken, on each level", async () => {
   }
 })
 
+test.each([
+  ["the instance", instance, "IAM_OWNER_VIEWER", "IAM_USER_MANAGER"],
+  ["an organisation", org("org1"), "ORG_OWNER_VIEWER", "ORG_USER_MANAGER"],
+  ["a project", project("own"), "PROJECT_OWNER_VIEWER", "PROJECT_OWNER"],
+])("who is removed is no administrator of %s any more", async (_, resource, first, second) => {
+  await give("owner", "nobody", resource, first)
+  await removeUser(estate.cx(), "nobody")
+  const before = estate.cx().store.log.durable()
+  await expect(change("owner", "nobody", resource, second)).rejects.toMatchObject({
+    code: "not_found",
+    id: "member.missing",
+  })
+  expect(await take("owner", "nobody", resource)).not.toHaveProperty("deletionDate")
+  expect(estate.cx().store.log.durable()).toBe(before)
+})
+
 test("memberships are read again when one may have changed, and not before", async () => {
   const known = memberships(estate.cx(), "manager")
   expect(known).toHaveLength(1)

@@ -1,6 +1,6 @@
 import type { Found, Page } from "../../kernel/page.ts"
-import { type Cx, fold } from "../../store/index.ts"
-import { requireInstance } from "./commands.ts"
+import { type Cx, fold, windowOf } from "../../store/index.ts"
+import { findInstance, requireInstance } from "./commands.ts"
 
 /** A name that the instance is reached by. Times are ms UTC. */
 export type InstanceDomain = {
@@ -28,7 +28,7 @@ export function domainsOf(cx: Cx, created: number): readonly InstanceDomain[] {
 }
 
 /** The domains that a proxy may show it under. */
-export const trustedDomainsOf = (cx: Cx): readonly InstanceDomain[] =>
+const trustedDomainsOf = (cx: Cx): readonly InstanceDomain[] =>
   Object.entries(requireInstance(cx).trustedDomains).map(([domain, created]) => ({
     domain,
     created,
@@ -40,28 +40,23 @@ export type DomainSort = "domain" | "primary" | "generated" | "created"
 
 /** Few enough to be searched without a table. */
 export function searchDomains(
-  all: readonly InstanceDomain[],
+  cx: Cx,
   query: {
+    readonly of: "instance" | "trusted"
     readonly page: Page
     readonly filters: readonly DomainFilter[]
-    readonly sort?: DomainSort
+    readonly sort: DomainSort
   },
 ): Found<InstanceDomain> {
-  const { page, filters, sort = "domain" } = query
-  const rows = all
-    .filter((each) => filters.every((filter) => matches(each, filter)))
-    .toSorted((a, b) => order(a[sort], b[sort]) || order(a.domain, b.domain))
-  const sorted = page.asc ? rows : rows.toReversed()
-  return {
-    rows: sorted.slice(page.offset, page.offset + page.limit),
-    total: rows.length,
-    limit: page.limit,
-  }
+  const { of, page, filters, sort } = query
+  const all = of === "trusted" ? trustedDomainsOf(cx) : domainsOf(cx, findInstance(cx).created)
+  const rows = all.filter((each) => filters.every((filter) => matches(each, filter)))
+  return windowOf(cx, rows, {
+    page,
+    asked: ["domains", of, sort, filters],
+    by: (each) => [each[sort], each.domain],
+  })
 }
-
-type Sorted = InstanceDomain[DomainSort]
-
-const order = (a: Sorted, b: Sorted): number => (a === b ? 0 : a < b ? -1 : 1)
 
 function matches(each: InstanceDomain, filter: DomainFilter): boolean {
   if ("primary" in filter) return each.primary === filter.primary

@@ -1,5 +1,13 @@
 import type { Found, Page } from "../../kernel/page.ts"
-import { fold, type Store, statement, systemStatement, view } from "../../store/index.ts"
+import {
+  type Cx,
+  fold,
+  type Store,
+  statement,
+  systemStatement,
+  view,
+  windowOf,
+} from "../../store/index.ts"
 import type { InstanceEvent } from "./model.ts"
 
 /** Which instance an address belongs to; how requests find their tenant. */
@@ -99,7 +107,7 @@ export type InstanceSort = "id" | "name" | "created"
 
 /** Instances by their ids, sorted; the process's own look across all of them. */
 export function searchInstances(
-  store: Store,
+  cx: Cx,
   query: {
     readonly page: Page
     readonly sort: InstanceSort
@@ -107,16 +115,12 @@ export function searchInstances(
   },
 ): Found<string> {
   const { page, sort, filters } = query
-  const matching = store
-    .all({ instance: "" }, sorted[sort])
-    .map((row) => row.instance)
-    .filter((id) => filters.every((filter) => matchesInstance(store, id, filter)))
-  const rows = page.asc ? matching : matching.toReversed()
-  return {
-    rows: rows.slice(page.offset, page.offset + page.limit),
-    total: rows.length,
-    limit: page.limit,
-  }
+  const matching = cx.store
+    .all({ instance: "" }, listed)
+    .filter(({ id }) => filters.every((filter) => matchesInstance(cx.store, id, filter)))
+  const asked = ["instances", sort, filters]
+  const found = windowOf(cx, matching, { page, asked, by: (row) => [row[sort], row.id] })
+  return { ...found, rows: found.rows.map(({ id }) => id) }
 }
 
 function matchesInstance(store: Store, id: string, filter: InstanceFilter): boolean {
@@ -131,17 +135,10 @@ export function namedInstance(store: Store, domain: string): string | undefined 
   return other ?? store.get({ instance: "" }, byName, { name })?.instance
 }
 
-const sortedBy = (column: string) =>
-  systemStatement<{ instance: string }>(
-    `SELECT instance FROM instances ORDER BY ${column}, instance`,
-    "whoever manages several instances sees them all",
-  )
-
-const sorted: Readonly<Record<InstanceSort, ReturnType<typeof sortedBy>>> = {
-  id: sortedBy("instance"),
-  name: sortedBy("name_folded"),
-  created: sortedBy("created"),
-}
+const listed = systemStatement<{ id: string; name: string; created: number }>(
+  "SELECT instance AS id, name_folded AS name, created FROM instances",
+  "whoever manages several instances sees them all",
+)
 
 /**
  * The public host that `authority` names on the listener of gRPC, whose port is its own: the same

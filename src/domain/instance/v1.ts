@@ -4,15 +4,25 @@ import {
   type ListInstanceDomainsRequest,
 } from "../../gen/core/admin/v1/admin_service_pb.ts"
 import { AuthService } from "../../gen/core/auth/v1/auth_service_pb.ts"
-import { type DomainSearchQuery, State } from "../../gen/core/instance/v1/instance_pb.ts"
+import {
+  DomainFieldName,
+  type DomainSearchQuery,
+  State,
+} from "../../gen/core/instance/v1/instance_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
-import { at, details, filterMissing } from "../../kernel/answer.ts"
+import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, requireInstance } from "./commands.ts"
-import { type DomainFilter, domainsOf, type InstanceDomain, searchDomains } from "./domain.ts"
+import {
+  type DomainFilter,
+  type DomainSort,
+  domainsOf,
+  type InstanceDomain,
+  searchDomains,
+} from "./domain.ts"
 import { namedInstance } from "./host.ts"
 import { domainOf } from "./name.ts"
 import { setSecurity } from "./setting-change.ts"
@@ -71,9 +81,12 @@ function toSecurity(cx: Cx) {
 }
 
 function listDomains(cx: Cx, req: ListInstanceDomainsRequest) {
-  const { created } = findInstance(cx)
-  const query = { page: pageOf(req.query), filters: req.queries.map(filterOf) }
-  const found = searchDomains(domainsOf(cx, created), query)
+  const found = searchDomains(cx, {
+    of: "instance",
+    page: pageOf(req.query),
+    sort: meaning(domainSorts, req.sortingColumn),
+    filters: req.queries.map(filterOf),
+  })
   return {
     details: {
       totalResult: BigInt(found.total),
@@ -83,6 +96,14 @@ function listDomains(cx: Cx, req: ListInstanceDomainsRequest) {
     sortingColumn: req.sortingColumn,
     result: found.rows.map((domain) => toDomain(cx, domain)),
   }
+}
+
+const domainSorts: Readonly<Record<DomainFieldName, DomainSort>> = {
+  [DomainFieldName.UNSPECIFIED]: "domain",
+  [DomainFieldName.DOMAIN]: "domain",
+  [DomainFieldName.PRIMARY]: "primary",
+  [DomainFieldName.GENERATED]: "generated",
+  [DomainFieldName.CREATION_DATE]: "created",
 }
 
 function filterOf({ query }: DomainSearchQuery): DomainFilter {

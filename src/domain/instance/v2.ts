@@ -25,7 +25,6 @@ import {
   domainsOf,
   type InstanceDomain,
   searchDomains,
-  trustedDomainsOf,
 } from "./domain.ts"
 import { addDomain, addTrustedDomain, removeDomain, removeTrustedDomain } from "./domain-change.ts"
 import { type InstanceFilter, type InstanceSort, searchInstances } from "./host.ts"
@@ -61,7 +60,7 @@ const removed = (had: number, { version, changed }: Receipt) =>
   version === had ? {} : { deletionDate: at(changed) }
 
 function listInstances(cx: Cx, req: ListInstancesRequest) {
-  const found = searchInstances(cx.store, {
+  const found = searchInstances(cx, {
     page: pageOf(req.pagination),
     sort: meaning(instanceSorts, req.sortingColumn),
     filters: req.filters.map(({ filter }): InstanceFilter => {
@@ -75,8 +74,8 @@ function listInstances(cx: Cx, req: ListInstancesRequest) {
 }
 
 function listCustomDomains(cx: Cx, req: ListCustomDomainsRequest) {
-  const all = domainsOf(cx, findInstance(cx).created)
-  const found = searchDomains(all, {
+  const found = searchDomains(cx, {
+    of: "instance",
     page: pageOf(req.pagination),
     sort: meaning(domainSorts, req.sortingColumn),
     filters: req.filters.map(domainFilterOf),
@@ -95,7 +94,8 @@ function domainFilterOf({ filter }: CustomDomainFilter): DomainFilter {
 const textOf = ({ domain, method }: AskedDomain): DomainFilter => ({ text: domain, method })
 
 function listTrustedDomains(cx: Cx, req: ListTrustedDomainsRequest) {
-  const found = searchDomains(trustedDomainsOf(cx), {
+  const found = searchDomains(cx, {
+    of: "trusted",
     page: pageOf(req.pagination),
     sort: meaning(trustedSorts, req.sortingColumn),
     filters: req.filters.map(({ filter }) => {

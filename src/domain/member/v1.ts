@@ -9,7 +9,7 @@ import type { ListQuery } from "../../gen/core/v1/object_pb.ts"
 import { at, details, meaning } from "../../kernel/answer.ts"
 import type { Scope } from "../../kernel/context.ts"
 import { pageOf } from "../../kernel/page.ts"
-import type { Cx } from "../../store/index.ts"
+import { type Cx, windowOf } from "../../store/index.ts"
 import { listOrgs } from "../org/api.ts"
 import { contextOrg } from "../org/index.ts"
 import { labelings, project } from "../project/index.ts"
@@ -36,16 +36,18 @@ export const admin = share<Cx>()(AdminService, {
 
 /** The roles of a level, by name; who may look at its administrators may know what they can be. */
 function rolesOf(cx: Cx, level: Target["level"], query?: ListQuery) {
-  const { offset, limit, asc } = pageOf(query ?? { asc: true })
-  const names = rolesFor(stateReader(cx), level).toSorted()
-  const sorted = asc ? names : names.toReversed()
+  const found = windowOf(cx, rolesFor(stateReader(cx), level), {
+    page: pageOf(query ?? { asc: true }),
+    asked: ["role names", level],
+    by: (name) => [name],
+  })
   return {
     details: {
-      totalResult: BigInt(names.length),
+      totalResult: BigInt(found.total),
       processedSequence: BigInt(cx.store.log.durable()),
       viewTimestamp: at(cx.clock.now()),
     },
-    result: sorted.slice(offset, offset + limit),
+    result: [...found.rows],
   }
 }
 

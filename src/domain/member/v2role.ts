@@ -12,7 +12,7 @@ import { at, meaning, pagination } from "../../kernel/answer.ts"
 import type { Scope } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
-import type { Cx } from "../../store/index.ts"
+import { type Cx, windowOf } from "../../store/index.ts"
 import { type CustomRole, customRoles } from "./custom-role.ts"
 import { changeRole, createRole, removeRole } from "./custom-role-commands.ts"
 import type { Target } from "./model.ts"
@@ -37,14 +37,16 @@ export const v2role = share<Cx>()(InternalPermissionService, {
 type Listed = Omit<CustomRole, "created" | "changed"> & Partial<CustomRole>
 
 function list(cx: Cx, req: ListRolesRequest) {
-  const { offset, limit, asc } = pageOf(req.pagination)
   const wanted = req.level === RoleLevel.UNSPECIFIED ? undefined : levelOf(req.level)
   const isShown = ({ level }: Listed) =>
     (wanted === undefined || level === wanted) && mayMatch(cx.scope?.kinds?.[level])
   const own = Object.values(cx.store.state(cx, customRoles, cx.instance).roles)
-  const found = [...standing, ...own].filter(isShown).sort((a, b) => (a.key < b.key ? -1 : 1))
-  const rows = (asc ? found : found.toReversed()).slice(offset, offset + limit)
-  return { pagination: pagination({ rows, total: found.length, limit }), roles: rows.map(toRole) }
+  const found = windowOf(cx, [...standing, ...own].filter(isShown), {
+    page: pageOf(req.pagination),
+    asked: ["roles", wanted],
+    by: ({ key }) => [key],
+  })
+  return { pagination: pagination(found), roles: found.rows.map(toRole) }
 }
 
 /** Who may look at the administrators of a level, wherever, may know what they can be. */

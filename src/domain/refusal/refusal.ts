@@ -1,5 +1,5 @@
 import type { Page } from "../../kernel/page.ts"
-import type { Cx, Store } from "../../store/index.ts"
+import { type Cx, type Store, windowOf } from "../../store/index.ts"
 import { app, findClient } from "../app/index.ts"
 import type { Finding } from "./finding.ts"
 
@@ -19,7 +19,10 @@ export type Refusal = {
   readonly findings: readonly Finding[]
 }
 
-const keptByStore = new WeakMap<Store, Map<string, Refusal[]>>()
+/** `place` counts those of the instance. */
+type Kept = Refusal & { readonly place: number }
+
+const keptByStore = new WeakMap<Store, Map<string, Kept[]>>()
 
 /** Of one instance; the oldest go first. */
 const keptMax = 500
@@ -31,7 +34,7 @@ const listMax = 20
  * so they are few, short, and never on disk.
  */
 export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">): Refusal {
-  const byInstance = keptByStore.get(cx.store) ?? new Map<string, Refusal[]>()
+  const byInstance = keptByStore.get(cx.store) ?? new Map<string, Kept[]>()
   keptByStore.set(cx.store, byInstance)
   const kept = byInstance.get(cx.instance) ?? []
   byInstance.set(cx.instance, kept)
@@ -43,7 +46,7 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
     clientId: onOneLine(withoutSecrets(clientId)).slice(0, textMax),
     findings: findings.slice(0, listMax).map(shortened),
   }
-  kept.push(noted)
+  kept.push({ ...noted, place: (kept.at(-1)?.place ?? 0) + 1 })
   if (kept.length > keptMax) kept.shift()
   return noted
 }
@@ -74,7 +77,7 @@ const withoutSecrets = (text: string): string =>
 const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}")
 
 /** A refusal with the application that its client is. */
-export type Known = Refusal & {
+export type Known = Kept & {
   readonly application: { readonly id: string; readonly name: string } | undefined
 }
 
@@ -100,7 +103,6 @@ export function searchRefusals(cx: Cx, { requestId, appId, page }: Wanted) {
     const application = client && { id: client.appId, name: client.state.name }
     return isSeen ? [{ ...refusal, application }] : []
   })
-  const ordered = page.asc ? seen : seen.reverse()
-  const rows = ordered.slice(page.offset, page.offset + page.limit)
-  return { rows, total: seen.length, limit: page.limit }
+  const asked = ["refusals", requestId, appId]
+  return windowOf(cx, seen, { page, asked, by: ({ place }) => [place] })
 }

@@ -13,7 +13,7 @@ export const v2 = share<Cx>()(DiagnosisService, {
   },
 })
 
-const toRefused = ({ time, application, findings, ...refusal }: Known) => ({
+const toRefused = ({ place: _, time, application, findings, ...refusal }: Known) => ({
   ...refusal,
   creationDate: at(time),
   applicationId: application?.id ?? "",

@@ -87,6 +87,21 @@ test("v1 and v2 show the instance to who may read it", async () => {
   expect(() => estate.as("owner", "getInstance", { instanceId: "i2" })).toThrow("no such instance")
 })
 
+test("v1 sorts domains as it is asked, by their names unless told", async () => {
+  const add = (customDomain: string) =>
+    estate.as("system", "addCustomDomain", { instanceId: "i1", customDomain })
+  await add("z.example.com")
+  await add("b.example.com")
+  const sorted = async (sortingColumn: number) => {
+    const request = { query: { asc: true }, sortingColumn }
+    const { result } = await estate.as("owner", "listInstanceDomains", request)
+    return result.map(({ domain }: { domain: string }) => domain.split(".")[0]).join(" ")
+  }
+  expect(await sorted(0)).toBe("b id z")
+  expect(await sorted(1)).toBe("b id z")
+  expect(await sorted(2)).toBe("b z id")
+})
+
 test("domains are searched by part, whatever their case", async () => {
   const total = async (...queries: object[]) =>
     (await estate.as("owner", "listInstanceDomains", { queries })).details.totalResult

@@ -33,12 +33,13 @@ export function parametersOf(search: URLSearchParams): Parameters {
 export const formOf = async (request: Request): Promise<Parameters> =>
   parametersOf(await formSearchOf(request))
 
+export const formType = "application/x-www-form-urlencoded"
+
 /** RFC 6749 §3.2: parameters come form-urlencoded, in the body only. */
 export async function formSearchOf(request: Request): Promise<URLSearchParams> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
-  if (type !== "application/x-www-form-urlencoded") {
-    const wanted = "the body must be application/x-www-form-urlencoded"
-    throw new OAuthError("invalid_request", wanted)
+  if (type !== formType) {
+    throw new OAuthError("invalid_request", `the body must be ${formType}`)
   }
   const body = await textWithin(request, bodyMax)
   if (body === undefined) throw tooLarge()

@@ -30,8 +30,37 @@ export const causes = {
   "refresh.stopped": "The person, or what it hangs from, may not sign in any more.",
   "assertion.no_jwt": "This is no JWT.",
   "assertion.key": "The user that iss names has no key with this id (any more).",
+  "assertion.app_key": "The application has no key with this id (any more).",
   "assertion.clock": "The clock of the sender is wrong.",
   "assertion.other": "It is older than an hour, was used before, or is signed otherwise.",
+  "object.unsigned":
+    "A request object is signed with a private key whose public half is registered.",
+  "object.other":
+    "Its claims fit: is it signed with that key, and does no parameter contradict the address?",
+  "hint.other_client": "The id_token was given to another client than the one that is named.",
+  "hint.changed":
+    "It was changed on its way, is no id_token, or the key that signed it is no longer published.",
+  "pushed.not_ours": "This is no request_uri of ours: is it cut off or encoded?",
+  "pushed.other_client": "Another client has pushed it.",
+  "pushed.used": "It was used before: is the page loaded again?",
+  "pushed.old": "It was too old when the browser came: it is good for a minute.",
+  "device.old": "The person took too long: the code has expired.",
+  "token.not_ours":
+    "This is no token of ours that still counts: is it cut off, of another server, or expired?",
+  "token.revoked": "It was revoked.",
+  "token.ended":
+    "What it hangs from has ended: the person signed out, or may not sign in any more.",
+  "token.bound": "It is bound to a key: it must come as DPoP, with a proof, and not as Bearer.",
+  "token.unbound": "It is bound to no key: it must come as Bearer.",
+  "token.audience": "It was given to another client, and is not meant for this one.",
+  "actor.may_not":
+    "They may not act for this person: the instance must allow it, and they need a role for it.",
+  "dpop.other":
+    "It was used before, is signed with another key than its own, or is for another token.",
+  "form.type": "Parameters come as a form in the body: not as JSON, and not in the address.",
+  "value.unknown": "It is not one of the values that there are.",
+  "resource.unknown":
+    "A resource is an active project, written as urn:core:iam:org:project:id:ID:aud.",
   "parameter.repeated": "A parameter may be sent once: is a part of the address added twice?",
   "response_type.unregistered": "The application is not registered for this response type.",
   "grant_type.unregistered": "The application is not registered for this grant type.",

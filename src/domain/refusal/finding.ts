@@ -13,6 +13,11 @@ export type Finding = {
   readonly likelyCauseKey?: Cause
 }
 
+/** Says something of a value that must not be shown. */
+export const about = (subject: string, cause: Cause): Finding => ({
+  ...{ subject, received: "", expected: [], ...because(subject, cause) },
+})
+
 /** How a received text differs from the nearest that would have fitted. */
 export type Difference = {
   readonly nearest: string

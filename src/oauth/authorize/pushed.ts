@@ -25,7 +25,7 @@ export async function takePushed(cx: Cx, uri: string, clientId: string): Promise
   if (!uri.startsWith(prefix)) {
     throw new OAuthError("request_uri_not_supported", "request_uri must be one that was pushed")
   }
-  const id = cx.secrets.open("token", uri.slice(prefix.length), aboutOf(cx))
+  const id = pushedIdIn(cx, uri)
   if (id === undefined) throw over()
   try {
     const step = await cx.store.transact(cx, (tx) => takePushedRequest(tx, id, clientId))
@@ -36,6 +36,10 @@ export async function takePushed(cx: Cx, uri: string, clientId: string): Promise
     throw cause
   }
 }
+
+/** The request that a name of ours stands for; undefined for anything else. */
+export const pushedIdIn = (cx: Cx, uri: string): string | undefined =>
+  cx.secrets.open("token", uri.slice(prefix.length), aboutOf(cx))
 
 /** A client without a secret could be anybody: what it pushes costs until a browser has come. */
 function isUnproven(cx: Cx, clientId: string): boolean {

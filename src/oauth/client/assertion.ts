@@ -94,7 +94,7 @@ function publicKeyOf(pem: string): KeyObject {
 const keys = recent<KeyObject>(1000)
 
 /** RFC 7523 §3 (3), OpenID Connect Core §9: the issuer, or an endpoint that asks for the client. */
-const ownNames = remembered(
+export const ownNames = remembered(
   (cx): readonly string[] => {
     const { issuer } = ownOf(cx)
     const { token, introspection, revocation, par, deviceAuthorization } = paths

@@ -1,22 +1,35 @@
 import { findClient, isAppActive, methodOf } from "../../domain/app/index.ts"
 import { because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { readHint } from "../authorize/parse.ts"
 import { readAssertion } from "../client/assertion.ts"
 import { type Attempt, attemptOf, type Method } from "../client/attempt.ts"
 import { type Registered, registered } from "../client/registered.ts"
 import { OAuthError } from "../error.ts"
 import { parametersOf } from "../request.ts"
+import { readToken } from "../token/statement.ts"
+import { clientAssertionFindings } from "./about-jwt.ts"
+import { presentedBy } from "./about-token.ts"
 import type { Refused } from "./explain.ts"
 
 /** What a request calls its client; empty where it says nothing that can be read. */
-export async function clientIdOf(refused: Refused): Promise<string> {
+export async function clientIdOf(cx: Cx, refused: Refused): Promise<string> {
   const attempt = attemptIn(refused)
-  if (attempt?.method !== "private_key_jwt") return attempt?.clientId ?? idIn(refused)
+  if (attempt?.method !== "private_key_jwt") return attempt?.clientId ?? idIn(cx, refused)
   const read = await readAssertion(attempt.assertion)
   return attempt.clientId ?? read?.issuer ?? ""
 }
 
-const idIn = ({ sent }: Refused): string => sent.get("client_id") ?? ""
+/** By name; else the client that a token of ours was issued to, which is all that it brings. */
+function idIn(cx: Cx, refused: Refused): string {
+  const named = refused.sent.get("client_id")
+  if (named) return named
+  const hint = refused.sent.get("id_token_hint")
+  const azp = hint ? readHint(cx, hint)?.azp : undefined
+  if (typeof azp === "string") return azp
+  const token = presentedBy(refused)?.token
+  return (token && readToken(cx, token)?.clientId) || ""
+}
 
 /** How a request tried to prove its client; undefined where that can't be read. */
 function attemptIn({ sent, authorization }: Refused): Attempt | undefined {
@@ -41,7 +54,12 @@ export async function clientFindings(
     return [stopped(cx, clientId)]
   if (refused.error !== "invalid_client") return []
   const attempt = attemptIn(refused)
-  return attempt ? [wrongProof(client, attempt.method)] : []
+  if (!attempt) return []
+  const proof = wrongProof(client, attempt.method)
+  if (attempt.method !== "private_key_jwt" || proof.likelyCauseKey === "proof.method")
+    return [proof]
+  const { assertion: text } = attempt
+  return [proof, ...(await clientAssertionFindings(cx, client, { text, clientId }))]
 }
 
 const unknown = (clientId: string): Finding => ({

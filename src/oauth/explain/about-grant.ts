@@ -1,13 +1,17 @@
 import { createHash } from "node:crypto"
-import { decodeJwt, decodeProtectedHeader } from "jose"
-import { grant, offlineUntil, requestLifetimes, requestOf } from "../../domain/grant/index.ts"
-import { because, type Cause, type Finding, findingOfAddress } from "../../domain/refusal/index.ts"
-import { serviceUserKey } from "../../domain/user/index.ts"
+import {
+  deviceAuthorization,
+  grant,
+  offlineUntil,
+  requestLifetimes,
+  requestOf,
+} from "../../domain/grant/index.ts"
+import { about, because, type Finding, findingOfAddress } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { expected } from "../client/assertion.ts"
 import { readCode } from "../code.ts"
-import { ownOf } from "../own.ts"
+import { readDeviceCode } from "../device/code.ts"
 import { readRefreshToken } from "../token/refresh.ts"
+import { assertionFindings } from "./about-jwt.ts"
 import type { Refused } from "./explain.ts"
 
 /** What is wrong with what a request brings to the token endpoint. */
@@ -16,18 +20,14 @@ export async function grantFindings(
   { sent }: Refused,
   clientId: string,
 ): Promise<readonly Finding[]> {
-  const [code, token, assertion] = ["code", "refresh_token", "assertion"].map((name) =>
-    sent.get(name),
-  )
+  const [code, token, assertion, device] = parts.map((name) => sent.get(name))
   if (code) return codeFindings(cx, { code, sent, clientId })
   if (token) return refreshFindings(cx, token, clientId)
+  if (device) return deviceFindings(cx, device, clientId)
   return assertion ? assertionFindings(cx, assertion, clientId) : []
 }
 
-/** Says something of a value that must not be shown. */
-const about = (subject: string, cause: Cause): Finding => ({
-  ...{ subject, received: "", expected: [], ...because(subject, cause) },
-})
+const parts = ["code", "refresh_token", "assertion", "device_code"] as const
 
 type Redeemed = {
   readonly code: string
@@ -88,47 +88,14 @@ function refreshFindings(cx: Cx, token: string, clientId: string): readonly Find
   return [about(subject, "refresh.stopped")]
 }
 
-/**
- * RFC 7523 §3: what the assertion of a service user says, beside what it must say. Where a request
- * names an application as well, its owner would learn which keys somebody else's users have.
- */
-async function assertionFindings(
-  cx: Cx,
-  text: string,
-  clientId: string,
-): Promise<readonly Finding[]> {
-  const parts = await expected(() => ({ ...decodeProtectedHeader(text), ...decodeJwt(text) }))
-  if (!parts) return [about("assertion", "assertion.no_jwt")]
-  // Nobody has signed this yet: types say texts and numbers, but it may be anything.
-  const said: Readonly<Record<string, unknown>> = parts
-  const [iss, sub, kid] = [textOf(said.iss), textOf(said.sub), textOf(said.kid)]
-  if (clientId !== "" && clientId !== iss) return []
-  const [exp, iat] = [numberOf(said.exp), numberOf(said.iat)]
-  const now = Math.floor(cx.clock.now() / 1000)
-  const key = serviceUserKey(cx, iss, kid)
-  const names = (Array.isArray(said.aud) ? said.aud : [said.aud]).map(textOf)
-  const { issuer } = ownOf(cx)
-  const wrong: readonly (Finding | false)[] = [
-    iss !== sub && finding("sub", sub, [iss]),
-    !key && {
-      ...finding("kid", kid, []),
-      ...because("kid", "assertion.key"),
-    },
-    !names.some((name) => name.startsWith(issuer)) && finding("aud", names.join(" "), [issuer]),
-    exp <= now && finding("exp", `${now - exp} s ago`, ["in the future"]),
-    iat > now + 1 && {
-      ...finding("iat", `${iat - now} s ahead`, ["not in the future"]),
-      ...because("iat", "assertion.clock"),
-    },
-  ]
-  const found = wrong.filter((each) => each !== false)
-  if (found.length > 0) return found
-  return [about("assertion", "assertion.other")]
+/** RFC 8628 §3.4: whose code a device has sent, and what has become of it. */
+function deviceFindings(cx: Cx, code: string, clientId: string): readonly Finding[] {
+  const subject = "device_code"
+  const id = readDeviceCode(cx, code)
+  if (id === undefined) return [about(subject, "code.not_ours")]
+  const state = cx.store.state(cx, deviceAuthorization, id)
+  if (state.status === "absent") return [about(subject, "code.over")]
+  if (state.clientId !== clientId) return [about(subject, "code.other_client")]
+  if (state.status === "done") return [about(subject, "code.used")]
+  return cx.clock.now() >= state.expires ? [about(subject, "device.old")] : []
 }
-
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
-const numberOf = (value: unknown): number => (typeof value === "number" ? value : 0)
-
-const finding = (subject: string, received: string, wanted: readonly string[]): Finding => ({
-  ...{ subject, received, expected: wanted },
-})

@@ -1,10 +1,13 @@
 import { findClient, type OidcApp } from "../../domain/app/index.ts"
 import { because, type Cause, type Finding, findingOfAddress } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { promptValues } from "../authorize/parse.ts"
 import { isRegistered } from "../authorize/redirect-uri.ts"
+import { responseModes } from "../authorize/response-type.ts"
+import { grants } from "../grant/list.ts"
 import { paths } from "../own.ts"
-import { wordsOf } from "../request.ts"
-import { grantedScopes } from "../token/scope.ts"
+import { formType, wordsOf } from "../request.ts"
+import { audienceOf, grantedScopes } from "../token/scope.ts"
 import type { Refused } from "./explain.ts"
 
 const finding = (
@@ -18,9 +21,15 @@ type Rule = (refused: Refused, oidc: OidcApp) => readonly Finding[]
 
 /** What a request asks for that its application is not registered for. */
 export function requestFindings(cx: Cx, refused: Refused, clientId: string): readonly Finding[] {
+  const anybody = [
+    ...repeated(refused),
+    ...notAForm(refused),
+    ...unknownValues(refused),
+    ...unknownResource(cx, refused),
+  ]
   const state = findClient(cx, clientId)?.state
-  if (state?.kind !== "oidc") return repeated(refused)
-  return [...repeated(refused), ...rules.flatMap((rule) => rule(refused, state))]
+  if (state?.kind !== "oidc") return anybody
+  return [...anybody, ...rules.flatMap((rule) => rule(refused, state))]
 }
 
 /** RFC 6749 §3.1: names only, since a value may be a secret. */
@@ -37,6 +46,43 @@ function repeated({ sent }: Refused): readonly Finding[] {
       expected: ["once"],
       ...because(name, "parameter.repeated"),
     }))
+}
+
+/** RFC 6749 §3.2: clients that send JSON, or everything in the address, find it out here. */
+function notAForm({ method, contentType, path, sent }: Refused): readonly Finding[] {
+  const isForm = contentType?.toLowerCase().startsWith(formType) ?? false
+  if (method !== "POST" || isForm || (path === paths.userinfo && !sent.has("access_token"))) {
+    return []
+  }
+  return [finding("content-type", contentType ?? "", [formType], "form.type")]
+}
+
+/** Parameters that have few values, of which this is none. */
+function unknownValues(refused: Refused): readonly Finding[] {
+  const { sent, error } = refused
+  const values: readonly (readonly [name: string, known: readonly string[]])[] = [
+    ...(error === "unsupported_grant_type"
+      ? [["grant_type", grants.map(({ name }) => name)] as const]
+      : []),
+    ...(isAuthorization(refused) ? choices : []),
+  ]
+  return values.flatMap(([name, known]) => {
+    const received = sent.get(name) ?? ""
+    if (wordsOf(received).every((word) => known.includes(word))) return []
+    return [finding(name, received, known, "value.unknown")]
+  })
+}
+
+const choices = [
+  ["prompt", promptValues],
+  ["response_mode", responseModes],
+] as const
+
+/** RFC 8707 §2. */
+function unknownResource(cx: Cx, { sent, error }: Refused): readonly Finding[] {
+  if (error !== "invalid_target") return []
+  const unknown = sent.getAll("resource").filter((uri) => audienceOf(cx, [uri]).length === 0)
+  return unknown.map((uri) => finding("resource", uri, [], "resource.unknown"))
 }
 
 const isAuthorization = ({ path }: Refused) => path === paths.authorize || path === paths.par

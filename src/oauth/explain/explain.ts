@@ -4,14 +4,21 @@ import type { OAuthError } from "../error.ts"
 import { sentIn } from "../request.ts"
 import { clientFindings, clientIdOf } from "./about-client.ts"
 import { grantFindings } from "./about-grant.ts"
+import { hintFindings, objectFindings } from "./about-jwt.ts"
+import { proofFindings } from "./about-proof.ts"
+import { pushedFindings } from "./about-pushed.ts"
 import { requestFindings } from "./about-request.ts"
+import { tokenFindings } from "./about-token.ts"
 
 /** A request that was refused, as far as it was read; `error` is what its client was told. */
 export type Refused = {
   readonly path: string
+  readonly method: string
   readonly sent: URLSearchParams
-  /** The header of that name. */
+  /** The headers of these names. */
   readonly authorization: string | null
+  readonly dpop: string | null
+  readonly contentType: string | null
   readonly error: string
   readonly description: string
 }
@@ -37,15 +44,25 @@ export async function explain(
   { error, description }: Pick<OAuthError, "description"> & { readonly error: string },
   sent = sentIn(request, url),
 ): Promise<void> {
-  const path = url.pathname
-  const authorization = request.headers.get("authorization")
-  const refused: Refused = { path, sent, authorization, error, description }
   if ([...ordinary].some((known) => known === error)) return
-  const clientId = await clientIdOf(refused)
+  const path = url.pathname
+  const { method, headers } = request
+  const refused: Refused = {
+    ...{ path, method, sent, error, description },
+    authorization: headers.get("authorization"),
+    dpop: headers.get("dpop"),
+    contentType: headers.get("content-type"),
+  }
+  const clientId = await clientIdOf(cx, refused)
   const findings = [
     ...(await clientFindings(cx, refused, clientId)),
     ...requestFindings(cx, refused, clientId),
+    ...(await objectFindings(cx, refused, clientId)),
+    ...pushedFindings(cx, refused, clientId),
+    ...(await hintFindings(cx, refused, clientId)),
+    ...(await proofFindings(cx, refused)),
     ...(await grantFindings(cx, refused, clientId)),
+    ...tokenFindings(cx, refused, clientId),
   ]
   tell(noteRefusal(cx, { endpoint: path, error, description, clientId, findings }))
 }

@@ -67,7 +67,7 @@ export const tokenExchange: Grant = {
 }
 
 /** What a user is named by where an actor acts for them without any token of theirs. */
-const userIdType = "urn:core:params:oauth:token-type:user_id"
+export const userIdType = "urn:core:params:oauth:token-type:user_id"
 
 /** Whoever finds a token can name a client that has no secret. */
 function confidential(client: AuthenticatedClient) {

@@ -1,0 +1,403 @@
+import { SignJWT } from "jose"
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { createProject } from "../../src/domain/project/index.ts"
+import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
+import { addKeyClient, addKeyTo, asserted, type ClientKey } from "./clients.ts"
+import { asOf, openExchange, typeOf, userIdType } from "./exchange.ts"
+import { newProofKey, type ProofKey, proofWith } from "./proof.ts"
+import {
+  askToken,
+  authorizePath,
+  codeFields,
+  issuer,
+  type NewClient,
+  signedOutUri,
+} from "./provider.ts"
+
+let at: Awaited<ReturnType<typeof openExchange>>
+let signedIn: Awaited<ReturnType<typeof at.signIn>>
+let keyed: NewClient & ClientKey
+let tv: NewClient
+let webKey: ClientKey
+let proofKey: ProofKey
+beforeAll(async () => {
+  at = await openExchange()
+  keyed = await addKeyClient(at.provider)
+  tv = await at.provider.addClient({ grantTypes: ["device_code"], authMethod: "none" })
+  webKey = await addKeyTo(at.provider, at.web.appId)
+  proofKey = await newProofKey()
+})
+beforeEach(async () => {
+  signedIn = await at.signIn()
+})
+afterAll(() => at.provider.close())
+
+const page = { offset: 0, limit: 1, asc: false }
+const scope = { all: true, orgs: [], projects: [], grants: [] }
+
+/** What an administrator finds about the last request that was refused. */
+const last = () =>
+  searchRefusals({ ...at.provider.cx(), scope }, { requestId: "", appId: "", page }).rows[0]
+
+const seconds = () => Math.floor(at.provider.clock.now() / 1000)
+
+const post = (path: string, fields: Record<string, string>, headers = {}) =>
+  at.provider.send(path, { method: "POST", body: new URLSearchParams(fields), headers })
+
+const basic = (client: NewClient) => ({
+  authorization: `Basic ${Buffer.from(asOf(client)).toString("base64")}`,
+})
+
+/** One row: what is done, and what is found about it. */
+type Row = readonly [act: () => unknown, ...found: readonly Readonly<Record<string, unknown>>[]]
+
+function explains(rows: Readonly<Record<string, Row>>) {
+  test.each(Object.entries(rows))("%s", async (_, [act, ...found]) => {
+    await act()
+    expect(last()?.findings).toMatchObject(found)
+    expect(last()?.findings).toHaveLength(found.length)
+    const known = JSON.stringify(last())
+    for (const secret of Object.values(signedIn)) {
+      if (typeof secret === "string") expect(known).not.toContain(secret)
+    }
+  })
+}
+
+const signOut = (fields: Record<string, string>) =>
+  signedIn.browser.go(`/oidc/v1/end_session?${new URLSearchParams(fields)}`)
+
+describe("an id_token_hint", () => {
+  test("says whose the request is, as clients send nothing else", async () => {
+    const post_logout_redirect_uri = `${signedOutUri}/`
+    await signOut({ id_token_hint: signedIn.id, post_logout_redirect_uri })
+    expect(last()).toMatchObject({
+      clientId: at.web.id,
+      application: { id: at.web.appId },
+      findings: [
+        {
+          subject: "post_logout_redirect_uri",
+          received: post_logout_redirect_uri,
+          expected: [signedOutUri],
+          likelyCauseKey: "address.slash",
+        },
+      ],
+    })
+  })
+
+  const signed = (iss: string) =>
+    new SignJWT({ iss, azp: at.web.id }).setProtectedHeader({ alg: "RS256" }).sign(webKey.key)
+  const subject = "id_token_hint"
+  explains({
+    "of another client": [
+      () => signOut({ id_token_hint: signedIn.id, client_id: at.gateway.id }),
+      { subject, likelyCauseKey: "hint.other_client" },
+    ],
+    "of another server": [
+      async () => signOut({ id_token_hint: await signed("https://id.example.org") }),
+      { subject: `iss of ${subject}`, received: "https://id.example.org", expected: [issuer] },
+    ],
+    "that somebody else signed": [
+      async () => signOut({ id_token_hint: await signed(issuer) }),
+      { subject, likelyCauseKey: "hint.changed" },
+    ],
+    "that is none": [
+      () => signedIn.browser.go(authorizePath(at.web.id, { id_token_hint: signedIn.access })),
+      { subject, likelyCauseKey: "assertion.no_jwt" },
+    ],
+  })
+})
+
+describe("a request object", () => {
+  type Signed = { readonly key?: ClientKey; readonly kid?: string }
+  const ask = async (claims: object, { key = webKey, kid = key.keyId }: Signed = {}) => {
+    const alg = "RS256"
+    const all = {
+      iss: at.web.id,
+      aud: issuer,
+      exp: seconds() + 60,
+      client_id: at.web.id,
+      ...claims,
+    }
+    const request = await new SignJWT(all).setProtectedHeader({ alg, kid }).sign(key.key)
+    return signedIn.browser.go(authorizePath(at.web.id, { request }))
+  }
+  explains({
+    "for another audience": [
+      () => ask({ aud: `${issuer}/` }),
+      {
+        subject: "aud",
+        received: `${issuer}/`,
+        expected: [issuer],
+        likelyCauseKey: "address.slash",
+      },
+    ],
+    "that is over": [() => ask({ exp: seconds() - 5 }), { subject: "exp", received: "5 s ago" }],
+    "that is not good yet": [
+      () => ask({ nbf: seconds() + 50 }),
+      { subject: "nbf", received: "50 s ahead", likelyCauseKey: "assertion.clock" },
+    ],
+    "of another client": [() => ask({ client_id: at.gateway.id }), { subject: "client_id" }],
+    "of another issuer": [() => ask({ iss: "me" }), { subject: "iss", received: "me" }],
+    "with an unknown key": [
+      () => ask({}, { kid: "another" }),
+      { subject: "kid", received: "another", likelyCauseKey: "assertion.app_key" },
+    ],
+    "that is signed with another key": [
+      () => ask({}, { key: { ...keyed, keyId: webKey.keyId } }),
+      { subject: "request", likelyCauseKey: "object.other" },
+    ],
+    "that nobody signed": [
+      () => signedIn.browser.go(authorizePath(at.web.id, { request: "eyJhbGciOiJub25lIn0.e30." })),
+      { subject: "alg", received: "none", likelyCauseKey: "object.unsigned" },
+    ],
+  })
+})
+
+describe("a pushed request", () => {
+  const fields = () => Object.fromEntries(new URL(authorizePath(at.web.id), issuer).searchParams)
+  const pushed = async () => {
+    const answer: { request_uri: string } = await (
+      await post("/oauth/v2/par", fields(), basic(at.web))
+    ).json()
+    return answer.request_uri
+  }
+  const come = (request_uri: string, { id }: NewClient = at.web) =>
+    signedIn.browser.go(
+      `/oauth/v2/authorize?${new URLSearchParams({ client_id: id, request_uri })}`,
+    )
+  const subject = "request_uri"
+  explains({
+    "that was used": [
+      async () => {
+        const uri = await pushed()
+        await come(uri)
+        await come(uri)
+      },
+      { subject, likelyCauseKey: "pushed.used" },
+    ],
+    "that is too old": [
+      async () => {
+        const uri = await pushed()
+        at.provider.clock.advance(60_000)
+        await come(uri)
+      },
+      { subject, likelyCauseKey: "pushed.old" },
+    ],
+    "of another client": [
+      async () => come(await pushed(), at.gateway),
+      { subject, likelyCauseKey: "pushed.other_client" },
+    ],
+    "that was cut off": [
+      async () => come((await pushed()).slice(0, -2)),
+      { subject, likelyCauseKey: "pushed.not_ours" },
+    ],
+  })
+})
+
+describe("a client's own assertion", () => {
+  const ask = async (claims: object, header = {}) =>
+    post("/oauth/v2/token", {
+      ...codeFields("x"),
+      ...(await asserted(at.provider, keyed, { claims: { ...claims }, header })),
+    })
+  const proof = { subject: "client authentication", likelyCauseKey: "proof.assertion" }
+  const code = { subject: "code" }
+  explains({
+    "for another audience": [
+      () => ask({ aud: issuer.replace("https", "http") }),
+      proof,
+      { subject: "aud", expected: [issuer], likelyCauseKey: "address.scheme" },
+      code,
+    ],
+    "of another subject": [
+      () => ask({ sub: "me" }),
+      proof,
+      { subject: "sub", received: "me" },
+      code,
+    ],
+    "that is over": [
+      () => ask({ iat: undefined, exp: seconds() - 9 }),
+      proof,
+      { subject: "exp", received: "9 s ago" },
+      code,
+    ],
+    "with an unknown key": [
+      () => ask({}, { kid: "another" }),
+      proof,
+      { subject: "kid", received: "another", likelyCauseKey: "assertion.app_key" },
+      code,
+    ],
+  })
+})
+
+describe("a DPoP proof", () => {
+  const ask = async (dpop: string) => post("/oauth/v2/token", codeFields("x"), { dpop })
+  const made = (claims: object, typ = "dpop+jwt") =>
+    new SignJWT({
+      ...{ jti: `${Math.random()}`, htm: "POST", htu: `${issuer}/oauth/v2/token`, iat: seconds() },
+      ...claims,
+    })
+      .setProtectedHeader({ typ, alg: "ES256", jwk: proofKey.jwk })
+      .sign(proofKey.privateKey)
+  const code = { subject: "code" }
+  explains({
+    "for the address behind a proxy": [
+      async () => ask(await made({ htu: "http://id.example.com/oauth/v2/token" })),
+      { subject: "htu", expected: [`${issuer}/oauth/v2/token`], likelyCauseKey: "address.scheme" },
+      code,
+    ],
+    "for another method": [
+      async () => ask(await made({ htm: "GET" })),
+      { subject: "htm", received: "GET", expected: ["POST"] },
+      code,
+    ],
+    "of another type": [async () => ask(await made({}, "jwt")), { subject: "typ" }, code],
+    "of a wrong clock": [
+      async () => ask(await made({ iat: seconds() - 600 })),
+      { subject: "iat", received: "600 s old", likelyCauseKey: "assertion.clock" },
+      code,
+    ],
+    "that was used before": [
+      async () => {
+        const proof = await proofWith(at.provider, proofKey)
+        await ask(proof)
+        await ask(proof)
+      },
+      { subject: "DPoP", likelyCauseKey: "dpop.other" },
+      code,
+    ],
+  })
+})
+
+describe("an access token at userinfo", () => {
+  const show = (token: string, scheme = "Bearer") =>
+    at.provider.send("/oidc/v1/userinfo", { headers: { authorization: `${scheme} ${token}` } })
+  const subject = "access token"
+  explains({
+    "that was cut off": [
+      () => show(signedIn.access.slice(0, -2)),
+      { subject, received: "", likelyCauseKey: "token.not_ours" },
+    ],
+    "that was revoked": [
+      async () => {
+        await post("/oauth/v2/revoke", { token: signedIn.access }, basic(at.web))
+        await show(signedIn.access)
+      },
+      { subject, likelyCauseKey: "token.revoked" },
+    ],
+    "whose session has ended": [
+      async () => {
+        await signOut({ id_token_hint: signedIn.id })
+        await show(signedIn.access)
+      },
+      { subject, likelyCauseKey: "token.ended" },
+    ],
+    "that is bound to no key": [
+      () => show(signedIn.access, "DPoP"),
+      { subject, likelyCauseKey: "token.unbound" },
+    ],
+  })
+
+  test("says whose the request is", async () => {
+    await show(signedIn.access, "DPoP")
+    expect(last()).toMatchObject({ clientId: at.web.id, application: { id: at.web.appId } })
+  })
+})
+
+describe("an exchange", () => {
+  const actor = () => ({ actor_token: signedIn.access, actor_token_type: typeOf("access_token") })
+  explains({
+    "of a token that was cut off": [
+      () => at.exchange(signedIn.access.slice(0, -2)),
+      { subject: "subject_token", received: "", likelyCauseKey: "token.not_ours" },
+    ],
+    "of a token of an unknown type": [
+      () => at.exchange(signedIn.access, { subject_token_type: "jwt" }),
+      { subject: "subject_token_type", received: "jwt", likelyCauseKey: "value.unknown" },
+    ],
+    "of a token that is named as another type": [
+      () => at.exchange(signedIn.access, { subject_token_type: typeOf("id_token") }),
+      { subject: "subject_token", likelyCauseKey: "token.not_ours" },
+    ],
+    "by somebody who may not act": [
+      () => at.exchange("somebody", { subject_token_type: userIdType, ...actor() }),
+      { subject: "actor_token", likelyCauseKey: "actor.may_not" },
+    ],
+    "for an unknown resource": [
+      () => at.exchange(signedIn.access, { resource: "https://api.example.com" }),
+      { subject: "resource", received: "https://api.example.com" },
+    ],
+  })
+
+  test("of a token that is for others names both sides", async () => {
+    const cx = at.provider.cx()
+    const project = cx.ids.next()
+    await createProject(cx, project, { orgId: at.provider.setup.orgId, name: "Elsewhere" })
+    const stranger = await at.provider.addClient({ grantTypes: ["token_exchange"] }, project)
+    await at.exchange(signedIn.access, {}, stranger)
+    expect(last()?.findings).toMatchObject([
+      {
+        subject: "aud of subject_token",
+        received: `${at.web.id} ${at.provider.projectId}`,
+        expected: [stranger.id, project],
+        likelyCauseKey: "token.audience",
+      },
+    ])
+  })
+})
+
+describe("what else a request may get wrong", () => {
+  const device = async () => {
+    const asked = await post("/oauth/v2/device_authorization", { client_id: tv.id })
+    const { device_code: code }: { device_code: string } = await asked.json()
+    return code
+  }
+  const poll = (device_code: string) =>
+    askToken(at.provider, {
+      ...{ grant_type: "urn:ietf:params:oauth:grant-type:device_code" },
+      ...{ client_id: tv.id, device_code },
+    })
+  explains({
+    "a grant type that nobody knows": [
+      () => askToken(at.provider, { grant_type: "password" }),
+      { subject: "grant_type", received: "password", likelyCauseKey: "value.unknown" },
+    ],
+    "JSON where a form belongs": [
+      () =>
+        at.provider.send("/oauth/v2/token", {
+          ...{ method: "POST", body: JSON.stringify(codeFields("x")) },
+          headers: { "content-type": "application/json" },
+        }),
+      {
+        subject: "content-type",
+        received: "application/json",
+        expected: ["application/x-www-form-urlencoded"],
+        likelyCauseKey: "form.type",
+      },
+    ],
+    "a prompt that is none": [
+      () => signedIn.browser.go(authorizePath(at.web.id, { prompt: "create" })),
+      { subject: "prompt", received: "create", likelyCauseKey: "value.unknown" },
+    ],
+    "a response mode that is none": [
+      () => signedIn.browser.go(authorizePath(at.web.id, { response_mode: "jwt" })),
+      { subject: "response_mode", received: "jwt", expected: ["query", "fragment", "form_post"] },
+    ],
+    "revoking what another client was given": [
+      () => post("/oauth/v2/revoke", { token: signedIn.access }, basic(at.gateway)),
+      { subject: "token", likelyCauseKey: "refresh.other_client" },
+    ],
+    "a device code that was cut off": [
+      async () => poll((await device()).slice(0, -2)),
+      { subject: "device_code", likelyCauseKey: "code.not_ours" },
+    ],
+    "a device code that has expired": [
+      async () => {
+        const code = await device()
+        at.provider.clock.advance(300_000)
+        await poll(code)
+      },
+      { subject: "device_code", likelyCauseKey: "device.old" },
+    ],
+  })
+})

@@ -1,13 +1,16 @@
 // How long every list and search takes among many users, by the compiled binary on one core:
-// `bun scripts/bench/lists.ts [USERS] [ORGANISATIONS] [ROUNDS]`. Writes a temporary folder only.
+// `bun scripts/bench/lists.ts [USERS] [ORGANISATIONS] [ROUNDS] [FOLDER] [PATTERN]`. Writes a
+// temporary folder, or the one that is named: that is kept, and used as it is the next time. With a
+// pattern only the searches are measured whose name is like that, and nobody is created.
 
-import { readFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { DescMethod } from "@bufbuild/protobuf"
 import { connect, methods, pathOf } from "../../test/acceptance/service.ts"
 import {
   freePort,
   type Running,
+  type ServiceKey,
   serviceToken,
   setUp,
   start,
@@ -16,7 +19,8 @@ import {
 import { orgIdOf, populate, userIdOf } from "./population.ts"
 import { elsewhere, isList, type Samples, type Search, searchesOf } from "./searches.ts"
 
-const [users = 1_000_000, orgs = 1000, rounds = 100] = process.argv.slice(2).map(Number)
+const [users = 1_000_000, orgs = 1000, rounds = 100] = process.argv.slice(2, 5).map(Number)
+const [kept, pattern = ""] = process.argv.slice(5)
 const aimMs = 50
 /** Rows that take less are only counted. */
 const toldMs = 10
@@ -47,16 +51,10 @@ const samples: Samples = {
   anywhere: () => any(users),
 }
 
-const folder = temporaryFolder()
+const folder = kept ? { path: kept, remove: () => {} } : temporaryFolder()
 const data = join(folder.path, "data")
-const port = await freePort()
-const url = `http://localhost:${port}`
-const key = await setUp(data, url)
-const began = performance.now()
-await populate(join(data, "latchkey.db"), users, orgs)
-row("written past the API", `${Math.round(users / ((performance.now() - began) / 1000))}/s`, "")
-// What is not on disk yet would be waited for at the start, which syncs the database.
-await Bun.spawn(["sync"]).exited
+const { port, key } = await filled(join(folder.path, "key.json"))
+const url = urlOf(port)
 const starting = performance.now()
 const server = await start({ data, port })
 row("ready", ms(performance.now() - starting), "< 200 ms")
@@ -65,15 +63,33 @@ try {
   row("memory after the start", megabytes(server), "< 300 MB")
   await measureAll(await serviceToken(url, key))
   row("memory after all lists", megabytes(server), "< 300 MB")
-  row(
-    "created by the API",
-    `${Math.round(await create(await serviceToken(url, key)))}/s`,
-    "> 2000/s",
-  )
+  if (pattern === "") {
+    const rate = await create(await serviceToken(url, key))
+    row("created by the API", `${Math.round(rate)}/s`, "> 2000/s")
+  }
   row("memory after that", megabytes(server), "< 300 MB")
 } finally {
   await server.stop()
   folder.remove()
+}
+
+/** What is measured: the port its address has, and the key of who may see all of it. */
+async function filled(file: string): Promise<{ port: number; key: ServiceKey }> {
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"))
+  mkdirSync(folder.path, { recursive: true })
+  const port = await freePort()
+  const key = await setUp(data, urlOf(port))
+  const began = performance.now()
+  await populate(join(data, "latchkey.db"), users, orgs)
+  row("written past the API", `${Math.round(users / ((performance.now() - began) / 1000))}/s`, "")
+  // What is not on disk yet would be waited for at the start, which syncs the database.
+  await Bun.spawn(["sync"]).exited
+  writeFileSync(file, JSON.stringify({ port, key }))
+  return { port, key }
+}
+
+function urlOf(port: number): string {
+  return `http://localhost:${port}`
 }
 
 /** Among everything, as the owner of the instance, who may see all of it. */
@@ -83,10 +99,11 @@ async function measureAll(token: string): Promise<void> {
     const reason = elsewhere(method)
     if (reason) row(nameOf(method), "-", reason)
   }
-  const searches = searchesOf(methods, samples)
-  const measured = new Set(searches.map(({ method }) => method))
+  const all = searchesOf(methods, samples)
+  const measured = new Set(all.map(({ method }) => method))
   const missed = lists.filter((method) => !elsewhere(method) && !measured.has(method))
   if (missed.length > 0) throw new Error(`not measured: ${missed.map(nameOf).join()}`)
+  const searches = all.filter(({ what }) => new RegExp(pattern).test(what))
   let quick = 0
   let slow = 0
   let heavy = 0

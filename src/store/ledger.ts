@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite"
+import { type Column, columnIn, folded, listing, separator } from "./column.ts"
 import { literal } from "./view.ts"
 
 export type Key = string | number
@@ -16,6 +17,8 @@ export type IndexPlace = {
   readonly raw: string | undefined
   /** Other folded texts in the index, which can be looked through together with the key. */
   readonly beside: readonly string[]
+  /** All texts of a row that the index has, where it has the rows in the order of their list. */
+  readonly carried: readonly string[]
   readonly isText: boolean
   /** What the rows have there that are not in the index; undefined where it has all rows. */
   readonly usual: string | undefined
@@ -60,6 +63,13 @@ export type Ledger = {
   readonly held: (what: Wanted) => Held | undefined
   /** Rows that came and went; the table is past all of it. */
   readonly note: (changes: readonly Change[]) => void
+  readonly blocks: () => readonly Pick<Block, "from" | "rows">[]
+  /** The block that a key belongs to. */
+  readonly blockOf: (key: Key) => number
+  /** What the rows of a block have in a column; undefined where memory can't tell. */
+  readonly column: (at: number, name: string) => Column | undefined
+  /** Lets go of columns, longest unused first, until there is room; those in use are kept. */
+  readonly use: (columns: readonly string[], sizeMax: number) => void
   /** Characters of the texts that are kept; `forget` lets go of them until they are looked for. */
   readonly size: () => number
   readonly forget: () => void
@@ -69,6 +79,7 @@ type Block = {
   readonly from: Key
   rows: number
   texts: Texts
+  readonly columns: Map<string, Column>
   /** With more rows it is divided, if it can be. */
   readonly most: number
 }
@@ -76,17 +87,19 @@ type Block = {
 type Texts = { readonly [As in Spelling]?: string | undefined }
 
 const usualRows = 1024
-const separator = "\u0001"
 /** Stands between the texts of one row. */
 export const between = "\u0002"
 
 /** A ledger in the making: its blocks in the order of their keys. */
 type Shelf = {
+  readonly place: IndexPlace
   readonly read: Reader
   readonly lowest: Key
   blocks: Block[]
   /** Characters. */
   kept: number
+  /** Columns that were used; the one longest ago is the first. */
+  used: readonly string[]
 }
 
 export function ledgerOf(
@@ -97,7 +110,14 @@ export function ledgerOf(
 ): Ledger {
   const read = readerOf(database, { place, instance, blockRows })
   const lowest = place.isText ? "" : Number.NEGATIVE_INFINITY
-  const shelf: Shelf = { read, lowest, blocks: read.blocks({ from: lowest }), kept: 0 }
+  const shelf: Shelf = {
+    place,
+    read,
+    lowest,
+    blocks: read.blocks({ from: lowest }),
+    kept: 0,
+    used: [],
+  }
   return {
     rows: (range = { from: lowest }) => rowsOf(shelf, range),
     at: (rank) => {
@@ -110,9 +130,16 @@ export function ledgerOf(
     },
     held: (wanted) => (place.isText ? heldIn(shelf, wanted) : undefined),
     note: (changes) => noteIn(shelf, changes),
+    blocks: () => shelf.blocks,
+    blockOf: (key) => blockOf(shelf, key),
+    column: (at, name) => columnOf(shelf, at, name),
+    use: (columns, sizeMax) => use(shelf, columns, sizeMax),
     size: () => shelf.kept,
     forget: () => {
-      for (const block of shelf.blocks) block.texts = {}
+      for (const block of shelf.blocks) {
+        block.texts = {}
+        block.columns.clear()
+      }
       shelf.kept = 0
     },
   }
@@ -179,6 +206,47 @@ function textsOf(shelf: Shelf, at: number, as: Spelling): string | undefined {
   return block.texts[as]
 }
 
+function columnOf(shelf: Shelf, at: number, name: string): Column | undefined {
+  const block = shelf.blocks[at]
+  const known = block?.columns.get(name)
+  if (!block || known) return known
+  const raw = rawOf(shelf.place, name)
+  const texts = raw === undefined ? undefined : columnOf(shelf, at, raw)
+  const range = { from: block.from, below: endOf(shelf, at) }
+  const found =
+    raw === undefined
+      ? shelf.read.column(range, { name, rows: block.rows })
+      : texts && folded(texts)
+  if (!found) return undefined
+  block.columns.set(name, found)
+  if (found !== texts) shelf.kept += found.size
+  return found
+}
+
+/** The column that another one is the folded form of, if only that is in the index. */
+function rawOf({ carried }: IndexPlace, name: string): string | undefined {
+  const raw = name.replace(/_folded$/, "")
+  return carried.includes(name) || raw === name ? undefined : raw
+}
+
+function use(shelf: Shelf, columns: readonly string[], sizeMax: number): void {
+  const needed = columns.flatMap((name) => [name, rawOf(shelf.place, name) ?? name])
+  const others = shelf.used.filter((name) => !needed.includes(name))
+  shelf.used = [...others, ...new Set(needed)]
+  for (const name of others) {
+    if (shelf.kept <= sizeMax) return
+    shelf.used = shelf.used.filter((other) => other !== name)
+    for (const block of shelf.blocks) drop(shelf, block, name)
+  }
+}
+
+function drop(shelf: Shelf, { columns }: Block, name: string): void {
+  const found = columns.get(name)
+  if (!found || !columns.delete(name)) return
+  // What is spelled alike folded is kept once.
+  if (![...columns.values()].includes(found)) shelf.kept -= found.size
+}
+
 function rewrite(shelf: Shelf, block: Block, texts: Texts): void {
   shelf.kept += sizeOf(texts) - sizeOf(block.texts)
   block.texts = texts
@@ -189,6 +257,7 @@ function noteIn(shelf: Shelf, changes: readonly Change[]): void {
     const block = shelf.blocks[blockOf(shelf, key)]
     if (!block) continue
     block.rows += sign
+    for (const name of block.columns.keys()) drop(shelf, block, name)
     rewrite(shelf, block, {
       key: changed(block.texts.key, `${key}`, sign),
       raw: changed(block.texts.raw, raw ?? `${key}`, sign),
@@ -198,6 +267,7 @@ function noteIn(shelf: Shelf, changes: readonly Change[]): void {
   if (!shelf.blocks.some(({ rows, most }) => rows > most)) return
   shelf.blocks = shelf.blocks.flatMap((block, at) => {
     if (block.rows <= block.most) return [block]
+    for (const name of block.columns.keys()) drop(shelf, block, name)
     rewrite(shelf, block, {})
     return shelf.read.blocks({ from: block.from, below: endOf(shelf, at) })
   })
@@ -239,6 +309,7 @@ function readerOf(
     )
   const isSame = `coalesce(min(${key} = ${raw ?? key}), 1)`
   const spelled = { key: whole(key, isSame), raw: whole(raw ?? key, isSame), row: whole(row, "0") }
+  const columns = new Map<string, ReturnType<typeof ranged<{ texts: string | null }>>>()
   const rows = (range: Range) => count(range)[0]?.rows ?? 0
   const next = (start: Key): Key | undefined => {
     const found = ahead.get({ instance, from: start })?.key
@@ -255,7 +326,7 @@ function readerOf(
         const end = isLast ? below : ahead
         const count = rows({ from: at, below: end })
         const most = 2 * Math.max(count, blockRows)
-        found.push({ from: at, rows: count, texts: {}, most })
+        found.push({ from: at, rows: count, texts: {}, columns: new Map(), most })
         at = isLast ? undefined : ahead
       }
       return found
@@ -266,6 +337,11 @@ function readerOf(
       const texts = rows > 0 ? separator + found + separator : separator
       if (broken) return {}
       return same ? { key: texts, raw: texts } : { [as]: texts }
+    },
+    column: (range: Range, { name, rows }: { name: string; rows: number }) => {
+      const listed = columns.get(name) ?? ranged<{ texts: string | null }>(listing(name))
+      columns.set(name, listed)
+      return columnIn(listed(range)[0]?.texts ?? "", rows)
     },
   }
 }
@@ -285,12 +361,19 @@ export const rowOf = ({ key, beside }: IndexPlace, prefix: string): string =>
 const sizeOf = ({ key = "", raw = "", row = "" }: Texts): number =>
   key.length + row.length + (raw === key ? 0 : raw.length)
 
-const patterns = {
+export const patterns = {
   equals: (value: string) => separator + value + separator,
   starts_with: (value: string) => separator + value,
   contains: (value: string) => value,
   ends_with: (value: string) => value + separator,
 } as const
+
+/** Whether one text is like that. */
+export function isLike(text: string, method: Wanted["how"], value: string): boolean {
+  if (method === "equals") return text === value
+  if (method === "starts_with") return text.startsWith(value)
+  return method === "contains" ? text.includes(value) : text.endsWith(value)
+}
 
 /** Counts the texts that a pattern is in, and tells the first few. */
 function find(texts: string, pattern: string, found: string[], few: number): number {

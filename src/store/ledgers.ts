@@ -116,10 +116,24 @@ function trim(ledgers: ReadonlyMap<string, Ledger>): void {
   }
 }
 
+type ColumnRow = { readonly name: string; readonly type: string; readonly notnull: number }
+
+/** The texts of rows that stand in the order of a list; none in an index of another declaration. */
+function carriedBy(
+  list: string,
+  sql: string,
+  { table, columns }: { readonly table: Table; readonly columns: readonly ColumnRow[] },
+): readonly string[] {
+  const names = list.split(",").map((column) => column.trim())
+  if (names[1] !== table.key || !sql.endsWith(`(instance, ${list})`)) return []
+  const texts = columns.filter(({ type, notnull }) => type === "TEXT" && notnull)
+  return names.filter((name) => texts.some((text) => text.name === name))
+}
+
 const events = ["INSERT", "UPDATE", "DELETE"] as const
 
 function watch(database: Database, place: IndexPlace): void {
-  const { table, name, key, raw, beside } = place
+  const { table, name, key, raw, beside, carried } = place
   database.run(
     `CREATE TEMP TABLE IF NOT EXISTS noted (place TEXT NOT NULL, instance TEXT NOT NULL,
        key NOT NULL, raw TEXT, row TEXT, sign INTEGER NOT NULL)`,
@@ -129,7 +143,7 @@ function watch(database: Database, place: IndexPlace): void {
        ${raw ? `${row}.${raw}` : "NULL"}, ${beside.length > 0 ? rowOf(place, `${row}.`) : "NULL"},
        ${sign} WHERE ${inIndex({ ...place, key: `${row}.${key}` }, "true")};`
   const [came, went] = [note("NEW", 1), note("OLD", -1)]
-  const columns = [key, ...(raw ? [raw] : []), ...beside].join(", ")
+  const columns = [...new Set([key, ...(raw ? [raw] : []), ...beside, ...carried])].join(", ")
   const bodies = { INSERT: came, UPDATE: went + came, DELETE: went }
   for (const event of events) {
     const what = event === "UPDATE" ? `UPDATE OF ${columns}` : event
@@ -150,9 +164,7 @@ function unwatch(database: Database, name: string): void {
  */
 function indexesOf(database: Database, target: string, table: Table): readonly IndexPlace[] {
   const columns = database
-    .query<{ name: string; type: string; notnull: number }, [string]>(
-      'SELECT name, type, "notnull" FROM pragma_table_info(?)',
-    )
+    .query<ColumnRow, [string]>('SELECT name, type, "notnull" FROM pragma_table_info(?)')
     .all(target)
   const there = new Map(
     database
@@ -171,7 +183,8 @@ function indexesOf(database: Database, target: string, table: Table): readonly I
     const raw = key === `${second}_folded` ? second : undefined
     const beside = others.filter((other) => other.endsWith("_folded"))
     const isText = column.type === "TEXT"
-    const found = { table: target, name, key, raw, beside, isText, usual: undefined }
+    const carried = carriedBy(list, sql, { table, columns })
+    const found = { table: target, name, key, raw, beside, carried, isText, usual: undefined }
     if (!/ WHERE /.test(sql)) return [found]
     // Made with another text in mind, it is of no use until the rebuild has replaced it.
     const usual = table.usual?.[index]

@@ -2,6 +2,7 @@ import type { Scope } from "../kernel/context.ts"
 import type { Page } from "../kernel/page.ts"
 import type { Bookmark } from "./bookmark.ts"
 import {
+  among,
   type Built,
   blank,
   condition,
@@ -21,11 +22,13 @@ import {
   measure,
   open,
   type Survey,
+  scans,
   singleOf,
   sourceOf,
   type Way,
   wayPast,
 } from "./measure.ts"
+import { isCarried, type Roll, rollOf } from "./roll.ts"
 import type { Cx } from "./store.ts"
 
 /** From how many rows on a table is long, and how many rows of it are few. */
@@ -76,14 +79,29 @@ export function searchLong<Row>(
   const seen = visible(what, asked.scope)
   const filters = narrower([...(seen ? [seen] : []), ...asked.filters].flatMap(parts))
   const terms: Term[] = []
-  for (const filter of filters.toSorted((a, b) => costOf(a) - costOf(b))) {
+  const isInOrder = asked.sort === what.sort && filters.every((each) => isCarried(every, each))
+  const sorted = filters.toSorted((a, b) => costOf(a) - costOf(b))
+  const later = isInOrder ? sorted.filter((each) => scans(survey, each)) : []
+  /** The answer, where this one finds few. */
+  const tried = (filter: Filter) => {
     const found = measure(survey, filter)
-    if (found?.isExact && found.rows === total) continue
+    if (found?.isExact && found.rows === total) return undefined
     const term = { filter, measure: found }
-    if (found?.way && found.rows <= few) {
-      return narrow(survey, asked, { filters, way: found.way, term })
-    }
     terms.push(term)
+    if (!found?.way || found.rows > few) return undefined
+    return narrow<Row>(survey, asked, { filters, way: found.way, term })
+  }
+  for (const filter of sorted) {
+    const found = later.includes(filter) ? undefined : tried(filter)
+    if (found) return found
+  }
+  const isMost = later.length === 0 && terms.every((term) => fulfilsMost(survey, term))
+  const left = [...terms.map((term) => term.filter), ...later]
+  const found = isInOrder && !isMost ? rolled<Row>(survey, asked, left) : undefined
+  if (found) return found
+  for (const filter of later) {
+    const found = tried(filter)
+    if (found) return found
   }
   return wide(survey, asked, terms)
 }
@@ -126,6 +144,33 @@ function narrow<Row>(
   const { page, after } = asked
   const window = { filters: all, way, ...page, ...(after && { offset: 0, after }) }
   return { total, rows: windowOf<Row>(survey, asked, window) }
+}
+
+/** Whether a walk over the rows that don't is short, wherever they stand. */
+const fulfilsMost = ({ total, few }: Survey, { measure: found }: Term): boolean =>
+  found?.isExact === true && total - found.rows <= few
+
+/** Rows in the order of the list itself, told by what is kept of them in memory. */
+function rolled<Row>(
+  survey: Survey,
+  asked: Asked,
+  filters: readonly Filter[],
+): Rows<Row> | undefined {
+  const roll = rollIn(survey, filters)
+  if (!roll) return undefined
+  const { page, after } = asked
+  const keys = roll.keys({ ...page, ...(after && { offset: 0, after }) })
+  const { key } = survey.what
+  const way = { index: undefined, sql: (built: Built) => among(built, key, keys) }
+  const window = { filters: [], way, limit: keys.length, offset: 0, asc: page.asc }
+  const rows = keys.length > 0 ? windowOf<Row>(survey, asked, window) : []
+  return { total: roll.total, rows }
+}
+
+function rollIn({ cx, what }: Survey, filters: readonly Filter[]): Roll | undefined {
+  const place = cx.store.index(what.table, what.sort)
+  if (!place || !filters.every((each) => isCarried(place, each))) return undefined
+  return rollOf(cx.store.ledger(cx, place), place, { key: what.key, filters })
 }
 
 /** Many rows: those of the window are found by walking from the nearer end. */
@@ -238,7 +283,7 @@ function totalOf(survey: Survey, terms: readonly Term[]): number {
     return fewer.reduce((sum, each) => sum - each, totalOf(survey, rest))
   }
   const filters = terms.map(({ filter }) => filter)
-  return count(survey, filters, undefined)
+  return rollIn(survey, filters)?.total ?? count(survey, filters, undefined)
 }
 
 /** The ways to the few rows that do not have the value which almost all have. */

@@ -14,6 +14,7 @@ import {
   type Held,
   type IndexPlace,
   inIndex,
+  isLike,
   type Key,
   type Ledger,
   type Range,
@@ -329,10 +330,21 @@ function measureText(survey: Survey, { text, method, value }: Text): Measure | u
   return held && { rows: usual + held.rows, isExact: true, way }
 }
 
-function isLike(text: string, method: Text["method"], value: string): boolean {
-  if (method === "equals") return text === value
-  if (method === "starts_with") return text.startsWith(value)
-  return method === "contains" ? text.includes(value) : text.endsWith(value)
+/** Whether texts have to be looked through, more than a few, to measure a filter. */
+export function scans(survey: Survey, filter: Filter): boolean {
+  if ("all" in filter) return filter.all.some((each) => scans(survey, each))
+  if ("any" in filter) return filter.any.some((each) => scans(survey, each))
+  if ("not" in filter) return scans(survey, filter.not)
+  if (!("text" in filter) || filter.value === "") return false
+  const { text, method, value } = filter
+  const own = placeOf(survey, text)
+  const place = own ?? placeOf(survey, `${text}_folded`)
+  if (!place) return false
+  if (place.usual !== undefined) return false
+  if (method !== "equals" && method !== "starts_with") return true
+  if (own) return false
+  const range = method === "equals" ? exactly(fold(value)) : prefixed(headOf(value))
+  return ledgerOf(survey, place).rows(range) > survey.few
 }
 
 /**

@@ -30,7 +30,7 @@ function open() {
   return { database, rows, write }
 }
 
-const whole = { table: "t", beside: [], usual: undefined }
+const whole = { table: "t", beside: [], carried: [], usual: undefined }
 const place = { ...whole, name: "t_key", key: "key", raw: "raw", isText: true }
 const ranks = { ...whole, name: "t_rank", key: "rank", raw: undefined, isText: false }
 const letters = ["a", "A", "b", "B", "aB", "\u{1F600}", "\uFFFD", "é", "%", "_"]

@@ -52,7 +52,8 @@ const things = view<ThingEvent>({
         nick_folded TEXT NOT NULL, state TEXT NOT NULL, org TEXT NOT NULL, rank INTEGER NOT NULL`,
       key: "id",
       indexes: {
-        ...{ rank: "rank, id, state", name: "name_folded, name, mail_folded" },
+        rank: "rank, id, org, state, name, mail, nick_folded, nick",
+        ...{ name: "name_folded, name, mail_folded" },
         mail: "mail_folded, mail",
         ...{ state: "state, rank", org: "org, rank", nick: "nick_folded, nick, rank" },
       },

@@ -212,6 +212,37 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await rows.filter({ hasText: "Person created" }).waitFor()
   })
 
+  test("says which languages the login pages have, and lifts that again", async () => {
+    await open("/settings", "Settings")
+    const part = section("Login pages")
+    await part.getByText("All: English, German").waitFor()
+    await part.getByRole("button", { name: "Edit" }).click()
+    await part.getByLabel("English").uncheck()
+    await part.getByLabel("German").uncheck()
+    expect(await part.getByRole("button", { name: "Save" }).isDisabled()).toBe(true)
+    await part.getByLabel("German").check()
+    await part.getByLabel("Nobody may register").check()
+    await part.getByRole("button", { name: "Save" }).click()
+    await part.getByText("German", { exact: true }).waitFor()
+    await part.getByText("Not allowed").waitFor()
+    const strangers = await browser.newContext({ locale: "en-GB" })
+    const login = await strangers.newPage()
+    await login.goto(`${service.url}/ui/console`)
+    await login.fill('[name="loginName"]', "")
+    expect(await login.locator("html").getAttribute("lang")).toBe("de")
+    await strangers.close()
+
+    await part.getByRole("button", { name: "Edit" }).click()
+    await part.getByLabel("English").check()
+    await part.getByLabel("Nobody may register").uncheck()
+    await part.getByRole("button", { name: "Save" }).click()
+    await part.getByText("All: English, German").waitFor()
+    await part.getByText("Not restricted").waitFor()
+    expect(await service.get("core.admin.v1.AdminService/GetRestrictions", {})).not.toHaveProperty(
+      "allowedLanguages",
+    )
+  })
+
   test("no page broke, or asked for anything that its policy forbids", () => {
     expect(complaints).toEqual([])
   })

@@ -8,10 +8,12 @@ import {
 } from "../../src/gen/core/application/v2/application_pb.ts"
 import { OIDCSettingsSchema } from "../../src/gen/core/settings/v1/settings_pb.ts"
 import { State, WebKeySchema } from "../../src/gen/core/webkey/v2/webkey_pb.ts"
+import { pageLanguages } from "../../src/kernel/language.ts"
 import { grantsOf, responsesFor } from "../../ui/console/application/protocol.ts"
 import { isDenied, isFault, messageOf, unlessDenied } from "../../ui/console/core.ts"
 import { consoleDocument } from "../../ui/console/document.tsx"
 import { amountOf, durationOf, durationText } from "../../ui/console/duration.ts"
+import { changeOf, languages } from "../../ui/console/instance/restriction.ts"
 import { familiesOf, levelOf, levels } from "../../ui/console/instance/role.ts"
 import { kindNames, kindOf, kinds, stateOf, turnOf } from "../../ui/console/instance/web-key.ts"
 import { linesOf } from "../../ui/console/lines.ts"
@@ -244,5 +246,31 @@ describe("roles of administrators", () => {
       { name: "org", permissions: ["org.read"] },
       { name: "user", permissions: ["user.read", "user.write"] },
     ])
+  })
+})
+
+describe("what the login pages leave out", () => {
+  const open = { allowedLanguages: [], disallowPublicOrgRegistration: false }
+  const german = { ...open, allowedLanguages: ["de"] }
+
+  it("is about the languages that the server knows", () => {
+    expect(languages).toEqual(pageLanguages)
+  })
+
+  it("sends what is another, and nothing where nothing is", () => {
+    expect(changeOf(open, { languages: ["de"], disallow: false })).toEqual({
+      allowedLanguages: { list: ["de"] },
+    })
+    expect(changeOf(open, { languages: ["en", "de"], disallow: true })).toEqual({
+      disallowPublicOrgRegistration: true,
+    })
+    expect(changeOf(german, { languages: ["de"], disallow: false })).toBeUndefined()
+    expect(changeOf(open, { languages: ["en", "de"], disallow: false })).toBeUndefined()
+  })
+
+  it("lifts the restriction where all languages are chosen", () => {
+    expect(changeOf(german, { languages: ["en", "de"], disallow: false })).toEqual({
+      allowedLanguages: { list: [] },
+    })
   })
 })

@@ -107,9 +107,19 @@ function keepAnOwner(cx: Decision, id: string): void {
   if (isLastOwner(cx, id, (other) => isUsable(cx, other))) throw lastOwner()
 }
 
-/** Whether a user can sign in: what makes an owner count. */
-export const isUsable = (cx: Decision, id: string): boolean =>
-  cx.state(user, id).status === "active" && cx.state(org, cx.owner(user, id)).status === "active"
+/** Whether a user can sign in: what makes an owner count. A person can still be invited. */
+export function isUsable(cx: Decision, id: string): boolean {
+  const state = cx.state(user, id)
+  if (hasLeft(state) || state.status !== "active") return false
+  if (state.kind === "machine" && !hasWayIn(state, cx.now)) return false
+  return cx.state(org, cx.owner(user, id)).status === "active"
+}
+
+/** A service user without anything to show can't call anybody, and nobody asks it to. */
+function hasWayIn({ secret, keys, personalTokens }: Machine, now: number): boolean {
+  const tokens = Object.values(personalTokens).map(({ expires }) => expires)
+  return secret !== null || [...Object.values(keys), ...tokens].some((expires) => expires > now)
+}
 
 function renamed(
   state: Human | Machine,

@@ -1,3 +1,4 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addMember, memberships } from "../../../src/domain/member/index.ts"
 import { addUser, isUserActive } from "../../../src/domain/user/index.ts"
@@ -59,6 +60,25 @@ describe.each(Object.keys(ways))("%s", (way) => {
     await expect(take(way, "stranger")).rejects.toMatchObject({ id: "instance.last_owner" })
     // Whoever can sign in again counts again.
     await estate.as("stranger", "activateOrganization", { organizationId: "org3" })
+    await take(way, "stranger")
+  })
+
+  test("refuses to leave a service user alone that has nothing to show any more", async () => {
+    const userType = { case: "machine", value: { name: "Robot" } }
+    const robot = { organizationId: "org1", userId: "robot", username: "robot", userType }
+    await estate.as("owner", "createUser", robot)
+    await estate.step((tx) =>
+      addMember(tx, { userId: "robot", target: { level: "instance" }, roles: ["IAM_OWNER"] }),
+    )
+    await secondOwner()
+    await take("deactivateUser", "owner")
+    const refused = { id: "instance.last_owner" }
+    await expect(take(way, "stranger")).rejects.toMatchObject(refused)
+    const expirationDate = timestampFromMs(estate.clock.now() + 1000)
+    await estate.as("stranger", "addPersonalAccessToken", { userId: "robot", expirationDate })
+    estate.clock.advance(1000)
+    await expect(take(way, "stranger")).rejects.toMatchObject(refused)
+    await estate.as("stranger", "addSecret", { userId: "robot" })
     await take(way, "stranger")
   })
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { addInstanceMember, instance } from "../../../src/domain/instance/index.ts"
 import { deactivateOrganization } from "../../../src/domain/org/index.ts"
 import {
+  addPersonalToken,
   createUser,
   deactivateUser,
   findUser,
@@ -15,7 +16,7 @@ import {
   user,
   userChain,
 } from "../../../src/domain/user/index.ts"
-import { statement } from "../../../src/store/index.ts"
+import { type Cx, statement } from "../../../src/store/index.ts"
 import type { World } from "../../support/world.ts"
 import { anna, human, openHousehold, robot } from "./household.ts"
 
@@ -108,6 +109,12 @@ test.each([
 const own = (userId: string) =>
   addInstanceMember(world.cx(), "i1", { userId, orgId: "org1", roles: ["IAM_OWNER"] })
 
+/** A service user that has something to show. */
+async function armedRobot(cx: Cx, change = {}): Promise<void> {
+  await robot(cx, change)
+  await cx.store.transact(cx, (tx) => addPersonalToken(tx, "m1", tx.now + 60_000))
+}
+
 test.each([
   ["deactivated", deactivateUser],
   ["locked", lockUser],
@@ -123,7 +130,7 @@ test.each([
 test("an owner who can't sign in doesn't count as another owner", async () => {
   const cx = world.cx()
   await anna(cx)
-  await robot(cx)
+  await armedRobot(cx)
   await own("u1")
   await own("m1")
   await lockUser(cx, "m1")
@@ -136,7 +143,7 @@ test("an owner who can't sign in doesn't count as another owner", async () => {
 test("an owner whose organisation is stopped doesn't count as another owner", async () => {
   const cx = world.cx()
   await anna(cx)
-  await robot(cx, { orgId: "org2" })
+  await armedRobot(cx, { orgId: "org2" })
   await own("u1")
   await own("m1")
   await deactivateOrganization(cx, "org2")
@@ -146,7 +153,7 @@ test("an owner whose organisation is stopped doesn't count as another owner", as
 test("two owners who remove each other at the same moment leave one", async () => {
   const cx = world.cx()
   await anna(cx)
-  await robot(cx)
+  await armedRobot(cx)
   await own("u1")
   await own("m1")
   const outcomes = await Promise.allSettled([removeUser(cx, "u1"), removeUser(cx, "m1")])

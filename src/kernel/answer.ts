@@ -5,7 +5,7 @@ import type { Found } from "./page.ts"
 /** A time as messages carry it. */
 export const at = (ms: number): Timestamp => timestampFromMs(ms)
 
-/** Where a resource stands, as v1 and the older services of v2 say it. */
+/** Where a resource stands, as v1 and the older services of v2 say it; no date where it is not. */
 export const details = (stand: {
   readonly version: number
   readonly created: number
@@ -13,8 +13,7 @@ export const details = (stand: {
   readonly owner: string
 }) => ({
   sequence: BigInt(stand.version),
-  creationDate: at(stand.created),
-  changeDate: at(stand.changed),
+  ...(stand.version > 0 && { creationDate: at(stand.created), changeDate: at(stand.changed) }),
   resourceOwner: stand.owner,
 })
 

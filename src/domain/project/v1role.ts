@@ -20,9 +20,12 @@ export const managementRole = share<Cx>()(ManagementService, {
   addProjectRole: async ({ projectId, roleKey: key, displayName, group }, cx) => ({
     details: details(await addRoles(cx, projectId, [{ key, displayName, group }])),
   }),
-  bulkAddProjectRoles: async ({ projectId, roles }, cx) => ({
-    details: details(await addRoles(cx, projectId, roles)),
-  }),
+  bulkAddProjectRoles: async ({ projectId, roles }, cx) => {
+    if (roles.length === 0) {
+      throw new Fault("invalid_argument", "project.roles_missing", "name at least one role")
+    }
+    return { details: details(await addRoles(cx, projectId, roles)) }
+  },
   updateProjectRole: (req, cx) => update(cx, req),
   removeProjectRole: (req, cx) => remove(cx, req),
 })

@@ -116,6 +116,12 @@ test("features for all are the system's alone", async () => {
   await refused(() => estate.as("system", "setInstanceFeatures"), { code: "permission_denied" })
 })
 
+test("what was never said began at no time", async () => {
+  const { details } = await estate.as("system", "resetSystemFeatures")
+  expect(details.creationDate).toBeUndefined()
+  expect(details.changeDate).toBeUndefined()
+})
+
 test("organisations and users have none yet, and a foreign one is not there", async () => {
   await estate.as("owner", "setOrganizationFeatures", { organizationId: "org2" })
   await estate.as("owner", "setUserFeatures", { userId: "nobody" })

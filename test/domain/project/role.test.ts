@@ -153,6 +153,7 @@ test("v1 adds several roles, all or none, and tells who changes nothing", async 
       ...p1,
       roles: roles.map((key) => ({ key, displayName: key, group: "" })),
     })
+  await expect(bulk()).rejects.toMatchObject({ id: "project.roles_missing" })
   await bulk("one", "two")
   await expect(bulk("three", "two")).rejects.toMatchObject({ code: "already_exists" })
   await expect(bulk("three", "three")).rejects.toMatchObject({ code: "already_exists" })

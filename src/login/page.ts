@@ -6,6 +6,7 @@ import { org } from "../domain/org/index.ts"
 import { allowedOf } from "../domain/quota/index.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
+import { type Fill, fillerOf } from "./fill.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
 
@@ -27,10 +28,10 @@ export type PageOptions = {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Renders one page with the headers that every page has. */
+/** Shows one page, an element or what `fill` made, with the headers that every page has. */
 export type ShowPage = (
   cx: Cx,
-  render: (ui: Ui, shared: PageProps) => ReactElement,
+  render: (ui: Ui, shared: PageProps, fill: Fill) => ReactElement | string,
   options?: PageOptions,
 ) => Promise<Response>
 
@@ -41,15 +42,17 @@ function loadUi(): Promise<Ui> {
   return loading
 }
 
-export const pagesWith =
-  (assets: Assets): ShowPage =>
-  async (cx, render, options = {}) => {
+export function pagesWith(assets: Assets): ShowPage {
+  let fill: Fill | undefined
+  return async (cx, render, options = {}) => {
     const ui = await loadUi()
+    fill ??= fillerOf(ui.renderPage, Buffer.from(cx.random.bytes(16)).toString("hex"))
     const wanted = [...(options.languages ?? []), ...cx.languages]
     const { language, t } = ui.translator(allowedOf(cx, wanted))
     const brand = brandOf(cx, options.orgId)
     const embedders = embeddersOf(cx)
-    const html = ui.renderPage(render(ui, { t, language, assets, brand }))
+    const page = render(ui, { t, language, assets, brand }, fill)
+    const html = typeof page === "string" ? page : ui.renderPage(page)
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,
@@ -67,6 +70,7 @@ export const pagesWith =
     if (options.continueTo) headers.set("refresh", refreshTo(options.continueTo))
     return new Response(html, { status: options.status ?? 200, headers })
   }
+}
 
 /**
  * Whose pages these are: those of the organisation that the request is for, else, where the

@@ -1,4 +1,4 @@
-import type { Account } from "../../ui/login/index.ts"
+import type { Account, Target } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import {
   accountOf,
@@ -126,13 +126,23 @@ function loginNamePage(
   const application = applicationOf(scene)
   return scene.show(
     scene.cx,
-    (ui, shared) => {
+    (ui, shared, fill) => {
       const error = missing ? shared.t("login_name.error.missing") : undefined
-      return ui.LoginNamePage({ ...shared, form, application, loginName, error })
+      return fill({
+        page: ui.LoginNamePage,
+        words: { ...wordsOf(form), loginName },
+        props: ({ loginName, ...words }) => ({
+          ...{ ...shared, application, error, loginName },
+          form: { action: form.action, ...words },
+        }),
+      })
     },
     optionsOf(scene, missing ? 422 : 200),
   )
 }
+
+/** What a form carries unseen is another each time. */
+const wordsOf = ({ csrf, authRequest = "" }: Target) => ({ csrf, authRequest })
 
 type PasswordProblem =
   | { readonly key: "password.error.missing" | "password.error.wrong" | "password.error.busy" }
@@ -149,9 +159,17 @@ function passwordPage(
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return scene.show(
     scene.cx,
-    (ui, shared) => {
+    (ui, shared, fill) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
-      return ui.PasswordPage({ ...shared, form, account, changeHref, application, error })
+      const initials = ui.initialsOf(account.displayName)
+      return fill({
+        page: ui.PasswordPage,
+        words: { ...wordsOf(form), changeHref, ...account, initials },
+        props: ({ csrf, authRequest, changeHref, ...account }) => ({
+          ...{ ...shared, application, error, changeHref, account },
+          form: { action: form.action, csrf, authRequest },
+        }),
+      })
     },
     { ...optionsOf(scene, statusOf(problem)), retryAfterSeconds: seconds },
   )

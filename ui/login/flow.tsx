@@ -17,7 +17,12 @@ export type Application = {
   readonly isInDevelopment?: boolean
 }
 
-export type Account = { readonly displayName: string; readonly loginName: string }
+export type Account = {
+  readonly displayName: string
+  readonly loginName: string
+  /** Those of the name to show, where nothing else is said. */
+  readonly initials?: string
+}
 
 /** Where a form posts to, and what it carries unseen. */
 export type Target = {
@@ -83,9 +88,10 @@ type AccountChipProps = Pick<PageProps, "t"> & {
 
 /** The account in question, with the way to another one. */
 export function AccountChip({ t, account, changeHref }: AccountChipProps) {
+  const { displayName, loginName, initials } = account
   return (
     <div className="account-chip">
-      <Person name={account.displayName} loginName={account.loginName} />
+      <Person name={displayName} loginName={loginName} initials={initials} />
       <a href={changeHref} aria-label={t("account.change_long")}>
         {t("account.change")}
       </a>

@@ -163,6 +163,7 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
       } else forget()
       return result
     } catch (cause) {
+      lost()
       forget()
       throw full(cause) ?? cause
     }

@@ -27,7 +27,7 @@ export type States = {
   readonly read: (instance: string, kind: AnyAggregate, id: string) => StateRow
   /** The same, from memory where it was read lately: that costs a twentieth. */
   readonly recall: (instance: string, kind: AnyAggregate, id: string) => StateRow
-  /** Makes `recall` read anew what may have been undone since. */
+  /** Makes `recall` read anew: what it knows of a step or a turn may have been undone. */
   readonly forget: () => void
   readonly fold: (state: unknown, event: NewEvent) => unknown
   readonly apply: (event: LogEvent, folded?: readonly Folded[]) => void
@@ -152,13 +152,13 @@ function rowsOf(database: Database) {
     forget: () => {
       known = recent<StateRow>(rowsMax)
     },
-    set: (kind: AnyAggregate, last: LogEvent, { state, created, owner }: Standing) => {
-      const { instance, stream, id, version, position, time } = last
-      known.delete(keyOf(instance, stream, id))
+    set: (kind: AnyAggregate, last: LogEvent, { state, created, owner = last.owner }: Standing) => {
+      const { instance, stream, id, version, position, time: changed } = last
+      const row = { version, position, created, changed, owner, state }
+      known.set(keyOf(instance, stream, id), row)
       if (version === 1 && !hasRowAtOnce(kind)) return
-      const text = JSON.stringify(state)
-      const expires = expiryOf(kind, state, time)
-      const standing = [created, time, owner ?? last.owner, text, expires] as const
+      const expires = expiryOf(kind, state, changed)
+      const standing = [created, changed, owner, JSON.stringify(state), expires] as const
       set.run(instance, stream, id, version, position, ...standing)
     },
     drop: (instance: string, stream: string, id: string) => {

@@ -9,6 +9,11 @@ export const noStore = { "cache-control": "no-store", pragma: "no-cache" } as co
 /** Endpoints that scripts of any origin may read: nothing there depends on cookies. */
 export const anyOrigin = { "access-control-allow-origin": "*" } as const
 
+/** What scripts of any origin may read of a refusal, beside its body. */
+export const exposed = {
+  "access-control-expose-headers": "www-authenticate, retry-after, x-request-id",
+} as const
+
 const jsonType = { "content-type": "application/json" } as const
 
 type Answer = { readonly status?: number; readonly headers?: Headers }
@@ -33,7 +38,7 @@ export function errorJson(fault: OAuthError, requestId: string): Response {
   const challenge: Headers = status === 401 ? { "www-authenticate": 'Basic realm="client"' } : {}
   const body = { error, error_description: description, request_id: requestId }
   const id: Headers = { "x-request-id": requestId }
-  return json(body, { status, headers: { ...noStore, ...challenge, ...id } })
+  return json(body, { status, headers: { ...noStore, ...exposed, ...challenge, ...id } })
 }
 
 /** Sends the browser on with GET; `cookies` are Set-Cookie lines. */

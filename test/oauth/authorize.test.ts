@@ -179,6 +179,8 @@ describe("discovery", () => {
       "urn:ietf:params:oauth:grant-type:jwt-bearer",
       "refresh_token",
       "urn:ietf:params:oauth:grant-type:token-exchange",
+      // Applications may register it, and so it is offered.
+      "implicit",
     ])
   })
 

@@ -236,6 +236,8 @@ const claims: readonly Row[] = [
         expect(response.headers.get("access-control-allow-origin")).toBe("*")
         expect(response.headers.has("access-control-allow-credentials")).toBe(false)
       }
+      const refused = await userinfo(provider, "wrong")
+      expect(refused.headers.get("access-control-expose-headers")).toMatch(/\bwww-authenticate\b/)
       expect(asked.headers.get("access-control-allow-headers")).toMatch(/\bauthorization\b/i)
     },
   ],

@@ -39,7 +39,8 @@ export const discoveryDocument = remembered(
       scopes_supported: standardScopes,
       response_types_supported: responseTypes,
       response_modes_supported: responseModes,
-      grant_types_supported: grants.map(({ name }) => name),
+      // RFC 7591 §2.1: who gets tokens at the front channel uses the grant of that name.
+      grant_types_supported: [...grants.map(({ name }) => name), "implicit"],
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: signingAlgorithms(cx),
       token_endpoint_auth_methods_supported: methods,

@@ -2,7 +2,7 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { explain } from "../explain/explain.ts"
 import { formOf } from "../request.ts"
-import { anyOrigin, errorJson, json, noStore } from "../response.ts"
+import { anyOrigin, errorJson, exposed, json, noStore } from "../response.ts"
 import { userinfoClaims } from "../token/claims.ts"
 import { claimsAskedWith } from "../token/claims-asked.ts"
 import { challengeFor, type Presented, presentedIn, saidBy } from "../token/presented.ts"
@@ -61,7 +61,10 @@ async function postedToken(request: Request): Promise<string | undefined> {
 const nothingPresented = (): Response =>
   new Response(null, {
     status: 401,
-    headers: { ...anyOrigin, ...noStore, "www-authenticate": challengeFor("bearer", realm) },
+    headers: {
+      ...{ ...anyOrigin, ...exposed, ...noStore },
+      "www-authenticate": challengeFor("bearer", realm),
+    },
   })
 
 /** RFC 6750 §3: the error stands in the header, and for people in the body. */

@@ -2,13 +2,22 @@ import type { Account, Application, Learnable, Target } from "../../ui/login/ind
 import { findClient } from "../domain/app/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
-import { profile } from "../domain/user/index.ts"
+import { findByLoginName, profile } from "../domain/user/index.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import type { Present } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
 import { loginPaths, withRequest } from "./path.ts"
-import { applicationName, isOwnForm, type Visit, type Waiting, waitingRequest } from "./visit.ts"
+import {
+  applicationName,
+  isOwnForm,
+  justAnswered,
+  presentIn,
+  type Visit,
+  type Waiting,
+  waitingRequest,
+  wantedOf,
+} from "./visit.ts"
 
 /** Everything that a page of the sign-in works with. */
 export type Scene = {
@@ -50,10 +59,55 @@ export async function sceneOf(base: Base, requestId: string): Promise<Scene | Re
 export async function postedScene(base: Base, fields: Fields): Promise<Scene | Response> {
   const { cx, visit, request } = base
   const requestId = fields.get("authRequest")
+  if (isPostedAgain(base, fields)) return goTo(base.onward(requestId))
+  const former = formerScene(base, fields)
+  if (former) return former
   if (isOwnForm(cx, visit, { request, csrf: fields.get("csrf") })) return sceneOf(base, requestId)
   // Another tab has signed in meanwhile and changed the cookie: nothing is lost by going on.
   if (waitingRequest(cx, visit, requestId)) return goTo(base.onward(requestId))
+  // The client has its answer already: what is left is to say that it has worked.
+  if (isPresent(base, fields.get("loginName"))) return goTo(loginPaths.signedIn)
   return trouble(base, { problem: "other_browser", status: 403 })
+}
+
+/**
+ * Whether a double click has posted a form a second time: what it says has led to an answer a
+ * moment ago. Whoever says that they are somebody else has not been answered.
+ */
+function isPostedAgain({ cx, visit }: Base, fields: Fields): boolean {
+  const answered = justAnswered(cx, visit, fields.get("authRequest"))
+  if (!answered) return false
+  const name = fields.get("loginName")
+  if (name === "") return fields.get("session") === answered.sessionId
+  const present = visit.present.filter(({ id }) => id === answered.sessionId)
+  return isPresent({ cx, visit: { ...visit, present } }, name)
+}
+
+/** Whether who has this login name is signed in here. */
+function isPresent({ cx, visit }: Pick<Base, "cx" | "visit">, loginName: string): boolean {
+  const known = loginName === "" ? undefined : findByLoginName(cx, loginName)
+  return visit.present.some(({ userId }) => userId === known)
+}
+
+/**
+ * The scene of a password that a double click has posted a second time, before the browser could
+ * get the cookie that the first one brought. The old cookie opens nothing by itself: the password
+ * is asked for again, and it must be that of the only person who is signed in to this browser.
+ */
+function formerScene(base: Base, fields: Fields): Scene | undefined {
+  const { cx, request, visit } = base
+  const browser = visit.browser.former
+  if (!browser || fields.get("password") === "") return undefined
+  const before = { ...visit, browser, present: presentIn(cx, browser) }
+  const isOwn = isOwnForm(cx, before, { request, csrf: fields.get("csrf") })
+  const isAlone = browser.sessions.length === 1
+  if (!isOwn || !isAlone || !isPostedAgain({ ...base, visit: before }, fields)) return undefined
+  const id = fields.get("authRequest")
+  const asked = justAnswered(cx, before, id)?.asked
+  if (!asked) return undefined
+  const rest = { loginHint: "", created: cx.clock.now(), sessionId: "" }
+  const waiting = { id, asked, loginHint: "", wanted: wantedOf(cx, asked, rest) }
+  return { ...base, visit: { ...before, present: [] }, waiting }
 }
 
 /** Shows that something stands in the way. */

@@ -1,4 +1,4 @@
-import { linkSession } from "../domain/grant/index.ts"
+import { authRequest, linkSession } from "../domain/grant/index.ts"
 import { enterBrowser } from "../domain/session/index.ts"
 import type { Transaction } from "../store/index.ts"
 import { afterwards, type Scene } from "./context.ts"
@@ -31,10 +31,16 @@ export async function enter<Refusal extends object = never>(
       const now = isHomeActive(cx, userId) ? waitingRequest(cx, visit, waiting.id) : undefined
       const session = { id, userId, authTime: tx.now }
       isAnswered = now !== undefined && answering.within(cx, tx, now, session)
-      if (!isAnswered) linkSession(tx, waiting.id, id)
+      // A form that was posted twice: what the other one got is got once more on the way.
+      if (!isAnswered && !wasAnsweredBy(tx, waiting.id, id)) linkSession(tx, waiting.id, id)
     },
   })
   if (typeof entered !== "string") return entered
   if (waiting && isAnswered) return answering.tell(scene, waiting, entered)
   return goTo(afterwards(scene), entered)
+}
+
+function wasAnsweredBy(tx: Transaction, requestId: string, sessionId: string): boolean {
+  const state = tx.state(authRequest, requestId)
+  return state.status === "answered" && state.sessionId === sessionId
 }

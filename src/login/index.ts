@@ -6,6 +6,8 @@ export { loginPaths, stepPath } from "./path.ts"
 export {
   applicationName,
   isOwnForm,
+  type JustAnswered,
+  justAnswered,
   presentIn,
   type Visit,
   visitOf,

@@ -56,6 +56,26 @@ export function waitingRequest(cx: Cx, visit: Visit, id: string): Waiting | unde
   return { id, asked, loginHint, wanted: wantedOf(cx, asked, state) }
 }
 
+/** A request that was answered a moment ago; `sessionId` is whose it was. */
+export type JustAnswered = {
+  readonly asked: Asked
+  readonly agentId: string
+  readonly sessionId: string
+}
+
+/**
+ * The request of this id where a session of this very browser has answered it, and the answer has
+ * not been used yet: a browser in which a form was posted twice has lost it, and may have another.
+ */
+export function justAnswered(cx: Cx, visit: Visit, id: string): JustAnswered | undefined {
+  const state = cx.store.state(cx, authRequest, id)
+  if (state.status !== "answered" || state.agentId !== visit.browser.id) return undefined
+  const { asked, agentId, sessionId, codeAt } = state
+  const isHere = visit.present.some((each) => each.id === sessionId)
+  if (!isHere || cx.clock.now() >= codeAt + requestLifetimes.code) return undefined
+  return { asked, agentId, sessionId }
+}
+
 type Rest = Pick<Wanted, "created" | "sessionId" | "consent" | "isDenied"> & {
   readonly loginHint: string
 }

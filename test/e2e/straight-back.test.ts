@@ -16,6 +16,8 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
   let party: Server
   let port = 0
   let clientId = ""
+  /** How long the application takes, ms. */
+  let pause = 0
   const complaints: string[] = []
   /** What the application was asked, and where that said it comes from. */
   const asked: { readonly url: string; readonly referer: string | undefined }[] = []
@@ -24,7 +26,8 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
     service = await openService()
     party = createServer(({ url = "", headers }, response) => {
       if (url.startsWith("/callback")) asked.push({ url, referer: headers.referer })
-      response.writeHead(200, { "content-type": "text/html" }).end("<h1>at the application</h1>")
+      response.writeHead(200, { "content-type": "text/html" })
+      setTimeout(() => response.end("<h1>at the application</h1>"), pause)
     })
     port = await freePort()
     await new Promise<void>((done) => party.listen(port, "127.0.0.1", done))
@@ -110,6 +113,24 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
       expect(await left).toMatch(/^com\.example\.app:\/callback\?code=/)
       await page.context().close()
     })
+  })
+
+  // The second click comes before the first one is answered, or before the application is there.
+  test.each([0, 20, 60, 150])("is found by a double click, %s ms apart", async (apart) => {
+    pause = 400
+    const page = await opened(`http://localhost:${port}/callback`, false)
+    const box = await page.locator('button[type="submit"]').boundingBox()
+    if (!box) throw new Error("the button is not there")
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+    for (const clickCount of [1, 2]) {
+      await page.mouse.down({ clickCount })
+      await page.mouse.up({ clickCount })
+      await new Promise((done) => setTimeout(done, apart))
+    }
+    await page.getByRole("heading", { name: "at the application" }).waitFor()
+    expect(page.url()).toMatch(/\/callback\?code=[^&]+&state=s&iss=/)
+    pause = 0
+    await page.context().close()
   })
 
   test("breaks no rule of our own pages", () => {

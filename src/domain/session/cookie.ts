@@ -13,6 +13,8 @@ export type KnownBrowser = {
   readonly sessions: readonly string[]
   /** A Set-Cookie line that the answer must carry. */
   readonly setCookie?: string
+  /** The one that it was until somebody signed in to it, if that is what its cookie still says. */
+  readonly former?: Pick<KnownBrowser, "id" | "cookie" | "sessions">
 }
 
 /**
@@ -33,8 +35,11 @@ export async function readBrowser(
   }
   const lucia = luciaOf(cx, secure)
   const { session } = await lucia.validateSession(cookie)
-  if (!session) return newBrowser(cx, secure)
   const known = { id, cookie, sessions: state.sessions }
+  if (!session) {
+    const isFormer = cx.secrets.matches(secret, id, unsignedAbout(cx))
+    return { ...newBrowser(cx, secure), ...(isFormer && { former: known }) }
+  }
   if (!session.fresh) return known
   return { ...known, setCookie: keptCookie(lucia, cookie) }
 }

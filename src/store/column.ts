@@ -16,33 +16,40 @@ type Joined = {
 }
 
 /** How a column is read: SQLite puts texts together faster than they are fetched. */
-export const listing = (name: string): string => `group_concat(${name}, char(1)) AS texts`
+export const listing = (name: string): string =>
+  `char(1) || group_concat(${name}, char(1)) || char(1) AS texts`
 
 /** Undefined where a text has a separator in it. */
 export function columnIn(texts: string, rows: number): Column | undefined {
-  const end = texts.indexOf(separator)
-  const first = end < 0 ? texts : texts.slice(0, end)
-  const isShort = texts.length === (first.length + 1) * rows - 1
-  if (rows === 0 || (isShort && texts === Array(rows).fill(first).join(separator))) {
-    return { same: first, size: 0 }
+  if (rows === 0) return { same: "", size: 0 }
+  const end = texts.indexOf(separator, 1)
+  if (texts.length === end * rows + 1) {
+    const first = texts.slice(0, end)
+    if (texts === first.repeat(rows) + separator) return { same: first.slice(1), size: 0 }
   }
-  const found = joined(`${separator}${texts}${separator}`)
-  return found.starts.length === rows + 1 ? found : undefined
+  return joined(texts, rows)
 }
 
 /** All texts folded at once: a separator stays as it is, and changes nothing beside it. */
-export function folded(column: Column): Column {
+export function folded(column: Column): Column | undefined {
   if ("same" in column) return { same: fold(column.same), size: 0 }
-  const texts = fold(column.texts)
-  return texts === column.texts ? column : joined(texts)
+  const { texts, starts } = column
+  // Plain letters cost nothing but their case.
+  const found = wide.test(texts) ? fold(texts) : texts.toLowerCase()
+  return found === texts ? column : joined(found, starts.length - 1)
 }
 
-function joined(texts: string): Joined {
-  const starts: number[] = []
-  for (let at = 0; at >= 0; at = texts.indexOf(separator, at + 1)) starts.push(at + 1)
-  const kept = texts.length < 0xffff ? Uint16Array.from(starts) : Uint32Array.from(starts)
+/** Whether two are alike, as folded ones are that were written so. */
+export const isSame = (one: Column, other: Column): boolean =>
+  "same" in one || "same" in other ? false : one.texts === other.texts
+
+function joined(texts: string, rows: number): Joined | undefined {
+  const starts = texts.length < 0xffff ? new Uint16Array(rows + 1) : new Uint32Array(rows + 1)
+  let row = 0
+  for (let at = 0; at >= 0; at = texts.indexOf(separator, at + 1)) starts[row++] = at + 1
+  if (row !== rows + 1) return undefined
   const width = wide.test(texts) ? 2 : 1
-  return { texts, starts: kept, size: texts.length * width + kept.byteLength }
+  return { texts, starts, size: texts.length * width + starts.byteLength }
 }
 
 /** One such character makes all of a text twice as large. */

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite"
-import { type Column, columnIn, folded, listing, separator } from "./column.ts"
+import { type Column, columnIn, folded, isSame, listing, separator } from "./column.ts"
 import { literal } from "./view.ts"
 
 export type Key = string | number
@@ -211,16 +211,16 @@ function columnOf(shelf: Shelf, at: number, name: string): Column | undefined {
   const known = block?.columns.get(name)
   if (!block || known) return known
   const raw = rawOf(shelf.place, name)
-  const texts = raw === undefined ? undefined : columnOf(shelf, at, raw)
   const range = { from: block.from, below: endOf(shelf, at) }
-  const found =
-    raw === undefined
-      ? shelf.read.column(range, { name, rows: block.rows })
-      : texts && folded(texts)
+  const read = shelf.read.column(range, { name: raw ?? name, rows: block.rows })
+  const found = raw === undefined ? read : read && folded(read)
   if (!found) return undefined
-  block.columns.set(name, found)
-  if (found !== texts) shelf.kept += found.size
-  return found
+  // What is spelled alike folded is kept once.
+  const twin = [...block.columns.values()].find((other) => isSame(other, found))
+  block.columns.set(name, twin ?? found)
+  if (!shelf.used.includes(name)) shelf.used = [name, ...shelf.used]
+  if (!twin) shelf.kept += found.size
+  return twin ?? found
 }
 
 /** The column that another one is the folded form of, if only that is in the index. */
@@ -230,9 +230,8 @@ function rawOf({ carried }: IndexPlace, name: string): string | undefined {
 }
 
 function use(shelf: Shelf, columns: readonly string[], sizeMax: number): void {
-  const needed = columns.flatMap((name) => [name, rawOf(shelf.place, name) ?? name])
-  const others = shelf.used.filter((name) => !needed.includes(name))
-  shelf.used = [...others, ...new Set(needed)]
+  const others = shelf.used.filter((name) => !columns.includes(name))
+  shelf.used = [...others, ...new Set(columns)]
   for (const name of others) {
     if (shelf.kept <= sizeMax) return
     shelf.used = shelf.used.filter((other) => other !== name)
@@ -243,7 +242,6 @@ function use(shelf: Shelf, columns: readonly string[], sizeMax: number): void {
 function drop(shelf: Shelf, { columns }: Block, name: string): void {
   const found = columns.get(name)
   if (!found || !columns.delete(name)) return
-  // What is spelled alike folded is kept once.
   if (![...columns.values()].includes(found)) shelf.kept -= found.size
 }
 

@@ -18,8 +18,8 @@ export type Ledgers = {
 
 /** Beyond so many events without a search, what changed is not worth noting any more. */
 const eventsMax = 20_000
-/** Characters of texts in memory, beside those of the ledger that is looked through. */
-const sizeMax = 40_000_000
+/** Characters of texts in memory, beside those of the two ledgers that are looked through. */
+const sizeMax = 25_000_000
 
 type Noted = Change & { readonly place: string; readonly instance: string }
 
@@ -106,10 +106,11 @@ function hasMore(
   return database.query(some).get(instance, rows) !== null
 }
 
-/** Lets go of texts that were looked through longest ago. */
+/** Lets go of texts that were looked through longest ago; a search goes from one to another. */
 function trim(ledgers: ReadonlyMap<string, Ledger>): void {
-  let sum = [...ledgers.values()].reduce((size, ledger) => size + ledger.size(), 0)
-  for (const ledger of ledgers.values()) {
+  const others = [...ledgers.values()].slice(0, -1)
+  let sum = others.reduce((size, ledger) => size + ledger.size(), 0)
+  for (const ledger of others) {
     if (sum <= sizeMax) return
     sum -= ledger.size()
     ledger.forget()

@@ -11,6 +11,7 @@ import {
   orderOf,
   parameter,
   type Searchable,
+  sortsOf,
   visible,
   withJoined,
 } from "./condition.ts"
@@ -28,7 +29,8 @@ import {
   type Way,
   wayPast,
 } from "./measure.ts"
-import { isCarried, type Roll, rollOf } from "./roll.ts"
+import { hasText, isCarried, keysIn, type Roll, rollOf } from "./roll.ts"
+import { keysBy } from "./sorted.ts"
 import type { Cx } from "./store.ts"
 
 /** From how many rows on a table is long, and how many rows of it are few. */
@@ -79,9 +81,9 @@ export function searchLong<Row>(
   const seen = visible(what, asked.scope)
   const filters = narrower([...(seen ? [seen] : []), ...asked.filters].flatMap(parts))
   const terms: Term[] = []
-  const isInOrder = asked.sort === what.sort && filters.every((each) => isCarried(every, each))
+  const isRolled = hasOrder(survey, asked, every) && filters.every((one) => isCarried(every, one))
   const sorted = filters.toSorted((a, b) => costOf(a) - costOf(b))
-  const later = isInOrder ? sorted.filter((each) => scans(survey, each)) : []
+  const later = isRolled ? sorted.filter((each) => scans(survey, each)) : []
   /** The answer, where this one finds few. */
   const tried = (filter: Filter) => {
     const found = measure(survey, filter)
@@ -97,13 +99,16 @@ export function searchLong<Row>(
   }
   const isMost = later.length === 0 && terms.every((term) => fulfilsMost(survey, term))
   const left = [...terms.map((term) => term.filter), ...later]
-  const found = isInOrder && !isMost ? rolled<Row>(survey, asked, left) : undefined
+  const found = isRolled && !isMost ? rolled<Row>(survey, asked, left) : undefined
   if (found) return found
   for (const filter of later) {
     const found = tried(filter)
     if (found) return found
   }
-  return wide(survey, asked, terms)
+  return wide(survey, asked, {
+    filters: terms.map(({ filter }) => filter),
+    total: totalOf(survey, terms),
+  })
 }
 
 /** Conditions that must all be fulfilled, one by one. */
@@ -150,37 +155,53 @@ function narrow<Row>(
 const fulfilsMost = ({ total, few }: Survey, { measure: found }: Term): boolean =>
   found?.isExact === true && total - found.rows <= few
 
-/** Rows in the order of the list itself, told by what is kept of them in memory. */
+/** Whether the order is that of an index, or all that tells it is carried by that. */
+function hasOrder({ cx, what }: Survey, asked: Asked, every: IndexPlace): boolean {
+  if (asked.sort === what.sort) return true
+  if (cx.store.index(what.table, asked.sort)?.usual !== undefined) return false
+  return sortsOf(what, asked).every((name) => hasText(every, name))
+}
+
+/** Rows told by what is kept in memory of all of them. */
 function rolled<Row>(
   survey: Survey,
   asked: Asked,
   filters: readonly Filter[],
 ): Rows<Row> | undefined {
-  const roll = rollIn(survey, filters)
+  const { what } = survey
+  const { page, after, sort } = asked
+  const by = sort === what.sort ? [] : sortsOf(what, asked)
+  const roll = rollIn(survey, filters, by)
   if (!roll) return undefined
-  const { page, after } = asked
-  const keys = roll.keys({ ...page, ...(after && { offset: 0, after }) })
-  const { key } = survey.what
-  const way = { index: undefined, sql: (built: Built) => among(built, key, keys) }
+  const { total } = roll
+  const wanted = { ...page, ...(after && { offset: 0, after }) }
+  const keys = by.length > 0 ? keysBy(roll, { ...wanted, by }) : keysIn(roll, wanted)
+  if (!keys) return wide<Row>(survey, asked, { filters, total })
+  const way = { index: undefined, sql: (built: Built) => among(built, what.key, keys) }
   const window = { filters: [], way, limit: keys.length, offset: 0, asc: page.asc }
-  const rows = keys.length > 0 ? windowOf<Row>(survey, asked, window) : []
-  return { total: roll.total, rows }
+  return { total, rows: keys.length > 0 ? windowOf<Row>(survey, asked, window) : [] }
 }
 
-function rollIn({ cx, what }: Survey, filters: readonly Filter[]): Roll | undefined {
+function rollIn(
+  { cx, what }: Survey,
+  filters: readonly Filter[],
+  needed: readonly string[] = [],
+): Roll | undefined {
   const place = cx.store.index(what.table, what.sort)
   if (!place || !filters.every((each) => isCarried(place, each))) return undefined
-  return rollOf(cx.store.ledger(cx, place), place, { key: what.key, filters })
+  return rollOf(cx.store.ledger(cx, place), place, { key: what.key, filters, needed })
 }
 
 /** Many rows: those of the window are found by walking from the nearer end. */
-function wide<Row>(survey: Survey, asked: Asked, terms: readonly Term[]): Rows<Row> {
-  const total = totalOf(survey, terms)
+function wide<Row>(
+  survey: Survey,
+  asked: Asked,
+  { filters, total }: { readonly filters: readonly Filter[]; readonly total: number },
+): Rows<Row> {
   const { offset, asc } = asked.page
   const { after: last } = asked
   const limit = Math.min(asked.page.limit, last ? total : total - offset)
   if (limit <= 0) return { total, rows: [] }
-  const filters = terms.map(({ filter }) => filter)
   const place = survey.cx.store.index(survey.what.table, asked.sort)
   if (place?.usual !== undefined) {
     return { total, rows: beside<Row>(survey, asked, { filters, place, total }) }

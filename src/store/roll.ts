@@ -7,15 +7,22 @@ import type { Value } from "./statement.ts"
 /** Rows of a block that fulfil a filter: all, none, or those that have a 1. */
 type Marks = boolean | Uint8Array
 
-/** The rows of a list in its order, told by texts in memory which of them fulfil all filters. */
+/** The rows of a list in its own order, and which of them fulfil all filters. */
 export type Roll = {
+  readonly ledger: Ledger
+  readonly place: IndexPlace
+  readonly key: string
   readonly total: number
-  readonly keys: (window: {
-    readonly limit: number
-    readonly offset: number
-    readonly asc: boolean
-    readonly after?: Bookmark | undefined
-  }) => readonly string[]
+  /** Block by block. */
+  readonly marked: readonly Marks[]
+  readonly counts: readonly number[]
+}
+
+export type RollWindow = {
+  readonly limit: number
+  readonly offset: number
+  readonly asc: boolean
+  readonly after?: Bookmark | undefined
 }
 
 /** A block that is looked at, and what of it is asked for. */
@@ -39,9 +46,6 @@ export function isCarried(place: IndexPlace, filter: Filter): boolean {
 const isNumber = (place: IndexPlace, name: string) =>
   place.carried.length > 0 && !place.isText && name === place.key
 
-const hasText = ({ carried }: IndexPlace, name: string) =>
-  carried.includes(name) || carried.includes(name.replace(/_folded$/, ""))
-
 type Asked = Extract<Filter, { equals: string } | { oneOf: string }>
 
 const askedOf = (filter: Asked): readonly [string, readonly Value[]] =>
@@ -55,13 +59,29 @@ function columnsOf(filter: Filter): readonly string[] {
   return "compare" in filter ? [filter.compare] : [askedOf(filter)[0]]
 }
 
-/** Undefined where memory can't tell. The index must carry all that the filters ask for. */
+/** Whether an index has a text, or what it is the folded form of. */
+export const hasText = ({ carried }: IndexPlace, name: string): boolean =>
+  carried.includes(name) || carried.includes(name.replace(/_folded$/, ""))
+
+/**
+ * Undefined where memory can't tell. The index must carry all that the filters ask for, and the
+ * columns that are `needed` beside. The roll is good until the next one is made.
+ */
 export function rollOf(
   ledger: Ledger,
   place: IndexPlace,
-  { key, filters }: { readonly key: string; readonly filters: readonly Filter[] },
+  {
+    key,
+    filters,
+    needed = [],
+  }: {
+    readonly key: string
+    readonly filters: readonly Filter[]
+    readonly needed?: readonly string[]
+  },
 ): Roll | undefined {
-  ledger.use([key, ...filters.flatMap(columnsOf)], keptMax)
+  taken = 0
+  ledger.use([key, ...needed, ...filters.flatMap(columnsOf)], keptMax)
   const marked: Marks[] = []
   const counts: number[] = []
   for (const [at, { rows }] of ledger.blocks().entries()) {
@@ -71,38 +91,44 @@ export function rollOf(
     counts.push(countOf(marks, rows))
   }
   const total = counts.reduce((sum, each) => sum + each, 0)
-  return {
-    total,
-    keys: ({ after, limit, offset, asc }) => {
-      const start = after && startOf(ledger, place, { key, after, asc })
-      const found: string[] = []
-      const step = asc ? 1 : -1
-      const last = asc ? marked.length : -1
-      let skip = offset
-      for (let at = start?.at ?? (asc ? 0 : marked.length - 1); at !== last; at += step) {
-        const count = counts[at] ?? 0
-        const from = at === start?.at ? start.row : undefined
-        if (found.length === limit) break
-        if (count === 0 || (from === undefined && count <= skip)) {
-          skip -= count
-          continue
-        }
-        const rows = rowsOf(marked[at] ?? false, ledger.blocks()[at]?.rows ?? 0, { from, asc })
-        const some = rows.slice(skip, skip + limit - found.length)
-        skip = Math.max(0, skip - rows.length)
-        const ids = some.length > 0 ? ledger.column(at, key) : undefined
-        if (ids) found.push(...some.map((row) => textAt(ids, row)))
-      }
-      return found
-    },
+  return { ledger, place, key, total, marked, counts }
+}
+
+/** The keys of a page in the order of the roll; undefined where memory can't tell. */
+export function keysIn(
+  roll: Roll,
+  { after, limit, offset, asc }: RollWindow,
+): readonly string[] | undefined {
+  const { ledger, key, marked, counts } = roll
+  const start = after && startOf(roll, after, asc)
+  const found: string[] = []
+  const step = asc ? 1 : -1
+  const last = asc ? marked.length : -1
+  let skip = offset
+  for (let at = start?.at ?? (asc ? 0 : marked.length - 1); at !== last; at += step) {
+    const count = counts[at] ?? 0
+    const from = at === start?.at ? start.row : undefined
+    if (found.length === limit) break
+    if (count === 0 || (from === undefined && count <= skip)) {
+      skip -= count
+      continue
+    }
+    const rows = rowsOf(marked[at] ?? false, ledger.blocks()[at]?.rows ?? 0, { from, asc })
+    const some = rows.slice(skip, skip + limit - found.length)
+    skip = Math.max(0, skip - rows.length)
+    if (some.length === 0) continue
+    const ids = ledger.column(at, key)
+    if (!ids) return undefined
+    found.push(...some.map((row) => textAt(ids, row)))
   }
+  return found
 }
 
 /** Where a page begins that goes on after a row: the first to be read, or the one before it. */
 function startOf(
-  ledger: Ledger,
-  place: IndexPlace,
-  { key, after, asc }: { readonly key: string; readonly after: Bookmark; readonly asc: boolean },
+  { ledger, place, key }: Roll,
+  after: Bookmark,
+  asc: boolean,
 ): { readonly at: number; readonly row: number } {
   const as = (text: string): Key => (place.isText ? text : Number(text))
   const last = as(`${after[place.key]}`)
@@ -184,8 +210,8 @@ function combined(all: readonly Marks[], isAny: boolean): Marks {
   if (!first) return !isAny
   for (const marks of rest) {
     for (let row = 0; row < first.length; row++) {
-      const [one, other] = [first[row] ?? 0, marks[row] ?? 0]
-      first[row] = isAny ? one | other : one & other
+      const one = first[row] ?? 0
+      first[row] = isAny ? one | (marks[row] ?? 0) : one & (marks[row] ?? 0)
     }
   }
   return first
@@ -210,7 +236,7 @@ function markText(column: Column, method: Text["method"], value: string): Marks 
   const shift = pattern.startsWith(separator) ? 1 : 0
   let at = texts.indexOf(pattern)
   if (at < 0) return false
-  const marks = new Uint8Array(rows)
+  const marks = blank(rows)
   let count = 0
   for (let row = 0; at >= 0; ) {
     while (row + 1 < rows && (starts[row + 1] ?? 0) <= at + shift) row++
@@ -244,7 +270,21 @@ const fitting = {
 
 function markBy(column: Column, fits: (text: string) => boolean): Marks {
   if ("same" in column) return fits(column.same)
-  return Uint8Array.from({ length: column.starts.length - 1 }, (_, row) =>
-    fits(textAt(column, row)) ? 1 : 0,
-  )
+  const marks = blank(column.starts.length - 1)
+  for (let row = 0; row < marks.length; row++) marks[row] = fits(textAt(column, row)) ? 1 : 0
+  return marks
 }
+
+let room = new Uint8Array(0)
+let taken = 0
+
+/** Marks live no longer than one search, so the next one has the same room for its own. */
+function blank(rows: number): Uint8Array {
+  if (taken + rows > room.length) {
+    room = new Uint8Array(Math.max(roomMin, rows, 2 * room.length))
+    taken = 0
+  }
+  taken += rows
+  return room.subarray(taken - rows, taken).fill(0)
+}
+const roomMin = 65_536

@@ -1,16 +1,20 @@
 // What is told of a list by texts in memory, against plain SQL; blocks here are of three rows.
 import { Database } from "bun:sqlite"
 import { expect, test } from "vitest"
+import type { Bookmark } from "../../src/store/bookmark.ts"
 import {
   blank,
   condition,
   type Filter,
   fold,
   following,
+  orderOf,
   type Searchable,
+  sortsOf,
 } from "../../src/store/condition.ts"
 import { type Change, ledgerOf } from "../../src/store/ledger.ts"
-import { isCarried, rollOf } from "../../src/store/roll.ts"
+import { isCarried, keysIn, rollOf } from "../../src/store/roll.ts"
+import { keysBy } from "../../src/store/sorted.ts"
 
 type Row = {
   readonly id: string
@@ -113,13 +117,12 @@ function filterOf(random: Dice, depth = 0): Filter {
 
 /** Totals and pages as SQL has them. */
 function plain(database: Database, filters: readonly Filter[]) {
-  const all = (asc: boolean, after: Row | undefined) => {
+  const all = (sort: string, asc: boolean, after: Bookmark | undefined) => {
     const built = blank()
     const where = condition(built, what, { all: filters })
-    const onward = after ? ` AND ${following(built, what, { sort: "rank", asc, after })}` : ""
-    const by = asc ? "ASC" : "DESC"
+    const onward = after ? ` AND ${following(built, what, { sort, asc, after })}` : ""
     const sql = `SELECT id FROM t WHERE instance = 'i' AND ${where}${onward}
-      ORDER BY rank ${by}, id ${by}`
+      ${orderOf(what, { sort }, { asc })}`
     const values: Record<string, string | number> = {}
     for (const [name, value] of Object.entries(built.values)) {
       if (typeof value === "string" || typeof value === "number") values[name] = value
@@ -157,14 +160,18 @@ test.each([1, 2, 3])("a roll tells what the table has, while rows come and go (%
         told,
       ).toBe(true)
       const roll = rollOf(ledger, place, { key: "id", filters })
+      if (!roll) throw new Error(`memory can't tell ${told}`)
       const wanted = plain(database, filters)
-      expect(roll?.total, told).toBe(wanted(true, undefined).length)
-      for (const asc of [true, false]) {
-        const [offset, limit] = [next(3) && next(40), 1 + next(12)]
-        const after = next(2) && rows.size > 0 ? pick([...rows.values()]) : undefined
-        const ids = roll?.keys({ asc, limit, offset: after ? 0 : offset, after })
+      expect(roll.total, told).toBe(wanted("rank", true, undefined).length)
+      for (const sort of ["rank", "name_folded", "mail", "state", "id"]) {
+        const [asc, offset, limit] = [next(2) === 0, next(3) && next(40), 1 + next(12)]
+        const row = next(2) && rows.size > 0 ? pick([...rows.values()]) : undefined
+        const after = row && { ...row, name_folded: fold(row.name) }
+        const window = { asc, limit, offset: after ? 0 : offset, after }
+        const by = sortsOf(what, { sort })
+        const ids = sort === "rank" ? keysIn(roll, window) : keysBy(roll, { ...window, by })
         const [from, end] = after ? [0, limit] : [offset, offset + limit]
-        expect(ids, told).toEqual(wanted(asc, after).slice(from, end))
+        expect(ids, told).toEqual(wanted(sort, asc, after).slice(from, end))
       }
     }
     if (next(9) === 0) ledger.forget()
@@ -173,6 +180,32 @@ test.each([1, 2, 3])("a roll tells what the table has, while rows come and go (%
   expect(ledger.blocks().length).toBeGreaterThan(5)
   ledger.use([], 0)
   expect(ledger.size()).toBe(0)
+})
+
+test("a page in another order is told of many rows, if it is near one of its ends", () => {
+  const random = dice(11)
+  const { database, write } = open()
+  for (let count = 0; count < 9000; count++) {
+    // Some names stand in the order of the list, some in its reverse, and many are alike.
+    const name = random.pick([`a${count}`, `b${9000 - count}`, `A${count % 7}`, `c${count}`])
+    write(`${count}`, { id: `${count}`, rank: count, name, state: "on", mail: `${count % 100}` })
+  }
+  const ledger = ledgerOf(database, place, "i", 40)
+  const filters: readonly Filter[] = [{ not: { text: "name", method: "ends_with", value: "7" } }]
+  const roll = rollOf(ledger, place, { key: "id", filters })
+  if (!roll) throw new Error("memory can't tell")
+  for (const sort of ["name", "name_folded", "mail", "id"]) {
+    for (const asc of [true, false]) {
+      const wanted = plain(database, filters)(sort, asc, undefined)
+      const by = sortsOf(what, { sort })
+      for (const offset of [0, 10, 1200, wanted.length - 30, wanted.length - 5]) {
+        const ids = keysBy(roll, { by, asc, limit: 10, offset })
+        expect(ids, `${sort} ${asc} ${offset}`).toEqual(wanted.slice(offset, offset + 10))
+      }
+      expect(keysBy(roll, { by, asc, limit: 5001, offset: 0 })).toBeUndefined()
+      expect(keysBy(roll, { by, asc, limit: 10, offset: wanted.length })).toEqual([])
+    }
+  }
 })
 
 test("what the index does not carry, and texts with a separator in them, are the table's", () => {

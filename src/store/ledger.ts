@@ -70,6 +70,8 @@ export type Ledger = {
   readonly column: (at: number, name: string) => Column | undefined
   /** Lets go of columns, longest unused first, until there is room; those in use are kept. */
   readonly use: (columns: readonly string[], sizeMax: number) => void
+  /** Whether columns are kept. */
+  readonly isRolled: () => boolean
   /** Characters of the texts that are kept; `forget` lets go of them until they are looked for. */
   readonly size: () => number
   readonly forget: () => void
@@ -134,6 +136,7 @@ export function ledgerOf(
     blockOf: (key) => blockOf(shelf, key),
     column: (at, name) => columnOf(shelf, at, name),
     use: (columns, sizeMax) => use(shelf, columns, sizeMax),
+    isRolled: () => shelf.used.length > 0,
     size: () => shelf.kept,
     forget: () => {
       for (const block of shelf.blocks) {
@@ -141,6 +144,7 @@ export function ledgerOf(
         block.columns.clear()
       }
       shelf.kept = 0
+      shelf.used = []
     },
   }
 }

@@ -18,7 +18,7 @@ export type Ledgers = {
 
 /** Beyond so many events without a search, what changed is not worth noting any more. */
 const eventsMax = 20_000
-/** Characters of texts in memory, beside those of the two ledgers that are looked through. */
+/** Characters of texts in memory, beside those of the one looked through and the one rolled. */
 const sizeMax = 25_000_000
 
 type Noted = Change & { readonly place: string; readonly instance: string }
@@ -78,7 +78,7 @@ export function ledgersOf(
       const name = `${index.name}/${instance}`
       const ledger = ledgers.get(name) ?? ledgerOf(database, index, instance)
       ledgers.delete(name)
-      trim(ledgers)
+      trim(ledgers, ledger)
       ledgers.set(name, ledger)
       return ledger
     },
@@ -106,9 +106,14 @@ function hasMore(
   return database.query(some).get(instance, rows) !== null
 }
 
-/** Lets go of texts that were looked through longest ago; a search goes from one to another. */
-function trim(ledgers: ReadonlyMap<string, Ledger>): void {
-  const others = [...ledgers.values()].slice(0, -1)
+/**
+ * Lets go of texts that were looked through longest ago. What was rolled last is kept, of all
+ * ledgers only that one: a search goes from it to others and back.
+ */
+function trim(ledgers: ReadonlyMap<string, Ledger>, current: Ledger): void {
+  const all = [...ledgers.values()]
+  const rolled = current.isRolled() ? current : all.findLast((ledger) => ledger.isRolled())
+  const others = all.filter((ledger) => ledger !== rolled)
   let sum = others.reduce((size, ledger) => size + ledger.size(), 0)
   for (const ledger of others) {
     if (sum <= sizeMax) return

@@ -9,6 +9,8 @@ import { isUsable, removeUser, usersOf } from "../user/index.ts"
 
 /** How many of each go in one step; a project takes its applications along. */
 const batch = { users: 50, grants: 50, projects: 5 } as const
+/** How many steps an answer waits for: a thousand users, so that lists show nobody of them. */
+const stepsAwaited = 20
 
 /** Stops an organisation; see the command. Refuses the one that our own project is of. */
 export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
@@ -21,8 +23,9 @@ export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
 }
 
 /**
- * Removes an organisation with the first of what it owns. What is left is of no use from then on,
- * for every use asks for the organisation, and goes in the background.
+ * Removes an organisation with what it owns. Of a large one something is left when this is
+ * answered: it is of no use from then on, for every use asks for the organisation, and goes in the
+ * background.
  */
 export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
@@ -30,6 +33,7 @@ export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Rec
     mustBeDispensable(tx, id)
     removeSome(cx, tx, id)
   })
+  await clearOrganization(cx, id, stepsAwaited)
   return step.receipt(org, id)
 }
 
@@ -59,9 +63,13 @@ function removeSome(cx: Cx, tx: Transaction, id: string): boolean {
   return users.length + grants.length + projects.length > 0
 }
 
-/** Removes what an organisation that is gone has left, step by step. */
-export async function clearOrganization(cx: Cx, id: string): Promise<void> {
-  for (;;) {
+/** Removes what an organisation that is gone has left, step by step; so many of them at most. */
+export async function clearOrganization(
+  cx: Cx,
+  id: string,
+  steps = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  for (let left = steps; left > 0; left--) {
     const step = await cx.store.transact(cx, (tx) => removeSome(cx, tx, id))
     if (!step.value) return
   }

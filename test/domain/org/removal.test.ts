@@ -18,10 +18,10 @@ afterEach(() => estate.close())
 const remove = (organizationId = "org2", who: Person = "owner") =>
   estate.as(who, "deleteOrganization", { organizationId })
 
-/** Users and projects enough that they don't go in one step. */
-async function fill(): Promise<void> {
+/** Users and projects enough that they don't go in one step, or even in those that are awaited. */
+async function fill(users = 120): Promise<void> {
   await estate.step((tx) => {
-    for (let at = 0; at < 120; at++) addUser(tx, `u${at}`, person(`u${at}`, "org2"))
+    for (let at = 0; at < users; at++) addUser(tx, `u${at}`, person(`u${at}`, "org2"))
     addProject(tx, "p2", { orgId: "org2", name: "Two" })
     for (let at = 0; at < 7; at++) addProject(tx, `x${at}`, { orgId: "org2", name: `X${at}` })
     addApplication(tx, "a2", {
@@ -66,10 +66,12 @@ describe("removing an organisation", () => {
     expect(result.map(({ id }: { id: string }) => id)).toEqual(["org1"])
     const { pagination } = await estate.as("owner", "listGroups")
     expect(pagination.totalResult).toBe(0n)
+    expect((await estate.as("owner", "listUsers")).details.totalResult).toBe(3n)
+    expect((await estate.as("owner", "listProjects")).pagination.totalResult).toBe(1n)
   })
 
   test("goes on in the background until nothing is left, however often it is tried", async () => {
-    await fill()
+    await fill(1200)
     await remove()
     const cx = estate.cx()
     await clearOrganization(cx, "org2")
@@ -104,8 +106,9 @@ describe("removing an organisation", () => {
   })
 
   test("is gone on with by the process, wherever it was stopped", async () => {
-    await fill()
+    await fill(1200)
     await remove()
+    expect((await estate.as("owner", "listUsers")).details.totalResult).toBeGreaterThan(100n)
     const call = (instance: string) => estate.cx({ instance })
     await runReactors(estate.store, estate.clock, [organizationRemoval(call)]).drain()
     const { details } = await estate.as("owner", "listUsers")

@@ -13,6 +13,28 @@ const pruning = [
   "CREATE INDEX state_expires ON state (stream, expires) WHERE expires IS NOT NULL",
 ] as const
 
+/**
+ * The id before the kind of stream: new ids are the largest, so what a step begins, a grant and its
+ * session and its token, comes to lie side by side, and always at the same end. Under load that is
+ * half the pages of the WAL that the kind first would be.
+ */
+const streams = [
+  "CREATE UNIQUE INDEX event_stream ON event (instance, id, stream, version)",
+  `CREATE TABLE state (
+    instance TEXT NOT NULL,
+    id TEXT NOT NULL,
+    stream TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    state TEXT NOT NULL,
+    expires INTEGER,
+    PRIMARY KEY (instance, id, stream)
+  ) WITHOUT ROWID`,
+] as const
+
 /** What brings the tables of an older version to the next one. */
 export const migrations: ReadonlyMap<number, readonly string[]> = new Map([
   [
@@ -24,8 +46,19 @@ export const migrations: ReadonlyMap<number, readonly string[]> = new Map([
       `INSERT INTO fold SELECT DISTINCT name, '1' FROM kind JOIN name ON code = stream`,
     ],
   ],
-  // The tables are the same, but whoever does not know that a state may have no row reads wrongly.
-  [2, []],
+  [
+    2,
+    [
+      "DROP INDEX event_stream",
+      "DROP INDEX state_expires",
+      "ALTER TABLE state RENAME TO state_before",
+      ...streams,
+      `INSERT INTO state SELECT instance, id, stream, version, position, created, changed, owner,
+         state, expires FROM state_before ORDER BY instance, id, stream`,
+      "DROP TABLE state_before",
+      pruning[1],
+    ],
+  ],
 ])
 
 /**
@@ -63,7 +96,6 @@ export const schema = [
     sum INTEGER NOT NULL,
     private_sum INTEGER
   )`,
-  "CREATE UNIQUE INDEX event_stream ON event (instance, stream, id, version)",
   `CREATE TABLE claim (
     instance TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -74,19 +106,7 @@ export const schema = [
     PRIMARY KEY (instance, kind, key)
   ) WITHOUT ROWID`,
   "CREATE INDEX claim_expires ON claim (expires) WHERE expires IS NOT NULL",
-  `CREATE TABLE state (
-    instance TEXT NOT NULL,
-    stream TEXT NOT NULL,
-    id TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    created INTEGER NOT NULL,
-    changed INTEGER NOT NULL,
-    owner TEXT NOT NULL,
-    state TEXT NOT NULL,
-    expires INTEGER,
-    PRIMARY KEY (instance, stream, id)
-  ) WITHOUT ROWID`,
+  ...streams,
   ...pruning,
   `CREATE TABLE view (
     name TEXT PRIMARY KEY,

@@ -28,7 +28,7 @@ export function sweeperOf(parts: PruneParts): (limits: SweepLimits) => Promise<n
     // The newest event stays: the next position follows from it.
     streams: database.prepare<StreamRow, [string, number, number, number]>(
       `SELECT stream, id, max(position) AS last FROM event
-       WHERE instance = ? AND stream <> ? GROUP BY stream, id HAVING last < ? LIMIT ?`,
+       WHERE instance = ? AND stream <> ? GROUP BY id, stream HAVING last < ? LIMIT ?`,
     ),
     events: database.prepare<unknown, [string, number, string]>(
       "DELETE FROM event WHERE instance = ? AND stream = ? AND id = ?",

@@ -125,21 +125,41 @@ test("a fold that did not change reads no event", async () => {
   expect(await reopen(account)).toEqual([])
 })
 
-test("a database of before there were revisions and expiry is brought up to date", async () => {
-  const before = rows()
-  await store.close()
-  const old = new Database(file)
-  for (const sql of [
-    "DROP INDEX state_expires",
-    "ALTER TABLE state DROP COLUMN expires",
-    "DROP TABLE fold",
-    "PRAGMA user_version = 1",
-  ])
-    old.run(sql)
-  old.close()
-  const told: Refolded[] = []
-  store = openFile(file, { refolded: (what) => told.push(what) })
-  expect(told).toEqual([])
-  expect(rows()).toEqual(before)
-  expect(await reopen(loud)).toHaveLength(1)
-})
+/** What turns a database of today into one of an older version, from the newest such on. */
+const older: Readonly<Record<number, readonly string[]>> = {
+  2: [
+    "DROP INDEX event_stream",
+    "CREATE UNIQUE INDEX event_stream ON event (instance, stream, id, version)",
+    "CREATE TABLE kept AS SELECT * FROM state",
+    "DROP TABLE state",
+    `CREATE TABLE state (instance TEXT NOT NULL, stream TEXT NOT NULL, id TEXT NOT NULL,
+       version INTEGER NOT NULL, position INTEGER NOT NULL, created INTEGER NOT NULL,
+       changed INTEGER NOT NULL, owner TEXT NOT NULL, state TEXT NOT NULL, expires INTEGER,
+       PRIMARY KEY (instance, stream, id)) WITHOUT ROWID`,
+    `INSERT INTO state SELECT instance, stream, id, version, position, created, changed, owner,
+       state, expires FROM kept`,
+    "DROP TABLE kept",
+    "CREATE INDEX state_expires ON state (stream, expires) WHERE expires IS NOT NULL",
+  ],
+  1: ["DROP INDEX state_expires", "ALTER TABLE state DROP COLUMN expires", "DROP TABLE fold"],
+}
+
+for (const version of [2, 1]) {
+  test(`a database of version ${version} is brought up to date`, async () => {
+    const schema = () =>
+      store.database
+        .query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+        .all()
+    const before = [rows(), schema()]
+    await store.close()
+    const old = new Database(file)
+    for (let step = 2; step >= version; step--) for (const sql of older[step] ?? []) old.run(sql)
+    old.run(`PRAGMA user_version = ${version}`)
+    old.close()
+    const told: Refolded[] = []
+    store = openFile(file, { refolded: (what) => told.push(what) })
+    expect(told).toEqual([])
+    expect([rows(), schema()]).toEqual(before)
+    expect(await reopen(loud)).toHaveLength(1)
+  })
+}

@@ -19,8 +19,8 @@ export type Cipher = {
 export function xaesOf(key: Uint8Array): Cipher {
   const ecb = createCipheriv("aes-256-ecb", createSecretKey(key), null)
   ecb.setAutoPadding(false)
-  const mask = double(ecb.update(Buffer.alloc(16)))
-  const messageKey = (nonce: Uint8Array) => ecb.update(derivationBlocks(mask, nonce))
+  const fixed = fixedBlocks(double(ecb.update(Buffer.alloc(16))))
+  const messageKey = (nonce: Uint8Array) => ecb.update(derivationBlocks(fixed, nonce))
 
   return {
     encrypt: (nonce, plain, about) => {
@@ -45,14 +45,25 @@ export function xaesOf(key: Uint8Array): Cipher {
   }
 }
 
-/** CMAC over two counter blocks: NIST SP 800-108r1 in the fixed form of the specification. */
-function derivationBlocks(mask: Uint8Array, nonce: Uint8Array): Uint8Array {
+/**
+ * CMAC over two counter blocks: NIST SP 800-108r1 in the fixed form of the specification, under the
+ * subkey already, and with nothing where the nonce goes.
+ */
+function fixedBlocks(subkey: Uint8Array): Uint8Array {
   const blocks = new Uint8Array(32)
   blocks.set([0, 1, 0x58, 0], 0)
-  blocks.set(nonce.subarray(0, 12), 4)
   blocks.set([0, 2, 0x58, 0], 16)
-  blocks.set(nonce.subarray(0, 12), 20)
-  return blocks.map((byte, index) => byte ^ (mask[index % 16] ?? 0))
+  return blocks.map((byte, index) => byte ^ (subkey[index % 16] ?? 0))
+}
+
+/** Puts the first twelve bytes of a nonce behind each counter. */
+function derivationBlocks(fixed: Uint8Array, nonce: Uint8Array): Uint8Array {
+  const blocks = fixed.slice()
+  for (let index = 0; index < 12; index++) {
+    const byte = nonce[index] ?? 0
+    for (const at of [index + 4, index + 20]) blocks[at] = (blocks[at] ?? 0) ^ byte
+  }
+  return blocks
 }
 
 /** Doubling in GF(2^128), as CMAC makes its first subkey (RFC 4493 §2.3). */

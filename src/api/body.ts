@@ -2,9 +2,9 @@ import { Fault } from "../kernel/fault.ts"
 import { bodyBytesMax } from "./decode.ts"
 
 /** Reads a body up to the limit; refuses a larger one without reading on. */
-export async function bodyOf(request: Request): Promise<Uint8Array> {
+export async function bodyOf(request: Request, bytesMax = bodyBytesMax): Promise<Uint8Array> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN)
-  if (declared > bodyBytesMax) throw tooLarge()
+  if (declared > bytesMax) throw tooLarge()
   if (declared >= 0 || !request.body) return new Uint8Array(await request.arrayBuffer())
 
   // Without a declared length, only counting tells.
@@ -12,7 +12,7 @@ export async function bodyOf(request: Request): Promise<Uint8Array> {
   let size = 0
   for await (const chunk of request.body) {
     size += chunk.byteLength
-    if (size > bodyBytesMax) throw tooLarge()
+    if (size > bytesMax) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

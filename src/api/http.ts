@@ -7,6 +7,7 @@ import { Fault } from "../kernel/fault.ts"
 import { wrongType } from "./body.ts"
 import { connect, isPlainConnect, refuse } from "./connect.ts"
 import type { Entry } from "./dispatch.ts"
+import { failedInText, inBytes, inText, isGrpcWebText } from "./grpc-web-text.ts"
 import { crossOrigin, preflight } from "./respond.ts"
 import { restOf } from "./rest.ts"
 import { connectOptions, peerValues, routesOf } from "./routes.ts"
@@ -37,7 +38,10 @@ export function apiHandler(entries: readonly Entry[]): ApiHandler {
     }
     if (request.method !== "POST") return postOnly()
     if (isPlainConnect(request.headers)) return connect(entry, request, address)
-    return other(universal.get(url.pathname), request, address)
+    const handler = universal.get(url.pathname)
+    return isGrpcWebText(request.headers)
+      ? inBase64(handler, request, address)
+      : other(handler, request, address)
   }
 }
 
@@ -57,6 +61,20 @@ async function other(
   for (const [name, value] of Object.entries(crossOrigin)) response.headers.set(name, value)
   response.headers.set("cache-control", "no-store")
   return response
+}
+
+async function inBase64(
+  handler: Universal | undefined,
+  request: Request,
+  address: string,
+): Promise<Response | undefined> {
+  const asked = await inBytes(request).catch((cause: unknown) => {
+    if (cause instanceof Fault) return failedInText(cause)
+    throw cause
+  })
+  if (asked instanceof Response) return asked
+  const answer = await other(handler, asked, address)
+  return answer && inText(answer)
 }
 
 function isPerson({ method, headers }: Request, { pathname }: URL): boolean {

@@ -67,6 +67,22 @@ const fetchWorld = (input: RequestInfo | URL, init?: RequestInit) => {
   })
 }
 
+/** What a page does whose browser hands it no bytes: each frame in base64, there and back. */
+async function inBase64(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const request = new Request(input, init)
+  const bytes = Buffer.from(await request.arrayBuffer())
+  const parts = [bytes.subarray(0, 5), bytes.subarray(5)]
+  const headers = new Headers(request.headers)
+  headers.set("content-type", "application/grpc-web-text")
+  const body = parts.map((part) => part.toString("base64")).join("")
+  const answer = await fetchWorld(request.url, { method: "POST", headers, body })
+  expect(answer.headers.get("content-type")).toBe("application/grpc-web-text+proto")
+  const answered = new Headers(answer.headers)
+  answered.set("content-type", "application/grpc-web+proto")
+  const { status } = answer
+  return new Response(Buffer.from(await answer.text(), "base64"), { status, headers: answered })
+}
+
 /** Through connect-es's own client, which checks what we say against the protocol. */
 const through =
   (transportOf: (options: { baseUrl: string; fetch: typeof fetch }) => Transport): Way =>
@@ -150,6 +166,9 @@ const ways: Readonly<Record<string, Way>> = {
     createConnectTransport({ ...options, useBinaryFormat: true }),
   ),
   "gRPC-Web binary": through((options) => createGrpcWebTransport(options)),
+  "gRPC-Web in base64": through((options) =>
+    createGrpcWebTransport({ ...options, fetch: Object.assign(inBase64, { preconnect() {} }) }),
+  ),
   "gRPC-Web JSON": through((options) =>
     createGrpcWebTransport({ ...options, useBinaryFormat: false }),
   ),
@@ -311,4 +330,18 @@ test("a typed client of connect-es works without knowing us", async () => {
   const headers = { authorization: "Bearer owner" }
   const { user } = await client.getUserByID({ userId: "u1" }, { headers })
   expect(user?.userId).toBe("u1")
+})
+
+test.each([
+  ["no base64", "AAAA*AAA", "3", "request.invalid"],
+  ["cut base64", "AAAAAAA", "3", "request.invalid"],
+  ["too much of it", "A".repeat(6_000_000), "8", "request.too_large"],
+])("gRPC-Web in base64 refuses %s as the protocol has it", async (_, body, code, id) => {
+  const { headers } = await world.fetch("/core.user.v2.UserService/ListUsers", {
+    method: "POST",
+    headers: { "content-type": "application/grpc-web-text" },
+    body,
+  })
+  expect(headers.get("grpc-status")).toBe(code)
+  expect(decodeURIComponent(headers.get("grpc-message") ?? "")).toContain(`(${id})`)
 })

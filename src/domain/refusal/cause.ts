@@ -49,7 +49,7 @@ export const causes = {
     "This is no token of ours that still counts: is it cut off, of another server, or expired?",
   "token.revoked": "It was revoked.",
   "token.ended":
-    "What it hangs from has ended: the person signed out, or may not sign in any more.",
+    "What it hangs from was revoked, or the person signed out or may not sign in any more.",
   "token.bound": "It is bound to a key: it must come as DPoP, with a proof, and not as Bearer.",
   "token.unbound": "It is bound to no key: it must come as Bearer.",
   "token.audience": "It was given to another client, and is not meant for this one.",

@@ -22,6 +22,8 @@ export function presentedBy({ path, sent, authorization }: Refused): Presented |
 export function tokenFindings(cx: Cx, refused: Refused, clientId: string): readonly Finding[] {
   const presented = presentedBy(refused)
   if (presented) return presentedFindings(cx, presented)
+  // Whoever has not proved to be the client is told nothing of what it found.
+  if (refused.error === "invalid_client") return []
   if (refused.path === paths.revocation) return revocationFindings(refused, clientId)
   return refused.sent.get("subject_token") ? exchangeFindings(cx, refused, clientId) : []
 }

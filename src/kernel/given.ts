@@ -24,6 +24,8 @@ export function givenId(
   if (text.length > lengthMax || invisible.test(text)) {
     throw refused(field, `must have 1 to ${lengthMax} visible characters without spaces`)
   }
+  // RFC 3986 §5.2.4: as a part of a path these never arrive.
+  if (text === "." || text === "..") throw refused(field, "must be more than dots")
   return text
 }
 

@@ -67,6 +67,10 @@ test("the link of a mail is a web address or refused", async () => {
 
 test("an id may be chosen once", async () => {
   expect((await make({ ...human(), userId: "mine" })).id).toBe("mine")
+  for (const userId of [".", "..", "a b", "x".repeat(201)]) {
+    const wrong = make({ ...human(), userId })
+    await expect(wrong, userId).rejects.toMatchObject({ id: "request.field_invalid" })
+  }
   const again = make({ ...human(), userId: "mine", username: "other" })
   await expect(again).rejects.toMatchObject({ code: "already_exists", id: "user.id_taken" })
 })

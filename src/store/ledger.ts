@@ -139,12 +139,14 @@ export function ledgerOf(
     isRolled: () => shelf.used.length > 0,
     size: () => shelf.kept,
     forget: () => {
+      const before = shelf.kept
       for (const block of shelf.blocks) {
         block.texts = {}
         block.columns.clear()
       }
       shelf.kept = 0
       shelf.used = []
+      clearAfter(before)
     },
   }
 }
@@ -234,14 +236,22 @@ function rawOf({ carried }: IndexPlace, name: string): string | undefined {
 }
 
 function use(shelf: Shelf, columns: readonly string[], sizeMax: number): void {
+  const before = shelf.kept
   const others = shelf.used.filter((name) => !columns.includes(name))
   shelf.used = [...others, ...new Set(columns)]
   for (const name of others) {
-    if (shelf.kept <= sizeMax) return
+    if (shelf.kept <= sizeMax) break
     shelf.used = shelf.used.filter((other) => other !== name)
     for (const block of shelf.blocks) drop(shelf, block, name)
   }
+  clearAfter(before - shelf.kept)
 }
+
+/** What was let go of is cleared away before as much is read anew: it would stand beside it. */
+function clearAfter(dropped: number): void {
+  if (dropped > clearedMin) Bun.gc(true)
+}
+const clearedMin = 4_000_000
 
 function drop(shelf: Shelf, { columns }: Block, name: string): void {
   const found = columns.get(name)

@@ -330,21 +330,24 @@ function measureText(survey: Survey, { text, method, value }: Text): Measure | u
   return held && { rows: usual + held.rows, isExact: true, way }
 }
 
-/** Whether texts have to be looked through, more than a few, to measure a filter. */
-export function scans(survey: Survey, filter: Filter): boolean {
-  if ("all" in filter) return filter.all.some((each) => scans(survey, each))
-  if ("any" in filter) return filter.any.some((each) => scans(survey, each))
-  if ("not" in filter) return scans(survey, filter.not)
+/**
+ * Whether texts have to be looked through, more than a few, to measure a filter. Within others they
+ * have to for the few that are not like a text, too.
+ */
+export function scans(survey: Survey, filter: Filter, isWithin = false): boolean {
+  if ("all" in filter) return filter.all.some((each) => scans(survey, each, isWithin))
+  if ("any" in filter) return filter.any.some((each) => scans(survey, each, true))
+  if ("not" in filter) return scans(survey, filter.not, true)
   if (!("text" in filter) || filter.value === "") return false
   const { text, method, value } = filter
   const own = placeOf(survey, text)
   const place = own ?? placeOf(survey, `${text}_folded`)
-  if (!place) return false
-  if (place.usual !== undefined) return false
+  if (!place || place.usual !== undefined) return false
   if (method !== "equals" && method !== "starts_with") return true
-  if (own) return false
-  const range = method === "equals" ? exactly(fold(value)) : prefixed(headOf(value))
-  return ledgerOf(survey, place).rows(range) > survey.few
+  const head = own ? value : method === "equals" ? fold(value) : headOf(value)
+  const range = method === "equals" ? exactly(head) : prefixed(head)
+  const rows = ledgerOf(survey, place).rows(range)
+  return own ? isWithin && survey.total - rows <= survey.few : rows > survey.few
 }
 
 /**

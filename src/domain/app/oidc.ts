@@ -34,11 +34,11 @@ const unsafeSchemes = new Set(["javascript:", "data:", "vbscript:", "blob:", "fi
 
 /** Refuses what no application may have, compliant or not. */
 export function checkOidc(cx: Decision, config: OidcConfig): void {
-  const uris = [...config.redirectUris, ...config.postLogoutRedirectUris]
-  if (uris.length + config.additionalOrigins.length > urisMax) {
-    throw refused("redirect_uris", `must not be more than ${urisMax} in all`)
-  }
-  for (const uri of uris) checkUri(uri, config.devMode)
+  const { redirectUris, postLogoutRedirectUris, additionalOrigins, devMode } = config
+  const count = redirectUris.length + postLogoutRedirectUris.length + additionalOrigins.length
+  if (count > urisMax) throw refused("redirect_uris", `must not be more than ${urisMax} in all`)
+  for (const uri of redirectUris) checkUri("redirect_uris", uri, devMode)
+  for (const uri of postLogoutRedirectUris) checkUri("post_logout_redirect_uris", uri, devMode)
   for (const origin of config.additionalOrigins) checkOrigin(origin)
   if (config.backChannelLogoutUri !== "") checkWeb(config.backChannelLogoutUri)
   checkLogin(config.loginVersion)
@@ -74,23 +74,23 @@ function checkFrontChannel({ frontChannelLogout, redirectUris, devMode }: OidcCo
 }
 
 /** RFC 6749 §3.1.2: an absolute URI without a fragment. */
-function checkUri(uri: string, devMode: boolean): void {
+function checkUri(field: string, uri: string, devMode: boolean): void {
   if (uri.length > uriLengthMax || !URL.canParse(uri) || /[\s\p{Cc}]/u.test(uri)) {
-    throw refused("redirect_uris", `must be absolute, such as https://app.example.com/callback`)
+    throw refused(field, `must be absolute, such as https://app.example.com/callback`)
   }
-  if (uri.includes("#")) throw refused("redirect_uris", "must not have a fragment")
+  if (uri.includes("#")) throw refused(field, "must not have a fragment")
   if (unsafeSchemes.has(new URL(uri).protocol)) {
-    throw refused("redirect_uris", "must not have a scheme that a browser runs by itself")
+    throw refused(field, "must not have a scheme that a browser runs by itself")
   }
   // RFC 3986 §2: an address is ASCII; what browsers make of other characters is not compared.
   if (!/^[\x21-\x7e]+$/.test(uri)) {
-    throw refused("redirect_uris", "must be ASCII: percent-encode other characters")
+    throw refused(field, "must be ASCII: percent-encode other characters")
   }
   if (!uri.includes("*")) return
-  if (!devMode) throw refused("redirect_uris", "may have wildcards in development mode only")
+  if (!devMode) throw refused(field, "may have wildcards in development mode only")
   if (!isNarrow(uri)) {
     const wanted = "a wildcard stands in a label of the host or a segment of the path"
-    throw refused("redirect_uris", `${wanted}, once in each, and not in the last two labels`)
+    throw refused(field, `${wanted}, once in each, and not in the last two labels`)
   }
 }
 

@@ -130,8 +130,12 @@ const refusedUris = [
   "https://app.example.com/a b",
 ]
 test.each(refusedUris)("RFC 6749 §3.1.2: %s can't be a redirect URI", async (uri) => {
+  const id = "app.field_invalid"
   const tried = made("oidc", { redirectUris: [uri] })
-  await expect(tried).rejects.toMatchObject({ id: "app.field_invalid" })
+  const said = (field: string) => expect.stringMatching(new RegExp(`^${field} m`))
+  await expect(tried).rejects.toMatchObject({ id, message: said("redirect_uris") })
+  const after = made("oidc", { ...web, postLogoutRedirectUris: [uri] })
+  await expect(after).rejects.toMatchObject({ id, message: said("post_logout_redirect_uris") })
 })
 
 test("wildcards are for development mode, also when that is turned off later", async () => {

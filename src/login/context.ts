@@ -11,6 +11,7 @@ import { loginPaths, withRequest } from "./path.ts"
 import {
   applicationName,
   isOwnForm,
+  type JustAnswered,
   justAnswered,
   presentIn,
   type Visit,
@@ -42,6 +43,12 @@ export type Answering = {
     waiting: Waiting,
     setCookie: string,
   ) => Promise<Response>
+  /** Answers once more what was answered a moment ago, as it was asked and allowed then. */
+  readonly again: (
+    scene: Pick<Scene, "cx" | "show">,
+    answered: JustAnswered,
+    setCookie: string | undefined,
+  ) => Promise<Response>
 }
 
 /** What is known before the request that waits. */
@@ -59,7 +66,8 @@ export async function sceneOf(base: Base, requestId: string): Promise<Scene | Re
 export async function postedScene(base: Base, fields: Fields): Promise<Scene | Response> {
   const { cx, visit, request } = base
   const requestId = fields.get("authRequest")
-  if (isPostedAgain(base, fields)) return goTo(base.onward(requestId))
+  const answered = postedAgain(base, fields)
+  if (answered) return base.answering.again(base, answered, visit.browser.setCookie)
   const former = formerScene(base, fields)
   if (former) return former
   if (isOwnForm(cx, visit, { request, csrf: fields.get("csrf") })) return sceneOf(base, requestId)
@@ -71,16 +79,19 @@ export async function postedScene(base: Base, fields: Fields): Promise<Scene | R
 }
 
 /**
- * Whether a double click has posted a form a second time: what it says has led to an answer a
- * moment ago. Whoever says that they are somebody else has not been answered.
+ * What a form has led to a moment ago that a double click posts a second time. Whoever says that
+ * they are somebody else has not been answered.
  */
-function isPostedAgain({ cx, visit }: Base, fields: Fields): boolean {
+function postedAgain({ cx, visit }: Base, fields: Fields): JustAnswered | undefined {
   const answered = justAnswered(cx, visit, fields.get("authRequest"))
-  if (!answered) return false
+  if (!answered) return undefined
   const name = fields.get("loginName")
-  if (name === "") return fields.get("session") === answered.sessionId
   const present = visit.present.filter(({ id }) => id === answered.sessionId)
-  return isPresent({ cx, visit: { ...visit, present } }, name)
+  const isSame =
+    name === ""
+      ? fields.get("session") === answered.sessionId
+      : isPresent({ cx, visit: { ...visit, present } }, name)
+  return isSame ? answered : undefined
 }
 
 /** Whether who has this login name is signed in here. */
@@ -101,10 +112,9 @@ function formerScene(base: Base, fields: Fields): Scene | undefined {
   const before = { ...visit, browser, present: presentIn(cx, browser) }
   const isOwn = isOwnForm(cx, before, { request, csrf: fields.get("csrf") })
   const isAlone = browser.sessions.length === 1
-  if (!isOwn || !isAlone || !isPostedAgain({ ...base, visit: before }, fields)) return undefined
+  const asked = postedAgain({ ...base, visit: before }, fields)?.asked
+  if (!isOwn || !isAlone || !asked) return undefined
   const id = fields.get("authRequest")
-  const asked = justAnswered(cx, before, id)?.asked
-  if (!asked) return undefined
   const rest = { loginHint: "", created: cx.clock.now(), sessionId: "" }
   const waiting = { id, asked, loginHint: "", wanted: wantedOf(cx, asked, rest) }
   return { ...base, visit: { ...before, present: [] }, waiting }

@@ -3,7 +3,7 @@ import { enterBrowser } from "../domain/session/index.ts"
 import type { Transaction } from "../store/index.ts"
 import { afterwards, type Scene } from "./context.ts"
 import { goTo } from "./form.ts"
-import { isHomeActive, waitingRequest } from "./visit.ts"
+import { isHomeActive, type JustAnswered, waitingRequest } from "./visit.ts"
 
 /** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
 export type Entering<Refusal extends object> = {
@@ -21,6 +21,7 @@ export async function enter<Refusal extends object = never>(
 ): Promise<Response | Refusal> {
   const { cx, visit, waiting, answering } = scene
   let isAnswered = false
+  let before: JustAnswered | undefined
   const entered = await enterBrowser<Refusal>(cx, visit.browser.id, {
     userId,
     secure: visit.secure,
@@ -28,19 +29,21 @@ export async function enter<Refusal extends object = never>(
     also: (tx, id) => {
       if (!waiting) return
       // As things stand now: a password takes its time, and other tabs go on meanwhile.
-      const now = isHomeActive(cx, userId) ? waitingRequest(cx, visit, waiting.id) : undefined
+      const isHome = isHomeActive(cx, userId)
+      const now = isHome ? waitingRequest(cx, visit, waiting.id) : undefined
       const session = { id, userId, authTime: tx.now }
       isAnswered = now !== undefined && answering.within(cx, tx, now, session)
-      // A form that was posted twice: what the other one got is got once more on the way.
-      if (!isAnswered && !wasAnsweredBy(tx, waiting.id, id)) linkSession(tx, waiting.id, id)
+      // A double click has posted the form twice, and the other one was faster.
+      before = isHome && !isAnswered ? answeredBy(tx, waiting.id, id) : undefined
+      if (!isAnswered && !before) linkSession(tx, waiting.id, id)
     },
   })
   if (typeof entered !== "string") return entered
   if (waiting && isAnswered) return answering.tell(scene, waiting, entered)
-  return goTo(afterwards(scene), entered)
+  return before ? answering.again(scene, before, entered) : goTo(afterwards(scene), entered)
 }
 
-function wasAnsweredBy(tx: Transaction, requestId: string, sessionId: string): boolean {
-  const state = tx.state(authRequest, requestId)
-  return state.status === "answered" && state.sessionId === sessionId
+function answeredBy(tx: Transaction, id: string, sessionId: string): JustAnswered | undefined {
+  const state = tx.state(authRequest, id)
+  return state.status === "answered" && state.sessionId === sessionId ? state : undefined
 }

@@ -6,8 +6,6 @@ export { loginPaths, stepPath } from "./path.ts"
 export {
   applicationName,
   isOwnForm,
-  type JustAnswered,
-  justAnswered,
   presentIn,
   type Visit,
   visitOf,

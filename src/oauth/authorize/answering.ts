@@ -1,9 +1,10 @@
-import { answerRequest } from "../../domain/grant/index.ts"
-import { type Answering, applicationName, nextStep } from "../../login/index.ts"
+import { addAuthRequest, answerRequest } from "../../domain/grant/index.ts"
+import { type Answering, applicationName, nextStep, showTrouble } from "../../login/index.ts"
+import type { Transaction } from "../../store/index.ts"
 import { writeCode } from "../code.ts"
 import { answerClient } from "./answer.ts"
 import { goneSince } from "./client.ts"
-import { isForCode } from "./complete.ts"
+import { complete, isForCode } from "./complete.ts"
 import { inLanguages } from "./language.ts"
 
 /** What the callback does of a request that nothing but a sign-in was missing for, at once. */
@@ -21,5 +22,22 @@ export const answering: Answering = {
     const fields = { code: writeCode(cx, { id }) }
     const application = applicationName(cx, asked.clientId)
     return answerClient(cx, show, { back: asked, fields, application, cookies: [setCookie] })
+  },
+  again: async ({ cx, show: showAny }, answered, setCookie) => {
+    const { asked, agentId, sessionId } = answered
+    const show = inLanguages(showAny, asked.languages)
+    const cookies = [setCookie]
+    const gone = goneSince(cx, asked)
+    if (gone) return showTrouble(show, cx, { ...gone, cookies })
+    const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
+    // RFC 8628 §3.3: the device has it already.
+    if (asked.device) return answerClient(cx, show, { ...answer, fields: {} })
+    // A request of its own, so that each code is still good for one use.
+    const id = cx.ids.next()
+    const added = { agentId, asked, loginHint: "" }
+    const keep = (tx: Transaction) => addAuthRequest(tx, id, added)
+    const fields = await complete(cx, { id, asked, sessionId, keep })
+    if (!fields) return showTrouble(show, cx, { problem: "expired", cookies })
+    return answerClient(cx, show, { ...answer, fields })
   },
 }

@@ -1,21 +1,18 @@
-import { addAuthRequest, failRequest } from "../../domain/grant/index.ts"
+import { failRequest } from "../../domain/grant/index.ts"
 import {
   applicationName,
-  type JustAnswered,
-  justAnswered,
   nextStep,
   showTrouble,
   stepPath,
   visitOf,
   waitingRequest,
 } from "../../login/index.ts"
-import type { Transaction } from "../../store/index.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { goneSince } from "../authorize/client.ts"
 import { complete } from "../authorize/complete.ts"
 import { inLanguages } from "../authorize/language.ts"
 import { redirect } from "../response.ts"
-import type { Asking, Endpoint } from "./endpoint.ts"
+import type { Endpoint } from "./endpoint.ts"
 
 /** Where the login pages hand back to: answers the client, or shows what is still to be done. */
 export const callback: Endpoint = {
@@ -24,10 +21,7 @@ export const callback: Endpoint = {
   answer: async ({ cx, request, url, show: showAny }) => {
     const visit = await visitOf(cx, request)
     const cookies = [visit.browser.setCookie]
-    const requestId = url.searchParams.get("id") ?? ""
-    const again = justAnswered(cx, visit, requestId)
-    if (again) return answerAgain({ cx, show: showAny, cookies }, again)
-    const waiting = waitingRequest(cx, visit, requestId)
+    const waiting = waitingRequest(cx, visit, url.searchParams.get("id") ?? "")
     if (!waiting) return showTrouble(showAny, cx, { problem: "expired", cookies })
 
     const { id, asked } = waiting
@@ -47,28 +41,6 @@ export const callback: Endpoint = {
     cx.allowance?.refund("request")
     return answerClient(cx, show, { ...answer, fields })
   },
-}
-
-type Again = Pick<Asking, "cx" | "show"> & { readonly cookies: readonly (string | undefined)[] }
-
-/**
- * Answers once more, by a request of its own, so that each code is still good for one use. What was
- * to be asked was asked for the first answer.
- */
-async function answerAgain({ cx, show: showAny, cookies }: Again, answered: JustAnswered) {
-  const { asked, sessionId } = answered
-  const show = inLanguages(showAny, asked.languages)
-  const gone = goneSince(cx, asked)
-  if (gone) return showTrouble(show, cx, { ...gone, cookies })
-  const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
-  // RFC 8628 §3.3: the device has it already.
-  if (asked.device) return answerClient(cx, show, { ...answer, fields: {} })
-  const id = cx.ids.next()
-  const added = { agentId: answered.agentId, asked, loginHint: "" }
-  const keep = (tx: Transaction) => addAuthRequest(tx, id, added)
-  const fields = await complete(cx, { id, asked, sessionId, keep })
-  if (!fields) return showTrouble(show, cx, { problem: "expired", cookies })
-  return answerClient(cx, show, { ...answer, fields })
 }
 
 /** OpenID Connect Core §3.1.2.6 and RFC 6749 §4.1.2.1. */

@@ -49,6 +49,15 @@ export type Joined = {
   readonly from: string
   /** Those of `select` that can be searched and sorted by. */
   readonly columns: readonly string[]
+  /** Where these are at home, so that they can be looked for there: joined by a JOIN. */
+  readonly homes?: readonly Home[]
+}
+
+/** A table whose row a column names by its key, and what its columns are called here. */
+export type Home = {
+  readonly via: string
+  readonly table: string
+  readonly columns: Readonly<Record<string, string>>
 }
 
 /** A statement in the making, with its parameters. */

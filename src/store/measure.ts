@@ -244,7 +244,11 @@ function measureRow(survey: Survey, filters: readonly Filter[]): Measure | undef
   return held && { rows: held.rows, isExact: true, way: wayTo({ ...held, texts }, place, false) }
 }
 
-function keysOf({ cx, what }: Survey, filters: readonly Filter[], way: Way): readonly Value[] {
+export function keysOf(
+  { cx, what }: Survey,
+  filters: readonly Filter[],
+  way: Way,
+): readonly Value[] {
   const built: Built = { values: {}, conditions: 0, joins: false }
   const all = condition(built, open(what), { all: filters })
   const sql = `SELECT ${what.key} AS key FROM ${sourceOf(what, way)}

@@ -12,6 +12,7 @@ import {
   sortsOf,
   withJoined,
 } from "./condition.ts"
+import { atHome } from "./home.ts"
 import { known } from "./known.ts"
 import { type Limits, searchLong } from "./long.ts"
 import type { Cx } from "./store.ts"
@@ -31,10 +32,11 @@ const usual: Limits = { long: 5000, few: { least: 500, most: 10_000 } }
 export function search<Row>(cx: Cx, what: Searchable, query: Query, limits = usual): Found<Row> {
   if (!cx.scope) throw new Error(`a search of ${what.table} needs the scope of its caller`)
   const built = blank()
+  const filters = atHome(cx, what, query.filters, limits)
   const where = [
     "instance = $instance",
     scoped(built, what, cx.scope),
-    ...query.filters.map((filter) => condition(built, what, filter)),
+    ...filters.map((filter) => condition(built, what, filter)),
   ].join(" AND ")
   const sort = column(built, what, query.sort ?? what.sort)
   // Where nearly all rows are alike, what sorts these has an index that the table has anyway.
@@ -49,7 +51,7 @@ export function search<Row>(cx: Cx, what: Searchable, query: Query, limits = usu
     return { ...found, limit }
   }
   if (!built.joins) {
-    const asked = { ...query, ...order, after, scope: cx.scope }
+    const asked = { ...query, filters, ...order, after, scope: cx.scope }
     const found = searchLong<Row>(cx, what, asked, limits)
     if (found) return kept(found)
   }

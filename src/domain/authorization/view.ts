@@ -113,6 +113,24 @@ export const authorizations: Searchable = {
       ...["user_org", "login_name", "login_name_folded", "display_name", "display_name_folded"],
       ...["project_name", "project_name_folded"],
     ],
+    homes: [
+      {
+        via: "user_id",
+        table: "users",
+        columns: {
+          user_org: "org",
+          login_name: "user_name",
+          login_name_folded: "user_name_folded",
+          display_name: "display_name",
+          display_name_folded: "display_name_folded",
+        },
+      },
+      {
+        via: "project",
+        table: "projects",
+        columns: { project_name: "name", project_name_folded: "name_folded" },
+      },
+    ],
   },
   owner: {
     ...{ org: "org", otherOrg: "project_org" },

@@ -117,6 +117,13 @@ export const projectGrants: Searchable = {
       LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.org
       LEFT JOIN orgs r ON r.instance = t.instance AND r.id = t.granted_org`,
     columns: ["project_name", "project_name_folded"],
+    homes: [
+      {
+        via: "project",
+        table: "projects",
+        columns: { project_name: "name", project_name_folded: "name_folded" },
+      },
+    ],
   },
   owner: { org: "org", otherOrg: "granted_org", project: "project", grant: "id" },
   key: "id",

@@ -1,0 +1,198 @@
+// Searches of a long table by what it is joined with, against a plain filter in memory.
+import { afterAll, beforeAll, expect, test } from "vitest"
+import type { Scope } from "../../src/kernel/context.ts"
+import {
+  aggregate,
+  type Event,
+  type Filter,
+  fold,
+  type Searchable,
+  search,
+  statement,
+  view,
+} from "../../src/store/index.ts"
+import { openWorld, type World } from "../support/world.ts"
+
+type Person = { readonly id: string; readonly name: string; readonly org: string }
+type Loan = { readonly id: string; readonly person: string; readonly state: string }
+type LoanEvent =
+  | Event<"person.set", Person & { created: number }>
+  | Event<"loan.set", Loan & { created: number }>
+
+const loan = aggregate<LoanEvent, null>({
+  stream: "loan",
+  initial: null,
+  evolve: { "person.set": () => null, "loan.set": () => null },
+})
+const setPerson = statement(
+  `INSERT INTO people (instance, id, name, name_folded, org, created)
+   VALUES ($instance, $id, $name, $folded, $org, $created)
+   ON CONFLICT DO UPDATE SET name = excluded.name, name_folded = excluded.name_folded,
+     org = excluded.org`,
+)
+const setLoan = statement(
+  `INSERT INTO loans (instance, id, person, state, created)
+   VALUES ($instance, $id, $person, $state, $created)
+   ON CONFLICT DO UPDATE SET person = excluded.person, state = excluded.state`,
+)
+const loanView = view<LoanEvent>({
+  name: "loan",
+  tables: {
+    people: {
+      columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,
+        org TEXT NOT NULL, created INTEGER NOT NULL`,
+      key: "id",
+      indexes: {
+        created: "created, id, org, name",
+        name: "name_folded, name",
+        org: "org, created",
+      },
+    },
+    loans: {
+      columns:
+        "id TEXT NOT NULL, person TEXT NOT NULL, state TEXT NOT NULL, created INTEGER NOT NULL",
+      key: "id",
+      indexes: { created: "created, id, state", person: "person" },
+    },
+  },
+  on: {
+    "person.set": (db, { data }) => db.run(setPerson, { ...data, folded: fold(data.name) }),
+    "loan.set": (db, { data }) => db.run(setLoan, data),
+  },
+})
+const loans: Searchable = {
+  table: "loans",
+  columns: ["person", "state", "created"],
+  joined: {
+    select: "p.name AS who, p.name_folded AS who_folded, p.org AS home",
+    from: "JOIN people p ON p.instance = t.instance AND p.id = t.person",
+    columns: ["who", "who_folded", "home"],
+    homes: [
+      {
+        via: "person",
+        table: "people",
+        columns: { who: "name", who_folded: "name_folded", home: "org" },
+      },
+    ],
+  },
+  owner: {},
+  key: "id",
+  sort: "created",
+}
+
+const names = ["Anna", "anna", "Änne", "Ben", "ben\u0001", "Cleo", "", "nn", "%"]
+const orgs = ["a", "b", "c"]
+
+let world: World
+const people = new Map<string, Person>()
+const lent = new Map<string, Loan>()
+beforeAll(() => {
+  world = openWorld({ aggregates: [loan], views: [loanView] })
+})
+afterAll(() => world.close())
+
+/** Numbers that look random and are the same in every run. */
+function dice(seed: number) {
+  let state = seed
+  const next = (end: number) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * end)
+  }
+  const pick = <T>(list: readonly T[]): T => {
+    const one = list[next(list.length)]
+    if (one === undefined) throw new Error("nothing to pick from")
+    return one
+  }
+  return { next, pick }
+}
+type Dice = ReturnType<typeof dice>
+
+async function write({ next, pick }: Dice, times: number): Promise<void> {
+  await world.store.transact(world.cx({ instance: "i1" }), (tx) => {
+    for (let time = 0; time < times; time++) {
+      const person = { id: `p${next(30)}`, name: `${pick(names)}${next(20)}`, org: pick(orgs) }
+      const { id } = person
+      tx.append(loan, id, [{ type: "person.set", data: { ...person, created: next(9) } }])
+      people.set(id, person)
+      const made = {
+        id: `${next(80)}`,
+        person: pick([...people.keys()]),
+        state: pick(["in", "out"]),
+      }
+      const data = { ...made, created: Number(made.id) }
+      tx.append(loan, made.id, [{ type: "loan.set", data }])
+      lent.set(made.id, made)
+    }
+  })
+}
+
+function filterOf(random: Dice, depth = 0): Filter {
+  const { next, pick } = random
+  const inner = () => Array.from({ length: 1 + next(2) }, () => filterOf(random, depth + 1))
+  switch (next(depth > 1 ? 4 : 7)) {
+    case 0:
+      return { equals: "state", value: pick(["in", "out"]) }
+    case 1:
+      return { oneOf: "home", values: [pick(orgs), pick(orgs)] }
+    case 2:
+    case 3: {
+      const value = pick([pick(names), `${next(20)}`, "n", "nope"])
+      const method = pick(["equals", "starts_with", "contains", "ends_with"] as const)
+      return next(2)
+        ? { text: "who", method, value }
+        : { text: "who_folded", method, value: fold(value) }
+    }
+    case 4:
+      return { any: inner() }
+    case 5:
+      return { not: filterOf(random, depth + 1) }
+    default:
+      return { all: inner() }
+  }
+}
+
+function fulfils(row: Loan, filter: Filter): boolean {
+  if ("all" in filter) return filter.all.every((each) => fulfils(row, each))
+  if ("any" in filter) return filter.any.some((each) => fulfils(row, each))
+  if ("not" in filter) return !fulfils(row, filter.not)
+  const { name = "", org = "" } = people.get(row.person) ?? {}
+  if ("equals" in filter) return row.state === filter.value
+  if ("oneOf" in filter) return filter.values.includes(org)
+  if ("compare" in filter) throw new Error("nothing is compared")
+  const text = filter.text === "who" ? name : fold(name)
+  if (filter.method === "equals") return text === filter.value
+  if (filter.method === "starts_with") return text.startsWith(filter.value)
+  return filter.method === "contains" ? text.includes(filter.value) : text.endsWith(filter.value)
+}
+
+const everything: Scope = { all: true, orgs: [], projects: [], grants: [] }
+
+test.each([1, 2, 3])(
+  "a search by what is joined finds what a plain filter does (%i)",
+  async (seed) => {
+    const random = dice(seed * 7919)
+    for (let round = 0; round < 15; round++) {
+      await write(random, 1 + random.next(15))
+      for (let time = 0; time < 15; time++) {
+        const filters = [filterOf(random), ...(random.next(3) ? [] : [filterOf(random)])]
+        const found = [...lent.values()].filter((row) =>
+          filters.every((each) => fulfils(row, each)),
+        )
+        const wanted = found.map(({ id }) => Number(id)).sort((a, b) => a - b)
+        const most = random.pick([0, 2, 5, 100])
+        const caller = { kind: "system", name: `${random.next(1e9)}` } as const
+        const cx = world.cx({ instance: "i1", scope: everything, caller })
+        for (const long of [0, 40, 5000]) {
+          const page = { offset: 0, limit: 1000, asc: true }
+          const limits = { long, few: { least: most, most } }
+          const answer = search<Loan>(cx, loans, { page, filters }, limits)
+          const told = JSON.stringify({ filters, most, long })
+          expect([answer.total, answer.rows.map(({ id }) => Number(id))], told).toEqual([
+            wanted.length,
+            wanted,
+          ])
+        }
+      }
+    }
+  },
+)

@@ -17,9 +17,13 @@ export function startBackground(
   { auditRetentionDays }: Pick<Config, "auditRetentionDays">,
 ): Background {
   const { store, clock } = base
-  const running = runReactors(store, clock, reactors, (name, cause) =>
-    base.broke(`the reactor ${name} can't go on`, cause),
-  )
+  const running = runReactors(store, clock, reactors, {
+    stuck: (name, cause) => base.broke(`the reactor ${name} can't go on`, cause),
+    gaveUp: (reactor, { type, position }, error) =>
+      base.log.warning("{reactor} gave up on {type} at {position}: {error}", {
+        ...{ reactor, type, position, error },
+      }),
+  })
   const pruner = runPruner({
     store,
     clock,

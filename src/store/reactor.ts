@@ -44,18 +44,26 @@ const triesMax = 5
 const batch = 500
 const pollMs = 200
 
+/** What reactors tell of what does not work. */
+export type Troubles = {
+  /** One can't go on, since it met an event that can't be read. */
+  readonly stuck?: (reactor: string, cause: unknown) => void
+  /** All tries with an event have failed; it is a failed event from now on. */
+  readonly gaveUp?: (reactor: string, event: LogEvent, error: string) => void
+}
+
 /**
  * Runs the reactors of one node. A slow reactor delays itself only; one that meets an event which
- * can't be read stops there, and `stuck` says why.
+ * can't be read stops there.
  */
 export function runReactors(
   store: Store,
   clock: Clock,
   reactors: readonly Reactor[],
-  stuck: (reactor: string, cause: unknown) => void = rethrow,
+  troubles: Troubles = {},
 ): Reactors {
   const book = bookOf(store)
-  const runners = reactors.map((reactor) => runner({ store, clock, book, reactor, stuck }))
+  const runners = reactors.map((reactor) => runner({ store, clock, book, reactor, troubles }))
   return {
     drain: async () => void (await Promise.all(runners.map((each) => each.drain()))),
     failed: book.all,
@@ -84,17 +92,20 @@ type Parts = {
   readonly clock: Clock
   readonly book: Book
   readonly reactor: Reactor
-  readonly stuck: (reactor: string, cause: unknown) => void
+  readonly troubles: Troubles
 }
 
-function runner({ store, clock, book, reactor, stuck }: Parts) {
+function runner({ store, clock, book, reactor, troubles: { stuck = rethrow, gaveUp } }: Parts) {
   let stopped = false
   const { sleep, wake } = pausesOf(clock)
   const handle = async (event: LogEvent) => {
     for (let tries = 1; ; tries++) {
       const error = await attempt(reactor, event)
       if (error === undefined || stopped) return
-      if (tries === triesMax) return book.failure(reactor, event, { error, now: clock.now() })
+      if (tries === triesMax) {
+        gaveUp?.(reactor.name, event, error)
+        return book.failure(reactor, event, { error, now: clock.now() })
+      }
       await sleep(2 ** tries * 100)
       if (stopped) return
     }

@@ -159,7 +159,9 @@ test("events that concern no reactor cost one note for many of them", async () =
 test("reactors note how far they are also while the WAL is cut of what was erased", async () => {
   const { calls, reactor } = recorder()
   const stuck: unknown[] = []
-  running = runReactors(world.store, world.clock, [reactor], (_, cause) => stuck.push(cause))
+  running = runReactors(world.store, world.clock, [reactor], {
+    stuck: (_, cause) => stuck.push(cause),
+  })
   let count = 0
   for (let round = 0; round < 10; round++) {
     await openAccount(world.cx(), `${++count}`, { name: `name${count}` })
@@ -191,13 +193,27 @@ test("one that is stopped while it waits for its next try calls nobody any more"
   expect(reactors.failed()).toEqual([])
 })
 
+test("an event that is given up is told, once, and held against nobody else", async () => {
+  const { calls, refusals, reactor } = recorder()
+  refusals.set("1", 99)
+  const told: unknown[] = []
+  running = runReactors(world.store, world.clock, [reactor], {
+    gaveUp: (name, { type, position }, error) => told.push([name, type, position, error]),
+  })
+  await openAccount(world.cx(), "1", { name: "ada" })
+  await openAccount(world.cx(), "2", { name: "bob" })
+  await drained(running)
+  expect(told).toEqual([["mail", "account.opened", 1, "no post for 1"]])
+  expect(calls).toContain("2 mail/2")
+})
+
 test("an event that can't be read stops the reactor, and is named", async () => {
   const stuck: unknown[] = []
   await openAccount(world.cx(), "1", { name: "ada" })
   world.store.database.run("UPDATE event SET data = '{}'")
-  running = runReactors(world.store, world.clock, [recorder().reactor], (...what) =>
-    stuck.push(what),
-  )
+  running = runReactors(world.store, world.clock, [recorder().reactor], {
+    stuck: (...what) => stuck.push(what),
+  })
   world.clock.advance(1000)
   await new Promise((resolve) => setImmediate(resolve))
   expect(stuck).toMatchObject([["mail", { id: "store.event_damaged" }]])

@@ -2,7 +2,10 @@
 export type Network = {
   /** The addresses of a host; none where nobody knows it. */
   readonly resolve: (host: string) => Promise<readonly string[]>
-  /** The TXT records of a name (RFC 1035 §3.3.14), each put together; none where there is none. */
+  /**
+   * The TXT records of a name (RFC 1035 §3.3.14); none where there is none. The runtime tells the
+   * strings of a record apart as if they were records: a text beyond 255 bytes comes in pieces.
+   */
   readonly texts: (name: string) => Promise<readonly string[]>
   readonly send: typeof fetch
 }

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite"
-import { type Column, columnIn, folded, isSame, listing, separator } from "./column.ts"
+import { type Column, columnIn, folded, isSame, listing, separator, textAt } from "./column.ts"
 import { literal } from "./view.ts"
 
 export type Key = string | number
@@ -68,6 +68,12 @@ export type Ledger = {
   readonly blockOf: (key: Key) => number
   /** What the rows of a block have in a column; undefined where memory can't tell. */
   readonly column: (at: number, name: string) => Column | undefined
+  /** The texts of few rows of a block, which are read by themselves where that is quicker. */
+  readonly texts: (
+    at: number,
+    name: string,
+    rows: readonly number[],
+  ) => readonly string[] | undefined
   /** Lets go of columns, longest unused first, until there is room; those in use are kept. */
   readonly use: (columns: readonly string[], sizeMax: number) => void
   /** Whether columns are kept. */
@@ -135,6 +141,7 @@ export function ledgerOf(
     blocks: () => shelf.blocks,
     blockOf: (key) => blockOf(shelf, key),
     column: (at, name) => columnOf(shelf, at, name),
+    texts: (at, name, rows) => textsAt(shelf, { at, name }, rows),
     use: (columns, sizeMax) => use(shelf, columns, sizeMax),
     isRolled: () => shelf.used.length > 0,
     size: () => shelf.kept,
@@ -229,6 +236,21 @@ function columnOf(shelf: Shelf, at: number, name: string): Column | undefined {
   return twin ?? found
 }
 
+function textsAt(
+  shelf: Shelf,
+  { at, name }: { readonly at: number; readonly name: string },
+  rows: readonly number[],
+): readonly string[] | undefined {
+  const block = shelf.blocks[at]
+  if (block && !block.columns.has(name) && rows.length <= singlesMax) {
+    return rows.map((row) => shelf.read.text(block.from, { name, row }))
+  }
+  const column = columnOf(shelf, at, name)
+  return column && rows.map((row) => textAt(column, row))
+}
+/** To read a whole block costs as much as so many of its rows. */
+const singlesMax = 4
+
 /** The column that another one is the folded form of, if only that is in the index. */
 function rawOf({ carried }: IndexPlace, name: string): string | undefined {
   const raw = name.replace(/_folded$/, "")
@@ -247,9 +269,12 @@ function use(shelf: Shelf, columns: readonly string[], sizeMax: number): void {
   clearAfter(before - shelf.kept)
 }
 
-/** What was let go of is cleared away before as much is read anew: it would stand beside it. */
-function clearAfter(dropped: number): void {
-  if (dropped > clearedMin) Bun.gc(true)
+/**
+ * What was let go of is cleared away before as much is read anew: it would stand beside it. What
+ * reading has left behind goes at once, not in the midst of the next search.
+ */
+export function clearAfter(size: number): void {
+  if (size > clearedMin) Bun.gc(true)
 }
 const clearedMin = 4_000_000
 
@@ -321,7 +346,6 @@ function readerOf(
     )
   const isSame = `coalesce(min(${key} = ${raw ?? key}), 1)`
   const spelled = { key: whole(key, isSame), raw: whole(raw ?? key, isSame), row: whole(row, "0") }
-  const columns = new Map<string, ReturnType<typeof ranged<{ texts: string | null }>>>()
   const rows = (range: Range) => count(range)[0]?.rows ?? 0
   const next = (start: Key): Key | undefined => {
     const found = ahead.get({ instance, from: start })?.key
@@ -350,6 +374,32 @@ function readerOf(
       if (broken) return {}
       return same ? { key: texts, raw: texts } : { [as]: texts }
     },
+    ...columnsOf(instance, { from, prepare, ranged }),
+  }
+}
+
+/** Reads columns of an index, of a block or of one row that comes so many after a key. */
+function columnsOf(
+  instance: string,
+  {
+    from,
+    prepare,
+    ranged,
+  }: {
+    readonly from: string
+    readonly prepare: <Row>(sql: string) => StatementOf<Row>
+    readonly ranged: <Row>(what: string) => (range: Range) => readonly Row[]
+  },
+) {
+  const columns = new Map<string, (range: Range) => readonly { texts: string | null }[]>()
+  const singles = new Map<string, StatementOf<{ text: string | number }>>()
+  return {
+    text: (start: Key, { name, row }: { name: string; row: number }): string => {
+      const sql = `SELECT ${name} AS text ${from} >= $from LIMIT 1 OFFSET $row`
+      const single = singles.get(name) ?? prepare<{ text: string | number }>(sql)
+      singles.set(name, single)
+      return `${single.get({ instance, from: start, row })?.text ?? ""}`
+    },
     column: (range: Range, { name, rows }: { name: string; rows: number }) => {
       const listed = columns.get(name) ?? ranged<{ texts: string | null }>(listing(name))
       columns.set(name, listed)
@@ -357,6 +407,8 @@ function readerOf(
     },
   }
 }
+
+type StatementOf<Row> = ReturnType<typeof Database.prototype.prepare<Row, Record<string, Key>[]>>
 
 type Whole = {
   readonly texts: string

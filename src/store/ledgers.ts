@@ -19,7 +19,7 @@ export type Ledgers = {
 /** Beyond so many events without a search, what changed is not worth noting any more. */
 const eventsMax = 20_000
 /** Characters of texts in memory, beside those of the one looked through and the one rolled. */
-const sizeMax = 25_000_000
+const sizeMax = 15_000_000
 
 type Noted = Change & { readonly place: string; readonly instance: string }
 

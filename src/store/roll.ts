@@ -1,7 +1,15 @@
 import type { Bookmark } from "./bookmark.ts"
 import { type Column, separator, textAt } from "./column.ts"
 import type { Filter } from "./condition.ts"
-import { type IndexPlace, isLike, type Key, type Ledger, order, patterns } from "./ledger.ts"
+import {
+  clearAfter,
+  type IndexPlace,
+  isLike,
+  type Key,
+  type Ledger,
+  order,
+  patterns,
+} from "./ledger.ts"
 import type { Value } from "./statement.ts"
 
 /** Rows of a block that fulfil a filter: all, none, or those that have a 1. */
@@ -29,7 +37,7 @@ export type RollWindow = {
 type Look = { readonly ledger: Ledger; readonly place: IndexPlace; readonly at: number }
 
 /** Characters of columns that stay in memory for the next search. */
-const keptMax = 60_000_000
+const keptMax = 40_000_000
 
 /** Whether an index has all that a filter asks for. */
 export function isCarried(place: IndexPlace, filter: Filter): boolean {
@@ -82,6 +90,7 @@ export function rollOf(
 ): Roll | undefined {
   taken = 0
   ledger.use([key, ...needed, ...filters.flatMap(columnsOf)], keptMax)
+  const before = ledger.size()
   const marked: Marks[] = []
   const counts: number[] = []
   for (const [at, { rows }] of ledger.blocks().entries()) {
@@ -90,6 +99,7 @@ export function rollOf(
     marked.push(marks)
     counts.push(countOf(marks, rows))
   }
+  clearAfter(ledger.size() - before)
   const total = counts.reduce((sum, each) => sum + each, 0)
   return { ledger, place, key, total, marked, counts }
 }
@@ -117,9 +127,9 @@ export function keysIn(
     const some = rows.slice(skip, skip + limit - found.length)
     skip = Math.max(0, skip - rows.length)
     if (some.length === 0) continue
-    const ids = ledger.column(at, key)
+    const ids = ledger.texts(at, key, some)
     if (!ids) return undefined
-    found.push(...some.map((row) => textAt(ids, row)))
+    found.push(...ids)
   }
   return found
 }

@@ -47,11 +47,11 @@ export type StateParts = {
 }
 
 export function statesOf(parts: StateParts): States {
-  const { database, aggregates } = parts
+  const { database, names, aggregates, upcast } = parts
   const byStream = new Map(aggregates.map((kind) => [kind.stream, kind]))
   const branches = branchesOf(aggregates)
   const rows = rowsOf(database)
-  const only = onlyEvent(parts)
+  const firstEvent = firstEventOf(parts)
 
   const fold = (state: unknown, event: NewEvent | (NewEvent & Pick<Envelope, "position">)) => {
     const branch = branches.get(event.type)
@@ -87,10 +87,14 @@ export function statesOf(parts: StateParts): States {
     }
   }
   const read = (instance: string, kind: AnyAggregate, id: string): StateRow => {
-    const row = rows.get(instance, kind.stream, id)
+    const first = hasRowAtOnce(kind) ? undefined : firstEvent(instance, kind.stream, id)
+    // Without a first event there is no row either: a stream that begins costs one look.
+    const row = first || hasRowAtOnce(kind) ? rows.get(instance, kind.stream, id) : undefined
     if (row) return { ...row, state: JSON.parse(row.state) }
-    const event = hasRowAtOnce(kind) ? undefined : only(instance, kind.stream, id)
-    if (event) return { ...afterFirst(event), state: fold(kind.initial, event) }
+    if (first) {
+      const event = upcast(decode(first, names))
+      return { ...afterFirst(event), state: fold(kind.initial, event) }
+    }
     return { version: 0, position: 0, created: 0, changed: 0, owner: "", state: kind.initial }
   }
   return {
@@ -113,15 +117,14 @@ const afterFirst = ({ version, position, time, owner }: LogEvent) => ({
   ...{ version, position, created: time, changed: time, owner },
 })
 
-/** Reads the first event of a stream that has no row, which is its only one. */
-function onlyEvent({ database, names, upcast }: StateParts) {
+/** Reads the first event of a stream as it is written. */
+function firstEventOf({ database, names }: StateParts) {
   const get = database.prepare<EventRow, [string, number, string]>(
     "SELECT * FROM event WHERE instance = ? AND stream = ? AND id = ? AND version = 1",
   )
-  return (instance: string, stream: string, id: string): LogEvent | undefined => {
+  return (instance: string, stream: string, id: string): EventRow | undefined => {
     const code = names.known(stream)
-    const row = code === undefined ? null : get.get(instance, code, id)
-    return row ? upcast(decode(row, names)) : undefined
+    return code === undefined ? undefined : (get.get(instance, code, id) ?? undefined)
   }
 }
 

@@ -157,9 +157,13 @@ function rowsOf(database: Database) {
     },
     set: (kind: AnyAggregate, last: LogEvent, { state, created, owner = last.owner }: Standing) => {
       const { instance, stream, id, version, position, time: changed } = last
-      const row = { version, position, created, changed, owner, state }
-      known.set(keyOf(instance, stream, id), row)
-      if (version === 1 && !hasRowAtOnce(kind)) return
+      const key = keyOf(instance, stream, id)
+      if (version === 1 && !hasRowAtOnce(kind)) {
+        // Kept for nobody, thousands of these would only make the garbage collector stop longer.
+        known.delete(key)
+        return
+      }
+      known.set(key, { version, position, created, changed, owner, state })
       const expires = expiryOf(kind, state, changed)
       const standing = [created, changed, owner, JSON.stringify(state), expires] as const
       set.run(instance, stream, id, version, position, ...standing)

@@ -335,6 +335,9 @@ test("a typed client of connect-es works without knowing us", async () => {
 test.each([
   ["no base64", "AAAA*AAA", "3", "request.invalid"],
   ["cut base64", "AAAAAAA", "3", "request.invalid"],
+  ["nothing but padding", "====", "3", "request.invalid"],
+  ["spare bits that say something", "AB==", "3", "request.invalid"],
+  ["very many pieces", "AA==".repeat(1_000_000), "3", "request.invalid"],
   ["too much of it", "A".repeat(6_000_000), "8", "request.too_large"],
 ])("gRPC-Web in base64 refuses %s as the protocol has it", async (_, body, code, id) => {
   const { headers } = await world.fetch("/core.user.v2.UserService/ListUsers", {

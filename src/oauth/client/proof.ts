@@ -29,7 +29,7 @@ export const proofAlgorithms = [
 ] as const
 
 /** Seconds: a proof is made for one request, by a clock that may be a little off. */
-const ageMaxSeconds = 60
+export const ageMaxSeconds = 60
 const toleranceSeconds = 10
 
 /**

@@ -12,10 +12,11 @@ import type { Refused } from "./explain.ts"
 /** Nobody has proven this yet: types say texts and numbers, but it may be anything. */
 type Said = Readonly<Record<string, unknown>>
 
-const saidIn = (text: string): Promise<Said | undefined> =>
+/** What a JWT says in its header and its claims; undefined where it is none. */
+export const saidIn = (text: string): Promise<Said | undefined> =>
   expected(() => ({ ...decodeProtectedHeader(text), ...decodeJwt(text) }))
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
 const numberOf = (value: unknown): number => (typeof value === "number" ? value : 0)
 
 /** What a JWT that is signed for us must say. */

@@ -17,15 +17,22 @@ export const whole: Census = {
   keys: ["ES256 active", "RS256 active"],
 }
 
+/** What is asked of the states of some kinds. */
+type Asked = {
+  readonly members?: Readonly<Record<string, { readonly roles: readonly string[] }>>
+  readonly algorithm?: string
+  readonly status?: string
+}
+
 export async function census(file: string): Promise<Census> {
   const store = openDatabase(file)
   const rows = [...(await foldAll(store)).values()].map(({ kind, state }) => ({
     stream: kind.stream,
-    // Reason for the cast: what is asked of a state below is of its own kind's.
-    state: state as any,
+    // Reason for the cast: the list forgets which state is whose; each has some of these or none.
+    state: state as Asked,
   }))
   await store.close()
-  const members = rows.flatMap(({ state }) => Object.values<any>(state.members ?? {}))
+  const members = rows.flatMap(({ state }) => Object.values(state.members ?? {}))
   const streams: Record<string, number> = {}
   for (const { stream } of rows) streams[stream] = (streams[stream] ?? 0) + 1
   return {

@@ -11,6 +11,7 @@ import {
   statement,
   view,
 } from "../../src/store/index.ts"
+import { type Dice, dice } from "../support/dice.ts"
 import { openWorld, type World } from "../support/world.ts"
 
 type Person = { readonly id: string; readonly name: string; readonly org: string }
@@ -90,22 +91,6 @@ beforeAll(() => {
   world = openWorld({ aggregates: [loan], views: [loanView] })
 })
 afterAll(() => world.close())
-
-/** Numbers that look random and are the same in every run. */
-function dice(seed: number) {
-  let state = seed
-  const next = (end: number) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * end)
-  }
-  const pick = <T>(list: readonly T[]): T => {
-    const one = list[next(list.length)]
-    if (one === undefined) throw new Error("nothing to pick from")
-    return one
-  }
-  return { next, pick }
-}
-type Dice = ReturnType<typeof dice>
 
 async function write({ next, pick }: Dice, times: number): Promise<void> {
   await world.store.transact(world.cx({ instance: "i1" }), (tx) => {

@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite"
 import { expect, test } from "vitest"
 import { type Change, type Ledger, ledgerOf, order } from "../../src/store/ledger.ts"
+import { dice } from "../support/dice.ts"
 
 type Row = { readonly id: number; readonly raw: string; readonly rank: number }
 
@@ -34,15 +35,6 @@ const whole = { table: "t", beside: [], carried: [], usual: undefined }
 const place = { ...whole, name: "t_key", key: "key", raw: "raw", isText: true }
 const ranks = { ...whole, name: "t_rank", key: "rank", raw: undefined, isText: false }
 const letters = ["a", "A", "b", "B", "aB", "\u{1F600}", "\uFFFD", "é", "%", "_"]
-
-/** Numbers that look random and are the same in every run. */
-function dice(seed: number) {
-  let state = seed
-  return (end: number) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * end)
-  }
-}
 
 function ledgers(database: Database) {
   const text = ledgerOf(database, place, "i", 3)
@@ -102,7 +94,7 @@ function compare(rows: readonly Row[], text: Ledger, number: Ledger): void {
 }
 
 test.each([1, 2, 3])("a ledger says what the table has, while rows come and go (%i)", (seed) => {
-  const next = dice(seed)
+  const { next } = dice(seed)
   const word = () => Array.from({ length: next(4) }, () => letters[next(letters.length)]).join("")
   const { database, rows, write } = open()
   const { text, number, note } = ledgers(database)

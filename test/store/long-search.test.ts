@@ -13,6 +13,7 @@ import {
   view,
 } from "../../src/store/index.ts"
 import { headOf } from "../../src/store/measure.ts"
+import { type Dice, dice } from "../support/dice.ts"
 import { openWorld, type World } from "../support/world.ts"
 
 type Row = {
@@ -74,22 +75,6 @@ const searchable: Searchable = {
   ...{ table: "things", key: "id", sort: "rank", columns },
   owner: { org: "org", self: "id" },
 }
-
-/** Numbers that look random and are the same in every run. */
-function dice(seed: number) {
-  let state = seed
-  const next = (end: number) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * end)
-  }
-  const pick = <T>(list: readonly T[]): T => {
-    const one = list[next(list.length)]
-    if (one === undefined) throw new Error("nothing to pick from")
-    return one
-  }
-  return { next, pick }
-}
-type Dice = ReturnType<typeof dice>
 
 const syllables = [
   ...[

@@ -15,6 +15,7 @@ import {
 import { type Change, ledgerOf } from "../../src/store/ledger.ts"
 import { isCarried, keysIn, rollOf } from "../../src/store/roll.ts"
 import { keysBy } from "../../src/store/sorted.ts"
+import { type Dice, dice } from "../support/dice.ts"
 
 type Row = {
   readonly id: string
@@ -59,22 +60,6 @@ function open() {
   }
   return { database, rows, write }
 }
-
-/** Numbers that look random and are the same in every run. */
-function dice(seed: number) {
-  let state = seed
-  const next = (end: number) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * end)
-  }
-  const pick = <T>(list: readonly T[]): T => {
-    const one = list[next(list.length)]
-    if (one === undefined) throw new Error("nothing to pick from")
-    return one
-  }
-  return { next, pick }
-}
-type Dice = ReturnType<typeof dice>
 
 const letters = [
   ...["a", "A", "b", "é", "e\u0301", "\u0301", "Σ", "σ", "İ", "\u0307", "ﬁ", "ß", "1", "%"],

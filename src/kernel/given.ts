@@ -1,9 +1,9 @@
 import { Fault } from "./fault.ts"
+import { hasUnseen } from "./name.ts"
 
 const lengthMax = 200
 
 const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
-const invisible = /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
 
 /** Reads a name that is shown: trimmed, in one form, 1 to 200 characters, none of control. */
 export function givenName(field: string, text: string): string {
@@ -21,7 +21,7 @@ export function givenId(
   text: string | undefined,
 ): string {
   if (!text) return ids.next()
-  if (text.length > lengthMax || invisible.test(text)) {
+  if (text.length > lengthMax || /\s/u.test(text) || hasUnseen(text)) {
     throw refused(field, `must have 1 to ${lengthMax} visible characters without spaces`)
   }
   // RFC 3986 §5.2.4: as a part of a path these never arrive.

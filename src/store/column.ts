@@ -1,4 +1,4 @@
-import { fold } from "./condition.ts"
+import { fold } from "../kernel/name.ts"
 
 /** Stands before and after each text; a text with one in it can't be told from two. */
 export const separator = "\u0001"

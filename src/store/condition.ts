@@ -1,5 +1,6 @@
 import type { Scope } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
+import { fold } from "../kernel/name.ts"
 import type { Bookmark } from "./bookmark.ts"
 import type { Value } from "./statement.ts"
 
@@ -213,10 +214,6 @@ export function following(
 
 export const withJoined = ({ select, from }: Joined, table: string) =>
   `SELECT t.*, ${select} FROM ${table} t ${from}`
-
-/** One form for texts that only look different: compatibility forms and case are gone. */
-export const fold = (value: string): string =>
-  value.normalize("NFKC").toLowerCase().normalize("NFC")
 
 /** The range of the texts that start with one, in the order of their characters. */
 export function prefixed(value: string): { readonly from: string; readonly below?: string } {

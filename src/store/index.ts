@@ -1,3 +1,4 @@
+export { fold } from "../kernel/name.ts"
 export {
   type Aggregate,
   type AnyAggregate,
@@ -5,7 +6,7 @@ export {
   type Command,
   type Upcaster,
 } from "./aggregate.ts"
-export { type Filter, fold, type Searchable, type TextMethod } from "./condition.ts"
+export type { Filter, Searchable, TextMethod } from "./condition.ts"
 export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
 export { type OpenOptions, openStore } from "./open.ts"

@@ -1,13 +1,6 @@
+import { fold } from "../kernel/name.ts"
 import type { Searchable } from "./condition.ts"
-import {
-  among,
-  type Built,
-  condition,
-  type Filter,
-  fold,
-  parameter,
-  prefixed,
-} from "./condition.ts"
+import { among, type Built, condition, type Filter, parameter, prefixed } from "./condition.ts"
 import { known } from "./known.ts"
 import {
   between,

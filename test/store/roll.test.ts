@@ -1,12 +1,12 @@
 // What is told of a list by texts in memory, against plain SQL; blocks here are of three rows.
 import { Database } from "bun:sqlite"
 import { expect, test } from "vitest"
+import { fold } from "../../src/kernel/name.ts"
 import type { Bookmark } from "../../src/store/bookmark.ts"
 import {
   blank,
   condition,
   type Filter,
-  fold,
   following,
   orderOf,
   type Searchable,

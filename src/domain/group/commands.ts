@@ -1,6 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
-import { type Cx, type Draft, fold, type Receipt } from "../../store/index.ts"
+import { canonical } from "../../kernel/name.ts"
+import type { Cx, Draft, Receipt } from "../../store/index.ts"
 import { isThere, org } from "../org/index.ts"
 import { type Group, type GroupEvent, group } from "./model.ts"
 
@@ -48,8 +49,8 @@ export const changeGroup = group.command<GroupChange>((state, input) => {
   }
   if (Object.keys(data).length === 0) return []
   const { orgId } = state
-  const moved = nameKey(orgId, name) !== nameKey(orgId, state.name)
-  const claims = moved ? [releaseName(orgId, state.name), takeName(orgId, name)] : []
+  // A name of old may not be claimed by its canonical form yet.
+  const claims = name === state.name ? [] : [releaseName(orgId, state.name), takeName(orgId, name)]
   return [{ type: "group.changed", data, claims }]
 })
 
@@ -82,7 +83,7 @@ function givenDescription(text: string): string {
 }
 
 /** Names that only look different are the same. */
-const nameKey = (orgId: string, name: string) => `${encodeURIComponent(orgId)}/${fold(name)}`
+const nameKey = (orgId: string, name: string) => `${encodeURIComponent(orgId)}/${canonical(name)}`
 
 const takeName = (orgId: string, name: string) => ({
   take: "group.name",

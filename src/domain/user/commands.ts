@@ -126,7 +126,8 @@ function renamed(
   wanted: string | undefined,
   { cx, id }: { readonly cx: Decision; readonly id: string },
 ): readonly Draft<UserEvent>[] {
-  if (wanted === undefined) return []
+  // A name of old may be one that nobody gets any more: whoever has it says it again.
+  if (wanted === undefined || wanted === state.userName) return []
   const userName = loginNameOf(wanted)
   if (userName === state.userName) return []
   mustBeFree(cx, { id, orgId: cx.owner(user, id), userName })

@@ -1,4 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
+import { hasUnseen } from "../../kernel/name.ts"
 
 /**
  * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each
@@ -6,18 +7,19 @@ import { Fault } from "../../kernel/fault.ts"
  */
 const textMax = 200
 
-/** Characters that are not seen, or that turn others around: no two names may look alike. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/u
+/** What has no meaning that all agree on, and so no look. */
+const undefinedYet = /[\p{Co}\p{Cn}]/u
+const isUnclear = (text: string): boolean => hasUnseen(text) || undefinedYet.test(text)
 
 const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 
 /** A name that somebody signs in with; compare such names folded. */
 export function loginNameOf(text: string): string {
   const name = text.normalize("NFKC").trim()
-  if (name === "" || name.length > textMax || invisible.test(name)) {
+  if (name === "" || name.length > textMax || isUnclear(name)) {
     throw refused("username", `must have 1 to ${textMax} visible characters`)
   }
-  return name
+  return name.replace(/ +/g, " ")
 }
 
 /** A text that may be left out: trimmed, in one form, and nothing of control in it. */
@@ -32,7 +34,7 @@ export function optionalTextOf(field: string, text: string | undefined, max = te
 /** An e-mail address: one local part, one domain, nothing that a mail header could trip over. */
 export function emailOf(text: string): string {
   const address = text.normalize("NFC").trim()
-  if (address.length > textMax || invisible.test(address) || !emailShape.test(address)) {
+  if (address.length > textMax || isUnclear(address) || !emailShape.test(address)) {
     throw refused("email", "must be an e-mail address such as name@example.com")
   }
   return address

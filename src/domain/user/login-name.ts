@@ -1,4 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
+import { canonical } from "../../kernel/name.ts"
 import {
   type ClaimChange,
   type Cx,
@@ -71,11 +72,17 @@ export function shownNames(cx: Cx, row: { readonly user_name: string; readonly o
 }
 
 /**
- * The user who signs in with a name, however it is spelled. One that ends in an organisation's
- * domain is that organisation's to give: nobody else is found by it, whatever they are called.
+ * The user who signs in with a name, however it is spelled. Names of old may have what nobody sees:
+ * who has one is found by that, and by no other spelling.
  */
-export function findByLoginName(cx: Cx, text: string): string | undefined {
-  const name = fold(text.trim())
+export const findByLoginName = (cx: Cx, text: string): string | undefined =>
+  findFolded(cx, fold(text.trim())) ?? findFolded(cx, canonical(text))
+
+/**
+ * A name that ends in an organisation's domain is that organisation's to give: nobody else is found
+ * by it, whatever they are called.
+ */
+function findFolded(cx: Cx, name: string): string | undefined {
   const parts = partsOf(name)
   const home = parts && orgOfDomain(cx, parts.domain)
   const own = named(cx, name)

@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, fold, statement } from "../../store/index.ts"
+import { canonical } from "../../kernel/name.ts"
+import { type Cx, statement } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
 import { isOrgThere } from "../org/index.ts"
 import { findByLoginName } from "./login-name.ts"
@@ -47,8 +48,7 @@ export function findMachine(
  * nobody's a stand-in that behaves the same, so that nobody learns which names exist.
  */
 export const accountOf = (cx: Cx, loginName: string): string =>
-  findByLoginName(cx, loginName) ??
-  `nobody:${cx.secrets.hash(fold(loginName.trim()), "login_name")}`
+  findByLoginName(cx, loginName) ?? `nobody:${cx.secrets.hash(canonical(loginName), "login_name")}`
 
 /** What the userinfo endpoint and id_tokens may tell of a user; empty texts are not known. */
 export type UserInfo = {

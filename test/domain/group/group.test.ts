@@ -51,7 +51,7 @@ test("only what is given changes, and what changes nothing keeps its date", asyn
   expect(timestampMs(same.changeDate)).toBe(then)
 })
 
-test.each([["admins"], ["ADMINS"], ["Ａdmins"], [" Admins"]])(
+test.each([["admins"], ["ADMINS"], ["Ａdmins"], [" Admins"], ["Adm\u2060ins"], ["Admins\u2800"]])(
   "a name that is taken is taken however it is spelled (%s)",
   async (name) => {
     await made("g1", "Admins")

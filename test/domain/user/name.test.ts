@@ -6,8 +6,10 @@ import {
   findMachineByName,
   removeUser,
   updateUser,
+  user,
   userNameOf,
 } from "../../../src/domain/user/index.ts"
+import { takeName } from "../../../src/domain/user/login-name.ts"
 import type { World } from "../../support/world.ts"
 import { anna, human, machine, openHousehold, robot } from "./household.ts"
 
@@ -98,6 +100,17 @@ test.each([
   ["a turned direction", "an\u202ena"],
   ["a soft hyphen", "an\u00adna"],
   ["a lone surrogate", "an\ud800na"],
+  ["a joiner of graphemes", "an\u034fna"],
+  ["a selector of variations", "anna\ufe0f"],
+  ["another such selector", "anna\u{e0100}"],
+  ["a Mongolian selector", "an\u180bna"],
+  ["a Hangul filler", "anna\u3164"],
+  ["half of a Hangul filler", "anna\uffa0"],
+  ["a Hangul initial that is none", "an\u115fna"],
+  ["an inherent vowel of Khmer", "an\u17b4na"],
+  ["Braille without a dot", "anna\u2800"],
+  ["an Ogham space", "an\u1680na"],
+  ["a note without a head", "an\u{1d159}na"],
 ])("a login name with %s is refused", async (_, userName) => {
   const made = anna(world.cx(), { userName })
   await expect(made).rejects.toMatchObject({ code: "invalid_argument" })
@@ -162,4 +175,32 @@ test("two instances have the same names and ids, and nothing in common", async (
   await removeUser(there, "u1")
   expect(findByLoginName(there, "anna")).toBeUndefined()
   expect(findByLoginName(world.cx(), "anna")).toBe("u1")
+})
+
+test("what nobody sees in a name is passed over when somebody signs in", async () => {
+  const cx = world.cx()
+  await anna(cx, { userName: "anna  b" })
+  expect(userNameOf(cx, "u1")).toBe("anna b")
+  for (const spelling of ["anna\u2800 b", "an\u200bna b\ufe0f", "\u3164anna  b", "anna \u00a0b"]) {
+    expect(findByLoginName(cx, spelling), spelling).toBe("u1")
+    expect(findByLoginName(cx, `${spelling}@acme.localhost`), spelling).toBe("u1")
+  }
+  expect(accountOf(cx, "bert\u2800")).toBe(accountOf(cx, "BERT"))
+})
+
+test("a name of old that has something unseen in it is still its holder's alone", async () => {
+  const cx = world.cx()
+  await anna(cx, { userName: "anna-old" })
+  const userName = "an\u2800na"
+  await cx.store.transact(cx, (tx) => {
+    const names = { userName, loginNames: [userName] }
+    const claims = [takeName(userName)]
+    tx.append(user, "u1", [{ type: "user.username.changed", data: {}, private: names, claims }])
+  })
+  await createUser(cx, "u2", human())
+  expect(findByLoginName(cx, userName)).toBe("u1")
+  expect(findByLoginName(cx, "anna")).toBe("u2")
+  expect(findByLoginName(cx, "ann\u2800a")).toBe("u2")
+  await removeUser(cx, "u1")
+  expect(findByLoginName(cx, userName)).toBe("u2")
 })

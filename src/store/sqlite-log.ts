@@ -1,6 +1,6 @@
-import { type Database, SQLiteError } from "bun:sqlite"
-import { Fault } from "../kernel/fault.ts"
+import type { Database } from "bun:sqlite"
 import type { Gate } from "./checkpoint.ts"
+import { diskFaultOf } from "./disk-error.ts"
 import type { Durability } from "./durability.ts"
 import type { Kinds } from "./kind.ts"
 import type { Append, Appended, Apply, ClaimRequest, Log, LogEvent } from "./log.ts"
@@ -53,7 +53,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
     try {
       await turns.ended()
     } catch (cause) {
-      throw full(cause) ?? cause
+      throw diskFaultOf(cause, database.filename) ?? cause
     }
     await durability.settle()
   }
@@ -165,7 +165,7 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
     } catch (cause) {
       lost()
       forget()
-      throw full(cause) ?? cause
+      throw diskFaultOf(cause, database.filename) ?? cause
     }
   }
   return { turns, commit }
@@ -323,15 +323,4 @@ function statements(database: Database) {
          AND type IN (SELECT value FROM json_each(?)) ORDER BY position`,
     ),
   }
-}
-
-/** A full disk is the operator's to mend; the step is undone and reads go on. */
-function full(cause: unknown): Fault | undefined {
-  if (!(cause instanceof SQLiteError) || cause.code !== "SQLITE_FULL") return undefined
-  return new Fault(
-    "resource_exhausted",
-    "store.disk_full",
-    "the disk is full, so nothing can be saved; free some space and try again",
-    { cause },
-  )
 }

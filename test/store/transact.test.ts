@@ -137,7 +137,7 @@ describe("a step", () => {
     const pages = database.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count
     database.run(`PRAGMA max_page_count = ${pages}`)
     const large = { name: "bob", email: "x".repeat(100_000) }
-    const refusal = "resource_exhausted store.disk_full"
+    const refusal = "unavailable store.disk_full"
     expect(await refusalOf(openAccount(world.cx(), "2", large))).toBe(refusal)
     expect(names()).toEqual(["ada"])
     database.run("PRAGMA max_page_count = 1000000")

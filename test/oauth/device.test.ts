@@ -95,7 +95,7 @@ describe("RFC 8628 §3.2: the device authorization response", () => {
 
 describe("RFC 8628 §3.3: a person at the page", () => {
   test("types the code, signs in, allows, and the device gets its tokens (§3.5)", async () => {
-    const { answer: begun } = await begin({ scope: "openid profile offline_access" })
+    const { answer: begun } = await begin({ scope: "openid profile dance offline_access" })
     const consent = await enter(begun)
     expect(consent.page).toContain(String(begun.user_code))
     const done = await browser.post(consent, { answer: "allow" })
@@ -115,6 +115,8 @@ describe("RFC 8628 §3.3: a person at the page", () => {
     const refreshed = await askToken(provider, {
       ...{ grant_type: "refresh_token", client_id: tv.id },
       refresh_token: String(answer.refresh_token),
+      // RFC 6749 §6: as it was asked at the start, with the word that meant nothing.
+      scope: "openid profile dance offline_access",
     })
     expect(refreshed.status).toBe(200)
   })

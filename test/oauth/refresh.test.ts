@@ -189,6 +189,21 @@ describe("the scope of a refresh (RFC 6749 §6)", () => {
     expect((await refresh(token)).status).toBe(200)
   })
 
+  test("may be the one of the first request, whose unknown words are left out again", async () => {
+    const asked = `${scope} dance urn:core:iam:org:project:id:none:aud`
+    const { answer, token } = await begin(client, { scope: asked })
+    expect(answer.scope).not.toContain("dance")
+    const again = await refresh(token, client, { scope: asked })
+    expect([again.status, again.answer.scope]).toEqual([200, answer.scope])
+    const last = String(again.answer.refresh_token)
+    for (const never of ["openid sing", "dance", "openid phone dance"]) {
+      const refusal = await refresh(last, client, { scope: never })
+      expect([never, refusal.answer.error]).toEqual([never, "invalid_scope"])
+    }
+    const narrow = await refresh(last, client, { scope: "dance email" })
+    expect(narrow.answer.scope).toBe("email")
+  })
+
   test("takes projects out of the audience with the scopes that named them", async () => {
     const cx = provider.cx()
     const projectId = cx.ids.next()

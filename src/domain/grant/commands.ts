@@ -91,6 +91,7 @@ export type NewGrant = {
   readonly clientId: string
   readonly appId: string
   readonly scopes: readonly string[]
+  readonly leftOut?: readonly string[] | undefined
   readonly audience: readonly string[]
   readonly claims?: ClaimsAsked | undefined
   readonly sessionId: string
@@ -109,12 +110,19 @@ export type NewGrant = {
 
 /** Adds a grant for the person of a session; every token for them hangs from one. */
 export function addGrant(tx: Transaction, given: NewGrant): string {
-  const { session, offline, claims, grantType, ...rest } = given
+  const { session, offline, claims, leftOut, grantType, ...rest } = given
   const { userId, authTime, methods, passwordVersion } = session
   const id = tx.ids.next()
   const added: Draft<GrantEvent> = {
     type: "oidc_session.added",
-    data: { ...rest, ...(claims && { claims }), userId, authTime, methods },
+    data: {
+      ...rest,
+      ...(leftOut && { leftOut }),
+      ...(claims && { claims }),
+      userId,
+      authTime,
+      methods,
+    },
   }
   tx.append(grant, id, [added])
   noteClient(tx, given.sessionId, given.clientId)

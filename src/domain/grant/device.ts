@@ -6,6 +6,8 @@ type Wish = {
   readonly clientId: string
   readonly appId: string
   readonly scopes: readonly string[]
+  /** What was asked for, too, and not granted; only where it may be refreshed. */
+  readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
   /** RFC 9449: thumbprint of the key that the device showed, when it asked. */
   readonly jkt?: string

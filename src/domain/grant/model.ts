@@ -8,6 +8,8 @@ type Given = {
   readonly userId: string
   readonly sessionId: string
   readonly scopes: readonly string[]
+  /** What was asked for, too, and not granted; only where it may be refreshed. */
+  readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
   /** What it asked for beside the scopes. */
   readonly claims?: ClaimsAsked

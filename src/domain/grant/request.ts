@@ -20,6 +20,8 @@ export type Asked = {
   readonly responseType?: ResponseType
   readonly responseMode: ResponseMode
   readonly scopes: readonly string[]
+  /** What was asked for, too, and not granted; only where it may be refreshed. */
+  readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
   readonly state?: string
   readonly nonce?: string

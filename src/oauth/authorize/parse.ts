@@ -6,7 +6,13 @@ import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import { type Parameters, parametersOf, wordsOf } from "../request.ts"
 import { resourcesOf } from "../token/resource.ts"
-import { audienceOf, grantedScopes, orgRestriction, projectsAsAudience } from "../token/scope.ts"
+import {
+  audienceOf,
+  grantedScopes,
+  leftOut,
+  orgRestriction,
+  projectsAsAudience,
+} from "../token/scope.ts"
 import { claimsWantedOf } from "./claims-parameter.ts"
 import type { ReturnPath } from "./client.ts"
 import { languagesOf } from "./language.ts"
@@ -30,6 +36,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
     responseType,
     responseMode,
     scopes,
+    ...leftOut(wordsOf(parameters.get("scope")), scopes),
     audience,
     prompts: [...promptsOf(parameters), ...extraPrompts(cx, app.projectId, audience)],
     languages: languagesOf(parameters.get("ui_locales")),

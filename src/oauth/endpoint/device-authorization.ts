@@ -14,7 +14,7 @@ import { OAuthError } from "../error.ts"
 import { ownOf, paths } from "../own.ts"
 import { formOf, type Parameters, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
-import { audienceOf, grantedScopes, projectsAsAudience } from "../token/scope.ts"
+import { audienceOf, grantedScopes, leftOut, projectsAsAudience } from "../token/scope.ts"
 import type { Endpoint } from "./endpoint.ts"
 
 /** Seconds that a person has to type the code. */
@@ -52,10 +52,11 @@ function wishOf(cx: Cx, { appId, clientId, state }: AuthenticatedApp, given: Par
   if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("device_code")) {
     throw new OAuthError("unauthorized_client", "this client may not use the device flow")
   }
-  const scopes = grantedScopes(wordsOf(given.get("scope")), state)
+  const asked = wordsOf(given.get("scope"))
+  const scopes = grantedScopes(asked, state)
   const projects = [...projectsAsAudience(cx, [state.projectId]), ...audienceOf(cx, scopes)]
   const audience = [...new Set([clientId, ...projects])]
-  return { clientId, appId, scopes, audience, lifetimeSeconds }
+  return { clientId, appId, scopes, ...leftOut(asked, scopes), audience, lifetimeSeconds }
 }
 
 const triesMax = 5

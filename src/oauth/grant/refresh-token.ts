@@ -73,11 +73,15 @@ function givenTo(cx: Cx, { state }: AuthenticatedApp, grantId: string): There | 
   return given.status === "active" && given.clientId === state.clientId ? given : undefined
 }
 
-/** RFC 6749 §6: fewer scopes than were granted, for this answer alone; without a wish, all. */
-function scopesOf({ scopes }: There, parameters: Parameters): readonly string[] {
-  const asked = wordsOf(parameters.get("scope"))
-  if (asked.length === 0) return scopes
-  if (asked.every((scope) => scopes.includes(scope))) return asked
+/**
+ * RFC 6749 §6: fewer scopes than were granted, for this answer alone; without a wish, all. What was
+ * left out of the first request is left out again.
+ */
+function scopesOf({ scopes, leftOut = [] }: There, parameters: Parameters): readonly string[] {
+  const words = wordsOf(parameters.get("scope"))
+  if (words.length === 0) return scopes
+  const asked = words.filter((scope) => !leftOut.includes(scope))
+  if (asked.length > 0 && asked.every((scope) => scopes.includes(scope))) return asked
   throw new OAuthError("invalid_scope", "scope names more than was granted")
 }
 

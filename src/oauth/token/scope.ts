@@ -54,6 +54,19 @@ export const grantedScopes = (
     scope === "offline_access" ? mayRefresh(app) : isKnown(scope),
   )
 
+/**
+ * What of the asked scopes was not granted. RFC 6749 §6: a client that repeats its request at a
+ * refresh asks for no more than it was given, so where there will be one, these words are kept.
+ */
+export function leftOut(
+  asked: readonly string[],
+  granted: readonly string[],
+): { readonly leftOut?: readonly string[] } {
+  if (!granted.includes("offline_access")) return {}
+  const words = [...new Set(asked)].filter((scope) => !granted.includes(scope))
+  return words.length > 0 ? { leftOut: words } : {}
+}
+
 const mayRefresh = (app: OidcApp | ApiApp | undefined): boolean =>
   app?.kind === "oidc" && app.oidc.grantTypes.includes("refresh_token")
 

@@ -27,6 +27,10 @@ export function domainsOf(cx: Cx, created: number): readonly InstanceDomain[] {
   ]
 }
 
+/** Whether the instance has a name for one of its domains; case says nothing (RFC 4343). */
+export const hasDomain = (cx: Cx, name: string): boolean =>
+  domainsOf(cx, 0).some(({ domain }) => domain === name.toLowerCase())
+
 /** The domains that a proxy may show it under. */
 const trustedDomainsOf = (cx: Cx): readonly InstanceDomain[] =>
   Object.entries(requireInstance(cx).trustedDomains).map(([domain, created]) => ({

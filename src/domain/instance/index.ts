@@ -16,6 +16,7 @@ export {
   setOwnResources,
   setPublicUrl,
 } from "./commands.ts"
+export { hasDomain } from "./domain.ts"
 export {
   addDomain,
   addTrustedDomain,

@@ -9,7 +9,7 @@ import {
 import { CoreWebKeys } from "../../gen/core/resources/webkey/v3alpha/webkey_service_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { instance as instances } from "../instance/index.ts"
+import { hasDomain } from "../instance/index.ts"
 import { activateWebKey, createWebKey, deleteWebKey } from "./commands.ts"
 import { configOf, kindOf } from "./config.ts"
 import { listWebKeys, type WebKeyRow } from "./view.ts"
@@ -37,9 +37,7 @@ const unsaid = { case: undefined, value: undefined } as const
  */
 function on(cx: Cx, meant: Instance | undefined): Cx {
   const { case: by, value } = meant?.property ?? unsaid
-  const { publicUrl } = cx.store.state(cx, instances, cx.instance)
-  const isMeant = by !== "domain" || (publicUrl !== "" && new URL(publicUrl).hostname === value)
-  if (isMeant) return cx
+  if (by !== "domain" || hasDomain(cx, value)) return cx
   throw new Fault("not_found", "instance.missing", "there is no instance with this domain")
 }
 

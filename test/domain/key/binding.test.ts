@@ -90,16 +90,20 @@ test("v3alpha shows the same keys in its own words", async () => {
   ])
 })
 
-test("v3alpha serves the instance that was called, by its domain, and no other", async () => {
+test("v3alpha serves the instance that was called, by any of its domains, and no other", async () => {
   const cx = world.cx()
   await world.store.transact(cx, (tx) =>
     instances.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" }),
   )
+  await instances.addDomain(cx, "i1", { domain: "login.example.org", generated: false })
   const by = (value: string) => ({ instance: { property: { case: "domain", value } } })
-  expect(await ask([v3alpha], "listWebKeys", cx, by("id.example.com"))).toBeDefined()
+  for (const own of ["id.example.com", "ID.Example.COM", "login.example.org", "Login.Example.org"]) {
+    expect(await ask([v3alpha], "listWebKeys", cx, by(own)), own).toBeDefined()
+  }
   for (const name of ["createWebKey", "activateWebKey", "deleteWebKey", "listWebKeys"]) {
-    await expect(ask([v3alpha], name, cx, by("elsewhere.example.com"))).rejects.toMatchObject({
-      code: "not_found",
-    })
+    for (const other of ["elsewhere.example.com", "example.com", ""]) {
+      const asked = ask([v3alpha], name, cx, by(other))
+      await expect(asked, `${name} ${other}`).rejects.toMatchObject({ id: "instance.missing" })
+    }
   }
 })

@@ -186,8 +186,7 @@ export function authorise<C extends Call>(
   }
   if (access.kind === "searches") return { ...placed, scope: scopesOf(holder, access.rules) }
   const rule = access.kind === "resource" ? access.rule : chosenOf(access.rules, request)
-  admit(authority, placed, { rule, holder, request })
-  return placed
+  return { ...placed, holds: admit(authority, placed, { rule, holder, request }) }
 }
 
 /**
@@ -243,17 +242,20 @@ function chosenOf(rules: readonly Rule[], request: Message): Rule {
   )
 }
 
+/** Answers what the caller holds on the resource that the request names. */
 function admit<C extends Call>(
   authority: Authority<C>,
   cx: C,
   { rule, holder, request }: { rule: Rule; holder: Holder; request: Message },
-): void {
+): NonNullable<Call["holds"]> {
   const chain = chainOf(authority, cx, rule, request)
-  const { memberships, holds } = holder
-  const held = memberships.filter((membership) => holds(membership, rule.permission))
-  if (chain && held.some((membership) => covers(membership, chain))) return
-  if (chain && chain.user === holder.userId && passesAsSelf(holder, rule.self)) return
-  if (held.length === 0) throw denied(rule.permission)
+  const { memberships } = holder
+  const where = (permission: string) => memberships.filter((each) => holder.holds(each, permission))
+  const holds = (permission: string) =>
+    chain !== undefined && where(permission).some((membership) => covers(membership, chain))
+  if (holds(rule.permission)) return holds
+  if (chain && chain.user === holder.userId && passesAsSelf(holder, rule.self)) return holds
+  if (where(rule.permission).length === 0) throw denied(rule.permission)
   throw absent(rule.resource)
 }
 

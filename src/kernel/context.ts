@@ -60,6 +60,11 @@ export type Call = Ground & {
    * act as a user asks it.
    */
   readonly outranks?: (userId: string) => boolean
+  /**
+   * Whether the caller holds a permission on the resource that the access rule names. Set by the
+   * dispatcher; an operation asks it for what only a part of a request needs.
+   */
+  readonly holds?: (permission: string) => boolean
   /** What the caller's address may still cost; absent where nobody calls from outside. */
   readonly allowance?: Allowance
   /** Names this request in logs, error pages and events. */

@@ -180,8 +180,7 @@ async function humanChange(cx: Cx, id: string, wish: HumanWish): Promise<HumanCh
     profile: profile && { ...profile, gender: genderOf(profile.gender) },
     email: email && given("email", email.email, email),
     phone: phone && given("phone", phone.phone, phone),
-    // user.write opens this door, which is less than what writes another's credentials.
-    password: password && (await changedPassword(cx, id, passwordWish(password, false))),
+    password: password && (await changedPassword(cx, id, passwordWish(password))),
   }
 }
 
@@ -189,20 +188,18 @@ function wantedPassword(cx: Cx, req: SetPasswordRequest): Promise<NewPassword> {
   const { newPassword: value, verification, userId } = req
   if (!value) throw passwordMissing()
   if (verification.case === undefined) mustOutrank(cx, userId)
-  // Who comes here for somebody else has user.credential.write: the access rule says so.
-  const asked = passwordWish({ passwordType: { case: "password", value }, verification }, true)
+  const asked = passwordWish({ passwordType: { case: "password", value }, verification })
   return changedPassword(cx, userId, asked)
 }
 
-function passwordWish(
-  { passwordType, verification }: Pick<SetPassword, "passwordType" | "verification">,
-  permitted: boolean,
-): PasswordChange {
+function passwordWish({
+  passwordType,
+  verification,
+}: Pick<SetPassword, "passwordType" | "verification">): PasswordChange {
   const { case: form, value } = passwordType
   if (form === undefined) throw passwordMissing()
   const { changeRequired } = value
   return {
-    permitted,
     wanted:
       form === "password"
         ? { plain: value.password, changeRequired }

@@ -97,7 +97,12 @@ test("v3alpha serves the instance that was called, by any of its domains, and no
   )
   await instances.addDomain(cx, "i1", { domain: "login.example.org", generated: false })
   const by = (value: string) => ({ instance: { property: { case: "domain", value } } })
-  for (const own of ["id.example.com", "ID.Example.COM", "login.example.org", "Login.Example.org"]) {
+  for (const own of [
+    "id.example.com",
+    "ID.Example.COM",
+    "login.example.org",
+    "Login.Example.org",
+  ]) {
     expect(await ask([v3alpha], "listWebKeys", cx, by(own)), own).toBeDefined()
   }
   for (const name of ["createWebKey", "activateWebKey", "deleteWebKey", "listWebKeys"]) {

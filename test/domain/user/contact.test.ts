@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addMember } from "../../../src/domain/member/index.ts"
-import { addUser, deactivateUser, profile, removeUser } from "../../../src/domain/user/index.ts"
+import {
+  addUser,
+  checkPassword,
+  deactivateUser,
+  profile,
+  removeUser,
+} from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -264,11 +270,37 @@ describe("who may do less doesn't get at who may do more:", () => {
     await helped("setEmail", { userId, ...email })
     await helped("lockUser", { userId })
   })
+})
 
-  const helped = (name: string, request: object) =>
-    as("helper" as Who, name, request, {
-      cx: { caller: { kind: "user", userId: "helper", orgId: "org1", clientId: "c" } },
-    })
+/** As somebody who may change people, and not their passwords. */
+const helped = (name: string, request: object) =>
+  as("helper" as Who, name, request, {
+    cx: { caller: { kind: "user", userId: "helper", orgId: "org1", clientId: "c" } },
+  })
+
+describe.each<[string, (plain: string) => object]>([
+  ["setPassword", (password) => ({ newPassword: { password } })],
+  ["updateUser", (password) => ({ userType: { case: "human", value: passwordOf(password) } })],
+  ["updateHumanUser", (password) => passwordOf(password)],
+])("by %s a password", (name, request) => {
+  const set = { userId, ...request("Correct-horse-8-battery") }
+  const isSet = async () => await checkPassword(estate.cx(), userId, "Correct-horse-8-battery")
+
+  test.each<Who>(["owner", "manager"])("is set unasked by the %s", async (who) => {
+    await as(who, name, set)
+    expect(await isSet()).toBe("ok")
+  })
+
+  test("is set by nobody without the permission for it", async () => {
+    const id = name === "setPassword" ? "access.denied" : "user.current_password_missing"
+    await expect(helped(name, set)).rejects.toMatchObject({ id })
+    await expect(as("stranger", name, set)).rejects.toMatchObject({ code: "not_found" })
+    expect(await isSet()).toBe("none")
+  })
+})
+
+const passwordOf = (password: string) => ({
+  password: { passwordType: { case: "password", value: { password } } },
 })
 
 describe("a person is added the older way", () => {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { shares } from "../../../src/domain/user/api.ts"
 import {
   accountOf,
   attemptsOf,
@@ -15,7 +14,6 @@ import {
   setPassword,
   user,
 } from "../../../src/domain/user/index.ts"
-import { ask } from "../../support/ask.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import { anna, openHousehold, robot } from "./household.ts"
 
@@ -155,34 +153,21 @@ test("one's own password is changed with the current one only", async () => {
     { proof: { code: "ABCDEF" }, id: "user.password_code_wrong" },
   ]
   for (const { proof, id } of refusals) {
-    const changed = changedPassword(own, "u1", { wanted, proof, permitted: true })
+    const changed = changedPassword(own, "u1", { wanted, proof })
     await expect(changed, id).rejects.toMatchObject({ id })
   }
   const proof = { current: right }
-  await setPassword(own, "u1", await changedPassword(own, "u1", { wanted, proof, permitted: true }))
+  await setPassword(own, "u1", await changedPassword(own, "u1", { wanted, proof }))
   expect(await checkPassword(own, "u1", other)).toBe("ok")
 })
 
 test("wrong guesses at the current password are counted as well", async () => {
   const own = world.cx({ caller: callerOf("u1") })
-  const guess = { wanted, proof: { current: other }, permitted: true }
+  const guess = { wanted, proof: { current: other } }
   await expect(changedPassword(own, "u1", guess)).rejects.toMatchObject({
     id: "user.password_wrong",
   })
   expect(attemptsOf(own, "u1").failures).toBe(1)
-})
-
-test("user.write alone doesn't set another's password through an update", async () => {
-  const cx = world.cx({ caller: callerOf("admin") })
-  const value = { password: { passwordType: { case: "password", value: { password: other } } } }
-  const request = { userId: "u1", userType: { case: "human", value } }
-  await expect(ask(shares, "updateUser", cx, request)).rejects.toMatchObject({
-    id: "user.current_password_missing",
-  })
-  const newPassword = { password: other, changeRequired: true }
-  const above = { ...cx, outranks: () => true }
-  await ask(shares, "setPassword", above, { userId: "u1", newPassword })
-  expect(await checkPassword(cx, "u1", other)).toBe("ok")
 })
 
 test("a hash of argon2 is taken over and works", async () => {

@@ -168,7 +168,7 @@ test("guesses at the current password of a change wait in the same line", async 
   await fail(world.cx(), "u1", 5)
   const own = world.cx({ caller: callerOf("u1") })
   let ended = false
-  const guess = { wanted: { plain: "Other-Horse-9", changeRequired: false }, permitted: true }
+  const guess = { wanted: { plain: "Other-Horse-9", changeRequired: false } }
   const change = changedPassword(own, "u1", { ...guess, proof: { current: wrong } })
   const outcome = change.catch((cause) => cause).finally(() => (ended = true))
   await stillness(() => Number(ended))

@@ -17,7 +17,10 @@ export type Reactor = {
   readonly parallel?: number
 }
 
-/** An event that a reactor gave up on; it is kept here until someone retries or removes it. */
+/**
+ * An event that a reactor went on without. It is tried again for half a day, ever more seldom, and
+ * kept here until that works, or somebody removes it.
+ */
 export type FailedEvent = {
   readonly reactor: string
   readonly position: number
@@ -39,7 +42,13 @@ export type Reactors = {
   readonly stop: () => Promise<void>
 }
 
+/** So often an event is tried while those after it wait. */
 const triesMax = 5
+/**
+ * When a failed event is tried again, in ms after it failed last: what is restarted, or moved, has
+ * hours for it. Longer than half a day would be of no use, for streams that ended are dropped then.
+ */
+const again = { checked: 10_000, first: 30_000, most: 1_800_000, failuresMax: 30 } as const
 /** Events that are passed over before others have their turn: less than a millisecond. */
 const batch = 500
 const pollMs = 200
@@ -48,7 +57,7 @@ const pollMs = 200
 export type Troubles = {
   /** One can't go on, since it met an event that can't be read. */
   readonly stuck?: (reactor: string, cause: unknown) => void
-  /** All tries with an event have failed; it is a failed event from now on. */
+  /** The first tries with an event have failed; it is a failed event from now on. */
   readonly gaveUp?: (reactor: string, event: LogEvent, error: string) => void
 }
 
@@ -63,23 +72,21 @@ export function runReactors(
   troubles: Troubles = {},
 ): Reactors {
   const book = bookOf(store)
-  const runners = reactors.map((reactor) => runner({ store, clock, book, reactor, troubles }))
+  const parts = reactors.map((reactor) => ({ store, clock, book, reactor, troubles }))
+  const runners = parts.map(runner)
+  const retriers = parts.map(retrier)
   return {
     drain: async () => void (await Promise.all(runners.map((each) => each.drain()))),
     failed: book.all,
     retry: async (name, position) => {
       const reactor = reactors.find((each) => each.name === name)
-      const [event] = await store.log.read(position - 1, 1)
-      if (!reactor || event?.position !== position) return false
-      const error = await attempt(reactor, event)
-      if (error === undefined) await book.remove(name, position)
-      else await book.failure(reactor, event, { error, now: clock.now() })
-      return error === undefined
+      return reactor ? retry({ store, clock, book, reactor }, position) : false
     },
     remove: book.remove,
     passed: () =>
       Math.min(Number.MAX_SAFE_INTEGER, ...reactors.map(({ name }) => book.position(name))),
-    stop: async () => void (await Promise.all(runners.map((each) => each.stop()))),
+    stop: async () =>
+      void (await Promise.all([...runners, ...retriers].map((each) => each.stop()))),
   }
 }
 
@@ -93,6 +100,45 @@ type Parts = {
   readonly book: Book
   readonly reactor: Reactor
   readonly troubles: Troubles
+}
+
+/** Tries a failed event again, and notes how that went. One whose stream is gone is none. */
+async function retry(
+  { store, clock, book, reactor }: Omit<Parts, "troubles">,
+  position: number,
+  isOver = () => false,
+): Promise<boolean> {
+  const [event] = await store.log.read(position - 1, 1)
+  const isGone = event?.position !== position
+  const error = isGone ? undefined : await attempt(reactor, event)
+  if (isOver()) return false
+  if (error === undefined) await book.remove(reactor.name, position)
+  else if (event) await book.failure(reactor, event, { error, now: clock.now() })
+  return !isGone && error === undefined
+}
+
+/** Tries what has failed again, when it is time for it. */
+function retrier({ troubles: { stuck = rethrow }, ...parts }: Parts) {
+  const { clock, book, reactor } = parts
+  const { sleep, wake } = pausesOf(clock)
+  let stopped = false
+  const isOver = () => stopped
+  const act = async () => {
+    let due: readonly number[]
+    do {
+      due = book.due(reactor.name, clock.now(), reactor.parallel ?? 1)
+      await Promise.all(due.map((position) => retry(parts, position, isOver)))
+    } while (due.length > 0 && !stopped)
+  }
+  poll({ act, everyMs: again.checked, sleep, isOver }).catch((cause: unknown) =>
+    stuck(reactor.name, cause),
+  )
+  return {
+    stop: async () => {
+      stopped = true
+      wake()
+    },
+  }
 }
 
 function runner({ store, clock, book, reactor, troubles: { stuck = rethrow, gaveUp } }: Parts) {
@@ -156,7 +202,7 @@ function runner({ store, clock, book, reactor, troubles: { stuck = rethrow, gave
     return turn
   }
   const isOver = () => stopped
-  poll({ drain, sleep, isOver }).catch((cause: unknown) => stuck(reactor.name, cause))
+  poll({ act: drain, sleep, isOver }).catch((cause: unknown) => stuck(reactor.name, cause))
   return {
     drain,
     stop: async () => {
@@ -167,15 +213,16 @@ function runner({ store, clock, book, reactor, troubles: { stuck = rethrow, gave
 }
 
 type Polling = {
-  readonly drain: () => Promise<void>
+  readonly act: () => Promise<void>
+  readonly everyMs?: number
   readonly sleep: (ms: number) => Promise<void>
   readonly isOver: () => boolean
 }
 
-async function poll({ drain, sleep, isOver }: Polling): Promise<void> {
+async function poll({ act, everyMs = pollMs, sleep, isOver }: Polling): Promise<void> {
   while (!isOver()) {
-    await sleep(pollMs)
-    await drain()
+    await sleep(everyMs)
+    if (!isOver()) await act()
   }
 }
 
@@ -228,6 +275,11 @@ function bookOf(store: Store) {
   )
   const remove = database.prepare("DELETE FROM failed_event WHERE reactor = ? AND position = ?")
   const all = database.prepare<FailedEvent, []>("SELECT * FROM failed_event ORDER BY position")
+  const due = database.prepare<{ position: number }, [string, number, number]>(
+    `SELECT position FROM failed_event WHERE reactor = ? AND failures < ${again.failuresMax}
+       AND last + min(${again.first} << (failures - 1), ${again.most}) <= ?
+     ORDER BY last LIMIT ?`,
+  )
   return {
     isKnown: (name: string) => at.get(name) !== null,
     position: (name: string) => at.get(name)?.position ?? 0,
@@ -238,5 +290,7 @@ function bookOf(store: Store) {
       ),
     remove: (name: string, position: number) => store.beside(() => void remove.run(name, position)),
     all: () => all.all(),
+    due: (name: string, now: number, most: number) =>
+      due.all(name, now, most).map(({ position }) => position),
   }
 }

@@ -36,15 +36,15 @@ function run(...reactors: readonly Reactor[]): Reactors {
   return running
 }
 
-/** Drains while the clock runs, so that waits between tries end. */
+/** Drains while the clock runs, so that waits between tries end; too short for failed events. */
 async function drained(reactors: Reactors): Promise<void> {
   let done = false
   const end = reactors.drain().then(() => {
     done = true
   })
   while (!done) {
-    world.clock.advance(60_000)
-    await new Promise((resolve) => setImmediate(resolve))
+    world.clock.advance(100)
+    await new Promise((resolve) => setTimeout(resolve, 5))
   }
   await end
 }
@@ -97,6 +97,69 @@ test("what keeps failing becomes a failed event, and the others go on", async ()
     { reactor: "mail", position: 1, instance: "i1", failures: 1, error: "no post for 1" },
   ])
   expect(await world.store.log.read(0, 9)).toHaveLength(2)
+})
+
+describe("a failed event is tried again by itself", () => {
+  const second = 1000
+  const minute = 60 * second
+
+  /** Lets time pass, and what it makes happen end, until `isSo`. */
+  async function until(isSo: () => boolean, stepMs: number, stepsMax = 10_000): Promise<number> {
+    const from = world.clock.now()
+    for (let step = 0; !isSo() && step < stepsMax; step++) {
+      world.clock.advance(stepMs)
+      for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
+    }
+    return world.clock.now() - from
+  }
+
+  async function failedOnce(refusals: number) {
+    const { calls, refusals: left, reactor } = recorder()
+    left.set("1", refusals)
+    const reactors = run(reactor)
+    await openAccount(world.cx(), "1", { name: "ada" })
+    await until(() => reactors.failed().length > 0, 200)
+    expect(calls).toHaveLength(5)
+    return { calls, reactors }
+  }
+
+  test("until it works: after five minutes, and without being told", async () => {
+    const { calls, reactors } = await failedOnce(8)
+    const passed = await until(() => reactors.failed().length === 0, second)
+    expect(calls).toHaveLength(9)
+    expect(new Set(calls)).toEqual(new Set(["1 mail/1"]))
+    // Half a minute, one, two, four; looked for every ten seconds.
+    expect(passed).toBeGreaterThan(7 * minute)
+    expect(passed).toBeLessThan(9 * minute)
+  })
+
+  test("for half a day, ever more seldom, and no longer", async () => {
+    const { calls, reactors } = await failedOnce(999)
+    const passed = await until(() => reactors.failed()[0]?.failures === 30, 30 * second)
+    expect(passed).toBeGreaterThan(11 * 60 * minute)
+    expect(passed).toBeLessThan(13 * 60 * minute)
+    expect(calls).toHaveLength(5 + 29)
+    await until(() => false, 60 * minute, 48)
+    expect(calls).toHaveLength(5 + 29)
+  })
+
+  test("also by the process that comes after", async () => {
+    const { reactors } = await failedOnce(999)
+    await reactors.stop()
+    const after = recorder()
+    const next = run(after.reactor)
+    await until(() => next.failed().length === 0, second)
+    expect(after.calls).toEqual(["1 mail/1"])
+  })
+
+  test("while others have their turn, and not once its stream is gone", async () => {
+    const { calls, reactors } = await failedOnce(999)
+    await openAccount(world.cx(), "2", { name: "bob" })
+    await until(() => calls.includes("2 mail/2"), 200)
+    world.store.database.run("DELETE FROM event WHERE position = 1")
+    await until(() => reactors.failed().length === 0, second)
+    expect(calls.filter((call) => call.startsWith("1"))).toHaveLength(5)
+  })
 })
 
 test("a failed event can be tried again and removed; the stream stays as it is", async () => {

@@ -165,13 +165,7 @@ export function authorise<C extends Call>(
 ): C {
   if (access.kind === "public") return cx
   const { caller } = cx
-  if (caller.kind === "anonymous") {
-    throw new Fault(
-      "unauthenticated",
-      "access.token_missing",
-      "this needs a token; send it in the Authorization header as Bearer",
-    )
-  }
+  if (caller.kind === "anonymous") throw tokenMissing()
   if (caller.kind === "system") return asSystem(authority, access.system, cx, request)
   if (access.kind === "system") throw denied(access.system?.permission ?? "of the system")
   const outranks = (userId: string) => authority.outranks(cx, userId)
@@ -330,6 +324,13 @@ function scopesOf(holder: Holder, rules: readonly Rule[]): Scope {
 
 const mayMatch = ({ all, orgs, projects, grants, self }: Scope): boolean =>
   all || self !== undefined || orgs.length + projects.length + grants.length > 0
+
+export const tokenMissing = () =>
+  new Fault(
+    "unauthenticated",
+    "access.token_missing",
+    "this needs a token; send it in the Authorization header as Bearer",
+  )
 
 const denied = (permission: string) =>
   new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)

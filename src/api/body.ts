@@ -1,29 +1,38 @@
+import { promisify } from "node:util"
+import { gunzip } from "node:zlib"
+import { bytesWithin, type Incoming } from "../kernel/body.ts"
 import { Fault } from "../kernel/fault.ts"
-import { bodyBytesMax } from "./decode.ts"
 
 /** Reads a body up to the limit; refuses a larger one without reading on. */
-export async function bodyOf(request: Request, bytesMax = bodyBytesMax): Promise<Uint8Array> {
-  const declared = Number(request.headers.get("content-length") ?? Number.NaN)
-  if (declared > bytesMax) throw tooLarge()
-  if (declared >= 0 || !request.body) return new Uint8Array(await request.arrayBuffer())
-
-  // Without a declared length, only counting tells.
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body) {
-    size += chunk.byteLength
-    if (size > bytesMax) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+export async function bodyOf(request: Incoming, bytesMax: number): Promise<Uint8Array> {
+  const bytes = await bytesWithin(request, bytesMax)
+  if (!bytes) throw tooLarge(bytesMax)
+  return bytes
 }
 
-const tooLarge = () =>
+const unpack = promisify(gunzip)
+
+/** Unpacks gzip, off the event loop; what would become larger than the limit is left packed. */
+export async function unpacked(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
+  try {
+    return await unpack(bytes, { maxOutputLength: bytesMax })
+  } catch (cause) {
+    const isLarge = Object(cause).code === "ERR_BUFFER_TOO_LARGE"
+    throw isLarge ? tooLarge(bytesMax) : notGzip(cause)
+  }
+}
+
+export const tooLarge = (bytesMax: number) =>
   new Fault(
     "resource_exhausted",
     "request.too_large",
-    `the body is larger than ${bodyBytesMax / 1024 / 1024} MB`,
+    `the body is larger than ${Math.floor(bytesMax / 1024)} kB`,
   )
+
+const notGzip = (cause: unknown) =>
+  new Fault("invalid_argument", "request.invalid", "the body is not the gzip that it says it is", {
+    cause,
+  })
 
 /** The media type of a body in lower case, without parameters; empty if there is none. */
 export const mediaTypeOf = (headers: Headers): string =>

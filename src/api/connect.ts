@@ -2,7 +2,7 @@ import { type Message, toBinary, toJson } from "@bufbuild/protobuf"
 import { Fault } from "../kernel/fault.ts"
 import { bodyOf, mediaTypeOf } from "./body.ts"
 import { connectErrorOf } from "./connect-error.ts"
-import { decodeBinary, decodeJson, textOf } from "./decode.ts"
+import { decodeBinary, decodeJson } from "./decode.ts"
 import type { Entry } from "./dispatch.ts"
 import { challenge, httpStatusOf, respond } from "./respond.ts"
 
@@ -26,10 +26,10 @@ export async function connect(entry: Entry, request: Request, address: string): 
     timeoutMs: timeoutOf(asked),
   }
   const { headers, result } = await entry.call(arrival, {
-    decode: async () => {
+    decode: async (bytesMax) => {
       refuseProtocol(asked)
-      const bytes = await bodyOf(request)
-      return isJson ? decodeJson(input, textOf(bytes)) : decodeBinary(input, bytes)
+      const bytes = await bodyOf(request, bytesMax)
+      return isJson ? decodeJson(input, bytes) : decodeBinary(input, bytes)
     },
     encode: (message: Message) =>
       isJson ? JSON.stringify(toJson(output, message)) : toBinary(output, message),

@@ -1,15 +1,12 @@
 import { type DescMessage, fromBinary, fromJsonString, type Message } from "@bufbuild/protobuf"
 import { Fault } from "../kernel/fault.ts"
+import { countBinary, countJson, partsMax } from "./bounds.ts"
 import { explain } from "./explain.ts"
 import { placeOf } from "./syntax.ts"
 
-/** Bodies above this size are refused unread. */
-export const bodyBytesMax = 4 * 1024 * 1024
-
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Reads bytes as text; refuses what is not UTF-8. */
-export function textOf(bytes: Uint8Array): string {
+function textOf(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch (cause) {
@@ -21,27 +18,36 @@ export function textOf(bytes: Uint8Array): string {
  * Reads proto3 JSON: camelCase or snake_case names, enums by name or number, int64 as text.
  * Refuses unknown fields, and says where and what without repeating a value.
  */
-export function decodeJson(schema: DescMessage, text: string): Message {
+export function decodeJson(schema: DescMessage, bytes: Uint8Array): Message {
+  countJson(bytes)
+  const text = textOf(bytes)
+  // The decoder takes the square of their number for digits: they are looked at before.
+  const wrong = bytes.length > partsMax ? whatIsWrong(schema, text) : undefined
+  if (wrong) throw invalid(wrong)
   try {
     return fromJsonString(schema, text)
   } catch (cause) {
-    throw new Fault("invalid_argument", "request.invalid", whatIsWrong(schema, text), {
-      cause,
-    })
+    throw invalid(whatIsWrong(schema, text) ?? unfit, cause)
   }
 }
+
+const unfit = "in the body, a key is given twice or a value is out of range"
 
 /** Reads protobuf's own encoding. */
 export function decodeBinary(schema: DescMessage, bytes: Uint8Array): Message {
+  const noMessage = `the body is not a ${schema.name} in protobuf's binary encoding`
+  if (!countBinary(schema, bytes)) throw invalid(noMessage)
   try {
     return fromBinary(schema, bytes)
   } catch (cause) {
-    const message = `the body is not a ${schema.name} in protobuf's binary encoding`
-    throw new Fault("invalid_argument", "request.invalid", message, { cause })
+    throw invalid(noMessage, cause)
   }
 }
 
-function whatIsWrong(schema: DescMessage, text: string): string {
+const invalid = (message: string, cause?: unknown) =>
+  new Fault("invalid_argument", "request.invalid", message, { cause })
+
+function whatIsWrong(schema: DescMessage, text: string): string | undefined {
   let json: unknown
   try {
     json = JSON.parse(text)
@@ -49,5 +55,5 @@ function whatIsWrong(schema: DescMessage, text: string): string {
     const { line, column } = placeOf(text)
     return `the body is not JSON: it goes wrong at line ${line}, column ${column}`
   }
-  return explain(schema, json) ?? "in the body, a key is given twice or a value is out of range"
+  return explain(schema, json)
 }

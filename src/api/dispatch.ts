@@ -3,7 +3,8 @@ import type { Clock } from "../kernel/clock.ts"
 import type { Call } from "../kernel/context.ts"
 import { type Code, Fault } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
-import { type Access, type Authority, accessOf, authorise } from "./access.ts"
+import { type Access, type Authority, accessOf, authorise, tokenMissing } from "./access.ts"
+import { bodyBytesMax, strangerBytesMax } from "./bounds.ts"
 import { noticeOf } from "./deprecation.ts"
 import { unknownEnumIn } from "./enums.ts"
 import { nameOf, type Operation } from "./method.ts"
@@ -25,7 +26,8 @@ export type Arrival = {
 
 /** How one encoding reads its request and writes its answer. */
 export type Codec<T> = {
-  readonly decode: () => Message | Promise<Message>
+  /** Reads the message; a body above the limit is refused, and read no further. */
+  readonly decode: (bytesMax: number) => Message | Promise<Message>
   readonly encode: (answer: Message) => T
 }
 
@@ -81,8 +83,9 @@ export type Entry = {
 }
 
 /**
- * Makes the only way to a handler: decode → authenticate → authorise → handler → encode, the same
- * for every encoding. Reads all access rules now, so that a wrong one stops the start.
+ * Makes the only way to a handler: authenticate → decode → authorise → handler → encode, the same
+ * for every encoding. Nothing of a body is read before its sender is known. Reads all access rules
+ * now, so that a wrong one stops the start.
  */
 export function entriesOf<C extends Call>(pipeline: Pipeline<C>): readonly Entry[] {
   const resources = new Set(Object.keys(pipeline.authority.resources))
@@ -152,18 +155,25 @@ async function run<C extends Call, T>(
 ): Promise<T> {
   const { arrival, codec, requestId, progress } = given
   const { output } = operation.method
-  const request = await codec.decode()
-  progress.request = request
-  refuseUnknownEnum(operation.method, request)
-
   const { headers, address, target } = arrival
   const cx = await authenticate(headers, { requestId, address, target })
   progress.cx = cx
+
+  const request = await codec.decode(limitOf(access, cx))
+  progress.request = request
+  refuseUnknownEnum(operation.method, request)
   const admitted = authorise(authority, access, cx, request)
   progress.cx = admitted
 
   const answer = await operation.handler(request, admitted)
   return codec.encode(create(output, Object(answer)))
+}
+
+/** How much of a body is read, by who sends it; what a stranger may not ask is left unread. */
+function limitOf(access: Access, { caller }: Call): number {
+  if (caller.kind !== "anonymous") return bodyBytesMax
+  if (access.kind !== "public") throw tokenMissing()
+  return strangerBytesMax
 }
 
 function refuseUnknownEnum({ input }: DescMethod, request: Message): void {

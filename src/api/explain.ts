@@ -1,5 +1,5 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf"
-import { nearest } from "../kernel/nearest.ts"
+import { nearest, shown } from "../kernel/nearest.ts"
 
 /** As deep as the decoder goes; below that nothing is looked at. */
 const depthMax = 100
@@ -46,8 +46,8 @@ function unknownField(schema: DescMessage, at: string, key: string): string {
     key,
     schema.fields.map((field) => field.jsonName),
   )
-  const fields = guess ? `did you mean "${guess}"?` : "there it has no fields"
-  return `there is no field "${at}" here; ${fields}`
+  const help = guess ? `; did you mean "${guess}"?` : ""
+  return `there is no field "${shown(at)}" here${help}`
 }
 
 /** A field has two spellings, and of the fields of a oneof only one may be given. */
@@ -118,15 +118,15 @@ const whole = (least: number, most: number): Scalar => ({
   name: `a whole number from ${least} to ${most}`,
   fits: (value) => {
     const number = Number(value)
-    return isNumber(value) && Number.isInteger(number) && number >= least && number <= most
+    return isWhole(value) && Number.isInteger(number) && number >= least && number <= most
   },
 })
 const int32 = whole(-(2 ** 31), 2 ** 31 - 1)
 const uint32 = whole(0, 2 ** 32 - 1)
-const int64: Scalar = { name: "a whole number of 64 bits, as a text", fits: isNumber }
+const int64: Scalar = { name: "a whole number of 64 bits, as a text", fits: isWhole }
 const uint64: Scalar = {
   name: "a whole number of 64 bits, not negative, as a text",
-  fits: isNumber,
+  fits: isWhole,
 }
 
 const scalars: Readonly<Record<ScalarType, Scalar>> = {
@@ -156,6 +156,13 @@ function isNumber(value: unknown): boolean {
   return typeof value === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(value)
 }
 
+/** More digits than these are no number of 64 bits; leading zeros count. */
+const digitsMax = 100
+
+function isWhole(value: unknown): boolean {
+  return isNumber(value) && String(value).length <= digitsMax
+}
+
 const isSpecial = (value: unknown) =>
   value === "NaN" || value === "Infinity" || value === "-Infinity"
 
@@ -168,6 +175,9 @@ function isTime(value: unknown): boolean {
   return typeof value === "string" && shape.test(value) && !Number.isNaN(Date.parse(value))
 }
 
+const isShort = (value: unknown): value is string =>
+  typeof value === "string" && value.length <= digitsMax
+
 function isDuration(value: unknown): boolean {
-  return typeof value === "string" && /^-?\d+(\.\d{1,9})?s$/.test(value)
+  return isShort(value) && /^-?\d+(\.\d{1,9})?s$/.test(value)
 }

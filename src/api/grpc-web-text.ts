@@ -1,27 +1,27 @@
 import { Fault } from "../kernel/fault.ts"
 import { bodyOf, mediaTypeOf } from "./body.ts"
-import { bodyBytesMax } from "./decode.ts"
-import { grpcNumber, textOf } from "./faults.ts"
-import { respond } from "./respond.ts"
+import { messageIn } from "./frame.ts"
 
 const text = /^application\/grpc-web-text(\+proto)?$/
 
 /** Whether this is gRPC-Web in base64, as pages send it whose browser hands them no bytes. */
 export const isGrpcWebText = (headers: Headers): boolean => text.test(mediaTypeOf(headers))
 
-/** As much as becomes the largest body; connect-es measures what is in it. */
-const textMax = Math.ceil(bodyBytesMax / 3) * 4
-
-/** The same call in bytes. */
-export async function inBytes(request: Request): Promise<Request> {
-  const { url, method } = request
-  const headers = new Headers(request.headers)
+/** The same call in bytes, without its body. */
+export function inBytes({ url, method, signal, headers: sent }: Request): Request {
+  const headers = new Headers(sent)
   headers.set("content-type", "application/grpc-web+proto")
-  headers.delete("content-length")
-  const base64 = await bodyOf(request, textMax)
-  const body = bytesIn(Buffer.from(base64).toString("latin1"))
-  return new Request(url, { method, headers, body, signal: request.signal })
+  return new Request(url, { method, headers, signal })
 }
+
+/** The one message of a call in base64. */
+export async function messageInText(request: Request, bytesMax: number): Promise<Uint8Array> {
+  // Four letters for three bytes, of the message and of what frames and pads it.
+  const base64 = await bodyOf(request, Math.ceil(bytesMax / 3) * 4 + framingMax)
+  return messageIn(bytesIn(Buffer.from(base64).toString("latin1")), bytesMax)
+}
+
+const framingMax = 500
 
 /** The same answer in base64. */
 export async function inText(answer: Response): Promise<Response> {
@@ -32,14 +32,6 @@ export async function inText(answer: Response): Promise<Response> {
   const body = Buffer.from(await answer.arrayBuffer()).toString("base64")
   return new Response(body, { status, headers })
 }
-
-/** A failure that no operation has seen yet, as the protocol has it: in headers alone. */
-export const failedInText = (fault: Fault): Response =>
-  respond("", {
-    "content-type": "application/grpc-web-text+proto",
-    "grpc-status": String(grpcNumber(fault.code)),
-    "grpc-message": encodeURIComponent(textOf(fault)),
-  })
 
 /** A call has a frame or two, and each may be written for itself; to put many together costs. */
 const piecesMax = 100

@@ -11,10 +11,12 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node"
 import { Health } from "../gen/grpc/health/v1/health_pb.ts"
+import { strangerBytesMax } from "./bounds.ts"
 import type { Entry } from "./dispatch.ts"
+import { framedOf } from "./frame.ts"
 import { type Condition, reportHealth } from "./grpc-health.ts"
 import { reflect } from "./reflection.ts"
-import { connectOptions, peerValues, routesOf } from "./routes.ts"
+import { connectOptions, routesOf, withoutBody } from "./routes.ts"
 
 export type GrpcOptions = {
   /** The public host that an :authority means: its port is that of this listener. */
@@ -38,7 +40,7 @@ type Entries = () => readonly Entry[] | Promise<readonly Entry[]>
 /** What answers on such a listener; `entries` are asked for with the first call. */
 export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
   const { hostOf = (authority) => authority } = options
-  let laying: Promise<Handlers> | undefined
+  let laying: Promise<ReturnType<typeof handlersOf>> | undefined
   const handlers = () => {
     laying ??= Promise.resolve(entries()).then((all) => handlersOf(all, options))
     return laying
@@ -46,33 +48,50 @@ export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
   return (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     const address = request.socket.remoteAddress ?? ""
     // HTTP/2 has no Host header; the host stands in :authority.
-    const values = peerValues({ address, host: hostOf(request.authority ?? "") })
+    const host = hostOf(request.authority ?? "")
     const answered = async () => {
-      const handler = (await handlers()).get(request.url.split("?", 1)[0] ?? "")
+      const { tools, operations } = await handlers()
+      const path = request.url.split("?", 1)[0] ?? ""
+      const handler = operations.get(path) ?? tools.get(path)
       if (!handler) return void response.writeHead(404).end()
-      const asked = universalRequestFromNodeRequest(request, response, undefined, values)
+      const all = universalRequestFromNodeRequest(request, response, undefined, undefined)
+      const body = { headers: all.header, body: chunksOf(request) }
+      const message = (bytesMax: number) => framedOf(body, bytesMax)
+      const asked = tools.has(path) ? all : withoutBody(all, { address, host, message })
       await universalResponseToNodeResponse(plainly(await handler(asked)), response)
     }
     answered().catch(() => response.stream.destroy())
   }
 }
 
+/** Chunk by chunk, and not destroyed when no more is read: an answer is still to be sent. */
+async function* chunksOf(request: Http2ServerRequest): AsyncGenerator<Uint8Array> {
+  yield* request.iterator({ destroyOnReturn: false })
+}
+
 type Handlers = ReadonlyMap<string, ConnectRouter["handlers"][number]>
 
 /** Lays the operations behind connect-es, and what gRPC's own tools ask for beside them. */
-function handlersOf(entries: readonly Entry[], { condition, leaving }: GrpcOptions): Handlers {
-  const router = createConnectRouter({
-    ...connectOptions,
-    ...(leaving && { shutdownSignal: leaving }),
-    grpcWeb: false,
-    connect: false,
-  })
-  routesOf(entries)(router)
+function handlersOf(entries: readonly Entry[], { condition, leaving }: GrpcOptions) {
+  const router = () =>
+    createConnectRouter({
+      ...connectOptions,
+      // For the tools, which anybody may call and which read for themselves.
+      readMaxBytes: strangerBytesMax,
+      ...(leaving && { shutdownSignal: leaving }),
+      grpcWeb: false,
+      connect: false,
+    })
+  const [operations, tools] = [router(), router()]
+  routesOf(entries)(operations)
   const services = [...new Set(entries.map(({ method }) => method.parent))]
-  if (condition) reportHealth(router, services, condition)
-  reflect(router, condition ? [...services, Health] : services)
-  return new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+  if (condition) reportHealth(tools, services, condition)
+  reflect(tools, condition ? [...services, Health] : services)
+  return { operations: byPath(operations), tools: byPath(tools) }
 }
+
+const byPath = ({ handlers }: ConnectRouter): Handlers =>
+  new Map(handlers.map((handler) => [handler.requestPath, handler]))
 
 /**
  * gRPC's own clients leave %3B, %2C and the like as they are, and connect-es writes them. The

@@ -4,13 +4,14 @@ import {
   universalServerResponseToFetch,
 } from "@connectrpc/connect/protocol"
 import { Fault } from "../kernel/fault.ts"
-import { wrongType } from "./body.ts"
+import { bodyOf, mediaTypeOf, unpacked, wrongType } from "./body.ts"
 import { connect, isPlainConnect, refuse } from "./connect.ts"
 import type { Entry } from "./dispatch.ts"
-import { failedInText, inBytes, inText, isGrpcWebText } from "./grpc-web-text.ts"
+import { framedOf } from "./frame.ts"
+import { inBytes, inText, isGrpcWebText, messageInText } from "./grpc-web-text.ts"
 import { crossOrigin, preflight } from "./respond.ts"
 import { restOf } from "./rest.ts"
-import { connectOptions, peerValues, routesOf } from "./routes.ts"
+import { connectOptions, routesOf, withoutBody } from "./routes.ts"
 
 /** Answers what the API serves; undefined for every other path, which the server serves or not. */
 export type ApiHandler = (
@@ -39,6 +40,7 @@ export function apiHandler(entries: readonly Entry[]): ApiHandler {
     if (request.method !== "POST") return postOnly()
     if (isPlainConnect(request.headers)) return connect(entry, request, address)
     const handler = universal.get(url.pathname)
+    if (!handler) return undefined
     return isGrpcWebText(request.headers)
       ? inBase64(handler, request, address)
       : other(handler, request, address)
@@ -48,14 +50,28 @@ export function apiHandler(entries: readonly Entry[]): ApiHandler {
 type Universal = ConnectRouter["handlers"][number]
 
 /** gRPC-Web, compressed bodies and odd content types go through connect-es. */
-async function other(
-  handler: Universal | undefined,
+function other(handler: Universal, request: Request, address: string): Promise<Response> {
+  const isFramed = mediaTypeOf(request.headers).startsWith("application/grpc")
+  const message = isFramed ? framedOf : packedOf
+  return through(handler, request, { address, message: (max) => message(request, max) })
+}
+
+/** The message of a unary Connect call that came packed. */
+async function packedOf(request: Request, bytesMax: number): Promise<Uint8Array> {
+  const bytes = await bodyOf(request, bytesMax)
+  // Other encodings are refused before anybody reads.
+  return request.headers.get("content-encoding") === "gzip" ? unpacked(bytes, bytesMax) : bytes
+}
+
+async function through(
+  handler: Universal,
   request: Request,
-  address: string,
-): Promise<Response | undefined> {
-  const asked = universalServerRequestFromFetch(request, {})
-  const answer = await handler?.({ ...asked, contextValues: peerValues({ address }) })
-  if (!answer) return undefined
+  sent: Parameters<typeof withoutBody>[1],
+): Promise<Response> {
+  // Of a request that has a body, connect-es takes hold before it reads.
+  const { url, method, headers, signal } = request
+  const bare = new Request(url, { method, headers, signal })
+  const answer = await handler(withoutBody(universalServerRequestFromFetch(bare, {}), sent))
   if (answer.status === 415) return refuse(wrongType("application/json or application/proto"))
   const response = universalServerResponseToFetch(answer)
   for (const [name, value] of Object.entries(crossOrigin)) response.headers.set(name, value)
@@ -63,18 +79,10 @@ async function other(
   return response
 }
 
-async function inBase64(
-  handler: Universal | undefined,
-  request: Request,
-  address: string,
-): Promise<Response | undefined> {
-  const asked = await inBytes(request).catch((cause: unknown) => {
-    if (cause instanceof Fault) return failedInText(cause)
-    throw cause
-  })
-  if (asked instanceof Response) return asked
-  const answer = await other(handler, asked, address)
-  return answer && inText(answer)
+async function inBase64(handler: Universal, request: Request, address: string): Promise<Response> {
+  const message = (bytesMax: number) => messageInText(request, bytesMax)
+  const response = await through(handler, inBytes(request), { address, message })
+  return inText(response)
 }
 
 function isPerson({ method, headers }: Request, { pathname }: URL): boolean {

@@ -6,7 +6,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf"
 import { Fault } from "../kernel/fault.ts"
-import { nearest } from "../kernel/nearest.ts"
+import { nearest, shown } from "../kernel/nearest.ts"
 import { explain } from "./explain.ts"
 
 /** JSON under construction. */
@@ -55,7 +55,7 @@ function fieldOf(schema: DescMessage | undefined, word: string, parameter: strin
     fields.map(({ jsonName }) => jsonName),
   )
   const help = guess ? `; did you mean "${guess}"?` : ""
-  throw refusal(`there is no parameter "${parameter}" here${help}`)
+  throw refusal(`there is no parameter "${shown(parameter)}" here${help}`)
 }
 
 function set(json: { [name: string]: Json }, field: DescField, { name, value }: Parameter): void {
@@ -63,7 +63,8 @@ function set(json: { [name: string]: Json }, field: DescField, { name, value }: 
   if (typed === undefined) throw refusal(`${name} can't be given in the address`)
   const before = json[field.name]
   if (field.fieldKind === "list") {
-    json[field.name] = Array.isArray(before) ? [...before, typed] : [typed]
+    if (Array.isArray(before)) before.push(typed)
+    else json[field.name] = [typed]
     return
   }
   if (before !== undefined) throw twice(name)

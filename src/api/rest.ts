@@ -12,7 +12,7 @@ import type { HttpRule } from "../gen/google/api/http_pb.ts"
 import { Fault } from "../kernel/fault.ts"
 import { barePaths, ownPaths, prefixes } from "./bare-paths.ts"
 import { bodyOf, mediaTypeOf, wrongType } from "./body.ts"
-import { decodeJson, textOf } from "./decode.ts"
+import { decodeJson } from "./decode.ts"
 import type { Entry } from "./dispatch.ts"
 import { fieldsOf } from "./field.ts"
 import { nameOf } from "./method.ts"
@@ -146,44 +146,54 @@ async function answer(route: Route, given: Given): Promise<Response> {
   const target = { method: request.method, path: url.pathname }
   const arrival = { headers: request.headers, address, encoding: "rest" as const, target }
   const { headers, result } = await entry.call(arrival, {
-    decode: () => decode(route, given),
+    decode: (bytesMax) => decode(route, given, bytesMax),
     encode: (message) => JSON.stringify(toJson(entry.method.output, message)),
   })
   return result.ok ? respond(result.value, headers) : respondFault(result.fault, headers)
 }
 
-async function decode(route: Route, { request, url, captured }: Given): Promise<Message> {
+async function decode(
+  route: Route,
+  { request, url, captured }: Given,
+  bytesMax: number,
+): Promise<Message> {
   const { input } = route.entry.method
-  const text = await textBodyOf(request)
+  const body = await jsonBodyOf(request, bytesMax)
   const path = route.path.map((field, at) => [field, captured[at] ?? ""] as const)
   if (route.body === "all") {
     refuseParameters(url)
-    const message = decodeJson(input, text.trim() || "{}")
+    const message = decodeJson(input, body)
     // The path says what the call is about; a body that says otherwise does not count.
     merge(input, message, decodeParameters(input, path))
     return message
   }
   const message = decodeParameters(input, [...path, ...url.searchParams])
-  if (route.body !== "none") setBody(message, route.body, text)
-  else if (!/^\s*(\{\s*\})?\s*$/.test(text)) throw noBody()
+  if (route.body !== "none") setBody(message, route.body, body)
+  else if (!isEmptyObject(body)) throw noBody()
   return message
 }
 
-async function textBodyOf(request: Request): Promise<string> {
+/** The bytes of the body; those of an empty object where it is blank. */
+async function jsonBodyOf(request: Request, bytesMax: number): Promise<Uint8Array> {
   const type = mediaTypeOf(request.headers)
-  const bytes = await bodyOf(request)
+  const bytes = await bodyOf(request, bytesMax)
   // A body of nothing has no type that could be wrong.
   if (bytes.length > 0 && type !== "" && type !== "application/json") {
     throw wrongType("application/json")
   }
-  return textOf(bytes)
+  return bytes.every(isBlank) ? emptyObject : bytes
 }
 
-function setBody(message: Message, field: DescField, text: string): void {
-  if (!field.message || text.trim() === "") return
-  Reflect.set(message, field.localName, decodeJson(field.message, text))
+const isBlank = (byte: number) => byte <= 0x20
+const emptyObject = Buffer.from("{}")
+
+function setBody(message: Message, field: DescField, body: Uint8Array): void {
+  if (!field.message || body === emptyObject) return
+  Reflect.set(message, field.localName, decodeJson(field.message, body))
 }
 
+const isEmptyObject = (body: Uint8Array): boolean =>
+  emptyObject.equals(body.filter((byte) => !isBlank(byte)))
 function refuseParameters({ searchParams }: URL): void {
   if (searchParams.size === 0) return
   throw new Fault(

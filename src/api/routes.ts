@@ -1,6 +1,6 @@
 import { create, type DescMethod, type DescMethodUnary, type Message } from "@bufbuild/protobuf"
 import {
-  Code,
+  type Code,
   ConnectError,
   type ConnectRouter,
   type ContextValues,
@@ -8,11 +8,12 @@ import {
   createContextValues,
   type HandlerContext,
 } from "@connectrpc/connect"
-import type { Compression } from "@connectrpc/connect/protocol"
+import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol"
 import { compressionGzip } from "@connectrpc/connect-node"
 import { ErrorDetailSchema } from "../gen/core/v1/error_pb.ts"
 import type { Fault } from "../kernel/fault.ts"
-import { bodyBytesMax } from "./decode.ts"
+import { mediaTypeOf } from "./body.ts"
+import { decodeBinary, decodeJson } from "./decode.ts"
 import type { Arrival, Encoding, Entry } from "./dispatch.ts"
 import { grpcNumber, textOf } from "./faults.ts"
 
@@ -23,28 +24,40 @@ export type Peer = {
   readonly host?: string | undefined
 }
 
-const peerKey = createContextKey<Peer>({ address: "" })
+/** The one who calls, and what they sent: read when the dispatcher asks for it. */
+type Sent = Peer & { readonly message: (bytesMax: number) => Promise<Uint8Array> }
 
-export const peerValues = (peer: Peer): ContextValues => createContextValues().set(peerKey, peer)
+const nobody: Sent = { address: "", message: async () => new Uint8Array() }
+const sentKey = createContextKey<Sent>(nobody)
 
-/** What can't be unpacked is the sender's mistake; connect-es takes it for ours. */
-const gzip: Compression = {
-  ...compressionGzip,
-  decompress: async (bytes, bytesMax) => {
-    try {
-      return await compressionGzip.decompress(bytes, bytesMax)
-    } catch (cause) {
-      if (!(cause instanceof ConnectError) || cause.code !== Code.Internal) throw cause
-      throw new ConnectError("the body is not the gzip that it says it is", Code.InvalidArgument)
-    }
-  },
+/** What connect-es sees of every body has nothing to unpack. */
+const gzip: Compression = { ...compressionGzip, decompress: async (bytes) => new Uint8Array(bytes) }
+
+/** For every operation, on both listeners. */
+export const connectOptions = { acceptCompression: [gzip] }
+
+/**
+ * The request as connect-es shall see it: with an empty message. It would read, unpack and decode
+ * a body before anybody asks who sends it; here the dispatcher reads it, in its turn and within its
+ * limits, and connect-es knows the protocols.
+ */
+export function withoutBody(
+  asked: UniversalServerRequest,
+  sent: Sent,
+): UniversalServerRequest & { readonly contextValues: ContextValues } {
+  const header = new Headers(asked.header)
+  header.delete("content-length")
+  const type = mediaTypeOf(header)
+  const message = type.endsWith("json") ? "{}" : ""
+  const isFramed = type.startsWith("application/grpc")
+  const prefix = isFramed ? `\0\0\0\0${String.fromCharCode(message.length)}` : ""
+  const body = Buffer.from(prefix + message)
+  const contextValues = createContextValues().set(sentKey, sent)
+  return { ...asked, header, body: once(body), contextValues }
 }
 
-/** The limits that connect-es holds for us, the same on both listeners. */
-export const connectOptions = {
-  readMaxBytes: bodyBytesMax,
-  jsonOptions: { ignoreUnknownFields: false },
-  acceptCompression: [gzip],
+async function* once(bytes: Uint8Array) {
+  yield bytes
 }
 
 /** Lays every operation behind connect-es, which knows the protocols; the dispatcher is ours. */
@@ -53,17 +66,20 @@ export function routesOf(entries: readonly Entry[]): (router: ConnectRouter) => 
     for (const entry of entries) {
       const { method, name } = entry
       if (!isUnary(method)) throw new Error(`${name} streams, which nothing here does`)
-      router.rpc(method, (request, context) => run(entry, request, context))
+      router.rpc(method, (_, context) => run(entry, context))
     }
   }
 }
 
 const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary"
 
-async function run(entry: Entry, request: Message, context: HandlerContext): Promise<Message> {
+async function run(entry: Entry, context: HandlerContext): Promise<Message> {
+  const { input } = entry.method
+  const { message } = context.values.get(sentKey)
+  const decode = mediaTypeOf(context.requestHeader).endsWith("json") ? decodeJson : decodeBinary
   const { headers, result } = await entry.call(arrivalOf(entry, context), {
-    decode: () => request,
-    encode: (message) => message,
+    decode: async (bytesMax) => decode(input, await message(bytesMax)),
+    encode: (answer) => answer,
   })
   if (!result.ok) throw errorOf(result.fault, headers)
   for (const [name, value] of Object.entries(headers)) context.responseHeader.set(name, value)
@@ -72,7 +88,7 @@ async function run(entry: Entry, request: Message, context: HandlerContext): Pro
 
 function arrivalOf({ name }: Entry, context: HandlerContext): Arrival {
   const { values, requestHeader, requestMethod, protocolName, timeoutMs } = context
-  const { address, host } = values.get(peerKey)
+  const { address, host } = values.get(sentKey)
   if (host !== undefined && !requestHeader.has("host")) requestHeader.set("host", host)
   return {
     headers: requestHeader,

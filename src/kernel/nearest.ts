@@ -1,5 +1,9 @@
+/** What is longer is nobody's slip of the fingers, and costs the product of the lengths. */
+const lengthMax = 64
+
 /** The known word that takes the fewest edits to reach from `word`, for "did you mean". */
 export function nearest(word: string, known: readonly string[]): string | undefined {
+  if (word.length > lengthMax) return undefined
   const ranked = known.map((candidate) => ({ candidate, edits: edits(word, candidate) }))
   return ranked.sort((a, b) => a.edits - b.edits)[0]?.candidate
 }
@@ -25,3 +29,6 @@ function edits(from: string, to: string): number {
 }
 
 const at = (row: readonly number[], column: number): number => row[column] ?? Number.MAX_VALUE
+
+/** As much of what somebody sent as is told back to them. */
+export const shown = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)

@@ -1,13 +1,18 @@
+import { fromJson, toBinary } from "@bufbuild/protobuf"
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt"
 import { describe, expect, test } from "vitest"
-import { bodyBytesMax } from "../../src/api/decode.ts"
+import { book } from "../../src/api/book.ts"
+import { bodyBytesMax, countBinary, partsMax } from "../../src/api/bounds.ts"
 import { httpStatus } from "../../src/api/faults.ts"
 import { notFound } from "../../src/api/respond.ts"
+import { CreateUserRequestSchema } from "../../src/gen/core/user/v2/user_service_pb.ts"
 import { type Code, codes } from "../../src/kernel/fault.ts"
 import { json, worldOf } from "./world.ts"
 
 const world = worldOf()
 const secret = "Tr0ub4dor&3"
 const createUser = "/core.user.v2.UserService/CreateUser"
+const listUsers = "/core.user.v2.UserService/ListUsers"
 const project = "/management/v1/projects"
 
 async function refusal(path: string, init: RequestInit) {
@@ -78,6 +83,18 @@ const bodies: Readonly<Record<string, [body: unknown, words: string]>> = {
     { organization_id: secret, organizationId: secret },
     '"organization_id" and "organizationId" can\'t be given together',
   ],
+  "an unknown field with a name that no one types": [
+    { ["r".repeat(900_000)]: 1 },
+    `there is no field "${"r".repeat(100)}…" here (request.invalid)`,
+  ],
+  "unknown fields without number": [
+    Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`k${at}`, 1])),
+    "the body has more than 10000 keys and values",
+  ],
+  "a list without end": [
+    { metadata: Array.from({ length: 60_000 }, () => ({})) },
+    "the body has more than 10000 keys and values",
+  ],
   "a key twice": [
     `{"username": "${secret}", "username": "${secret}"}`,
     "in the body, a key is given twice or a value is out of range",
@@ -95,15 +112,22 @@ describe("Connect JSON refuses, naming the place and no value,", () => {
   }
 
   test("messages that nest too deep, however deep", async () => {
-    const path = "/core.user.v2.UserService/ListUsers"
-    for (const levels of [60, 100_000]) {
-      const { body } = await refusal(path, json(`{"queries":[${deep(levels)}]}`))
-      expect(body.message).toContain("the body nests too deep")
+    for (const [levels, words] of [
+      [60, "the body nests too deep"],
+      [20_000, "more than 10000 keys and values"],
+    ] as const) {
+      const { body } = await refusal(listUsers, json(`{"queries":[${deep(levels)}]}`))
+      expect(body.message).toContain(words)
     }
   })
 
-  test("JSON that nests a million lists deep, in no time", async () => {
-    const text = `{"metadata": ${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}}`
+  test("more digits than a number has, before it is read", async () => {
+    const { body } = await refusal(listUsers, json({ query: { offset: "9".repeat(900_000) } }))
+    expect(body.message).toContain("query.offset must be a whole number of 64 bits")
+  })
+
+  test("JSON that nests half a million lists deep, in no time", async () => {
+    const text = `{"metadata": ${"[".repeat(500_000)}${"]".repeat(500_000)}}`
     const started = performance.now()
     const { status } = await refusal(createUser, json(text))
     expect(status).toBe(400)
@@ -152,18 +176,45 @@ describe("binary", () => {
     expect(body.message).toContain("machine.access_token_type has a value")
   })
 
+  const many = (field: readonly number[]) => Array.from({ length: 200_000 }, () => field).flat()
+  const tooMany = "the body has more than 10000 keys and values"
+  const noMessage = "not a ListUsersRequest in protobuf's binary encoding"
+  /** A text of 20,000 bytes, so that the body is one that is looked at. */
+  const long = [0xfa, 0x06, 0xa0, 0x9c, 0x01, ...Array.from({ length: 20_000 }, () => 0x41)]
+  test.each<[string, number[], string]>([
+    ["a list without end", many([0x1a, 0x00]), tooMany],
+    ["fields that nobody knows", many([0xf8, 0x07, 0x00]), tooMany],
+    ["a group of them", [0xfb, 0x07, ...many([0x08, 0x00]), 0xfc, 0x07], tooMany],
+    ["a packed list of numbers", [...long, 0x10, 0x00, 0x12, 0x02, 0x01, 0x01], noMessage],
+    ["a list in another wire type", many([0x18, 0x00]), noMessage],
+    ["a part that is longer than its whole", [...long, 0x1a, 0x01, 0x6a, 0x05, 0x0a], noMessage],
+    ["a length of more than 32 bits", [...long, 0x1a, 0xff, 0xff, 0xff, 0xff, 0x7f], noMessage],
+    ["groups without end", [...long, ...many([0xfb, 0x07]).slice(0, 9000)], noMessage],
+  ])("with %s is refused before it is read", async (_, bytes, words) => {
+    expect((await refusal(listUsers, binary(bytes))).body.message).toContain(words)
+  })
+
+  test("of every shape of message is counted as it is read", () => {
+    const files = book.map(({ file }) => toBinary(FileDescriptorProtoSchema, file.proto))
+    const large = files.filter((bytes) => bytes.length > partsMax)
+    expect(large.length).toBeGreaterThan(2)
+    expect(large.filter((bytes) => !countBinary(FileDescriptorProtoSchema, bytes))).toEqual([])
+    const metadata = Array.from({ length: 1500 }, (_, at) => ({ key: `k${at}`, value: "AAAA" }))
+    const user = fromJson(CreateUserRequestSchema, { organizationId: "o1", metadata })
+    expect(countBinary(CreateUserRequestSchema, toBinary(CreateUserRequestSchema, user))).toBe(true)
+  })
+
   test("that nests too deep is refused", async () => {
     // queries (3) { not_query (13) { query (1) { … } } }
     let inner: number[] = []
     for (let level = 0; level < 40; level++) {
       inner = wrap(0x6a, wrap(0x0a, inner))
     }
-    const path = "/core.user.v2.UserService/ListUsers"
-    expect((await world.fetch(path, { ...binary(wrap(0x1a, inner)), as: "owner" })).status).toBe(
-      200,
-    )
+    expect(
+      (await world.fetch(listUsers, { ...binary(wrap(0x1a, inner)), as: "owner" })).status,
+    ).toBe(200)
     for (let level = 0; level < 40; level++) inner = wrap(0x6a, wrap(0x0a, inner))
-    expect((await refusal(path, binary(wrap(0x1a, inner)))).status).toBe(400)
+    expect((await refusal(listUsers, binary(wrap(0x1a, inner)))).status).toBe(400)
   })
 })
 
@@ -246,9 +297,27 @@ describe("a body", () => {
         const headers = { "content-type": "application/json" }
         const { status, body: answer } = await refusal(path, { method: "POST", body, headers })
         expect(status).toBe(413)
-        expect(answer.message).toContain("larger than 4 MB")
+        expect(answer.message).toContain("larger than 1024 kB")
         expect([8, "resource_exhausted"]).toContain(answer.code)
       }
+    }
+  })
+
+  test("of a stranger is read where that is public, and then up to a few kB", async () => {
+    const sent = (path: string, body: BodyInit) =>
+      world.fetch(path, { method: "POST", body, headers: { "content-type": "application/json" } })
+    const health = "/core.system.v1.SystemService/Healthz"
+    expect((await sent(health, `{${" ".repeat(4000)}}`)).status).toBe(200)
+    for (const body of [`{${" ".repeat(4100)}}`, streamed()]) {
+      expect((await sent(health, body)).status).toBe(413)
+    }
+    for (const path of [project, createUser]) {
+      const body = new ReadableStream<Uint8Array>({
+        pull: () => {
+          throw new Error("the body was read")
+        },
+      })
+      expect((await sent(path, body)).status).toBe(401)
     }
   })
 

@@ -62,12 +62,12 @@ describe("the hooks", () => {
 
   test("learn of calls that never reached a handler", async () => {
     const world = worldOf()
-    await world.fetch(`/${createUser}`, json("{"))
+    await world.fetch(`/${createUser}`, { ...json("{"), as: "nobody" })
     await world.fetch(`/${createUser}`, json(body))
     await world.fetch(`/${createUser}`, { ...json(body), as: "nobody" })
     const ends = world.ended.map(({ code, userId }) => [code, userId])
     expect(ends).toEqual([
-      ["invalid_argument", undefined],
+      ["invalid_argument", "nobody"],
       ["unauthenticated", undefined],
       ["permission_denied", "nobody"],
     ])

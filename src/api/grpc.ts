@@ -46,8 +46,9 @@ export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
     return laying
   }
   return (request: Http2ServerRequest, response: Http2ServerResponse): void => {
+    if (namesTwoHosts(request)) return void response.writeHead(400).end()
     const address = request.socket.remoteAddress ?? ""
-    // HTTP/2 has no Host header; the host stands in :authority.
+    // The host stands in :authority, which a Host header can only repeat.
     const host = hostOf(request.authority ?? "")
     const answered = async () => {
       const { tools, operations } = await handlers()
@@ -67,6 +68,15 @@ export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
 /** Chunk by chunk, and not destroyed when no more is read: an answer is still to be sent. */
 async function* chunksOf(request: Http2ServerRequest): AsyncGenerator<Uint8Array> {
   yield* request.iterator({ destroyOnReturn: false })
+}
+
+/** RFC 9113 §8.3.1: a Host header that differs from :authority makes a request malformed. */
+function namesTwoHosts({ rawHeaders }: Http2ServerRequest): boolean {
+  const named = rawHeaders.filter((_, at) => {
+    const name = at % 2 === 1 ? rawHeaders[at - 1]?.toLowerCase() : undefined
+    return name === ":authority" || name === "host"
+  })
+  return new Set(named.map((host) => host.toLowerCase())).size > 1
 }
 
 type Handlers = ReadonlyMap<string, ConnectRouter["handlers"][number]>

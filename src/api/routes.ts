@@ -89,7 +89,7 @@ async function run(entry: Entry, context: HandlerContext): Promise<Message> {
 function arrivalOf({ name }: Entry, context: HandlerContext): Arrival {
   const { values, requestHeader, requestMethod, protocolName, timeoutMs } = context
   const { address, host } = values.get(sentKey)
-  if (host !== undefined && !requestHeader.has("host")) requestHeader.set("host", host)
+  if (host !== undefined) requestHeader.set("host", host)
   return {
     headers: requestHeader,
     address,

@@ -70,6 +70,8 @@ export type Pipeline<C extends Call> = {
   ) => Promise<C>
   /** The log position that a call wrote, if it wrote. */
   readonly position?: (cx: C) => number | undefined
+  /** What callers are told of something thrown that is no Fault; undefined for bugs. */
+  readonly faultOf?: (cause: unknown) => Fault | undefined
   readonly hooks: readonly Hooks[]
   readonly clock: Clock
   readonly ids: Ids
@@ -124,7 +126,7 @@ async function call<C extends Call, T>(
 
   const progress: Progress<C> = {}
   const work = run(pipeline, line, { arrival, codec, requestId, progress })
-  const result = await resultOf(withDeadline(clock, arrival.timeoutMs, work), requestId)
+  const result = await resultOf(pipeline, withDeadline(clock, arrival.timeoutMs, work), requestId)
 
   const fault = result.ok ? undefined : result.fault
   const { cx, request } = progress
@@ -184,11 +186,16 @@ function refuseUnknownEnum({ input }: DescMethod, request: Message): void {
 }
 
 /** The one place where anything thrown becomes an answer. */
-async function resultOf<T>(work: Promise<T>, requestId: string): Promise<Answer<T>["result"]> {
+async function resultOf<C extends Call, T>(
+  { faultOf }: Pipeline<C>,
+  work: Promise<T>,
+  requestId: string,
+): Promise<Answer<T>["result"]> {
   try {
     return { ok: true, value: await work }
   } catch (error) {
-    return { ok: false, fault: error instanceof Fault ? error : bug(error, requestId) }
+    const known = error instanceof Fault ? error : undefined
+    return { ok: false, fault: faultOf?.(error) ?? known ?? bug(error, requestId) }
   }
 }
 

@@ -56,3 +56,7 @@ export function manualClock(start: number): ManualClock {
     },
   }
 }
+
+/** Resolves after `ms` milliseconds of the machine's own clock. */
+export const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => void systemClock.after(ms, resolve))

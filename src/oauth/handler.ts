@@ -1,4 +1,4 @@
-import { Fault } from "../kernel/fault.ts"
+import type { Fault } from "../kernel/fault.ts"
 import { showFault, showTrouble } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
 import { authorize } from "./endpoint/authorize.ts"
@@ -59,7 +59,8 @@ async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
   try {
     return await attempt(endpoint, asking)
   } catch (cause) {
-    if (cause instanceof Fault) return told(endpoint, asking, cause)
+    const fault = cx.store.faultOf(cause)
+    if (fault) return told(endpoint, asking, fault)
     if (!(cause instanceof OAuthError)) throw cause
     await explain(asking, cause)
     if (endpoint.anyOrigin) return errorJson(cause, cx.requestId)

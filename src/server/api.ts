@@ -27,6 +27,7 @@ export function apiOf(base: Base): Api {
     authority,
     authenticate: authenticateWith(base, apiCaller),
     position: (cx) => base.store.written(cx),
+    faultOf: (cause) => base.store.faultOf(cause),
     hooks: [callLog(base.log)],
     clock: base.clock,
     ids: base.ids,

@@ -10,7 +10,7 @@ export type Background = {
   readonly stop: () => Promise<void>
 }
 
-/** Starts it; a reactor that can't go on makes the node not ready. */
+/** Starts it; while a reactor can't go on the node is not ready. */
 export function startBackground(
   base: Base,
   reactors: readonly Reactor[],
@@ -18,7 +18,8 @@ export function startBackground(
 ): Background {
   const { store, clock } = base
   const running = runReactors(store, clock, reactors, {
-    stuck: (name, cause) => base.broke(`the reactor ${name} can't go on`, cause),
+    stuck: (name, cause) => base.broke(stuck(name), cause),
+    freed: (name) => base.mended(stuck(name)),
     gaveUp: (reactor, { type, position }, error) =>
       base.log.warning("{reactor} gave up on {type} at {position}: {error}", {
         ...{ reactor, type, position, error },
@@ -37,6 +38,8 @@ export function startBackground(
     stop: async () => void (await Promise.all([running.stop(), pruner.stop()])),
   }
 }
+
+const stuck = (reactor: string) => `the reactor ${reactor} can't go on`
 
 /** What the instances' limits say of their audits, in ms. */
 function auditsKept({ store, call }: Base): ReadonlyMap<string, number> {

@@ -4,7 +4,6 @@ import type { Start } from "../boot/running.ts"
 import { matcherOf } from "../kernel/address.ts"
 import { systemClock } from "../kernel/clock.ts"
 import type { Ground } from "../kernel/context.ts"
-import { Fault } from "../kernel/fault.ts"
 import { idsOf } from "../kernel/id.ts"
 import { type Limits, limitsOf } from "../kernel/limit.ts"
 import { systemNetwork } from "../kernel/network.ts"
@@ -12,40 +11,37 @@ import type { Outbound } from "../kernel/outbound.ts"
 import { systemRandom } from "../kernel/random.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
 import { outboundOf } from "../notify/outbound.ts"
-import { type Cx, openKeyring, openStore, type Store } from "../store/index.ts"
+import { type Cx, diskFaultOf, openKeyring, openStore, type Store } from "../store/index.ts"
+import { diskWatch } from "./disk-watch.ts"
+import { type Readiness, readinessOf } from "./readiness.ts"
 import { aggregates, views } from "./rooms.ts"
 
 /** What everything in the process stands on. */
-export type Base = Ground & {
-  readonly store: Store
-  readonly log: Logger
-  /** Whether a peer is one of the proxies whose forwarded headers count. */
-  readonly isProxy: (address: string) => boolean
-  /** The way out, to what people entered. */
-  readonly outbound: Outbound
-  /** What each address may still cost. */
-  readonly limits: Limits
-  /** Who may manage instances, by the configuration. */
-  readonly systemUsers: readonly SystemUser[]
-  /** The public address, where the configuration says it. */
-  readonly publicUrl: string | undefined
-  /** A call of the process itself, on one instance. */
-  readonly call: (instance: string, name: string) => Cx
-  /** Why this node is not ready; undefined when it is. */
-  readonly notReady: () => string | undefined
-  /** Makes it so, until it is started again; the log says the cause, too. */
-  readonly broke: (what: string, cause: unknown) => void
-}
+export type Base = Ground &
+  Readiness & {
+    readonly store: Store
+    readonly log: Logger
+    /** Whether a peer is one of the proxies whose forwarded headers count. */
+    readonly isProxy: (address: string) => boolean
+    /** The way out, to what people entered. */
+    readonly outbound: Outbound
+    /** What each address may still cost. */
+    readonly limits: Limits
+    /** Who may manage instances, by the configuration. */
+    readonly systemUsers: readonly SystemUser[]
+    /** The public address, where the configuration says it. */
+    readonly publicUrl: string | undefined
+    /** A call of the process itself, on one instance. */
+    readonly call: (instance: string, name: string) => Cx
+  }
 
 /** Opens the store of the data folder and everything that every call needs. */
 export function openBase({ config, folder, master }: Start): Base {
   const log = openLog(config)
-  let broken: string | undefined
-  const broke = (what: string, cause: unknown) => {
-    broken = cause instanceof Fault ? `${what}: ${cause.message}` : what
-    log.error("{what}: {cause}", { what, cause: String(cause) })
-  }
-  const store = openStore({
+  const readiness = readinessOf(log, (cause) => diskFaultOf(cause, folder.database))
+  const { broke, mended } = readiness
+  const rebuilding = (view: string) => `the view ${view} can't be rebuilt`
+  const store: Store = openStore({
     file: folder.database,
     aggregates,
     views,
@@ -54,7 +50,9 @@ export function openBase({ config, folder, master }: Start): Base {
       log.fatal("the disk failed; stopping: {cause}", { cause: String(cause) })
       process.exit(1)
     },
-    notReady: (view, cause) => broke(`the view ${view} can't be rebuilt`, cause),
+    notReady: (view, cause) => broke(rebuilding(view), cause),
+    ready: (view) => mended(rebuilding(view)),
+    trouble: diskWatch({ ...readiness, clock: systemClock, store: () => store }),
     refolded: ({ streams, events }) =>
       log.info("folded the states of {streams} anew, from {events} events", {
         streams: streams.join(", "),
@@ -77,6 +75,7 @@ export function openBase({ config, folder, master }: Start): Base {
   }
   return {
     ...ground,
+    ...readiness,
     store,
     log,
     isProxy: matcherOf(config.trustedProxies),
@@ -92,7 +91,5 @@ export function openBase({ config, folder, master }: Start): Base {
       requestId: ground.ids.next(),
       languages: [],
     }),
-    notReady: () => broken,
-    broke,
   }
 }

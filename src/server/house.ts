@@ -6,7 +6,14 @@ import { blocked, isBlocked } from "../domain/quota/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
-import { loginHandler, loginPaths, pagesWith, type ShowPage, showTrouble } from "../login/index.ts"
+import {
+  loginHandler,
+  loginPaths,
+  pagesWith,
+  type ShowPage,
+  showFault,
+  showTrouble,
+} from "../login/index.ts"
 import { answering, oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Api } from "./api.ts"
@@ -123,7 +130,8 @@ async function failed(
   { request, origin, cause }: Failure,
 ): Promise<Response> {
   const { requestId } = origin
-  if (cause instanceof Fault && !wantsPage(request)) return respondFault(cause, {})
+  const fault = base.store.faultOf(cause)
+  if (fault && !wantsPage(request)) return respondFault(fault, {})
   base.log.error("{method} {path} failed ({requestId}): {cause}", {
     method: request.method,
     path: new URL(request.url).pathname,
@@ -131,7 +139,11 @@ async function failed(
     cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
   })
   const cx = anonymousCall(base, request.headers, origin)
-  if (cx && wantsPage(request)) return showTrouble(show, cx, { problem: "unexpected", status: 500 })
+  if (cx && wantsPage(request)) {
+    return fault
+      ? showFault(show, cx, fault)
+      : showTrouble(show, cx, { problem: "unexpected", status: 500 })
+  }
   const said = `something went wrong here; the log says more about request ${requestId}`
   return respondFault(new Fault("internal", "internal", said), {})
 }

@@ -26,10 +26,10 @@ function checkpoint(file: string, empty: boolean): Progress {
     const isEmpty = empty && row?.busy === 0
     return { frames: row?.log ?? 0, copied: row?.checkpointed ?? 0, isEmpty }
   } catch (cause) {
-    // The WAL still has everything; the next checkpoint tries again, perhaps on a roomier disk.
-    if (cause instanceof SQLiteError && cause.code === "SQLITE_FULL")
-      return { frames: 0, copied: 0, isEmpty: false }
-    throw cause
+    // What a sync has failed on may be lost, though the next one succeeds.
+    if (!(cause instanceof SQLiteError) || cause.code?.includes("FSYNC")) throw cause
+    const { name, code = "", message } = cause
+    return { frames: 0, copied: 0, isEmpty: false, refused: { name, code, message } }
   }
 }
 

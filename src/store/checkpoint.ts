@@ -4,6 +4,8 @@ export type Progress = {
   readonly copied: number
   /** Whether the file was to be cut, and was. */
   readonly isEmpty: boolean
+  /** Why nothing was copied. The WAL has everything, and the next checkpoint tries again. */
+  readonly refused?: { readonly name: string; readonly code: string; readonly message: string }
 }
 
 /** What the worker is asked. `empty`: nothing is left in the WAL's file, not even old frames. */
@@ -92,16 +94,23 @@ const workerUrl = () =>
     ? new URL("./checkpoint-worker.ts", import.meta.url)
     : new URL("./store/checkpoint-worker.js", import.meta.url)
 
+type Outcomes = {
+  readonly failed: (cause: Error) => void
+  readonly refused: (cause: Error) => void
+}
+
 /**
  * The worker, which the first checkpoint starts. When it fails nobody knows what it has synced, so
  * `failed` must end the process; whoever waits for it then waits forever.
  */
-export function checkpointWorker(file: string, failed: (cause: Error) => void): Checkpointer {
+export function checkpointWorker(file: string, { failed, refused }: Outcomes): Checkpointer {
   let worker: Worker | undefined
   const waiting: ((progress: Progress) => void)[] = []
   const start = () => {
     const started = new Worker(workerUrl().href)
     started.addEventListener("message", (event: MessageEvent<Progress>) => {
+      const { refused: cause } = event.data
+      if (cause) refused(Object.assign(new Error(cause.message), cause))
       waiting.shift()?.(event.data)
     })
     started.addEventListener("error", (event) => {

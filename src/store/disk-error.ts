@@ -7,12 +7,13 @@ import { Fault } from "../kernel/fault.ts"
  * while we run: nothing that was acknowledged is lost, and whoever met one may try again.
  */
 export type DiskTrouble = {
-  readonly kind: "busy" | "full" | "quota" | "limit" | "readonly" | "broken" | "damaged"
+  readonly kind: Kind
   /** What happened and what to do, in plain words. */
   readonly message: string
 }
 
-type Kind = DiskTrouble["kind"]
+type Kind = (typeof kinds)[number]
+const kinds = ["busy", "full", "quota", "limit", "readonly", "broken", "damaged"] as const
 
 /** What a person can do about each; none of them is the caller's fault. */
 const messages: Readonly<Record<Kind, string>> = {
@@ -57,7 +58,14 @@ const bySqlite: Readonly<Record<string, Kind>> = {
   SQLITE_NOTADB: "damaged",
 }
 
+const idOf = (kind: Kind) => `store.disk_${kind}`
 const trouble = (kind: Kind): DiskTrouble => ({ kind, message: messages[kind] })
+
+/** Faults that said it already. */
+const byFault: ReadonlyMap<string, DiskTrouble> = new Map([
+  ...kinds.map((kind) => [idOf(kind), trouble(kind)] as const),
+  ["store.event_damaged", trouble("damaged")],
+])
 
 /**
  * Tells troubles of the disk apart; undefined for what is none. SQLite calls a quota, a limit and a
@@ -68,9 +76,12 @@ export function diskTroubleOf(
   file: string,
   probe: (file: string) => string = writeProbe,
 ): DiskTrouble | undefined {
-  if (cause instanceof Fault && cause.code === "data_loss") return trouble("damaged")
+  if (cause instanceof Fault) return byFault.get(cause.id)
   const code = codeOf(cause)
-  if (!(cause instanceof SQLiteError)) return bySystem[code] && trouble(bySystem[code])
+  if (!(cause instanceof SQLiteError)) {
+    const kind = isOfFiles(cause) ? bySystem[code] : undefined
+    return kind && trouble(kind)
+  }
   const kind = bySqlite[code.split("_", 2).join("_")]
   if (kind !== "broken" && kind !== "full") return kind && trouble(kind)
   return trouble(bySystem[probe(file)] ?? kind)
@@ -82,7 +93,7 @@ export function diskFaultOf(cause: unknown, file: string): Fault | undefined {
   const found = diskTroubleOf(cause, file)
   if (!found) return undefined
   const code = found.kind === "damaged" ? "data_loss" : "unavailable"
-  return new Fault(code, `store.disk_${found.kind}`, found.message, { cause })
+  return new Fault(code, idOf(found.kind), found.message, { cause })
 }
 
 /**
@@ -102,26 +113,28 @@ export function readProbe(file: string): string {
   })
 }
 
-/** Writes a page where the database would next grow, in a file of its own that is gone at once. */
-function writeProbe(file: string): string {
+/** Sockets fail with some of the same codes. */
+const isOfFiles = (cause: unknown): boolean =>
+  cause instanceof Error && "syscall" in cause && cause.syscall !== "connect"
+
+const writeProbe = (file: string): string => codeFrom(() => tryToWrite(file))
+
+/**
+ * Writes a little where the database would next grow, in a file of its own that is gone at once;
+ * throws what the system says.
+ */
+export function tryToWrite(file: string): void {
   const probe = `${file}-probe`
   const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0
-  return codeFrom(() => {
-    const descriptor = openSync(probe, "w", 0o600)
-    try {
-      unlinkSync(probe)
-      writeSync(descriptor, new Uint8Array(65536), 0, 65536, 0)
-      writeSync(
-        descriptor,
-        new Uint8Array(4096),
-        0,
-        4096,
-        Math.max(size(file), size(`${file}-wal`)),
-      )
-    } finally {
-      closeSync(descriptor)
-    }
-  })
+  const end = Math.max(size(file), size(`${file}-wal`))
+  const descriptor = openSync(probe, "w", 0o600)
+  try {
+    unlinkSync(probe)
+    writeSync(descriptor, new Uint8Array(65536), 0, 65536, 0)
+    writeSync(descriptor, new Uint8Array(4096), 0, 4096, end)
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 function codeFrom(attempt: () => void): string {

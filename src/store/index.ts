@@ -7,6 +7,7 @@ export {
   type Upcaster,
 } from "./aggregate.ts"
 export type { Filter, Searchable, TextMethod } from "./condition.ts"
+export { diskFaultOf } from "./disk-error.ts"
 export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
 export { type OpenOptions, openStore } from "./open.ts"

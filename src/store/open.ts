@@ -2,9 +2,11 @@ import { Database, SQLiteError } from "bun:sqlite"
 import { Fault } from "../kernel/fault.ts"
 import type { AnyAggregate } from "./aggregate.ts"
 import { checkpointGate, checkpointWorker, type Gate } from "./checkpoint.ts"
+import { diskFaultOf, diskTroubleOf, tryToWrite } from "./disk-error.ts"
 import { commitIsDurable, sharedSync } from "./durability.ts"
 import { checkKinds, kindsOf, upcaster } from "./kind.ts"
 import type { Apply, Log } from "./log.ts"
+import { isPassing, patiently } from "./patience.ts"
 import { prunerOf } from "./prune.ts"
 import type { Slice } from "./rebuild.ts"
 import { type Refolded, refold } from "./refold.ts"
@@ -24,8 +26,12 @@ export type OpenOptions = {
   readonly views: readonly View[]
   /** A sync or a checkpoint failed: nobody knows what is on disk, so the process must end. */
   readonly fatal: (cause: Error) => void
-  /** A view can't be rebuilt; the node isn't ready. */
+  /** A view can't be rebuilt, or not now; the node isn't ready. */
   readonly notReady: (view: string, cause: unknown) => void
+  /** It can again. */
+  readonly ready?: (view: string) => void
+  /** The disk did not do what somebody asked of it; they have been told. */
+  readonly trouble?: (fault: Fault) => void
   /** States had to be folded anew before this start; it took that much longer. */
   readonly refolded?: (what: Refolded) => void
 }
@@ -56,13 +62,18 @@ function storeOn(database: Database, options: OpenOptions): Store {
     process.platform === "linux"
       ? sharedSync(`${options.file}-wal`, head, options.fatal)
       : commitIsDurable(head)
-  const worker = checkpointWorker(options.file, options.fatal)
+  const faultOf = (cause: unknown): Fault | undefined => {
+    const fault = cause instanceof Fault ? cause : diskFaultOf(cause, options.file)
+    if (fault && diskTroubleOf(fault, options.file)) options.trouble?.(fault)
+    return fault
+  }
+  const worker = checkpointWorker(options.file, { failed: options.fatal, refused: faultOf })
   const gate = checkpointGate(worker, () => raw.flush())
   const apply: Apply = (event, folded) => {
     states.apply(event, folded)
     views.apply(event)
   }
-  const raw = sqliteLog({ database, names, kinds, gate, durability, apply, head })
+  const raw = sqliteLog({ database, names, kinds, gate, durability, apply, head, faultOf })
   let drops = 0
   const log: Log = {
     ...raw,
@@ -78,7 +89,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const written = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
   )
-  const beside = besides(gate)
+  const beside = besides(gate, options.file)
   const slice = slices(beside, gate, raw.flush)
   const views = viewsOf({
     database,
@@ -89,6 +100,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
     slice,
     flush: raw.flush,
     failed: options.notReady,
+    recovered: options.ready ?? (() => undefined),
   })
   const dropped = () => {
     drops++
@@ -98,20 +110,40 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const close = async () => {
     await views.close()
     await log.close()
-    // A connection whose statements are not collected yet closes later, and the WAL would stay.
-    database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    emptyWal(database)
     database.close()
   }
+  const probe = () => slice(() => touch(database))
   const { cleanse } = gate
-  return new Store({ log, database, states, views, prune, sweep, cleanse, beside, close })
+  const work = { prune, sweep, cleanse, beside, probe, faultOf, close }
+  return new Store({ log, database, states, views, ...work })
+}
+
+/** A connection whose statements are not collected yet closes later, and the WAL would stay. */
+function emptyWal(database: Database): void {
+  try {
+    database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+  } catch (cause) {
+    // It has everything; the next start copies it, perhaps to a roomier disk.
+    if (!isPassing(cause, database.filename)) throw cause
+  }
+}
+
+/** Writes a little, to see whether the disk takes it. */
+function touch(database: Database): void {
+  tryToWrite(database.filename)
+  database.run(
+    `INSERT INTO meta (key, value) VALUES ('probed', 1)
+     ON CONFLICT DO UPDATE SET value = excluded.value`,
+  )
 }
 
 /** What is written while a checkpoint cuts the WAL would be refused, so it waits. */
 const besides =
-  (gate: Gate): Beside =>
+  (gate: Gate, file: string): Beside =>
   async (work) => {
     for (let held = gate.open(); held; held = gate.open()) await held
-    return work()
+    return patiently(file, work)
   }
 
 /** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */

@@ -126,10 +126,8 @@ async function dropStreams(
     const rows = sql.due.all(kind.stream, ...from, before, sliceStreams)
     const free = rows.filter(({ position }) => position < newest && position <= limits.position)
     if (free.length === 0) return 0
+    count.events += dropAll(parts, sql, free)
     last = rows.at(-1) ?? last
-    database.transaction(() => {
-      for (const row of free) count.events += drop(parts, sql, row)
-    })()
     parts.dropped()
     return free.length
   }
@@ -155,17 +153,21 @@ async function dropSooner(
     const rows = sql.due.all(kind.stream, ...from, newestDue, sliceLook)
     const due = rows.filter((row) => isDue(row) && row.position < newest)
     const some = due.slice(0, sliceStreams)
-    last = (due.length > some.length ? some.at(-1) : rows.at(-1)) ?? last
     if (some.length > 0) {
-      database.transaction(() => {
-        for (const row of some) count.events += drop(parts, sql, row)
-      })()
+      count.events += dropAll(parts, sql, some)
       parts.dropped()
       count.streams += some.length
     }
+    last = (due.length > some.length ? some.at(-1) : rows.at(-1)) ?? last
     return rows.length
   }
   await repeat(slice, limits, dropSome)
+}
+
+/** All of them or, where the disk refuses it, none. */
+function dropAll(parts: PruneParts, sql: Statements, rows: readonly DueRow[]): number {
+  const dropEach = () => rows.reduce((sum, row) => sum + drop(parts, sql, row), 0)
+  return parts.database.transaction(dropEach)()
 }
 
 /** Drops one stream, and answers how many events it had. */

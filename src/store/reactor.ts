@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../kernel/clock.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
 import type { LogEvent } from "./log.ts"
+import { type Insistence, insistently, isPassing } from "./patience.ts"
 import type { Store } from "./store.ts"
 
 /**
@@ -55,15 +56,17 @@ const pollMs = 200
 
 /** What reactors tell of what does not work. */
 export type Troubles = {
-  /** One can't go on, since it met an event that can't be read. */
+  /** One can't go on: it met an event that can't be read, or the disk is full. It tries again. */
   readonly stuck?: (reactor: string, cause: unknown) => void
+  /** It goes on. */
+  readonly freed?: (reactor: string) => void
   /** The first tries with an event have failed; it is a failed event from now on. */
   readonly gaveUp?: (reactor: string, event: LogEvent, error: string) => void
 }
 
 /**
  * Runs the reactors of one node. A slow reactor delays itself only; one that meets an event which
- * can't be read stops there.
+ * can't be read, or a disk that is full, stays there until it can go on.
  */
 export function runReactors(
   store: Store,
@@ -110,7 +113,7 @@ async function retry(
 ): Promise<boolean> {
   const [event] = await store.log.read(position - 1, 1)
   const isGone = event?.position !== position
-  const error = isGone ? undefined : await attempt(reactor, event)
+  const error = isGone ? undefined : await attempt(store, reactor, event)
   if (isOver()) return false
   if (error === undefined) await book.remove(reactor.name, position)
   else if (event) await book.failure(reactor, event, { error, now: clock.now() })
@@ -118,11 +121,12 @@ async function retry(
 }
 
 /** Tries what has failed again, when it is time for it. */
-function retrier({ troubles: { stuck = rethrow }, ...parts }: Parts) {
+function retrier({ troubles, ...parts }: Parts) {
   const { clock, book, reactor } = parts
   const { sleep, wake } = pausesOf(clock)
   let stopped = false
   const isOver = () => stopped
+  const insist = insistence(reactor.name, troubles, { isOver, sleep })
   const act = async () => {
     let due: readonly number[]
     do {
@@ -130,9 +134,7 @@ function retrier({ troubles: { stuck = rethrow }, ...parts }: Parts) {
       await Promise.all(due.map((position) => retry(parts, position, isOver)))
     } while (due.length > 0 && !stopped)
   }
-  poll({ act, everyMs: again.checked, sleep, isOver }).catch((cause: unknown) =>
-    stuck(reactor.name, cause),
-  )
+  void poll({ act: () => insist(act), everyMs: again.checked, sleep, isOver })
   return {
     stop: async () => {
       stopped = true
@@ -141,30 +143,23 @@ function retrier({ troubles: { stuck = rethrow }, ...parts }: Parts) {
   }
 }
 
-function runner({ store, clock, book, reactor, troubles: { stuck = rethrow, gaveUp } }: Parts) {
+function runner({ store, clock, book, reactor, troubles }: Parts) {
   let stopped = false
+  const isOver = () => stopped
   const { sleep, wake } = pausesOf(clock)
-  const handle = async (event: LogEvent) => {
-    for (let tries = 1; ; tries++) {
-      const error = await attempt(reactor, event)
-      if (error === undefined || stopped) return
-      if (tries === triesMax) {
-        gaveUp?.(reactor.name, event, error)
-        return book.failure(reactor, event, { error, now: clock.now() })
-      }
-      await sleep(2 ** tries * 100)
-      if (stopped) return
-    }
-  }
+  const insist = insistence(reactor.name, troubles, { isOver, sleep })
+  const handle = handlerOf({ store, clock, book, reactor, troubles }, { insist, isOver, sleep })
   const isNew = reactor.from === "now" && !book.isKnown(reactor.name)
   let read = isNew ? store.log.durable() : book.position(reactor.name)
   const underWay = new Map<number, Promise<void>>()
   // Up to the first event that is not done; what is done beyond it may be done again.
   const advance = () =>
-    store.beside(() => {
-      const before = Math.min(...underWay.keys()) - 1
-      if (!stopped) book.reached(reactor.name, Math.min(read, before))
-    })
+    insist(() =>
+      store.beside(() => {
+        const before = Math.min(...underWay.keys()) - 1
+        if (!stopped) book.reached(reactor.name, Math.min(read, before))
+      }),
+    )
   let working = isNew ? advance() : Promise.resolve()
   const begin = async (event: LogEvent) => {
     while (underWay.size >= (reactor.parallel ?? 1)) await Promise.race(underWay.values())
@@ -201,14 +196,51 @@ function runner({ store, clock, book, reactor, troubles: { stuck = rethrow, gave
     working = turn.catch(() => undefined)
     return turn
   }
-  const isOver = () => stopped
-  poll({ act: drain, sleep, isOver }).catch((cause: unknown) => stuck(reactor.name, cause))
+  void poll({ act: () => insist(drain), sleep, isOver })
   return {
     drain,
     stop: async () => {
       stopped = true
       wake()
     },
+  }
+}
+
+type Pauses = Pick<Insistence, "isOver"> & { readonly sleep: (ms: number) => Promise<void> }
+type Insist = <T>(work: () => Promise<T>) => Promise<T | undefined>
+
+/** Tries an event, some times, until it is handled or given up. */
+function handlerOf(
+  { store, clock, book, reactor, troubles }: Parts,
+  { insist, isOver, sleep }: Pauses & { readonly insist: Insist },
+) {
+  return async (event: LogEvent) => {
+    for (let tries = 1; ; tries++) {
+      const error = await insist(() => attempt(store, reactor, event))
+      if (error === undefined || isOver()) return
+      if (tries === triesMax) {
+        troubles.gaveUp?.(reactor.name, event, error)
+        return insist(() => book.failure(reactor, event, { error, now: clock.now() }))
+      }
+      await sleep(2 ** tries * 100)
+      if (isOver()) return
+    }
+  }
+}
+
+/** Does what must be done to go on, however often the disk refuses it. */
+function insistence(name: string, { stuck = rethrow, freed }: Troubles, pauses: Pauses): Insist {
+  return <T>(work: () => Promise<T>) => {
+    let isStuck = false
+    const failed = (cause: unknown) => {
+      isStuck = true
+      stuck(name, cause)
+    }
+    return insistently({ ...pauses, failed }, async () => {
+      const result = await work()
+      if (isStuck) freed?.(name)
+      return result
+    })
   }
 }
 
@@ -245,12 +277,20 @@ function pausesOf(clock: Clock) {
   return { sleep, wake }
 }
 
-/** What went wrong, or undefined. A failure is an outcome here: it is counted and shown. */
-async function attempt(reactor: Reactor, event: LogEvent): Promise<string | undefined> {
+/**
+ * What went wrong, or undefined. A failure is an outcome here: it is counted and shown. What a full
+ * or locked disk keeps from happening does not count: it is not the event's.
+ */
+async function attempt(
+  { database }: Store,
+  reactor: Reactor,
+  event: LogEvent,
+): Promise<string | undefined> {
   try {
     await reactor.on[event.type]?.(event, `${reactor.name}/${event.position}`)
     return undefined
   } catch (cause) {
+    if (isPassing(cause, database.filename)) throw cause
     return cause instanceof Error ? cause.message : String(cause)
   }
 }

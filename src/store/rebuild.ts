@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite"
 import type { AnyEvent, Recorded } from "./event.ts"
 import { type Handle, handleOf } from "./handle.ts"
 import type { LogEvent } from "./log.ts"
+import { insistently, isPassing } from "./patience.ts"
 import { createTables, type Placement, settle, unusedTables } from "./placement.ts"
 import { headOf } from "./row.ts"
 import { advise } from "./statistics.ts"
@@ -22,8 +23,13 @@ export type RebuildParts = {
   readonly slice: Slice
   /** Reads and writes go to the new tables from now on. */
   readonly swapped: (placement: Placement) => void
-  /** A view that met an event it can't read: the node is not ready, and says which event. */
+  /**
+   * A view that met an event it can't read, or a disk that is full for now: the node is not ready,
+   * and says why.
+   */
   readonly failed: (view: string, cause: unknown) => void
+  /** The rebuild of a view goes on. */
+  readonly recovered: (view: string) => void
 }
 
 /** Views being made anew beside the ones that serve. */
@@ -48,12 +54,14 @@ export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
       parts.failed(view.name, cause)
     }
   }
+  const isOver = () => stopped
+  const insist = insistence(parts, isOver, waiting)
   const all = async () => {
-    await sweep(parts, () => stopped)
-    await replayAll(parts, { waiting, fail, stopped: () => stopped }).catch((cause: unknown) =>
+    await sweep(parts, insist)
+    await replayAll(parts, { waiting, fail, isOver, insist }).catch((cause: unknown) =>
       fail([...waiting], cause),
     )
-    await sweep(parts, () => stopped)
+    await sweep(parts, insist)
   }
   return {
     running: () => [...waiting].map((view) => view.name),
@@ -64,11 +72,38 @@ export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
   }
 }
 
+/** A slice that is tried until the disk takes it; undefined where nobody wants it any more. */
+type Insist = <T>(work: () => T) => Promise<T | undefined>
+
+/** A full or locked disk delays a rebuild, and the node says so meanwhile. */
+function insistence(
+  { database, slice, failed, recovered }: RebuildParts,
+  isOver: () => boolean,
+  waiting: ReadonlySet<View>,
+): Insist {
+  const delayed = new Set<string>()
+  const refused = (cause: unknown) => {
+    if (!isPassing(cause, database.filename)) throw cause
+    for (const { name } of waiting) {
+      delayed.add(name)
+      failed(name, cause)
+    }
+  }
+  return (work) =>
+    insistently({ isOver, failed: refused }, async () => {
+      const result = await slice(work)
+      for (const name of delayed) recovered(name)
+      delayed.clear()
+      return result
+    })
+}
+
 type Progress = {
   /** The views that are not whole yet. */
   readonly waiting: Set<View>
   readonly fail: (views: readonly View[], cause: unknown) => void
-  readonly stopped: () => boolean
+  readonly isOver: () => boolean
+  readonly insist: Insist
 }
 
 /** A view with its new tables. They stand for it alone: its reducers write to no other. */
@@ -80,24 +115,25 @@ type Building = { readonly view: View; readonly next: Placement; readonly target
  * That slice is reached under any load, because it need not wait until its events are on disk.
  */
 async function replayAll(parts: RebuildParts, progress: Progress): Promise<void> {
-  const { database, replay, slice } = parts
-  const { waiting, stopped } = progress
+  const { database, replay } = parts
+  const { waiting, isOver, insist } = progress
   const built: Building[] = []
   for (const view of waiting) {
-    if (stopped()) return
-    const next = await slice(() => database.transaction(() => prepared(database, view))())
+    const next = await insist(() => database.transaction(() => prepared(database, view))())
+    if (!next) return
     built.push({ view, next, target: handleOf(database, [next]) })
   }
   let position = 0
-  while (waiting.size > 0 && !stopped()) {
-    await slice(() => {
+  while (waiting.size > 0 && !isOver()) {
+    await insist(() => {
       const events = replay(position, sliceEvents)
-      position = events.at(-1)?.position ?? position
+      const last = events.at(-1)?.position ?? position
       const left = built.filter(({ view }) => waiting.has(view))
       const isWhole = database.transaction(() => {
         for (const building of left) reduceAll(database, { building, events, progress })
-        return headOf(database) <= position && settleAll(database, left, waiting)
+        return headOf(database) <= last && settleAll(database, left, waiting)
       })()
+      position = last
       if (!isWhole) return
       for (const { view, next } of left) if (waiting.delete(view)) parts.swapped(next)
     })
@@ -124,6 +160,7 @@ function reduceAll(database: Database, { building, events, progress }: Work): vo
   try {
     reduce()
   } catch (cause) {
+    if (isPassing(cause, database.filename)) throw cause
     progress.fail([view], cause)
   }
 }
@@ -144,7 +181,7 @@ function settleAll(
 }
 
 /** Empties unused tables before it drops them: to drop a full one would stall everybody. */
-async function sweep({ database, slice }: RebuildParts, stopped: () => boolean): Promise<void> {
+async function sweep({ database }: RebuildParts, insist: Insist): Promise<void> {
   for (const table of unusedTables(database)) {
     const key = database
       .query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?) WHERE pk > 0")
@@ -154,10 +191,7 @@ async function sweep({ database, slice }: RebuildParts, stopped: () => boolean):
     const some = `DELETE FROM ${table}
       WHERE (${key}) IN (SELECT ${key} FROM ${table} LIMIT ${sliceRows})`
     let changes = 1
-    while (changes > 0) {
-      if (stopped()) return
-      changes = await slice(() => database.run(some).changes)
-    }
-    await slice(() => database.run(`DROP TABLE ${table}`))
+    while (changes > 0) changes = (await insist(() => database.run(some).changes)) ?? 0
+    await insist(() => database.run(`DROP TABLE ${table}`))
   }
 }

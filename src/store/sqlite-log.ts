@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite"
+import type { Fault } from "../kernel/fault.ts"
 import type { Gate } from "./checkpoint.ts"
-import { diskFaultOf } from "./disk-error.ts"
 import type { Durability } from "./durability.ts"
 import type { Kinds } from "./kind.ts"
 import type { Append, Appended, Apply, ClaimRequest, Log, LogEvent } from "./log.ts"
@@ -15,6 +15,8 @@ type Parts = {
   readonly durability: Durability
   readonly apply: Apply
   readonly head: number
+  /** What callers are told of a disk that does not do what is asked; undefined for bugs. */
+  readonly faultOf: (cause: unknown) => Fault | undefined
 }
 
 type ClaimRow = {
@@ -34,17 +36,11 @@ export type SqliteLog = Log & {
  * conflict can only come from a decision that was taken before commits were held.
  */
 export function sqliteLog(parts: Parts): SqliteLog {
-  const { database, names, gate, durability, head } = parts
+  const { database, names, gate, durability, head, faultOf } = parts
   const sql = statements(database)
   let undone = 0
   let writes = 0
-  /** How often something was written, by the kind of stream and by the type of event. */
-  const steps = new Map<string, number>()
-  const note = (...names: readonly string[]) => {
-    for (const name of names) steps.set(name, (steps.get(name) ?? 0) + 1)
-  }
-  /** Where each type was written last since the start, whether it stands or was undone. */
-  const latest = new Map<string, number>()
+  const written = writtenOf()
   const { turns, commit } = committer(parts, sql, () => {
     undone++
     writes++
@@ -53,30 +49,31 @@ export function sqliteLog(parts: Parts): SqliteLog {
     try {
       await turns.ended()
     } catch (cause) {
-      throw diskFaultOf(cause, database.filename) ?? cause
+      throw faultOf(cause) ?? cause
     }
     await durability.settle()
   }
+  const hold = () => gate.open() ?? turns.held()
   return {
     append: async (step) => {
-      let isSeen = step.seen === writes
-      for (let held = gate.open(); held; held = gate.open()) {
-        await held
-        isSeen = false
+      try {
+        let isSeen = step.seen === writes
+        for (let held = hold(); held; held = hold()) {
+          await held
+          isSeen = false
+        }
+        const result = commit(isSeen ? { ...step, expect: [] } : step)
+        writes++
+        written.note(step, result)
+        await settle()
+        return result
+      } catch (cause) {
+        throw faultOf(cause) ?? cause
       }
-      const result = commit(isSeen ? { ...step, expect: [] } : step)
-      writes++
-      for (const { stream, type } of step.events) note(stream, type)
-      for (const { stream } of step.claims) note(stream)
-      if (result.kind === "appended") {
-        for (const { type } of step.events) latest.set(type, result.position)
-      }
-      await settle()
-      return result
     },
     find: async (position, limit, types) => {
       // Most often nobody has written what is asked for; that is known without a look at the disk.
-      const isKnown = position >= head && types.every((type) => (latest.get(type) ?? 0) <= position)
+      const isKnown = position >= head && types.every((type) => written.last(type) <= position)
       if (isKnown) return { events: [], upTo: Math.max(position, durability.durable()) }
       const upTo = sql.window.get(position, durability.durable(), limit)?.last ?? position
       const codes = types.flatMap((type) => names.known(type) ?? [])
@@ -88,7 +85,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
-    changesOf: (names) => names.reduce((sum, each) => sum + (steps.get(each) ?? 0), undone),
+    changesOf: (names) => names.reduce((sum, each) => sum + written.steps(each), undone),
     writes: () => writes,
     holder: (instance, kind, key, time) => {
       const row = sql.claim.get(instance, kind, key)
@@ -100,6 +97,28 @@ export function sqliteLog(parts: Parts): SqliteLog {
       await gate.close()
       await durability.close()
     },
+  }
+}
+
+/** What was written since the start, whether it stands or was undone. */
+function writtenOf() {
+  /** By the kind of stream and by the type of event. */
+  const steps = new Map<string, number>()
+  const latest = new Map<string, number>()
+  const count = (name: string) => steps.set(name, (steps.get(name) ?? 0) + 1)
+  return {
+    note: (step: Append, result: Appended) => {
+      for (const { stream, type } of step.events) {
+        count(stream)
+        count(type)
+        if (result.kind === "appended") latest.set(type, result.position)
+      }
+      for (const { stream } of step.claims) count(stream)
+    },
+    /** How often. */
+    steps: (name: string) => steps.get(name) ?? 0,
+    /** Where a type was written last. */
+    last: (type: string) => latest.get(type) ?? 0,
   }
 }
 
@@ -165,7 +184,7 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
     } catch (cause) {
       lost()
       forget()
-      throw diskFaultOf(cause, database.filename) ?? cause
+      throw cause
     }
   }
   return { turns, commit }

@@ -62,6 +62,8 @@ export class Store {
   readonly #sweep: (limits: SweepLimits) => Promise<number>
   readonly #cleanse: () => Promise<void>
   readonly #beside: Beside
+  readonly #probe: () => Promise<void>
+  readonly #faultOf: (cause: unknown) => Fault | undefined
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
   #undone = 0
@@ -75,6 +77,8 @@ export class Store {
     sweep: (limits: SweepLimits) => Promise<number>
     cleanse: () => Promise<void>
     beside: Beside
+    probe: () => Promise<void>
+    faultOf: (cause: unknown) => Fault | undefined
     close: () => Promise<void>
   }) {
     this.log = parts.log
@@ -85,6 +89,8 @@ export class Store {
     this.#sweep = parts.sweep
     this.#cleanse = parts.cleanse
     this.#beside = parts.beside
+    this.#probe = parts.probe
+    this.#faultOf = parts.faultOf
     this.#close = parts.close
   }
 
@@ -212,6 +218,19 @@ export class Store {
   /** Writes something that is no step: when nobody keeps others from writing. */
   beside<T>(work: () => T): Promise<T> {
     return this.#beside(work)
+  }
+
+  /**
+   * What callers are told of something that was thrown: a fault as it is, and what the disk did not
+   * do in plain words; undefined for bugs. Readiness learns of the disk from here, too.
+   */
+  faultOf(cause: unknown): Fault | undefined {
+    return this.#faultOf(cause)
+  }
+
+  /** Writes a little that nobody needs; throws what the disk says to it. */
+  probe(): Promise<void> {
+    return this.#probe()
   }
 
   /** The connection itself, for the store's own parts, backups and tests. */

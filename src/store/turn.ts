@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite"
+import { isLocked, patiently } from "./patience.ts"
 
 /**
  * Steps that would wait for the same sync share one SQLite transaction, each in a savepoint of its
@@ -8,6 +9,11 @@ import type { Database } from "bun:sqlite"
  * later answer.
  */
 export type Turns = {
+  /**
+   * Nothing where steps can run at once. While another program holds the database locked, what
+   * resolves when they can; it rejects when that takes too long.
+   */
+  readonly held: () => Promise<void> | undefined
   /** Runs a step at once; what it throws, or a result that is not kept, undoes that step alone. */
   readonly run: <T>(step: () => T, isKept: (result: T) => boolean) => T
   /** Resolves when the open turn is committed; rejects when it had to be undone. */
@@ -28,7 +34,6 @@ export type TurnParts = {
 export function turnsOf({ database, busy, committed, undone }: TurnParts): Turns {
   const sql = statements(database)
   let open: PromiseWithResolvers<void> | undefined
-
   const begin = () => {
     sql.begin.run()
     open = Promise.withResolvers()
@@ -64,6 +69,9 @@ export function turnsOf({ database, busy, committed, undone }: TurnParts): Turns
   }
 
   return {
+    held: holding(database.filename, () => {
+      if (!open) begin()
+    }),
     run: (step, isKept) => {
       if (!open) begin()
       sql.savepoint.run()
@@ -81,6 +89,24 @@ export function turnsOf({ database, busy, committed, undone }: TurnParts): Turns
     },
     ended: () => open?.promise ?? done,
     flush,
+  }
+}
+
+/** One promise for all who wait: the turn that `begin` begins at last is theirs. */
+function holding(file: string, begin: () => void): Turns["held"] {
+  let locked: Promise<void> | undefined
+  return () => {
+    if (locked !== undefined) return locked
+    try {
+      begin()
+      return undefined
+    } catch (cause) {
+      if (!isLocked(cause, file)) throw cause
+    }
+    locked = patiently(file, begin).finally(() => {
+      locked = undefined
+    })
+    return locked
   }
 }
 

@@ -38,6 +38,7 @@ export type ViewsParts = {
   /** Commits what the current turn has written so far. */
   readonly flush: () => void
   readonly failed: (view: string, cause: unknown) => void
+  readonly recovered: (view: string) => void
 }
 
 export function viewsOf(parts: ViewsParts): Views {

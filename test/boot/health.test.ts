@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { folderAt } from "../../src/boot/folder.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { configOf } from "../../src/kernel/config.ts"
+import { Fault } from "../../src/kernel/fault.ts"
 import { startBackground } from "../../src/server/background.ts"
 import { type Base, openBase } from "../../src/server/base.ts"
 import { healthAt } from "../../src/server/health.ts"
@@ -59,6 +60,39 @@ test("a reactor that can't read an event makes it not ready, and the event is na
   ])
   expect(await health("/debug/healthz")).toEqual([200, "ok\n"])
   await background.stop()
+})
+
+test("a full disk makes it not ready for as long as it is full", async () => {
+  await setUpByRequest(base, settings)
+  const { database } = base.store
+  const pages = database.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count
+  database.run(`PRAGMA max_page_count = ${pages}`)
+  const filling = () => database.run("INSERT INTO meta VALUES ('full', zeroblob(1000000))")
+  let met: unknown
+  try {
+    filling()
+  } catch (cause) {
+    met = cause
+  }
+  expect(base.store.faultOf(met)).toMatchObject({ code: "unavailable", id: "store.disk_full" })
+  expect(await health("/debug/ready")).toEqual([
+    503,
+    "not ready: the disk: the disk is full, so nothing can be saved; free some space\n",
+  ])
+  database.run("PRAGMA max_page_count = 1000000")
+  while (base.notReady() !== undefined) await Bun.sleep(20)
+  expect(await health("/debug/ready")).toEqual([200, "ok\n"])
+})
+
+test("a damaged database keeps it so, also when the disk works again", async () => {
+  base.broke("the disk", new Fault("unavailable", "store.disk_full", "full"))
+  const damaged = Object.assign(new Error("malformed"), {
+    name: "SQLiteError",
+    code: "SQLITE_CORRUPT",
+  })
+  expect(base.store.faultOf(damaged)).toMatchObject({ code: "data_loss" })
+  base.mended("the disk")
+  expect((await health("/debug/ready"))[1]).toMatch(/^not ready: the database: .*damaged/)
 })
 
 test("what a reactor gives up on is listed, and the node stays ready", async () => {

@@ -137,6 +137,8 @@ export function openFile(
     readonly aggregates?: readonly AnyAggregate[]
     readonly views?: readonly View[]
     readonly notReady?: (view: string, cause: unknown) => void
+    readonly ready?: NonNullable<OpenOptions["ready"]>
+    readonly trouble?: NonNullable<OpenOptions["trouble"]>
     readonly refolded?: NonNullable<OpenOptions["refolded"]>
   } = {},
 ): Store {

@@ -98,6 +98,7 @@ function storeOn(durability: Durability) {
     ...{ database, durability, apply, head: 0 },
     names: namesOf(database),
     kinds: kindsOf(database),
+    faultOf: () => undefined,
     gate: {
       open: () => undefined,
       committed: () => undefined,

@@ -1,7 +1,8 @@
+import type { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type Reactor, type Reactors, runReactors } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
-import { eraseAccount, openAccount, renameAccount, rooms } from "./account.ts"
+import { account, eraseAccount, openAccount, renameAccount, rooms } from "./account.ts"
 
 let world: World
 let running: Reactors | undefined
@@ -280,6 +281,72 @@ test("an event that can't be read stops the reactor, and is named", async () => 
   world.clock.advance(1000)
   await new Promise((resolve) => setImmediate(resolve))
   expect(stuck).toMatchObject([["mail", { id: "store.event_damaged" }]])
+})
+
+describe("a disk that is full or locked for a while", () => {
+  /** Runs while the disk refuses, and says what was heard of it. */
+  async function through(reactor: Reactor, refuse: () => () => void) {
+    const heard: string[] = []
+    running = runReactors(world.store, world.clock, [reactor], {
+      stuck: (name, cause) => heard.push(`${name}: ${world.store.faultOf(cause)?.id}`),
+      freed: (name) => heard.push(`${name} goes on`),
+      gaveUp: (name) => heard.push(`${name} gave up`),
+    })
+    const goOn = refuse()
+    const turns = async () => {
+      for (let turn = 0; turn < 60; turn++) {
+        world.clock.advance(2500)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    await turns()
+    const meanwhile = new Set(heard)
+    goOn()
+    await turns()
+    await running.drain()
+    return { meanwhile: [...meanwhile], after: heard.slice(-1), failed: running.failed() }
+  }
+  const full = (database: Database) => () => {
+    const pages = database.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count
+    database.run(`PRAGMA max_page_count = ${pages}`)
+    return () => database.run("PRAGMA max_page_count = 1000000")
+  }
+
+  test("keeps a reactor from noting how far it is, and then it notes it", async () => {
+    const { calls, reactor } = recorder("mail".padEnd(5000, "!"))
+    await openAccount(world.cx(), "1", { name: "ada" })
+    const { meanwhile, after } = await through(reactor, full(world.store.database))
+    expect(meanwhile).toEqual([`${reactor.name}: store.disk_full`])
+    expect(after).toEqual([`${reactor.name} goes on`])
+    expect([calls.length, running?.passed()]).toEqual([1, 1])
+  })
+
+  test("does not count as a try of what writes itself", async () => {
+    const email = "x".repeat(100_000)
+    const reactor: Reactor = {
+      name: "copy",
+      on: {
+        "account.opened": async ({ id }) => {
+          if (id === "1") await openAccount(world.cx(), "2", { name: "copy", email })
+        },
+      },
+    }
+    await openAccount(world.cx(), "1", { name: "ada" })
+    const outcome = await through(reactor, full(world.store.database))
+    expect(outcome.meanwhile).toEqual(["copy: store.disk_full"])
+    expect([outcome.after, outcome.failed]).toEqual([["copy goes on"], []])
+    expect(world.store.receipt(world.cx(), account, "2")?.version).toBe(1)
+  })
+
+  test("damage is tried again, too, and goes on where it was mended", async () => {
+    const { calls, reactor } = recorder()
+    const { database } = world.store
+    await openAccount(world.cx(), "1", { name: "ada" })
+    database.run("UPDATE event SET owner = 'x'")
+    const outcome = await through(reactor, () => () => database.run("UPDATE event SET owner = ''"))
+    expect(outcome.meanwhile).toEqual(["mail: store.event_damaged"])
+    expect([outcome.after, calls]).toEqual([["mail goes on"], ["1 mail/1"]])
+  })
 })
 
 describe("a reactor that may have several events under way", () => {

@@ -1,5 +1,5 @@
 // A changed view is made anew beside the old one, which serves meanwhile.
-import type { Database } from "bun:sqlite"
+import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
 import { statement, view } from "../../src/store/index.ts"
@@ -41,9 +41,13 @@ const cx = () => ({ ...calls.cx(), store })
 const calls = openWorld(rooms)
 const rows = () => store.all(cx(), allAccounts)
 
-async function reopen(views: readonly View[], notReady?: (view: string, cause: unknown) => void) {
+async function reopen(
+  views: readonly View[],
+  notReady?: (view: string, cause: unknown) => void,
+  ready?: (view: string) => void,
+) {
   await store.close()
-  store = openFile(file, { views, ...(notReady && { notReady }) })
+  store = openFile(file, { views, ...(notReady && { notReady }), ...(ready && { ready }) })
 }
 
 const tablesOf = (database: Database) =>
@@ -105,6 +109,42 @@ describe("a changed view", () => {
     await store.rebuilt()
     const shown = store.all(cx(), shouts).map((row) => row.shout)
     expect(shown.filter((shout) => shout?.startsWith("NEW"))).toHaveLength(300)
+  })
+
+  test.each(["full", "locked"])("goes on when a disk that was %s is so no more", async (how) => {
+    const { promise: met, resolve: refused } = Promise.withResolvers<unknown>()
+    const heard: string[] = []
+    await reopen(
+      [added],
+      (view, cause) => {
+        heard.push(`${view}: ${store.faultOf(cause)?.id}`)
+        refused(cause)
+      },
+      (view) => heard.push(`${view} goes on`),
+    )
+    const { database } = store
+    const other = new Database(file)
+    if (how === "locked") {
+      other.run("BEGIN IMMEDIATE")
+      await Bun.sleep(200)
+      expect(store.rebuilding()).toEqual(["account"])
+      other.run("COMMIT")
+    } else {
+      const pages = database
+        .query<{ page_count: number }, []>("PRAGMA page_count")
+        .get()?.page_count
+      database.run(`PRAGMA max_page_count = ${pages}`)
+      await met
+      expect(store.rebuilding()).toEqual(["account"])
+      database.run("PRAGMA max_page_count = 1000000")
+    }
+    other.close()
+    await store.rebuilt()
+    expect([...new Set(heard)]).toEqual(
+      how === "full" ? ["account: store.disk_full", "account goes on"] : [],
+    )
+    expect(store.rebuilding()).toEqual([])
+    expect(store.all(cx(), shouts).filter((row) => row.shout?.startsWith("NAME"))).toHaveLength(30)
   })
 
   test("is whole again while others never stop to write", async () => {

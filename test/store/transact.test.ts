@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { aggregate, type Event, statement, view } from "../../src/store/index.ts"
 import type { Log } from "../../src/store/log.ts"
@@ -129,6 +130,22 @@ describe("a step", () => {
     const events = await world.store.log.read(0, 10)
     expect(events.map((event) => event.id)).toEqual([before, after])
     expect(events[1]?.time).toBe((events[0]?.time ?? 0) - 3_600_000)
+  })
+
+  test("while another program holds the file locked waits, and nobody else does", async () => {
+    await openAccount(world.cx(), "1", { name: "ada" })
+    const other = new Database(world.store.database.filename)
+    other.run("BEGIN IMMEDIATE")
+    const answers = ["2", "3"].map((id) => openAccount(world.cx(), id, { name: `n${id}` }))
+    answers.push(renameAccount(world.cx(), "1", "eve"))
+    // Timers that run meanwhile: nobody waits for the lock on the event loop.
+    for (let turn = 0; turn < 20; turn++) await Bun.sleep(10)
+    const first = await Promise.race([Promise.any(answers), Promise.resolve("nobody")])
+    expect([names(), first]).toEqual([["ada"], "nobody"])
+    other.run("COMMIT")
+    other.close()
+    await Promise.all(answers)
+    expect([names(), world.store.database.inTransaction]).toEqual([["eve", "n2", "n3"], false])
   })
 
   test("on a full disk is refused and undone, reads go on, and it works again after", async () => {

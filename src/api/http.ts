@@ -3,6 +3,7 @@ import {
   universalServerRequestFromFetch,
   universalServerResponseToFetch,
 } from "@connectrpc/connect/protocol"
+import { wantsPage } from "../kernel/accept.ts"
 import { Fault } from "../kernel/fault.ts"
 import { bodyOf, mediaTypeOf, unpacked, wrongType } from "./body.ts"
 import { connect, isPlainConnect, refuse } from "./connect.ts"
@@ -35,7 +36,7 @@ export function apiHandler(entries: readonly Entry[]): ApiHandler {
     }
     if (!entry) {
       // The interface gives the root to the web keys; a person who opens it wants the pages.
-      return isPerson(request, url) ? undefined : rest(request, url, address)
+      return url.pathname === "/" && wantsPage(request) ? undefined : rest(request, url, address)
     }
     if (request.method !== "POST") return postOnly()
     if (isPlainConnect(request.headers)) return connect(entry, request, address)
@@ -83,11 +84,6 @@ async function inBase64(handler: Universal, request: Request, address: string): 
   const message = (bytesMax: number) => messageInText(request, bytesMax)
   const response = await through(handler, inBytes(request), { address, message })
   return inText(response)
-}
-
-function isPerson({ method, headers }: Request, { pathname }: URL): boolean {
-  const isRoot = pathname === "/" && (method === "GET" || method === "HEAD")
-  return isRoot && (headers.get("accept") ?? "").includes("text/html")
 }
 
 const postOnly = () =>

@@ -23,6 +23,7 @@ export const respond = (body: string | Uint8Array<ArrayBuffer>, headers: Headers
 
 /** Where HTTP has a status that is more exact than the code's own. */
 const exact: Readonly<Record<string, number>> = {
+  "request.head_too_large": 431,
   "request.method_wrong": 405,
   "request.too_large": 413,
   "request.type_unknown": 415,

@@ -59,7 +59,6 @@ export function pagesWith(assets: Assets): ShowPage {
       "cache-control": "no-store",
       "content-security-policy": policy(options, embedders),
       "referrer-policy": "no-referrer",
-      "x-content-type-options": "nosniff",
       "x-robots-tag": "noindex",
     })
     // It can't name anybody, and browsers that know frame-ancestors pass it over.

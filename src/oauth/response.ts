@@ -29,7 +29,8 @@ const publicJson = {
 } as const
 
 /** A document that everybody may read, and keep for as long as keys count on. */
-export const published = (body: string): Response => new Response(body, { headers: publicJson })
+export const published = (body: string, headers: Headers = {}): Response =>
+  new Response(body, { headers: { ...publicJson, ...headers } })
 
 /** RFC 6749 §5.2. The id finds what is known about the request. */
 export function errorJson(fault: OAuthError, requestId: string): Response {

@@ -14,7 +14,6 @@ export async function assetAt(
   const kept = {
     "content-type": asset.type,
     "cache-control": "public, max-age=31536000, immutable",
-    "x-content-type-options": "nosniff",
     vary: "accept-encoding",
   }
   if (!/\bgzip\b/.test(headers.get("accept-encoding") ?? "")) {

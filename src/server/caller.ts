@@ -1,5 +1,6 @@
 import { instanceAt, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blocked, countRequest, isBlocked } from "../domain/quota/index.ts"
+import { languagesOf } from "../kernel/accept.ts"
 import { Fault } from "../kernel/fault.ts"
 import { systemCaller, type Use } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
@@ -22,7 +23,7 @@ export type Origin = {
  * The instance that a host names; undefined for an unknown host, and before set-up. Answers are
  * kept while no instance changes: every request asks.
  */
-function instanceOf({ store }: Base, host: string): string | undefined {
+export function instanceOf({ store }: Base, host: string): string | undefined {
   const changes = store.log.changesOf(["instance"])
   if (known.store !== store || known.changes !== changes || known.hosts.size > hostsMax) {
     known = { store, changes, hosts: new Map() }
@@ -77,23 +78,6 @@ function callOn(
       return languagesOf(headers.get("accept-language"))
     },
   }
-}
-
-/** RFC 9110 §12.5.4: languages by weight, best first; at most ten are looked at. */
-export function languagesOf(header: string | null): readonly string[] {
-  const weighted = (header ?? "")
-    .slice(0, 500)
-    .split(",")
-    .slice(0, 10)
-    .map((part) => {
-      const [tag = "", ...parameters] = part.trim().split(/\s*;\s*/)
-      const weight = parameters.find((each) => each.startsWith("q="))?.slice(2)
-      return { tag, weight: weight === undefined ? 1 : Number(weight) || 0 }
-    })
-  return weighted
-    .filter(({ tag, weight }) => tag !== "" && tag !== "*" && weight > 0)
-    .sort((a, b) => b.weight - a.weight)
-    .map(({ tag }) => tag)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { requireInstance } from "../domain/instance/index.ts"
 import type { uiEntry } from "../gen/ui-assets.ts"
+import { wantsPage } from "../kernel/accept.ts"
 import type { Cx } from "../store/index.ts"
-import { wantsPage } from "./setup-pages.ts"
 
 /** What the console signs in for: to know the person, and to call the management interface. */
 const scope = "openid profile email urn:core:iam:org:project:id:core:aud"
@@ -44,7 +44,6 @@ const documentHeaders = {
     "base-uri 'none'",
   ].join("; "),
   "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 }
 

@@ -5,6 +5,7 @@ import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index
 import { blocked, isBlocked } from "../domain/quota/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
+import { languagesOf, wantsPage } from "../kernel/accept.ts"
 import { Fault } from "../kernel/fault.ts"
 import {
   loginHandler,
@@ -19,13 +20,14 @@ import type { Cx } from "../store/index.ts"
 import type { Api } from "./api.ts"
 import { assetAt } from "./asset.ts"
 import type { Base } from "./base.ts"
-import { anonymousCall, callAt, languagesOf, type Origin } from "./caller.ts"
+import { anonymousCall, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
+import { guarded, refusalOf, securityHeaders } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant } from "./instance-host.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
-import { setupPages, wantsPage } from "./setup-pages.ts"
+import { setupPages } from "./setup-pages.ts"
 import type { Ticket } from "./ticket.ts"
 
 /** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
@@ -34,6 +36,8 @@ export type House = {
   readonly answer: (request: Request, peer: () => string) => Promise<Response>
   /** The hot documents, at once; undefined for what `answer` is for. */
   readonly published: (request: Request) => Response | undefined
+  /** The last step of every other answer: puts on it what all have. */
+  readonly guarded: (request: Request, response: Response) => Response
   /** The management interface, read with the first call of it. */
   readonly api: () => Promise<Api>
   /** The public host that the :authority of a gRPC call means. */
@@ -69,9 +73,13 @@ export function houseOf(parts: HouseParts): House {
   }
   return {
     api,
-    published: publishedHandler((host) => callAt(base, host)),
-    answer: (request, peer) =>
-      answer(parts, rooms, { request: asMeant(base, request, peer), peer }),
+    published: publishedHandler(
+      (host) => callAt(base, host),
+      ({ instance }) => securityHeaders(base, instance),
+    ),
+    guarded: (request, response) => guarded(base, request, response),
+    answer: async (request, peer) =>
+      refusalOf(request) ?? answer(parts, rooms, { request: asMeant(base, request, peer), peer }),
     grpcHost: (authority) => grpcHost(base.store, authority),
     condition: { isReady: () => base.notReady() === undefined, clock: base.clock },
   }
@@ -90,8 +98,7 @@ async function answer(
   { request, peer }: { readonly request: Request; readonly peer: () => string },
 ): Promise<Response> {
   const { base, ticket } = parts
-  const url = URL.parse(request.url)
-  if (!url) return respondFault(malformed(), {})
+  const url = new URL(request.url)
   const { pathname } = url
   const health = healthAt(base, request, pathname)
   if (health) return health
@@ -116,10 +123,6 @@ async function answer(
     return failed(parts, rooms.show, { request, origin, cause })
   }
 }
-
-/** RFC 9112 §3.2: 400, whatever else the request says. */
-const malformed = () =>
-  new Fault("invalid_argument", "request.host_malformed", "the Host header is not a host's name")
 
 type Failure = { readonly request: Request; readonly origin: Origin; readonly cause: unknown }
 

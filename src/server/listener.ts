@@ -1,3 +1,4 @@
+import http from "node:http"
 import { createServer, type Http2Server, type Http2Session } from "node:http2"
 import { Elysia } from "elysia"
 import { respondFault } from "../api/respond.ts"
@@ -5,16 +6,11 @@ import { listenRefusal } from "../boot/refusal.ts"
 import type { Address } from "../kernel/address.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { Fault } from "../kernel/fault.ts"
+import { headBytesMax } from "./guard.ts"
 import type { House } from "./house.ts"
 
 /** Something that listens; `port` is the one it really has. */
 export type Listener = { readonly port: number; readonly stop: () => Promise<void> }
-
-/**
- * The wall behind the limits of the rooms, which refuse in words what declares itself too large and
- * count what does not. Bun only closes the door: 413 without a body.
- */
-const bodyBytesMax = 16 * 1024 * 1024
 
 /** How long a listener that stops still answers, and tells whom it answers not to come again. */
 const partingMs = 300
@@ -37,8 +33,11 @@ export function listenHttp(house: House, address: Address, clock: Clock): Listen
     return response
   }
   const server = bind(address, (request) => {
-    const answer = house.published(request) ?? app.fetch(request)
-    return answer instanceof Promise ? answer.then(told) : told(answer)
+    const published = house.published(request)
+    if (published) return told(published)
+    const answer = app.fetch(request)
+    const sent = (response: Response) => told(house.guarded(request, response))
+    return answer instanceof Promise ? answer.then(sent) : sent(answer)
   })
   return {
     port: server.port ?? address.port,
@@ -52,11 +51,13 @@ export function listenHttp(house: House, address: Address, clock: Clock): Listen
 }
 
 function bind(address: Address, fetch: (request: Request) => Response | Promise<Response>) {
+  // What the house refuses it answers in words; Bun would only close the door.
+  Reflect.set(http, "maxHeaderSize", 2 * headBytesMax)
   try {
     return Bun.serve({
       hostname: address.host,
       port: address.port,
-      maxRequestBodySize: bodyBytesMax,
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       idleTimeout: 30,
       fetch,
     })

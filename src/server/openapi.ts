@@ -55,7 +55,7 @@ async function answer(served: Awaited<ReturnType<typeof load>>, page: string): P
   return new Response(text, { headers: { ...always, ...headers } })
 }
 
-const always = { "cache-control": "no-cache", "x-content-type-options": "nosniff" }
+const always = { "cache-control": "no-cache" }
 
 const documentHeaders = {
   "content-type": "application/json",

@@ -1,12 +1,13 @@
 import type { SetupField, SetupPageProps, TextKey } from "../../ui/login/index.ts"
 import { enterBrowser, readBrowser } from "../domain/session/index.ts"
 import { firstInstance, type SetupInput, setUp } from "../domain/setup/index.ts"
+import { languagesOf, wantsPage } from "../kernel/accept.ts"
 import { textWithin } from "../kernel/body.ts"
 import { Fault } from "../kernel/fault.ts"
 import { type ShowPage, showFault } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Base } from "./base.ts"
-import { languagesOf, type Origin } from "./caller.ts"
+import type { Origin } from "./caller.ts"
 import type { Ticket } from "./ticket.ts"
 
 const bodyMax = 16_384
@@ -120,10 +121,6 @@ const wrongs: Readonly<Record<string, { at: SetupField | "password"; key: TextKe
   "password.too_long": { at: "password", key: "password_change.error.long" },
   "password.busy": { at: "password", key: "password.error.busy" },
 }
-
-/** Whether a browser asks for something to show. */
-export const wantsPage = ({ method, headers }: Request): boolean =>
-  (method === "GET" || method === "HEAD") && (headers.get("accept") ?? "").includes("text/html")
 
 async function fieldsOf(request: Request): Promise<{ values: Values; password: string }> {
   const body = await textWithin(request, bodyMax)

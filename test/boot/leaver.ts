@@ -17,6 +17,7 @@ const house: House = {
     return new Response("answered")
   },
   api: () => Promise.reject(new Error("nobody calls")),
+  guarded: (_, response) => response,
   grpcHost: () => "",
   condition: { isReady: () => true, clock: systemClock },
 }

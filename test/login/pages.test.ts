@@ -60,7 +60,6 @@ describe("the login pages", () => {
     expect(policy).not.toContain("unsafe")
     expect(policy).toContain("form-action 'self' https://app.example.com;")
     expect(response.headers.get("cache-control")).toBe("no-store")
-    expect(response.headers.get("x-content-type-options")).toBe("nosniff")
   })
 
   test("let a form lead to an application at an IPv6 address, too", async () => {

@@ -1,0 +1,222 @@
+// What every answer has in common, over the socket: the house behind its listener.
+import { once } from "node:events"
+import { connect } from "node:net"
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
+import { claimFolder } from "../../src/boot/claim.ts"
+import { readConfig } from "../../src/boot/settings.ts"
+import { setUp } from "../../src/domain/setup/index.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
+import { systemRandom } from "../../src/kernel/random.ts"
+import { type Base, openBase } from "../../src/server/base.ts"
+import { houseOf } from "../../src/server/house.ts"
+import { type Listener, listenHttp } from "../../src/server/listener.ts"
+import { setupTicket } from "../../src/server/ticket.ts"
+import { owner, temporaryFolder } from "../support/latchkey.ts"
+
+// The bundler puts files of the console there, which only the binary can carry.
+vi.mock("../../src/gen/ui-assets.ts", () => {
+  const at = (name: string) => `/ui/assets/${name}`
+  return {
+    uiEntry: { css: at("kit.css"), pageJs: at("page.js"), icon: at("mark.svg") },
+    uiAssets: { "/ui/assets/kit.css": { type: "text/css", file: "package.json" } },
+  }
+})
+
+const secure = "id.example.com"
+const plain = "plain.example.com"
+
+let listener: Listener
+let close: () => Promise<void>
+beforeAll(async () => {
+  const folder = temporaryFolder()
+  const config = readConfig({ flags: { "--data": folder.path, "--log-level": "fatal" }, env: {} })
+  const claim = await claimFolder(config, systemRandom)
+  const opened = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
+  const broken = (): never => {
+    throw new Error("broken on purpose")
+  }
+  const limits: Base["limits"] = (origin) => (isBroken ? broken() : opened.limits(origin))
+  const base = { ...opened, limits }
+  for (const [instance, publicUrl] of [
+    ["1", `https://${secure}`],
+    ["2", `http://${plain}`],
+  ] as const) {
+    const person = { ...owner, firstName: "Ada", lastName: "Blom" }
+    const input = { publicUrl, organization: "Acme", owner: person, serviceKey: undefined }
+    await setUp(base.call(instance, "setup"), input)
+  }
+  const ticket = setupTicket(systemRandom, { open: false, closed: () => undefined })
+  const house = houseOf({ base, ticket, upstream: "http://localhost" })
+  listener = listenHttp(house, { host: "127.0.0.1", port: 0 }, systemClock)
+  close = async () => {
+    await listener.stop()
+    await opened.store.close()
+    claim.release()
+    folder.remove()
+  }
+})
+afterAll(() => close())
+
+let isBroken = false
+
+const ask = (path: string, init: RequestInit = {}, host = secure) =>
+  fetch(`http://127.0.0.1:${listener.port}${path}`, {
+    redirect: "manual",
+    ...init,
+    headers: { host, ...Object(init.headers) },
+  })
+
+const page = { headers: { accept: "text/html" } }
+const post = (type: string, body: BodyInit = ""): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": type },
+  body,
+})
+const call = "/core.user.v2.UserService/ListUsers"
+const form = "application/x-www-form-urlencoded"
+
+type Kind = [name: string, status: number, path: string, init?: RequestInit]
+
+const pages: readonly Kind[] = [
+  ["the console", 200, "/ui/console/", page],
+  ["the reader of the description", 200, "/openapi", page],
+  ["a page that is not there", 404, "/nowhere", page],
+  ["set-up that is done", 404, "/setup", page],
+]
+const opened: readonly Kind[] = [
+  ["a sign-in", 400, "/ui/login/loginname?authRequest=1", page],
+  ["a sign-in that was begun wrongly", 400, "/oauth/v2/authorize", page],
+  ["a sign-out", 400, "/oidc/v1/end_session?id_token_hint=x", page],
+]
+const others: readonly Kind[] = [
+  ["an asset", 200, "/ui/assets/kit.css"],
+  ["the start page", 302, "/", page],
+  ["the settings of the console", 200, "/ui/console/environment.json"],
+  ["discovery", 200, "/.well-known/openid-configuration"],
+  ["the keys", 200, "/oauth/v2/keys"],
+  ["the keys, asked for their head", 200, "/oauth/v2/keys", { method: "HEAD" }],
+  ["userinfo", 401, "/oidc/v1/userinfo"],
+  ["the token endpoint", 400, "/oauth/v2/token", post(form, "grant_type=x")],
+  ["a preflight", 204, "/oauth/v2/token", { method: "OPTIONS" }],
+  ["an endpoint asked the wrong way", 405, "/oauth/v2/token"],
+  ["a form that is too large", 413, "/oauth/v2/token", post(form, "x".repeat(100_000))],
+  ["REST", 200, "/healthz"],
+  ["REST without a token", 401, "/management/v1/iam"],
+  ["Connect in JSON", 401, call, post("application/json", "{}")],
+  ["Connect in binary", 401, call, post("application/proto")],
+  ["gRPC-Web", 200, call, post("application/grpc-web+proto", new Uint8Array(5))],
+  ["gRPC-Web in base64", 200, call, post("application/grpc-web-text", "AAAAAAA=")],
+  ["an operation asked the wrong way", 405, call],
+  ["a type that nobody reads", 415, call, post("text/plain", "x")],
+  ["a path that is not there", 404, "/nowhere"],
+  ["the description of REST", 200, "/openapi/json"],
+  ["liveness", 200, "/debug/healthz"],
+  ["readiness", 200, "/debug/ready"],
+]
+
+describe("every answer says that it is what it says, and over TLS alone:", () => {
+  test.each<Kind>([...pages, ...opened, ...others])("%s", async (_, status, path, init) => {
+    const { status: answered, headers } = await ask(path, init)
+    expect(answered).toBe(status)
+    expect(headers.get("x-content-type-options")).toBe("nosniff")
+    expect(headers.get("strict-transport-security")).toBe("max-age=31536000")
+  })
+
+  test("also what failed", async () => {
+    isBroken = true
+    const answers = [await ask("/nowhere"), await ask("/oauth/v2/token", post(form))]
+    isBroken = false
+    for (const { status, headers } of answers) {
+      expect([status, headers.get("x-content-type-options")]).toEqual([500, "nosniff"])
+      expect(headers.get("strict-transport-security")).toBe("max-age=31536000")
+    }
+  })
+
+  test("but nothing of TLS where the public address has none, or is another", async () => {
+    for (const host of [plain, "nobody.example.com"]) {
+      for (const path of ["/oauth/v2/keys", "/healthz", "/nowhere"]) {
+        const { headers } = await ask(path, {}, host)
+        expect(headers.get("x-content-type-options")).toBe("nosniff")
+        expect(headers.has("strict-transport-security"), `${host}${path}`).toBe(false)
+      }
+    }
+  })
+})
+
+describe("a page in a window of its own", () => {
+  const openerOf = async (path: string, init?: RequestInit) =>
+    (await ask(path, init)).headers.get("cross-origin-opener-policy")
+
+  test.each<Kind>(pages)("knows nobody who opened it: %s", async (_, __, path, init) => {
+    expect(await openerOf(path, init)).toBe("same-origin")
+  })
+
+  test.each<Kind>(opened)("knows the application that opened it: %s", async (_, __, path, init) => {
+    expect(await openerOf(path, init)).toBe("unsafe-none")
+  })
+
+  test("is what alone says so", async () => {
+    for (const [name, , path, init] of others) {
+      expect(await openerOf(path, init), name).toBeNull()
+    }
+  })
+})
+
+/** Sends bytes, and reads until the other end closes. */
+async function raw(sent: string): Promise<string> {
+  const socket = connect(listener.port, "127.0.0.1")
+  const chunks: Buffer[] = []
+  socket.on("data", (chunk) => chunks.push(Buffer.from(chunk)))
+  socket.write(sent)
+  await once(socket, "close")
+  return Buffer.concat(chunks).toString()
+}
+
+const statusOf = (answer: string) => {
+  const [head = "", body = ""] = answer.split("\r\n\r\n")
+  expect(head.toLowerCase()).toContain("x-content-type-options: nosniff")
+  const { code, message, details } = JSON.parse(body)
+  return [Number(head.split(" ")[1]), code, details[0].id, message]
+}
+
+const request = (...lines: readonly string[]) =>
+  `${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`
+
+describe("refused before anybody looks at what is asked, in words:", () => {
+  test.each([
+    [`Host: ${secure}`, "Host: other.example.com"],
+    [`Host: ${secure}`, `Host: ${secure}`],
+    [`host: ${secure}`, "Accept: */*", `HOST: ${plain}`],
+    [`Host: ${secure}, ${plain}`],
+    ["Host: a b"],
+  ])("more than one host, or none (RFC 9112 §3.2): %s %s", async (...lines) => {
+    for (const path of ["/healthz", "/ui/console/", "/openapi/json", "/management/v1/iam"]) {
+      const answer = await raw(request(`GET ${path} HTTP/1.1`, ...lines))
+      expect(statusOf(answer)).toMatchObject([400, 3, "request.host_malformed", expect.anything()])
+    }
+  })
+
+  test("a body that says that it is huge, without reading it", async () => {
+    for (const path of ["/healthz", "/oauth/v2/token", call, "/nowhere"]) {
+      const lines = [`POST ${path} HTTP/1.1`, `Host: ${secure}`, "Content-Length: 100000000"]
+      const answer = await raw(`${lines.join("\r\n")}\r\n\r\n{`)
+      expect(statusOf(answer)).toMatchObject([413, 8, "request.too_large", expect.anything()])
+    }
+  })
+
+  test.each([
+    ["a header", "/healthz", "x".repeat(17_000)],
+    ["an address", `/healthz?${"x".repeat(17_000)}`, ""],
+  ])("%s above 16 kB", async (_, path, value) => {
+    const lines = [`GET ${path} HTTP/1.1`, `Host: ${secure}`, `Cookie: ${value}`]
+    const answer = await raw(request(...lines))
+    expect(statusOf(answer)).toMatchObject([431, 8, "request.head_too_large", expect.anything()])
+    expect((await ask("/healthz", { headers: { cookie: "x".repeat(15_000) } })).status).toBe(200)
+  })
+})
+
+test("a body without a length that nobody reads ends with its answer", async () => {
+  const lines = ["POST /nowhere HTTP/1.1", `Host: ${secure}`, "Transfer-Encoding: chunked"]
+  const answer = await raw(`${lines.join("\r\n")}\r\n\r\n3\r\nabc\r\n`)
+  expect(answer).toMatch(/^HTTP\/1.1 404 /)
+})

@@ -26,6 +26,11 @@ export type Allowance = {
   readonly refund: (budget: Budget) => void
   /** The address as it is counted; undefined where it may be that of many people. */
   readonly source: () => string | undefined
+  /**
+   * Begins a try that may fail. What it answers resolves when a failure may be told: whatever was
+   * looked at, and however long that took, failures are told at the same pace.
+   */
+  readonly pace: () => () => Promise<void>
 }
 
 /** Where a call comes from. */
@@ -47,6 +52,9 @@ const isShared = ({ address, isRelayed = false }: Sender) =>
 /** How many times the usual budgets such an address has. */
 const sharedFactor = 10
 const minute = 60_000
+
+/** Longer than what looking at a password takes, also at one that was imported. */
+const paceMs = 250
 
 /**
  * Limits by address, in memory: each budget is a bucket that fills up again evenly. `factor` widens
@@ -92,6 +100,13 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
         if (before !== undefined) keep(key, before - cost)
       },
       source: () => (isShared(sender) ? undefined : networkOf(sender.address)),
+      pace: () => {
+        const from = clock.now()
+        return () => {
+          const spent = Math.max(clock.now() - from, 0)
+          return new Promise((resolve) => clock.after(paceMs - (spent % paceMs), resolve))
+        }
+      },
     }
   }
 }

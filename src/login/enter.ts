@@ -1,5 +1,5 @@
 import { authRequest, linkSession } from "../domain/grant/index.ts"
-import { enterBrowser } from "../domain/session/index.ts"
+import { deviceCookie, enterBrowser } from "../domain/session/index.ts"
 import type { Transaction } from "../store/index.ts"
 import { afterwards, type Scene } from "./context.ts"
 import { goTo } from "./form.ts"
@@ -39,8 +39,21 @@ export async function enter<Refusal extends object = never>(
     },
   })
   if (typeof entered !== "string") return entered
-  if (waiting && isAnswered) return answering.tell(scene, waiting, entered)
-  return before ? answering.again(scene, before, entered) : goTo(afterwards(scene), entered)
+  const answer = await onward(scene, entered, { isAnswered, before })
+  answer.headers.append("set-cookie", deviceCookie(cx, visit, userId))
+  return answer
+}
+
+type Outcome = { readonly isAnswered: boolean; readonly before: JustAnswered | undefined }
+
+function onward(
+  scene: Scene,
+  cookie: string,
+  { isAnswered, before }: Outcome,
+): Promise<Response> | Response {
+  const { waiting, answering } = scene
+  if (waiting && isAnswered) return answering.tell(scene, waiting, cookie)
+  return before ? answering.again(scene, before, cookie) : goTo(afterwards(scene), cookie)
 }
 
 function answeredBy(tx: Transaction, id: string, sessionId: string): JustAnswered | undefined {

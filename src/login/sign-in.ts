@@ -1,4 +1,5 @@
 import { org } from "../domain/org/index.ts"
+import { deviceOf } from "../domain/session/index.ts"
 import { type Admit, accountOf, passwordOf, provePassword, user } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "../store/index.ts"
@@ -23,11 +24,12 @@ export async function signInWith(
   loginName: string,
   password: string,
 ): Promise<SignedIn> {
-  const { cx } = scene
+  const { cx, visit } = scene
   const account = accountOf(cx, loginName)
+  const tried = { account, plain: password, device: deviceOf(cx, visit, account) }
   try {
     cx.allowance?.spend("guess")
-    const way = await provePassword(cx, account, password, (admit) => letIn(scene, account, admit))
+    const way = await provePassword(cx, tried, (admit) => letIn(scene, account, admit))
     if (typeof way === "string") return { kind: "wrong" }
     if (way.kind !== "wrong") cx.allowance?.refund("guess")
     return way

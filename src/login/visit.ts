@@ -13,6 +13,8 @@ export type Visit = {
   readonly issuer: string
   readonly secure: boolean
   readonly browser: KnownBrowser
+  /** The cookies that it came with. */
+  readonly header: string | null
   /** Who is signed in here, oldest sign-in first. */
   readonly present: readonly Present[]
 }
@@ -21,8 +23,9 @@ export type Visit = {
 export async function visitOf(cx: Cx, request: Request): Promise<Visit> {
   const issuer = requireInstance(cx).publicUrl
   const secure = issuer.startsWith("https:")
-  const browser = await readBrowser(cx, secure, request.headers.get("cookie"))
-  return { issuer, secure, browser, present: presentIn(cx, browser) }
+  const header = request.headers.get("cookie")
+  const browser = await readBrowser(cx, secure, header)
+  return { issuer, secure, browser, header, present: presentIn(cx, browser) }
 }
 
 /** The people who are signed in to a browser now. */

@@ -53,7 +53,7 @@ describe("a sign-in that nothing else is missing for", () => {
     expect(answer.status).toBe(303)
     const location = answer.headers.get("location") ?? ""
     expect(location.startsWith(`${redirectUri}?`)).toBe(true)
-    expect(answer.headers.getSetCookie()).toHaveLength(1)
+    expect(answer.headers.getSetCookie()).toHaveLength(2)
     expect(await typesSince(before)).toEqual([
       "user_agent.signed.in",
       "session.added",

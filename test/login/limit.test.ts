@@ -10,6 +10,7 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  type Visited,
 } from "../oauth/provider.ts"
 
 let provider: Provider
@@ -92,17 +93,30 @@ describe("a team behind one address", () => {
   })
 })
 
+/** The status of each page; what failed is told a little later. */
+async function paced(pages: readonly Promise<Visited>[]): Promise<readonly number[]> {
+  let over = false
+  const all = Promise.all(pages).finally(() => {
+    over = true
+  })
+  while (!over) {
+    provider.clock.advance(1)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  return (await all).map(({ response }) => response.status)
+}
+
 describe("guesses at passwords", () => {
   test("of many accounts are limited by address, and not counted beyond", async () => {
     const first = browserOf(seenFrom(home))
     const page = await first.post(await first.go(path()), { loginName: "x" })
-    for (let guess = 0; guess < few; guess++) {
-      const fields = { loginName: `guess-${guess}`, password: "Wrong-Horse-7" }
-      expect((await first.post(page, fields)).response.status).toBe(422)
-    }
+    const guesses = Array.from({ length: few }, (_, guess) =>
+      first.post(page, { loginName: `guess-${guess}`, password: "Wrong-Horse-7" }),
+    )
+    expect(await paced(guesses)).toEqual(guesses.map(() => 422))
     const late = await first.post(page, { loginName: "olga", password: "Correct-Horse-7" })
     expect(late.response.status).toBe(429)
-    expect(late.response.headers.get("retry-after")).toBe("10")
+    expect(Number(late.response.headers.get("retry-after"))).toBeGreaterThan(5)
     expect(late.page).toContain("Too many tries. Wait 1 min, then try again.")
     const cx = provider.cx()
     expect(attemptsOf(cx, accountOf(cx, "olga")).failures).toBe(0)

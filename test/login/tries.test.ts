@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { deviceOf } from "../../src/domain/session/index.ts"
 import {
   accountOf,
   attemptsOf,
@@ -140,6 +141,106 @@ test("where no failed try can be kept, no other is looked at, the right one neit
   const before = provider.store.log.durable()
   expect((await tried(at, wrong)).response.status).toBe(422)
   expect(await typesSince(before)).toEqual(["user.human.password.check.failed"])
+})
+
+describe("a browser that somebody has signed in to before", () => {
+  /** The device's part of a browser's cookies. */
+  const deviceIn = (cookies: string) =>
+    cookies.split("; ").find((each) => each.startsWith("__Host-latchkey-device=")) ?? ""
+
+  /** Signs in, and out again; what is left is what the browser remembers. */
+  async function left(loginName = name, cookies = ""): Promise<string> {
+    const browser = browserOf(provider)
+    browser.setCookie(cookies)
+    const end = await browser.signIn(authorizePath(client.id), loginName)
+    expect(isIn(end)).toBe(true)
+    await browser.post(await browser.go("/oidc/v1/endsession"), {})
+    const silent = await browser.go(authorizePath(client.id, { prompt: "none" }))
+    expect(answerOf(silent).error).toBe("login_required")
+    return deviceIn(browser.cookie())
+  }
+
+  /** Tries the right password from a browser with such a cookie. */
+  async function tryWith(cookies: string, loginName = name): Promise<Visited> {
+    const browser = browserOf(provider)
+    browser.setCookie(cookies)
+    const page = await browser.post(await browser.go(authorizePath(client.id)), { loginName })
+    return tried({ browser, page }, password, loginName)
+  }
+
+  /** Whether such a try gets in, and no time had to pass for it. */
+  const getsIn = async (cookies: string, loginName = name) =>
+    isIn(await tryWith(cookies, loginName))
+
+  /** Whether such a try gets in only after the delay that strangers have earned. */
+  async function waits(cookies: string, loginName = name): Promise<boolean> {
+    const end = tryWith(cookies, loginName)
+    const isAtOnce = await endsAtOnce(end)
+    provider.clock.advance(10_000)
+    return !isAtOnce && isIn(await end)
+  }
+
+  test("does not wait behind the tries of strangers, also after signing out", async () => {
+    const device = await left()
+    await fails(5)
+    expect(await getsIn(device)).toBe(true)
+    expect(failures()).toBe(5)
+    provider.clock.advance(14 * 60_000)
+    expect(await waits("")).toBe(true)
+  })
+
+  test("is known for these accounts only, and not by what somebody made up", async () => {
+    const device = await left()
+    await provider.addPerson(`${name}-b`)
+    await fails(5, `${name}-b`)
+    expect(await waits(device, `${name}-b`)).toBe(true)
+    const sealed = device.slice(device.indexOf("=") + 1)
+    const made = { id: "d", users: [[id, Number.MAX_SAFE_INTEGER]] }
+    const { secrets } = provider.cx()
+    for (const value of [
+      `${sealed.slice(0, -2)}${sealed.endsWith("AA") ? "BB" : "AA"}`,
+      JSON.stringify(made),
+      secrets.seal("cookie", JSON.stringify(made), "device/another-instance"),
+    ]) {
+      await fails(5)
+      expect(await waits(`__Host-latchkey-device=${value}`)).toBe(true)
+    }
+    await fails(5)
+    expect(await getsIn(device)).toBe(true)
+  })
+
+  test("is remembered for half a year, with the ten who came last", async () => {
+    let device = await left()
+    for (let person = 0; person < 9; person++) {
+      await provider.addPerson(`${name}-${person}`)
+      device = await left(`${name}-${person}`, device)
+    }
+    const about = (cookies: string, userId = id) =>
+      deviceOf(provider.cx(), { secure: true, header: cookies }, userId)
+    const first = about(device)
+    expect(first).toEqual(expect.any(String))
+    await provider.addPerson(`${name}-9`)
+    const more = await left(`${name}-9`, device)
+    expect([about(more), about(device)]).toEqual([undefined, first])
+    provider.clock.advance(180 * 86_400_000)
+    expect(about(device)).toBeUndefined()
+  })
+
+  test("is told so by a cookie that no script and no other site reads", async () => {
+    const { browser, page } = await asked()
+    const hidden = [...page.page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
+    const fields = Object.fromEntries(hidden.map(([, key = "", value = ""]) => [key, value]))
+    const answer = await provider.send("/ui/login/password", {
+      method: "POST",
+      headers: { cookie: browser.cookie() },
+      body: new URLSearchParams({ ...fields, loginName: name, password }),
+    })
+    const line = answer.headers.getSetCookie().find((each) => each.includes("-device=")) ?? ""
+    expect(line.split("; ").slice(1).toSorted()).toEqual(
+      ["HttpOnly", "Max-Age=15552000", "Path=/", "SameSite=Lax", "Secure"].toSorted(),
+    )
+    expect(line).not.toContain(id)
+  })
 })
 
 test("two people who post the same form at once: one gets in, and only that one", async () => {

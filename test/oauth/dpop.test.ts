@@ -232,7 +232,12 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
   test("§11.1: that one address sends leave room for those of others", () => {
     const from = (source: string) => ({
       ...provider.cx({ instance: "flooded" }),
-      allowance: { spend: () => undefined, refund: () => undefined, source: () => source },
+      allowance: {
+        spend: () => undefined,
+        refund: () => undefined,
+        source: () => source,
+        pace: () => async () => {},
+      },
     })
     const expires = provider.clock.now() + 70_000
     const use = (source: string, what: string) => isFirstUse(from(source), what, expires)

@@ -193,8 +193,9 @@ async function tried(request: Hostile, known: readonly string[]): Promise<readon
     location !== null && !isHome(location) && `leads to ${location}`,
     leadsAway(text).map((away) => `leads to ${away}`)[0] ?? false,
     !isHome(afterwards(response)) && `leads to ${afterwards(response)} in a while`,
-    response.headers.getSetCookie().some((line) => !/^__Host-latchkey=[^\r\n]*$/.test(line)) &&
-      "sets another cookie",
+    response.headers
+      .getSetCookie()
+      .some((line) => !/^__Host-latchkey(-device)?=[^\r\n]*$/.test(line)) && "sets another cookie",
   ]
   const what = `${method} ${path.slice(0, 400)} ${String(body ?? "").slice(0, 400)}`
   return wrong.flatMap((each) => (each ? [`${each}: ${what}\n${text.slice(0, 300)}`] : []))

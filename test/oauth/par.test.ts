@@ -157,6 +157,7 @@ describe("the limit of an address", () => {
       spend: (budget: string) => void spent.push(`+${budget}`),
       refund: (budget: string) => void spent.push(`-${budget}`),
       source: () => undefined,
+      pace: () => async () => {},
     }
     const cx = { ...provider.cx(), allowance }
     const search = formOf(open.id)

@@ -156,11 +156,16 @@ export function authorizePath(
 
 /** A browser: keeps its cookie, follows redirects within us, stops where they leave. */
 export function browserOf(provider: Pick<Provider, "send">) {
-  let cookie = ""
+  const cookies = new Map<string, string>()
+  const keep = (line: string) => {
+    const [pair = ""] = line.split(";")
+    cookies.set(pair.split("=")[0] ?? "", pair)
+  }
+  const cookie = () => [...cookies.values()].join("; ")
   const go = async (path: string, init: RequestInit = {}): Promise<Visited> => {
-    const headers = { ...Object.fromEntries(new Headers(init.headers)), cookie }
+    const headers = { ...Object.fromEntries(new Headers(init.headers)), cookie: cookie() }
     const response = await provider.send(path, { ...init, headers })
-    for (const line of response.headers.getSetCookie()) cookie = line.split(";")[0] ?? ""
+    for (const line of response.headers.getSetCookie()) keep(line)
     const location = response.headers.get("location")
     if (location === null) return { path, response, page: await response.text() }
     const next = new URL(location, issuer)
@@ -180,9 +185,11 @@ export function browserOf(provider: Pick<Provider, "send">) {
     go,
     post,
     signIn,
-    cookie: () => cookie,
-    setCookie: (line: string) => {
-      cookie = line
+    cookie,
+    /** The cookies are these from now on, and no others. */
+    setCookie: (lines: string) => {
+      cookies.clear()
+      for (const line of lines.split("; ")) keep(line)
     },
   }
 }

@@ -90,7 +90,7 @@ export const csrfMatches = (cx: Cx, { cookie }: KnownBrowser, token: string): bo
 function newBrowser(cx: Cx, secure: boolean): KnownBrowser {
   const id = cx.ids.next()
   const cookie = `${id}.${cx.secrets.hash(id, unsignedAbout(cx))}`
-  const sameSite = isEmbedded(cx, secure) ? "SameSite=None" : "SameSite=Lax"
+  const sameSite = `SameSite=${sameSiteOf(cx, secure)}`
   const attributes = ["HttpOnly", "Path=/", sameSite, ...(secure ? ["Secure"] : [])]
   const setCookie = [`${nameOf(secure)}=${cookie}`, ...attributes].join("; ")
   return { id, cookie, sessions: [], setCookie }
@@ -103,6 +103,8 @@ function newBrowser(cx: Cx, secure: boolean): KnownBrowser {
 const isEmbedded = (cx: Cx, secure: boolean): boolean =>
   secure && cx.store.state(cx, instance, cx.instance).security.enableIframeEmbedding
 
+export const sameSiteOf = (cx: Cx, secure: boolean) => (isEmbedded(cx, secure) ? "None" : "Lax")
+
 /** Ids may repeat across instances: a cookie of one must not count in another. */
 const unsignedAbout = (cx: Cx) => `user_agent/${cx.instance}`
 const hashAbout = (cx: Cx, agentId: string) => `user_agent/${cx.instance}/${agentId}`
@@ -111,7 +113,7 @@ const hashAbout = (cx: Cx, agentId: string) => `user_agent/${cx.instance}/${agen
 const nameOf = (secure: boolean) => (secure ? "__Host-latchkey" : "latchkey")
 
 /** Only our own cookie is looked at: what others set on this host may be spelled in any way. */
-function cookieIn(header: string, name: string): string {
+export function cookieIn(header: string, name: string): string {
   const pair = header.split(/; */).find((each) => each.startsWith(`${name}=`))
   return pair?.slice(name.length + 1) ?? ""
 }

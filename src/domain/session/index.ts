@@ -10,6 +10,7 @@ export {
   type KnownBrowser,
   readBrowser,
 } from "./cookie.ts"
+export { deviceCookie, deviceOf } from "./device.ts"
 export { browser, lifetimes, type Session, session } from "./model.ts"
 export { sessionNow, usableSession } from "./query.ts"
 export { sessionEnds } from "./reactor.ts"

@@ -9,6 +9,8 @@ export const lifetimes = {
   browserIdle: 30 * day,
   /** Counted from its last sign-in, however busy it is. */
   browserMost: 90 * day,
+  /** A device remembers so long who has signed in to it. */
+  device: 180 * day,
   /** How long a checked password counts. */
   session: 10 * day,
 } as const

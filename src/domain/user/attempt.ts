@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Cx, type Event, type Store } from "../../store/index.ts"
+import { waitingMax } from "./password.ts"
 
 export type PasswordCheckEvent =
   | Event<"user.human.password.check.failed">
@@ -40,16 +41,22 @@ const together = 8
 
 /** Nobody is left waiting longer than this; a connection would not last. */
 const patienceSeconds = 15
-const waitingMax = 32
 
 /** Somebody whose try waits for its turn. */
-type Waiting = PromiseWithResolvers<void> & { readonly source: string | undefined }
+type Waiting = PromiseWithResolvers<void> & {
+  readonly source: string | undefined
+  /** How many tries from the same address have their turn before it. */
+  readonly before: number
+}
 
 /** The tries of one account that are under way: those that are looked at, and those that wait. */
 type Line = {
   inside: number
   failures: number
+  /** In the order in which they came. */
   readonly waiting: Waiting[]
+  /** How many tries were let in from each address. */
+  readonly turns: Map<string, number>
 }
 
 const linesByStore = new WeakMap<Store, Map<string, Line>>()
@@ -67,7 +74,7 @@ export async function inTurn<T>(
   const lines = linesByStore.get(cx.store) ?? new Map<string, Line>()
   linesByStore.set(cx.store, lines)
   const key = `${cx.instance}/${account}`
-  const line = lines.get(key) ?? { inside: 0, failures: recentFailures(cx, account), waiting: [] }
+  const line = lines.get(key) ?? newLine(recentFailures(cx, account))
   lines.set(key, line)
 
   const place = enter(line, cx.allowance?.source())
@@ -83,6 +90,13 @@ export async function inTurn<T>(
     if (line.inside === 0) lines.delete(key)
   }
 }
+
+const newLine = (failures: number): Line => ({
+  inside: 0,
+  failures,
+  waiting: [],
+  turns: new Map(),
+})
 
 function recentFailures(cx: Cx, account: string): number {
   const { failures, last } = attemptsOf(cx, account)
@@ -106,31 +120,52 @@ function roomToWait(line: Line): number {
 }
 
 /**
- * Lets a try in, or answers its place among those that wait. Whoever comes from one address waits
- * with one try only, and leaves room for others.
+ * Lets a try in, or answers its place among those that wait. Addresses take turns: who has had
+ * fewer than others comes before them, and takes the place of the last of them where all are taken.
  */
 function enter(line: Line, source: string | undefined): Waiting | undefined {
   if (line.waiting.length === 0 && line.inside < roomInside(line)) {
-    line.inside++
+    letIn(line, source)
     return undefined
   }
-  const isTwice = source !== undefined && line.waiting.some((other) => other.source === source)
-  if (isTwice || line.waiting.length >= roomToWait(line)) throw tooMany(line)
-  const place: Waiting = { ...Promise.withResolvers<void>(), source }
+  const same = line.waiting.filter((other) => other.source === source).length
+  // Where it is slow, whoever comes from one address leaves room for others.
+  if (same > 0 && source !== undefined && delaySeconds(line) > 0) throw tooMany(line)
+  const before = (line.turns.get(source ?? "") ?? 0) + same
+  const place: Waiting = { ...Promise.withResolvers<void>(), source, before }
   line.waiting.push(place)
+  sendAway(line)
   return place
+}
+
+function letIn(line: Line, source: string | undefined): void {
+  line.inside++
+  line.turns.set(source ?? "", (line.turns.get(source ?? "") ?? 0) + 1)
 }
 
 /** Lets the next ones in, as many as there is room for, and sends away who would wait too long. */
 function leave(line: Line): void {
   line.inside--
   while (line.inside < roomInside(line)) {
-    const next = line.waiting.shift()
+    const next = line.waiting.reduce<Waiting | undefined>(
+      (first, each) => (first && first.before <= each.before ? first : each),
+      undefined,
+    )
     if (!next) break
-    line.inside++
+    line.waiting.splice(line.waiting.indexOf(next), 1)
+    letIn(line, next.source)
     next.resolve()
   }
-  for (const surplus of line.waiting.splice(roomToWait(line))) surplus.reject(tooMany(line))
+  sendAway(line)
+}
+
+/** Those go for whom there is no room, the last ones first. */
+function sendAway(line: Line): void {
+  while (line.waiting.length > roomToWait(line)) {
+    const last = line.waiting.reduce((one, each) => (one.before > each.before ? one : each))
+    line.waiting.splice(line.waiting.indexOf(last), 1)
+    last.reject(tooMany(line))
+  }
 }
 
 function tooMany(line: Line): Fault {

@@ -2,7 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold, type Store, type Transaction } from "../../store/index.ts"
 import { inTurn, passwordCheck } from "./attempt.ts"
 import { type Human, hasLeft, type Password, type User, user } from "./model.ts"
-import { hashPassword, verifyNothing, verifyPassword } from "./password.ts"
+import { hashPassword, isOwn, verifyNothing, verifyPassword } from "./password.ts"
 
 /** A password that is ready to be stored. */
 export type NewPassword = { readonly hash: string; readonly changeRequired: boolean }
@@ -34,21 +34,36 @@ export async function createPassword(
   return { hash: await hashPassword(plain), changeRequired }
 }
 
-/** Takes over a hash that somebody else made; of the forms there are, argon2 is understood. */
+/**
+ * Takes over a hash that somebody else made; of the forms there are, argon2 is understood. What a
+ * check of it costs, strangers can ask for, so there is a bound to that.
+ */
 export function importPassword(hash: string, changeRequired: boolean): NewPassword {
   const [, memory, passes, lanes] = (argon2.exec(hash) ?? []).map(Number)
-  // What an import says a check costs, every sign-in pays: 256 MiB is the most.
-  if (!memory || !passes || !lanes || memory > 262_144 || passes > 16 || lanes > 16) {
+  if (!memory || !passes || !lanes) {
     throw refused(
       "user.password_hash_unsupported",
-      "the hash must be argon2 in PHC form, such as $argon2id$v=19$m=19456,t=2,p=1$…$…, " +
-        "with at most m=262144,t=16,p=16",
+      "the hash must be argon2 in PHC form, such as $argon2id$v=19$m=19456,t=2,p=1$…$…",
+    )
+  }
+  if (memory * passes > importCostMax || lanes > importLanesMax) {
+    throw refused(
+      "user.password_hash_too_costly",
+      `the hash costs too much to check: m times t may be at most ${importCostMax}, p at most ` +
+        `${importLanesMax}; import the person without a password and invite them to choose one`,
     )
   }
   return { hash, changeRequired }
 }
 
-const argon2 = /^\$argon2(?:id|i|d)\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$[\w+/]{11,}\$[\w+/]{16,}$/
+/**
+ * In KiB that are gone through: RFC 9106 §4 recommends 64 MiB, three times, where 2 GiB are too
+ * much, and others go through them four times. One of our own costs a seventh of that.
+ */
+const importCostMax = 262_144
+const importLanesMax = 16
+
+const argon2 = /^\$argon2(?:id|i|d)\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$[\w+/]{11,86}\$[\w+/]{16,86}$/
 
 /** A wish for a new password, and what it is backed by. */
 export type PasswordChange = {
@@ -156,8 +171,11 @@ export const passwordChanged = ({ hash, changeRequired }: NewPassword) =>
     type: "user.human.password.changed",
     data: { changeRequired },
     private: { hash },
-    erase: { types: ["user.human.password.changed"] },
+    erase: { types: hashes },
   }) as const
+
+/** The events that a hash stands in. */
+const hashes = ["user.human.password.changed", "user.human.password.hash.updated"] as const
 
 /** `none`: no such account, or one without a password; never say so to whoever is asking. */
 export type PasswordCheck = "ok" | "wrong" | "locked" | "inactive" | "none"
@@ -168,7 +186,19 @@ export type PasswordCheck = "ok" | "wrong" | "locked" | "inactive" | "none"
  * password. Faults where too many tries wait already.
  */
 export const checkPassword = (cx: Cx, account: string, plain: string): Promise<PasswordCheck> =>
-  provePassword(cx, account, plain, async (admit) => (await cx.store.transact(cx, admit)).value)
+  provePassword(cx, { account, plain }, async (admit) => (await cx.store.transact(cx, admit)).value)
+
+/** A try with a password. */
+export type Try = {
+  readonly account: string
+  readonly plain: string
+  /** Names a device from which somebody has signed in to this account before. */
+  readonly device?: string | undefined
+}
+
+/** What tries are counted on: those from a device that is known don't stand behind strangers'. */
+const lineOf = ({ account, device }: Try): string =>
+  device === undefined ? account : `${account} device:${device}`
 
 /** Decides, as a part of a step, whether a right password still opens its account. */
 export type Admit = (tx: Transaction) => PasswordCheck
@@ -179,22 +209,29 @@ export type Admit = (tx: Transaction) => PasswordCheck
  */
 export function provePassword<T>(
   cx: Cx,
-  account: string,
-  ...[plain, enter]: [plain: string, enter: (admit: Admit) => Promise<T>]
+  tried: Try,
+  enter: (admit: Admit) => Promise<T>,
 ): Promise<T | "wrong" | "none"> {
-  return inTurn<T | "wrong" | "none">(cx, account, async (delay) => {
+  const { account, plain } = tried
+  const line = lineOf(tried)
+  return inTurn<T | "wrong" | "none">(cx, line, async (delay) => {
     await delay
-    if (unkept.has(cx.store)) await keepFailure(cx, account)
-    const hash = passwordOf(cx.store.state(cx, user, account))?.hash
-    if (hash === undefined) await verifyNothing(plain)
-    if (hash === undefined || !(await verifyPassword(hash, plain))) {
+    const paced = cx.allowance?.pace()
+    if (unkept.has(cx.store)) await keepFailure(cx, line)
+    const password = passwordOf(cx.store.state(cx, user, account))
+    if (!password) await verifyNothing(plain)
+    if (!password || !(await verifyPassword(password.hash, plain))) {
       // Tries that are under way are counted by the line that they stand in.
-      await keepFailure(cx, account)
-      return { value: hash === undefined ? "none" : "wrong", isRight: false }
+      await keepFailure(cx, line)
+      await paced?.()
+      return { value: password ? "wrong" : "none", isRight: false }
     }
+    const { version, hash } = password
+    // What was imported is worth what it costs to break: from now on that is what ours costs.
+    const own = isOwn(hash) ? undefined : await hashPassword(plain)
     let isRight = false
     const value = await enter((tx) => {
-      const admitted = admit(tx, account, hash)
+      const admitted = admit(tx, { account, line, version, own })
       isRight = admitted === "ok"
       return admitted
     })
@@ -208,9 +245,9 @@ export function provePassword<T>(
  */
 const unkept = new WeakSet<Store>()
 
-async function keepFailure(cx: Cx, account: string): Promise<void> {
+async function keepFailure(cx: Cx, line: string): Promise<void> {
   try {
-    await cx.store.transact(cx, (tx) => fail(tx, account))
+    await cx.store.transact(cx, (tx) => fail(tx, line))
     unkept.delete(cx.store)
   } catch (cause) {
     unkept.add(cx.store)
@@ -218,28 +255,47 @@ async function keepFailure(cx: Cx, account: string): Promise<void> {
   }
 }
 
+type Right = {
+  readonly account: string
+  readonly line: string
+  /** Of the password that was right, and our own hash of it where it was imported. */
+  readonly version: number
+  readonly own: string | undefined
+}
+
 /** The password was right; what else has become of the account meanwhile decides. */
-function admit(tx: Transaction, account: string, hash: string): PasswordCheck {
-  const refusal = refusalOf(tx.state(user, account), hash)
+function admit(tx: Transaction, { account, line, version, own }: Right): PasswordCheck {
+  const refusal = refusalOf(tx.state(user, account), version)
   if (refusal) {
-    fail(tx, account)
+    fail(tx, line)
     return refusal
   }
+  if (own !== undefined) keepOwn.within(tx, account, own)
   // Where nothing has failed there is nothing to forget; the session tells who signed in.
-  if (tx.state(passwordCheck, account).failures > 0) {
-    tx.append(passwordCheck, account, [{ type: "user.human.password.check.succeeded", data: {} }])
+  if (tx.state(passwordCheck, line).failures > 0) {
+    tx.append(passwordCheck, line, [{ type: "user.human.password.check.succeeded", data: {} }])
   }
   return "ok"
 }
 
-function refusalOf(state: User, hash: string): Exclude<PasswordCheck, "ok"> | undefined {
+/** Replaces an imported hash by our own of the same password. Twice is once. */
+const keepOwn = user.command<string>((state, hash) => {
+  const password = passwordOf(state)
+  if (!password || isOwn(password.hash)) return []
+  const { changeRequired, changed, version } = password
+  const data = { changeRequired, changed, version }
+  const type = "user.human.password.hash.updated"
+  return [{ type, data, private: { hash }, erase: { types: hashes } }]
+})
+
+function refusalOf(state: User, version: number): Exclude<PasswordCheck, "ok"> | undefined {
   if (hasLeft(state)) return "none"
-  if (passwordOf(state)?.hash !== hash) return "wrong"
+  if (passwordOf(state)?.version !== version) return "wrong"
   return state.status === "active" ? undefined : state.status
 }
 
-const fail = (tx: Transaction, account: string): void =>
-  tx.append(passwordCheck, account, [{ type: "user.human.password.check.failed", data: {} }])
+const fail = (tx: Transaction, line: string): void =>
+  tx.append(passwordCheck, line, [{ type: "user.human.password.check.failed", data: {} }])
 
 /** What a person's password is known by; null for who has none. */
 export const passwordOf = (state: User): Password | null =>

@@ -66,6 +66,11 @@ export type UserEvent =
       { readonly hash: string }
     >
   | Event<
+      "user.human.password.hash.updated",
+      { readonly changeRequired: boolean; readonly changed: number; readonly version: number },
+      { readonly hash: string }
+    >
+  | Event<
       "user.machine.changed",
       { readonly accessTokenType: AccessTokenType },
       { readonly name: string; readonly description: string }
@@ -247,6 +252,12 @@ export const user = aggregate<UserEvent, User>({
       human(state, event, () => ({ phone: null, phoneCode: null })),
     "user.human.password.changed": (state, event) =>
       human(state, event, () => ({ password: passwordOf(event), invite: undefined })),
+    // The password is the same, and so is what hangs from it.
+    "user.human.password.hash.updated": (state, { data, private: secret, ...event }) =>
+      human(state, event, ({ changed }) => ({
+        password: secret && { ...data, ...secret },
+        changed,
+      })),
     "user.human.invite.code.added": (state, event) =>
       human(state, event, ({ changed }) => ({ invite: inviteOf(event), changed })),
     "user.human.invite.check.succeeded": (state, event) =>

@@ -5,12 +5,16 @@ import { Fault } from "../../kernel/fault.ts"
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 const bytesMax = 1024
-const waitingMax = 256
+export const waitingMax = 256
+
+/** Those that wait for a foreign hash, which may take long, wait on one lane. */
+const foreignWaitingMax = 32
+
+/** How each hash of ours begins, in the PHC format. */
+const own = "$argon2id$v=19$m=19456,t=2,p=1$"
 
 /** A hash in the PHC format that nobody has the password of; it costs what a real one costs. */
-const nobody =
-  "$argon2id$v=19$m=19456,t=2,p=1" +
-  "$bm9ib2R5IGhhcyB0aGlzIQ$O5sMBLgLiT0H8oc9PMuxjZDxDWzGRhBVbXwwQJcFqIY"
+const nobody = `${own}bm9ib2R5IGhhcyB0aGlzIQ$O5sMBLgLiT0H8oc9PMuxjZDxDWzGRhBVbXwwQJcFqIY`
 
 /** The library that hashes. */
 export type Engine = {
@@ -19,9 +23,16 @@ export type Engine = {
   readonly verify: (hashed: string, plain: string) => Promise<boolean>
 }
 
+/** Whether a hash has the form and the cost of our own; any other was imported. */
+export const isOwn = (hashed: string): boolean => hashed.startsWith(own)
+
 export type Passwords = {
   /** Answers a PHC string. Refuses an empty password and one beyond 1024 bytes. */
   readonly hash: (plain: string) => Promise<string>
+  /**
+   * Whether a password is that of a hash. A foreign hash costs what one of ours costs and its own
+   * on top, and holds up nobody who has one of ours.
+   */
   readonly verify: (hashed: string, plain: string) => Promise<boolean>
   /** The work of `verify` for an account that does not exist, so that time tells nothing. */
   readonly verifyNothing: (plain: string) => Promise<false>
@@ -31,15 +42,20 @@ export type Passwords = {
 
 /**
  * Hashes passwords, at most `lanes` at once: more would only starve everything else of its cores.
- * Whoever comes when 256 are waiting is refused.
+ * Foreign hashes have one more lane, however dear they are. Whoever comes when 256 are waiting, or
+ * 32 for a foreign one, is refused.
  */
 export function passwordsOf(load: () => Promise<Engine>, lanes: number): Passwords {
-  const queue = queueOf(lanes)
+  const queue = queueOf(lanes, waitingMax)
+  const foreign = queueOf(1, foreignWaitingMax)
   const engine = once(load)
-  const verify = (hashed: string, plain: string) => {
+  const verify = async (hashed: string, plain: string) => {
     const normal = normalise(plain)
-    if (refusalOf(normal)) return Promise.resolve(false)
-    return queue(async () => (await engine()).verify(hashed, normal))
+    if (refusalOf(normal)) return false
+    const check = (of: string) => async () => (await engine()).verify(of, normal)
+    if (isOwn(hashed)) return queue(check(hashed))
+    const [isRight] = await Promise.all([foreign(check(hashed)), queue(check(nobody))])
+    return isRight
   }
   return {
     hash: async (plain) => {
@@ -98,7 +114,7 @@ const invalid = (id: string, message: string) => new Fault("invalid_argument", i
 
 type Queue = <T>(work: () => Promise<T>) => Promise<T>
 
-function queueOf(lanes: number): Queue {
+function queueOf(lanes: number, waitingMax: number): Queue {
   const waiting: (() => void)[] = []
   let busy = 0
   const turn = async () => {

@@ -78,7 +78,9 @@ test("a right password writes nothing where nothing has failed, a wrong one an e
 
 test("a right password whose step fails is no wrong one", async () => {
   const cx = world.cx()
-  const lost = provePassword(cx, "u1", right, () => Promise.reject(new Error("lost")))
+  const lost = provePassword(cx, { account: "u1", plain: right }, () =>
+    Promise.reject(new Error("lost")),
+  )
   await expect(lost).rejects.toThrow("lost")
   expect(attemptsOf(cx, "u1").failures).toBe(0)
   expect(await checkPassword(cx, "u1", right)).toBe("ok")
@@ -87,7 +89,7 @@ test("a right password whose step fails is no wrong one", async () => {
 test("a password that is replaced while it is looked at opens nothing", async () => {
   const cx = world.cx()
   const next = await createPassword(other, { names: [] })
-  const way = provePassword(cx, "u1", right, async (admit) => {
+  const way = provePassword(cx, { account: "u1", plain: right }, async (admit) => {
     await setPassword(cx, "u1", next)
     return (await cx.store.transact(cx, admit)).value
   })
@@ -170,10 +172,46 @@ test("wrong guesses at the current password are counted as well", async () => {
   expect(attemptsOf(own, "u1").failures).toBe(1)
 })
 
-test("a hash of argon2 is taken over and works", async () => {
+/** A hash as others make it. */
+const hashOf = (plain: string, memoryCost: number, timeCost: number) =>
+  Bun.password.hash(plain, { algorithm: "argon2id", memoryCost, timeCost })
+
+test.each([
+  ["as cheap as it gets", 8, 1],
+  ["as RFC 9106 recommends it", 65_536, 3],
+  ["as dear as it may be", 65_536, 4],
+])("a hash %s is taken over, and replaced by our own with the first right one", async (_, m, t) => {
   const cx = world.cx()
-  const { hash } = await createPassword(other, { names: [] })
-  await setPassword(cx, "u1", importPassword(hash, false))
+  await setPassword(cx, "u1", importPassword(await hashOf(other, m, t), true))
+  const imported = passwordOf(cx.store.state(cx, user, "u1"))
+  expect(await checkPassword(cx, "u1", right)).toBe("wrong")
+  expect(passwordOf(cx.store.state(cx, user, "u1"))).toEqual(imported)
+  const head = world.store.log.durable()
+  // Both are of the same moment: the one that comes second finds another hash than it checked.
+  const both = await Promise.all([other, other].map((plain) => checkPassword(cx, "u1", plain)))
+  expect(both).toEqual(["ok", "ok"])
+  const types = (await world.store.log.read(head, 100)).map(({ type }) => type)
+  expect(types.filter((type) => type.startsWith("user.human.password.hash"))).toHaveLength(1)
+  const own = passwordOf(cx.store.state(cx, user, "u1"))
+  expect(own).toEqual({ ...imported, hash: own?.hash })
+  expect(own?.hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(await checkPassword(cx, "u1", other)).toBe("ok")
+  const events = await world.store.log.read(0, 100)
+  const kept = events.filter(
+    ({ type, private: hash }) => /password\.(hash|changed)/.test(type) && hash,
+  )
+  expect(kept.map(({ type }) => type)).toEqual(["user.human.password.hash.updated"])
+  await setPassword(cx, "u1", await createPassword(right, { names: [] }))
+  const later = await world.store.log.read(0, 100)
+  expect(later.findLast(({ type }) => type === kept[0]?.type)?.private).toBeNull()
+})
+
+test("a hash of old that is dearer than any that is taken over now still works", async () => {
+  const cx = world.cx()
+  const hash = await hashOf(other, 65_536, 5)
+  expect(() => importPassword(hash, false)).toThrow("invite them")
+  await setPassword(cx, "u1", { hash, changeRequired: false })
+  expect(await checkPassword(cx, "u1", right)).toBe("wrong")
   expect(await checkPassword(cx, "u1", other)).toBe("ok")
 })
 
@@ -181,8 +219,20 @@ test.each([
   "plain",
   "$2b$14$abcdefghijklmnopqrstuv",
   "$argon2id$v=19$m=19456,t=2,p=1$short$hash",
-  "$argon2id$v=19$m=4000000,t=2,p=1$c29tZXNhbHRzYWx0$c29tZWhhc2hzb21laGFzaHNvbWVoYXNo",
-  "$argon2id$v=19$m=19456,t=9999,p=1$c29tZXNhbHRzYWx0$c29tZWhhc2hzb21laGFzaHNvbWVoYXNo",
+  `$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzYWx0$${"a".repeat(87)}`,
+  `$argon2id$v=19$m=19456,t=2,p=1$${"a".repeat(87)}$c29tZWhhc2hzb21laGFzaHNvbWVoYXNo`,
 ])("the hash %s is refused", (hash) => {
   expect(() => importPassword(hash, false)).toThrow("the hash must be argon2")
+})
+
+test.each([
+  [262_144, 16, 1],
+  [262_144, 2, 1],
+  [19_456, 14, 1],
+  [262_145, 1, 1],
+  [8, 32_769, 1],
+  [19_456, 2, 17],
+])("a hash that costs m=%d, t=%d, p=%d is refused, with what to do instead", (m, t, p) => {
+  const hash = `$argon2id$v=19$m=${m},t=${t},p=${p}$c29tZXNhbHRzYWx0$c29tZWhhc2hzb21laGFzaHNvbWVo`
+  expect(() => importPassword(hash, false)).toThrow("invite them")
 })

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import {
   type Engine,
   hashPassword,
@@ -83,6 +83,54 @@ it("hashes no more at once than it has lanes, in order, and bounds who waits", a
   await Promise.all(all)
   expect(done).toEqual(Array.from({ length: 258 }, (_, index) => `p${index}`))
   expect(most).toBe(2)
+})
+
+describe("a foreign hash", () => {
+  const foreign = "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHRzYWx0$c29tZWhhc2hzb21laGFzaHNvbWVo"
+
+  /** Checks end as soon as they may, those of foreign hashes when they are told to. */
+  function held() {
+    const open: (() => void)[] = []
+    const begun: string[] = []
+    const engine: Engine = {
+      name: "held",
+      hash: async (plain) => plain,
+      verify: async (hashed) => {
+        begun.push(hashed)
+        if (hashed !== foreign) return false
+        await new Promise<void>((resolve) => open.push(resolve))
+        return true
+      },
+    }
+    return { ...passwordsOf(async () => engine, 1), open, begun }
+  }
+
+  it("costs what one of ours costs, and its own", async () => {
+    const { verify, verifyNothing, open, begun } = held()
+    const check = verify(foreign, "x")
+    await expect.poll(() => begun.length).toBe(2)
+    open[0]?.()
+    expect(await check).toBe(true)
+    await verifyNothing("x")
+    expect(begun.filter((hashed) => hashed !== foreign)).toHaveLength(2)
+    expect(begun[1]).toBe(begun[2])
+  })
+
+  it("holds up nobody else, however many wait for one, and how many may is bounded", async () => {
+    const { verify, hash, verifyNothing, open, begun } = held()
+    const own = await hashPassword("secret")
+    const all = Array.from({ length: 33 }, () => verify(foreign, "x"))
+    await expect(verify(foreign, "x")).rejects.toMatchObject({ id: "password.busy" })
+    expect(await verify(own, "x")).toBe(false)
+    expect(await verifyNothing("x")).toBe(false)
+    expect(await hash("x")).toBe("x")
+    for (let index = 0; index < 33; index++) {
+      await expect.poll(() => open.length).toBe(index + 1)
+      expect(begun.filter((hashed) => hashed === foreign)).toHaveLength(index + 1)
+      open[index]?.()
+    }
+    expect(new Set(await Promise.all(all))).toEqual(new Set([true]))
+  })
 })
 
 it("frees its lane when hashing fails", async () => {

@@ -1,16 +1,20 @@
 import { availableParallelism } from "node:os"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { passwordCheck } from "../../../src/domain/user/attempt.ts"
 import {
   accountOf,
   attemptsOf,
   changedPassword,
   checkPassword,
   createPassword,
+  importPassword,
   type PasswordCheck,
+  provePassword,
+  setPassword,
 } from "../../../src/domain/user/index.ts"
 import { verifyNothing } from "../../../src/domain/user/password.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import type { Allowance } from "../../../src/kernel/limit.ts"
+import { type Allowance, limitsOf } from "../../../src/kernel/limit.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import { anna, openHousehold } from "./household.ts"
@@ -123,10 +127,117 @@ describe.each(["anna", "nobody-here"])("failed tries of %s", (name) => {
 const count = (outcomes: readonly Outcome[], which: Outcome) =>
   outcomes.filter((outcome) => outcome === which).length
 
-test("right passwords at the same moment don't wait", async () => {
-  const { outcomes, all } = tries(world.cx(), "u1", times(24, right))
-  await all
-  expect(count(outcomes, "ok")).toBe(24)
+test.each([[undefined], ["198.51.100.7"]])(
+  "right passwords at the same moment all get in (from %s)",
+  async (source) => {
+    const { outcomes, all } = tries(from(source), "u1", times(100, right))
+    await all
+    expect(count(outcomes, "ok")).toBe(100)
+  },
+)
+
+/** Calls from an address; undefined for one that may be many people's. */
+function from(source: string | undefined): Cx {
+  const pace = () => async () => {}
+  const allowance: Allowance = { spend: () => {}, refund: () => {}, source: () => source, pace }
+  return world.cx({ allowance })
+}
+
+/** So many have failed before, without the wait that each of them would cost. */
+const haveFailed = (account: string, failures: number) =>
+  world.store.transact(world.cx(), (tx) =>
+    tx.append(
+      passwordCheck,
+      account,
+      Array.from({ length: failures }, () => ({
+        type: "user.human.password.check.failed",
+        data: {},
+      })),
+    ),
+  )
+
+test("who has had no turn comes before four addresses that guess all the time", async () => {
+  await haveFailed("u1", 50)
+  const guessing = new Set<number>()
+  const guess = async (index: number) => {
+    guessing.add(index)
+    await tries(from(`198.51.100.${index}`), "u1", [wrong]).all
+    guessing.delete(index)
+  }
+  const failures = () => attemptsOf(world.cx(), "u1").failures
+  // One is looked at every ten seconds; all that are not try again.
+  const turn = async (isOver: () => boolean) => {
+    const ended = () => {
+      for (let index = 0; index < 4; index++) if (!guessing.has(index)) void guess(index)
+      world.clock.advance(10_000)
+      return isOver()
+    }
+    await expect.poll(ended, { timeout: 20_000, interval: 5 }).toBe(true)
+  }
+  for (let turns = 0; turns < 5; turns++) {
+    const before = failures()
+    await turn(() => failures() > before)
+  }
+  const person = tries(from("203.0.113.9"), "u1", [right])
+  const before = failures()
+  await turn(() => failures() > before)
+  await turn(() => person.outcomes.length > 0)
+  expect(person.outcomes).toEqual(["ok"])
+  await passTime(expect.poll(() => guessing.size, { timeout: 10_000 }).toBe(0))
+})
+
+test.each([
+  ["nobody", undefined],
+  ["u1", undefined],
+  ["u1", { memoryCost: 8, timeCost: 1 }],
+  ["u1", { memoryCost: 65_536, timeCost: 1 }],
+])("a failed try of %s is told at the same pace, whatever was looked at (%j)", async (id, cost) => {
+  const cx = world.cx({ allowance: limitsOf(world.clock, 1)({ address: "198.51.100.7" }) })
+  const algorithm = "argon2id"
+  const hash = cost && (await Bun.password.hash(right, { algorithm, ...cost }))
+  if (hash) await setPassword(cx, "u1", importPassword(hash, false))
+  let isTold = false
+  const told = checkPassword(cx, id, wrong).finally(() => {
+    isTold = true
+  })
+  const failures = () => attemptsOf(cx, id).failures
+  await expect.poll(failures, { timeout: 10_000, interval: 5 }).toBe(1)
+  await world.store.log.settle()
+  world.clock.advance(249)
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  expect(isTold).toBe(false)
+  world.clock.advance(1)
+  expect(await told).toBe(id === "u1" ? "wrong" : "none")
+})
+
+describe("from a device that somebody has signed in from before", () => {
+  const tryFrom = (plain: string, device: string | undefined, cx = world.cx()) =>
+    provePassword(cx, { account: "u1", plain, device }, async (admit) => {
+      const { value } = await cx.store.transact(cx, admit)
+      return value
+    })
+
+  test("a try does not wait behind those of strangers, nor forgives theirs", async () => {
+    await haveFailed("u1", 50)
+    const { outcomes, all } = tries(world.cx(), "u1", times(30, wrong))
+    expect(await tryFrom(right, "d1")).toBe("ok")
+    expect(count(outcomes, "wrong")).toBe(0)
+    expect(attemptsOf(world.cx(), "u1").failures).toBe(50)
+    await passTime(all)
+  })
+
+  test("tries that fail slow each other down, and nobody else", async () => {
+    for (let failed = 0; failed < 5; failed++) expect(await tryFrom(wrong, "d1")).toBe("wrong")
+    expect(attemptsOf(world.cx(), "u1").failures).toBe(0)
+    let ended = false
+    const slow = tryFrom(wrong, "d1").finally(() => (ended = true))
+    expect(await tryFrom(right, "d2")).toBe("ok")
+    expect(await tryFrom(right, undefined)).toBe("ok")
+    await stillness(() => Number(ended))
+    expect(ended).toBe(false)
+    world.clock.advance(1000)
+    expect(await slow).toBe("wrong")
+  })
 })
 
 test("a right password ends the delay, and other accounts have none", async () => {
@@ -148,10 +259,6 @@ test("a quarter of an hour later nothing waits", async () => {
 })
 
 test("from one address one try waits, so that others find a place", async () => {
-  const from = (source: string | undefined) => {
-    const allowance: Allowance = { spend: () => {}, refund: () => {}, source: () => source }
-    return world.cx({ allowance })
-  }
   await fail(world.cx(), "u1", 5)
   const first = tries(from("198.51.100.7"), "u1", times(10, wrong))
   await stillness(() => first.outcomes.length)

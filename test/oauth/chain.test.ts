@@ -96,10 +96,16 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
     expect(await statusOf(given.token)).toBe(401)
   })
 
-  test("comes back to life with its user", async () => {
-    await user.lockUser(provider.cx(), given.userId)
-    await user.unlockUser(provider.cx(), given.userId)
-    expect(await statusOf(given.token)).toBe(200)
+  test.each([
+    ["locked", user.lockUser, user.unlockUser],
+    ["deactivated", user.deactivateUser, user.reactivateUser],
+  ] as const)("stays worth nothing when its user was %s and is back", async (_, stop, start) => {
+    await stop(provider.cx(), given.userId)
+    await start(provider.cx(), given.userId)
+    expect(await statusOf(given.token)).toBe(401)
+    const again = await given.browser.signIn(authorizePath(given.client.id), given.name)
+    expect(answerOf(again).code).toBeDefined()
+    expect(await statusOf(given.token)).toBe(401)
   })
 
   test("is refused in any other spelling", async () => {

@@ -346,13 +346,9 @@ describe("what a refresh token hangs from", () => {
   type Turn = (cx: Cx, of: Own) => Promise<unknown>
 
   const pauses: Readonly<Record<string, readonly [Turn, Turn]>> = {
-    "its user is locked": [
-      (cx, { userId }) => user.lockUser(cx, userId),
-      (cx, { userId }) => user.unlockUser(cx, userId),
-    ],
-    "its user is deactivated": [
-      (cx, { userId }) => user.deactivateUser(cx, userId),
-      (cx, { userId }) => user.reactivateUser(cx, userId),
+    "the project is inactive": [
+      (cx, { projectId }) => project.deactivateProject(cx, projectId),
+      (cx, { projectId }) => project.activateProject(cx, projectId),
     ],
     "the organisation is inactive": [
       (cx, { orgId }) => org.deactivateOrganization(cx, orgId),
@@ -371,6 +367,14 @@ describe("what a refresh token hangs from", () => {
   )
 
   const ends: Readonly<Record<string, Turn>> = {
+    "its user was locked and is back": async (cx, { userId }) => {
+      await user.lockUser(cx, userId)
+      await user.unlockUser(cx, userId)
+    },
+    "its user was deactivated and is back": async (cx, { userId }) => {
+      await user.deactivateUser(cx, userId)
+      await user.reactivateUser(cx, userId)
+    },
     "its user is removed": (cx, { userId }) => user.removeUser(cx, userId),
     "the password is changed": async (cx, { userId }) => {
       const fresh = await user.createPassword("Another-Horse-8", { names: [] })

@@ -42,7 +42,7 @@ export const auth = share<Cx>()(AuthService, {
   },
 })
 
-/** Those that neither time nor a newer password has ended, the newest first. */
+/** Those that neither time nor a newer password or a lock has ended, the newest first. */
 function usable(cx: Cx): readonly string[] {
   const userId = callerOf(cx)
   const now = cx.clock.now()

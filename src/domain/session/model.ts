@@ -78,7 +78,7 @@ export type Session = {
   readonly authTime: number
   /** RFC 8176 names of what they proved it with. */
   readonly methods: readonly string[]
-  /** Of the password that was checked; a newer password ends the session. */
+  /** As `signInVersion` was when the password was checked; a newer one ends the session. */
   readonly passwordVersion: number
   readonly expires: number
   /** Who got tokens through it, and is told when it ends. */

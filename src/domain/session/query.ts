@@ -1,5 +1,5 @@
 import type { Cx, Decision } from "../../store/index.ts"
-import { type User, user } from "../user/index.ts"
+import { signInVersion, type User, user } from "../user/index.ts"
 import { type Session, session } from "./model.ts"
 
 /** Whether a session is still good at `now`, and that of `userId` where one is given. */
@@ -27,8 +27,8 @@ export const sessionNow = (cx: Cx, sessionId: string): Session | undefined =>
     sessionId,
   )
 
-/** Names the password that an active person has; undefined for everybody else. */
+/** What an active person signs in under, by their password; undefined for everybody else. */
 export function passwordVersionOf(state: User): number | undefined {
   if (state.status !== "active" || state.kind !== "human") return undefined
-  return state.password?.version
+  return signInVersion(state)
 }

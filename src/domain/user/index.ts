@@ -67,6 +67,7 @@ export {
   type Human,
   hasLeft,
   type Machine,
+  signInVersion,
   type User,
   type UserEvent,
   user,

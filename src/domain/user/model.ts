@@ -102,6 +102,8 @@ type Identity = LoginNames & {
   readonly status: UserStatus
   /** When anything about the user last changed, ms UTC; asking for a code changes nothing. */
   readonly changed: number
+  /** Version of the stream when they were last locked or deactivated; absent where never. */
+  readonly stoppedIn?: number
 }
 
 export type Human = Identity & {
@@ -155,6 +157,13 @@ const nobody: Profile = {
   gender: "unspecified",
 }
 
+/**
+ * What a sign-in counts under: a newer password ends it, and so does what stops its person, who
+ * signs in anew when they come back. Undefined without a password.
+ */
+export const signInVersion = ({ password, stoppedIn = 0 }: Human): number | undefined =>
+  password ? Math.max(password.version, stoppedIn) : undefined
+
 /** Names are gone from the events of a removed user. */
 const nameless: LoginNames = { userName: "", loginNames: [] }
 
@@ -177,6 +186,11 @@ function turned(state: User, { time }: At, status: UserStatus): User {
   return hasLeft(state) ? state : { ...state, status, changed: time }
 }
 
+function stopped(state: User, event: At & { readonly version: number }, status: UserStatus): User {
+  const next = turned(state, event, status)
+  return hasLeft(next) ? next : { ...next, stoppedIn: event.version }
+}
+
 function renamed(state: User, event: At & { readonly private: LoginNames | null }): User {
   return hasLeft(state) ? state : { ...state, ...(event.private ?? nameless), changed: event.time }
 }
@@ -189,7 +203,7 @@ function touched(state: User, { time }: At): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
-  revision: 3,
+  revision: 4,
   initial: absent,
   evolve: {
     "user.human.added": (_, { data, private: secret, time }) => ({
@@ -294,9 +308,9 @@ export const user = aggregate<UserEvent, User>({
       }),
     "user.metadata.set": touched,
     "user.metadata.removed": touched,
-    "user.deactivated": (state, event) => turned(state, event, "inactive"),
+    "user.deactivated": (state, event) => stopped(state, event, "inactive"),
     "user.reactivated": (state, event) => turned(state, event, "active"),
-    "user.locked": (state, event) => turned(state, event, "locked"),
+    "user.locked": (state, event) => stopped(state, event, "locked"),
     "user.unlocked": (state, event) => turned(state, event, "active"),
     "user.removed": () => ({ status: "removed" }),
   },

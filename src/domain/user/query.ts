@@ -4,7 +4,7 @@ import { type Cx, statement } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
 import { isOrgThere } from "../org/index.ts"
 import { findByLoginName } from "./login-name.ts"
-import { type Gender, hasLeft, type Machine, user } from "./model.ts"
+import { type Gender, hasLeft, type Machine, signInVersion, user } from "./model.ts"
 import type { UserRow } from "./view.ts"
 
 const one = statement<UserRow>("SELECT * FROM users WHERE instance = $instance AND id = $id")
@@ -111,12 +111,12 @@ export const isUserActive = (cx: Cx, id: string): boolean =>
   cx.store.state(cx, user, id).status === "active"
 
 /**
- * Raised with every new password: whatever signed in while it was lower is over. 0 where there is
- * no password.
+ * Raised with every new password, and when somebody is locked or deactivated: whatever signed in
+ * while it was lower is over. 0 where there is no password.
  */
 export function passwordVersion(cx: Cx, id: string): number {
   const state = cx.store.state(cx, user, id)
-  return "kind" in state && state.kind === "human" ? (state.password?.version ?? 0) : 0
+  return "kind" in state && state.kind === "human" ? (signInVersion(state) ?? 0) : 0
 }
 
 /** The public key (PEM, SPKI) that a service user's assertions are checked with; ms UTC. */

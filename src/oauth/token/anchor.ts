@@ -63,7 +63,7 @@ function grantUntil(cx: Cx, userId: string, grantId: string): number {
   return isEnded ? 0 : offlineUntil(cx, userId, grantId)
 }
 
-/** No time ends it, but a new password does. */
+/** No time ends it, but a new password does, and whatever stops its person. */
 function offlineUntil(cx: Cx, userId: string, grantId: string): number {
   const offline = activeGrant(cx, userId, grantId)?.offline
   return offline?.passwordVersion === passwordVersion(cx, userId) ? Number.POSITIVE_INFINITY : 0

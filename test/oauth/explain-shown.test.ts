@@ -327,6 +327,16 @@ describe("an exchange", () => {
       () => at.exchange(signedIn.access, { resource: "https://api.example.com" }),
       { subject: "resource", received: "https://api.example.com" },
     ],
+    "of a token that has come through ten": [
+      async () => {
+        let token = signedIn.access
+        for (let depth = 0; depth < 10; depth++) {
+          token = String((await at.exchanged(token)).access_token)
+        }
+        await at.exchange(token)
+      },
+      { subject: "subject_token", likelyCauseKey: "token.exchanged" },
+    ],
   })
 
   test("of a token that is for others names both sides", async () => {

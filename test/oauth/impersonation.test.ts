@@ -133,7 +133,7 @@ describe("impersonation", () => {
     const three = await at.exchanged(String(two.access_token))
     expect((await at.introspect(three.access_token)).act).toEqual(act)
     let longest = String(three.access_token)
-    for (let depth = 2; depth < 5; depth++) {
+    for (let depth = 3; depth < 10; depth++) {
       longest = String((await at.exchanged(longest, more)).access_token)
     }
     await at.refused(longest, more)

@@ -171,6 +171,17 @@ describe("nothing grows by an exchange", () => {
   })
 })
 
+describe("exchanges upon exchanges", () => {
+  test("end with the tenth, and the ninth can still be exchanged", async () => {
+    let { access: token } = await at.signIn()
+    for (let depth = 1; depth <= 10; depth++) {
+      token = String((await at.exchanged(token)).access_token)
+    }
+    expect(await at.statusOf(token)).toBe(200)
+    await at.refused(token, {})
+  })
+})
+
 describe("what an exchanged token hangs from", () => {
   /** A person and an application that are nobody else's. */
   const own = async (name: string) => {

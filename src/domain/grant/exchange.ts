@@ -17,6 +17,8 @@ type Exchanged = {
   readonly actor?: Party
   /** The access tokens that it was made of: each that is revoked takes it along. */
   readonly tokenIds?: readonly string[]
+  /** How many exchanges lie one upon another; absent in those from before it was kept: one. */
+  readonly depth?: number
   /** ms UTC. */
   readonly expires: number
 }

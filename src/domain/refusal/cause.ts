@@ -53,6 +53,7 @@ export const causes = {
   "token.bound": "It is bound to a key: it must come as DPoP, with a proof, and not as Bearer.",
   "token.unbound": "It is bound to no key: it must come as Bearer.",
   "token.audience": "It was given to another client, and is not meant for this one.",
+  "token.exchanged": "It has come through as many exchanges as a token may.",
   "actor.may_not":
     "They may not act for this person: the instance must allow it, and they need a role for it.",
   "dpop.other":

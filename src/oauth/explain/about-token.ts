@@ -1,7 +1,7 @@
 import { findClient } from "../../domain/app/index.ts"
 import { about, because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { userIdType } from "../grant/token-exchange.ts"
+import { isTooDeep, userIdType } from "../grant/token-exchange.ts"
 import { paths } from "../own.ts"
 import { isRevoked } from "../token/anchor.ts"
 import { stands } from "../token/chain.ts"
@@ -88,6 +88,7 @@ function shownBy(cx: Cx, { name, token, type, clientId }: Given): Found {
     return { findings: ended.length > 0 ? ended : [about(name, "token.not_ours")] }
   }
   const fitting = [clientId, findClient(cx, clientId)?.state.projectId ?? ""]
+  if (isTooDeep(cx, shown)) return { findings: [about(name, "token.exchanged")] }
   const isFor = shown.clientId === clientId || shown.audience.some((id) => fitting.includes(id))
   if (isFor) return { findings: [], shown }
   const subject = `aud of ${name}`

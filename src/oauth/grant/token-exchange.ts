@@ -1,4 +1,4 @@
-import { addExchange } from "../../domain/grant/index.ts"
+import { addExchange, exchange } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import {
   type AuthenticatedApp,
@@ -29,6 +29,8 @@ export const tokenExchange: Grant = {
     const actor = actorIn(cx, application, parameters)
     const subject = subjectIn(cx, application, { parameters, actor })
     if (actor && !mayActAs(cx, actor.userId, subject.userId)) throw unacceptable("actor")
+    if (isTooDeep(cx, subject)) throw unacceptable("subject")
+    if (isTooDeep(cx, actor)) throw unacceptable("actor")
     for (const shown of [subject, actor]) mustBeBound(shown, proof)
     if (!isOpenTo(cx, application.appId, subject.userId)) {
       throw new OAuthError("invalid_grant", "the user may not use this application")
@@ -44,6 +46,7 @@ export const tokenExchange: Grant = {
         ...(subject.grantId !== "" && { anchor: subject.grantId }),
         ...(actor && { actor: { userId: actor.userId, anchor: actor.grantId } }),
         tokenIds: [subject, actor].flatMap((shown) => shown?.id ?? []),
+        depth: 1 + Math.max(depthOf(cx, subject), depthOf(cx, actor)),
       }),
     )
     return {
@@ -161,14 +164,22 @@ function audienceFor(subject: Shown, parameters: Parameters): readonly string[] 
 /** RFC 8693 §4.1: who acts now, and who acted before; that is never forgotten. */
 function actsFor(subject: Shown, actor: Shown | undefined): Actor | undefined {
   if (!actor) return subject.actor
-  if (depthOf(subject.actor) >= actorsMax) throw unacceptable("subject")
   return { sub: actor.userId, ...(subject.actor && { act: subject.actor }) }
 }
 
-/** Each makes every token longer. */
-const actorsMax = 5
+/** Each is asked for at every use of a token, and an actor makes every token longer. */
+const exchangesMax = 10
 
-const depthOf = (actor: Actor | undefined): number => (actor ? 1 + depthOf(actor.act) : 0)
+/** Whether a token has come through as many exchanges as there may be. */
+export const isTooDeep = (cx: Cx, shown: Shown | undefined): boolean =>
+  depthOf(cx, shown) >= exchangesMax
+
+function depthOf(cx: Cx, shown: Shown | undefined): number {
+  const [kind, ...id] = shown?.grantId.split("/") ?? []
+  if (kind !== "exchange") return 0
+  const given = cx.store.state(cx, exchange, id.join("/"))
+  return given.status === "absent" ? 0 : (given.depth ?? 1)
+}
 
 /** RFC 8693 §2.2.2: one answer whatever is wrong with a token, and whoever may not act for whom. */
 const unacceptable = (whose: "subject" | "actor") =>

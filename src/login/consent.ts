@@ -1,4 +1,9 @@
+import { mayEnter } from "../domain/authorization/index.ts"
 import { denyConsent, giveConsent } from "../domain/grant/index.ts"
+import { requireInstance } from "../domain/instance/index.ts"
+import { org } from "../domain/org/index.ts"
+import { project } from "../domain/project/index.ts"
+import type { Cx } from "../store/index.ts"
 import {
   accountOf,
   afterwards,
@@ -35,12 +40,30 @@ export function askConsent(scene: Scene): Promise<Response> | Response {
       optionsOf(scene, 403),
     )
   }
-  const asked = { session: step.sessionId, application, userCode: waiting.asked.device?.userCode }
+  const { foreign, device } = waiting.asked
+  const asked = {
+    ...{ session: step.sessionId, application, userCode: device?.userCode },
+    projects: projectsNamed(cx, userId, foreign),
+  }
   return show(
     cx,
     (ui, shared) => ui.ConsentPage({ ...shared, ...common, ...asked }),
     optionsOf(scene),
   )
+}
+
+/**
+ * The projects of others that the application will reach, and whose they are. Of one that does not
+ * let the person in they learn nothing, and get nothing for it; our own has words of its own.
+ */
+function projectsNamed(cx: Cx, userId: string, foreign: Waiting["asked"]["foreign"] = []) {
+  const own = requireInstance(cx).projectId
+  return foreign
+    .filter((id) => id !== own && mayEnter(cx, userId, id) === "yes")
+    .map((id) => {
+      const { name, orgId } = cx.store.state(cx, project, id)
+      return { id, name, organization: cx.store.state(cx, org, orgId).name }
+    })
 }
 
 /** The person has decided. What they allow, they allow for the account that they were shown. */

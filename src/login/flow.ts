@@ -1,7 +1,7 @@
 import type { Asked } from "../domain/grant/index.ts"
 
 /** What the flow must know of a request to sign somebody in. */
-export type Wanted = Pick<Asked, "prompts" | "maxAge" | "hintedUser"> & {
+export type Wanted = Pick<Asked, "prompts" | "maxAge" | "hintedUser" | "foreign"> & {
   /** The user that a login_hint names; empty where the name is nobody's. */
   readonly suggestedUser?: string | undefined
   /** The session that was chosen or made for this request; empty before. */
@@ -70,8 +70,9 @@ function stepWith(wanted: Wanted, session: Present, now: number): Step {
   if (bar !== undefined) return { kind: "barred", sessionId, bar }
   if (!isRecent(wanted, session, now)) return { kind: "password", userId }
   // Consent is given last, and by exactly who will be signed in.
-  const asks = wanted.prompts.includes("consent") && wanted.consent !== sessionId
-  return { kind: asks ? "consent" : "done", sessionId }
+  const { prompts, foreign = [] } = wanted
+  const asks = prompts.includes("consent") || foreign.length > 0
+  return { kind: asks && wanted.consent !== sessionId ? "consent" : "done", sessionId }
 }
 
 /** OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent. */

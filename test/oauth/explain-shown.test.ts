@@ -327,6 +327,20 @@ describe("an exchange", () => {
       () => at.exchange(signedIn.access, { resource: "https://api.example.com" }),
       { subject: "resource", received: "https://api.example.com" },
     ],
+    "for an audience that the token is not for": [
+      () => at.exchange(signedIn.access, { audience: "nobody" }),
+      { subject: "audience", received: "nobody", likelyCauseKey: "resource.closed" },
+    ],
+    "for a project that was not granted": [
+      async () => {
+        const id = at.provider.cx().ids.next()
+        const { orgId } = at.provider.setup
+        await createProject(at.provider.cx(), id, { orgId, name: "Not granted" })
+        const resource = `urn:core:iam:org:project:id:${id}:aud`
+        await at.exchange(signedIn.access, { resource })
+      },
+      { subject: "resource", likelyCauseKey: "resource.closed" },
+    ],
     "of a token that has come through ten": [
       async () => {
         let token = signedIn.access

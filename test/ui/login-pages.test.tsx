@@ -58,6 +58,7 @@ function pages(language: string): Record<string, ReactElement> {
       session: "1",
       changeHref: "/o",
       application: { ...application, isInDevelopment: true },
+      projects: [{ id: "1", name: hostile, organization: hostile }],
       userCode: hostile,
     }),
     barred: createElement(login.BarredPage, {
@@ -196,9 +197,11 @@ describe("the question whether an application may in", () => {
   const base = { ...login.translator(["en"]), assets, form, account, changeHref: "/o" }
 
   it("is not the small print of its page, and its weightiest part least of all", () => {
-    const asked = { ...base, session: "1", application }
+    const projects = [{ id: "1", name: "Payroll", organization: "Globex" }]
+    const asked = { ...base, session: "1", application, projects }
     const html = login.renderPage(createElement(login.ConsentPage, asked))
     expect(html).toContain(`<div class="learns learns-question">`)
     expect(html).toMatch(/<p class="learns-most">It may manage this Latchkey in your name/)
+    expect(html).toContain(`<p class="learns-most">It may use “Payroll” of Globex in your name.`)
   })
 })

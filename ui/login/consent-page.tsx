@@ -16,19 +16,30 @@ export type ConsentPageProps = PageProps & {
   readonly session: string
   readonly changeHref: string
   readonly application: Application
+  /** Projects of others that it will reach in the person's name. */
+  readonly projects: readonly Named[]
   /** The code that a device shows, where it is one that will be connected. */
   readonly userCode?: string | undefined
 }
 
+/** A project, and the organisation that owns it. */
+type Named = { readonly id: string; readonly name: string; readonly organization: string }
+
 /** Asks before an application gets anything. Posts `session` and `answer`: allow or cancel. */
 export function ConsentPage(props: ConsentPageProps) {
-  const { t, language, form, account, session, changeHref, application, userCode } = props
+  const { t, language, form, account, session, changeHref, application, projects } = props
+  const { userCode } = props
   const title = t("consent.title", { application: application.name })
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("consent.lead")} />
       <AccountChip t={t} account={account} changeHref={changeHref} />
       <Learns t={t} language={language} application={application} isQuestion />
+      {projects.map(({ id, name, organization }) => (
+        <p key={id} className="learns-most">
+          {t("consent.project", { project: name, organization })}
+        </p>
+      ))}
       {userCode && (
         <p>
           {t("consent.device")} <code>{userCode}</code>

@@ -93,6 +93,7 @@ export type NewGrant = {
   readonly scopes: readonly string[]
   readonly leftOut?: readonly string[] | undefined
   readonly audience: readonly string[]
+  readonly consented?: readonly string[] | undefined
   readonly claims?: ClaimsAsked | undefined
   readonly sessionId: string
   readonly session: Pick<Session, "userId" | "authTime" | "methods" | "passwordVersion">
@@ -110,7 +111,7 @@ export type NewGrant = {
 
 /** Adds a grant for the person of a session; every token for them hangs from one. */
 export function addGrant(tx: Transaction, given: NewGrant): string {
-  const { session, offline, claims, leftOut, grantType, ...rest } = given
+  const { session, offline, consented, leftOut, claims, grantType, ...rest } = given
   const { userId, authTime, methods, passwordVersion } = session
   const id = tx.ids.next()
   const added: Draft<GrantEvent> = {
@@ -118,10 +119,9 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
     data: {
       ...rest,
       ...(leftOut && { leftOut }),
+      ...(consented && { consented }),
       ...(claims && { claims }),
-      userId,
-      authTime,
-      methods,
+      ...{ userId, authTime, methods },
     },
   }
   tx.append(grant, id, [added])

@@ -9,6 +9,8 @@ type Wish = {
   /** What was asked for, too, and not granted; only where it may be refreshed. */
   readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
+  /** As at the authorization endpoint; see `Asked`. */
+  readonly foreign?: readonly string[]
   /** RFC 9449: thumbprint of the key that the device showed, when it asked. */
   readonly jkt?: string
 }

@@ -11,6 +11,8 @@ type Given = {
   /** What was asked for, too, and not granted; only where it may be refreshed. */
   readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
+  /** Projects of others that the person allowed by name; absent where there are none. */
+  readonly consented?: readonly string[]
   /** What it asked for beside the scopes. */
   readonly claims?: ClaimsAsked
 }
@@ -30,7 +32,7 @@ export type GrantEvent =
   | Event<
       "oidc_session.refresh_token.added",
       {
-        /** Of the password that the person had; a newer password ends the grant. */
+        /** As `signInVersion` was for the person; a newer one ends the grant. */
         readonly passwordVersion: number
         readonly lifetimeSeconds: number
         readonly idleLifetimeSeconds: number

@@ -23,6 +23,8 @@ export type Asked = {
   /** What was asked for, too, and not granted; only where it may be refreshed. */
   readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
+  /** Those of the audience that the person must allow by name; absent where there are none. */
+  readonly foreign?: readonly string[]
   readonly state?: string
   readonly nonce?: string
   /** S256 of the PKCE verifier. */

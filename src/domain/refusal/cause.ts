@@ -62,6 +62,8 @@ export const causes = {
   "value.unknown": "It is not one of the values that there are.",
   "resource.unknown":
     "A resource is an active project, written as urn:core:iam:org:project:id:ID:aud.",
+  "resource.closed":
+    "The project was not granted with it, is closed to the user, or is another organisation's.",
   "parameter.repeated": "A parameter may be sent once: is a part of the address added twice?",
   "response_type.unregistered": "The application is not registered for this response type.",
   "grant_type.unregistered": "The application is not registered for this grant type.",

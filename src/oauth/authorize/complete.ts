@@ -31,16 +31,16 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
     const code = writeWholeCode(cx, id, { asked, sessionId, codeAt: step.value })
     if (code !== undefined) return { code }
   }
-  const accessLifetimeSeconds = lifetimesOf(cx, asked.clientId).access
+  const lifetime = { accessLifetimeSeconds: lifetimesOf(cx, asked.clientId).access }
   const step = await cx.store.transact(cx, (tx) => {
     const session = usableSession(tx, sessionId)
     if (!session) return undefined
     keep?.(tx)
     answerRequest(tx, id, sessionId)
     if (isForCode(asked)) return { session, grantId: "" }
-    const { clientId, appId, scopes, audience, claims } = asked
-    const given = { clientId, appId, scopes, audience, claims, session, accessLifetimeSeconds }
-    return { session, grantId: exchangeCode(tx, { id }, given) }
+    const { clientId, appId, scopes, audience, foreign: consented, claims } = asked
+    const given = { clientId, appId, scopes, audience, consented, claims }
+    return { session, grantId: exchangeCode(tx, { id }, { ...given, session, ...lifetime }) }
   })
   if (!step.value) return undefined
   if (isForCode(asked)) return { code: writeCode(cx, { id }) }

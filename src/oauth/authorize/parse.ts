@@ -5,6 +5,7 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import { type Parameters, parametersOf, wordsOf } from "../request.ts"
+import { foreignAmong } from "../token/audience.ts"
 import { resourcesOf } from "../token/resource.ts"
 import {
   audienceOf,
@@ -28,7 +29,8 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
   const { clientId, appId, app, redirectUri, responseMode, state } = back
   const responseType = responseTypeOf(parameters, app.oidc)
   const scopes = scopesOf(parameters, app, responseType)
-  const audience = [...new Set([clientId, ...projectsOf(cx, parameters, { app, scopes })])]
+  const projects = projectsOf(cx, parameters, { app, scopes })
+  const audience = [...new Set([clientId, ...projects])]
   const asked: Asked = {
     clientId,
     appId,
@@ -38,6 +40,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
     scopes,
     ...leftOut(wordsOf(parameters.get("scope")), scopes),
     audience,
+    ...foreignAmong(cx, app.projectId, projects),
     prompts: [...promptsOf(parameters), ...extraPrompts(cx, app.projectId, audience)],
     languages: languagesOf(parameters.get("ui_locales")),
     ...given({

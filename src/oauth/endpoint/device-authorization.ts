@@ -14,6 +14,7 @@ import { OAuthError } from "../error.ts"
 import { ownOf, paths } from "../own.ts"
 import { formOf, type Parameters, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
+import { foreignAmong } from "../token/audience.ts"
 import { audienceOf, grantedScopes, leftOut, projectsAsAudience } from "../token/scope.ts"
 import type { Endpoint } from "./endpoint.ts"
 
@@ -56,7 +57,8 @@ function wishOf(cx: Cx, { appId, clientId, state }: AuthenticatedApp, given: Par
   const scopes = grantedScopes(asked, state)
   const projects = [...projectsAsAudience(cx, [state.projectId]), ...audienceOf(cx, scopes)]
   const audience = [...new Set([clientId, ...projects])]
-  return { clientId, appId, scopes, ...leftOut(asked, scopes), audience, lifetimeSeconds }
+  const more = { ...leftOut(asked, scopes), ...foreignAmong(cx, state.projectId, projects) }
+  return { clientId, appId, scopes, audience, ...more, lifetimeSeconds }
 }
 
 const triesMax = 5

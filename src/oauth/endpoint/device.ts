@@ -62,11 +62,12 @@ function waitingDevice(cx: Cx, typed: string): Found | undefined {
  * asked: whoever sent them the code may sit at the device (RFC 8628 §5.4).
  */
 async function beginSignIn(cx: Cx, { browser }: Visit, found: Found): Promise<string> {
-  const { clientId, appId, scopes, audience } = found.state
+  const { clientId, appId, scopes, audience, foreign } = found.state
   const id = cx.ids.next()
   const home = orgRestriction(cx, scopes)
   const asked = {
     ...{ clientId, appId, scopes, audience },
+    ...(foreign && { foreign }),
     ...(home !== undefined && { home }),
     redirectUri: "",
     responseMode: "query",

@@ -3,8 +3,9 @@ import { type Proof, proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import type { Grant } from "../grant/grant.ts"
 import { grants } from "../grant/list.ts"
-import { formOf, type Parameters, required } from "../request.ts"
+import { formOf, type Parameters, required, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
+import { openAudience } from "../token/audience.ts"
 import { noteOwnTokens } from "../token/audit.ts"
 import { type Issuance, issue } from "../token/issue.ts"
 import { type Narrow, narrowing } from "../token/resource.ts"
@@ -26,9 +27,10 @@ export const token: Endpoint = {
     const narrow = narrowing(cx, parameters)
     const allowed = await allow(asking, grant, { parameters, proof, narrow })
     // Also of a grant that had nothing to write and so has not asked.
-    const audience = narrow(allowed)
-    await noteOwnTokens(cx, grant.name, allowed)
-    return json(await issue(cx, { ...allowed, audience, jkt: proof?.jkt }))
+    const audience = narrow({ ...allowed, audience: openAudience(cx, allowed) })
+    const answer = await issue(cx, { ...allowed, audience, jkt: proof?.jkt })
+    await noteOwnTokens(cx, grant.name, { ...allowed, scopes: wordsOf(answer.scope) })
+    return json(answer)
   },
 }
 

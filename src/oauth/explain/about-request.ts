@@ -25,7 +25,7 @@ export function requestFindings(cx: Cx, refused: Refused, clientId: string): rea
     ...repeated(refused),
     ...notAForm(refused),
     ...unknownValues(refused),
-    ...unknownResource(cx, refused),
+    ...wrongTarget(cx, refused),
   ]
   const state = findClient(cx, clientId)?.state
   if (state?.kind !== "oidc") return anybody
@@ -78,12 +78,20 @@ const choices = [
   ["response_mode", responseModes],
 ] as const
 
-/** RFC 8707 §2. */
-function unknownResource(cx: Cx, { sent, error }: Refused): readonly Finding[] {
+/** RFC 8707 §2, RFC 8693 §2.2.2. */
+function wrongTarget(cx: Cx, { sent, error }: Refused): readonly Finding[] {
   if (error !== "invalid_target") return []
-  const unknown = sent.getAll("resource").filter((uri) => audienceOf(cx, [uri]).length === 0)
-  return unknown.map((uri) => finding("resource", uri, [], "resource.unknown"))
+  const resources = sent.getAll("resource")
+  const unknown = resources.filter((uri) => audienceOf(cx, [uri]).length === 0)
+  if (unknown.length > 0) return unknown.map((uri) => target("resource", uri, "resource.unknown"))
+  return [
+    ...resources.map((uri) => target("resource", uri, "resource.closed")),
+    ...sent.getAll("audience").map((id) => target("audience", id, "resource.closed")),
+  ]
 }
+
+const target = (name: string, received: string, cause: "resource.unknown" | "resource.closed") =>
+  finding(name, received, [], cause)
 
 const isAuthorization = ({ path }: Refused) => path === paths.authorize || path === paths.par
 

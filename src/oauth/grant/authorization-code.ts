@@ -94,11 +94,11 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
 
   const session = usableSession(tx, request.sessionId)
   if (!session) throw new OAuthError("invalid_grant", "the person has signed out meanwhile")
-  const { clientId, appId, scopes, leftOut, audience, claims } = request.asked
-  const narrowed = asked.narrow({ audience, clientId })
+  const { clientId, appId, scopes, leftOut, audience, foreign, claims } = request.asked
+  const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
   const offline = offlineFor({ client, scopes, proof: asked.proof, lifetimes: asked.lifetimes })
   const grantId = exchangeCode(tx, answered, {
-    ...{ clientId, appId, scopes, leftOut, audience, claims, session },
+    ...{ clientId, appId, scopes, leftOut, audience, consented: foreign, claims, session },
     accessLifetimeSeconds: asked.lifetimes.access,
     ...(offline && { offline }),
   })

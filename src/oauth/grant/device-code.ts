@@ -69,11 +69,11 @@ function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
   }
   const session = usableSession(tx, state.sessionId)
   if (!session) throw new OAuthError("access_denied", "the person has signed out meanwhile")
-  const { clientId, appId, scopes, leftOut, audience, sessionId } = state
-  const narrowed = asked.narrow({ audience, clientId })
+  const { clientId, appId, scopes, leftOut, audience, foreign, sessionId } = state
+  const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
   const offline = offlineFor({ client, scopes, proof, lifetimes })
   const grantId = addGrant(tx, {
-    ...{ clientId, appId, scopes, leftOut, audience, sessionId, session },
+    ...{ clientId, appId, scopes, leftOut, audience, consented: foreign, sessionId, session },
     accessLifetimeSeconds: lifetimes.access,
     grantType: deviceCode.name,
     ...(offline && { offline }),

@@ -4,6 +4,7 @@ import { type AuthenticatedApp, applicationOf } from "../client/authentication.t
 import { OAuthError } from "../error.ts"
 import { type Parameters, required, wordsOf } from "../request.ts"
 import { refreshAnchor } from "../token/anchor.ts"
+import { openAudience } from "../token/audience.ts"
 import { stands } from "../token/chain.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { readRefreshToken, writeRefreshToken } from "../token/refresh.ts"
@@ -25,11 +26,14 @@ export const refreshToken: Grant = {
     if (!given) throw refused()
     const scopes = scopesOf(given, parameters)
     const { grantId, generation } = shown
-    // What may come to life again, as a locked user, must not use up the token meanwhile.
-    if (!stands(cx, { grantId: refreshAnchor(cx, grantId), userId: given.userId })) throw refused()
+    const { userId } = given
+    const hanging = { grantId: refreshAnchor(cx, grantId), userId, clientId }
+    // What may come to life again, as an organisation, must not use up the token meanwhile.
+    if (!stands(cx, hanging)) throw refused()
 
     const wide = audienceFor(cx, { given, scopes, projectId: state.projectId })
-    const audience = narrow({ audience: wide, clientId })
+    const open = openAudience(cx, { ...hanging, audience: wide })
+    const audience = narrow({ audience: open, clientId, userId })
     const { access, refreshIdle, refreshGrace } = lifetimesOf(cx, clientId)
     const renewal = {
       generation,
@@ -44,10 +48,8 @@ export const refreshToken: Grant = {
     if (step.value === undefined) throw refused()
     const projects = projectsAsAudience(cx, [state.projectId])
     return {
+      ...{ userId, clientId, audience },
       grantId: refreshAnchor(cx, grantId),
-      userId: given.userId,
-      clientId,
-      audience,
       scopes,
       tokenType: state.oidc.tokenType,
       clockSkewSeconds: state.oidc.clockSkewSeconds,

@@ -2,6 +2,7 @@ import type { AccessTokenType } from "../../domain/user/index.ts"
 import { type Cx, remembered } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 import { type Parameters, wordsOf } from "../request.ts"
+import { openAudience } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
 import { resourcesOf } from "../token/resource.ts"
 import { audienceOf, grantedScopes } from "../token/scope.ts"
@@ -20,7 +21,8 @@ export function forItself(
   parameters: Parameters,
   { userId, clientId, anchor, accessTokenType }: ServiceUser,
 ): { readonly issuance: Issuance; readonly projects: readonly string[] } {
-  const { scopes, projects } = wished(cx, parameters)
+  const { scopes, projects: wishes } = wished(cx, parameters)
+  const projects = openAudience(cx, { grantId: anchor, userId, clientId, audience: wishes })
   const issuance = {
     grantId: anchor,
     userId,

@@ -9,6 +9,7 @@ import type { Proof } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import { exchangeGrant, type Parameters, required, wordsOf } from "../request.ts"
 import { anchorOf, isOpenTo } from "../token/anchor.ts"
+import { isEnterable, mayHaveUnasked } from "../token/audience.ts"
 import { mayActAs } from "../token/impersonation.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import { type Shown, shownIn, tokenTypes } from "../token/shown.ts"
@@ -37,12 +38,14 @@ export const tokenExchange: Grant = {
     }
     const scopes = scopesFor(subject, { parameters, type })
     const { clientId } = application
-    const audience = narrow({ audience: audienceFor(subject, parameters), clientId })
-    const notAfter = Math.min(subject.expires, actor?.expires ?? subject.expires)
+    const { userId } = subject
     const { appId, state } = application
+    const wide = audienceFor(cx, appId, { subject, parameters })
+    const audience = narrow({ audience: wide, clientId, userId })
+    const notAfter = Math.min(subject.expires, actor?.expires ?? subject.expires)
     const step = await cx.store.transact(cx, (tx) =>
       addExchange(tx, {
-        ...{ clientId, appId, userId: subject.userId, expires: notAfter * 1000, scopes },
+        ...{ clientId, appId, userId, expires: notAfter * 1000, scopes },
         ...(subject.grantId !== "" && { anchor: subject.grantId }),
         ...(actor && { actor: { userId: actor.userId, anchor: actor.grantId } }),
         tokenIds: [subject, actor].flatMap((shown) => shown?.id ?? []),
@@ -51,7 +54,7 @@ export const tokenExchange: Grant = {
     )
     return {
       grantId: anchorOf("exchange", step.value),
-      userId: subject.userId,
+      userId,
       clientId,
       audience,
       scopes,
@@ -153,13 +156,22 @@ function scopesFor(subject: Shown, { parameters, type }: Narrowing): readonly st
   )
 }
 
-/** RFC 8693 §2.1 `audience`, §2.2.2: some of whom the exchanged token is for; else all. */
-function audienceFor(subject: Shown, parameters: Parameters): readonly string[] {
+/**
+ * RFC 8693 §2.1 `audience`, §2.2.2: some of whom the exchanged token is for; else all. A user who
+ * is only named has allowed nothing: for them it is what the application may have without asking.
+ */
+function audienceFor(cx: Cx, appId: string, { subject, parameters }: Of): readonly string[] {
+  const { userId, grantId, audience } = subject
+  const open = audience.filter(
+    (id) => isEnterable(cx, userId, id) && (grantId !== "" || mayHaveUnasked(cx, appId, id)),
+  )
   const asked = wordsOf(parameters.get("audience"))
-  if (asked.length === 0) return subject.audience
-  if (asked.every((id) => subject.audience.includes(id))) return asked
+  if (asked.length === 0 && open.length > 0) return open
+  if (asked.length > 0 && asked.every((id) => open.includes(id))) return asked
   throw new OAuthError("invalid_target", "audience names more than the exchanged token is for")
 }
+
+type Of = { readonly subject: Shown; readonly parameters: Parameters }
 
 /** RFC 8693 §4.1: who acts now, and who acted before; that is never forgotten. */
 function actsFor(subject: Shown, actor: Shown | undefined): Actor | undefined {

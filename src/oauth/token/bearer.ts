@@ -1,13 +1,14 @@
 import type { Cx } from "../../store/index.ts"
 import { isRevoked } from "./anchor.ts"
+import { asOfNow } from "./audience.ts"
 import { stands } from "./chain.ts"
 import { readToken, type Statement } from "./statement.ts"
 
 /**
  * What an access token says, if it is ours, has neither expired nor been revoked, and all it hangs
- * from still stands.
+ * from still stands; without projects that have been closed to it since.
  */
 export function validToken(cx: Cx, token: string): Statement | undefined {
   const said = readToken(cx, token)
-  return said && !isRevoked(cx, said.id) && stands(cx, said) ? said : undefined
+  return said && !isRevoked(cx, said.id) && stands(cx, said) ? asOfNow(cx, said) : undefined
 }

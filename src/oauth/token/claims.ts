@@ -36,12 +36,14 @@ export const userinfoClaims = (cx: Cx, told: Told): Claims => ({
 
 /** RFC 7662 §2.2: what introspection answers of the user, to an application of `projectId`. */
 export function introspectionClaims(cx: Cx, told: Told, projectId: string): Claims {
+  // Its client is told of its own token, but of roles only on what the token is for.
+  const isFor = told.audience.includes(projectId)
   const claims = standardClaims(cx, told, told.scopes)
   const { preferred_username: username } = claims
   return {
     ...claims,
     ...(username !== undefined && { username }),
-    ...reservedClaims(cx, told, projectAsking(cx, projectId)),
+    ...reservedClaims(cx, told, isFor ? projectAsking(cx, projectId) : undefined),
   }
 }
 

@@ -3,6 +3,7 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
 import { orgOf } from "./anchor.ts"
+import { asOfNow, openAudience } from "./audience.ts"
 import { stands } from "./chain.ts"
 import { accessTokenClaims, idTokenClaims } from "./claims.ts"
 import { lifetimesOf, signingAlgs } from "./lifetime.ts"
@@ -61,8 +62,8 @@ export type TokenResponse = {
 export type Allowed = Issuance & { readonly jkt?: string | undefined }
 
 /** Makes the tokens that a grant allows. Refuses where what they would hang from has ended. */
-export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
-  mustStand(cx, allowed)
+export async function issue(cx: Cx, asked: Allowed): Promise<TokenResponse> {
+  const allowed = settled(cx, asked)
   if (allowed.instead === "id_token") return issueInstead(cx, allowed)
   const now = Math.floor(cx.clock.now() / 1000)
   const { grantId, userId, clientId, audience, scopes, actor, jkt } = allowed
@@ -95,9 +96,9 @@ export async function issue(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
  */
 export async function issueIdToken(
   cx: Cx,
-  allowed: Issuance,
+  asked: Issuance,
 ): Promise<Omit<TokenResponse, "access_token">> {
-  mustStand(cx, allowed)
+  const allowed = settled(cx, asked)
   const { clientId, scopes, identity, clockSkewSeconds: skew } = allowed
   if (!identity) throw new Error("an id_token needs to know of whom it speaks")
   const issued = Math.floor(cx.clock.now() / 1000) - skew
@@ -122,6 +123,23 @@ async function issueInstead(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
 
 const signed = (cx: Cx, clientId: string, claims: Claims) =>
   signer(cx, signingAlgs(cx, clientId).idToken).sign(claims, "JWT")
+
+/**
+ * What comes of what a grant allows, as things stand: no grant gives a token for a project that its
+ * client may not have or its user may not enter.
+ */
+function settled<T extends Issuance>(cx: Cx, allowed: T): T {
+  mustStand(cx, allowed)
+  const open = asOfNow(cx, allowed)
+  if (open.audience.length === 0) {
+    throw new OAuthError("invalid_target", "there is no project left that the token could be for")
+  }
+  const { identity, clientId } = open
+  if (!identity) return open
+  const counting = openAudience(cx, { ...open, audience: identity.audience })
+  const audience = identity.audience.filter((id) => id === clientId || counting.includes(id))
+  return { ...open, identity: { ...identity, audience } }
+}
 
 function mustStand(cx: Cx, allowed: Issuance): void {
   if (!stands(cx, allowed)) {

@@ -1,6 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, wordsOf } from "../request.ts"
+import { isEnterable } from "./audience.ts"
 import { audienceOf } from "./scope.ts"
 
 /**
@@ -16,22 +17,27 @@ export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =
   })
 
 /** What is allowed, as far as it matters for whom a token is. */
-type Allowed = { readonly audience: readonly string[]; readonly clientId: string }
+type Allowed = {
+  readonly audience: readonly string[]
+  readonly clientId: string
+  readonly userId: string
+}
 
 /** Answers the part of an audience that a request wants; see `narrowing`. */
 export type Narrow = (allowed: Allowed) => readonly string[]
 
 /**
- * RFC 8707 §2.2: a token may be for fewer resources than were granted, never for others. Its client
- * stays in the audience, so that it can still be told what its own token is worth. Nothing is
- * looked up before it is asked: no stranger shall learn here which projects there are.
+ * RFC 8707 §2.2: a token may be for fewer resources than were granted, never for others, nor for
+ * one that its user may not enter. Its client stays in the audience, so that it can still be told
+ * what its own token is worth. Nothing is looked up before it is asked: no stranger shall learn
+ * here which projects there are.
  */
 export const narrowing =
   (cx: Cx, parameters: Parameters): Narrow =>
-  ({ audience, clientId }) => {
+  ({ audience, clientId, userId }) => {
     const resources = resourcesOf(cx, parameters)
     if (resources.length === 0) return audience
-    if (resources.every((id) => audience.includes(id))) {
+    if (resources.every((id) => audience.includes(id) && isEnterable(cx, userId, id))) {
       return audience.filter((id) => id === clientId || resources.includes(id))
     }
     throw new OAuthError("invalid_target", "resource names more than was granted")

@@ -101,9 +101,24 @@ export function orgRestriction(cx: Cx, scopes: readonly string[]): string | unde
 
 /** The projects that the scopes put in the audience; see `projectsAsAudience`. */
 export function audienceOf(cx: Cx, scopes: readonly string[]): readonly string[] {
-  const ids = scopes.flatMap((scope) => audienceScope.exec(scope)?.[1] ?? [])
-  const named = ids.map((id) => (id === "core" ? ownOf(cx).projectId : id))
+  const named = scopes.flatMap((scope) => projectNamed(cx, scope) ?? [])
   return projectsAsAudience(cx, [...new Set(named)])
+}
+
+/** RFC 6749 §3.3: the scopes of what is for an audience; those of other projects are left out. */
+export const scopesWithin = (
+  cx: Cx,
+  scopes: readonly string[],
+  audience: readonly string[],
+): readonly string[] =>
+  scopes.filter((scope) => {
+    const id = projectNamed(cx, scope)
+    return id === undefined || audience.includes(id)
+  })
+
+function projectNamed(cx: Cx, scope: string): string | undefined {
+  const id = audienceScope.exec(scope)?.[1]
+  return id === "core" ? ownOf(cx).projectId : id
 }
 
 /**

@@ -1,0 +1,103 @@
+import { appChain, findClient } from "../../domain/app/index.ts"
+import { mayEnter } from "../../domain/authorization/index.ts"
+import { exchange, grant } from "../../domain/grant/index.ts"
+import { isProjectActive, project } from "../../domain/project/index.ts"
+import { hasProject } from "../../domain/projectgrant/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { ownOf } from "../own.ts"
+import { orgOf } from "./anchor.ts"
+import { scopesWithin } from "./scope.ts"
+import type { Statement } from "./statement.ts"
+
+/**
+ * Whether applications of one project may have tokens for another without asking anybody: their
+ * organisation owns it, or has it by a grant that counts. All else is foreign to them, and enters
+ * an audience only where the person allows it by name. So does our own project: a token for that is
+ * worth all that its person may do.
+ */
+function isForeign(cx: Cx, ownProject: string, id: string): boolean {
+  if (id === ownProject) return false
+  const { orgId } = cx.store.state(cx, project, ownProject)
+  return id === ownOf(cx).projectId || !hasProject(cx, id, orgId)
+}
+
+/** The projects that a person must allow by name, of those that an application asks for. */
+export function foreignAmong(
+  cx: Cx,
+  ownProject: string,
+  projects: readonly string[],
+): { readonly foreign?: readonly string[] } {
+  const foreign = [...new Set(projects)].filter((id) => isForeign(cx, ownProject, id))
+  return foreign.length > 0 ? { foreign } : {}
+}
+
+type Token = Pick<Statement, "grantId" | "userId" | "clientId" | "audience" | "scopes">
+
+/**
+ * A token, or what will be one, as far as it counts now: for projects that its client may have and
+ * its user may enter, with the scopes that go with them. Asked when it is issued, and at every use.
+ */
+export function asOfNow<T extends Token>(cx: Cx, token: T): T {
+  const audience = openAudience(cx, token)
+  return { ...token, audience, scopes: scopesWithin(cx, token.scopes, audience) }
+}
+
+/** The part of an audience that counts now; see `asOfNow`. */
+export function openAudience(cx: Cx, token: Omit<Token, "scopes">): readonly string[] {
+  const { audience, clientId } = token
+  const client = findClient(cx, clientId)?.state
+  // Whether the client's own project lets the user in is asked with what the token hangs from.
+  const isOwn = (id: string) => client && (id === clientId || id === client.projectId)
+  const isOpen = (id: string) =>
+    isOwn(id) || (isEnterable(cx, token.userId, id) && mayHave(cx, token, id))
+  return audience.every(isOpen) ? audience : audience.filter(isOpen)
+}
+
+/** The project that a part of an audience stands for: itself, or that of an application. */
+const projectOf = (cx: Cx, id: string): string => findClient(cx, id)?.state.projectId ?? id
+
+/** Whether a part of an audience is there, and lets a user in. */
+export function isEnterable(cx: Cx, userId: string, id: string): boolean {
+  if (id === ownOf(cx).issuer) return true
+  const projectId = projectOf(cx, id)
+  return isProjectActive(cx, projectId) && mayEnter(cx, userId, projectId) === "yes"
+}
+
+type Hanging = Pick<Statement, "grantId" | "userId">
+
+/** Whether who got a token may have it for a part of an audience, by what it hangs from. */
+function mayHave(cx: Cx, { grantId, userId }: Hanging, id: string): boolean {
+  if (id === ownOf(cx).issuer) return true
+  const projectId = projectOf(cx, id)
+  const [kind = "", ...rest] = grantId.split("/")
+  if (rest.length === 0) return grantHas(cx, grantId, projectId)
+  const within = rest.join("/")
+  if (kind === "offline") return grantHas(cx, within, projectId)
+  if (kind === "session") return appHas(cx, rest.slice(1).join("/"), projectId)
+  if (kind === "exchange") return exchangeHas(cx, within, { userId, projectId })
+  // A service user acts for itself; there is nobody to ask.
+  return projectId === ownOf(cx).projectId || hasProject(cx, projectId, orgOf(cx, userId))
+}
+
+/** Whether an application may have a token for a part of an audience without asking anybody. */
+export const mayHaveUnasked = (cx: Cx, appId: string, id: string): boolean =>
+  appHas(cx, appId, projectOf(cx, id))
+
+const appHas = (cx: Cx, appId: string, projectId: string): boolean =>
+  !isForeign(cx, appChain(cx, appId)?.parent ?? "", projectId)
+
+function grantHas(cx: Cx, grantId: string, projectId: string): boolean {
+  const given = cx.store.state(cx, grant, grantId)
+  if (given.status === "absent") return false
+  return given.consented?.includes(projectId) || appHas(cx, given.appId, projectId)
+}
+
+type Exchanged = { readonly userId: string; readonly projectId: string }
+
+/** Nothing grows by an exchange: what the token that was shown was for, the new one may be for. */
+function exchangeHas(cx: Cx, id: string, { userId, projectId }: Exchanged): boolean {
+  const given = cx.store.state(cx, exchange, id)
+  if (given.status === "absent") return false
+  if (appHas(cx, given.appId, projectId)) return true
+  return given.anchor !== undefined && mayHave(cx, { grantId: given.anchor, userId }, projectId)
+}

@@ -177,6 +177,18 @@ describe("impersonation", () => {
       },
     ],
     [
+      "of an administrator of another organisation, by who holds it on their own",
+      async () => {
+        const cx = at.provider.cx()
+        const orgId = cx.ids.next()
+        await org.createOrganization(cx, orgId, { name: `Abroad ${orgId}` })
+        await give(ann, { level: "org", id: orgId }, "ORG_OWNER_VIEWER")
+        const target = { level: "org", id: at.provider.setup.orgId } as const
+        const robot = await addSupport(target, "ORG_ADMIN_IMPERSONATOR")
+        return [ann, acting(await tokenOf(robot))]
+      },
+    ],
+    [
       "of a person of another organisation, by who holds it on one",
       async () => {
         const cx = at.provider.cx()

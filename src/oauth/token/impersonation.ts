@@ -1,5 +1,5 @@
 import { requireInstance } from "../../domain/instance/index.ts"
-import { memberships, permissionsOn } from "../../domain/member/index.ts"
+import { memberships, permissionsOn, type Target } from "../../domain/member/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
 import { isUserActive, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -8,19 +8,19 @@ type Reader = Parameters<typeof permissionsOn>[0]
 
 /**
  * Whether somebody may act as a user, as things stand: the instance allows it at all, and they hold
- * the permission on the user's organisation. For administrators it is another one, and for those
- * of the instance it must be held on the instance.
+ * the permission on the user's organisation. For administrators it is another one, and it must be
+ * held on everything that they administer, wherever that is.
  */
 export function mayActAs(cx: Cx, actorId: string, userId: string): boolean {
   if (!requireInstance(cx).security.enableImpersonation || actorId === userId) return false
   const owner = cx.store.receipt(cx, user, userId)?.owner ?? ""
   if (!isUserActive(cx, userId) || !isOrgActive(cx, owner)) return false
-  const roles = memberships(cx, userId)
-  const target = roles.some(({ level }) => level === "instance")
-    ? ({ level: "instance" } as const)
-    : ({ level: "org", id: owner } as const)
+  const administered = memberships(cx, userId).map(
+    ({ level, id }): Target => (level === "instance" ? { level } : { level, id }),
+  )
   const { instance, caller } = cx
   const read: Reader = { instance, caller, state: (kind, id) => cx.store.state(cx, kind, id) }
-  const needed = roles.length > 0 ? "admin.impersonation" : "impersonation"
-  return permissionsOn(read, target, actorId).has(needed)
+  const needed = administered.length > 0 ? "admin.impersonation" : "impersonation"
+  const home: Target = { level: "org", id: owner }
+  return [home, ...administered].every((target) => permissionsOn(read, target, actorId).has(needed))
 }

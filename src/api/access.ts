@@ -4,6 +4,7 @@ import type { Call, Scope } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import { fieldsOf, type Reader, readerOf } from "./field.ts"
 import { nameOf } from "./method.ts"
+import { isChange, mustOutrank, type Rank, type Ranking, rankOf } from "./rank.ts"
 
 /** Who owns a resource, from the instance down. `user` is set where the resource is a user. */
 export type Chain = {
@@ -14,6 +15,8 @@ export type Chain = {
   readonly user?: string
   /** What the resource hangs from: the project of an application. */
   readonly parent?: string
+  /** Whether it is the instance's own, which no role below the instance changes. */
+  readonly internal?: boolean
   /** Whether the thing that a role is held on reaches the resource without owning it. */
   readonly shared?: (thing: Pick<Membership, "level" | "id">) => boolean
 }
@@ -26,7 +29,7 @@ export type Membership = {
 }
 
 /** What the rooms know about owners and roles; the server hands it in. */
-export type Authority<C> = {
+export type Authority<C> = Ranking<C> & {
   /**
    * The owner chain of each kind of resource; undefined where it doesn't exist. `parent` is what
    * the caller says it hangs from, for kinds that are only unique within it.
@@ -37,16 +40,14 @@ export type Authority<C> = {
   readonly memberships: (cx: C, userId: string) => readonly Membership[]
   /** What a role permits in the instance of the call; roles may be its own. */
   readonly permissions: (role: string, cx: C) => ReadonlySet<string>
-  /** Whether the caller holds all that a user holds, wherever they hold it. */
-  readonly outranks: (cx: C, userId: string) => boolean
 }
 
 /** A rule that names one resource. */
 type Rule = {
   readonly permission: string
   readonly resource: string
-  /** undefined: the instance. "context": the organisation of the context. */
-  readonly id: "context" | { readonly field: string; readonly read: Reader } | undefined
+  /** undefined: the instance. "context", "home": the organisation of the context, the caller's. */
+  readonly id: "context" | "home" | { readonly field: string; readonly read: Reader } | undefined
   readonly parent: { readonly field: string; readonly read: Reader } | undefined
   readonly self: string
 }
@@ -69,7 +70,14 @@ type Kind =
   | { readonly kind: "system" }
 
 /** The access rule of a method, made ready at start. */
-export type Access = Kind & { readonly system?: SystemRule | undefined }
+export type Access = Kind & {
+  readonly system?: SystemRule | undefined
+  /** Whether the method changes something. */
+  readonly changes: boolean
+  readonly rank: Rank | undefined
+  /** Another way in where the rule does not open. */
+  readonly or?: { readonly rule: Rule; readonly rank: Rank | undefined } | undefined
+}
 
 /**
  * Reads the access rule of a method. Refuses, naming the method: no rule, two kinds of rule, an
@@ -79,8 +87,17 @@ export function accessOf(method: DescMethod, resources: ReadonlySet<string>): Ac
   const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
   if (!hasOption(method, accessOption)) throw refuse("it has no access rule")
   const option = getOption(method, accessOption)
-  const system = option.system ? systemRuleOf(method, option) : undefined
-  return { ...kindOf(method, option, resources), system }
+  const kind = kindOf(method, option, resources)
+  const rank = rankOf(method, option)
+  const { or } = option
+  if (or && kind.kind !== "resource" && kind.kind !== "either") throw refuse("nothing stands by or")
+  return {
+    ...kind,
+    system: option.system ? systemRuleOf(method, option) : undefined,
+    changes: isChange(method),
+    rank,
+    or: or && { rule: ruleOf(method, or, resources), rank: rankOf(method, or) },
+  }
 }
 
 function kindOf(method: DescMethod, option: AccessOption, resources: ReadonlySet<string>): Kind {
@@ -141,7 +158,9 @@ function ruleOf(method: DescMethod, option: AccessOption, resources: ReadonlySet
   if (search && (id || parent)) throw refuse("a search names no resource, so no id and no parent")
   if (!search && !id && resource !== "instance") throw refuse("its access rule needs an id")
   if (parent && !id) throw refuse("a parent needs an id")
-  if (id === "@org" && resource !== "org") throw refuse('"@org" names an organisation')
+  const context = contexts[id]
+  if (context && resource !== "org") throw refuse(`"${id}" names an organisation`)
+  if (search && self && self !== "authenticated") throw refuse("a search has no self to hold it on")
   const read = (path: string) => {
     const fields = fieldsOf(method.input, path)
     if (fields?.at(-1)?.fieldKind !== "scalar") {
@@ -149,8 +168,14 @@ function ruleOf(method: DescMethod, option: AccessOption, resources: ReadonlySet
     }
     return { field: path, read: readerOf(fields) }
   }
-  const named = id === "@org" ? ("context" as const) : id ? read(id) : undefined
+  const named = context ?? (id ? read(id) : undefined)
   return { permission, resource, id: named, parent: parent ? read(parent) : undefined, self }
+}
+
+/** Organisations that no field names. */
+const contexts: Readonly<Record<string, "context" | "home">> = {
+  "@org": "context",
+  "@home": "home",
 }
 
 /**
@@ -168,7 +193,7 @@ export function authorise<C extends Call>(
   if (caller.kind === "anonymous") throw tokenMissing()
   if (caller.kind === "system") return asSystem(authority, access.system, cx, request)
   if (access.kind === "system") throw denied(access.system?.permission ?? "of the system")
-  const outranks = (userId: string) => authority.outranks(cx, userId)
+  const outranks = (userId: string) => authority.outranks(cx, userId, "anywhere")
   const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks }
   if (access.kind === "authenticated") return placed
 
@@ -179,8 +204,37 @@ export function authorise<C extends Call>(
     return { ...placed, scope }
   }
   if (access.kind === "searches") return { ...placed, scope: scopesOf(holder, access.rules) }
+  return { ...placed, ...admit(authority, placed, { access, holder, request }) }
+}
+
+type Entrance = {
+  readonly access: Access & { readonly kind: "resource" | "either" }
+  readonly holder: Holder
+  readonly request: Message
+}
+
+/**
+ * Opens by the rule, or by what stands beside it: then it answers why the rule itself didn't open.
+ * Whichever it was, nobody above the caller may be touched. Answers what the caller holds there.
+ */
+function admit<C extends Call>(
+  authority: Authority<C>,
+  cx: C,
+  { access, holder, request }: Entrance,
+): Pick<Call, "holds" | "refusal"> {
   const rule = access.kind === "resource" ? access.rule : chosenOf(access.rules, request)
-  return { ...placed, holds: admit(authority, placed, { rule, holder, request }) }
+  const { or, changes } = access
+  const on = (chain: Chain) => (permission: string) => holdsOn(holder, chain, permission)
+  const opened = open(authority, cx, { rule, holder, request, changes })
+  if (!(opened instanceof Fault)) {
+    if (access.rank) mustOutrank(authority, cx, access.rank, { request, touched: opened })
+    return { holds: on(opened) }
+  }
+  const isAsked = or !== undefined && isNamed(or.rule, request)
+  const beside = isAsked ? open(authority, cx, { rule: or.rule, holder, request, changes }) : opened
+  if (beside instanceof Fault) throw opened
+  if (or?.rank) mustOutrank(authority, cx, or.rank, { request, touched: beside })
+  return { holds: on(beside), refusal: opened }
 }
 
 /**
@@ -224,9 +278,12 @@ function holderOf<C>(authority: Authority<C>, cx: C, userId: string): Holder {
   }
 }
 
+const isNamed = ({ id }: Rule, request: Message): boolean =>
+  typeof id === "object" && Boolean(id.read(request))
+
 /** The rule whose resource the request names. */
 function chosenOf(rules: readonly Rule[], request: Message): Rule {
-  const chosen = rules.find(({ id }) => typeof id === "object" && id.read(request))
+  const chosen = rules.find((rule) => isNamed(rule, request))
   if (chosen) return chosen
   const fields = rules.map(({ id }) => (typeof id === "object" ? id.field : "")).join(", ")
   throw new Fault(
@@ -236,22 +293,28 @@ function chosenOf(rules: readonly Rule[], request: Message): Rule {
   )
 }
 
-/** Answers what the caller holds on the resource that the request names. */
-function admit<C extends Call>(
+type Door = Pick<Entrance, "holder" | "request"> & Pick<Access, "changes"> & { readonly rule: Rule }
+
+/** The owners of what the request is about; a fault where the rule doesn't open it. */
+function open<C extends Call>(
   authority: Authority<C>,
   cx: C,
-  { rule, holder, request }: { rule: Rule; holder: Holder; request: Message },
-): NonNullable<Call["holds"]> {
+  { rule, holder, request, changes }: Door,
+): Chain | Fault {
   const chain = chainOf(authority, cx, rule, request)
-  const { memberships } = holder
-  const where = (permission: string) => memberships.filter((each) => holder.holds(each, permission))
-  const holds = (permission: string) =>
-    chain !== undefined && where(permission).some((membership) => covers(membership, chain))
-  if (holds(rule.permission)) return holds
-  if (chain && chain.user === holder.userId && passesAsSelf(holder, rule.self)) return holds
-  if (where(rule.permission).length === 0) throw denied(rule.permission)
-  throw absent(rule.resource)
+  const { memberships, holds } = holder
+  const held = memberships.filter((membership) => holds(membership, rule.permission))
+  if (chain && held.some((membership) => covers(membership, chain))) {
+    // Applications of the instance's own project, and the console, act for whoever signs in.
+    const isOpen = !(changes && chain.internal) || holdsOn(holder, here, ownPermission)
+    return isOpen ? chain : denied(ownPermission)
+  }
+  if (chain && chain.user === holder.userId && passesAsSelf(holder, rule.self, chain)) return chain
+  return held.length === 0 ? denied(rule.permission) : absent(rule.resource)
 }
+
+/** What changes whatever is the instance's own. */
+const ownPermission = "iam.write"
 
 /** The owners of the resource that the request names; undefined where it is not there. */
 function chainOf<C extends Call>(
@@ -261,7 +324,7 @@ function chainOf<C extends Call>(
   request: Message,
 ): Chain | undefined {
   if (rule.resource === "instance") return isThisInstance(cx, rule, request) ? here : undefined
-  const id = rule.id === "context" ? cx.orgId : given(rule.id, request)
+  const id = idIn(cx, rule, request)
   if (!id) return undefined
   const parent = rule.parent && given(rule.parent, request)
   const chain = authority.resources[rule.resource]?.(cx, id, parent)
@@ -269,6 +332,11 @@ function chainOf<C extends Call>(
 }
 
 const here: Chain = { instance: true }
+
+function idIn({ orgId, caller }: Call, { id }: Rule, request: Message): string | undefined {
+  if (id === "home") return caller.kind === "user" ? caller.orgId : undefined
+  return id === "context" ? orgId : given(id, request)
+}
 
 /** The instance may stay unnamed, be named by its id, or be chosen by a flag. */
 function isThisInstance(cx: Call, { id }: Rule, request: Message): boolean {
@@ -292,10 +360,11 @@ function covers({ level, id }: Membership, chain: Chain): boolean {
   return chain[level] === id || (chain.shared?.({ level, id }) ?? false)
 }
 
-function passesAsSelf({ memberships, holds }: Holder, self: string): boolean {
-  if (self === "authenticated") return true
-  return self !== "" && memberships.some((membership) => holds(membership, self))
-}
+const passesAsSelf = (holder: Holder, self: string, chain: Chain): boolean =>
+  self === "authenticated" || (self !== "" && holdsOn(holder, chain, self))
+
+const holdsOn = ({ memberships, holds }: Holder, chain: Chain, permission: string): boolean =>
+  memberships.some((membership) => covers(membership, chain) && holds(membership, permission))
 
 /** Which rows of a search the caller may see. */
 function scopeOf(holder: Holder, { permission, self }: Rule): Scope {
@@ -308,7 +377,7 @@ function scopeOf(holder: Holder, { permission, self }: Rule): Scope {
     projects: ids("project"),
     grants: ids("grant"),
   }
-  return passesAsSelf(holder, self) ? { ...scope, self: holder.userId } : scope
+  return self === "authenticated" ? { ...scope, self: holder.userId } : scope
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts"
+import type { Fault } from "./fault.ts"
 import type { Ids } from "./id.ts"
 import type { Allowance } from "./limit.ts"
 import type { Outside } from "./outbound.ts"
@@ -56,8 +57,8 @@ export type Call = Ground & {
   /** The organisation a v1 caller names in x-core-orgid, not yet checked against their roles. */
   readonly orgId?: string
   /**
-   * Whether the caller holds all that a user holds. Set by the dispatcher; whatever gives a way to
-   * act as a user asks it.
+   * Whether the caller holds all that a user holds, wherever. Set by the dispatcher, for operations
+   * that give a way to act as a user by some of their fields only; for others their rule says it.
    */
   readonly outranks?: (userId: string) => boolean
   /**
@@ -65,6 +66,11 @@ export type Call = Ground & {
    * dispatcher; an operation asks it for what only a part of a request needs.
    */
   readonly holds?: (permission: string) => boolean
+  /**
+   * Set by the dispatcher where the rule itself did not open, but what stands beside it: what the
+   * operation answers where that leads to nothing.
+   */
+  readonly refusal?: Fault
   /** What the caller's address may still cost; absent where nobody calls from outside. */
   readonly allowance?: Allowance
   /** Names this request in logs, error pages and events. */

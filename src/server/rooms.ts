@@ -83,4 +83,5 @@ export const authority: Authority<Cx> = {
   memberships: member.memberships,
   permissions: member.rolePermissions,
   outranks: member.outranks,
+  outranksAll: member.outranksAll,
 }

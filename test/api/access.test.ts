@@ -185,6 +185,7 @@ describe("a search", () => {
       org: { all: true, ...none },
       project: { all: false, ...none },
       grant: { all: false, ...none },
+      user: { all: false, ...none },
     })
     expect(tryAs("nobody", listAdministrators, {})).toMatch(
       /^permission_denied: .*iam\.member\.read/,

@@ -7,7 +7,8 @@ import { disagreements, tableOf } from "./table.ts"
 
 /** One rule as the golden list writes it. */
 function textOf(rule: Access): string {
-  if (rule.either.length > 0) return rule.either.map(textOf).join(" | ")
+  const or = rule.or ? ` or ${textOf(rule.or)}` : ""
+  if (rule.either.length > 0) return rule.either.map(textOf).join(" | ") + or
   if (rule.public) return "public"
   if (rule.authenticated) return "authenticated"
   const system = rule.system && ` or system ${rule.system}`
@@ -16,18 +17,26 @@ function textOf(rule: Access): string {
   const id = rule.id && ` ${rule.id}`
   const parent = rule.parent && ` of ${rule.parent}`
   const self = rule.self && ` or self ${rule.self}`
-  return `${rule.permission} on ${rule.resource}${search}${id}${parent}${self}${system}`
+  return `${rule.permission} on ${rule.resource}${search}${id}${parent}${self}${system}${or}`
+}
+
+/** Whom a change touches, as the list writes it; "-" where rank doesn't count, which says why. */
+function rankText({ rank, proof, rankless, or }: Access): string {
+  if (rankless) return `- (${rankless})`
+  const unless = proof.length > 0 ? ` unless ${proof.join(", ")}` : ""
+  return `${rank}${unless}${or ? ` or ${rankText(or)}` : ""}`
 }
 
 const golden = tableOf("test/contract/access.tsv")
 
 test("every operation has the access rule that the golden list says", () => {
   const said = book.flatMap((service) =>
-    service.methods.map((method) =>
-      [service.typeName, method.name, textOf(getOption(method, access))].join("\t"),
-    ),
+    service.methods.map((method) => {
+      const option = getOption(method, access)
+      return [service.typeName, method.name, textOf(option), rankText(option)].join("\t")
+    }),
   )
-  const listed = golden.map(({ service, rpc, rule }) => [service, rpc, rule].join("\t"))
+  const listed = golden.map(({ service, rpc, rule, rank }) => [service, rpc, rule, rank].join("\t"))
   const remedy = "mend the rule, or add the row to test/contract/access.tsv with its reason"
   expect(disagreements(said, listed), remedy).toEqual([])
 })
@@ -58,5 +67,5 @@ const permissionsIn = (rule: Access): readonly string[] => [
   ...[rule.permission, rule.self, rule.system].filter(
     (name) => name !== "" && name !== "authenticated",
   ),
-  ...rule.either.flatMap(permissionsIn),
+  ...[...rule.either, ...(rule.or ? [rule.or] : [])].flatMap(permissionsIn),
 ]

@@ -69,7 +69,12 @@ function withAccess(rule: Rule | undefined) {
   })
 }
 
-const onProject = { permission: "project.write", resource: "project", id: "id" }
+const onProject = {
+  ...{ permission: "project.write", resource: "project", id: "id" },
+  rankless: "a project holds nobody",
+}
+
+const ranked = { ...onProject, rankless: "", rank: "roles" }
 
 describe("the start refuses, naming the method,", () => {
   const refused: Readonly<Record<string, [Rule | undefined, RegExp]>> = {
@@ -84,6 +89,20 @@ describe("the start refuses, naming the method,", () => {
     "a resource without an id": [{ ...onProject, id: "" }, /needs an id/],
     "a search with an id": [{ ...onProject, search: true }, /a search names no resource/],
     "the context as a project": [{ ...onProject, id: "@org" }, /names an organisation/],
+    "a change that says nothing of rank": [{ ...onProject, rankless: "" }, /whom it touches/],
+    "a change that says both": [{ ...onProject, rank: "roles" }, /whom it touches/],
+    "a rank that does not exist": [{ ...ranked, rank: "king" }, /"king" does not exist/],
+    "a rank of users on a project": [{ ...ranked, rank: "user" }, /"user" is of a resource "user"/],
+    "a rank of organisations on a project": [
+      { ...ranked, rank: "org" },
+      /"org" is of a resource "org"/,
+    ],
+    "a proof that does not exist": [{ ...ranked, proof: ["code"] }, /a field "code"/],
+    "a proof without a rank": [{ ...onProject, proof: ["id"] }, /belongs to a rank/],
+    "what is only for oneself, of a rank": [
+      { authenticated: "no data of others", rank: "roles" },
+      /whom it touches/,
+    ],
     "a choice between rules without ids": [
       { either: [create(AccessSchema, { permission: "iam.write", resource: "instance" })] },
       /needs an id, which decides/,
@@ -102,6 +121,13 @@ describe("the start refuses, naming the method,", () => {
       )
     })
   }
+
+  test("a reading that has a rank", () => {
+    const operations = planted("GetProjectByID", ({ options }) => {
+      if (options) setExtension(options, access, create(AccessSchema, ranked))
+    })
+    expect(() => start(operations)).toThrow(/GetProjectByID: it changes nothing/)
+  })
 
   test("and accepts the same method with its rule", () => {
     expect(start(withAccess(onProject)).length).toBe(ManagementService.methods.length)

@@ -75,6 +75,7 @@ const authority: Authority<Cx> = {
   memberships: member.memberships,
   permissions: member.rolePermissions,
   outranks: member.outranks,
+  outranksAll: member.outranksAll,
 }
 
 /** Users of the estate, by the organisation that they belong to. */

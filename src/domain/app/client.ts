@@ -1,5 +1,5 @@
 import { type Cx, remembered } from "../../store/index.ts"
-import { clientClaim, instance } from "../instance/index.ts"
+import { clientClaim } from "../instance/index.ts"
 import { isProjectActive, projectChain } from "../project/index.ts"
 import { type ApiApp, app, isClient, isGone, type OidcApp } from "./model.ts"
 
@@ -37,15 +37,9 @@ export function isAppActive(cx: Cx, id: string): boolean {
   return state.status === "active" && isProjectActive(cx, state.projectId)
 }
 
-/**
- * What the access to an application hangs from; undefined where there is none. The console is the
- * instance's own: who changes where its tokens go is everybody who signs in to it, so that no role
- * on the organisation that our project happens to be of is enough.
- */
+/** What the access to an application hangs from; undefined where there is none. */
 export function appChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, app, id)
   const above = isGone(state) ? undefined : projectChain(cx, state.projectId)
-  if (!above) return undefined
-  const isConsole = cx.store.state(cx, instance, cx.instance).consoleAppId === id
-  return { ...(isConsole ? { instance: above.instance } : above), parent: above.project }
+  return above && { ...above, parent: above.project }
 }

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { permissionsOn } from "../member/index.ts"
+import { mustSeeUser } from "../member/index.ts"
 import { isProjectThere, keysThere, type Project, project } from "../project/index.ts"
 import {
   grantBetween,
@@ -9,7 +9,6 @@ import {
   type ProjectGrant,
   projectGrant,
 } from "../projectgrant/index.ts"
-import { hasLeft, user } from "../user/index.ts"
 import {
   type Authorization,
   type AuthorizationEvent,
@@ -147,23 +146,6 @@ function checkRoles(there: readonly string[], keys: readonly string[]): void {
     "authorization.role_unknown",
     "the project, or its grant, does not have one of these roles; add it there first",
   )
-}
-
-/**
- * Users of the organisation itself, and others that the caller may look at: who guesses ids learns
- * nothing of other organisations.
- */
-function mustSeeUser(tx: Transaction, userId: string, orgId: string): void {
-  const isHere = !hasLeft(tx.state(user, userId))
-  if (isHere && (tx.owner(user, userId) === orgId || mayRead(tx, userId))) return
-  throw new Fault("not_found", "user.missing", "there is no such user")
-}
-
-function mayRead(tx: Transaction, userId: string): boolean {
-  const { caller } = tx
-  if (caller.kind !== "user") return caller.kind === "system"
-  const home = { level: "org", id: tx.owner(user, userId) } as const
-  return permissionsOn(tx, home, caller.userId).has("user.read")
 }
 
 const notGranted = () =>

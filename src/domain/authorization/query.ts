@@ -1,5 +1,5 @@
 import { type Cx, statement } from "../../store/index.ts"
-import { isProjectThere, type Project, project } from "../project/index.ts"
+import { isProjectThere, type Project, project, projectChain } from "../project/index.ts"
 import { grantIdOf, grantInForce, hasProject, projectGrant } from "../projectgrant/index.ts"
 import { hasLeft, user } from "../user/index.ts"
 import { rolesIn } from "./commands.ts"
@@ -65,13 +65,13 @@ function inForce(cx: Cx, userId: string, projectId: string): readonly Authorizat
 export function authorizationChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, authorization, id)
   const { orgId, projectId, userId, grantId } = state
-  const on = cx.store.state(cx, project, projectId)
-  if (!isThere(state) || !isProjectThere(on)) return undefined
-  if (hasLeft(cx.store.state(cx, user, userId))) return undefined
-  const chain = { instance: true, org: orgId, project: projectId } as const
-  if (grantId === "") return chain
+  const above = projectChain(cx, projectId)
+  if (!above || !isThere(state) || hasLeft(cx.store.state(cx, user, userId))) return undefined
+  if (grantId === "") return above
+  const chain = { ...above, org: orgId } as const
   if (grantIdOf(cx, projectId, orgId) !== grantId) return undefined
+  const { orgId: givingId } = cx.store.state(cx, project, projectId)
   const shared = (thing: { readonly level: string; readonly id: string }) =>
-    thing.level === "org" && thing.id === on.orgId
+    thing.level === "org" && thing.id === givingId
   return { ...chain, grant: grantId, shared } as const
 }

@@ -88,25 +88,47 @@ export const renameInstance = instance.command<string>((state, text) => {
 })
 
 /**
- * Whether somebody can still act for the instance when `userId` can't any more. `isUsable` says of
- * a user whether they can sign in; only the room of the users knows.
+ * How well a user can sign in: not at all, for a time only (a service user whose keys and tokens
+ * all expire), or lastingly. Only the room of the users knows.
  */
-export function isLastOwner(
+export const standings = { none: 0, expiring: 1, lasting: 2 } as const
+export type Standing = number
+export type StandingOf = (userId: string) => Standing
+
+/** How well the instance is owned: as well as the best of its owners can sign in. */
+export const bestStanding = (
   cx: Pick<Decision, "state" | "instance">,
-  userId: string,
-  isUsable: (userId: string) => boolean,
-): boolean {
-  const owners = ownersOf(cx.state(instance, cx.instance))
-  const others = owners.filter((owner) => owner.userId !== userId)
-  return others.length < owners.length && !others.some((owner) => isUsable(owner.userId))
+  standingOf: StandingOf,
+): Standing =>
+  Math.max(
+    standings.none,
+    ...ownersOf(cx.state(instance, cx.instance)).map(({ userId }) => standingOf(userId)),
+  )
+
+/** Refuses to leave the instance without an owner, or with none that lasts where one did. */
+export function mustStayOwned({ before, after }: { before: Standing; after: Standing }): void {
+  if (after < Math.max(before, standings.expiring)) throw lastOwner()
 }
 
-/** What a caller gets who would leave the instance without an owner. */
-export const lastOwner = (): Fault =>
+/** Refuses the same of what makes of one user somebody who can sign in as well as `left`. */
+export function keepOwner(
+  cx: Pick<Decision, "state" | "instance">,
+  userId: string,
+  { standingOf, left = standings.none }: { standingOf: StandingOf; left?: Standing },
+): void {
+  if (!ownersOf(cx.state(instance, cx.instance)).some((owner) => owner.userId === userId)) return
+  mustStayOwned({
+    before: bestStanding(cx, standingOf),
+    after: bestStanding(cx, (id) => (id === userId ? left : standingOf(id))),
+  })
+}
+
+const lastOwner = (): Fault =>
   new Fault(
     "failed_precondition",
     "instance.last_owner",
-    "nobody could administer the instance any more; make somebody else an owner first",
+    "nobody could administer the instance any more, or only until a key or token expires; make " +
+      "somebody else an owner first",
   )
 
 type MemberInput = {
@@ -114,11 +136,11 @@ type MemberInput = {
   readonly roles: readonly string[]
   /** The organisation that the user belongs to. */
   readonly orgId: string
-  readonly isUsable: (userId: string) => boolean
+  readonly standingOf: StandingOf
 }
 
 /** Makes a user an administrator of the instance. */
-export const addInstanceMember = instance.command<Omit<MemberInput, "isUsable">>(
+export const addInstanceMember = instance.command<Omit<MemberInput, "standingOf">>(
   (state, { userId, orgId, roles }) => {
     mustExist(state)
     if (memberOf(state, userId)) {
@@ -134,20 +156,20 @@ export const addInstanceMember = instance.command<Omit<MemberInput, "isUsable">>
 
 /** Replaces the roles of an administrator. Refuses to take ownership from the last owner. */
 export const changeInstanceMember = instance.command<Omit<MemberInput, "orgId">>(
-  (state, { userId, roles, isUsable }, cx) => {
+  (state, { userId, roles, standingOf }, cx) => {
     const member = memberOf(state, userId)
     if (!member) throw missingMember()
     if (sameRoles(member.roles, roles)) return []
-    if (!roles.includes(ownerRole) && isLastOwner(cx, userId, isUsable)) throw lastOwner()
+    if (!roles.includes(ownerRole)) keepOwner(cx, userId, { standingOf })
     return [{ type: "instance.member.changed", data: { userId, roles } }]
   },
 )
 
 /** Takes all roles on the instance; nothing happens where the user has none. */
-export const removeInstanceMember = instance.command<Pick<MemberInput, "userId" | "isUsable">>(
-  (state, { userId, isUsable }, cx) => {
+export const removeInstanceMember = instance.command<Pick<MemberInput, "userId" | "standingOf">>(
+  (state, { userId, standingOf }, cx) => {
     if (!memberOf(state, userId)) return []
-    if (isLastOwner(cx, userId, isUsable)) throw lastOwner()
+    keepOwner(cx, userId, { standingOf })
     return [{ type: "instance.member.removed", data: { userId } }]
   },
 )

@@ -5,16 +5,19 @@ export { clientClaim, releaseClientId, takeClientId } from "./client-id.ts"
 export {
   addInstance,
   addInstanceMember,
+  bestStanding,
   changeInstanceMember,
   findInstance,
-  isLastOwner,
-  lastOwner,
+  keepOwner,
+  mustStayOwned,
   removeInstanceMember,
   renameInstance,
   requireInstance,
+  type Standing,
   setDefaultOrg,
   setOwnResources,
   setPublicUrl,
+  standings,
 } from "./commands.ts"
 export { hasDomain } from "./domain.ts"
 export {

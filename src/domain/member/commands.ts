@@ -11,7 +11,7 @@ import {
 import { org } from "../org/index.ts"
 import { isProjectThere, project } from "../project/index.ts"
 import { isGrantThere, projectGrant } from "../projectgrant/index.ts"
-import { hasLeft, isUsable, user } from "../user/index.ts"
+import { hasLeft, standingOf, user } from "../user/index.ts"
 import { customRoles, permissionsIn, roleOf, type StateReader } from "./custom-role.ts"
 import { type MemberEvent, member, memberId, type Target } from "./model.ts"
 import { roles as builtIn } from "./roles.ts"
@@ -22,29 +22,49 @@ type MemberInput = {
   readonly roles: readonly string[]
 }
 
-/** Makes a user an administrator. Refuses roles that the caller does not hold themself. */
+/**
+ * Makes a user an administrator. Refuses roles that the caller does not hold themself, and users
+ * that they may not see.
+ */
 export function addMember(tx: Transaction, input: MemberInput): void {
   checkRoles(tx, input)
   mustHold(tx, input)
+  mustSeeUser(tx, input.userId, input.target.level === "instance" ? "" : orgOf(tx, input.target))
   putMember(tx, input)
 }
+
+/**
+ * People of the organisation that something is done in, and others that the caller may look at: who
+ * guesses ids learns nothing of other organisations, and lays hands on nobody there.
+ */
+export function mustSeeUser(tx: Transaction, userId: string, orgId: string): void {
+  if (hasLeft(tx.state(user, userId))) throw missingUser()
+  const home = tx.owner(user, userId)
+  const { caller } = tx
+  if (home === orgId || caller.kind === "system") return
+  const isOwn = caller.kind === "user" && caller.userId === userId
+  if (isOwn || heldOn(tx, { level: "org", id: home }).has("user.read")) return
+  throw missingUser()
+}
+
+const missingUser = () => new Fault("not_found", "user.missing", "there is no such user")
 
 /** Makes whoever created a project its owner; not a gift, so what they hold does not matter. */
 export function addCreator(tx: Transaction, projectId: string, userId: string): void {
   putMember(tx, { target: { level: "project", id: projectId }, userId, roles: ["PROJECT_OWNER"] })
 }
 
-/** Replaces the roles of an administrator; those that the caller adds they must hold themself. */
+/** Replaces the roles of an administrator; what is given and taken the caller must hold. */
 export function changeMember(tx: Transaction, input: MemberInput): void {
   const { target, userId, roles } = input
   checkRoles(tx, input)
   const present = rolesLeft(tx, target, userId)
-  mustHold(tx, { target, roles: roles.filter((role) => !present.includes(role)) })
+  mustHold(tx, { target, roles: [...present, ...roles] })
   if (present.length === 0) {
     throw new Fault("not_found", "member.missing", "the user is not an administrator here")
   }
   if (target.level === "instance") {
-    changeInstanceMember.within(tx, tx.instance, { userId, roles, isUsable: usable(tx) })
+    changeInstanceMember.within(tx, tx.instance, { userId, roles, standingOf: standing(tx) })
     return
   }
   if (present.length === roles.length && roles.every((role) => present.includes(role))) return
@@ -53,12 +73,19 @@ export function changeMember(tx: Transaction, input: MemberInput): void {
   tx.append(member, memberId(target.level, target.id, userId), [changed])
 }
 
-/** Takes all roles on one thing. Answers whether there were any. */
-export function removeMember(tx: Transaction, input: Omit<MemberInput, "roles">): boolean {
-  const { target, userId } = input
-  if (rolesLeft(tx, target, userId).length === 0) return false
+/**
+ * Takes all roles on one thing. Answers whether there were any. The caller must hold them, unless
+ * they are `over` the user, who is theirs to remove with all that they have.
+ */
+export function removeMember(
+  tx: Transaction,
+  { target, userId, over = false }: Omit<MemberInput, "roles"> & { readonly over?: boolean },
+): boolean {
+  const present = rolesLeft(tx, target, userId)
+  if (present.length === 0) return false
+  if (!over) mustHold(tx, { target, roles: present })
   if (target.level === "instance") {
-    removeInstanceMember.within(tx, tx.instance, { userId, isUsable: usable(tx) })
+    removeInstanceMember.within(tx, tx.instance, { userId, standingOf: standing(tx) })
     return true
   }
   const type = `${kinds[target.level]}.removed` as const
@@ -89,9 +116,7 @@ export const isMember = (cx: Decision, target: Target, userId: string): boolean 
   rolesOn(cx, target, userId).length > 0
 
 function putMember(tx: Transaction, { target, userId, roles }: MemberInput): void {
-  if (hasLeft(tx.state(user, userId))) {
-    throw new Fault("not_found", "user.missing", "there is no such user")
-  }
+  if (hasLeft(tx.state(user, userId))) throw missingUser()
   if (target.level === "instance") {
     const orgId = tx.owner(user, userId)
     addInstanceMember.within(tx, tx.instance, { userId, orgId, roles })
@@ -175,8 +200,9 @@ export const rolesFor = (cx: StateReader, level: Target["level"]): readonly stri
 }
 
 /**
- * Nobody may give what they lack. Who owns the instance may give every role: some permissions
- * (impersonation, linking sessions) no owner holds, and somebody must be able to give them.
+ * Nobody may give what they lack, nor take it. Who owns the instance may give every role: some
+ * permissions (impersonation, linking sessions) no owner holds, and somebody must be able to give
+ * them.
  */
 function mustHold(cx: Reader, given: RolesOn): void {
   const lacking = lackingIn(cx, given)
@@ -187,7 +213,7 @@ export const roleTooHigh = (lacking: string): Fault =>
   new Fault(
     "permission_denied",
     "member.role_too_high",
-    `you can't give a role that permits more than yours: you lack ${lacking}`,
+    `you can't give or take a role that permits more than yours: you lack ${lacking}`,
   )
 
 /** What decisions and queries have in common. */
@@ -210,11 +236,16 @@ export function lackingOf(
   permissions: readonly string[],
 ): string | undefined {
   if (cx.caller.kind === "system") return undefined
-  const caller = cx.caller.kind === "user" ? cx.caller.userId : ""
-  if (rolesOn(cx, { level: "instance" }, caller).includes(ownerRole)) return undefined
-  const held = permissionsOn(cx, target, caller)
+  if (rolesOn(cx, { level: "instance" }, callerOf(cx)).includes(ownerRole)) return undefined
+  const held = heldOn(cx, target)
   return permissions.find((permission) => !isHeld(held, permission))
 }
+
+/** What the caller holds on a thing. */
+const heldOn = (cx: Reader, target: Target): ReadonlySet<string> =>
+  permissionsOn(cx, target, callerOf(cx))
+
+const callerOf = ({ caller }: Reader): string => (caller.kind === "user" ? caller.userId : "")
 
 /** Narrow permissions that whoever holds the wide one has, though no role lists both. */
 const within: Readonly<Record<string, string>> = {
@@ -246,4 +277,4 @@ function rolesOn(cx: Reader, target: Target, userId: string): readonly string[] 
   return cx.state(member, memberId(target.level, target.id, userId)).roles
 }
 
-const usable = (cx: Decision) => (userId: string) => isUsable(cx, userId)
+const standing = (cx: Decision) => (userId: string) => standingOf(cx, userId)

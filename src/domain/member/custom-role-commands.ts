@@ -48,8 +48,8 @@ type RoleChange = {
 }
 
 /**
- * Changes a role for everybody who holds it, with their next request. Refuses to add permissions
- * that the caller lacks. Answers when the role last changed, in ms UTC.
+ * Changes a role for everybody who holds it, with their next request. Refuses to give or to take
+ * permissions that the caller lacks. Answers when the role last changed, in ms UTC.
  */
 export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
   const step = await cx.store.transact(cx, (tx) => {
@@ -65,7 +65,7 @@ export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
         : givenPermissions(known.level, input.permissions)
     const added = permissions.filter((each) => !known.permissions.includes(each))
     const isSame = added.length === 0 && permissions.length === known.permissions.length
-    mustHoldAll(tx, added)
+    mustHoldAll(tx, [...known.permissions, ...added])
     const data = {
       key: input.key,
       ...(displayName !== known.displayName && { displayName }),
@@ -85,7 +85,9 @@ export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
 export async function removeRole(cx: Cx, key: string): Promise<number | undefined> {
   if (Object.hasOwn(builtIn, key)) throw fixed()
   const step = await cx.store.transact(cx, (tx) => {
-    if (!customRole(tx.state(customRoles, tx.instance), key)) return undefined
+    const known = customRole(tx.state(customRoles, tx.instance), key)
+    if (!known) return undefined
+    mustHoldAll(tx, known.permissions)
     if (isRoleHeld(cx, key)) throw held()
     tx.append(customRoles, tx.instance, [{ type: "role.removed", data: { key } }])
     return tx.now

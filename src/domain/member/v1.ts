@@ -12,12 +12,12 @@ import { pageOf } from "../../kernel/page.ts"
 import { type Cx, windowOf } from "../../store/index.ts"
 import { listOrgs } from "../org/api.ts"
 import { contextOrg } from "../org/index.ts"
-import { labelings, project } from "../project/index.ts"
-import { projectGrant } from "../projectgrant/index.ts"
+import { labelings } from "../project/index.ts"
 import { rolesFor } from "./commands.ts"
 import { createProjectWithAdmins } from "./create.ts"
 import { permissionsIn, stateReader } from "./custom-role.ts"
 import type { Target } from "./model.ts"
+import { orgOf } from "./rank.ts"
 import { memberships } from "./view.ts"
 
 export const management = share<Cx>()(ManagementService, {
@@ -82,11 +82,4 @@ function mine(cx: Cx): Scope {
     projects: [],
     grants: [],
   }
-}
-
-/** The organisation that roles on a thing are held in; none for the instance. */
-export function orgOf(cx: Cx, { level, id }: { level: string; id: string }): readonly string[] {
-  if (level === "org") return [id]
-  if (level === "project") return [cx.store.state(cx, project, id).orgId]
-  return level === "grant" ? [cx.store.state(cx, projectGrant, id).grantedOrgId] : []
 }

@@ -12,7 +12,7 @@ import { contextOrg } from "../org/index.ts"
 import { callerOf } from "../user/api.ts"
 import { rolePermissions } from "./custom-role.ts"
 import { member, memberId } from "./model.ts"
-import { orgOf } from "./v1.ts"
+import { orgOf } from "./rank.ts"
 import {
   type AdministratorRow,
   type Membership,

@@ -2,6 +2,7 @@ import { share } from "../../api/method.ts"
 import type { ResourceType } from "../../gen/core/internal_permission/v2/internal_permission_pb.ts"
 import {
   type CreateAdministratorRequest,
+  type DeleteAdministratorRequest,
   InternalPermissionService,
 } from "../../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import {
@@ -26,17 +27,14 @@ import {
   createProjectWithAdmins,
 } from "./create.ts"
 import type { Target } from "./model.ts"
+import { isOver } from "./rank.ts"
 import { grantTarget, memberChanged } from "./view.ts"
 
 /** Changing administrators; looking at them is in v2search.ts. */
 export const v2 = share<Cx>()(InternalPermissionService, {
   createAdministrator: async (req, cx) => ({ creationDate: await put(cx, req, addMember) }),
   updateAdministrator: async (req, cx) => ({ changeDate: await put(cx, req, changeMember) }),
-  deleteAdministrator: async ({ userId, resource }, cx) => {
-    const input = { target: targetOf(cx, resource), userId }
-    const step = await cx.store.transact(cx, (tx) => (removeMember(tx, input) ? tx.now : undefined))
-    return step.value === undefined ? {} : { deletionDate: at(step.value) }
-  },
+  deleteAdministrator: (req, cx) => remove(cx, req),
 })
 
 /** Organisations and projects begin with administrators, so they are made here. */
@@ -61,18 +59,32 @@ async function put(
   return at(memberChanged(cx, target, userId) ?? step.value)
 }
 
+async function remove(cx: Cx, { userId, resource }: DeleteAdministratorRequest) {
+  const target = findTarget(cx, resource)
+  const input = target && { target, userId, over: isOver(cx, userId) }
+  const step = await cx.store.transact(cx, (tx) => input && removeMember(tx, input) && tx.now)
+  if (step.value) return { deletionDate: at(step.value) }
+  // Who isn't let in to a thing but for the user's sake learns nothing of others.
+  if (cx.refusal) throw cx.refusal
+  return {}
+}
+
 function targetOf(cx: Cx, resource: ResourceType | undefined): Target {
-  const named = resource?.resource
-  if (named?.case === "instance" && named.value) return { level: "instance" }
-  if (named?.case === "organizationId") return { level: "org", id: named.value }
-  if (named?.case === "projectId") return { level: "project", id: named.value }
-  const grant = named?.case === "projectGrant" ? grantTarget(cx, named.value) : undefined
-  if (grant) return grant
+  const target = findTarget(cx, resource)
+  if (target) return target
   throw new Fault(
     "invalid_argument",
     "member.resource_missing",
     "say what the user administers: the instance, an organisation, a project or a grant of one",
   )
+}
+
+function findTarget(cx: Cx, resource: ResourceType | undefined): Target | undefined {
+  const named = resource?.resource
+  if (named?.case === "instance" && named.value) return { level: "instance" }
+  if (named?.case === "organizationId") return { level: "org", id: named.value }
+  if (named?.case === "projectId") return { level: "project", id: named.value }
+  return named?.case === "projectGrant" ? grantTarget(cx, named.value) : undefined
 }
 
 async function addOrg(cx: Cx, req: AddOrganizationRequest) {

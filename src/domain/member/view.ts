@@ -184,7 +184,10 @@ const administrators: Searchable = {
   sort: "created",
 }
 
-/** The administrators that the caller may see, each level by its own permission. */
+/**
+ * The administrators that the caller may see: each level by its own permission, and what the people
+ * of an organisation administer elsewhere by that on their memberships.
+ */
 export function searchAdministrators(
   cx: Cx,
   query: { readonly page: Page; readonly sort?: string; readonly filters: readonly Filter[] },
@@ -197,6 +200,7 @@ export function searchAdministrators(
       { all: [isLevel("org"), seen(kinds.org, ["org"])] },
       { all: [isLevel("project"), seen(kinds.project, ["org", "project"])] },
       { all: [isLevel("grant"), seen(kinds.grant, ["org", "project_org", "project", "grant"])] },
+      { all: [{ not: isLevel("instance") }, seen(kinds.user, ["user_org"])] },
     ],
   }
   const all: Scope = { all: true, orgs: [], projects: [], grants: [] }
@@ -204,7 +208,7 @@ export function searchAdministrators(
   return search<AdministratorRow>({ ...cx, scope: all }, administrators, { ...query, filters })
 }
 
-type Kinds = { readonly [Level in Membership["level"]]?: Scope }
+type Kinds = { readonly [Kind in Membership["level"] | "user"]?: Scope }
 
 const isLevel = (level: Membership["level"]): Filter => ({ equals: "level", value: level })
 
@@ -214,6 +218,7 @@ function seen(scope: Scope | undefined, by: readonly Owner[]): Filter {
   if (scope.all) return { all: [] }
   const owners: Record<Owner, Filter> = {
     org: { oneOf: "org", values: scope.orgs },
+    user_org: { oneOf: "user_org", values: scope.orgs },
     project_org: { oneOf: "project_org", values: scope.orgs },
     project: { oneOf: "project", values: scope.projects },
     grant: { oneOf: "target", values: scope.grants },
@@ -221,7 +226,7 @@ function seen(scope: Scope | undefined, by: readonly Owner[]): Filter {
   return { any: by.map((each) => owners[each]) }
 }
 
-type Owner = "org" | "project_org" | "project" | "grant"
+type Owner = "org" | "user_org" | "project_org" | "project" | "grant"
 
 /** How the interface names a grant; undefined where there is none. */
 export const grantTarget = (

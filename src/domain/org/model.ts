@@ -31,26 +31,33 @@ export type Domain = { readonly verified: boolean; readonly challenge: Challenge
 export type Org = {
   readonly status: "absent" | OrgStatus | "removed"
   readonly name: string
+  /** The user who stopped it; empty where it isn't stopped, or by no user. */
+  readonly stoppedBy: string
   /** One of `domains`; made from the name at first. */
   readonly primaryDomain: string
   /** By name. The login names of its users may end in those that are verified. */
   readonly domains: Readonly<Record<string, Domain>>
 }
 
-const absent: Org = { status: "absent", name: "", primaryDomain: "", domains: {} }
+const absent: Org = { status: "absent", name: "", stoppedBy: "", primaryDomain: "", domains: {} }
 
 const owned: Domain = { verified: true, challenge: null }
 
 /** The owner of users and projects; it owns itself. */
 export const org = aggregate<OrgEvent, Org>({
   stream: "org",
-  revision: 2,
+  revision: 3,
   initial: absent,
   evolve: {
     "org.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
     "org.changed": (state, { data }) => ({ ...state, name: data.name }),
-    "org.deactivated": (state) => ({ ...state, status: "inactive" }),
-    "org.reactivated": (state) => ({ ...state, status: "active" }),
+    "org.deactivated": (state, { editor }) => ({
+      ...state,
+      status: "inactive",
+      // What the system does, it does without a client; its names are no ids of users.
+      stoppedBy: editor.client === "" ? "" : editor.user,
+    }),
+    "org.reactivated": (state) => ({ ...state, status: "active", stoppedBy: "" }),
     "org.removed": () => ({ ...absent, status: "removed" }),
     "org.domain.added": (state, { data }) =>
       withDomain(state, data.domain, { verified: false, challenge: null }),

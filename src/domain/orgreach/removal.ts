@@ -1,11 +1,11 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
 import { dropProject } from "../app/index.ts"
-import { instance, lastOwner, ownersOf } from "../instance/index.ts"
+import { bestStanding, instance, mustStayOwned, type Standing } from "../instance/index.ts"
 import { deactivateOrganization, org, removeOrganization } from "../org/index.ts"
 import { project, projectsOf } from "../project/index.ts"
 import { grantsTo, removeGrant } from "../projectgrant/index.ts"
-import { isUsable, removeUser, usersOf } from "../user/index.ts"
+import { removeUser, standingOf, usersOf } from "../user/index.ts"
 
 /** How many of each go in one step; a project takes its applications along. */
 const batch = { users: 50, grants: 50, projects: 5 } as const
@@ -16,8 +16,9 @@ const stepsAwaited = 20
 export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const { status } = tx.state(org, id)
+    const before = owned(tx)
     deactivateOrganization.within(tx, id)
-    if (status === "active") mustBeDispensable(tx, id)
+    if (status === "active") mustBeDispensable(tx, id, before)
   })
   return step.receipt(org, id)
 }
@@ -29,8 +30,9 @@ export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
  */
 export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
+    const before = owned(tx)
     removeOrganization.within(tx, id)
-    mustBeDispensable(tx, id)
+    mustBeDispensable(tx, id, before)
     removeSome(cx, tx, id)
   })
   await clearOrganization(cx, id, stepsAwaited)
@@ -41,9 +43,9 @@ export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Rec
  * Without the organisation somebody can still act for the instance, and the console is still there:
  * it belongs to our own project, whichever organisation is the default. Asked when it has stopped.
  */
-function mustBeDispensable(tx: Transaction, id: string): void {
+function mustBeDispensable(tx: Transaction, id: string, before: Standing): void {
   const state = tx.state(instance, tx.instance)
-  if (!ownersOf(state).some(({ userId }) => isUsable(tx, userId))) throw lastOwner()
+  mustStayOwned({ before, after: owned(tx) })
   if (tx.owner(project, state.projectId) !== id) return
   throw new Fault(
     "failed_precondition",
@@ -51,6 +53,8 @@ function mustBeDispensable(tx: Transaction, id: string): void {
     "this organisation can't be stopped or removed: the console belongs to it",
   )
 }
+
+const owned = (tx: Transaction): Standing => bestStanding(tx, (userId) => standingOf(tx, userId))
 
 /** Answers whether there was anything. */
 function removeSome(cx: Cx, tx: Transaction, id: string): boolean {

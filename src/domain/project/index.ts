@@ -44,7 +44,7 @@ export function projectChain(cx: Cx, id: string) {
   // Applications of the instance's own project may act for whoever signs in, without asking them:
   // it is the instance's to look after, not the organisation's that it happens to lie in.
   if (cx.store.state(cx, instance, cx.instance).projectId === id) {
-    return { instance: true, project: id } as const
+    return { instance: true, project: id, internal: true } as const
   }
   return { instance: true, org: state.orgId, project: id } as const
 }

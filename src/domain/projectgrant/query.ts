@@ -38,12 +38,11 @@ export function rolesGranted(cx: Reader, id: string): readonly string[] {
 /** What the access to a grant hangs from. It belongs to who gave it, and to who has it. */
 function grantChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, projectGrant, id)
-  const { orgId, projectId, grantedOrgId } = state
-  if (!isThere(state) || !isOrgThere(cx.store.state(cx, org, grantedOrgId))) return undefined
-  if (!isProjectThere(cx.store.state(cx, project, projectId))) return undefined
+  const { projectId, grantedOrgId } = state
+  const on = projectChain(cx, projectId)
+  if (!on || !isThere(state) || !isOrgThere(cx.store.state(cx, org, grantedOrgId))) return undefined
   return {
-    ...({ instance: true, org: orgId, project: projectId, grant: id } as const),
-    parent: projectId,
+    ...({ ...on, grant: id, parent: projectId } as const),
     shared: (thing: Thing) => thing.level === "org" && thing.id === grantedOrgId,
   } as const
 }
@@ -76,7 +75,8 @@ function heldChain(cx: Cx, orgId: string, projectId = "") {
   if (chain.org === orgId) return { ...chain, parent: projectId } as const
   const grant = grantIdOf(cx, projectId, orgId)
   if (grant === undefined) return undefined
-  return { instance: true, org: orgId, grant, parent: projectId } as const
+  const { project: _, ...above } = chain
+  return { ...above, org: orgId, grant, parent: projectId } as const
 }
 
 /** What an access rule may hang from, by the name of the resource. */

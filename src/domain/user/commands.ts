@@ -1,7 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName as nameOf } from "../../kernel/given.ts"
+import { never } from "../../kernel/signing-key.ts"
 import type { Decision, Draft } from "../../store/index.ts"
-import { isLastOwner, lastOwner, releaseClientId } from "../instance/index.ts"
+import { keepOwner, releaseClientId, type Standing, standings } from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import {
   codeAdded,
@@ -102,23 +103,32 @@ export function existing(state: User): Human | Machine {
   return state
 }
 
-/** An instance is never left without an owner who can still sign in. */
-function keepAnOwner(cx: Decision, id: string): void {
-  if (isLastOwner(cx, id, (other) => isUsable(cx, other))) throw lastOwner()
-}
+/**
+ * An instance is never left without an owner who can still sign in. `left` is what remains of a
+ * service user whose credential goes.
+ */
+export const keepAnOwner = (cx: Decision, id: string, left?: Machine): void =>
+  keepOwner(cx, id, {
+    standingOf: (each) => standingOf(cx, each),
+    left: left ? standingAs(cx, id, left) : standings.none,
+  })
 
-/** Whether a user can sign in: what makes an owner count. A person can still be invited. */
-export function isUsable(cx: Decision, id: string): boolean {
-  const state = cx.state(user, id)
-  if (hasLeft(state) || state.status !== "active") return false
-  if (state.kind === "machine" && !hasWayIn(state, cx.now)) return false
-  return cx.state(org, cx.owner(user, id)).status === "active"
+/** How well a user can sign in: what makes an owner count. A person can still be invited. */
+export const standingOf = (cx: Decision, id: string): Standing =>
+  standingAs(cx, id, cx.state(user, id))
+
+function standingAs(cx: Decision, id: string, state: User): Standing {
+  if (hasLeft(state) || state.status !== "active") return standings.none
+  if (cx.state(org, cx.owner(user, id)).status !== "active") return standings.none
+  return state.kind === "machine" ? wayIn(state, cx.now) : standings.lasting
 }
 
 /** A service user without anything to show can't call anybody, and nobody asks it to. */
-function hasWayIn({ secret, keys, personalTokens }: Machine, now: number): boolean {
+function wayIn({ secret, keys, personalTokens }: Machine, now: number): Standing {
   const tokens = Object.values(personalTokens).map(({ expires }) => expires)
-  return secret !== null || [...Object.values(keys), ...tokens].some((expires) => expires > now)
+  const ends = [...Object.values(keys), ...tokens]
+  if (secret !== null || ends.some((expires) => expires >= never)) return standings.lasting
+  return ends.some((expires) => expires > now) ? standings.expiring : standings.none
 }
 
 function renamed(

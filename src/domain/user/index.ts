@@ -13,10 +13,10 @@ export { createCode, type NewCode } from "./code.ts"
 export {
   claimUserName,
   deactivateUser,
-  isUsable,
   lockUser,
   reactivateUser,
   removeUser,
+  standingOf,
   type UserChange,
   unlockUser,
   updateUser,

@@ -2,7 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { randomToken } from "../../kernel/random.ts"
 import { isOneOf } from "../../kernel/secret.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
-import { existing } from "./commands.ts"
+import { existing, keepAnOwner } from "./commands.ts"
 import { type Machine, user } from "./model.ts"
 
 /** Binds the hash of a secret to its service user. */
@@ -40,6 +40,7 @@ export async function removeMachineSecret(cx: Cx, userId: string): Promise<Recei
   const step = await cx.store.transact(cx, (tx) => {
     const present = existing(tx.state(user, userId))
     if (present.kind !== "machine" || !present.secret) return false
+    keepAnOwner(tx, userId, { ...present, secret: null })
     const erase = { types: ["user.machine.secret.set"] }
     tx.append(user, userId, [{ type: "user.machine.secret.removed", data: {}, erase }])
     return true

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { never } from "../../kernel/signing-key.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { existing } from "./commands.ts"
+import { existing, keepAnOwner } from "./commands.ts"
 import { hasLeft, type PersonalToken, type UserEvent, user } from "./model.ts"
 
 /** So that whoever looks for lost secrets knows one when they see it. */
@@ -73,6 +73,8 @@ export async function removePersonalToken(
   const step = await cx.store.transact(cx, (tx) => {
     const present = existing(tx.state(user, userId))
     if (present.kind !== "machine" || !Object.hasOwn(present.personalTokens, tokenId)) return false
+    const { [tokenId]: _, ...personalTokens } = present.personalTokens
+    keepAnOwner(tx, userId, { ...present, personalTokens })
     const removed: Draft<UserEvent> = { type: "user.pat.removed", data: { tokenId } }
     tx.append(user, userId, [removed])
     return true

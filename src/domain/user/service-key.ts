@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { createSigningPair, importPublicKey, never } from "../../kernel/signing-key.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
-import { existing } from "./commands.ts"
+import { existing, keepAnOwner } from "./commands.ts"
 import { type UserEvent, user } from "./model.ts"
 
 /** A key to be registered; `content` is the key file of a pair that we made, else empty. */
@@ -66,6 +66,8 @@ export async function removeServiceKey(
   const step = await cx.store.transact(cx, (tx) => {
     const present = existing(tx.state(user, userId))
     if (present.kind !== "machine" || !Object.hasOwn(present.keys, keyId)) return false
+    const { [keyId]: _, ...keys } = present.keys
+    keepAnOwner(tx, userId, { ...present, keys })
     const removed: Draft<UserEvent> = { type: "user.machine.key.removed", data: { keyId } }
     tx.append(user, userId, [removed])
     return true

@@ -12,7 +12,6 @@ import { at, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Found, pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search } from "../../store/index.ts"
-import { mustOutrank } from "./credential.ts"
 import {
   addServiceKey,
   createServiceKey,
@@ -25,7 +24,6 @@ import { type UserKeyRow, userKeys } from "./view.ts"
 /** Keys of service users. */
 export const v2key = share<Cx>()(UserService, {
   addKey: async (req, cx) => {
-    mustOutrank(cx, req.userId)
     return register(cx, req, await keyOf(cx, req))
   },
   removeKey: async (req, cx) => ended(await removeServiceKey(cx, req.userId, req.keyId)),

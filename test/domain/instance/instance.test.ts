@@ -3,9 +3,10 @@ import {
   addInstance,
   addInstanceMember,
   changeInstanceMember,
-  isLastOwner,
+  keepOwner,
   removeInstanceMember,
   setPublicUrl,
+  standings,
 } from "../../../src/domain/instance/index.ts"
 import { lockUser } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
@@ -16,8 +17,9 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const everybody = () => true
-const only = (usable: string) => (userId: string) => userId === usable
+const everybody = () => standings.lasting
+const only = (usable: string) => (userId: string) =>
+  userId === usable ? standings.lasting : standings.none
 
 test("set-up is done once", async () => {
   const again = estate.step((tx) =>
@@ -40,12 +42,12 @@ test("the public address is an origin and nothing more", async () => {
 
 test("the last owner can neither leave nor be made less", async () => {
   const cx = estate.cx()
-  const leaves = removeInstanceMember(cx, "i1", { userId: "owner", isUsable: everybody })
+  const leaves = removeInstanceMember(cx, "i1", { userId: "owner", standingOf: everybody })
   await expect(leaves).rejects.toMatchObject({ id: "instance.last_owner" })
   const less = changeInstanceMember(cx, "i1", {
     userId: "owner",
     roles: ["IAM_OWNER_VIEWER"],
-    isUsable: everybody,
+    standingOf: everybody,
   })
   await expect(less).rejects.toMatchObject({ id: "instance.last_owner" })
 })
@@ -53,14 +55,16 @@ test("the last owner can neither leave nor be made less", async () => {
 test("an owner may leave as soon as another one can sign in", async () => {
   const cx = estate.cx()
   await addInstanceMember(cx, "i1", { userId: "manager", orgId: "org1", roles: ["IAM_OWNER"] })
-  const locked = removeInstanceMember(cx, "i1", { userId: "owner", isUsable: only("owner") })
+  const locked = removeInstanceMember(cx, "i1", { userId: "owner", standingOf: only("owner") })
   await expect(locked).rejects.toMatchObject({ id: "instance.last_owner" })
-  await removeInstanceMember(cx, "i1", { userId: "owner", isUsable: everybody })
+  await removeInstanceMember(cx, "i1", { userId: "owner", standingOf: everybody })
   await expect(lockUser(cx, "manager")).rejects.toMatchObject({ id: "instance.last_owner" })
 })
 
 test("who owns nothing is nobody's last owner", async () => {
-  await estate.step((tx) => expect(isLastOwner(tx, "nobody", () => false)).toBe(false))
+  await estate.step((tx) =>
+    expect(() => keepOwner(tx, "nobody", { standingOf: only("") })).not.toThrow(),
+  )
 })
 
 test("two who demote each other at once leave one owner", async () => {
@@ -68,7 +72,7 @@ test("two who demote each other at once leave one owner", async () => {
   await addInstanceMember(cx, "i1", { userId: "manager", orgId: "org1", roles: ["IAM_OWNER"] })
   const both = await Promise.allSettled(
     ["owner", "manager"].map((userId) =>
-      removeInstanceMember(cx, "i1", { userId, isUsable: everybody }),
+      removeInstanceMember(cx, "i1", { userId, standingOf: everybody }),
     ),
   )
   expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])

@@ -1,8 +1,9 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { addMember, memberships } from "../../../src/domain/member/index.ts"
+import { addMember, memberships, removeMember } from "../../../src/domain/member/index.ts"
 import { addUser, isUserActive } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import { callerOf } from "../../support/world.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -89,5 +90,48 @@ describe.each(Object.keys(ways))("%s", (way) => {
       take(way, "stranger", "owner"),
     ])
     expect(tried.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
+  })
+})
+
+describe("the last credential of the last owner", () => {
+  const expirationDate = () => timestampFromMs(estate.clock.now() + 60_000)
+  const userId = "robot"
+
+  /** A service user who alone owns the instance, by nothing but what `arm` gives it. */
+  const robotAlone = async (arm: string, request: object) => {
+    const userType = { case: "machine", value: { name: "Robot" } }
+    const robot = { organizationId: "org1", userId, username: "robot", userType }
+    await estate.as("owner", "createUser", robot)
+    await estate.step((tx) =>
+      addMember(tx, { userId, target: { level: "instance" }, roles: ["IAM_OWNER"] }),
+    )
+    const made = await estate.as("owner", arm, { userId, ...request }, { of: armed[arm] ?? "v2" })
+    await estate.step((tx) => removeMember(tx, { userId: "owner", target: { level: "instance" } }))
+    return made
+  }
+  const armed: Readonly<Record<string, string>> = { addMachineKey: "management" }
+  const robot = { cx: { caller: callerOf(userId) } }
+
+  test.each([
+    ["addSecret", {}, "removeSecret", "v2"],
+    ["addSecret", {}, "removeMachineSecret", "management"],
+    ["addMachineKey", { type: 1 }, "removeKey", "v2"],
+    ["addMachineKey", { type: 1 }, "removeMachineKey", "management"],
+  ])("of %s %j stays, whatever %s says (%s)", async (arm, request, remove, of) => {
+    const { keyId } = await robotAlone(arm, request)
+    const tried = () => estate.as("nobody", remove, { userId, keyId }, { ...robot, of })
+    await expect(tried()).rejects.toMatchObject({ id: "instance.last_owner" })
+    await estate.as(
+      "nobody",
+      "addPersonalAccessToken",
+      { userId, expirationDate: expirationDate() },
+      robot,
+    )
+    // What expires doesn't count where something lasted.
+    await expect(tried()).rejects.toMatchObject({ id: "instance.last_owner" })
+    await estate.step((tx) =>
+      addMember(tx, { userId: "manager", target: { level: "instance" }, roles: ["IAM_OWNER"] }),
+    )
+    await tried()
   })
 })

@@ -32,7 +32,7 @@ export type Way = {
 /** "user.read on user user_id of org_id or self authenticated or system system.user.read" */
 const written = new RegExp(
   "^(\\S+) on (\\w+)( search)?(?: (?!or |of )(\\S+))?(?: of (\\S+))?" +
-    "(?: or self (\\S+))?(?: or system .+)?$",
+    "(?: or self (\\S+))?(?: or (?:system .+|\\S+ on .+))?$",
 )
 
 /** The ways into an operation; "public", "authenticated" and "system" stand for themselves. */
@@ -129,12 +129,12 @@ export const thingOf = (resource: string) => {
   return thing
 }
 
-/** A request that names what the way is about, and nothing else. */
-export function requestFor(method: DescMethod, { resource, id, parent }: Way, isOther = false) {
-  if (!id || id === "@org") return create(method.input)
+/** A request that names what the way is about, the thing or another one, and nothing else. */
+export function requestFor(method: DescMethod, { resource, id, parent }: Way, other?: string) {
+  if (!id || id.startsWith("@")) return create(method.input)
   const thing = thingOf(resource)
   const json: JsonObject = {}
-  put(json, method, id, isOther ? "nobody's" : thing.id)
+  put(json, method, id, other ?? thing.id)
   if (parent) put(json, method, parent, thing.parent ?? "")
   return fromJson(method.input, json)
 }

@@ -147,10 +147,11 @@ test("nobody may give what they lack", async () => {
 })
 
 test("nobody raises themself: member.write alone gives no more than one has", async () => {
-  await give("owner", "nobody", project("own"), "PROJECT_OWNER")
-  await give("nobody", "stranger", project("own"), "PROJECT_OWNER_VIEWER")
+  await createProject(estate.cx(), "p1", { orgId: "org1", name: "One" })
+  await give("owner", "nobody", project("p1"), "PROJECT_OWNER")
+  await give("nobody", "manager", project("p1"), "PROJECT_OWNER_VIEWER")
   expect(() => give("nobody", "nobody", org("org1"), "ORG_OWNER")).toThrow("org.member.write")
-  expect(rolesOf("nobody")).toEqual(["project own PROJECT_OWNER"])
+  expect(rolesOf("nobody")).toEqual(["project p1 PROJECT_OWNER"])
 })
 
 test("whoever owns the instance may give every role, also what no owner holds", async () => {
@@ -324,7 +325,7 @@ test("one's organisations are one's own and those in which one has a role", asyn
   }
   expect(await mine("nobody")).toEqual(["org1"])
   await createProject(estate.cx(), "p2", { orgId: "org2", name: "Two" })
-  await give("stranger", "nobody", project("p2"), "PROJECT_OWNER")
+  await give("owner", "nobody", project("p2"), "PROJECT_OWNER")
   expect(await mine("nobody")).toEqual(["org1", "org2"])
   expect(await mine("owner")).toEqual(["org1", "org2"])
   const named = { query: { case: "nameQuery", value: { name: "glob", method: 3 } } }

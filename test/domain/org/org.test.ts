@@ -75,7 +75,11 @@ test("an organisation is stopped and started, each as often as one likes", async
     await estate.as("owner", name, { organizationId })
     expect(findOrg(estate.cx(), "org2").state).toBe("inactive")
   }
-  await estate.as("stranger", "activateOrganization", { organizationId })
+  // Who may write the organisation, but less than who has stopped it, doesn't start it again.
+  expect(() => estate.as("stranger", "activateOrganization", { organizationId })).toThrow(
+    "may do more than you",
+  )
+  await estate.as("owner", "activateOrganization", { organizationId })
   expect(findOrg(estate.cx(), "org2").state).toBe("active")
 })
 

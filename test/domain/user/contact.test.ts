@@ -243,6 +243,7 @@ describe("who may do less doesn't get at who may do more:", () => {
     ["resendEmailCode", returnCode],
     ["sendEmailCode", returnCode],
     ["resendPhoneCode", returnCode],
+    ["updateUser", human({ profile: { nickName: "Boss" } })],
     ["updateUser", { username: "mine" }],
     ["updateUser", human({ email })],
     ["updateUser", human({ phone })],
@@ -264,9 +265,9 @@ describe("who may do less doesn't get at who may do more:", () => {
     expect(await as("manager", "getUserByID", { userId: "manager" })).toBeTruthy()
   })
 
-  test("what leads to no takeover is theirs to do", async () => {
+  test("who may do as little is theirs to help", async () => {
     const profileOnly = human({ profile: { nickName: "Boss" } })
-    await helped("updateUser", { userId: "owner", ...profileOnly })
+    await helped("updateUser", { userId, ...profileOnly })
     await helped("setEmail", { userId, ...email })
     await helped("lockUser", { userId })
   })

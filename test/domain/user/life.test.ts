@@ -6,8 +6,10 @@ import {
   createUser,
   deactivateUser,
   findUser,
+  generateMachineSecret,
   isUserActive,
   lockUser,
+  never,
   profile,
   reactivateUser,
   removeUser,
@@ -110,9 +112,9 @@ const own = (userId: string) =>
   addInstanceMember(world.cx(), "i1", { userId, orgId: "org1", roles: ["IAM_OWNER"] })
 
 /** A service user that has something to show. */
-async function armedRobot(cx: Cx, change = {}): Promise<void> {
+async function armedRobot(cx: Cx, change = {}, expires = never): Promise<void> {
   await robot(cx, change)
-  await cx.store.transact(cx, (tx) => addPersonalToken(tx, "m1", tx.now + 60_000))
+  await cx.store.transact(cx, (tx) => addPersonalToken(tx, "m1", expires))
 }
 
 test.each([
@@ -138,6 +140,20 @@ test("an owner who can't sign in doesn't count as another owner", async () => {
   await unlockUser(cx, "m1")
   await removeUser(cx, "u1")
   expect(world.store.state(cx, instance, "i1").status).toBe("active")
+})
+
+test("an owner whose credentials all expire doesn't count as one who lasts", async () => {
+  const cx = world.cx()
+  await anna(cx)
+  await armedRobot(cx, {}, cx.clock.now() + 60_000)
+  await own("u1")
+  await own("m1")
+  const last = { id: "instance.last_owner" }
+  for (const turn of [deactivateUser, lockUser, removeUser]) {
+    await expect(turn(cx, "u1")).rejects.toMatchObject(last)
+  }
+  await generateMachineSecret(cx, "m1")
+  await removeUser(cx, "u1")
 })
 
 test("an owner whose organisation is stopped doesn't count as another owner", async () => {

@@ -27,8 +27,7 @@ const day = 86_400_000
 const later = () => timestampFromMs(world.clock.now() + day)
 const m1 = { userId: "m1" }
 
-/** As somebody who may do less than the service user, or more. */
-const by = (outranks: boolean) => world.cx({ caller: callerOf("anna"), outranks: () => outranks })
+const by = () => world.cx({ caller: callerOf("anna") })
 
 const fits = (secret: string) => {
   const found = findMachine(world.cx(), "m1")
@@ -36,7 +35,7 @@ const fits = (secret: string) => {
 }
 
 describe("a service user's secret", () => {
-  const addSecret = async () => (await ask(v2, "addSecret", by(true), m1)).clientSecret
+  const addSecret = async () => (await ask(v2, "addSecret", by(), m1)).clientSecret
 
   test("is shown once, and only its hash is kept", async () => {
     const secret = await addSecret()
@@ -48,26 +47,26 @@ describe("a service user's secret", () => {
   test("is replaced by the next one, and erased", async () => {
     const [old, next] = [await addSecret(), await addSecret()]
     expect([fits(old), fits(next)]).toEqual([false, true])
-    await ask(v2, "removeSecret", by(true), m1)
+    await ask(v2, "removeSecret", by(), m1)
     expect(fits(next)).toBe(false)
     expect(JSON.stringify(await world.store.log.read(0, 100))).not.toContain('hashedSecret":"')
   })
 
   test("is removed once in v2 and refused twice in v1", async () => {
     await addSecret()
-    const { deletionDate } = await ask(v2, "removeSecret", by(true), m1)
+    const { deletionDate } = await ask(v2, "removeSecret", by(), m1)
     expect(timestampMs(deletionDate)).toBe(world.clock.now())
-    expect((await ask(v2, "removeSecret", by(true), m1)).deletionDate).toBeUndefined()
-    await expect(ask(v1, "removeMachineSecret", by(true), m1)).rejects.toMatchObject({
+    expect((await ask(v2, "removeSecret", by(), m1)).deletionDate).toBeUndefined()
+    await expect(ask(v1, "removeMachineSecret", by(), m1)).rejects.toMatchObject({
       code: "not_found",
     })
   })
 
   test("goes with the user name as client id, which v1 says with it", async () => {
-    const { clientId, clientSecret } = await ask(v1, "generateMachineSecret", by(true), m1)
+    const { clientId, clientSecret } = await ask(v1, "generateMachineSecret", by(), m1)
     expect(clientId).toBe("robot")
     expect(fits(clientSecret)).toBe(true)
-    await ask(v1, "removeMachineSecret", by(true), m1)
+    await ask(v1, "removeMachineSecret", by(), m1)
     expect(fits(clientSecret)).toBe(false)
   })
 
@@ -80,13 +79,13 @@ describe("a service user's secret", () => {
     expect(await seen()).toEqual([false, false])
     await addSecret()
     expect(await seen()).toEqual([true, true])
-    await ask(v2, "removeSecret", by(true), m1)
+    await ask(v2, "removeSecret", by(), m1)
     expect(await seen()).toEqual([false, false])
   })
 })
 
 const token = (request: object = {}) =>
-  ask(v2, "addPersonalAccessToken", by(true), {
+  ask(v2, "addPersonalAccessToken", by(), {
     ...m1,
     expirationDate: later(),
     ...request,
@@ -127,15 +126,15 @@ describe("a personal access token", () => {
   test("is gone when it is removed, and when its user is", async () => {
     const [one, two] = [await token(), await token()]
     const request = { ...m1, tokenId: one.tokenId }
-    const { deletionDate } = await ask(v2, "removePersonalAccessToken", by(true), request)
+    const { deletionDate } = await ask(v2, "removePersonalAccessToken", by(), request)
     expect(timestampMs(deletionDate)).toBe(world.clock.now())
     expect(readPersonalToken(world.cx(), one.token)).toBeUndefined()
     expect(readPersonalToken(world.cx(), two.token)).toBeDefined()
     for (const tokenId of [one.tokenId, "__proto__", "constructor"]) {
       const again = { ...m1, tokenId }
-      const answer = await ask(v2, "removePersonalAccessToken", by(true), again)
+      const answer = await ask(v2, "removePersonalAccessToken", by(), again)
       expect(answer.deletionDate, tokenId).toBeUndefined()
-      await expect(ask(v1, "removePersonalAccessToken", by(true), again)).rejects.toMatchObject({
+      await expect(ask(v1, "removePersonalAccessToken", by(), again)).rejects.toMatchObject({
         code: "not_found",
       })
     }
@@ -146,7 +145,7 @@ describe("a personal access token", () => {
   test("of another user can't be removed by who may write this one", async () => {
     await robot(world.cx(), { userName: "drone" }, "m2")
     const { tokenId, token: text } = await token({ userId: "m2" })
-    await ask(v2, "removePersonalAccessToken", by(true), { ...m1, tokenId })
+    await ask(v2, "removePersonalAccessToken", by(), { ...m1, tokenId })
     expect(readPersonalToken(world.cx(), text)).toBeDefined()
     const request = { ...m1, tokenId }
     await expect(ask(v1, "getPersonalAccessTokenByIDs", world.cx(), request)).rejects.toMatchObject(
@@ -162,7 +161,7 @@ describe("a personal access token", () => {
   })
 
   test("lasts for ever where v1 names no end", async () => {
-    const made = await ask(v1, "addPersonalAccessToken", by(true), m1)
+    const made = await ask(v1, "addPersonalAccessToken", by(), m1)
     expect(readPersonalToken(world.cx(), made.token)?.expires).toBe(never)
     const asked = { ...m1, tokenId: made.tokenId }
     const { token: shown } = await ask(v1, "getPersonalAccessTokenByIDs", world.cx(), asked)
@@ -209,7 +208,7 @@ const bigints = (_: string, value: unknown) => (typeof value === "bigint" ? `${v
 
 describe("keys in v1", () => {
   const add = (request: object = {}) =>
-    ask(v1, "addMachineKey", by(true), { ...m1, type: 1, ...request })
+    ask(v1, "addMachineKey", by(), { ...m1, type: 1, ...request })
 
   test("are the same keys: made, shown, listed and removed", async () => {
     const { keyId, keyDetails } = await add()
@@ -220,9 +219,9 @@ describe("keys in v1", () => {
     expect(timestampMs(key.expirationDate)).toBe(never)
     const { result } = await ask(v1, "listMachineKeys", world.cx(), m1)
     expect(result).toHaveLength(1)
-    await ask(v1, "removeMachineKey", by(true), request)
+    await ask(v1, "removeMachineKey", by(), request)
     for (const name of ["getMachineKeyByIDs", "removeMachineKey"]) {
-      const again = ask(v1, name, by(true), request)
+      const again = ask(v1, name, by(), request)
       await expect(again, name).rejects.toMatchObject({ code: "not_found" })
     }
   })
@@ -241,21 +240,13 @@ const giving: readonly (readonly [string, typeof v1, object])[] = [
   ["addPersonalAccessToken", v1, {}],
 ]
 describe.each(giving)("%s", (name, share, more) => {
-  const give = (outranks: boolean, userId: string) =>
-    ask(share, name, by(outranks), { userId, expirationDate: later(), ...more })
-
-  test("is refused to who may do less than the service user", async () => {
-    await expect(give(false, "m1")).rejects.toMatchObject({
-      code: "permission_denied",
-      id: "user.outranks_you",
-    })
-    await expect(give(true, "m1")).resolves.toBeDefined()
-  })
+  const give = (userId: string) =>
+    ask(share, name, by(), { userId, expirationDate: later(), ...more })
 
   test("is for service users that are there", async () => {
     await anna(world.cx())
-    await expect(give(true, "u1")).rejects.toMatchObject({ id: "user.not_machine" })
-    await expect(give(true, "nobody")).rejects.toMatchObject({ code: "not_found" })
+    await expect(give("u1")).rejects.toMatchObject({ id: "user.not_machine" })
+    await expect(give("nobody")).rejects.toMatchObject({ code: "not_found" })
   })
 })
 

@@ -1,0 +1,117 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf"
+import type { Access as AccessOption } from "../gen/core/options_pb.ts"
+import type { Call } from "../kernel/context.ts"
+import { Fault } from "../kernel/fault.ts"
+import { fieldsOf, type Reader, readerOf } from "./field.ts"
+import { nameOf } from "./method.ts"
+
+/** What the rooms know of who may do more than whom; oneself counts as one's equal. */
+export type Ranking<C> = {
+  /**
+   * Whether the caller holds all that a user holds: wherever they hold it, or "home" on the
+   * instance and in the user's own organisation.
+   */
+  readonly outranks: (cx: C, userId: string, reach: "anywhere" | "home") => boolean
+  /** The same, "home", of everybody who belongs to an organisation, and of who stopped it. */
+  readonly outranksAll: (cx: C, orgId: string) => boolean
+}
+
+/** Whom a method touches who must not be able to do more than the caller. */
+export type Rank = {
+  readonly of: "user" | "acting" | "org" | "roles"
+  /** Whether the request holds what proves that it is the user themself who asks. */
+  readonly isProven: (request: Message) => boolean
+}
+
+/** The resource that each rank is about; "roles" are about none. */
+const resources = { user: "user", acting: "user", org: "org", roles: undefined } as const
+
+/**
+ * Whether a method changes something. Whatever isn't named like a reading does: what is named
+ * unluckily is asked for its rank, and none escapes by its name.
+ */
+export const isChange = ({ name }: DescMethod): boolean => !/^(Get|List|Exists|Healthz)/.test(name)
+
+/**
+ * Reads what a rule says about rank. Refuses, naming the method: a change that says neither whom it
+ * touches nor why that doesn't count, and a rank that its resource can't have.
+ */
+export function rankOf(method: DescMethod, option: AccessOption): Rank | undefined {
+  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
+  const { rank, rankless, proof } = option
+  const isSaid = rank !== "" || rankless !== ""
+  if (!isChange(method)) {
+    if (isSaid || proof.length > 0) throw refuse("it changes nothing, so it has no rank")
+    return undefined
+  }
+  const isOnlySystem = option.system !== "" && option.resource === ""
+  const isAnswered = option.authenticated !== "" || isOnlySystem
+  if (isSaid === isAnswered || (rank && rankless)) {
+    throw refuse("say either in rank whom it touches, or in rankless why that doesn't count")
+  }
+  if (!rank) {
+    if (proof.length > 0) throw refuse("what proves a user belongs to a rank")
+    return undefined
+  }
+  if (!isKnown(rank)) throw refuse(`its rank "${rank}" does not exist`)
+  const about = resources[rank]
+  if (about && option.resource !== about)
+    throw refuse(`its rank "${rank}" is of a resource "${about}"`)
+  const reads = proof.map((path) => proofOf(method, path))
+  return { of: rank, isProven: (request) => reads.some((read) => Boolean(read(request))) }
+}
+
+const isKnown = (rank: string): rank is Rank["of"] => Object.hasOwn(resources, rank)
+
+function proofOf(method: DescMethod, path: string): Reader {
+  const fields = fieldsOf(method.input, path)
+  if (fields?.at(-1)?.fieldKind === "scalar") return readerOf(fields)
+  throw new Error(`${nameOf(method)}: its proof is a field "${path}", which does not exist`)
+}
+
+type Touched = { readonly org?: string; readonly user?: string }
+
+/**
+ * Faults where whom the call touches may do more than the caller. It is asked once, before the
+ * handler: who is raised while it runs was no higher when it began, and it could as well have ended
+ * before. What is given and taken is compared where it is decided.
+ */
+export function mustOutrank<C extends Call>(
+  { outranks, outranksAll }: Ranking<C>,
+  cx: C,
+  { of, isProven }: Rank,
+  { request, touched }: { readonly request: Message; readonly touched: Touched },
+): void {
+  if (of === "roles" || isProven(request)) return
+  if (of === "org") {
+    if (!outranksAll(cx, touched.org ?? "")) throw orgTooHigh()
+    return
+  }
+  const userId = touched.user ?? ""
+  if (!outranks(cx, userId, "home")) throw userTooHigh()
+  if (of === "acting" && !outranks(cx, userId, "anywhere")) throw userTooHighElsewhere()
+}
+
+const userTooHigh = () =>
+  new Fault(
+    "permission_denied",
+    "user.outranks_you",
+    "this user may do more than you; somebody who may do as much has to do this",
+  )
+
+/** One id for both: who reads only that gets the same answer. */
+const userTooHighElsewhere = () =>
+  new Fault(
+    "permission_denied",
+    "user.outranks_you",
+    "this user has roles elsewhere that you lack, and whoever does this can act with them; " +
+      "take these roles from them first, or ask somebody who may do as much",
+  )
+
+const orgTooHigh = () =>
+  new Fault(
+    "permission_denied",
+    "org.outranks_you",
+    "somebody in this organisation, or who stopped it, may do more than you; " +
+      "somebody who may do as much has to do this",
+  )

@@ -1,0 +1,207 @@
+// What roles elsewhere, and what belongs to the instance, do and don't keep others from.
+import { getOption } from "@bufbuild/protobuf"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
+import { addMember, memberships, type Target } from "../../../src/domain/member/index.ts"
+import { createProject } from "../../../src/domain/project/index.ts"
+import { addUser, isUserActive } from "../../../src/domain/user/index.ts"
+import { access } from "../../../src/gen/core/options_pb.ts"
+import { operations } from "../../../src/server/operations.ts"
+import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { callerOf } from "../../support/world.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await createProject(estate.cx(), "p2", { orgId: "org2", name: "Two" })
+})
+afterEach(() => estate.close())
+
+type Call = Parameters<Estate["as"]>
+
+/** A refusal by the access rule is a rejection like any other. */
+const as = async (...call: Call) => estate.as(...call)
+const resource = (kind: string, value: unknown) => ({ resource: { case: kind, value } })
+const onInstance = resource("instance", true)
+const onProject = resource("projectId", "p2")
+const onLevel = { level: "instance" } as const
+
+const give = (userId: string, target: Target, ...roles: string[]) =>
+  estate.step((tx) => addMember(tx, { userId, target, roles }))
+
+/** Somebody new of an organisation. */
+const join = (id: string, orgId: string) => estate.step((tx) => addUser(tx, id, person(id, orgId)))
+
+/** Somebody of org1 who holds nothing but these permissions, on the instance. */
+async function narrow(...permissions: string[]) {
+  const role = { key: "NARROW", displayName: "Narrow", level: "instance", permissions } as const
+  await createRole(estate.cx(), role)
+  await give("nobody", onLevel, "NARROW")
+}
+
+const rolesOf = (userId: string) => memberships(estate.cx(), userId).flatMap(({ roles }) => roles)
+
+describe("roles that are given or taken are compared by", () => {
+  const roles = ["IAM_LOGIN_CLIENT"]
+  const admins = [{ userType: { case: "userId", value: "manager" } }]
+  const custom = { key: "STRONG", displayName: "Strong", permissions: ["iam.read", "user.delete"] }
+
+  /** What somebody who holds only the operation's own permission is refused. */
+  const tried: Readonly<Record<string, readonly [permission: string, ask: Call[1], object]>> = {
+    "core.internal_permission.v2.InternalPermissionService/CreateAdministrator": [
+      ...(["iam.member.write", "createAdministrator"] as const),
+      { userId: "manager", resource: onInstance, roles },
+    ],
+    "core.internal_permission.v2.InternalPermissionService/UpdateAdministrator": [
+      ...(["iam.member.write", "updateAdministrator"] as const),
+      { userId: "owner", resource: onInstance, roles: ["NARROW"] },
+    ],
+    "core.internal_permission.v2.InternalPermissionService/DeleteAdministrator": [
+      ...(["iam.member.delete", "deleteAdministrator"] as const),
+      { userId: "owner", resource: onInstance },
+    ],
+    "core.internal_permission.v2.InternalPermissionService/CreateRole": [
+      ...(["iam.write", "createRole"] as const),
+      { ...custom, key: "OTHER", level: 1 },
+    ],
+    "core.internal_permission.v2.InternalPermissionService/UpdateRole": [
+      ...(["iam.write", "updateRole"] as const),
+      { ...custom, permissions: ["iam.write"] },
+    ],
+    "core.internal_permission.v2.InternalPermissionService/DeleteRole": [
+      ...(["iam.write", "deleteRole"] as const),
+      { key: "STRONG" },
+    ],
+    "core.org.v2.OrganizationService/AddOrganization": [
+      ...(["org.create", "addOrganization"] as const),
+      { name: "Third", admins },
+    ],
+  }
+
+  test.each(Object.entries(tried))("%s", async (_, [permission, name, request]) => {
+    await createRole(estate.cx(), { ...custom, level: "instance" })
+    await narrow(permission)
+    const before = estate.store.log.durable()
+    const refused = { code: "permission_denied", id: "member.role_too_high" }
+    await expect(as("nobody", name, request)).rejects.toMatchObject(refused)
+    expect(estate.store.log.durable()).toBe(before)
+    expect(rolesOf("owner")).toEqual(["IAM_OWNER"])
+  })
+
+  test("nobody else: each operation of that rank is tried above", () => {
+    const ranked = operations().filter(({ method }) => getOption(method, access).rank === "roles")
+    const names = ranked.map(({ method }) => `${method.parent.typeName}/${method.name}`)
+    expect(Object.keys(tried).toSorted()).toEqual(names.toSorted())
+  })
+})
+
+test("one administers only whom one may see: others answer like who is not there", async () => {
+  const roles = ["PROJECT_OWNER"]
+  const made = (userId: string) =>
+    as("stranger", "createAdministrator", { userId, resource: onProject, roles })
+  const added = (userId: string) =>
+    as("stranger", "addProject", { name: "Trap", admins: [{ userId }] })
+  for (const userId of ["nobody", "absent"]) {
+    await expect(made(userId)).rejects.toMatchObject({ id: "user.missing" })
+    await expect(added(userId)).rejects.toMatchObject({ id: "user.missing" })
+  }
+  const { administrators } = await as("stranger", "listAdministrators", {})
+  expect(administrators.map(({ user }: any) => user.id)).toEqual(["stranger"])
+  await made("stranger")
+  await as("owner", "createAdministrator", { userId: "nobody", resource: onProject, roles })
+})
+
+describe("a role elsewhere shields nobody from the owner of their organisation, who", () => {
+  beforeEach(() => give("nobody", { level: "project", id: "p2" }, "PROJECT_OWNER"))
+  const seat = { userId: "nobody", resource: onProject }
+  const credential = { userId: "nobody", newPassword: { password: "Correct-horse-8-battery" } }
+
+  test.each(["lockUser", "deactivateUser", "deleteUser"])("may %s", async (name) => {
+    await as("manager", name, { userId: "nobody" })
+    expect(isUserActive(estate.cx(), "nobody")).toBe(false)
+  })
+
+  test("finds the role and takes it, and sets a password only then", async () => {
+    const refused = { code: "permission_denied", id: "user.outranks_you" }
+    await expect(as("manager", "setPassword", credential)).rejects.toMatchObject(refused)
+    const email = { userId: "nobody", email: "mine@example.com" }
+    await expect(as("manager", "setEmail", email)).rejects.toMatchObject(refused)
+    const renamed = { userId: "nobody", username: "mine" }
+    await expect(as("manager", "updateUser", renamed)).rejects.toMatchObject(refused)
+    const { administrators } = await as("manager", "listAdministrators", {})
+    expect(administrators.map(({ user }: any) => user.id).toSorted()).toEqual(["manager", "nobody"])
+    expect((await as("manager", "deleteAdministrator", seat)).deletionDate).toBeDefined()
+    expect(rolesOf("nobody")).toEqual([])
+    await as("manager", "setPassword", credential)
+  })
+
+  test("learns nothing of what their people have no role on", async () => {
+    const tried = (kind: string, value: unknown) =>
+      as("manager", "deleteAdministrator", { ...seat, resource: resource(kind, value) })
+    for (const id of ["org2", "absent"]) {
+      await expect(tried("organizationId", id)).rejects.toMatchObject({ id: "org.missing" })
+      const grant = { projectId: "p2", organizationId: id }
+      await expect(tried("projectGrant", grant)).rejects.toMatchObject({ id: "grant.missing" })
+    }
+  })
+
+  test("takes none on the instance, nor of somebody who has one there", async () => {
+    await give("nobody", onLevel, "IAM_OWNER_VIEWER")
+    const refused = { code: "permission_denied" }
+    await expect(as("manager", "deleteAdministrator", seat)).rejects.toMatchObject(refused)
+    const above = { ...seat, resource: onInstance }
+    await expect(as("manager", "deleteAdministrator", above)).rejects.toMatchObject(refused)
+    await expect(as("manager", "lockUser", seat)).rejects.toMatchObject(refused)
+    expect(rolesOf("nobody").toSorted()).toEqual(["IAM_OWNER_VIEWER", "PROJECT_OWNER"])
+  })
+})
+
+describe("what belongs to the instance is written with iam.write alone, also by", () => {
+  const app = { projectId: "own", name: "Trap", applicationType: { case: "apiConfiguration" } }
+  const writes: readonly (readonly [string, object])[] = [
+    ["createApplication", app],
+    ["updateApplication", { projectId: "own", applicationId: "console", name: "Mine" }],
+    ["deleteApplication", { projectId: "own", applicationId: "console" }],
+    ["updateProject", { projectId: "own", name: "Mine" }],
+    ["addProjectRole", { projectId: "own", roleKey: "root", displayName: "Root" }],
+    ["createProjectGrant", { projectId: "own", grantedOrganizationId: "org2" }],
+    ["createAdministrator", { userId: "x", resource: resource("projectId", "own"), roles: [] }],
+  ]
+
+  test.each(writes)("%s", async (name, request) => {
+    await give("nobody", onLevel, "IAM_ORG_MANAGER")
+    await join("steward", "org1")
+    await give("steward", { level: "project", id: "own" }, "PROJECT_OWNER")
+    const before = estate.store.log.durable()
+    for (const who of ["nobody", "steward"]) {
+      const cx = { caller: callerOf(who) }
+      await expect(as("nobody", name, request, { cx })).rejects.toMatchObject({
+        code: "permission_denied",
+        message: "this needs the permission iam.write",
+      })
+      await as("nobody", "getProject", { projectId: "own" }, { cx })
+    }
+    expect(estate.store.log.durable()).toBe(before)
+  })
+
+  test("and who owns the instance changes it", async () => {
+    await as("owner", "updateProject", { projectId: "own", name: "Ours" })
+  })
+})
+
+describe("user.self.delete counts in one's own organisation alone, for", () => {
+  test.each([
+    ["deleteUser", { userId: "nobody" }],
+    ["removeMyUser", {}],
+  ])("%s", async (name, request) => {
+    await give("nobody", { level: "org", id: "org2" }, "ORG_USER_SELF_MANAGER")
+    const elsewhere = { cx: { orgId: "org2" } }
+    await expect(as("nobody", name, request, elsewhere)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(permission_denied|not_found)$/),
+    })
+    expect(isUserActive(estate.cx(), "nobody")).toBe(true)
+    await give("nobody", { level: "org", id: "org1" }, "ORG_USER_SELF_MANAGER")
+    await as("nobody", name, request, elsewhere)
+    expect(isUserActive(estate.cx(), "nobody")).toBe(false)
+  })
+})

@@ -1,4 +1,4 @@
-import type { Cx } from "../../store/index.ts"
+import { type Cx, remembered } from "../../store/index.ts"
 import { isRevoked } from "./anchor.ts"
 import { asOfNow } from "./audience.ts"
 import { stands } from "./chain.ts"
@@ -10,5 +10,15 @@ import { readToken, type Statement } from "./statement.ts"
  */
 export function validToken(cx: Cx, token: string): Statement | undefined {
   const said = readToken(cx, token)
-  return said && !isRevoked(cx, said.id) && stands(cx, said) ? asOfNow(cx, said) : undefined
+  return said && !isRevoked(cx, said.id) && stands(cx, said) ? readNow(cx, said) : undefined
 }
+
+function readNow(cx: Cx, said: Statement): Statement {
+  const known = answers(cx)
+  const now = known.get(said) ?? asOfNow(cx, said)
+  known.set(said, now)
+  return now
+}
+
+/** By what was read of a token, which is kept; good until anything is written. */
+const answers = remembered(() => new WeakMap<Statement, Statement>())

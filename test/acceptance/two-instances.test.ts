@@ -153,7 +153,6 @@ const looks: readonly Step[] = [
 /** Every operation that changes something, in an order in which each one can. */
 const changes = (webKeyId: string, id: string, homeId: string): readonly Step[] => [
   ["AddOrganizationDomain", { organizationId: homeId, domain: "home.example" }],
-  [management("SetPrimaryOrgDomain"), { domain: "home.example" }],
   [admin("SetDefaultOrg"), { orgId: "guest" }],
   [admin("SetDefaultOrg"), { orgId: homeId }],
   ["UpdateOrganization", { ...org, name: "Other" }],
@@ -162,7 +161,6 @@ const changes = (webKeyId: string, id: string, homeId: string): readonly Step[] 
   ["SetOrganizationMetadata", { ...org, metadata: [{ key: "plan", value: "eA==" }] }],
   ["DeleteOrganizationMetadata", { ...org, keys: ["plan"] }],
   ["AddOrganizationDomain", { ...org, domain: "example.org" }],
-  ["VerifyOrganizationDomain", { ...org, domain: "example.org" }],
   ["DeleteOrganizationDomain", { ...org, domain: "example.org" }],
   ["AddOrganizationDomain", { organizationId: "guest", domain: "used.example" }],
   ["GenerateOrganizationDomainValidation", { organizationId: "guest", ...usedDomain }],
@@ -244,6 +242,8 @@ const wrong = { ...user, verificationCode: "AAAAAA" }
 
 /** What is refused for want of the right code, or to a service user, and with which status. */
 const refusals: readonly (readonly [...Step, status: number])[] = [
+  ["VerifyOrganizationDomain", { ...org, domain: "absent.example" }, 404],
+  [management("SetPrimaryOrgDomain"), { domain: "absent.example" }, 404],
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],
   ["VerifyInviteCode", wrong, 400],

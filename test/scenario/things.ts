@@ -164,6 +164,11 @@ const makers: Readonly<Record<string, Maker>> = {
     await make(`${orgs}/AddOrganizationDomain`, body)
     return domain
   },
+  /** The domain that is made for an organisation. */
+  ownDomain: async (thing, make) => {
+    const body = { organizationId: await thing("org") }
+    return (await make(`${orgs}/ListOrganizationDomains`, body)).domains[0].domain
+  },
   /** A domain that somebody of another organisation signs in with: it must be proven. */
   contested: async (thing, make) => {
     const domain = `${fresh("shared")}.example.com`

@@ -3,7 +3,7 @@ import { givenName } from "../../kernel/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { domainClaim, hostOf, mustExist, releaseDomain, takeDomain } from "./domain.ts"
-import { isThere, type OrgEvent, org, verifiedDomains } from "./model.ts"
+import { domainIn, heldDomains, isThere, type Org, type OrgEvent, org } from "./model.ts"
 
 /** Adds an organisation; it owns itself and gets a domain made from its name. */
 export function addOrganization(
@@ -16,18 +16,20 @@ export function addOrganization(
   }
   const name = givenName("name", input.name)
   const domain = freeDomain(tx, name, id)
-  const drafts: Draft<OrgEvent>[] = [
-    { type: "org.added", data: { name } },
-    { type: "org.domain.added", data: { domain } },
-    {
-      type: "org.domain.verified",
-      data: { domain },
-      claims: [{ ...takeDomain(domain), ...takenMeanwhile }],
-    },
-    { type: "org.domain.primary.set", data: { domain } },
-  ]
-  tx.append(org, id, drafts, id)
+  const added: Draft<OrgEvent> = { type: "org.added", data: { name } }
+  tx.append(org, id, [added, ...firstDomain(domain)], id)
 }
+
+/** A domain that we make becomes the primary one at once. */
+const firstDomain = (domain: string): readonly Draft<OrgEvent>[] => [
+  { type: "org.domain.added", data: { domain } },
+  {
+    type: "org.domain.verified",
+    data: { domain, isGenerated: true },
+    claims: [{ ...takeDomain(domain), ...takenMeanwhile }],
+  },
+  { type: "org.domain.primary.set", data: { domain } },
+]
 
 const takenMeanwhile = {
   taken: {
@@ -75,9 +77,33 @@ export const activateOrganization = org.command((state) => {
 export const removeOrganization = org.command((state, _, cx, id) => {
   if (!isThere(state)) return []
   mustBeSpared(cx, id, "removed")
-  const claims = verifiedDomains(state).map(releaseDomain)
+  const claims = heldDomains(state).map(releaseDomain)
   return [{ type: "org.removed", data: {}, claims, erase: {} }]
 })
+
+/**
+ * Takes a domain from whoever has it on trust, for somebody else has proven that it is theirs.
+ * Where it was the primary one, another that is proven takes its place, or one that we make.
+ */
+export function yieldDomain(tx: Transaction, domain: string, provenBy: string): void {
+  const holder = tx.holder(domainClaim, domain)
+  if (holder?.stream !== org.stream || holder.id === provenBy) return
+  const state = tx.state(org, holder.id)
+  if (domainIn(state, domain)?.verified) return
+  const gone: Draft<OrgEvent> = {
+    type: "org.domain.removed",
+    data: { domain, isVerified: false },
+    claims: [releaseDomain(domain)],
+  }
+  const next = state.primaryDomain === domain ? nextPrimary(tx, state, holder.id) : []
+  tx.append(org, holder.id, [...next, gone])
+}
+
+function nextPrimary(tx: Transaction, state: Org, id: string): readonly Draft<OrgEvent>[] {
+  const [other] = Object.keys(state.domains).filter((name) => domainIn(state, name)?.verified)
+  if (other === undefined) return firstDomain(freeDomain(tx, state.name, id))
+  return [{ type: "org.domain.primary.set", data: { domain: other } }]
+}
 
 /** What newcomers join. */
 function mustBeSpared(cx: Decision, id: string, how: "deactivated" | "removed"): void {

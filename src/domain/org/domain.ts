@@ -14,7 +14,7 @@ import {
 } from "./model.ts"
 import { type DomainPolicy, standardPolicy } from "./policy.ts"
 
-/** Verified domains are unique within an instance. */
+/** A domain that login names may end in is one organisation's within an instance. */
 export const domainClaim = "org_domain"
 
 const taken = { id: "org.domain_taken", message: "this domain belongs to another organisation" }
@@ -70,7 +70,8 @@ type Added = {
 
 /**
  * Adds a domain. Where the policy wants no proof it is taken on trust, unless others would lose
- * something by it: names that they sign in with, or names below our own host.
+ * something by it: names that they sign in with, or names below our own host. On trust login names
+ * may end in it, until somebody proves that it is theirs.
  */
 export const addDomain = org.command<Added>((state, input, cx) => {
   mustExist(state)
@@ -79,16 +80,25 @@ export const addDomain = org.command<Added>((state, input, cx) => {
     const message = "the organisation has this domain already"
     throw new Fault("already_exists", "org.domain_exists", message)
   }
-  if (cx.holder(domainClaim, domain)) throw new Fault("already_exists", taken.id, taken.message)
+  const holder = cx.holder(domainClaim, domain)
+  if (holder && isProven(cx, holder, domain)) {
+    throw new Fault("already_exists", taken.id, taken.message)
+  }
   if (Object.keys(state.domains).length >= domainsMax) {
     const message = `an organisation may have at most ${domainsMax} domains`
     throw new Fault("failed_precondition", "org.domains_too_many", message)
   }
   const added: Draft<OrgEvent> = { type: "org.domain.added", data: { domain } }
   const { validateOrgDomains } = input.policy ?? standardPolicy
-  if (validateOrgDomains || isOurs(cx, domain) || input.isUsed(domain)) return [added]
-  return [added, verified(domain)]
+  const isWanted = holder !== undefined || isOurs(cx, domain) || input.isUsed(domain)
+  if (validateOrgDomains || isWanted) return [added]
+  return [added, { type: "org.domain.trusted", data: { domain }, claims: [takeDomain(domain)] }]
 })
+
+type Holder = { readonly stream: string; readonly id: string }
+
+const isProven = (cx: Decision, { stream, id }: Holder, domain: string): boolean =>
+  stream !== org.stream || (domainIn(cx.state(org, id), domain)?.verified ?? true)
 
 const isOurs = (cx: Decision, domain: string): boolean => `.${domain}`.endsWith(`.${hostOf(cx)}`)
 
@@ -111,12 +121,12 @@ export const removeDomain = org.command<string>((state, text) => {
       "this is the primary domain; make another one the primary domain first",
     )
   }
-  const claims = held.verified ? [releaseDomain(domain)] : []
+  const claims = held.held ? [releaseDomain(domain)] : []
   const data = { domain, isVerified: held.verified }
   return [{ type: "org.domain.removed", data, claims }]
 })
 
-/** Makes a verified domain the one that the organisation is known by. */
+/** Makes a proven domain the one that the organisation is known by. */
 export const setPrimaryDomain = org.command<string>((state, text) => {
   mustExist(state)
   const domain = domainOf(text)

@@ -12,6 +12,7 @@ export {
   removeOrganization,
   renameOrganization,
   temporaryLabel,
+  yieldDomain,
 } from "./commands.ts"
 export { contextOrg } from "./context.ts"
 export {
@@ -26,12 +27,12 @@ export {
 } from "./domain.ts"
 export { removeMetadata, setMetadata } from "./metadata.ts"
 export {
+  heldDomains,
   isThere,
   type Org,
   type OrgEvent,
   type OrgStatus,
   org,
-  verifiedDomains,
 } from "./model.ts"
 export { type DomainPolicy, standardPolicy } from "./policy.ts"
 export { findProof } from "./proof.ts"

@@ -15,7 +15,8 @@ export type OrgEvent =
       { readonly domain: string; readonly validationType: ProofType },
       { readonly validationCode: string }
     >
-  | Event<"org.domain.verified", { readonly domain: string }>
+  | Event<"org.domain.trusted", { readonly domain: string }>
+  | Event<"org.domain.verified", { readonly domain: string; readonly isGenerated?: boolean }>
   | Event<"org.domain.removed", { readonly domain: string; readonly isVerified: boolean }>
   | Event<"org.domain.primary.set", { readonly domain: string }>
   | Event<"org.metadata.set", { readonly key: string }, { readonly value: string }>
@@ -26,7 +27,13 @@ export type OrgStatus = "active" | "inactive"
 /** What must be found on a domain before it counts as proven. */
 export type Challenge = { readonly type: ProofType; readonly token: string }
 
-export type Domain = { readonly verified: boolean; readonly challenge: Challenge | null }
+export type Domain = {
+  /** Whether it is proven, or made by us. */
+  readonly verified: boolean
+  /** Whether login names may end in it: it is verified, or was taken on trust. */
+  readonly held: boolean
+  readonly challenge: Challenge | null
+}
 
 export type Org = {
   readonly status: "absent" | OrgStatus | "removed"
@@ -35,13 +42,15 @@ export type Org = {
   readonly stoppedBy: string
   /** One of `domains`; made from the name at first. */
   readonly primaryDomain: string
-  /** By name. The login names of its users may end in those that are verified. */
+  /** By name. */
   readonly domains: Readonly<Record<string, Domain>>
 }
 
 const absent: Org = { status: "absent", name: "", stoppedBy: "", primaryDomain: "", domains: {} }
 
-const owned: Domain = { verified: true, challenge: null }
+const unproven: Domain = { verified: false, held: false, challenge: null }
+const trusted: Domain = { ...unproven, held: true }
+const owned: Domain = { ...trusted, verified: true }
 
 /** The owner of users and projects; it owns itself. */
 export const org = aggregate<OrgEvent, Org>({
@@ -59,21 +68,23 @@ export const org = aggregate<OrgEvent, Org>({
     }),
     "org.reactivated": (state) => ({ ...state, status: "active", stoppedBy: "" }),
     "org.removed": () => ({ ...absent, status: "removed" }),
-    "org.domain.added": (state, { data }) =>
-      withDomain(state, data.domain, { verified: false, challenge: null }),
+    "org.domain.added": (state, { data }) => withDomain(state, data.domain, unproven),
     "org.domain.verification.added": (state, { data, private: secret }) =>
       withDomain(state, data.domain, {
-        verified: false,
+        ...(domainIn(state, data.domain) ?? unproven),
         challenge: secret && { type: data.validationType, token: secret.validationCode },
       }),
-    "org.domain.verified": (state, { data }) => withDomain(state, data.domain, owned),
+    "org.domain.trusted": (state, { data }) => withDomain(state, data.domain, trusted),
+    // What was taken on trust once said this, too, but nobody had been asked for a proof.
+    "org.domain.verified": (state, { data: { domain, isGenerated } }) =>
+      withDomain(state, domain, isGenerated || hasChallenge(state, domain) ? owned : trusted),
     "org.domain.removed": (state, { data }) => {
       const { [data.domain]: _, ...domains } = state.domains
       return { ...state, domains }
     },
-    // Organisations of old were given their first domain by this event alone.
+    // The first one is made by us; organisations of old were given it by this event alone.
     "org.domain.primary.set": (state, { data }) => ({
-      ...withDomain(state, data.domain, owned),
+      ...(state.primaryDomain === "" ? withDomain(state, data.domain, owned) : state),
       primaryDomain: data.domain,
     }),
     "org.metadata.set": (state) => state,
@@ -86,6 +97,9 @@ const withDomain = (state: Org, name: string, domain: Domain): Org => ({
   domains: { ...state.domains, [name]: domain },
 })
 
+const hasChallenge = (state: Org, name: string): boolean =>
+  Boolean(domainIn(state, name)?.challenge)
+
 export const isThere = ({ status }: Pick<Org, "status">): boolean =>
   status === "active" || status === "inactive"
 
@@ -94,12 +108,12 @@ export const domainIn = ({ domains }: Pick<Org, "domains">, name: string): Domai
   Object.hasOwn(domains, name) ? domains[name] : undefined
 
 /** The domains that login names may end in; the primary one first. */
-export const verifiedDomains = ({
+export const heldDomains = ({
   primaryDomain,
   domains,
 }: Pick<Org, "primaryDomain" | "domains">): readonly string[] => {
   const others = Object.keys(domains).filter(
-    (name) => domains[name]?.verified && name !== primaryDomain,
+    (name) => domains[name]?.held && name !== primaryDomain,
   )
   return primaryDomain === "" ? others : [primaryDomain, ...others]
 }

@@ -40,17 +40,28 @@ const touch = update("")
 const remove = statement("DELETE FROM orgs WHERE instance = $instance AND id = $id")
 
 const addDomain = statement(
-  `INSERT INTO org_domains (instance, org, domain, domain_folded, verified, is_primary, validation,
-     created)
-   VALUES ($instance, $id, $domain, $domain, $verified, 0, '', $time) ON CONFLICT DO NOTHING`,
+  `INSERT INTO org_domains (instance, org, domain, domain_folded, held, verified, is_primary,
+     validation, created)
+   VALUES ($instance, $id, $domain, $domain, 0, 0, 0, '', $time) ON CONFLICT DO NOTHING`,
 )
 const askProof = statement(
   `UPDATE org_domains SET validation = $validationType
    WHERE instance = $instance AND org = $id AND domain = $domain`,
 )
-const verify = statement(
-  `UPDATE org_domains SET verified = 1
+const trust = statement(
+  `UPDATE org_domains SET held = 1
    WHERE instance = $instance AND org = $id AND domain = $domain`,
+)
+/** What was taken on trust once says that it is verified, but nobody was asked for a proof. */
+const verify = statement(
+  `UPDATE org_domains SET held = 1, verified = ($isGenerated OR validation <> '')
+   WHERE instance = $instance AND org = $id AND domain = $domain`,
+)
+/** The first one is made by us, the others were proven before. */
+const ownFirst = statement(
+  `UPDATE org_domains SET held = 1, verified = 1
+   WHERE instance = $instance AND org = $id AND domain = $domain
+     AND (SELECT domain FROM orgs WHERE instance = $instance AND id = $id) = ''`,
 )
 const choose = statement(
   `UPDATE org_domains SET is_primary = (domain = $domain)
@@ -73,8 +84,8 @@ export const orgView = view<OrgEvent>({
     },
     org_domains: {
       columns: `org TEXT NOT NULL, domain TEXT NOT NULL, domain_folded TEXT NOT NULL,
-        verified INTEGER NOT NULL, is_primary INTEGER NOT NULL, validation TEXT NOT NULL,
-        created INTEGER NOT NULL`,
+        held INTEGER NOT NULL, verified INTEGER NOT NULL, is_primary INTEGER NOT NULL,
+        validation TEXT NOT NULL, created INTEGER NOT NULL`,
       key: "org, domain",
       indexes: { domain: "domain" },
     },
@@ -89,15 +100,19 @@ export const orgView = view<OrgEvent>({
       db.run(removeDomains)
     },
     "org.domain.added": (db, { data: { domain } }) => {
-      db.run(addDomain, { domain, verified: false })
+      db.run(addDomain, { domain })
       db.run(touch)
     },
     "org.domain.verification.added": (db, { data: { domain, validationType } }) => {
       db.run(askProof, { domain, validationType })
       db.run(touch)
     },
-    "org.domain.verified": (db, { data: { domain } }) => {
-      db.run(verify, { domain })
+    "org.domain.trusted": (db, { data: { domain } }) => {
+      db.run(trust, { domain })
+      db.run(touch)
+    },
+    "org.domain.verified": (db, { data: { domain, isGenerated = false } }) => {
+      db.run(verify, { domain, isGenerated })
       db.run(touch)
     },
     "org.domain.removed": (db, { data: { domain } }) => {
@@ -105,7 +120,8 @@ export const orgView = view<OrgEvent>({
       db.run(touch)
     },
     "org.domain.primary.set": (db, { data: { domain } }) => {
-      db.run(addDomain, { domain, verified: true })
+      db.run(addDomain, { domain })
+      db.run(ownFirst, { domain })
       db.run(choose, { domain })
       db.run(setDomain, { domain })
     },
@@ -145,13 +161,13 @@ export type DomainRow = {
 /** Of one organisation each domain stands once, so a list of one has a key. */
 export const orgDomains: Searchable = {
   table: "org_domains",
-  columns: ["org", "domain_folded", "verified", "created"],
+  columns: ["org", "domain_folded", "held", "created"],
   owner: { org: "org" },
   key: "domain",
   sort: "domain",
 }
 
-/** The organisation that a verified domain belongs to; undefined where it is nobody's. */
+/** The organisation whose login names may end in a domain; undefined where it is nobody's. */
 export function orgOfDomain(
   cx: Pick<Cx, "store" | "instance" | "clock">,
   text: string,
@@ -163,12 +179,12 @@ export function orgOfDomain(
 const everybody = { all: true, orgs: [], projects: [], grants: [] } as const
 const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
 
-/** The organisations that have a verified domain like this; `text` is folded. */
+/** The organisations whose login names may end in a domain like this; `text` is folded. */
 export const orgsWithDomain = (cx: Cx, method: TextMethod, text: string): readonly string[] =>
   search<DomainRow>({ ...cx, scope: everybody }, orgDomains, {
     page: everything,
     filters: [
-      { equals: "verified", value: 1 },
+      { equals: "held", value: 1 },
       { text: "domain", method, value: text },
     ],
   }).rows.map((row) => row.org)

@@ -9,6 +9,7 @@ import {
   orgOfDomain,
   temporaryLabel,
   verifyDomain,
+  yieldDomain,
 } from "../org/index.ts"
 import { claimUserName, strangersOn } from "../user/index.ts"
 
@@ -26,9 +27,9 @@ export async function addOrganizationDomain(
 }
 
 /**
- * Looks for the proof of a domain, and counts it as the organisation's. Users of others whose names
- * end in it get another name: the first of them at once, the others in the background; nobody
- * signs in with those names any more.
+ * Looks for the proof of a domain, and counts it as the organisation's; whoever had it on trust has
+ * it no more. Users of others whose names end in it get another name: the first of them at once,
+ * the others in the background; nobody signs in with those names any more.
  */
 export async function verifyOrganizationDomain(
   cx: Cx,
@@ -38,6 +39,7 @@ export async function verifyOrganizationDomain(
   const proof = await findProof(cx, orgId, text)
   const step = await cx.store.transact(cx, (tx) => {
     if (!proof) return void tx.state(org, orgId)
+    yieldDomain(tx, proof.domain, orgId)
     verifyDomain.within(tx, orgId, proof)
     claimSome(cx, tx, { orgId, domain: proof.domain })
   })

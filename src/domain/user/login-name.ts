@@ -12,13 +12,13 @@ import {
   type DomainPolicy,
   domainClaim,
   domainOf,
+  heldDomains,
   isOrgThere,
   type Org,
   org,
   orgOfDomain,
   orgsWithDomain,
   standardPolicy,
-  verifiedDomains,
 } from "../org/index.ts"
 import { hasLeft, user } from "./model.ts"
 
@@ -61,7 +61,7 @@ export function loginNamesOf(
   home: Pick<Org, "primaryDomain" | "domains">,
   policy: DomainPolicy = standardPolicy,
 ): readonly string[] {
-  const long = verifiedDomains(home).map((domain) => `${userName}@${domain}`)
+  const long = heldDomains(home).map((domain) => `${userName}@${domain}`)
   return policy.userLoginMustBeDomain ? long : [userName, ...long]
 }
 
@@ -119,7 +119,7 @@ export function mustBeFree(cx: Decision, { id, orgId, userName }: Wanted): void 
     if (isOthers(parts.local, home)) throw nameTaken()
     if (home !== orgId) throw domainTaken()
   }
-  const forms = verifiedDomains(cx.state(org, orgId)).map((domain) => `${name}@${domain}`)
+  const forms = heldDomains(cx.state(org, orgId)).map((domain) => `${name}@${domain}`)
   if (forms.some((form) => isOthers(form, orgId))) throw nameTaken()
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addAppKey } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
+import { org } from "../../../src/domain/org/index.ts"
 import { addGrant } from "../../../src/domain/projectgrant/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/signing-key.ts"
@@ -32,6 +33,15 @@ beforeEach(async () => {
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
     }
     await inside(instance, "createGroup", { ...g3, name: `Group of ${instance}` })
+    const domain = "proven.example"
+    await estate.step(
+      (tx) =>
+        tx.append(org, "org1", [
+          { type: "org.domain.added", data: { domain } },
+          { type: "org.domain.verified", data: { domain, isGenerated: true } },
+        ]),
+      { instance },
+    )
     const named = { ...person("anna", "org1"), userName: `anna@${unproven}` }
     await estate.step((tx) => addUser(tx, "anna", named), { instance })
     const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
@@ -71,8 +81,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["setOrganizationMetadata", { ...org2, metadata: [{ key: "plan", value: new Uint8Array(1) }] }],
   ["deleteOrganizationMetadata", { ...org2, keys: ["plan"] }],
   ["addOrganizationDomain", { organizationId: "org1", domain: "example.org" }],
-  ["verifyOrganizationDomain", { organizationId: "org1", domain: "example.org" }],
-  ["setPrimaryOrgDomain", { domain: "example.org" }],
+  ["verifyOrganizationDomain", { organizationId: "org1", domain: "proven.example" }],
+  ["setPrimaryOrgDomain", { domain: "proven.example" }],
   ["addOrganizationDomain", { ...org2, domain: unproven }],
   ["generateOrganizationDomainValidation", { ...org2, domain: unproven, type: 1 }],
   ["deleteOrganizationDomain", { ...org2, domain: unproven }],

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import {
   addDomain,
+  challengeDomain,
+  org,
   orgOfDomain,
   orgWithDomain,
   verifyDomain,
@@ -56,12 +58,25 @@ const verify = (domain: string, answers: Partial<Outside> = {}, who: Person = "m
     { cx: outside(answers) },
   )
 
+/** Proves a domain that an organisation has. */
+async function prove(domain: string, who: Person = "manager", organizationId = "org1") {
+  const request = { organizationId, domain }
+  const { token } = await ask(
+    "generateOrganizationDomainValidation",
+    domain,
+    { organizationId, type: 2 },
+    who,
+  )
+  const answers = { cx: outside({ texts: async () => [token] }) }
+  return estate.as(who, "verifyOrganizationDomain", request, answers)
+}
+
 describe("a domain", () => {
   test("is taken on trust where nobody loses anything by it", async () => {
     await add(" Example.ORG ")
     expect(await listed()).toMatchObject([
       { domain: "acme.id.example.com", isVerified: true, isPrimary: true },
-      { domain: "example.org", isVerified: true, isPrimary: false, validationType: 0 },
+      { domain: "example.org", isVerified: false, isPrimary: false, validationType: 0 },
     ])
     expect(orgOfDomain(estate.cx(), "EXAMPLE.org")).toBe("org1")
   })
@@ -91,14 +106,17 @@ describe("a domain", () => {
 
   test("belongs to one organisation of an instance", async () => {
     await add("example.org")
+    await prove("example.org")
     const again = add("example.org", "stranger", "org2")
     await expect(again).rejects.toMatchObject({ code: "already_exists", id: "org.domain_taken" })
   })
 
   test("of two who add it at the same moment goes to one", async () => {
-    const tries = [add("example.org"), add("example.org", "stranger", "org2")]
-    const outcomes = await Promise.allSettled(tries)
-    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
+    await Promise.allSettled([add("example.org"), add("example.org", "stranger", "org2")])
+    const named = ["manager", "stranger"].map((name) =>
+      findByLoginName(estate.cx(), `${name}@example.org`),
+    )
+    expect(named.filter((id) => id !== undefined)).toHaveLength(1)
   })
 
   test("is needed no more once it is deleted, and anybody may have it then", async () => {
@@ -263,6 +281,7 @@ describe("a domain that must be proven", () => {
     await ask("addOrganizationDomain", "other.example")
     const { token } = await challenge(2, "other.example")
     await add("other.example", "stranger", "org2")
+    await prove("other.example", "stranger", "org2")
     const texts = async () => [token]
     const late = verify("other.example", { texts })
     await expect(late).rejects.toMatchObject({ id: "org.domain_taken" })
@@ -275,6 +294,86 @@ describe("a domain that must be proven", () => {
       id: "org.domain_missing",
     })
     await expect(verify("absent.example")).rejects.toMatchObject({ id: "org.domain_missing" })
+  })
+})
+
+describe("a domain that somebody has on trust", () => {
+  const homeOf = (domain: string) => orgOfDomain(estate.cx(), domain)
+  const typesOf = async (from: number) =>
+    (await estate.store.log.read(from, 1000)).map(({ type }) => type)
+
+  beforeEach(async () => {
+    await add("example.org", "stranger", "org2")
+    await squat("sam@example.org")
+  })
+
+  test("is still theirs where another one only wants it", async () => {
+    await add("example.org")
+    expect((await listed())[1]).toMatchObject({ domain: "example.org", isVerified: false })
+    expect(homeOf("example.org")).toBe("org2")
+    expect(findByLoginName(estate.cx(), "stranger@example.org")).toBe("stranger")
+    expect(findByLoginName(estate.cx(), "manager@example.org")).toBeUndefined()
+    await ask("deleteOrganizationDomain", "example.org")
+    expect(homeOf("example.org")).toBe("org2")
+  })
+
+  test("goes to who proves it, and login names with it", async () => {
+    await add("example.org")
+    const before = estate.store.log.durable()
+    await prove("example.org")
+    expect(await typesOf(before)).toEqual([
+      ...["org.domain.verification.added", "org.domain.removed", "org.domain.verified"],
+      "user.domain.claimed",
+    ])
+    const cx = estate.cx()
+    expect(homeOf("example.org")).toBe("org1")
+    expect((await listed())[1]).toMatchObject({ domain: "example.org", isVerified: true })
+    expect(findByLoginName(cx, "manager@example.org")).toBe("manager")
+    expect(findByLoginName(cx, "stranger@example.org")).toBeUndefined()
+    expect(findByLoginName(cx, "stranger@globex.id.example.com")).toBe("stranger")
+    expect(userNameOf(cx, "sam@example.org")).toContain("@temporary.")
+    const late = add("example.org", "stranger", "org2")
+    await expect(late).rejects.toMatchObject({ id: "org.domain_taken" })
+  })
+
+  test("stays with them where they prove it", async () => {
+    await prove("example.org", "stranger", "org2")
+    expect(homeOf("example.org")).toBe("org2")
+    await expect(add("example.org")).rejects.toMatchObject({ id: "org.domain_taken" })
+    expect(userNameOf(estate.cx(), "sam@example.org")).toBe("sam@example.org")
+  })
+
+  test.each([["with"], ["without"]])(
+    "and as their primary one, of old, is replaced by one that is proven (%s one)",
+    async (how) => {
+      const own = "globex.id.example.com"
+      await estate.step((tx) =>
+        tx.append(org, "org2", [
+          { type: "org.domain.primary.set", data: { domain: "example.org" } },
+        ]),
+      )
+      const request = { organizationId: "org2" }
+      const remove = { ...request, domain: own }
+      if (how === "without") await estate.as("stranger", "deleteOrganizationDomain", remove)
+      await add("example.org")
+      await prove("example.org")
+      const { domains } = await estate.as("stranger", "listOrganizationDomains", request)
+      expect(domains).toMatchObject([{ domain: own, isVerified: true, isPrimary: true }])
+      expect(homeOf(own)).toBe("org2")
+      expect(orgWithDomain(estate.cx(), own)).toBe("org2")
+    },
+  )
+
+  test("of old, when it was called verified, is not", async () => {
+    await estate.step((tx) =>
+      tx.append(org, "org1", [
+        { type: "org.domain.added", data: { domain: "old.example" } },
+        { type: "org.domain.verified", data: { domain: "old.example" } },
+      ]),
+    )
+    expect((await listed())[1]).toMatchObject({ domain: "old.example", isVerified: false })
+    const primary = estate.as("manager", "setPrimaryOrgDomain", { domain: "old.example" })
+    await expect(primary).rejects.toMatchObject({ id: "org.domain_unproven" })
   })
 })
 
@@ -318,6 +417,11 @@ test("the process goes on with claiming, wherever it was stopped", async () => {
   for (let at = 0; at < 60; at++) await squat(`u${at}@example.org`)
   // Added without asking who uses it: as when two things happen at the same moment.
   await addDomain(cx, "org1", { domain: "example.org", isUsed: () => false })
+  const { domain, token } = await challengeDomain(cx, "org1", {
+    domain: "example.org",
+    type: "dns",
+  })
+  await verifyDomain(cx, "org1", { domain, challenge: { type: "dns", token } })
   const call = (instance: string) => estate.cx({ instance })
   await runReactors(estate.store, estate.clock, [domainClaims(call)]).drain()
   for (const id of ["u0", "u59"]) {
@@ -333,8 +437,11 @@ test("what is claimed is left alone once the domain is given up", async () => {
 })
 
 describe("the primary domain", () => {
-  test("is any that is verified, and shows at once where it is asked for", async () => {
+  test("is any that is proven, and shows at once where it is asked for", async () => {
     await add("example.org")
+    const unproven = estate.as("manager", "setPrimaryOrgDomain", { domain: "example.org" })
+    await expect(unproven).rejects.toMatchObject({ id: "org.domain_unproven" })
+    await prove("example.org")
     await estate.as("manager", "setPrimaryOrgDomain", { domain: "Example.org" })
     expect((await estate.as("manager", "getMyOrg")).org.primaryDomain).toBe("example.org")
     expect(orgWithDomain(estate.cx(), "example.org")).toBe("org1")

@@ -81,7 +81,7 @@ export const organizationRows: readonly Row[] = [
   {
     call: "org.v2.OrganizationService/AddOrganizationDomain",
     body: { organizationId: "$org", domain: "$newDomain" },
-    events: ["org.domain.added", "org.domain.verified"],
+    events: ["org.domain.added", "org.domain.trusted"],
   },
   {
     call: "org.v2.OrganizationService/ListOrganizationDomains",
@@ -101,13 +101,13 @@ export const organizationRows: readonly Row[] = [
   {
     call: "org.v2.OrganizationService/GenerateOrganizationDomainValidation",
     name: "of what is proven",
-    body: { organizationId: "$org", domain: "$domain", type: "DOMAIN_VALIDATION_TYPE_DNS" },
+    body: { organizationId: "$org", domain: "$ownDomain", type: "DOMAIN_VALIDATION_TYPE_DNS" },
     code: "failed_precondition",
     id: "org.domain_verified",
   },
   {
     call: "org.v2.OrganizationService/VerifyOrganizationDomain",
-    body: { organizationId: "$org", domain: "$domain" },
+    body: { organizationId: "$org", domain: "$ownDomain" },
   },
   {
     call: "org.v2.OrganizationService/VerifyOrganizationDomain",
@@ -120,8 +120,10 @@ export const organizationRows: readonly Row[] = [
   { call: "management.v1.ManagementService/GetOrgByDomainGlobal", body: { domain: "$domain" } },
   {
     call: "management.v1.ManagementService/SetPrimaryOrgDomain",
+    name: "to one that is not proven",
     body: { domain: "$domain" },
-    events: ["org.domain.primary.set"],
+    code: "failed_precondition",
+    id: "org.domain_unproven",
   },
   { call: "management.v1.ManagementService/ListOrgMemberRoles" },
   {

@@ -6,7 +6,11 @@ const nodeCount = 256n
 const perMillisecond = 4096n
 
 /** Makes ids: decimal strings of 18 digits, strictly increasing on one node. */
-export type Ids = { readonly next: () => string }
+export type Ids = {
+  readonly next: () => string
+  /** The time within the newest id, ms UTC: later than the clock's where that was set back. */
+  readonly newest: () => number
+}
 
 /**
  * Ids of one node: milliseconds, then the node (0–255), then a counter. Ids never step back when
@@ -18,6 +22,7 @@ export function idsOf(clock: Clock, node = 0, floor = 0): Ids {
   let time = BigInt(Math.max(clock.now(), floor + 1) - epoch)
   let counter = 0n
   return {
+    newest: () => Number(time) + epoch,
     next: () => {
       const now = BigInt(clock.now() - epoch)
       if (now > time) {

@@ -38,6 +38,8 @@ export type Append = {
   readonly expect: readonly Expectation[]
   readonly events: readonly NewEvent[]
   readonly claims: readonly ClaimRequest[]
+  /** The time within the newest id that was made so far; kept, so that none is made twice. */
+  readonly idTime?: number
   /** Of each stream with events; where it is absent, they are folded as they are applied. */
   readonly folded?: readonly Folded[]
   /**

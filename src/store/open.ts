@@ -4,6 +4,7 @@ import type { AnyAggregate } from "./aggregate.ts"
 import { checkpointGate, checkpointWorker, type Gate } from "./checkpoint.ts"
 import { diskFaultOf, diskTroubleOf, tryToWrite } from "./disk-error.ts"
 import { commitIsDurable, sharedSync } from "./durability.ts"
+import { horizonOf } from "./horizon.ts"
 import { checkKinds, kindsOf, upcaster } from "./kind.ts"
 import type { Apply, Log } from "./log.ts"
 import { isPassing, patiently } from "./patience.ts"
@@ -105,7 +106,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const dropped = () => {
     drops++
   }
-  const parts = { ...options, database, names, states, views, slice, dropped }
+  const horizon = horizonOf(database)
+  const parts = { ...options, database, names, states, views, slice, dropped, horizon }
   const [prune, sweep] = [prunerOf(parts), sweeperOf(parts)]
   const close = async () => {
     await views.close()
@@ -115,7 +117,8 @@ function storeOn(database: Database, options: OpenOptions): Store {
   }
   const probe = () => slice(() => touch(database))
   const { cleanse } = gate
-  const work = { prune, sweep, cleanse, beside, probe, faultOf, close }
+  const { isForgotten } = horizon
+  const work = { isForgotten, prune, sweep, cleanse, beside, probe, faultOf, close }
   return new Store({ log, database, states, views, ...work })
 }
 

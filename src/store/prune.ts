@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite"
 import type { AnyAggregate } from "./aggregate.ts"
+import type { Horizon } from "./horizon.ts"
 import type { Slice } from "./rebuild.ts"
 import type { Names } from "./row.ts"
 import { headOf } from "./row.ts"
@@ -36,6 +37,7 @@ export type PruneParts = {
   readonly slice: Slice
   /** Streams were dropped: what was computed from their rows is of no use any more. */
   readonly dropped: () => void
+  readonly horizon: Horizon
 }
 
 /** What a clock may be set back by, and nothing that has expired counts again. */
@@ -74,7 +76,12 @@ export function prunerOf(parts: PruneParts): (limits: PruneLimits) => Promise<Pr
       for (const kind of audits) await dropSooner(parts, sql, { kind, limits, count, sooner })
     }
     const before = limits.now - slackMs
-    count.claims = await repeat(slice, limits, () => sql.claims.run(before, sliceClaims).changes)
+    const dropClaims = database.transaction(() => {
+      const { changes } = sql.claims.run(before, sliceClaims)
+      if (changes > 0) parts.horizon.reached(before)
+      return changes
+    })
+    count.claims = await repeat(slice, limits, () => dropClaims())
     count.pages = await repeat(slice, limits, () => vacuum(database))
     return count
   }
@@ -166,8 +173,10 @@ async function dropSooner(
 
 /** All of them or, where the disk refuses it, none. */
 function dropAll(parts: PruneParts, sql: Statements, rows: readonly DueRow[]): number {
-  const dropEach = () => rows.reduce((sum, row) => sum + drop(parts, sql, row), 0)
-  return parts.database.transaction(dropEach)()
+  return parts.database.transaction(() => {
+    parts.horizon.reached(Math.max(...rows.map(({ expires }) => expires)))
+    return rows.reduce((sum, row) => sum + drop(parts, sql, row), 0)
+  })()
 }
 
 /** Drops one stream, and answers how many events it had. */

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite"
 import type { Fault } from "../kernel/fault.ts"
 import type { Gate } from "./checkpoint.ts"
 import type { Durability } from "./durability.ts"
+import { numberAt } from "./horizon.ts"
 import type { Kinds } from "./kind.ts"
 import type { Append, Appended, Apply, ClaimRequest, Log, LogEvent } from "./log.ts"
 import { decode, type EventRow, type Names, privateSum, sumOf } from "./row.ts"
@@ -140,7 +141,7 @@ function readsOf({ names, durability }: Parts, sql: Statements): Pick<Log, "read
 /** Takes steps into turns, and keeps what is known in memory true to what is in the tables. */
 function committer(parts: Parts, sql: Statements, lost: () => void) {
   const { database, names, kinds, gate, durability } = parts
-  let committed = { head: parts.head, events: 0 }
+  let committed = { head: parts.head, events: 0, idTime: numberAt(database, "ids") }
   let written = committed
   let erases = false
 
@@ -173,11 +174,12 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
     }
     try {
       const result = turns.run(
-        () => write(sql, parts, step, written.head),
+        () => write(sql, parts, step, written),
         ({ kind }) => kind === "appended",
       )
       if (result.kind === "appended") {
-        written = { head: result.position, events: written.events + step.events.length }
+        const idTime = keptIdTime(step, written)
+        written = { head: result.position, events: written.events + step.events.length, idTime }
         erases ||= step.events.some(({ erase }) => erase)
       } else forget()
       return result
@@ -190,8 +192,15 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
   return { turns, commit }
 }
 
+type Written = { readonly head: number; readonly idTime: number }
+
+/** Ids of the next second are kept with those of this one: a row a second, not one a step. */
+const idTimeStep = 1000
+const keptIdTime = ({ idTime = 0 }: Append, written: Written): number =>
+  idTime > written.idTime ? idTime + idTimeStep : written.idTime
+
 /** Checks what a step expects and claims, and writes it after position `head`. */
-function write(sql: Statements, parts: Parts, step: Append, head: number): Appended {
+function write(sql: Statements, parts: Parts, step: Append, written: Written): Appended {
   for (const { stream, id, version } of step.expect) {
     const from = sql.versions.all(step.instance, parts.names.code(stream), id, version)
     // Versions have no gaps: the expected one is there, unless it is none, and no newer one.
@@ -201,7 +210,9 @@ function write(sql: Statements, parts: Parts, step: Append, head: number): Appen
   for (const claim of step.claims) {
     if (!change(sql, step, claim)) return { kind: "taken", claim }
   }
-  let position = head
+  const idTime = keptIdTime(step, written)
+  if (idTime > written.idTime) sql.idTime.run(idTime)
+  let position = written.head
   for (const event of step.events) {
     position++
     const placed: LogEvent = { ...event, position }
@@ -317,6 +328,10 @@ function statements(database: Database) {
       `INSERT INTO claim (instance, kind, key, stream, id, expires) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET stream = excluded.stream, id = excluded.id,
          expires = excluded.expires`,
+    ),
+    idTime: prepare(
+      `INSERT INTO meta (key, value) VALUES ('ids', ?)
+       ON CONFLICT DO UPDATE SET value = excluded.value`,
     ),
     release: prepare(
       `DELETE FROM claim

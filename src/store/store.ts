@@ -3,6 +3,7 @@ import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Aggregate, AnyAggregate } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
+import { type Horizon, numberAt, type Span } from "./horizon.ts"
 import { revisionOf } from "./kind.ts"
 import type { IndexPlace, Ledger } from "./ledger.ts"
 import type { Append, ClaimRequest, Expectation, Folded, Log, NewEvent } from "./log.ts"
@@ -63,6 +64,7 @@ export class Store {
   readonly #cleanse: () => Promise<void>
   readonly #beside: Beside
   readonly #probe: () => Promise<void>
+  readonly #isForgotten: Horizon["isForgotten"]
   readonly #faultOf: (cause: unknown) => Fault | undefined
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
@@ -79,6 +81,7 @@ export class Store {
     beside: Beside
     probe: () => Promise<void>
     faultOf: (cause: unknown) => Fault | undefined
+    isForgotten: Horizon["isForgotten"]
     close: () => Promise<void>
   }) {
     this.log = parts.log
@@ -91,6 +94,7 @@ export class Store {
     this.#beside = parts.beside
     this.#probe = parts.probe
     this.#faultOf = parts.faultOf
+    this.#isForgotten = parts.isForgotten
     this.#close = parts.close
   }
 
@@ -130,13 +134,20 @@ export class Store {
     )
   }
 
-  /** Time of the newest event, in ms UTC; 0 where there is none. New ids must lie after it. */
+  /**
+   * Up to when ids may have been made, in ms UTC; 0 where there are none. New ones must lie after
+   * it, also where the clock was ahead once. Databases from before it was kept have their events.
+   */
   newest(): number {
-    return (
-      this.#database
-        .query<{ time: number }, []>("SELECT time FROM event ORDER BY position DESC LIMIT 1")
-        .get()?.time ?? 0
-    )
+    const event = this.#database
+      .query<{ time: number }, []>("SELECT time FROM event ORDER BY position DESC LIMIT 1")
+      .get()
+    return Math.max(event?.time ?? 0, numberAt(this.#database, "ids"))
+  }
+
+  /** Whether something of so long ago counts no more though its time seems to be to come. */
+  isForgotten(span: Span, now: number): boolean {
+    return this.#isForgotten(span, now)
   }
 
   /** The position of the last step of a call, if it wrote; its answer carries it. */
@@ -379,7 +390,8 @@ function stepOf(cx: Cx, { now, pending }: Drafting): Append {
   }
   // A key that one part of the step releases and another takes must be free when it is taken.
   claims.sort((a, b) => Number("take" in a) - Number("take" in b))
-  return { instance: cx.instance, time: now, expect, events, claims, folded }
+  const idTime = cx.ids.newest()
+  return { instance: cx.instance, time: now, expect, events, claims, folded, idTime }
 }
 
 /** A claim is dropped by its own time, so one without would outlive a stream that is dropped. */

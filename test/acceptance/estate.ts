@@ -112,6 +112,7 @@ function sameIds(): Ids & { readonly use: (instance: string) => void } {
     use: (instance) => {
       current = instance
     },
+    newest: () => 0,
     next: () => {
       const next = (counts.get(current) ?? 500_000_000_000_000_000n) + 1n
       counts.set(current, next)

@@ -59,7 +59,7 @@ function start(operations: readonly Operation<Cx>[]): readonly Entry[] {
   return entriesOf<Cx>({ operations, authority, authenticate, hooks, clock, ids })
 }
 
-const worldParts = { clock: worldOf().clock, ids: { next: () => "1" } }
+const worldParts = { clock: worldOf().clock, ids: { next: () => "1", newest: () => 0 } }
 
 function withAccess(rule: Rule | undefined) {
   return planted("DeactivateProject", (method) => {

@@ -39,6 +39,8 @@ const assertionOf = (changes: Changes = {}) => {
 const ask = async (changes: Changes = {}, scope = "openid") =>
   askToken(provider, { grant_type, assertion: await assertionOf(changes), scope })
 
+const day = 86_400_000
+
 const coreScope = (id: string) => `openid urn:core:iam:org:project:id:${id}:aud`
 
 describe("a service user's assertion (RFC 7523)", () => {
@@ -103,6 +105,22 @@ describe("a service user's assertion (RFC 7523)", () => {
   test.each(Object.entries(bad))("is refused with %s", async (_, changes) => {
     const { status, answer } = await ask(changes())
     expect([status, answer.error]).toEqual([400, "invalid_grant"])
+  })
+
+  test("counts once, also when a clock was ahead meanwhile and is set right", async () => {
+    const assertion = await assertionOf({ claims: { jti: "ahead" } })
+    const used = () => askToken(provider, { grant_type, assertion, scope: "openid" })
+    expect((await used()).status).toBe(200)
+    provider.clock.advance(day)
+    const now = provider.clock.now()
+    const limits = { now, auditedBefore: 0, position: Number.MAX_SAFE_INTEGER }
+    const pruned = await provider.store.prune({ ...limits, stopped: () => false })
+    expect(pruned.claims).toBeGreaterThan(0)
+    provider.clock.advance(-day)
+    expect((await used()).answer.error).toBe("invalid_grant")
+    provider.clock.advance(2000)
+    expect((await ask({ claims: { jti: "fresh" } })).status).toBe(200)
+    provider.clock.advance(day)
   })
 
   test("is refused unsigned, or when it is no JWT at all", async () => {

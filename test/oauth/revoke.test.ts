@@ -13,6 +13,7 @@ import {
   type Provider,
 } from "./provider.ts"
 
+const day = 86_400_000
 const grantTypes = ["authorization_code", "refresh_token"] as const
 
 let provider: Provider
@@ -71,6 +72,20 @@ describe("an access token that its client revokes (spec §3)", () => {
     expect(await statusOf(access)).toBe(401)
     expect(await statusOf(String(other.answer.access_token))).toBe(200)
     expect((await refresh(String(other.answer.refresh_token), of())).status).toBe(200)
+  })
+
+  test("stays so when a clock was ahead meanwhile and is set right", async () => {
+    const { access } = await begin(client)
+    await revoke(access)
+    provider.clock.advance(day)
+    const now = provider.clock.now()
+    const limits = { now, auditedBefore: 0, position: Number.MAX_SAFE_INTEGER }
+    // The newest event stays, and so does its stream.
+    await begin(client)
+    await provider.store.prune({ ...limits, stopped: () => false })
+    provider.clock.advance(-day)
+    expect(await statusOf(access)).toBe(401)
+    provider.clock.advance(day)
   })
 
   test("is noted once, and only until it would have expired", async () => {

@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { idsOf } from "../../src/kernel/id.ts"
 import { aggregate, type Event, statement, view } from "../../src/store/index.ts"
 import type { Log } from "../../src/store/log.ts"
 import { openWorld, type World } from "../support/world.ts"
@@ -130,6 +131,17 @@ describe("a step", () => {
     const events = await world.store.log.read(0, 10)
     expect(events.map((event) => event.id)).toEqual([before, after])
     expect(events[1]?.time).toBe((events[0]?.time ?? 0) - 3_600_000)
+  })
+
+  test("keeps ids growing after a restart, too, when a clock was ahead", async () => {
+    world.clock.advance(86_400_000)
+    await openAccount(world.cx(), world.cx().ids.next(), { name: "ada" })
+    world.clock.advance(-86_400_000)
+    const made = ["bob", "eve"].map((name) => ({ name, id: world.cx().ids.next() }))
+    for (const { id, name } of made) await openAccount(world.cx(), id, { name })
+    world = await world.reopen([accounts])
+    const ids = idsOf(world.clock, 0, world.store.newest())
+    expect(ids.next() > (made[1]?.id ?? "")).toBe(true)
   })
 
   test("while another program holds the file locked waits, and nobody else does", async () => {

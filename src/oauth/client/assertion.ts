@@ -11,6 +11,8 @@ import { ownOf, paths } from "../own.ts"
 export type Assertion = {
   readonly issuer: string
   readonly jti: string | undefined
+  /** ms UTC; the latest that it can be, where the assertion does not say. */
+  readonly issued: number
   /** ms UTC; from then on it is refused for its age. */
   readonly expires: number
 }
@@ -75,7 +77,8 @@ export async function verifyAssertion(
   const lifeMax = iat === undefined ? ageMax : ageMaxSeconds
   if (rules.as === "client" && exp > seconds + lifeMax + toleranceSeconds) return undefined
   const end = iat === undefined ? exp : Math.min(exp, iat + ageMax)
-  return { issuer: iss, jti, expires: (end + toleranceSeconds) * 1000 }
+  const issued = (iat ?? exp - ageMaxSeconds) * 1000
+  return { issuer: iss, jti, issued, expires: (end + toleranceSeconds) * 1000 }
 }
 
 type Window = { readonly seconds: number; readonly ageMax: number }
@@ -104,9 +107,11 @@ export const ownNames = remembered(
   ["instance"],
 )
 
-/** Spends an assertion that carries an id; false where that was spent before. */
-export async function spend(cx: Cx, { issuer, jti, expires }: Assertion): Promise<boolean> {
+/** Spends an assertion that carries an id; false where that was, or may have been, spent before. */
+export async function spend(cx: Cx, assertion: Assertion): Promise<boolean> {
+  const { issuer, jti, expires } = assertion
   if (jti === undefined) return true
+  if (cx.store.isForgotten(assertion, cx.clock.now())) return false
   try {
     await cx.store.transact(cx, (tx) => spendAssertion(tx, { issuer, jti, expires }))
     return true

@@ -58,7 +58,14 @@ export function readToken(cx: Cx, token: string): Statement | undefined {
   if (!read) return undefined
   known.set(token, read)
   if (read.signed && !isOurs(cx, read.signed)) return undefined
-  return read.said.expires * 1000 > cx.clock.now() ? read.said : undefined
+  return isOver(cx, read.said) ? undefined : read.said
+}
+
+/** What was taken for expired stays so, also where a clock that was ahead is set right. */
+function isOver(cx: Cx, { issued, expires }: Statement): boolean {
+  const now = cx.clock.now()
+  const span = { issued: issued * 1000, expires: expires * 1000 }
+  return span.expires <= now || cx.store.isForgotten(span, now)
 }
 
 type Read = { readonly said: Statement; readonly signed?: Signed }

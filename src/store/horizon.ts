@@ -1,0 +1,47 @@
+import type { Database } from "bun:sqlite"
+
+/** From when until when something counts, ms UTC. */
+export type Span = { readonly issued: number; readonly expires: number }
+
+/**
+ * Until when all that expires may have been dropped. A clock that was ahead and is set right must
+ * not bring back what was taken for expired meanwhile: that it was used, or revoked, is forgotten.
+ */
+export type Horizon = {
+  /** Notes that what expired until then may go; part of what drops it. */
+  readonly reached: (time: number) => void
+  /**
+   * Whether something counts no more though its time seems to be to come: it was issued before the
+   * clock was set right, and what was known of it may be gone.
+   */
+  readonly isForgotten: (span: Span, now: number) => boolean
+}
+
+export function horizonOf(database: Database): Horizon {
+  const note = database.prepare<unknown, [number]>(
+    `INSERT INTO meta (key, value) VALUES ('expired', ?)
+     ON CONFLICT DO UPDATE SET value = max(CAST(value AS INTEGER), excluded.value)`,
+  )
+  let horizon = numberAt(database, "expired")
+  /** When somebody noticed; after a restart that is later, so that more is refused, never less. */
+  let setBack: number | undefined
+  return {
+    reached: (time) => {
+      note.run(time)
+      horizon = Math.max(horizon, time)
+    },
+    isForgotten: ({ issued, expires }, now) => {
+      if (now >= horizon) setBack = undefined
+      if (now >= horizon || expires > horizon) return false
+      setBack ??= now
+      return issued <= setBack
+    },
+  }
+}
+
+/** A number that is kept under a name; 0 where it is not there yet. */
+export const numberAt = (database: Database, key: string): number =>
+  Number(
+    database.query<{ value: string }, [string]>("SELECT value FROM meta WHERE key = ?").get(key)
+      ?.value ?? 0,
+  )

@@ -40,7 +40,11 @@ export async function build(): Promise<void> {
 async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
   const built = await Bun.build({
     // A worker is loaded by path at run time: only an entry point of its own is embedded.
-    entrypoints: ["src/main.ts", "src/store/checkpoint-worker.ts"].map((file) => join(root, file)),
+    entrypoints: [
+      "src/main.ts",
+      "src/store/checkpoint-worker.ts",
+      "src/store/inspection-worker.ts",
+    ].map((file) => join(root, file)),
     root: join(root, "src"),
     format: "esm",
     minify: true,

@@ -6,6 +6,7 @@ import { localOrigin } from "./kernel/address.ts"
 import { startBackground } from "./server/background.ts"
 import { openBase } from "./server/base.ts"
 import { houseOf } from "./server/house.ts"
+import { keepInspecting } from "./server/inspecting.ts"
 import { type Listener, listenGrpc, listenHttp } from "./server/listener.ts"
 import { reactors } from "./server/rooms.ts"
 import { keepRotating } from "./server/rotation.ts"
@@ -38,6 +39,7 @@ export async function serve(start: Start): Promise<Running> {
     const background = startBackground(base, reactors(base.call, base.outbound), config)
     working.push(background)
     working.push(keepRotating(base))
+    working.push(keepInspecting(base))
     working.push(keepSweeping(base, background.reactors.passed))
   } catch (cause) {
     await stop()

@@ -64,7 +64,6 @@ const trouble = (kind: Kind): DiskTrouble => ({ kind, message: messages[kind] })
 /** Faults that said it already. */
 const byFault: ReadonlyMap<string, DiskTrouble> = new Map([
   ...kinds.map((kind) => [idOf(kind), trouble(kind)] as const),
-  ["store.event_damaged", trouble("damaged")],
 ])
 
 /**
@@ -76,7 +75,9 @@ export function diskTroubleOf(
   file: string,
   probe: (file: string) => string = writeProbe,
 ): DiskTrouble | undefined {
-  if (cause instanceof Fault) return byFault.get(cause.id)
+  if (cause instanceof Fault) {
+    return cause.code === "data_loss" ? trouble("damaged") : byFault.get(cause.id)
+  }
   const code = codeOf(cause)
   if (!(cause instanceof SQLiteError)) {
     const kind = isOfFiles(cause) ? bySystem[code] : undefined

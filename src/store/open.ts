@@ -5,13 +5,14 @@ import { checkpointGate, checkpointWorker, type Gate } from "./checkpoint.ts"
 import { diskFaultOf, diskTroubleOf, tryToWrite } from "./disk-error.ts"
 import { commitIsDurable, sharedSync } from "./durability.ts"
 import { horizonOf } from "./horizon.ts"
+import { inspector } from "./inspection.ts"
 import { checkKinds, kindsOf, upcaster } from "./kind.ts"
-import type { Apply, Log } from "./log.ts"
+import type { Apply, Log, LogEvent } from "./log.ts"
 import { isPassing, patiently } from "./patience.ts"
 import { prunerOf } from "./prune.ts"
 import type { Slice } from "./rebuild.ts"
 import { type Refolded, refold } from "./refold.ts"
-import { decode, type EventRow, headOf, namesOf } from "./row.ts"
+import { damagedError, decode, type EventRow, headOf, namesOf } from "./row.ts"
 import { applicationId, migrations, schema, schemaVersion } from "./schema.ts"
 import { sqliteLog } from "./sqlite-log.ts"
 import { statesOf } from "./state.ts"
@@ -76,17 +77,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
   }
   const raw = sqliteLog({ database, names, kinds, gate, durability, apply, head, faultOf })
   let drops = 0
-  const log: Log = {
-    ...raw,
-    changes: () => raw.changes() + drops,
-    changesOf: (names) => raw.changesOf(names) + drops,
-    read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
-    history: async (window) => (await raw.history(window)).map(upcast),
-    find: async (...what) => {
-      const { events, upTo } = await raw.find(...what)
-      return { events: events.map(upcast), upTo }
-    },
-  }
+  const log = todaysLog(raw, upcast, () => drops)
   const written = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
   )
@@ -109,7 +100,9 @@ function storeOn(database: Database, options: OpenOptions): Store {
   const horizon = horizonOf(database)
   const parts = { ...options, database, names, states, views, slice, dropped, horizon }
   const [prune, sweep] = [prunerOf(parts), sweeperOf(parts)]
+  const inspection = inspector(options.file)
   const close = async () => {
+    inspection.stop()
     await views.close()
     await log.close()
     emptyWal(database)
@@ -117,9 +110,33 @@ function storeOn(database: Database, options: OpenOptions): Store {
   }
   const probe = () => slice(() => touch(database))
   const { cleanse } = gate
-  const { isForgotten } = horizon
-  const work = { isForgotten, prune, sweep, cleanse, beside, probe, faultOf, close }
+  const inspect = inspecting(inspection, faultOf)
+  const work = { ...horizon, inspect, prune, sweep, cleanse, beside, probe, faultOf, close }
   return new Store({ log, database, states, views, ...work })
+}
+
+/** The log as this version reads it; what was dropped changes it, too. */
+function todaysLog(raw: Log, upcast: (event: LogEvent) => LogEvent, drops: () => number): Log {
+  return {
+    ...raw,
+    changes: () => raw.changes() + drops(),
+    changesOf: (names) => raw.changesOf(names) + drops(),
+    read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
+    history: async (window) => (await raw.history(window)).map(upcast),
+    find: async (...what) => {
+      const { events, upTo } = await raw.find(...what)
+      return { events: events.map(upcast), upTo }
+    },
+  }
+}
+
+/** What an inspection finds, as a fault that readiness learns of. */
+function inspecting({ inspect }: ReturnType<typeof inspector>, faultOf: Store["faultOf"]) {
+  return async (rest: number): Promise<Fault | undefined> => {
+    const { damage, refused } = await inspect(rest)
+    if (damage !== undefined) return faultOf(damagedError(damage))
+    return refused && faultOf(Object.assign(new Error(refused.message), refused))
+  }
 }
 
 /** A connection whose statements are not collected yet closes later, and the WAL would stay. */

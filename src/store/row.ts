@@ -43,9 +43,49 @@ export function privateSum(row: Pick<EventRow, "position" | "private">): number 
   return row.private === null ? null : Bun.hash.crc32(`${row.position}\n${row.private}`)
 }
 
+export const isEventWhole = (row: EventRow): boolean =>
+  sumOf(row) === row.sum && privateSum(row) === row.private_sum
+
+/** A row of the state table; those of kinds that nobody knows any more may have no sum. */
+export type SummedState = {
+  readonly instance: string
+  readonly id: string
+  readonly stream: string
+  readonly version: number
+  readonly position: number
+  readonly created: number
+  readonly changed: number
+  readonly owner: string
+  readonly state: string
+  readonly expires: number | null
+  readonly sum: number | null
+}
+
+/** CRC-32 over all of it. */
+export function stateSum(row: Omit<SummedState, "sum">): number {
+  const { instance, id, stream, version, position, created, changed, owner, state, expires } = row
+  return Bun.hash.crc32(
+    `${instance}\n${stream}\n${id}\n${version}\n${position}\n${created}\n${changed}\n` +
+      `${owner}\n${expires ?? ""}\n${state}`,
+  )
+}
+
+export const isStateWhole = (row: SummedState): boolean =>
+  row.sum === null || row.sum === stateSum(row)
+
+export const stateName = ({ stream, id }: SummedState) => `the state of ${stream} ${id}`
+
+/** What is not as it was written, by its name. */
+export const damagedError = (what: string) =>
+  new Fault(
+    "data_loss",
+    "store.damaged",
+    `${what} is damaged on disk; restore the data folder from a backup`,
+  )
+
 /** Reads a row back, and refuses one whose sums no longer fit. */
 export function decode(row: EventRow, names: Names): LogEvent {
-  if (sumOf(row) !== row.sum || privateSum(row) !== row.private_sum) {
+  if (!isEventWhole(row)) {
     throw new Fault(
       "data_loss",
       "store.event_damaged",

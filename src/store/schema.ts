@@ -1,5 +1,5 @@
 /** Raised with every change of the tables below; a newer number than ours is not opened. */
-export const schemaVersion = 3
+export const schemaVersion = 4
 
 /** Marks an SQLite file as one of ours: "Lkey" in ASCII. */
 export const applicationId = 0x4c6b6579
@@ -35,6 +35,9 @@ const streams = [
   ) WITHOUT ROWID`,
 ] as const
 
+/** Of all columns, so that a damaged row is found. */
+const stateSums = "ALTER TABLE state ADD COLUMN sum INTEGER"
+
 /** What brings the tables of an older version to the next one. */
 export const migrations: ReadonlyMap<number, readonly string[]> = new Map([
   [
@@ -59,6 +62,8 @@ export const migrations: ReadonlyMap<number, readonly string[]> = new Map([
       pruning[1],
     ],
   ],
+  // All states are folded anew, and get their sums so.
+  [3, [stateSums, "DELETE FROM fold"]],
 ])
 
 /**
@@ -107,6 +112,7 @@ export const schema = [
   ) WITHOUT ROWID`,
   "CREATE INDEX claim_expires ON claim (expires) WHERE expires IS NOT NULL",
   ...streams,
+  stateSums,
   ...pruning,
   `CREATE TABLE view (
     name TEXT PRIMARY KEY,

@@ -3,7 +3,16 @@ import { recent } from "../kernel/recent.ts"
 import type { AnyAggregate } from "./aggregate.ts"
 import type { Envelope } from "./event.ts"
 import type { Folded, LogEvent, NewEvent } from "./log.ts"
-import { decode, type EventRow, type Names } from "./row.ts"
+import {
+  damagedError,
+  decode,
+  type EventRow,
+  isStateWhole,
+  type Names,
+  type SummedState,
+  stateName,
+  stateSum,
+} from "./row.ts"
 
 /** The folded state of a stream, with where it stands. Version 0: there is no such stream. */
 export type StateRow = {
@@ -15,7 +24,6 @@ export type StateRow = {
   readonly state: unknown
 }
 
-type Row = Omit<StateRow, "state"> & { readonly state: string }
 type Fold = (state: unknown, event: unknown) => unknown
 
 /**
@@ -90,7 +98,10 @@ export function statesOf(parts: StateParts): States {
     const first = hasRowAtOnce(kind) ? undefined : firstEvent(instance, kind.stream, id)
     // Without a first event there is no row either: a stream that begins costs one look.
     const row = first || hasRowAtOnce(kind) ? rows.get(instance, kind.stream, id) : undefined
-    if (row) return { ...row, state: JSON.parse(row.state) }
+    if (row) {
+      const { version, position, created, changed, owner } = row
+      return { version, position, created, changed, owner, state: JSON.parse(row.state) }
+    }
     if (first) {
       const event = upcast(decode(first, names))
       return { ...afterFirst(event), state: fold(kind.initial, event) }
@@ -130,21 +141,25 @@ function firstEventOf({ database, names }: StateParts) {
 
 /** The table itself. `set` is told the last event that the state has in it. */
 function rowsOf(database: Database) {
-  const get = database.prepare<Row, [string, string, string]>(
-    `SELECT version, position, created, changed, owner, state FROM state
-     WHERE instance = ? AND stream = ? AND id = ?`,
+  const get = database.prepare<SummedState, [string, string, string]>(
+    "SELECT * FROM state WHERE instance = ? AND stream = ? AND id = ?",
   )
   const set = database.prepare(
     `INSERT INTO state (instance, stream, id, version, position, created, changed, owner, state,
-       expires)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       expires, sum)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET version = excluded.version, position = excluded.position,
-       changed = excluded.changed, state = excluded.state, expires = excluded.expires`,
+       created = excluded.created, changed = excluded.changed, owner = excluded.owner,
+       state = excluded.state, expires = excluded.expires, sum = excluded.sum`,
   )
   const remove = database.prepare("DELETE FROM state WHERE instance = ? AND stream = ? AND id = ?")
   let known = recent<StateRow>(rowsMax)
   return {
-    get: (...key: [string, string, string]) => get.get(...key) ?? undefined,
+    get: (...key: [string, string, string]) => {
+      const row = get.get(...key)
+      if (row && !isStateWhole(row)) throw damagedError(stateName(row))
+      return row ?? undefined
+    },
     recall: (key: string, read: () => StateRow) => {
       const row = known.get(key)
       if (row) return row
@@ -165,8 +180,11 @@ function rowsOf(database: Database) {
       }
       known.set(key, { version, position, created, changed, owner, state })
       const expires = expiryOf(kind, state, changed)
-      const standing = [created, changed, owner, JSON.stringify(state), expires] as const
-      set.run(instance, stream, id, version, position, ...standing)
+      const text = JSON.stringify(state)
+      const standing = { created, changed, owner, state: text, expires }
+      const sum = stateSum({ instance, stream, id, version, position, ...standing })
+      const values = [created, changed, owner, text, expires, sum] as const
+      set.run(instance, stream, id, version, position, ...values)
     },
     drop: (instance: string, stream: string, id: string) => {
       remove.run(instance, stream, id)

@@ -65,6 +65,7 @@ export class Store {
   readonly #beside: Beside
   readonly #probe: () => Promise<void>
   readonly #isForgotten: Horizon["isForgotten"]
+  readonly #inspect: (rest: number) => Promise<Fault | undefined>
   readonly #faultOf: (cause: unknown) => Fault | undefined
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
@@ -80,6 +81,7 @@ export class Store {
     cleanse: () => Promise<void>
     beside: Beside
     probe: () => Promise<void>
+    inspect: (rest: number) => Promise<Fault | undefined>
     faultOf: (cause: unknown) => Fault | undefined
     isForgotten: Horizon["isForgotten"]
     close: () => Promise<void>
@@ -93,6 +95,7 @@ export class Store {
     this.#cleanse = parts.cleanse
     this.#beside = parts.beside
     this.#probe = parts.probe
+    this.#inspect = parts.inspect
     this.#faultOf = parts.faultOf
     this.#isForgotten = parts.isForgotten
     this.#close = parts.close
@@ -237,6 +240,14 @@ export class Store {
    */
   faultOf(cause: unknown): Fault | undefined {
     return this.#faultOf(cause)
+  }
+
+  /**
+   * Looks through all that is kept, in the background, with pauses `rest` times as long as the
+   * work, and answers the first damage that it finds.
+   */
+  inspect(rest: number): Promise<Fault | undefined> {
+    return this.#inspect(rest)
   }
 
   /** Writes a little that nobody needs; throws what the disk says to it. */

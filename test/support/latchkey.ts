@@ -155,8 +155,8 @@ export async function serviceToken(
 }
 
 /** The signed assertion of a service user (RFC 7523). */
-export async function assertionOf(issuer: string, key: ServiceKey): Promise<string> {
-  return new SignJWT({})
+export async function assertionOf(issuer: string, key: ServiceKey, jti?: string): Promise<string> {
+  return new SignJWT(jti === undefined ? {} : { jti })
     .setProtectedHeader({ alg: "RS256", kid: key.keyId })
     .setIssuer(key.userId)
     .setSubject(key.userId)

@@ -19,6 +19,11 @@ export const prerequisites = {
     why: "the power-loss tests, whose recorder is a few lines of C",
     remedy: "apt-get install gcc libc6-dev",
   },
+  prlimit: {
+    names: ["prlimit"],
+    why: "the tests of a disk that refuses, which change a limit of a running process",
+    remedy: "apt-get install util-linux",
+  },
 } as const
 
 export type Prerequisite = keyof typeof prerequisites

@@ -1,0 +1,77 @@
+import { Database } from "bun:sqlite"
+import { execFileSync } from "node:child_process"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { assertionOf, type Running, temporaryFolder } from "../support/latchkey.ts"
+import { type Client, call, perform, type Reply, trade } from "../support/load.ts"
+import { needs } from "../support/prerequisite.ts"
+import { openHouse } from "./house.ts"
+
+describe.runIf(needs("prlimit"))("a disk that refuses for a while", () => {
+  const folder = temporaryFolder()
+  let house: Awaited<ReturnType<typeof openHouse>>
+  let server: Running
+  let client: Client
+  beforeAll(async () => {
+    house = await openHouse(folder.path)
+    server = await house.start()
+    client = await house.client()
+  }, 60_000)
+  afterAll(async () => {
+    await server?.stop()
+    folder.remove()
+  })
+
+  const create = (id: string) => perform(client, { kind: "user", id, name: id })
+  const read = () => call(client, "org.ListOrganizations", {})
+  const ready = async () => {
+    const answer = await fetch(`${server.url}/debug/ready`)
+    return [answer.status, await answer.text()] as const
+  }
+  const readyAgain = async () => {
+    while ((await ready())[0] !== 200) await Bun.sleep(100)
+  }
+  const statuses = (replies: readonly Reply[]) => [...new Set(replies.map(({ status }) => status))]
+
+  test("is waited for while another program holds the file locked, and reads go on", async () => {
+    const other = new Database(house.file)
+    other.run("BEGIN EXCLUSIVE")
+    const writing = Array.from({ length: 40 }, (_, n) => create(`locked-${n}`))
+    const began = performance.now()
+    const reads: Reply[] = []
+    while (performance.now() - began < 3000) reads.push(await read())
+    other.run("COMMIT")
+    other.close()
+    expect([statuses(reads), statuses(await Promise.all(writing))]).toEqual([[200], [200]])
+    expect((await ready())[0]).toBe(200)
+  }, 30_000)
+
+  test("is told in plain words where that takes too long, and is over by itself", async () => {
+    const other = new Database(house.file)
+    other.run("BEGIN EXCLUSIVE")
+    const { status, body } = await create("late")
+    expect([status, body.code]).toEqual([503, "unavailable"])
+    expect(body.message).toMatch(/another program holds the database locked/)
+    expect(await ready()).toEqual([503, expect.stringContaining("holds the database locked")])
+    other.run("COMMIT")
+    other.close()
+    await readyAgain()
+    expect((await create("late")).status).toBe(200)
+  }, 30_000)
+
+  test("is no fault of the caller's, at any endpoint, and goes on when it can", async () => {
+    const limit = (bytes: string) =>
+      execFileSync("prlimit", [`--pid=${server.process.pid}`, `--fsize=${bytes}:`])
+    limit("4096")
+    const { status, body } = await create("limited")
+    expect([status, body.code]).toEqual([503, "unavailable"])
+    expect(body.message).toMatch(/largest size that a file may have here/)
+    const token = await trade(client, await assertionOf(client.url, client.key, "one"))
+    expect([token.status, token.body.error]).toEqual([503, "temporarily_unavailable"])
+    expect((await read()).status).toBe(200)
+    expect(await ready()).toEqual([503, expect.stringContaining("largest size")])
+    limit("unlimited")
+    await readyAgain()
+    expect((await create("limited")).status).toBe(200)
+    expect(server.output()).not.toMatch(/a bug|SQLITE_IOERR.*at /)
+  }, 30_000)
+})

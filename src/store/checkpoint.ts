@@ -18,7 +18,10 @@ export type Gate = {
   readonly open: () => Promise<void> | undefined
   /** Notes a commit of so many events; enough of them start a checkpoint. */
   readonly committed: (events: number, erased?: boolean) => void
-  /** Leaves nothing in the WAL of what has been erased; nothing happens where nothing was. */
+  /**
+   * Leaves nothing in the WAL of what has been erased, nor of what it has grown to beyond measure;
+   * nothing happens where there is neither.
+   */
   readonly cleanse: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -33,6 +36,8 @@ export type Checkpointer = {
 
 /** Events between checkpoints: at seven pages an event, when each comes alone, 86 MB of WAL. */
 const eventsBetween = 3000
+/** Frames of a WAL that somebody outside, who reads for long, has kept from beginning anew. */
+const usualFramesMax = 65_536
 
 /**
  * Checkpoints that never stall the event loop and keep the WAL bounded. A worker copies most of
@@ -41,23 +46,29 @@ const eventsBetween = 3000
  * the WAL any more, the next commit starts it from the beginning. Without the hold the WAL of a
  * busy server would never be restarted.
  *
- * A WAL that begins anew keeps what lay in it until that is written over. Where something was
- * erased, its file is cut instead; to let it grow again costs more, so that is not the rule.
+ * A WAL that begins anew keeps what lay in it until that is written over, and its size for good.
+ * Where something was erased, or while somebody read for long it grew beyond measure, its file is
+ * cut instead; to let it grow again costs more, so that is not the rule.
  */
-export function checkpointGate(checkpointer: Checkpointer, flush: () => void): Gate {
+export function checkpointGate(
+  checkpointer: Checkpointer,
+  flush: () => void,
+  framesMax = usualFramesMax,
+): Gate {
   const { passive, empty, close } = checkpointer
   let events = 0
-  let holdsErased = false
+  let mustBeCut = false
   let held: Promise<void> | undefined
   let running: Promise<void> | undefined
 
   const checkpoint = async () => {
-    await passive()
+    const { frames } = await passive()
+    mustBeCut ||= frames > framesMax
     events = 0
     const { promise, resolve } = Promise.withResolvers<void>()
     held = promise
     flush()
-    if (holdsErased) holdsErased = !(await empty())
+    if (mustBeCut) mustBeCut = !(await empty())
     else await passive()
     held = undefined
     resolve()
@@ -74,12 +85,12 @@ export function checkpointGate(checkpointer: Checkpointer, flush: () => void): G
     open: () => held,
     committed: (count, erased = false) => {
       events += count
-      holdsErased ||= erased
+      mustBeCut ||= erased
       if (events >= eventsBetween && running === undefined) void start()
     },
     cleanse: async () => {
       await running
-      if (holdsErased) await (running ?? start())
+      if (mustBeCut) await (running ?? start())
     },
     close: async () => {
       await running

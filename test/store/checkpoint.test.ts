@@ -1,9 +1,10 @@
+import { Database } from "bun:sqlite"
 import { statSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { checkpointGate, type Progress } from "../../src/store/checkpoint.ts"
+import { checkpointGate, checkpointWorker, type Progress } from "../../src/store/checkpoint.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"
-import { allAccounts, openAccount, rooms } from "./account.ts"
+import { allAccounts, openAccount, rooms, temporaryFile } from "./account.ts"
 
 /** A gate whose copies end when the test says so. */
 function gated() {
@@ -18,8 +19,8 @@ function gated() {
     },
     () => void flushes++,
   )
-  const finish = async () => {
-    copies.shift()?.({ frames: 1, copied: 1, isEmpty: false })
+  const finish = async (frames = 1) => {
+    copies.shift()?.({ frames, copied: frames, isEmpty: false })
     await new Promise((resolve) => setImmediate(resolve))
   }
   const cut = async (isEmpty: boolean) => {
@@ -77,6 +78,24 @@ describe("the checkpoint gate", () => {
     expect([copies.length, cuts.length]).toEqual([0, 0])
   })
 
+  test("cuts a WAL that grew beyond measure while others read, until that has worked", async () => {
+    const { gate, copies, cuts, finish, cut } = gated()
+    gate.committed(3000)
+    await finish(65_537)
+    expect([copies.length, cuts.length]).toEqual([0, 1])
+    await cut(false)
+    expect(gate.open()).toBeUndefined()
+    // Nobody has written since; who reads has gone.
+    const cleansed = gate.cleanse()
+    await new Promise((resolve) => setImmediate(resolve))
+    await finish(65_537)
+    await cut(true)
+    await cleansed
+    gate.committed(3000)
+    await finish(65_536)
+    expect([copies.length, cuts.length]).toEqual([1, 0])
+  })
+
   test("lets a checkpoint end before it closes", async () => {
     const { gate, finish } = gated()
     gate.committed(3000)
@@ -115,4 +134,32 @@ test("a busy store's WAL is copied and begun anew, and no commit is lost by it",
     integrity_check: "ok",
   })
   await again.close()
+})
+
+test("a WAL gives back what it grew to while another program read", async () => {
+  const { file, remove } = temporaryFile()
+  const database = new Database(file)
+  database.run("PRAGMA journal_mode = WAL")
+  database.run("PRAGMA wal_autocheckpoint = 0")
+  database.run("CREATE TABLE thing (value)")
+  const failed = (cause: Error) => {
+    throw cause
+  }
+  const gate = checkpointGate(checkpointWorker(file, failed), () => undefined, 100)
+  const reader = new Database(file, { readonly: true })
+  reader.run("BEGIN")
+  reader.query("SELECT count(*) FROM thing").get()
+  database.run("INSERT INTO thing VALUES (zeroblob(1000000))")
+  const size = () => statSync(`${file}-wal`).size
+  const peak = size()
+  gate.committed(3000)
+  await gate.cleanse()
+  expect(size()).toBe(peak)
+  reader.run("COMMIT")
+  await gate.cleanse()
+  expect(size()).toBe(0)
+  reader.close()
+  await gate.close()
+  database.close()
+  remove()
 })

@@ -90,12 +90,34 @@ export function diskTroubleOf(
 
 /** The same as a fault that callers may see; undefined for what is none, or is a fault already. */
 export function diskFaultOf(cause: unknown, file: string): Fault | undefined {
-  if (cause instanceof Fault) return undefined
-  const found = diskTroubleOf(cause, file)
-  if (!found) return undefined
-  const code = found.kind === "damaged" ? "data_loss" : "unavailable"
-  return new Fault(code, idOf(found.kind), found.message, { cause })
+  const found = cause instanceof Fault ? undefined : diskTroubleOf(cause, file)
+  return found && diskFault(found, cause)
 }
+
+export function diskFault({ kind, message }: DiskTrouble, cause?: unknown): Fault {
+  const code = kind === "damaged" ? "data_loss" : "unavailable"
+  return new Fault(code, idOf(kind), message, { cause })
+}
+
+/**
+ * The same of files that SQLite doesn't have open any more: what can't be read looks damaged to it.
+ */
+export function closedTroubleOf(cause: unknown, file: string): DiskTrouble | undefined {
+  const found = diskTroubleOf(cause, file)
+  if (found?.kind !== "damaged") return found
+  const isUnreadable = [file, `${file}-wal`].some((each) => readProbe(each) === "EIO")
+  return isUnreadable ? trouble("broken") : found
+}
+
+/** What keeps files beside the database from growing now; undefined where they can. */
+export function roomTroubleOf(file: string): DiskTrouble | undefined {
+  const kind = bySystem[writeProbe(file)]
+  return kind && isOfRoom(kind) ? trouble(kind) : undefined
+}
+
+/** Whether more room is all that is lacking: reading goes on. */
+export const lacksRoom = ({ kind }: DiskTrouble): boolean => isOfRoom(kind)
+const isOfRoom = (kind: Kind) => kind === "full" || kind === "quota" || kind === "limit"
 
 /**
  * Reads a file to its end, and answers the system's code of what fails; "" where nothing does. To

@@ -1,4 +1,5 @@
 import { closeSync, fdatasync, openSync } from "node:fs"
+import type { Mark, WalPlace } from "./mark.ts"
 
 /** Positions up to which the log is written, and up to which it is on disk. */
 export type Durability = {
@@ -12,6 +13,19 @@ export type Durability = {
   readonly close: () => Promise<void>
 }
 
+type Commit = {
+  readonly commit: number
+  readonly position: number
+  readonly place?: WalPlace | undefined
+}
+
+type SyncParts = {
+  readonly failed: (cause: Error) => void
+  /** Is told how far the WAL is on disk, before those who wait for it. */
+  readonly mark?: Mark
+  readonly sync?: Sync
+}
+
 type Sync = (descriptor: number, done: (cause: Error | null) => void) => void
 
 /**
@@ -23,12 +37,11 @@ type Sync = (descriptor: number, done: (cause: Error | null) => void) => void
 export function sharedSync(
   walFile: string,
   head: number,
-  failed: (cause: Error) => void,
-  sync: Sync = fdatasync,
+  { failed, mark, sync = fdatasync }: SyncParts,
 ): Durability {
   const descriptor = openSync(walFile, "r")
-  let written = { commit: 0, position: head }
-  let safe = { commit: 0, position: head }
+  let written: Commit = { commit: 0, position: head }
+  let safe = written
   let waiting: { commit: number; resolve: () => void }[] = []
   let running: PromiseWithResolvers<void> | undefined
 
@@ -39,6 +52,7 @@ export function sharedSync(
     sync(descriptor, (cause) => {
       if (cause) return failed(cause)
       safe = reached
+      if (safe.place) mark?.advance(safe.place, safe.position)
       const done = waiting.filter((waiter) => waiter.commit <= safe.commit)
       waiting = waiting.filter((waiter) => waiter.commit > safe.commit)
       running = undefined
@@ -58,7 +72,7 @@ export function sharedSync(
 
   return {
     wrote: (position) => {
-      written = { commit: written.commit + 1, position }
+      written = { commit: written.commit + 1, position, place: mark?.place(descriptor) }
     },
     settle,
     syncing: () => running?.promise,

@@ -1,19 +1,20 @@
-import { Database, SQLiteError } from "bun:sqlite"
+import type { Database } from "bun:sqlite"
 import { Fault } from "../kernel/fault.ts"
 import type { AnyAggregate } from "./aggregate.ts"
-import { checkpointGate, checkpointWorker, type Gate } from "./checkpoint.ts"
+import { type Checkpointer, checkpointGate, checkpointWorker, type Gate } from "./checkpoint.ts"
+import { type Opened, openDatabase } from "./database.ts"
 import { diskFaultOf, diskTroubleOf, tryToWrite } from "./disk-error.ts"
-import { commitIsDurable, sharedSync } from "./durability.ts"
+import { commitIsDurable, type Durability, sharedSync } from "./durability.ts"
 import { horizonOf } from "./horizon.ts"
 import { inspector } from "./inspection.ts"
-import { checkKinds, kindsOf, upcaster } from "./kind.ts"
+import { kindsOf, upcaster } from "./kind.ts"
 import type { Apply, Log, LogEvent } from "./log.ts"
+import type { Mark } from "./mark.ts"
 import { isPassing, patiently } from "./patience.ts"
 import { prunerOf } from "./prune.ts"
 import type { Slice } from "./rebuild.ts"
 import { type Refolded, refold } from "./refold.ts"
 import { damagedError, decode, type EventRow, headOf, namesOf } from "./row.ts"
-import { applicationId, migrations, schema, schemaVersion } from "./schema.ts"
 import { sqliteLog } from "./sqlite-log.ts"
 import { statesOf } from "./state.ts"
 import { type Beside, Store } from "./store.ts"
@@ -43,16 +44,19 @@ export type OpenOptions = {
  * damaged, is not one of ours, or was written by a newer Latchkey.
  */
 export function openStore(options: OpenOptions): Store {
-  const database = openDatabase(options.file, options.aggregates)
+  const opened = openDatabase(options.file, options.aggregates)
   try {
-    return storeOn(database, options)
+    const store = storeOn(opened, options)
+    if (opened.trouble) options.trouble?.(opened.trouble)
+    return store
   } catch (cause) {
-    database.close()
+    opened.database.close()
+    opened.mark.close()
     throw cause
   }
 }
 
-function storeOn(database: Database, options: OpenOptions): Store {
+function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const names = namesOf(database)
   const kinds = kindsOf(database)
   const upcast = upcaster(options.aggregates)
@@ -62,7 +66,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
   if (refolded.events > 0) options.refolded?.(refolded)
   const durability =
     process.platform === "linux"
-      ? sharedSync(`${options.file}-wal`, head, options.fatal)
+      ? sharedSync(`${options.file}-wal`, head, { failed: options.fatal, mark })
       : commitIsDurable(head)
   const faultOf = (cause: unknown): Fault | undefined => {
     const fault = cause instanceof Fault ? cause : diskFaultOf(cause, options.file)
@@ -70,7 +74,7 @@ function storeOn(database: Database, options: OpenOptions): Store {
     return fault
   }
   const worker = checkpointWorker(options.file, { failed: options.fatal, refused: faultOf })
-  const gate = checkpointGate(worker, () => raw.flush())
+  const gate = checkpointGate(marked(worker, mark, durability), () => raw.flush())
   const apply: Apply = (event, folded) => {
     states.apply(event, folded)
     views.apply(event)
@@ -105,8 +109,9 @@ function storeOn(database: Database, options: OpenOptions): Store {
     inspection.stop()
     await views.close()
     await log.close()
-    emptyWal(database)
+    if (await mark.release()) emptyWal(database)
     database.close()
+    mark.close()
   }
   const probe = () => slice(() => touch(database))
   const { cleanse } = gate
@@ -158,6 +163,17 @@ function touch(database: Database): void {
   )
 }
 
+/** Cuts the WAL only once the mark says that it may be cut, of all that had been written. */
+const marked = (worker: Checkpointer, mark: Mark, durability: Durability): Checkpointer => ({
+  ...worker,
+  empty: async () => {
+    await durability.settle()
+    if (await mark.release()) return worker.empty()
+    await worker.passive()
+    return false
+  },
+})
+
 /** What is written while a checkpoint cuts the WAL would be refused, so it waits. */
 const besides =
   (gate: Gate, file: string): Beside =>
@@ -180,115 +196,3 @@ const slices =
   }
 /** What a slice counts towards the next checkpoint, in events. */
 const sliceWeight = 100
-
-function openDatabase(file: string, aggregates: readonly AnyAggregate[]): Database {
-  let database: Database | undefined
-  try {
-    database = new Database(file, { readwrite: true, create: true, strict: true })
-    const fresh = isFresh(database)
-    if (!fresh) inspect(database, aggregates)
-    configure(database)
-    if (fresh) create(database)
-    else migrate(database)
-    return database
-  } catch (cause) {
-    database?.close()
-    throw cause instanceof SQLiteError ? refusal(cause) : cause
-  }
-}
-
-/** Nothing in it yet: new, or of a first start that was killed. */
-const isFresh = (database: Database): boolean =>
-  numberOf(database, "user_version") === 0 &&
-  database.query("SELECT 1 FROM sqlite_master LIMIT 1").get() === null
-
-const numberOf = (database: Database, pragma: "user_version" | "application_id"): number =>
-  database.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get()?.[pragma] ?? 0
-
-/** Refuses, before anything is written, what this version can't read rightly. */
-function inspect(database: Database, aggregates: readonly AnyAggregate[]): void {
-  if (numberOf(database, "application_id") !== applicationId) {
-    throw new Fault(
-      "failed_precondition",
-      "start.database_foreign",
-      "the database is not one of Latchkey's; nothing was changed. Choose another data folder",
-    )
-  }
-  const version = numberOf(database, "user_version")
-  if (version > schemaVersion) {
-    throw new Fault(
-      "failed_precondition",
-      "start.database_newer",
-      `the database was written by a newer Latchkey (schema ${version}, this one reads up to ` +
-        `${schemaVersion}); start that version, or restore an older backup`,
-    )
-  }
-  const names = namesOf(database)
-  checkKinds(database, names, aggregates)
-  // The newest events are what a torn write would hurt; the rest is `verify`'s to read.
-  const newest = database.query<EventRow, []>("SELECT * FROM event ORDER BY position DESC LIMIT 64")
-  for (const row of newest.all()) decode(row, names)
-}
-
-function configure(database: Database): void {
-  // Both count only before the first table.
-  database.run("PRAGMA page_size = 4096")
-  database.run("PRAGMA auto_vacuum = INCREMENTAL")
-  database.run("PRAGMA journal_mode = WAL")
-  database.run("PRAGMA wal_autocheckpoint = 0")
-  // What is erased is overwritten, also on pages that nothing needs any more.
-  database.run("PRAGMA secure_delete = ON")
-  database.run("PRAGMA temp_store = MEMORY")
-  database.run("PRAGMA cache_size = -16384")
-  if (process.platform === "darwin") database.run("PRAGMA fullfsync = ON")
-  // All that an earlier process wrote reaches the database file before anyone is answered.
-  database.run("PRAGMA synchronous = FULL")
-  database.run("PRAGMA wal_checkpoint(TRUNCATE)")
-  // On Linux a shared fdatasync follows each commit; elsewhere the commit itself must sync.
-  if (process.platform === "linux") database.run("PRAGMA synchronous = NORMAL")
-}
-
-/** Tables and version in one transaction: a first start that is killed leaves nothing half. */
-function create(database: Database): void {
-  database.transaction(() => {
-    for (const sql of schema) database.run(sql)
-    database.run(`PRAGMA application_id = ${applicationId}`)
-    database.run(`PRAGMA user_version = ${schemaVersion}`)
-  })()
-}
-
-/** All steps at once: a start that is killed leaves the version that was there. */
-function migrate(database: Database): void {
-  const from = numberOf(database, "user_version")
-  if (from === schemaVersion) return
-  database.transaction(() => {
-    for (let version = from; version < schemaVersion; version++) {
-      for (const sql of migrations.get(version) ?? []) database.run(sql)
-    }
-    database.run(`PRAGMA user_version = ${schemaVersion}`)
-  })()
-}
-
-function refusal(cause: SQLiteError): Fault {
-  const [id, message] = refusals[cause.code?.split("_", 2).join("_") ?? ""] ?? damaged
-  return new Fault("failed_precondition", id, message, { cause })
-}
-const unwritable = [
-  "start.database_unwritable",
-  "the database can't be opened for writing; check who owns the data folder and its files",
-] as const
-const refusals: Readonly<Record<string, readonly [string, string]>> = {
-  SQLITE_BUSY: ["start.database_busy", "another process has the database open; stop it first"],
-  SQLITE_FULL: [
-    "start.disk_full",
-    "the disk is full, so the database can't be opened; free some space and start again",
-  ],
-  SQLITE_CANTOPEN: unwritable,
-  SQLITE_READONLY: unwritable,
-  SQLITE_PERM: unwritable,
-}
-const damaged = [
-  "start.database_damaged",
-  "the database is damaged or is not one of Latchkey's; nothing was changed. " +
-    "Restore the data folder from a backup",
-] as const

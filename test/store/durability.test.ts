@@ -14,12 +14,10 @@ function slowDisk() {
   writeFileSync(file, "")
   const pending: ((cause: Error | null) => void)[] = []
   const failures: Error[] = []
-  const durability = sharedSync(
-    file,
-    0,
-    (cause) => failures.push(cause),
-    (_, done) => pending.push(done),
-  )
+  const durability = sharedSync(file, 0, {
+    failed: (cause) => failures.push(cause),
+    sync: (_, done) => pending.push(done),
+  })
   const finish = (cause: Error | null = null) => pending.shift()?.(cause)
   return { durability, pending, failures, finish, remove }
 }

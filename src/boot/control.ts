@@ -3,7 +3,7 @@ import { request } from "node:http"
 import * as z from "zod/mini"
 import { codes, Fault } from "../kernel/fault.ts"
 import type { Folder } from "./folder.ts"
-import { refusal, systemCode } from "./refusal.ts"
+import { refusal, systemCode, withFile } from "./refusal.ts"
 
 /** What a running server does for the command line: a name and a function of plain JSON. */
 export type Commands = Readonly<Record<string, (input: unknown) => Promise<unknown>>>
@@ -28,7 +28,7 @@ export function serveControl(
   commands: Commands,
   bug: (error: unknown) => void,
 ): Control {
-  rmSync(folder.controlSocket, { force: true })
+  withFile(folder.controlSocket, () => rmSync(folder.controlSocket, { force: true }))
   const server = Bun.serve({
     unix: folder.controlSocket,
     maxRequestBodySize: inputMax,

@@ -1,11 +1,13 @@
 import { accessSync, constants, mkdirSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { refusal, systemCode } from "./refusal.ts"
+import { refusal, systemCode, systemReasons } from "./refusal.ts"
 
 /** Everything that Latchkey keeps, by its place in the data folder. */
 export type Folder = {
   readonly path: string
   readonly database: string
+  /** What SQLite and the store keep beside it: where one of them is, there is data. */
+  readonly besideDatabase: readonly string[]
   readonly lock: string
   /** The process that holds the lock, for messages only. */
   readonly lockHolder: string
@@ -19,9 +21,11 @@ export type Folder = {
 
 export function folderAt(data: string): Folder {
   const path = resolve(data)
+  const database = join(path, "latchkey.db")
   return {
     path,
-    database: join(path, "latchkey.db"),
+    database,
+    besideDatabase: [`${database}-wal`, `${database}-mark`],
     lock: join(path, "lock"),
     lockHolder: join(path, "lock.pid"),
     masterKey: join(path, "master.key"),
@@ -41,7 +45,7 @@ export function openFolder(data: string): Folder {
     accessSync(folder.path, constants.R_OK | constants.W_OK | constants.X_OK)
     return folder
   } catch (error) {
-    const because = reasons[systemCode(error)]
+    const because = systemReasons[systemCode(error)]
     throw because ? unusable(folder.path, because, error) : error
   }
 }
@@ -52,16 +56,4 @@ function unusable(path: string, because: string, cause?: unknown) {
     `the data folder ${path} can't be used: ${because}; choose another with --data DIR`,
     cause,
   )
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  EACCES: "this user may not write there",
-  EPERM: "this user may not write there",
-  EROFS: "the disk is read-only",
-  EEXIST: "it is not a folder",
-  ENOTDIR: "a part of the path is not a folder",
-  ENOENT: "a part of the path does not exist",
-  ENOSPC: "the disk is full",
-  ENAMETOOLONG: "the path is too long",
-  ELOOP: "the path is a loop of links",
 }

@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite"
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import type { Folder } from "./folder.ts"
-import { refusal } from "./refusal.ts"
+import { refusal, systemCode } from "./refusal.ts"
 
 /** Ownership of a data folder. */
 export type Lock = { readonly release: () => void }
@@ -17,12 +17,11 @@ const held = new Set<Database>()
 export function takeLock(folder: Folder): Lock {
   const database = exclusive(folder)
   held.add(database)
-  chmodSync(folder.lock, 0o600)
-  writeFileSync(folder.lockHolder, `${process.pid}\n`, { mode: 0o600 })
+  noteHolder(folder, process.pid)
   return {
     release: () => {
       if (!held.delete(database)) return
-      rmSync(folder.lockHolder, { force: true })
+      noteHolder(folder)
       database.close()
     },
   }
@@ -41,8 +40,10 @@ export function ownedByOther(folder: Folder, cause?: unknown) {
 }
 
 function exclusive(folder: Folder): Database {
-  const database = new Database(folder.lock, { readwrite: true, create: true })
+  let database: Database | undefined
   try {
+    database = new Database(folder.lock, { readwrite: true, create: true })
+    chmodSync(folder.lock, 0o600)
     // Two that start at the same moment may both see the other; then one of them tries again.
     database.run("PRAGMA busy_timeout = 400")
     // Nothing is ever written, so there is nothing that a journal could bring back.
@@ -50,15 +51,26 @@ function exclusive(folder: Folder): Database {
     database.run("BEGIN EXCLUSIVE")
     return database
   } catch (error) {
-    database.close()
-    if (!(error instanceof SQLiteError)) throw error
-    if (error.code === "SQLITE_BUSY") throw ownedByOther(folder, error)
+    database?.close()
+    const code = error instanceof SQLiteError ? error.code : systemCode(error)
+    if (!(error instanceof Error) || !code) throw error
+    if (code === "SQLITE_BUSY") throw ownedByOther(folder, error)
     throw refusal(
       "lock_unusable",
       `the file ${folder.lock} can't be locked (${error.message}); keep the data folder on a ` +
-        "local disk, and remove that file if it is not empty",
+        "local disk, and if that file is not Latchkey's, which is empty, move it away",
       error,
     )
+  }
+}
+
+/** For messages only: who can't be named, on a full disk perhaps, holds the lock all the same. */
+function noteHolder(folder: Folder, pid?: number): void {
+  try {
+    rmSync(folder.lockHolder, { force: true })
+    if (pid) writeFileSync(folder.lockHolder, `${pid}\n`, { mode: 0o600 })
+  } catch (error) {
+    if (!systemCode(error)) throw error
   }
 }
 

@@ -5,13 +5,14 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from "node:fs"
 import { type Config, masterKeyBytes } from "../kernel/config.ts"
 import type { Random } from "../kernel/random.ts"
 import { fingerprint, keyLength } from "../kernel/secret.ts"
 import type { Folder } from "./folder.ts"
-import { refusal, systemCode } from "./refusal.ts"
+import { refusal, systemCode, withFile } from "./refusal.ts"
 
 /**
  * The master key: given by configuration, or the file beside the database, which the first start
@@ -29,16 +30,36 @@ export function masterKeyOf(
     if (expected && fingerprint(key) !== expected) throw wrong(folder)
   } else if (config.masterKeyFile) {
     throw refusal("master_key_missing", `there is no master key at ${config.masterKeyFile}`)
-  } else if (expected || existsSync(folder.database)) {
+  } else if (expected || holdsData(folder)) {
     throw missing(folder)
   }
   const master = key ?? makeKey(folder, random)
   // Beside a database the key proves itself when it opens what lies in there.
-  if (!expected && !existsSync(folder.database)) {
+  if (!expected && !holdsData(folder)) {
     writeDurably(folder.fingerprint, `${fingerprint(master)}\n`)
   }
   return master
 }
+
+/** The master key's file, where others than its owner may use it. */
+export type ExposedKey = {
+  readonly file: string
+  readonly mode: string
+  /** Beside the data nobody else has a reason to; elsewhere whoever mounts secrets may have one. */
+  readonly isBesideData: boolean
+}
+
+export function exposedKey(
+  folder: Folder,
+  config: Pick<Config, "masterKey" | "masterKeyFile">,
+): ExposedKey | undefined {
+  const file = config.masterKeyFile ?? folder.masterKey
+  const mode = config.masterKey ? 0 : (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
+  if ((mode & 0o077) === 0) return undefined
+  return { file, mode: mode.toString(8).padStart(4, "0"), isBesideData: file === folder.masterKey }
+}
+
+const holdsData = (folder: Folder) => [folder.database, ...folder.besideDatabase].some(existsSync)
 
 function makeKey(folder: Folder, random: Random): Uint8Array {
   const key = new Uint8Array(random.bytes(keyLength))
@@ -81,13 +102,15 @@ function readIfThere(file: string): string | undefined {
 
 /** On disk as a whole or not at all: a key that is half written would lose everything. */
 function writeDurably(file: string, text: string): void {
-  const fresh = `${file}.new`
-  const descriptor = openSync(fresh, "w", 0o600)
-  try {
-    writeFileSync(descriptor, text)
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-  renameSync(fresh, file)
+  withFile(file, () => {
+    const fresh = `${file}.new`
+    const descriptor = openSync(fresh, "w", 0o600)
+    try {
+      writeFileSync(descriptor, text)
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+    renameSync(fresh, file)
+  })
 }

@@ -9,7 +9,36 @@ export function refusal(id: string, message: string, cause?: unknown): Fault {
 /** The system's short name of what went wrong ("EACCES"); "" when it has none. */
 export function systemCode(error: unknown): string {
   if (!(error instanceof Error) || !("code" in error)) return ""
-  return typeof error.code === "string" ? error.code : ""
+  return typeof error.code === "string" ? error.code.replace(/^ERR_FS_/, "") : ""
+}
+
+/** What the system's codes mean for a file or a folder of ours. */
+export const systemReasons: Readonly<Record<string, string>> = {
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  EROFS: "the disk is read-only",
+  EISDIR: "it is a folder",
+  EEXIST: "it is not a folder",
+  ENOTDIR: "a part of the path is not a folder",
+  ENOENT: "a part of the path does not exist",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EFBIG: "the process may not write files of that size",
+  EIO: "the disk fails to read or write",
+  ENAMETOOLONG: "the path is too long",
+  ELOOP: "the path is a loop of links",
+}
+
+/** Does something with a file of ours; what the system refuses becomes one line that names it. */
+export function withFile<T>(file: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    const because = systemReasons[systemCode(error)]
+    if (!because) throw error
+    const todo = "mend that, or move it away if it is not Latchkey's"
+    throw refusal("file_unusable", `${file} can't be used: ${because}; ${todo}`, error)
+  }
 }
 
 /** Says why nothing can listen on `address`, and which flag to change. Anything else is a bug. */

@@ -1,5 +1,6 @@
 import type { Logger } from "@logtape/logtape"
 import { openLog } from "../boot/logging.ts"
+import { exposedKey } from "../boot/master-key.ts"
 import type { Start } from "../boot/running.ts"
 import { matcherOf } from "../kernel/address.ts"
 import { systemClock } from "../kernel/clock.ts"
@@ -38,6 +39,7 @@ export type Base = Ground &
 /** Opens the store of the data folder and everything that every call needs. */
 export function openBase({ config, folder, master }: Start): Base {
   const log = openLog(config)
+  warnOfExposedKey(log, { config, folder })
   const readiness = readinessOf(log, (cause) => diskFaultOf(cause, folder.database))
   const { broke, mended } = readiness
   const rebuilding = (view: string) => `the view ${view} can't be rebuilt`
@@ -92,4 +94,11 @@ export function openBase({ config, folder, master }: Start): Base {
       languages: [],
     }),
   }
+}
+
+function warnOfExposedKey(log: Logger, { config, folder }: Pick<Start, "config" | "folder">): void {
+  const exposed = exposedKey(folder, config)
+  if (exposed?.isBesideData)
+    log.warning("others may use the master key ({mode}): run chmod 600 {file}", { ...exposed })
+  else if (exposed) log.info("others may use the master key in {file} ({mode})", { ...exposed })
 }

@@ -24,8 +24,8 @@ export type Opened = {
 }
 
 /**
- * Opens the database, or makes it. Refuses with one plain line, and touches nothing, what is damaged
- * or lacks something, is not ours, or is of a newer version.
+ * Opens the database, or makes it. Refuses with one plain line, and touches nothing, what is
+ * damaged or lacks something, is not ours, or is of a newer version.
  */
 export function openDatabase(file: string, aggregates: readonly AnyAggregate[]): Opened {
   let database: Database | undefined
@@ -145,8 +145,8 @@ function migrate(database: Database): void {
 }
 
 /**
- * All that an earlier process wrote reaches the database file before anyone is answered. Where there
- * is no room for it, it stays in the WAL, which the attempt has synced.
+ * All that an earlier process wrote reaches the database file before anyone is answered. Where
+ * there is no room for it, it stays in the WAL, which the attempt has synced.
  */
 function settle(database: Database, { durable }: Preflight): Opened {
   const file = database.filename

@@ -50,8 +50,8 @@ export function readMark(file: string): Durable | undefined {
 /**
  * Opens the mark that says `known`, or makes that of a database which is on disk up to its `head`.
  *
- * It is written after each sync of the WAL, before anybody is answered, and not synced itself, which
- * would cost as much again: after a kill it says exactly what had been acknowledged, after a power
+ * It is written after each sync of the WAL, before anybody is answered, and not synced itself: that
+ * would cost as much again. After a kill it says exactly what had been acknowledged, after a power
  * cut perhaps less, and never more than was on disk. It is synced only before the WAL is cut, when
  * what it says of the WAL ceases to be true.
  */
@@ -140,6 +140,6 @@ const malformed = (file: string) =>
   new Fault(
     "failed_precondition",
     "start.mark_damaged",
-    `${file}, which says how far the data was on disk, is damaged; nothing was changed. Check the ` +
-      "disk. If nothing else in the folder is damaged, move that file away and start again",
+    `${file}, which says how far the data was on disk, is damaged; nothing was changed. Check ` +
+      "the disk. If nothing else in the folder is damaged, move that file away and start again",
   )

@@ -104,8 +104,8 @@ type Break = { readonly durable: Durable; readonly at: number; readonly whole?: 
 const damaged = (wal: string, file: string, { durable, at, whole = 0 }: Break) =>
   refusal(
     "wal_damaged",
-    `the WAL ${wal} is damaged or cut from byte ${at} on: ${whole} of the ${durable.frames} frames ` +
-      `that had been on disk can be read, so some of the events up to position ` +
+    `the WAL ${wal} is damaged or cut from byte ${at} on: ${whole} of the ${durable.frames} ` +
+      `frames that had been on disk can be read, so some of the events up to position ` +
       `${durable.position} would be lost; nothing was changed. Check the disk, then ${restore}. ` +
       resign(file),
   )

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs"
 
-// https://sqlite.org/fileformat2.html#walformat: a header of 32 bytes, then frames, each a header of
-// 24 bytes and a page. A WAL that begins anew has other salts; frames with others are old.
+// https://sqlite.org/fileformat2.html#walformat: a header of 32 bytes, then frames, each a header
+// of 24 bytes and a page. A WAL that begins anew has other salts; frames with others are old.
 
 const headLength = 32
 const frameHeadLength = 24

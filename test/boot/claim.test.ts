@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -6,13 +7,17 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { claimFolder } from "../../src/boot/claim.ts"
+import { serveControl } from "../../src/boot/control.ts"
 import { type Folder, folderAt } from "../../src/boot/folder.ts"
+import { exposedKey } from "../../src/boot/master-key.ts"
+import { keepSetupLink } from "../../src/boot/setup-link.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
 import { type Child, runProgram } from "./child.ts"
@@ -111,12 +116,37 @@ describe("the data folder", () => {
     expect(readFileSync(folder.path, "utf8")).toBe("a file")
   })
 
-  it("is refused when the lock file is something else", async () => {
+  it.each([
+    ["a text", () => writeFileSync(folder.lock, "not ours")],
+    ["a folder", () => mkdirSync(folder.lock)],
+    ["a link that leads nowhere", () => symlinkSync("/nowhere/at/all", folder.lock)],
+  ])("is refused when the lock file is something else: %s", async (_, plant) => {
     mkdirSync(folder.path)
-    writeFileSync(folder.lock, "not ours")
-    await expect(claim()).rejects.toMatchObject({ id: "start.lock_unusable" })
-    expect(readFileSync(folder.lock, "utf8")).toBe("not ours")
+    plant()
+    const refusal = await claim().catch((cause: unknown) => cause)
+    expect(refusal).toMatchObject({ id: "start.lock_unusable" })
+    expect(refusal).toHaveProperty("message", expect.stringMatching(/lock can't be locked .*move/))
+    expect(readdirSync(folder.path)).toEqual(["lock"])
   })
+
+  it("is taken where the name of who holds it can't be written", async () => {
+    mkdirSync(folder.lockHolder, { recursive: true })
+    const first = await claim()
+    await expect(claim()).rejects.toThrow(/in use by another Latchkey process; stop it/)
+    first.release()
+  })
+
+  it.each(["controlSocket", "setupLink"] as const)(
+    "is refused in one line when something else is in the place of the %s",
+    async (name) => {
+      mkdirSync(folder[name], { recursive: true })
+      const use = {
+        controlSocket: () => void serveControl(folder, {}, () => undefined),
+        setupLink: () => keepSetupLink(folder, "link"),
+      }
+      expect(use[name]).toThrow(/can't be used: it is a folder; mend that, or move it away/)
+    },
+  )
 })
 
 describe("the master key", () => {
@@ -142,6 +172,42 @@ describe("the master key", () => {
     await expect(claim()).rejects.toMatchObject({ id: "start.master_key_missing" })
     expect(readdirSync(folder.path)).toEqual(before.filter((f) => !f.endsWith("fingerprint")))
     expect(readFileSync(folder.database, "utf8")).toBe("sealed")
+  })
+
+  it.each(["beside it", "in its stead"])(
+    "is not made where the database's WAL or mark lies, %s",
+    async (where) => {
+      for (const file of folder.besideDatabase) {
+        mkdirSync(folder.path, { recursive: true })
+        if (where === "beside it") writeFileSync(folder.database, "")
+        writeFileSync(file, "")
+        await expect(claim()).rejects.toMatchObject({ id: "start.master_key_missing" })
+        expect(existsSync(folder.masterKey) || existsSync(folder.fingerprint)).toBe(false)
+        rmSync(folder.path, { recursive: true })
+      }
+    },
+  )
+
+  it("is told of where others may use it, by where it lies", async () => {
+    const { release } = await claim()
+    release()
+    const config = (env: Record<string, string> = {}) => configOf({ flags: {}, env, file: {} })
+    const elsewhere = config({ LATCHKEY_MASTER_KEY_FILE: folder.fingerprint })
+    const given = config({ LATCHKEY_MASTER_KEY: Buffer.alloc(32).toString("base64") })
+    for (const modes of [0o600, 0o400]) {
+      chmodSync(folder.masterKey, modes)
+      expect(exposedKey(folder, config())).toBeUndefined()
+    }
+    for (const modes of [0o644, 0o440, 0o602]) {
+      chmodSync(folder.masterKey, modes)
+      chmodSync(folder.fingerprint, modes)
+      const mode = `0${modes.toString(8)}`
+      const beside = { file: folder.masterKey, mode, isBesideData: true }
+      expect(exposedKey(folder, config())).toEqual(beside)
+      const mounted = { file: folder.fingerprint, mode, isBesideData: false }
+      expect(exposedKey(folder, elsewhere)).toEqual(mounted)
+      expect(exposedKey(folder, given)).toBeUndefined()
+    }
   })
 
   it("must be the one the data was sealed with", async () => {

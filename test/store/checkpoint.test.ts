@@ -145,7 +145,11 @@ test("a WAL gives back what it grew to while another program read", async () => 
   const failed = (cause: Error) => {
     throw cause
   }
-  const gate = checkpointGate(checkpointWorker(file, { failed, refused: failed }), () => undefined, 100)
+  const gate = checkpointGate(
+    checkpointWorker(file, { failed, refused: failed }),
+    () => undefined,
+    100,
+  )
   const reader = new Database(file, { readonly: true })
   reader.run("BEGIN")
   reader.query("SELECT count(*) FROM thing").get()

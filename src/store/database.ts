@@ -34,7 +34,7 @@ export function openDatabase(file: string, aggregates: readonly AnyAggregate[]):
     const found = preflight(file)
     inspected = inspect(file, found, aggregates)
     database = new Database(file, { readwrite: true, create: true, strict: true })
-    configure(database)
+    configure(database, { isNew: !inspected })
     if (inspected) migrate(database)
     else create(database)
     return settle(database, found)
@@ -107,10 +107,12 @@ function checkOwn(database: Database): void {
   }
 }
 
-function configure(database: Database): void {
-  // Both count only before the first table.
-  database.run("PRAGMA page_size = 4096")
-  database.run("PRAGMA auto_vacuum = INCREMENTAL")
+function configure(database: Database, { isNew }: { readonly isNew: boolean }): void {
+  // Both count only before the first table, and later still cost a write.
+  if (isNew) {
+    database.run("PRAGMA page_size = 4096")
+    database.run("PRAGMA auto_vacuum = INCREMENTAL")
+  }
   database.run("PRAGMA journal_mode = WAL")
   database.run("PRAGMA wal_autocheckpoint = 0")
   // The next start may find the disk full, and no room for an index of the WAL.

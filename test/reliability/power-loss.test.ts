@@ -26,6 +26,11 @@ describe.runIf(needs("gcc"))("after a power cut (R-02)", () => {
     expect(restarts).toBeGreaterThan(2)
     const syncs = count((index) => operations[index]?.kind === "sync ends")
     expect(syncs).toBeGreaterThan(50)
+    const marks = count((index) => {
+      const each = operations[index]
+      return each?.kind === "write" && each.file === "latchkey.db-mark"
+    })
+    expect(marks).toBeGreaterThan(50)
   })
 
   for (const loss of losses) {

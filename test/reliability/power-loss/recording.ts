@@ -18,7 +18,12 @@ export function recordWriter(folder: string, workshop: string, accounts: number)
   const source = join(here, "disk-recorder.c")
   execFileSync("gcc", ["-shared", "-fPIC", "-O1", "-Wall", "-o", library, source, "-ldl"])
   execFileSync(process.execPath, [join(here, "writer.ts"), folder, `${accounts}`], {
-    env: { LD_PRELOAD: library, RECORD_FOLDER: folder, RECORD_FILE: record },
+    env: {
+      LD_PRELOAD: library,
+      RECORD_FOLDER: folder,
+      RECORD_FILE: record,
+      RECORD_LOOKED_AT: join(folder, "latchkey.db-mark"),
+    },
     stdio: ["ignore", "inherit", "inherit"],
   })
   return parse(readFileSync(record))

@@ -66,8 +66,18 @@ function bind(address: Address, fetch: (request: Request) => Response | Promise<
   }
 }
 
+/**
+ * What one HTTP/2 connection may ask for. Who opens streams only to reset them (CVE-2023-44487) is
+ * sent away after a hundred, a program that cancels what takes too long is not.
+ */
+const http2Limits = {
+  settings: { maxConcurrentStreams: 100, maxHeaderListSize: 16_384 },
+  streamResetBurst: 100,
+  streamResetRate: 20,
+}
+
 /** Serves native gRPC, which needs the trailers of HTTP/2. */
-export function listenGrpc(house: House, address: Address): Promise<Listener> {
+export function listenGrpc(house: Grpc, address: Address): Promise<Listener> {
   const leaving = new AbortController()
   const options = {
     hostOf: house.grpcHost,
@@ -80,7 +90,7 @@ export function listenGrpc(house: House, address: Address): Promise<Listener> {
     const { grpcHandler } = await import("../api/grpc.ts")
     return grpcHandler(async () => (await house.api()).entries, options)
   }
-  const server = createServer((request, response) => {
+  const server = createServer(http2Limits, (request, response) => {
     loading ??= load()
     loading.then((handle) => handle(request, response)).catch(() => response.stream.destroy())
   })
@@ -102,6 +112,8 @@ export function listenGrpc(house: House, address: Address): Promise<Listener> {
   })
   return promise
 }
+
+type Grpc = Pick<House, "api" | "grpcHost" | "condition">
 
 /** Tells every peer to go, and lets the calls in flight end. */
 function closed(server: Http2Server, sessions: ReadonlySet<Http2Session>): Promise<void> {

@@ -1,19 +1,16 @@
-import { textWithin } from "../kernel/body.ts"
-
-const bodyMax = 65_536
+import { type FormMax, formWithin } from "../kernel/body.ts"
 
 /** Fields of a posted page. A missing one reads as empty, a repeated one as its first. */
 export type Fields = { readonly get: (name: string) => string }
 
 /** Reads a form; undefined for a body that no page of ours posts. */
 export async function fieldsOf(request: Request): Promise<Fields | undefined> {
-  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
-  if (type !== "application/x-www-form-urlencoded") return undefined
-  const body = await textWithin(request, bodyMax)
-  if (body === undefined) return undefined
-  const search = new URLSearchParams(body)
-  return { get: (name) => search.get(name) ?? "" }
+  const form = await formWithin(request, pageMax)
+  return typeof form === "string" ? undefined : { get: (name) => form.get(name) ?? "" }
 }
+
+/** Pages have a handful of fields; the longest is a password. */
+const pageMax: FormMax = { bytes: 16_384, parameters: 50 }
 
 /** Sends the browser on with GET; `cookies` are Set-Cookie lines. */
 export function goTo(location: string, ...cookies: readonly (string | undefined)[]): Response {

@@ -18,6 +18,7 @@ import { userinfo } from "./endpoint/userinfo.ts"
 import { errorOf, OAuthError } from "./error.ts"
 import { explain } from "./explain/explain.ts"
 import { paths } from "./own.ts"
+import { formOf } from "./request.ts"
 import { errorJson, methodNotAllowed, preflight } from "./response.ts"
 
 const endpoints: ReadonlyMap<string, Endpoint> = new Map([
@@ -50,7 +51,8 @@ export const oauthHandler =
     if (!endpoint.methods.some((known) => known === method)) {
       return methodNotAllowed(endpoint.methods)
     }
-    return answerOf(endpoint, { ...parts, cx, request, url })
+    const form = () => formOf(request, endpoint.formMax)
+    return answerOf(endpoint, { ...parts, cx, request, url, form })
   }
 
 /** Expected failures are told to programs as JSON, and to people on a page. */

@@ -1,12 +1,8 @@
-import { textWithin } from "../kernel/body.ts"
+import { type FormMax, formType, formWithin } from "../kernel/body.ts"
 import { OAuthError } from "./error.ts"
 
 /** Parameters of a protocol request: each name once, none of them empty. */
 export type Parameters = ReadonlyMap<string, string>
-
-const bodyMax = 65_536
-/** No request has nearly as many; each is looked at several times. */
-const parametersMax = 500
 
 /** RFC 8693 §2.1. */
 export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -29,22 +25,16 @@ export function parametersOf(search: URLSearchParams): Parameters {
   return found
 }
 
-/** Reads the form of a POST; see `formSearchOf` and `parametersOf`. */
-export const formOf = async (request: Request): Promise<Parameters> =>
-  parametersOf(await formSearchOf(request))
-
-export const formType = "application/x-www-form-urlencoded"
-
 /** RFC 6749 §3.2: parameters come form-urlencoded, in the body only. */
-export async function formSearchOf(request: Request): Promise<URLSearchParams> {
-  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
-  if (type !== formType) {
+export async function formOf(request: Request, max?: FormMax): Promise<URLSearchParams> {
+  const form = await formWithin(request, max)
+  if (form === "other type") {
     throw new OAuthError("invalid_request", `the body must be ${formType}`)
   }
-  const body = await textWithin(request, bodyMax)
-  if (body === undefined) throw tooLarge()
-  if (body.split("&", parametersMax + 1).length > parametersMax) throw tooMany()
-  const form = new URLSearchParams(body)
+  if (form === "too large") throw new OAuthError("invalid_request", "the body is too large", 413)
+  if (form === "too many") {
+    throw new OAuthError("invalid_request", "there are too many parameters")
+  }
   forms.set(request, form)
   return form
 }
@@ -55,10 +45,6 @@ const forms = new WeakMap<Request, URLSearchParams>()
 /** What a request has sent, as far as it was read: in its address, and in its form. */
 export const sentIn = (request: Request, url: URL): URLSearchParams =>
   new URLSearchParams([...url.searchParams, ...(forms.get(request) ?? [])])
-
-const tooLarge = () => new OAuthError("invalid_request", "the body is too large", 413)
-
-const tooMany = () => new OAuthError("invalid_request", "there are too many parameters")
 
 /** A parameter that must be there. */
 export function required(parameters: Parameters, name: string): string {

@@ -2,7 +2,7 @@ import type { SetupField, SetupPageProps, TextKey } from "../../ui/login/index.t
 import { enterBrowser, readBrowser } from "../domain/session/index.ts"
 import { firstInstance, type SetupInput, setUp } from "../domain/setup/index.ts"
 import { languagesOf, wantsPage } from "../kernel/accept.ts"
-import { textWithin } from "../kernel/body.ts"
+import { type FormMax, formType, formWithin } from "../kernel/body.ts"
 import { Fault } from "../kernel/fault.ts"
 import { type ShowPage, showFault } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
@@ -10,7 +10,7 @@ import type { Base } from "./base.ts"
 import type { Origin } from "./caller.ts"
 import type { Ticket } from "./ticket.ts"
 
-const bodyMax = 16_384
+const formMax: FormMax = { bytes: 16_384, parameters: 50 }
 
 type Values = Partial<Record<SetupField, string>>
 type Wrong = Pick<SetupPageProps, "error" | "errors">
@@ -123,10 +123,13 @@ const wrongs: Readonly<Record<string, { at: SetupField | "password"; key: TextKe
 }
 
 async function fieldsOf(request: Request): Promise<{ values: Values; password: string }> {
-  const body = await textWithin(request, bodyMax)
-  if (body === undefined) {
+  const form = await formWithin(request, formMax)
+  if (form === "other type") {
+    throw new Fault("invalid_argument", "request.type_unknown", `the body must be ${formType}`)
+  }
+  if (typeof form === "string") {
     throw new Fault("resource_exhausted", "request.too_large", "the form is too large")
   }
-  const { password = "", ...values } = Object.fromEntries(new URLSearchParams(body))
+  const { password = "", ...values } = Object.fromEntries(form)
   return { values, password }
 }

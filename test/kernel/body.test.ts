@@ -1,13 +1,16 @@
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { textWithin } from "../../src/kernel/body.ts"
+import { bytesWithin, formWithin } from "../../src/kernel/body.ts"
 
 const max = 10
 let server: ReturnType<typeof Bun.serve>
 beforeAll(() => {
   server = Bun.serve({
     ...{ port: 0, hostname: "127.0.0.1" },
-    fetch: async (request) => new Response(`read ${await textWithin(request, max)}`),
+    fetch: async (request) => {
+      const bytes = await bytesWithin(request, max)
+      return new Response(`read ${bytes && Buffer.from(bytes).toString()}`)
+    },
   })
 })
 afterAll(() => server.stop(true))
@@ -59,5 +62,27 @@ describe("a body", () => {
     const answer = await answerTo(head, chunked("1".repeat(50)))
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(answer).not.toContain("read")
+  })
+})
+
+describe("a form", () => {
+  const formType = "application/x-www-form-urlencoded"
+  const sent = (body: string, type = formType) =>
+    new Request("http://id.test", { method: "POST", body, headers: { "content-type": type } })
+
+  test.each<[string, Request, unknown]>([
+    ["of another type", sent("a=b", "text/plain"), "other type"],
+    ["of 65,537 bytes", sent(`a=${"b".repeat(65_535)}`), "too large"],
+    ["of 501 parameters", sent("a&".repeat(500)), "too many"],
+    ["of 65,536 bytes", sent(`a=${"b".repeat(65_534)}`), expect.any(URLSearchParams)],
+    ["of 500 parameters", sent(`${"a&".repeat(499)}a`), expect.any(URLSearchParams)],
+  ])("%s is read only within the limits that hold for all", async (_, request, wanted) => {
+    expect(await formWithin(request)).toEqual(wanted)
+  })
+
+  test("may hold as much as its endpoint says", async () => {
+    const max = { bytes: 10, parameters: 2 }
+    expect(await formWithin(sent("a=b&c=d&e"), max)).toBe("too many")
+    expect(await formWithin(sent("a=bbbbbbbbb"), max)).toBe("too large")
   })
 })

@@ -23,6 +23,11 @@ const banned: ReadonlyMap<string, string> = new Map([
   ["process.env", "the configuration"],
   ["Bun.env", "the configuration"],
   ["import.meta.env", "the configuration"],
+  // What is posted is read within limits.
+  ["request.text", "formWithin or bytesWithin"],
+  ["request.json", "formWithin or bytesWithin"],
+  ["request.formData", "formWithin or bytesWithin"],
+  ["request.arrayBuffer", "formWithin or bytesWithin"],
 ])
 
 /** The kernel wraps these things; server.ts and main.ts hand them in. */

@@ -19,7 +19,6 @@ import { requestedBy } from "../authorize/requested.ts"
 import { errorOf, OAuthError } from "../error.ts"
 import { explain } from "../explain/explain.ts"
 import { paths } from "../own.ts"
-import { formSearchOf } from "../request.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
@@ -29,7 +28,7 @@ export const authorize: Endpoint = {
   anyOrigin: false,
   answer: async (asking) => {
     const { request, url } = asking
-    if (request.method === "POST") return asGet(await formSearchOf(request))
+    if (request.method === "POST") return asGet(await asking.form())
     mustBeShort(url.search)
     const search = await searchOf(spokenTo(asking, url.searchParams))
     return search instanceof Response ? search : answerTo(spokenTo(asking, search), search)

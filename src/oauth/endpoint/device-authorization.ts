@@ -12,7 +12,7 @@ import { pollSeconds } from "../device/polling.ts"
 import { newUserCode, shownUserCode } from "../device/user-code.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf, paths } from "../own.ts"
-import { formOf, type Parameters, wordsOf } from "../request.ts"
+import { type Parameters, parametersOf, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
 import { foreignAmong } from "../token/audience.ts"
 import { audienceOf, grantedScopes, leftOut, projectsAsAudience } from "../token/scope.ts"
@@ -25,8 +25,8 @@ const lifetimeSeconds = 300
 export const deviceAuthorization: Endpoint = {
   methods: ["POST"],
   anyOrigin: true,
-  answer: async ({ cx, request, url }) => {
-    const parameters = await formOf(request)
+  answer: async ({ cx, request, url, form }) => {
+    const parameters = parametersOf(await form())
     const { headers, method } = request
     const authorization = headers.get("authorization")
     const client = applicationOf(await authenticateClient(cx, { parameters, authorization }))

@@ -10,7 +10,7 @@ import { isOwnForm, showTrouble, type Visit, visitOf } from "../../login/index.t
 import type { Cx } from "../../store/index.ts"
 import { shownUserCode, userCodeOf } from "../device/user-code.ts"
 import { onward, paths } from "../own.ts"
-import { formOf, parametersOf } from "../request.ts"
+import { parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
 import { orgRestriction } from "../token/scope.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -26,7 +26,7 @@ export const device: Endpoint = {
       const typed = parametersOf(url.searchParams).get("user_code") ?? ""
       return askCode(asking, visit, { typed })
     }
-    const form = await formOf(request)
+    const form = parametersOf(await asking.form())
     if (!isOwnForm(cx, visit, { request, csrf: form.get("csrf") ?? "" })) {
       return showTrouble(show, cx, { problem: "other_browser", status: 403 })
     }

@@ -3,7 +3,7 @@ import { accountOf, isOwnForm, loginPaths, type Visit, visitOf } from "../../log
 import { logoutFrames } from "../logout/front-channel.ts"
 import { type Logout, logoutOf } from "../logout/request.ts"
 import { paths } from "../own.ts"
-import { formSearchOf, type Parameters, parametersOf } from "../request.ts"
+import { type Parameters, parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
@@ -14,7 +14,7 @@ export const endSession: Endpoint = {
   answer: async (asking) => {
     const { cx, request, url } = asking
     const posted = request.method === "POST"
-    const search = posted ? await formSearchOf(request) : new URLSearchParams()
+    const search = posted ? await asking.form() : new URLSearchParams()
     const parameters = parametersOf(new URLSearchParams([...url.searchParams, ...search]))
     const visit = await visitOf(cx, request)
     // A form from another site comes without our cookie (SameSite=Lax); a GET brings it.

@@ -1,4 +1,5 @@
 import type { Refusal } from "../../domain/refusal/index.ts"
+import type { FormMax } from "../../kernel/body.ts"
 import type { ShowPage } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 
@@ -8,6 +9,8 @@ export type Asking = {
   readonly request: Request
   /** Parsed once for all. */
   readonly url: URL
+  /** The form that was posted, within the limits of the endpoint. */
+  readonly form: () => Promise<URLSearchParams>
   readonly show: ShowPage
   /** Learns of each request that was refused, and why. */
   readonly refused: (refusal: Refusal) => void
@@ -20,5 +23,7 @@ export type Endpoint = {
   readonly anyOrigin: boolean
   /** Where only some instances have it: whether this one does. */
   readonly exists?: (cx: Cx) => boolean
+  /** Where its forms may hold more, or less, than others. */
+  readonly formMax?: FormMax
   readonly answer: (asking: Asking) => Promise<Response> | Response
 }

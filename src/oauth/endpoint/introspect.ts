@@ -5,7 +5,7 @@ import {
   introspectionMethods,
 } from "../client/authentication.ts"
 import { ownOf } from "../own.ts"
-import { formOf, required } from "../request.ts"
+import { parametersOf, required } from "../request.ts"
 import { json } from "../response.ts"
 import { validToken } from "../token/bearer.ts"
 import { introspectionClaims } from "../token/claims.ts"
@@ -20,8 +20,8 @@ import type { Endpoint } from "./endpoint.ts"
 export const introspect: Endpoint = {
   methods: ["POST"],
   anyOrigin: true,
-  answer: async ({ cx, request }) => {
-    const parameters = await formOf(request)
+  answer: async ({ cx, request, form }) => {
+    const parameters = parametersOf(await form())
     const authorization = request.headers.get("authorization")
     const credentials = { parameters, authorization }
     const client = await authenticateClient(cx, credentials, introspectionMethods)

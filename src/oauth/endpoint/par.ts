@@ -9,7 +9,7 @@ import { applicationOf, authenticateClient } from "../client/authentication.ts"
 import { proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import { paths } from "../own.ts"
-import { formSearchOf, parametersOf } from "../request.ts"
+import { parametersOf } from "../request.ts"
 import { json } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
@@ -19,7 +19,7 @@ export const par: Endpoint = {
   anyOrigin: true,
   answer: async (asking) => {
     const { cx, request } = asking
-    const form = await formSearchOf(request)
+    const form = await asking.form()
     const parameters = parametersOf(form)
     // §2.1: what is pushed says all itself.
     if (parameters.has("request_uri")) {

@@ -6,7 +6,7 @@ import {
   isOwnToken,
 } from "../client/authentication.ts"
 import { OAuthError } from "../error.ts"
-import { formOf, required } from "../request.ts"
+import { parametersOf, required } from "../request.ts"
 import { anyOrigin, noStore } from "../response.ts"
 import { readRefreshToken } from "../token/refresh.ts"
 import { readToken } from "../token/statement.ts"
@@ -16,8 +16,8 @@ import type { Endpoint } from "./endpoint.ts"
 export const revoke: Endpoint = {
   methods: ["POST"],
   anyOrigin: true,
-  answer: async ({ cx, request }) => {
-    const parameters = await formOf(request)
+  answer: async ({ cx, request, form }) => {
+    const parameters = parametersOf(await form())
     const authorization = request.headers.get("authorization")
     const client = await authenticateClient(cx, { parameters, authorization })
     const token = required(parameters, "token")

@@ -3,7 +3,7 @@ import { type Proof, proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import type { Grant } from "../grant/grant.ts"
 import { grants } from "../grant/list.ts"
-import { formOf, type Parameters, required, wordsOf } from "../request.ts"
+import { type Parameters, parametersOf, required, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
 import { openAudience } from "../token/audience.ts"
 import { noteOwnTokens } from "../token/audit.ts"
@@ -16,8 +16,8 @@ export const token: Endpoint = {
   methods: ["POST"],
   anyOrigin: true,
   answer: async (asking) => {
-    const { cx, request, url } = asking
-    const parameters = await formOf(request)
+    const { cx, request, url, form } = asking
+    const parameters = parametersOf(await form())
     const grant = grantOf(parameters)
     const proof = await proofOf(cx, {
       headers: request.headers,

@@ -1,7 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { explain } from "../explain/explain.ts"
-import { formOf } from "../request.ts"
+import { parametersOf } from "../request.ts"
 import { anyOrigin, errorJson, exposed, json, noStore } from "../response.ts"
 import { userinfoClaims } from "../token/claims.ts"
 import { claimsAskedWith } from "../token/claims-asked.ts"
@@ -16,7 +16,7 @@ export const userinfo: Endpoint = {
   answer: async (asking) => {
     const inHeader = presentedIn(asking.request.headers.get("authorization"))
     try {
-      const presented = await presentedBy(asking.request, inHeader)
+      const presented = await presentedBy(asking, inHeader)
       if (presented === undefined) return nothingPresented()
       return json(claimsFor(asking.cx, await said(asking, presented)))
     } catch (cause) {
@@ -41,10 +41,10 @@ function claimsFor(cx: Cx, said: Statement | undefined): object {
 
 /** RFC 6750 §2: a token comes in the header or in the form, never in both. */
 async function presentedBy(
-  request: Request,
+  asking: Asking,
   inHeader: Presented | undefined,
 ): Promise<Presented | undefined> {
-  const token = await postedToken(request)
+  const token = await postedToken(asking)
   if (inHeader && token !== undefined) {
     throw new OAuthError("invalid_request", "the access token comes in two places")
   }
@@ -52,9 +52,9 @@ async function presentedBy(
 }
 
 /** RFC 6750 §2.2. */
-async function postedToken(request: Request): Promise<string | undefined> {
+async function postedToken({ request, form }: Asking): Promise<string | undefined> {
   if (request.method !== "POST" || !request.headers.has("content-type")) return undefined
-  return (await formOf(request)).get("access_token")
+  return parametersOf(await form()).get("access_token")
 }
 
 /** RFC 6750 §3.1: says nothing of an error to who sent no token at all. */

@@ -52,6 +52,8 @@ function whatIsWrong(schema: DescMessage, text: string): string | undefined {
   try {
     json = JSON.parse(text)
   } catch {
+    // To find the place takes longer than to read the whole: nobody writes so much by hand.
+    if (text.length > partsMax) return "the body is not JSON"
     const { line, column } = placeOf(text)
     return `the body is not JSON: it goes wrong at line ${line}, column ${column}`
   }

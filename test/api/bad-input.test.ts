@@ -37,6 +37,7 @@ const bodies: Readonly<Record<string, [body: unknown, words: string]>> = {
     `{"organizationId": "${secret}",\n  "username": `,
     "the body is not JSON: it goes wrong at line 2, column 15",
   ],
+  "a large text that is cut off": [`{"username": "${"x".repeat(900_000)}`, "is not JSON (request"],
   "an unterminated text": [`{"username": "${secret}`, "it goes wrong at line 1, column 14"],
   "a list where an object belongs": [[secret], "the body must be an object"],
   nothing: [null, "the body must be an object"],

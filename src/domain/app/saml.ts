@@ -72,6 +72,8 @@ const bounds = [
   [/</g, 10_000, "tags"],
   [/=/g, 10_000, "attributes"],
   [/xmlns/g, 200, "namespaces"],
+  [/&/g, 10_000, "references"],
+  [/-/g, 10_000, "hyphens"],
 ] as const
 
 async function rootOf(text: string): Promise<Element> {

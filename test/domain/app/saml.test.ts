@@ -260,6 +260,8 @@ test.each([
   ["no time", entity('entityID="e" validUntil="soon"')],
   ["too many tags", manyTags],
   ["too many namespaces", entity('entityID="e"', manyNamespaces)],
+  ["too many references", entity('entityID="e"', sp() + "&amp;".repeat(20_000))],
+  ["too many hyphens", entity('entityID="e"', `${sp()}<!--${" -".repeat(20_000)} -->`)],
   ["too much", entity('entityID="e"', `${sp()}<!--${" ".repeat(500_000)}-->`)],
 ])("metadata with %s is refused", async (_, text) => {
   await refused(() => make(xml(text)), { code: "invalid_argument", id: "app.metadata_invalid" })

@@ -1,0 +1,319 @@
+// The worst that each decoder may be sent, by strangers and by those who hold a token. A new one
+// adds its rows here; the bench sends them all.
+
+/** One request, and how its answer must read: refused unread, refused when counted, or served. */
+export type Worst = {
+  readonly decoder: string
+  readonly what: string
+  readonly as: "stranger" | "owner"
+  readonly path: string
+  readonly type?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Without one it is a GET. */
+  readonly body?: string | Uint8Array<ArrayBuffer>
+  readonly over?: "grpc"
+  /** Status, and a part of the body or of gRPC's status. */
+  readonly answer: RegExp
+}
+
+const MB = 1024 * 1024
+const users = "/core.user.v2.UserService"
+const [list, create] = [`${users}/ListUsers`, `${users}/CreateUser`]
+const [json, proto, web] = ["application/json", "application/proto", "application/grpc-web+proto"]
+const webText = "application/grpc-web-text"
+
+const bytesOf = (hex: string, times: number) =>
+  new Uint8Array(Buffer.from(hex.repeat(times), "hex"))
+
+/** Where frames are, one is laid around. */
+function framed(message: Uint8Array): Uint8Array<ArrayBuffer> {
+  const frame = Buffer.alloc(5 + message.length)
+  frame.writeUInt32BE(message.length, 1)
+  frame.set(message, 5)
+  return new Uint8Array(frame)
+}
+const inText = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
+const packed = (text: string) => new Uint8Array(Bun.gzipSync(text))
+
+const filled = (head: string, fill: string, tail: string, size = MB) =>
+  head + fill.repeat(Math.floor((size - head.length - tail.length) / fill.length)) + tail
+const listOf = (head: string, each: string, count: number, tail: string) =>
+  `${head}${Array.from({ length: count }, () => each).join()}${tail}`
+
+const unread = /^(401|16) /
+const tooMany = /too_many_parts|keys and values/
+const large = /^(413|8) /
+
+type Part = Pick<Worst, "what" | "body" | "answer"> & Partial<Worst>
+const rows = (common: Partial<Worst> & Pick<Worst, "decoder" | "path">, parts: readonly Part[]) =>
+  parts.map((part): Worst => ({ as: "owner", ...common, ...part }))
+
+const emptyParts = bytesOf("1a00", 2_000_000)
+const unknownKeys = (count: number) =>
+  `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join()}}`
+
+const api: readonly Worst[] = [
+  ...rows({ decoder: "JSON", path: list, type: json, as: "stranger", answer: unread }, [
+    { what: "a key of 4 MB", body: filled('{"', "response", '":1}', 4 * MB), answer: unread },
+    { what: "2 million empty messages", body: emptyParts, type: proto, answer: unread },
+    { what: "the same, framed", body: framed(emptyParts), type: web, answer: /(401|200) .*16/s },
+    { what: "the same, as text", body: inText(framed(emptyParts)), type: webText, answer: /200/ },
+    { what: "the same by gRPC", body: framed(emptyParts), over: "grpc", answer: unread },
+    {
+      what: "4 kB where it is public",
+      path: "/core.system.v1.SystemService/Healthz",
+      body: "[".repeat(4096),
+      answer: /^400 /,
+    },
+  ]),
+  ...rows({ decoder: "JSON", path: create, type: json }, [
+    { what: "a key of 1 MB", body: filled('{"', "response", '":1}'), answer: /^400 .{0,600}$/s },
+    { what: "4 MB", body: filled('{"username":"', "x", '"}', 4 * MB), answer: large },
+    { what: "a text of 1 MB", body: filled('{"username":"', "x", '"}'), answer: /^400 / },
+    { what: "1 MB of escapes", body: filled('{"username":"', "\\n", '"}'), answer: /^400 / },
+    { what: "1 MB of spaces", body: filled("{", " ", "}"), answer: /^400 / },
+    { what: "1 MB cut off in a text", body: filled('{"username":"', "x", ""), answer: /^400 / },
+    {
+      what: "1 MB cut off in an escape",
+      body: filled('{"username":"', "\\n", ""),
+      answer: /^400 /,
+    },
+    { what: "1 MB of lines, cut off", body: filled("{", "\n", ""), answer: /^400 / },
+    {
+      what: "350,000 empty messages",
+      body: listOf('{"metadata":[', "{}", 349_000, "]}"),
+      answer: tooMany,
+    },
+    {
+      what: "5,000 empty messages",
+      body: listOf('{"metadata":[', "{}", 4990, "]}"),
+      answer: /^400 /,
+    },
+    { what: "80,000 unknown keys", body: unknownKeys(80_000), answer: tooMany },
+    { what: "4,900 unknown keys", body: unknownKeys(4900), answer: /^400 / },
+    { what: "a stack of lists", body: `{"metadata":${"[".repeat(9900)}`, answer: /^400 / },
+    {
+      what: "1 MB of base64url",
+      body: filled('{"metadata":[{"key":"a","value":"', "AA-_", '"}]}'),
+      answer: /^400 /,
+    },
+    {
+      what: "8 MB in 8 kB of gzip",
+      body: packed(" ".repeat(8 * MB)),
+      headers: { "content-encoding": "gzip" },
+      answer: /^(413|429) /,
+    },
+  ]),
+  ...rows({ decoder: "JSON", path: list, type: json }, [
+    {
+      what: "an offset of 1 MB",
+      body: filled('{"query":{"offset":"', "9", '"}}'),
+      answer: /^400 /,
+    },
+    {
+      what: "an offset of 9,900 digits",
+      body: filled('{"query":{"offset":"', "9", '"}}', 9900),
+      answer: /^400 /,
+    },
+    {
+      what: "2,000 queries",
+      body: listOf('{"queries":[', '{"userNameQuery":{}}', 2000, "]}"),
+      answer: /^\d+ /,
+    },
+  ]),
+  ...rows({ decoder: "proto", path: list, type: proto }, [
+    { what: "500,000 empty messages", body: bytesOf("1a00", 500_000), answer: tooMany },
+    { what: "10,000 empty messages", body: bytesOf("1a00", 10_000), answer: /^\d+ / },
+    { what: "10,000 unknown fields", body: bytesOf("f80700", 10_000), answer: /^200 / },
+    {
+      what: "the same framed, too many",
+      body: framed(bytesOf("1a00", 500_000)),
+      type: web,
+      answer: tooMany,
+    },
+    {
+      what: "the same as text",
+      body: inText(framed(bytesOf("1a00", 500_000))),
+      type: webText,
+      answer: /^200 /,
+    },
+    {
+      what: "the same by gRPC",
+      body: framed(bytesOf("1a00", 500_000)),
+      over: "grpc",
+      answer: tooMany,
+    },
+  ]),
+  ...rows({ decoder: "REST", path: "/management/v1/projects/_search", type: json }, [
+    { what: "a blank of 1 MB", body: " ".repeat(MB), answer: /^200 / },
+    {
+      what: "1 MB of blanks before a letter",
+      path: "/domains/_search",
+      body: filled("", " ", "x"),
+      answer: /^400 /,
+    },
+    {
+      what: "a query of 14 kB",
+      path: `/domains/_search?${"x&".repeat(7000)}`,
+      body: "",
+      answer: /^400 /,
+    },
+    {
+      what: "a parameter of 14 kB",
+      path: `/domains/_search?${"x".repeat(14_000)}=1`,
+      body: "",
+      answer: /^400 /,
+    },
+  ]),
+]
+
+const form = "application/x-www-form-urlencoded"
+const part = (text: string) => Buffer.from(text).toString("base64url")
+/** A JWT of about so many bytes whose claims are a stack of lists. */
+const deepJwt = (size: number) => {
+  const depth = Math.floor((size * 3) / 8)
+  const claims = part(`{"iss":"1","sub":"1","aud":${"[".repeat(depth)}${"]".repeat(depth)}}`)
+  return `${part('{"alg":"RS256","kid":"1"}')}.${claims}.AAAA`
+}
+const crowdedJwt = (size: number) =>
+  `${part('{"alg":"RS256","kid":"1"}')}.${part(`{"a":[${"1,".repeat(size / 3)}1]}`)}.AAAA`
+const grant = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
+
+const oauth: readonly Worst[] = [
+  ...rows({ decoder: "form", path: "/oauth/v2/token", type: form, as: "stranger" }, [
+    { what: "4 MB", body: "a".repeat(4 * MB), answer: /^413 / },
+    { what: "30,000 parameters", body: "a&".repeat(30_000), answer: /^400 / },
+    {
+      what: "500 parameters of 64 kB",
+      body: filled(grant, `&${"%61".repeat(42)}`, "", 65_000),
+      answer: /^400 /,
+    },
+    {
+      what: "64 kB of %-codes",
+      body: filled(`${grant}&assertion=`, "%61", "", 65_500),
+      answer: /^400 /,
+    },
+    {
+      what: "a scope of 64 kB",
+      body: filled(`${grant}&scope=`, "a+", "", 65_500),
+      answer: /^400 /,
+    },
+  ]),
+  ...rows({ decoder: "JWT", path: "/oauth/v2/token", type: form, as: "stranger" }, [
+    { what: "64 kB of lists", body: `${grant}&assertion=${deepJwt(60_000)}`, answer: /^400 / },
+    { what: "64 kB of numbers", body: `${grant}&assertion=${crowdedJwt(45_000)}`, answer: /^400 / },
+    { what: "64 kB of dots", body: `${grant}&assertion=${".".repeat(65_000)}`, answer: /^400 / },
+    {
+      what: "a subject of 64 kB",
+      path: "/oauth/v2/introspect",
+      body: `client_id=1&client_secret=1&token=${deepJwt(60_000)}`,
+      answer: /^40[01] /,
+    },
+    {
+      what: "a proof of 14 kB",
+      headers: { dpop: deepJwt(14_000) },
+      body: `${grant}&assertion=a`,
+      answer: /^400 /,
+    },
+    {
+      what: "a bearer of 14 kB",
+      path: "/oidc/v1/userinfo",
+      headers: { authorization: `Bearer ${deepJwt(14_000)}` },
+      answer: /^401 /,
+    },
+  ]),
+  ...rows({ decoder: "query", path: "/oauth/v2/authorize", as: "stranger" }, [
+    {
+      what: "7,000 parameters",
+      path: `/oauth/v2/authorize?${"a&".repeat(7000)}`,
+      answer: /^4\d\d |^200 /,
+    },
+    {
+      what: "a hint of 14 kB",
+      path: `/oidc/v1/endsession?id_token_hint=${deepJwt(14_000)}`,
+      answer: /^\d+ /,
+    },
+  ]),
+  ...rows({ decoder: "cookies", path: "/ui/login/loginname", as: "stranger" }, [
+    {
+      what: "3,000 of them",
+      headers: { accept: "text/html", cookie: "a=b; ".repeat(2900) },
+      answer: /^\d+ /,
+    },
+    {
+      what: "one of 14 kB",
+      headers: { accept: "text/html", cookie: `latchkey=${"1.".repeat(7000)}` },
+      answer: /^\d+ /,
+    },
+  ]),
+]
+
+const saml = (xml: string) =>
+  JSON.stringify({
+    projectId: "$project",
+    name: "worst",
+    samlConfiguration: { metadataXml: Buffer.from(xml).toString("base64") },
+  })
+const entity = '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="a">'
+const closing = "</EntityDescriptor>"
+const attributes = (count: number, name: string, size: number) =>
+  Array.from({ length: count }, (_, at) => `${name}${at}="${"x".repeat(size)}"`).join(" ")
+const metadata: readonly Worst[] = rows(
+  {
+    decoder: "SAML metadata",
+    path: "/core.application.v2.ApplicationService/CreateApplication",
+    type: json,
+  },
+  [
+    {
+      what: "9,900 tags",
+      body: saml(`${entity}${"<a/>".repeat(9900)}${closing}`),
+      answer: /^400 /,
+    },
+    {
+      what: "4,900 tags in a stack",
+      body: saml(`${entity}${"<a>".repeat(4900)}${"</a>".repeat(4900)}${closing}`),
+      answer: /^400 /,
+    },
+    {
+      what: "9,900 attributes",
+      body: saml(`${entity}<a ${attributes(9900, "a", 30)}/>${closing}`),
+      answer: /^400 /,
+    },
+    {
+      what: "500 kB of text",
+      body: saml(filled(entity, "&amp;", closing, 499_000)),
+      answer: /^400 /,
+    },
+    {
+      what: "500 kB of spaces in a tag",
+      body: saml(filled(`${entity}<a `, " ", `/>${closing}`, 499_000)),
+      answer: /^400 /,
+    },
+    {
+      what: "500 kB of a name",
+      body: saml(filled(`${entity}<`, "a", `/>${closing}`, 499_000)),
+      answer: /^400 /,
+    },
+    {
+      what: "500 kB of namespaces",
+      body: saml(
+        `${entity}<a ${attributes(190, "xmlns:a", 2000)}>${"<b/>".repeat(5000)}</a>${closing}`,
+      ),
+      answer: /^400 /,
+    },
+    {
+      what: "500 kB cut off",
+      body: saml(filled(`${entity}<a b="`, "x", "", 499_000)),
+      answer: /^400 /,
+    },
+    {
+      what: "500 kB of a comment",
+      body: saml(filled(`${entity}<!--`, "- ", "", 499_000)),
+      answer: /^400 /,
+    },
+  ],
+)
+
+/** What stands for ids is put in by whoever sends. */
+export const worst: readonly Worst[] = [...api, ...oauth, ...metadata]

@@ -1,4 +1,4 @@
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf"
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf"
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -10,8 +10,8 @@ export type Schemas = {
   readonly all: () => Json
 }
 
-/** Describes these messages, and all that lies within them. */
-export function schemasOf(roots: readonly DescMessage[]): Schemas {
+/** Describes these messages, and all that lies within them; those of `plain` keep a plain name. */
+export function schemasOf(roots: readonly DescMessage[], plain: ReadonlySet<DescMessage>): Schemas {
   const reached = new Set<DescMessage>()
   const reach = (message: DescMessage) => {
     if (wellKnown[message.typeName] || reached.has(message)) return
@@ -19,7 +19,7 @@ export function schemasOf(roots: readonly DescMessage[]): Schemas {
     for (const field of message.fields) if (field.message) reach(field.message)
   }
   for (const root of roots) reach(root)
-  const names = namesOf([...reached])
+  const names = namesOf([...reached], plain)
   const refTo = (message: DescMessage): Json =>
     wellKnown[message.typeName] ?? { $ref: `#/components/schemas/${names.get(message)}` }
   const typeOf = (field: DescField) => valueSchema(field, refTo)
@@ -41,14 +41,17 @@ export function schemasOf(roots: readonly DescMessage[]): Schemas {
   }
 }
 
-/** The plain name of each, or the full one where two would share it. */
-function namesOf(messages: readonly DescMessage[]): ReadonlyMap<DescMessage, string> {
+/** The plain name of each, or the full one where another has it. */
+function namesOf(
+  messages: readonly DescMessage[],
+  first: ReadonlySet<DescMessage>,
+): ReadonlyMap<DescMessage, string> {
   const plain = ({ typeName, file }: DescMessage) => typeName.slice(file.proto.package.length + 1)
   const count = new Map<string, number>([["Status", 1]])
   for (const message of messages) count.set(plain(message), (count.get(plain(message)) ?? 0) + 1)
   return new Map(
     messages.map((message) => {
-      const isOnly = count.get(plain(message)) === 1
+      const isOnly = count.get(plain(message)) === 1 || first.has(message)
       return [message, isOnly ? plain(message) : message.typeName]
     }),
   )
@@ -126,10 +129,18 @@ export function parametersOf(
   return walk(message, "", [message])
 }
 
+/** Where a body writes the name of an enum's value, the interface has its number here. */
 const inQuery = (schemas: Schemas, field: DescField) => ({
   in: "query",
-  schema: fieldSchema(field, schemas.typeOf),
+  ...(field.enum && { description: namesIn(field.enum) }),
+  schema: fieldSchema(field, (each) => numbersOf(each) ?? schemas.typeOf(each)),
 })
+
+const numbersOf = (field: DescField): Json | undefined =>
+  field.enum && { type: "integer", enum: field.enum.values.map(({ number }) => number) }
+
+const namesIn = ({ values }: DescEnum): string =>
+  values.map(({ number, name }) => `${number}: ${name}`).join(", ")
 
 const spelled = (prefix: string) =>
   prefix.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())

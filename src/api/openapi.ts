@@ -15,7 +15,14 @@ type Json = Readonly<Record<string, unknown>>
  */
 export function openApiOf(entries: readonly Entry[]) {
   const bound = entries.flatMap((entry) => bindingsIn(entry).map((at) => ({ ...at, entry })))
-  const schemas = schemasOf(bound.flatMap(({ entry: { method } }) => [method.input, method.output]))
+  const messagesOf = ({ entry: { method } }: (typeof bound)[number]) => [
+    method.input,
+    method.output,
+  ]
+  const schemas = schemasOf(
+    bound.flatMap(messagesOf),
+    new Set(bound.filter(({ isBare }) => isBare).flatMap(messagesOf)),
+  )
   const paths: Record<string, Json> = {}
   for (const { path, verb, body, entry, count } of bound) {
     const spelled = spelledPath(path)
@@ -70,17 +77,25 @@ const Status = {
   },
 }
 
-type Binding = { readonly verb: string; readonly path: string; readonly body: string }
+type Binding = {
+  readonly verb: string
+  readonly path: string
+  readonly body: string
+  /** A row of the interface, whose names are plain. */
+  readonly isBare: boolean
+  /** How many of its operation stand before it. */
+  readonly count: number
+}
 
 /** Where an operation answers: first the path that the interface names, which has its plain id. */
-function bindingsIn({ method, name }: Entry): readonly (Binding & { readonly count: number })[] {
+function bindingsIn({ method, name }: Entry): readonly Binding[] {
   const all = bindingsOf(method)
   const bare = all.filter(({ verb, rule }) =>
     barePaths.some((row) => row.method === name && row.verb === verb && row.path === rule),
   )
   const named = bare.map(({ verb, rule, body }) => ({ verb, path: rule, body }))
   return [...named, ...all].map(({ verb, path, body }, count) => {
-    return { verb: verb.toLowerCase(), path, body, count }
+    return { verb: verb.toLowerCase(), path, body, count, isBare: count < named.length }
   })
 }
 
@@ -134,7 +149,10 @@ function inPath(schemas: Schemas, input: DescMessage, path: string): Json {
 function bodyOf(schemas: Schemas, input: DescMessage, body: string): Json {
   if (body === "") return {}
   const message = body === "*" ? input : input.fields.find(({ name }) => name === body)?.message
-  return message ? { requestBody: content(schemas.refTo(message)) } : {}
+  if (!message) return {}
+  // Of a whole request every field may be left out; what is but a part of it is what it is about.
+  const required = body === "*" ? {} : { required: true }
+  return { requestBody: { ...required, ...content(schemas.refTo(message)) } }
 }
 
 const content = (schema: Json) => ({ content: { "application/json": { schema } } })

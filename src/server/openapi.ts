@@ -16,12 +16,35 @@ export type ReaderFiles = { readonly readerJs: string; readonly readerCss: strin
  */
 export function openApiPages(entries: readonly Entry[], files: ReaderFiles): OpenApi {
   let plugin: ReturnType<typeof load> | undefined
-  return ({ method }, pathname) => {
+  const documents = new Map<string, Promise<Document>>()
+  const documentAt = (page: string): Promise<Document> => {
+    plugin ??= load(entries, files)
+    const document = documents.get(page) ?? plugin.then((served) => documentOf(served, page))
+    documents.set(page, document)
+    return document
+  }
+  return ({ method, headers }, pathname) => {
     const page = pathname === "/openapi/" ? "/openapi" : pathname
     if (!pages.has(page) || (method !== "GET" && method !== "HEAD")) return undefined
-    plugin ??= load(entries, files)
-    return plugin.then((served) => answer(served, page))
+    return documentAt(page).then((document) => answer(document, headers))
   }
+}
+
+/** What stands at a path, made once: it says nothing of who asks, nor when. */
+type Document = {
+  readonly plain: string
+  readonly packed: Uint8Array<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
+}
+
+/** RFC 9110 §13.1.2: who has it already is told just that. */
+function answer({ plain, packed, headers }: Document, asked: Headers): Response {
+  const known = asked.get("if-none-match") ?? ""
+  if (known === "*" || known.includes(headers.etag)) {
+    return new Response(null, { status: 304, headers })
+  }
+  if (!/\bgzip\b/.test(asked.get("accept-encoding") ?? "")) return new Response(plain, { headers })
+  return new Response(packed, { headers: { ...headers, "content-encoding": "gzip" } })
 }
 
 async function load(entries: readonly Entry[], { readerJs, readerCss }: ReaderFiles) {
@@ -45,17 +68,22 @@ async function load(entries: readonly Entry[], { readerJs, readerCss }: ReaderFi
   return new Elysia().use(plugin)
 }
 
-async function answer(served: Awaited<ReturnType<typeof load>>, page: string): Promise<Response> {
+async function documentOf(
+  served: Awaited<ReturnType<typeof load>>,
+  page: string,
+): Promise<Document> {
   // Elysia loses the path of hosts with fewer than four letters.
   const made = await served.handle(new Request(`http://localhost${page}`))
   // Left alone, browsers take the element that holds settings for a script, and complain of it.
   const settings = `id="api-reference" type="application/json"`
-  const text = (await made.text()).replace(`id="api-reference"`, settings)
-  const headers = page === "/openapi" ? pageHeaders(text) : documentHeaders
-  return new Response(text, { headers: { ...always, ...headers } })
+  const plain = (await made.text()).replace(`id="api-reference"`, settings)
+  // RFC 9110 §8.8.1: weak, since packed it is the same in other bytes.
+  const etag = `W/"${createHash("sha256").update(plain).digest("base64url")}"`
+  const headers = page === "/openapi" ? pageHeaders(plain) : documentHeaders
+  return { plain, packed: Bun.gzipSync(plain), headers: { ...always, ...headers, etag } }
 }
 
-const always = { "cache-control": "no-cache" }
+const always = { "cache-control": "no-cache", vary: "accept-encoding" }
 
 const documentHeaders = {
   "content-type": "application/json",

@@ -1,5 +1,5 @@
 import { Validator } from "@seriousme/openapi-schema-validator"
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import { openApiOf } from "../../src/api/openapi.ts"
 import { openApiPages } from "../../src/server/openapi.ts"
 import { tableOf } from "../contract/table.ts"
@@ -10,8 +10,8 @@ const described: any = openApiOf(entries)
 const files = { readerJs: "/ui/assets/reader.js", readerCss: "/ui/assets/reader.css" }
 const pages = openApiPages(entries, files)
 
-async function get(path: string, method = "GET"): Promise<Response> {
-  const answer = await pages(new Request(`http://nas${path}`, { method }), path)
+async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  const answer = await pages(new Request(`http://nas${path}`, { headers }), path)
   if (!answer) throw new Error(`nothing is at ${path}`)
   return answer
 }
@@ -20,6 +20,9 @@ const operations: any[] = Object.values<object>(described.paths).flatMap((verbs)
   Object.values(verbs),
 )
 
+const granted = "/granted_projects/{projectId}/grants/{grantId}"
+const page = ["query.offset", "query.limit", "query.asc"]
+
 test("what is served is OpenAPI 3.0.3 that a validator takes, with an empty title", async () => {
   const answer = await get("/openapi/json")
   const document = await answer.json()
@@ -27,6 +30,28 @@ test("what is served is OpenAPI 3.0.3 that a validator takes, with an empty titl
   expect(await new Validator().validate(document)).toEqual({ valid: true })
   expect(document.paths).toEqual(JSON.parse(JSON.stringify(described.paths)))
 })
+
+test.each(["/openapi", "/openapi/json"])(
+  "%s is made once, packed once, and told once",
+  async (path) => {
+    const stringify = vi.spyOn(JSON, "stringify")
+    const gzip = vi.spyOn(Bun, "gzipSync")
+    await get(path)
+    stringify.mockClear()
+    gzip.mockClear()
+    const plain = await get(path)
+    const packed = await get(path, { "accept-encoding": "br, gzip" })
+    expect(packed.headers.get("content-encoding")).toBe("gzip")
+    expect(Buffer.from(Bun.gunzipSync(await packed.bytes())).toString()).toBe(await plain.text())
+    const tag = plain.headers.get("etag") ?? ""
+    const again = await get(path, { "if-none-match": `"other", ${tag}` })
+    expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag])
+    expect((await get(path, { "if-none-match": `W/"other"` })).status).toBe(200)
+    expect([stringify.mock.calls.length, gzip.mock.calls.length]).toEqual([0, 0])
+    stringify.mockRestore()
+    gzip.mockRestore()
+  },
+)
 
 test("the validator refuses what is no such document", async () => {
   const broken = { openapi: "3.0.3", info: { title: "" }, paths: {} }
@@ -56,6 +81,37 @@ test.each(tableOf("test/contract/bare-paths.tsv"))(
     expect(described.paths[camel][verb.toLowerCase()].operationId).toBe(id)
   },
 )
+
+/** As the interface's table has them: parameters, body, and whether that is required. */
+test.each<[string, string, readonly string[], string | undefined, boolean?]>([
+  ["get", "/", ["instance.id", "instance.domain"], undefined],
+  ["post", "/", ["instance.id", "instance.domain"], "WebKey", true],
+  ["post", "/domains/_search", [...page, "sortingColumn"], undefined],
+  ["post", "/domains/{domain}/_exists", ["domain"], "ExistsDomainRequest"],
+  ["put", "/features/login_default_org", [], undefined],
+  ["get", "/global/orgs/_by_domain", ["domain"], undefined],
+  ["post", "/global/projectorgs/_search", [], "ListMyProjectOrgsRequest"],
+  ["get", "/global/users/_by_login_name", ["loginName"], undefined],
+  ["post", "/granted_projects/_search", [], "ListGrantedProjectsRequest"],
+  ["get", granted, ["projectId", "grantId"], undefined],
+  ["get", `${granted}/roles/_search`, ["projectId", "grantId", ...page], undefined],
+  ["get", "/healthz", [], undefined],
+  ["get", "/iam", [], undefined],
+])("%s %s is described as the interface has it", (verb, path, parameters, body, required) => {
+  const { operationId, ...operation } = described.paths[path][verb]
+  const named = ({ content }: any) => content["application/json"].schema.$ref.split("/").at(-1)
+  const names = operation.parameters.flatMap((each: any) => each.name ?? [])
+  expect(names).toEqual(parameters)
+  expect(operation.requestBody && named(operation.requestBody)).toBe(body)
+  expect(operation.requestBody?.required).toBe(required)
+  expect(named(operation.responses[200])).toBe(`${operationId.split("_")[1]}Response`)
+})
+
+test("what is sorted by is the number of a column in an address", () => {
+  const { parameters } = described.paths["/domains/_search"].post
+  const column = parameters.find(({ name }: { name: string }) => name === "sortingColumn")
+  expect(column.schema).toEqual({ type: "integer", enum: expect.arrayContaining([0, 1]) })
+})
 
 test("the paths of a family stand there as well", () => {
   const { get: read } = described.paths["/management/v1/projects/{id}"]

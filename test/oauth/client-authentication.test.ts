@@ -27,6 +27,8 @@ let provider: Provider
 const known = {
   basic: { id: "", secret: "", appId: "" },
   post: { id: "", secret: "", appId: "" },
+  strictBasic: { id: "", secret: "", appId: "" },
+  strictPost: { id: "", secret: "", appId: "" },
   none: { id: "", secret: "", appId: "" },
   api: { id: "", secret: "", appId: "" },
 }
@@ -37,6 +39,9 @@ beforeAll(async () => {
   provider = await openProvider()
   known.basic = await provider.addClient()
   known.post = await provider.addClient({ authMethod: "post" })
+  const requestRules = { pushed: false, signed: false, authMethod: true }
+  known.strictBasic = await provider.addClient({ requestRules })
+  known.strictPost = await provider.addClient({ authMethod: "post", requestRules })
   known.none = await provider.addClient({ authMethod: "none" })
   known.api = await addApi(provider, "basic")
   keyed = await addKeyClient(provider)
@@ -81,6 +86,8 @@ const attempts: Readonly<Record<Method, (client: Shown, accepts?: readonly Metho
 const rows: readonly (readonly [string, () => Shown, readonly Method[]])[] = [
   ["an application with basic", () => known.basic, ["client_secret_basic", "client_secret_post"]],
   ["an application with post", () => known.post, ["client_secret_basic", "client_secret_post"]],
+  ["an application that insists on basic", () => known.strictBasic, ["client_secret_basic"]],
+  ["an application that insists on post", () => known.strictPost, ["client_secret_post"]],
   ["a public application", () => known.none, ["none"]],
   ["an application with a key", () => keyed, ["private_key_jwt"]],
   ["an API with basic", () => known.api, ["client_secret_basic", "client_secret_post"]],

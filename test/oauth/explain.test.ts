@@ -115,6 +115,18 @@ describe("the token endpoint", () => {
     })
   })
 
+  test("the right secret in another place than the one that the application insists on", async () => {
+    const requestRules = { pushed: false, signed: false, authMethod: true }
+    const { id, secret } = await provider.addClient({ requestRules })
+    await askToken(provider, { ...codeFields("x"), client_id: id, client_secret: secret })
+    const [finding] = last()?.findings ?? []
+    expect(finding).toMatchObject({
+      received: "client_secret_post",
+      expected: ["client_secret_basic"],
+      likelyCauseKey: "proof.method",
+    })
+  })
+
   test("a redirect URI other than at the authorization endpoint", async () => {
     const fields = codeFields(await newCode(), { redirect_uri: `${redirectUri}?x=1` })
     await askToken(provider, fields, basic)

@@ -42,8 +42,13 @@ export type OidcConfig = {
   readonly requestRules?: RequestRules
 }
 
-/** How authorization requests must come: sent ahead of the browser, signed. */
-export type RequestRules = { readonly pushed: boolean; readonly signed: boolean }
+/** How requests must come: sent ahead of the browser, signed; with the secret in its place. */
+export type RequestRules = {
+  readonly pushed: boolean
+  readonly signed: boolean
+  /** By the registered method alone; absent in rules from before. */
+  readonly authMethod?: boolean
+}
 
 /** What an application says of its tokens; what it leaves out, its instance says. */
 export type TokenConfig = Partial<

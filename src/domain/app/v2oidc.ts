@@ -88,6 +88,7 @@ export const toOidc = (clientId: string, config: OidcConfig) => ({
     requestRules: {
       pushedRequired: config.requestRules.pushed,
       signedRequired: config.requestRules.signed,
+      authMethodRequired: config.requestRules.authMethod ?? false,
     },
   }),
 })
@@ -105,6 +106,7 @@ const own = (req: Own): Pick<OidcConfig, "tokens" | "frontChannelLogout" | "requ
     requestRules: {
       pushed: req.requestRules.pushedRequired,
       signed: req.requestRules.signedRequired,
+      authMethod: req.requestRules.authMethodRequired,
     },
   }),
 })

@@ -1,4 +1,4 @@
-import { type Client, findClient, isSecret, methodOf } from "../../domain/app/index.ts"
+import { type Client, findClient, isSecret } from "../../domain/app/index.ts"
 import { type AccessTokenType, isMachineSecret } from "../../domain/user/index.ts"
 import { isOneOf } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
@@ -6,7 +6,7 @@ import { OAuthError } from "../error.ts"
 import { anchorOf } from "../token/anchor.ts"
 import { readAssertion, spend, verifyAssertion } from "./assertion.ts"
 import { type Attempt, attemptOf, type Credentials, type Method, methods } from "./attempt.ts"
-import { isUsable, keyOf, onlyKeyOf, type Registered, registered } from "./registered.ts"
+import { isUsable, keyOf, methodsOf, onlyKeyOf, type Registered, registered } from "./registered.ts"
 
 export { assertionAlgorithms } from "./assertion.ts"
 export { bringsProof, type Credentials, type Method, methods } from "./attempt.ts"
@@ -83,11 +83,11 @@ function provenBy(cx: Cx, attempt: Attempt) {
 /** RFC 6749 §2.3: a public client only says who it is. */
 function byName(cx: Cx, { method, clientId }: Attempt<"none">): AuthenticatedClient | undefined {
   const client = registered(cx, clientId)
-  if (client?.kind !== "application" || methodOf(client.state) !== "none") return undefined
+  if (!client) return undefined
   return ifUsable(cx, client, { clientId, method, anchor: "" })
 }
 
-/** RFC 6749 §2.3.1. A secret proves its client wherever it stands, in the header or in the body. */
+/** RFC 6749 §2.3.1: in the header or in the body; see `methodsOf`. */
 function bySecret(
   cx: Cx,
   { method, clientId, secret }: Attempt<"client_secret_basic" | "client_secret_post">,
@@ -120,17 +120,13 @@ async function byAssertion(
   const { issuer: clientId } = read
   const client = registered(cx, clientId)
   const keyId = read.keyId ?? (client ? onlyKeyOf(cx, client) : "")
-  const key = keyOf(cx, client && hasKeys(client) ? client : undefined, keyId)
+  const key = keyOf(cx, client && methodsOf(client).includes(method) ? client : undefined, keyId)
   const proven = await verifyAssertion(cx, assertion, { key, as: "client" })
   // RFC 7521 §4.2: a client_id beside it must name the same client.
   if (!client || !proven || (named !== undefined && named !== clientId)) return undefined
   const found = ifUsable(cx, client, { clientId, method, anchor: anchorOf("key", keyId) })
   return found && (await spend(cx, proven)) ? found : undefined
 }
-
-/** A service user has no method of its own: each of its credentials is good for itself. */
-const hasKeys = (client: Registered): boolean =>
-  client.kind === "service user" || methodOf(client.state) === "private_key_jwt"
 
 type Shown = { readonly clientId: string; readonly method: Method; readonly anchor: string }
 
@@ -139,7 +135,7 @@ function ifUsable(
   client: Registered,
   { clientId, method, anchor }: Shown,
 ): AuthenticatedClient | undefined {
-  if (!isUsable(cx, client, anchor)) return undefined
+  if (!methodsOf(client).includes(method) || !isUsable(cx, client, anchor)) return undefined
   if (client.kind === "application") return { ...client, clientId, method }
   const { kind, userId, state } = client
   return { kind, clientId, userId, anchor, accessTokenType: state.accessTokenType, method }

@@ -1,7 +1,8 @@
-import { appKey, type Client, findClient, isAppActive } from "../../domain/app/index.ts"
+import { appKey, type Client, findClient, isAppActive, methodOf } from "../../domain/app/index.ts"
 import { findMachine, type Machine, serviceUserKey } from "../../domain/user/index.ts"
 import { type Cx, remembered } from "../../store/index.ts"
 import { stands } from "../token/chain.ts"
+import type { Method } from "./attempt.ts"
 
 /** Whoever is registered by a client id: an application, or a service user. */
 export type Registered =
@@ -32,6 +33,29 @@ const answersMax = 10_000
 
 /** No name and no id is longer. */
 const lengthMax = 200
+
+/**
+ * How a client may prove itself: by the method that it is registered with. RFC 6749 §2.3.1 knows
+ * one secret, in the header or in the body; an application may insist on the place that it chose.
+ * A service user has no method of its own: each of its credentials is good for itself.
+ */
+export function methodsOf(client: Registered): readonly Method[] {
+  if (client.kind === "service user") return serviceUserMethods
+  const { state } = client
+  const [own, ...others] = methods[methodOf(state)]
+  const insists = state.kind === "oidc" && state.oidc.requestRules?.authMethod === true
+  return insists ? [own] : [own, ...others]
+}
+
+const serviceUserMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"] as const
+
+/** By what is registered; the first is its own. */
+const methods: Readonly<Record<ReturnType<typeof methodOf>, readonly [Method, ...Method[]]>> = {
+  basic: ["client_secret_basic", "client_secret_post"],
+  post: ["client_secret_post", "client_secret_basic"],
+  none: ["none"],
+  private_key_jwt: ["private_key_jwt"],
+}
 
 /**
  * The key that an assertion is checked with which names none: OpenID Connect Core §10.1 wants a

@@ -1,10 +1,10 @@
-import { findClient, isAppActive, methodOf } from "../../domain/app/index.ts"
+import { findClient, isAppActive } from "../../domain/app/index.ts"
 import { because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { readHint } from "../authorize/parse.ts"
 import { readAssertion } from "../client/assertion.ts"
 import { type Attempt, attemptOf, type Method } from "../client/attempt.ts"
-import { type Registered, registered } from "../client/registered.ts"
+import { methodsOf, type Registered, registered } from "../client/registered.ts"
 import { OAuthError } from "../error.ts"
 import { parametersOf } from "../request.ts"
 import { readToken } from "../token/statement.ts"
@@ -83,23 +83,13 @@ function stopped(cx: Cx, clientId: string): Finding {
 /** A client proves itself by the method it is registered with; a secret never comes back. */
 function wrongProof(client: Registered, received: Method): Finding {
   const subject = "client authentication"
+  const expected = methodsOf(client)
   if (client.kind === "service user") {
-    const cause = because(subject, "proof.service_user")
-    return { subject, received, expected: secretMethods, ...cause }
+    return { subject, received, expected, ...because(subject, "proof.service_user") }
   }
-  const expected = wireMethods[methodOf(client.state)]
   if (!expected.includes(received)) {
     return { subject, received, expected, ...because(subject, "proof.method") }
   }
   const cause = received === "private_key_jwt" ? "proof.assertion" : "proof.secret"
   return { subject, received, expected, ...because(subject, cause) }
-}
-
-const secretMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"] as const
-
-const wireMethods: Readonly<Record<ReturnType<typeof methodOf>, readonly Method[]>> = {
-  basic: ["client_secret_basic", "client_secret_post"],
-  post: ["client_secret_post", "client_secret_basic"],
-  none: ["none"],
-  private_key_jwt: ["private_key_jwt"],
 }

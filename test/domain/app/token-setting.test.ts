@@ -80,9 +80,10 @@ test("how requests must come is kept, shown, and replaced as a whole", async () 
   })
   await changed({ developmentMode: true })
   expect((await shown()).requestRules).toMatchObject({ pushedRequired: true })
-  await changed({ requestRules: { signedRequired: true } })
+  await changed({ requestRules: { signedRequired: true, authMethodRequired: true } })
   expect((await shown()).requestRules).toMatchObject({
     pushedRequired: false,
     signedRequired: true,
+    authMethodRequired: true,
   })
 })

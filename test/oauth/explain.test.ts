@@ -115,7 +115,7 @@ describe("the token endpoint", () => {
     })
   })
 
-  test("the right secret in another place than the one that the application insists on", async () => {
+  test("the right secret, in another place than the application insists on", async () => {
     const requestRules = { pushed: false, signed: false, authMethod: true }
     const { id, secret } = await provider.addClient({ requestRules })
     await askToken(provider, { ...codeFields("x"), client_id: id, client_secret: secret })

@@ -37,14 +37,16 @@ export async function build(): Promise<void> {
   writeFileSync(join(root, mark), made)
 }
 
+const workers = [
+  "src/store/checkpoint-worker.ts",
+  "src/store/inspection-worker.ts",
+  "src/store/search/reader-worker.ts",
+]
+
 async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
   const built = await Bun.build({
     // A worker is loaded by path at run time: only an entry point of its own is embedded.
-    entrypoints: [
-      "src/main.ts",
-      "src/store/checkpoint-worker.ts",
-      "src/store/inspection-worker.ts",
-    ].map((file) => join(root, file)),
+    entrypoints: ["src/main.ts", ...workers].map((file) => join(root, file)),
     root: join(root, "src"),
     format: "esm",
     minify: true,

@@ -3,6 +3,32 @@ export const fold = (value: string): string =>
   value.normalize("NFKC").toLowerCase().normalize("NFC")
 
 /**
+ * The same for names, which are also found without their accents: "muller" is Müller, "strasse" is
+ * Straße. What tells people apart, like what they sign in with, is only ever compared by `fold`.
+ */
+export function foldName(value: string): string {
+  const plain = value
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(accents, "")
+    .replace(letters, (letter) => spelled[letter] ?? letter)
+    .normalize("NFC")
+  // A text of nothing but accents is not an empty one.
+  return plain === "" ? fold(value) : plain
+}
+
+/** Marks above and below letters of any alphabet; marks that are letters of their own stay. */
+const accents = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/g
+
+/** Letters that Unicode does not take apart, as people type them who don't have them. */
+const spelled: Readonly<Record<string, string>> = {
+  ...{ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ł: "l", ħ: "h", þ: "th", ı: "i" },
+  // Greek has another one at the end of a word.
+  ς: "σ",
+}
+const letters = new RegExp(`[${Object.keys(spelled).join("")}]`, "g")
+
+/**
  * Characters that leave nothing to be seen, or that turn others around: no two names may look
  * alike. Beside those that Unicode calls ignorable it has blanks of its own among letters and
  * symbols, which no property names.

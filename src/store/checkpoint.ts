@@ -31,6 +31,8 @@ export type Checkpointer = {
   readonly passive: () => Promise<Progress>
   /** Copies all of it, and cuts the file; answers whether it is empty. Nobody may commit. */
   readonly empty: () => Promise<boolean>
+  /** Resolves when nobody reads through another connection, with what lets them read on. */
+  readonly pause?: (() => Promise<() => void>) | undefined
   readonly close: () => Promise<void>
 }
 
@@ -46,6 +48,9 @@ const usualFramesMax = 65_536
  * the WAL any more, the next commit starts it from the beginning. Without the hold the WAL of a
  * busy server would never be restarted.
  *
+ * Whoever reads through another connection keeps the WAL from being copied and restarted. `pause`
+ * lets the readers come to an end before commits are held, and nobody begins until all is copied.
+ *
  * A WAL that begins anew keeps what lay in it until that is written over, and its size for good.
  * Where something was erased, or while somebody read for long it grew beyond measure, its file is
  * cut instead; to let it grow again costs more, so that is not the rule.
@@ -55,7 +60,7 @@ export function checkpointGate(
   flush: () => void,
   framesMax = usualFramesMax,
 ): Gate {
-  const { passive, empty, close } = checkpointer
+  const { passive, empty, close, pause = noReaders } = checkpointer
   let events = 0
   let mustBeCut = false
   let held: Promise<void> | undefined
@@ -64,6 +69,7 @@ export function checkpointGate(
   const checkpoint = async () => {
     const { frames } = await passive()
     mustBeCut ||= frames > framesMax
+    const readOn = await pause()
     events = 0
     const { promise, resolve } = Promise.withResolvers<void>()
     held = promise
@@ -71,6 +77,7 @@ export function checkpointGate(
     if (mustBeCut) mustBeCut = !(await empty())
     else await passive()
     held = undefined
+    readOn()
     resolve()
   }
 
@@ -98,6 +105,8 @@ export function checkpointGate(
     },
   }
 }
+
+const noReaders = () => Promise.resolve(() => {})
 
 /** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
 const workerUrl = () =>

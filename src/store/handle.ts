@@ -8,6 +8,8 @@ import { bound, type ViewWriter } from "./view.ts"
 export type Handle = {
   readonly get: <Row>(query: Statement<Row>, fixed: Values, values?: Values) => Row | undefined
   readonly all: <Row>(query: Statement<Row>, fixed: Values, values?: Values) => readonly Row[]
+  /** A statement with the tables' physical names. */
+  readonly sql: (query: Statement) => string
   readonly writer: (at: Standing) => ViewWriter
 }
 
@@ -24,11 +26,11 @@ export function handleOf(database: Database, placements: readonly Placement[]): 
   const tables = new RegExp(`(?<![.$\\w])(${[...names.keys()].join("|") || "(?!)"})(?!\\w)`, "g")
   // Weak: a search that nobody asks any more must not keep its prepared statement.
   const cache = new WeakMap<Statement, Prepared<unknown, [Record<string, Value>]>>()
+  const sql = (query: Statement) => query.sql.replace(tables, (name) => names.get(name) ?? name)
   const prepared = (query: Statement) => {
     let found = cache.get(query)
     if (!found) {
-      const sql = query.sql.replace(tables, (name) => names.get(name) ?? name)
-      found = database.prepare<unknown, [Record<string, Value>]>(sql)
+      found = database.prepare<unknown, [Record<string, Value>]>(sql(query))
       cache.set(query, found)
     }
     return found
@@ -42,6 +44,7 @@ export function handleOf(database: Database, placements: readonly Placement[]): 
   return {
     get,
     all,
+    sql,
     writer: ({ instance, id, version, position, time, owner }) => {
       const at = { instance, id, version, position, time, owner }
       return {

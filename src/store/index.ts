@@ -1,4 +1,4 @@
-export { fold } from "../kernel/name.ts"
+export { fold, foldName } from "../kernel/name.ts"
 export {
   type Aggregate,
   type AnyAggregate,
@@ -6,7 +6,6 @@ export {
   type Command,
   type Upcaster,
 } from "./aggregate.ts"
-export type { Filter, Searchable, TextMethod } from "./condition.ts"
 export { diskFaultOf } from "./disk-error.ts"
 export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
@@ -14,9 +13,10 @@ export { type OpenOptions, openStore } from "./open.ts"
 export { type Pruner, runPruner } from "./pruner.ts"
 export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./reactor.ts"
 export { ofInstance, remembered, rememberedBy } from "./remembered.ts"
-export { search } from "./search.ts"
+export type { Filter, Searchable, TextMethod } from "./search/condition.ts"
+export { search } from "./search/search.ts"
+export { textFilter } from "./search/text-filter.ts"
+export { windowOf } from "./search/window.ts"
 export { type Statement, statement, systemStatement } from "./statement.ts"
 export { type Cx, type Decision, type Step, Store, type Transaction } from "./store.ts"
-export { textFilter } from "./text-filter.ts"
 export { type View, type ViewWriter, view } from "./view.ts"
-export { windowOf } from "./window.ts"

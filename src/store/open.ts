@@ -15,6 +15,7 @@ import { prunerOf } from "./prune.ts"
 import type { Slice } from "./rebuild.ts"
 import { type Refolded, refold } from "./refold.ts"
 import { damagedError, decode, type EventRow, headOf, namesOf } from "./row.ts"
+import { readerOf } from "./search/reader.ts"
 import { sqliteLog } from "./sqlite-log.ts"
 import { statesOf } from "./state.ts"
 import { type Beside, Store } from "./store.ts"
@@ -74,7 +75,9 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
     return fault
   }
   const worker = checkpointWorker(options.file, { failed: options.fatal, refused: faultOf })
-  const gate = checkpointGate(marked(worker, mark, durability), () => raw.flush())
+  const reader = readerOf(options.file)
+  const copying = { ...marked(worker, mark, durability), pause: reader.pause }
+  const gate = checkpointGate(copying, () => raw.flush())
   const apply: Apply = (event, folded) => {
     states.apply(event, folded)
     views.apply(event)
@@ -94,7 +97,6 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
     replay: (position, limit) =>
       written.all(position, limit).map((row) => upcast(decode(row, names))),
     slice,
-    flush: raw.flush,
     failed: options.notReady,
     recovered: options.ready ?? (() => undefined),
   })
@@ -108,6 +110,7 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const close = async () => {
     inspection.stop()
     await views.close()
+    await reader.close()
     await log.close()
     if (await mark.release()) emptyWal(database)
     database.close()
@@ -116,8 +119,9 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const probe = () => slice(() => touch(database))
   const { cleanse } = gate
   const inspect = inspecting(inspection, faultOf)
-  const work = { ...horizon, inspect, prune, sweep, cleanse, beside, probe, faultOf, close }
-  return new Store({ log, database, states, views, ...work })
+  const reads = { reader, flush: raw.flush }
+  const work = { ...horizon, ...reads, prune, sweep, cleanse, beside, close }
+  return new Store({ log, database, states, views, inspect, probe, faultOf, ...work })
 }
 
 /** The log as this version reads it; what was dropped changes it, too. */

@@ -5,9 +5,10 @@ import type { Aggregate, AnyAggregate } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
 import { type Horizon, numberAt, type Span } from "./horizon.ts"
 import { revisionOf } from "./kind.ts"
-import type { IndexPlace, Ledger } from "./ledger.ts"
 import type { Append, ClaimRequest, Expectation, Folded, Log, NewEvent } from "./log.ts"
 import type { Pruned, PruneLimits } from "./prune.ts"
+import type { Index } from "./search/indexes.ts"
+import type { Read, Reader, Reading } from "./search/reader.ts"
 import type { StateRow, States } from "./state.ts"
 import type { Statement, Values } from "./statement.ts"
 import type { SweepLimits } from "./sweep.ts"
@@ -67,6 +68,8 @@ export class Store {
   readonly #isForgotten: Horizon["isForgotten"]
   readonly #inspect: (rest: number) => Promise<Fault | undefined>
   readonly #faultOf: (cause: unknown) => Fault | undefined
+  readonly #reader: Reader
+  readonly #flush: () => void
   readonly #close: () => Promise<void>
   readonly #written = new WeakMap<Cx, number>()
   #undone = 0
@@ -84,6 +87,9 @@ export class Store {
     inspect: (rest: number) => Promise<Fault | undefined>
     faultOf: (cause: unknown) => Fault | undefined
     isForgotten: Horizon["isForgotten"]
+    reader: Reader
+    /** Commits what the current turn has written so far. */
+    flush: () => void
     close: () => Promise<void>
   }) {
     this.log = parts.log
@@ -98,6 +104,8 @@ export class Store {
     this.#inspect = parts.inspect
     this.#faultOf = parts.faultOf
     this.#isForgotten = parts.isForgotten
+    this.#reader = parts.reader
+    this.#flush = parts.flush
     this.#close = parts.close
   }
 
@@ -168,19 +176,32 @@ export class Store {
     return this.#views.all(query, { instance: cx.instance }, values)
   }
 
-  /** The index of a table that is sorted by a column; undefined where there is none. */
-  index(table: string, column: string): IndexPlace | undefined {
-    return this.#views.ledgers.index(table, column)
+  /** The index that has the rows of a table in the order of a column; undefined for none. */
+  index(table: string, column: string): Index | undefined {
+    return this.#views.index(table, column)
   }
 
-  /** What an index holds of the call's instance. */
-  ledger(cx: Pick<Call, "instance">, place: IndexPlace): Ledger {
-    return this.#views.ledgers.of(cx.instance, place)
+  /**
+   * Asks the reader thread. It sees all that has been written before this call, and what it saw is
+   * on disk before anybody is told.
+   */
+  async read<Row>(reading: Reading): Promise<Read<Row>> {
+    this.#flush()
+    const generation = this.#views.generation()
+    const isStill = () => generation === this.#views.generation()
+    const physical = (query: Statement) => this.#views.sql(query)
+    const answer = await this.#reader.read<Row>(reading, physical).catch((cause: unknown) => {
+      if (isStill()) throw cause
+    })
+    // Tables that others took the place of meanwhile may be empty by now, or gone.
+    if (answer === undefined || !isStill()) return this.read(reading)
+    await this.log.settle()
+    return answer
   }
 
-  /** Whether the call's instance has more than so many rows in the table of an index. */
-  isLong(cx: Pick<Call, "instance">, place: IndexPlace, rows: number): boolean {
-    return this.#views.ledgers.isLong(cx.instance, place, rows)
+  /** Grows when an event is written that changes what a statement finds, or is undone. */
+  stamp(sql: string): number {
+    return this.log.changesOf(this.#views.typesIn(sql)) + this.#views.generation()
   }
 
   /** The key of a view's table, after the instance. */

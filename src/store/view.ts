@@ -20,11 +20,12 @@ export type Table = {
   /** Column lists after `instance`, by index name. */
   readonly indexes?: Readonly<Record<string, string>>
   /**
-   * By the name of an index, the text that nearly all rows have in its first column. They are not
-   * in it, so that it costs nothing to write them; searches know that all others have that text.
-   * After the columns that are sorted by, such an index has the one that lists are sorted by.
+   * By the name of an index, the dominant value of its first column, a text that nearly all rows
+   * have. They are not in it, so that it costs nothing to write them; searches know that all others
+   * have that value. After the columns that are sorted by, such an index has the one that lists are
+   * sorted by.
    */
-  readonly usual?: Readonly<Record<string, string>>
+  readonly dominant?: Readonly<Record<string, string>>
   /** Unique indexes, likewise. They back up claims and never replace them. */
   readonly unique?: Readonly<Record<string, string>>
 }
@@ -77,7 +78,7 @@ export function createTable(physical: string, table: Table): readonly string[] {
     (unique: string) =>
     ([name, columns]: [string, string]) =>
       `CREATE ${unique}INDEX ${physical}_${name} ON ${physical} (instance, ${columns})` +
-      unusual(table, name)
+      without(table, name)
   return [
     `CREATE TABLE ${physical} (instance TEXT NOT NULL, ${table.columns},
       PRIMARY KEY (instance, ${table.key})) WITHOUT ROWID`,
@@ -87,8 +88,8 @@ export function createTable(physical: string, table: Table): readonly string[] {
 }
 
 /** Which rows an index has, as SQL after its columns; empty where it has all. */
-export function unusual({ indexes = {}, usual = {} }: Table, index: string): string {
-  const value = usual[index]
+export function without({ indexes = {}, dominant = {} }: Table, index: string): string {
+  const value = dominant[index]
   if (value === undefined) return ""
   const [column = ""] = (indexes[index] ?? "").split(",")
   return ` WHERE ${column} <> ${literal(value)}`

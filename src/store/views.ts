@@ -2,16 +2,24 @@ import type { Database } from "bun:sqlite"
 import type { AnyAggregate } from "./aggregate.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
 import { type Handle, handleOf, type Standing } from "./handle.ts"
-import { type Ledgers, ledgersOf } from "./ledgers.ts"
 import type { LogEvent } from "./log.ts"
 import { type Placement, physical, place } from "./placement.ts"
 import { type Replay, rebuild, type Slice } from "./rebuild.ts"
+import { type Index, indexesOf } from "./search/indexes.ts"
+import type { Statement } from "./statement.ts"
 import { advise } from "./statistics.ts"
 import type { Reducer, View } from "./view.ts"
 
 /** The read models of the store, always at the head of the log. */
 export type Views = Pick<Handle, "get" | "all"> & {
-  readonly ledgers: Ledgers
+  /** The index that has the rows of a table in the order of a column; undefined for none. */
+  readonly index: (table: string, column: string) => Index | undefined
+  /** A statement as another connection can run it, against the tables that serve now. */
+  readonly sql: (query: Statement) => string
+  /** The types of the events that what a statement finds is made of. */
+  readonly typesIn: (sql: string) => readonly string[]
+  /** Grows when other tables serve than before. */
+  readonly generation: () => number
   /** The columns of a table's primary key after `instance`; undefined for no table of ours. */
   readonly keyOf: (table: string) => string | undefined
   /** Runs the reducers of one event; part of its append transaction. */
@@ -35,8 +43,6 @@ export type ViewsParts = {
   readonly views: readonly View[]
   readonly replay: Replay
   readonly slice: Slice
-  /** Commits what the current turn has written so far. */
-  readonly flush: () => void
   readonly failed: (view: string, cause: unknown) => void
   readonly recovered: (view: string) => void
 }
@@ -49,18 +55,23 @@ export function viewsOf(parts: ViewsParts): Views {
   advise(database, live)
   let current = handleOf(database, live)
   const routes = routesOf(views)
-  const ledgers = ledgersOf(database, live, parts.flush)
+  let indexes = indexesOf(database, live)
+  let generation = 0
   const tables = new Map(views.flatMap((view) => Object.entries(view.tables)))
 
   const swapped = (placement: Placement) => {
     live[live.findIndex((other) => other.view === placement.view)] = placement
     current = handleOf(database, live)
-    ledgers.place(placement)
+    indexes = indexesOf(database, live)
+    generation++
   }
   const rebuilds = rebuild({ ...parts, swapped }, stale)
 
   return {
-    ledgers,
+    index: (table, column) => indexes.get(`${table}.${column}`),
+    sql: (query) => current.sql(query),
+    typesIn: (sql) => typesIn(views, sql),
+    generation: () => generation,
     keyOf: (table) => tables.get(table)?.key,
     get: (query, fixed, values) => current.get(query, fixed, values),
     all: (query, fixed, values) => current.all(query, fixed, values),
@@ -70,7 +81,6 @@ export function viewsOf(parts: ViewsParts): Views {
       const recorded: Recorded<AnyEvent> = event
       const writer = current.writer(event)
       for (const reducer of reducers) reducer(writer, recorded)
-      ledgers.reduced()
     },
     erase: (instance, { keep, limit }) => {
       const going = live.filter(({ view }) => view.name !== keep)
@@ -131,6 +141,12 @@ function routesOf(views: readonly View[]): ReadonlyMap<string, readonly Reducer[
     }
   }
   return routes
+}
+
+function typesIn(views: readonly View[], sql: string): readonly string[] {
+  const words = new Set(sql.match(/\w+/g))
+  const named = views.filter(({ tables }) => Object.keys(tables).some((name) => words.has(name)))
+  return named.flatMap(({ reducers }) => [...reducers.keys()])
 }
 
 /** Deletes rows of an instance by their keys: a statement of its own for each table. */

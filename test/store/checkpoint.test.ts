@@ -7,7 +7,7 @@ import { openWorld } from "../support/world.ts"
 import { allAccounts, openAccount, rooms, temporaryFile } from "./account.ts"
 
 /** A gate whose copies end when the test says so. */
-function gated() {
+function gated(pause?: () => Promise<() => void>) {
   const copies: ((progress: Progress) => void)[] = []
   const cuts: ((isEmpty: boolean) => void)[] = []
   let flushes = 0
@@ -16,6 +16,7 @@ function gated() {
       passive: () => new Promise((resolve) => copies.push(resolve)),
       empty: () => new Promise((resolve) => cuts.push(resolve)),
       close: async () => undefined,
+      pause,
     },
     () => void flushes++,
   )
@@ -44,6 +45,22 @@ describe("the checkpoint gate", () => {
     await finish()
     await held
     expect(gate.open()).toBeUndefined()
+  })
+
+  test("lets readers come to an end before it is shut, and begin when it is open", async () => {
+    const readers = Promise.withResolvers<() => void>()
+    let isReading = false
+    const { gate, copies, finish } = gated(() => readers.promise)
+    gate.committed(3000)
+    await finish()
+    expect([copies.length, gate.open()]).toEqual([0, undefined])
+    readers.resolve(() => {
+      isReading = gate.open() === undefined
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([copies.length, gate.open()]).toEqual([1, expect.any(Promise)])
+    await finish()
+    expect(isReading).toBe(true)
   })
 
   test("runs one checkpoint at a time, and the next after as many events again", async () => {

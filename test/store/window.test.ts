@@ -54,6 +54,14 @@ test.each([true, false])("a page goes on after the row before it, ascending: %s"
   expect(list([], 2)).toEqual([])
 })
 
+test("a list that grew after its last page goes on where that ended", () => {
+  const list = (rows: readonly Row[], offset: number) => ids(page(rows, { offset }))
+  list(rowsOf(3, 6, 9), 0)
+  expect(list(rowsOf(3, 6, 9), 2)).toEqual([9])
+  expect(list(rowsOf(0, 3, 6, 9, 12), 3)).toEqual([12])
+  expect(list(rowsOf(0, 3, 6, 9, 12, 15), 4)).toEqual([15])
+})
+
 test("who begins again, and anybody else, counts from the beginning", () => {
   page(rowsOf(3, 6, 9, 12), { offset: 0 })
   const others = rowsOf(0, 3, 6, 9, 12)

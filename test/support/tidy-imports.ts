@@ -176,9 +176,10 @@ export function roomOf(path: string): string {
   return /^(src\/domain\/[^/]+|(src|ui)\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path
 }
 
-/** What starts by itself: the process, its worker, and every script that is run by hand. */
+/** What starts by itself: the process, its workers, and every script that is run by hand. */
 const isEntry = (path: string) =>
-  ["src/main.ts", "src/store/checkpoint-worker.ts", "ui/build.ts"].includes(path) ||
+  ["src/main.ts", "ui/build.ts"].includes(path) ||
+  (path.startsWith("src/store/") && path.endsWith("-worker.ts")) ||
   path.startsWith("scripts/")
 
 /** Files that nothing in service reaches. A test is not a use: what only tests import is dead. */

@@ -51,9 +51,9 @@ async function add(cx: Cx, { appId, type, expirationDate }: AddAppKeyRequest) {
 const keyTypes: Readonly<Record<number, "json">> = { [KeyType.JSON]: "json" }
 
 /** The rule has let the caller see all that this one application has. */
-function list(cx: Cx, { appId, query }: ListAppKeysRequest) {
+async function list(cx: Cx, { appId, query }: ListAppKeysRequest) {
   const scope = { all: true, orgs: [], projects: [], grants: [] }
-  const found = search<AppKeyRow>({ ...cx, scope }, appKeys, {
+  const found = await search<AppKeyRow>({ ...cx, scope }, appKeys, {
     page: pageOf(query),
     filters: [{ equals: "app", value: appId }],
   })

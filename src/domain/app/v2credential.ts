@@ -80,8 +80,8 @@ async function create(cx: Cx, { applicationId, expirationDate }: CreateApplicati
 const ended = (receipt: Receipt | undefined) =>
   receipt ? { deletionDate: at(receipt.changed) } : {}
 
-function list(cx: Cx, req: ListApplicationKeysRequest) {
-  const found = search<AppKeyRow>(cx, appKeys, {
+async function list(cx: Cx, req: ListApplicationKeysRequest) {
+  const found = await search<AppKeyRow>(cx, appKeys, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn),
     filters: req.filters.map(filterOf),

@@ -25,8 +25,8 @@ export const v2search = share<Cx>()(ApplicationService, {
   listApplications: (req, cx) => list(cx, req),
 })
 
-function list(cx: Cx, req: ListApplicationsRequest) {
-  const found = search<AppRow>(cx, apps, {
+async function list(cx: Cx, req: ListApplicationsRequest) {
+  const found = await search<AppRow>(cx, apps, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn),
     filters: req.filters.map(filterOf),

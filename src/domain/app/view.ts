@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import {
   type Cx,
-  fold,
+  foldName,
   type Searchable,
   statement,
   type ViewWriter,
@@ -81,6 +81,7 @@ function keyRemoved(db: ViewWriter, { data }: { readonly data: Pick<KeyData, "ke
 
 export const appView = view<AppEvent | ProjectEvent>({
   name: "app",
+  revision: 2,
   tables: {
     apps: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
@@ -107,9 +108,9 @@ export const appView = view<AppEvent | ProjectEvent>({
   },
   on: {
     "project.application.added": (db, { data: { projectId, name } }) =>
-      db.run(insert, { project: projectId, name, folded: fold(name) }),
+      db.run(insert, { project: projectId, name, folded: foldName(name) }),
     "project.application.changed": (db, { data: { name } }) =>
-      db.run(rename, { name, folded: fold(name) }),
+      db.run(rename, { name, folded: foldName(name) }),
     "project.application.deactivated": (db) => db.run(turn, { state: "inactive" }),
     "project.application.reactivated": (db) => db.run(turn, { state: "active" }),
     "project.application.removed": (db) => {
@@ -147,6 +148,7 @@ export const apps: Searchable = {
     ...["project", "name", "name_folded", "state", "kind", "client_id", "entity_id"],
     ...["created", "changed"],
   ],
+  names: ["name"],
   owner: { org: "org", project: "project" },
   key: "id",
   sort: "created",

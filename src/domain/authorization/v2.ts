@@ -21,7 +21,7 @@ import {
   removeAuthorization,
 } from "./commands.ts"
 import type { AuthorizationStatus } from "./model.ts"
-import { type AuthorizationRow, authorizations, idsWithRole, shownRoles } from "./view.ts"
+import { type AuthorizationRow, authorizations, hasRole, shownRoles } from "./view.ts"
 
 export const v2 = share<Cx>()(AuthorizationService, {
   listAuthorizations: (req, cx) => list(cx, req),
@@ -50,8 +50,8 @@ async function create(cx: Cx, req: CreateAuthorizationRequest) {
 const missing = (field: string) =>
   new Fault("invalid_argument", "request.field_missing", `${field} is missing`)
 
-function list(cx: Cx, req: ListAuthorizationsRequest) {
-  const found = search<AuthorizationRow>(cx, authorizations, {
+async function list(cx: Cx, req: ListAuthorizationsRequest) {
+  const found = await search<AuthorizationRow>(cx, authorizations, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn),
     filters: req.filters.map((filter) => filterOf(cx, filter, req.filters)),
@@ -99,7 +99,7 @@ function filterOf(
       const key = textFilter("role_key", filter.value.key, filter.value.method)
       const narrowing = all.filter((each) => narrows.has(each.filter.case ?? ""))
       const others = narrowing.map((each) => filterOf(cx, each, []))
-      return { oneOf: "id", values: idsWithRole(cx, [key, ...others]) }
+      return hasRole([key, ...others])
     }
     case "projectGrantId":
       return { equals: "grant_id", value: filter.value.id }

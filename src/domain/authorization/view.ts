@@ -1,11 +1,4 @@
-import {
-  type Cx,
-  type Filter,
-  type Searchable,
-  search,
-  statement,
-  view,
-} from "../../store/index.ts"
+import { type Cx, type Filter, type Searchable, statement, view } from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { ProjectGrantEvent } from "../projectgrant/index.ts"
 import type { UserEvent } from "../user/index.ts"
@@ -104,34 +97,19 @@ export const authorizations: Searchable = {
   columns: ["org", "project", "user_id", "grant_id", "state", "created", "changed"],
   joined: {
     select: `u.user_name AS login_name, u.user_name_folded AS login_name_folded,
-      u.display_name, u.display_name_folded, u.org AS user_org, coalesce(o.name, '') AS org_name,
+      u.display_name, u.display_name_folded, u.listed_name_folded, u.org AS user_org,
+      coalesce(o.name, '') AS org_name,
       p.name AS project_name, p.name_folded AS project_name_folded`,
     from: `JOIN users u ON u.instance = t.instance AND u.id = t.user_id
       JOIN projects p ON p.instance = t.instance AND p.id = t.project
       LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.org`,
     columns: [
       ...["user_org", "login_name", "login_name_folded", "display_name", "display_name_folded"],
-      ...["project_name", "project_name_folded"],
-    ],
-    homes: [
-      {
-        via: "user_id",
-        table: "users",
-        columns: {
-          user_org: "org",
-          login_name: "user_name",
-          login_name_folded: "user_name_folded",
-          display_name: "display_name",
-          display_name_folded: "display_name_folded",
-        },
-      },
-      {
-        via: "project",
-        table: "projects",
-        columns: { project_name: "name", project_name_folded: "name_folded" },
-      },
+      ...["listed_name_folded", "project_name", "project_name_folded"],
     ],
   },
+  names: ["display_name", "listed_name", "project_name"],
+  also: { display_name_folded: "listed_name_folded" },
   owner: {
     ...{ org: "org", otherOrg: "project_org" },
     ...{ project: "project", grant: "grant_id", self: "user_id" },
@@ -150,21 +128,18 @@ const rolesThere = `authorizations a JOIN json_each(a.role_keys) k
 
 const isGranted = "(a.grant_id = '' OR m.role_key IS NOT NULL)"
 
-const withRole: Searchable = {
+const withRole = {
   table: `(SELECT a.instance, a.id, a.org, a.project, a.project_org, a.grant_id, a.user_id,
       r.role_key, r.role_key_folded
     FROM ${rolesThere} WHERE ${isGranted})`,
-  columns: ["role_key", "role_key_folded", "org", "project", "user_id", "grant_id"],
-  owner: authorizations.owner,
-  key: "id",
-  sort: "id",
-}
+  columns: ["id", "role_key", "role_key_folded", "org", "project", "user_id", "grant_id"],
+} as const
 
-const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
-
-/** Ids of the authorizations that the caller may see with a role that the filters find. */
-export const idsWithRole = (cx: Cx, filters: readonly Filter[]): readonly string[] =>
-  search<{ id: string }>(cx, withRole, { page: everything, filters }).rows.map(({ id }) => id)
+/** What has a role, as the filters find it. */
+export const hasRole = (filters: readonly Filter[]): Filter => ({
+  ...{ in: "id", column: "id", of: withRole },
+  where: { all: filters },
+})
 
 const shown = statement<{ key: string; displayName: string; group: string }>(
   `SELECT r.role_key AS key, r.display_name AS displayName, r.role_group AS "group"

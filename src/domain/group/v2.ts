@@ -29,8 +29,8 @@ async function add(cx: Cx, { organizationId, name, description, ...req }: Create
   return { id, creationDate: at(created) }
 }
 
-function list(cx: Cx, req: ListGroupsRequest) {
-  const found = search<GroupRow>(cx, groups, {
+async function list(cx: Cx, req: ListGroupsRequest) {
+  const found = await search<GroupRow>(cx, groups, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn ?? FieldName.UNSPECIFIED),
     filters: req.filters.map(filterOf),

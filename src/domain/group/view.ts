@@ -1,4 +1,4 @@
-import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
+import { type Cx, foldName, type Searchable, statement, view } from "../../store/index.ts"
 import { isOrgThere, type OrgEvent } from "../org/index.ts"
 import { missing } from "./commands.ts"
 import { type GroupEvent, group } from "./model.ts"
@@ -27,6 +27,7 @@ const removeAll = statement("DELETE FROM groups WHERE instance = $instance AND o
 
 export const groupView = view<GroupEvent | OrgEvent>({
   name: "group",
+  revision: 2,
   tables: {
     groups: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL,
@@ -38,11 +39,11 @@ export const groupView = view<GroupEvent | OrgEvent>({
   },
   on: {
     "group.added": (db, { data: { name, description } }) =>
-      db.run(insert, { name, folded: fold(name), description }),
+      db.run(insert, { name, folded: foldName(name), description }),
     "group.changed": (db, { data: { name, description } }) =>
       db.run(change, {
         name: name ?? null,
-        folded: name === undefined ? null : fold(name),
+        folded: name === undefined ? null : foldName(name),
         description: description ?? null,
       }),
     "group.removed": (db) => db.run(remove),
@@ -53,6 +54,7 @@ export const groupView = view<GroupEvent | OrgEvent>({
 export const groups: Searchable = {
   table: "groups",
   columns: ["org", "name", "name_folded", "created", "changed"],
+  names: ["name"],
   owner: { org: "org" },
   key: "id",
   sort: "created",

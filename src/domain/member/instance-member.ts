@@ -26,6 +26,7 @@ const members: Searchable = {
     ...["created", "changed", "user_org", "email", "email_folded"],
     ...["given_name", "given_name_folded", "family_name", "family_name_folded"],
   ],
+  names: ["given_name", "family_name"],
   owner: {},
   key: "user_id",
   sort: "created",
@@ -35,4 +36,4 @@ const members: Searchable = {
 export const searchInstanceMembers = (
   cx: Cx,
   query: { readonly page: Page; readonly sort: string; readonly filters: readonly Filter[] },
-): Found<InstanceMemberRow> => search(cx, members, query)
+): Promise<Found<InstanceMemberRow>> => search(cx, members, query)

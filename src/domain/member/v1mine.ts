@@ -41,11 +41,11 @@ function permissionsBy(cx: Cx, { level, id, roles }: Membership): readonly strin
   return isWide ? permissions : permissions.map((permission) => `${permission}:${id}`)
 }
 
-function list(cx: Cx, req: ListMyMembershipsRequest) {
+async function list(cx: Cx, req: ListMyMembershipsRequest) {
   const all = { all: true, orgs: [], projects: [], grants: [] }
   const kinds = { instance: all, org: all, project: all, grant: all }
   const own: Filter = { equals: "user_id", value: callerOf(cx) }
-  const found = searchAdministrators(
+  const found = await searchAdministrators(
     { ...cx, scope: { ...all, all: false, kinds } },
     { page: pageOf(req.query), filters: [own, ...req.queries.map(filterOf)] },
   )

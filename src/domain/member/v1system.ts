@@ -21,8 +21,8 @@ export const system = share<Cx>()(SystemService, {
   listIAMMembers: (req, cx) => list(cx, req),
 })
 
-function list(cx: Cx, req: ListIAMMembersRequest) {
-  const found = searchInstanceMembers(cx, {
+async function list(cx: Cx, req: ListIAMMembersRequest) {
+  const found = await searchInstanceMembers(cx, {
     page: pageOf(req.query),
     sort: meaning(columns, req.sortingColumn),
     filters: req.queries.map(filterOf),

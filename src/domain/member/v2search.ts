@@ -23,8 +23,8 @@ export const v2search = share<Cx>()(InternalPermissionService, {
   listAdministrators: (req, cx) => list(cx, req),
 })
 
-function list(cx: Cx, req: ListAdministratorsRequest) {
-  const found = searchAdministrators(cx, {
+async function list(cx: Cx, req: ListAdministratorsRequest) {
+  const found = await searchAdministrators(cx, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn),
     filters: req.filters.map((filter) => filterOf(cx, filter, 1)),

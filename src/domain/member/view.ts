@@ -168,7 +168,7 @@ export const isRoleHeld = (cx: Cx, key: string): boolean =>
 const administrators: Searchable = {
   table: `(SELECT a.*, u.user_name AS login_name,
       u.user_name_folded AS login_name_folded, u.display_name, u.display_name_folded,
-      u.org AS user_org,
+      u.listed_name_folded, u.org AS user_org,
       o.name AS org_name, p.name AS project_name, p.org AS project_org
     FROM administrators a
     JOIN users u ON u.instance = a.instance AND u.id = a.user_id
@@ -178,7 +178,10 @@ const administrators: Searchable = {
     ...["level", "target", "user_id", "org", "roles", "created", "changed", "user_org"],
     ...["project", "project_org"],
     ...["login_name", "login_name_folded", "display_name", "display_name_folded"],
+    "listed_name_folded",
   ],
+  names: ["display_name", "listed_name"],
+  also: { display_name_folded: "listed_name_folded" },
   owner: {},
   key: "id",
   sort: "created",
@@ -191,7 +194,7 @@ const administrators: Searchable = {
 export function searchAdministrators(
   cx: Cx,
   query: { readonly page: Page; readonly sort?: string; readonly filters: readonly Filter[] },
-): Found<AdministratorRow> {
+): Promise<Found<AdministratorRow>> {
   const kinds: Kinds | undefined = cx.scope?.kinds
   if (!kinds) throw new Error("a search of administrators needs the scope of each level")
   const visible: Filter = {

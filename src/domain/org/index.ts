@@ -38,11 +38,11 @@ export { type DomainPolicy, standardPolicy } from "./policy.ts"
 export { findProof } from "./proof.ts"
 export {
   findOrg,
+  inOrgWithDomain,
   type OrgRow,
   orgDomains,
   orgOfDomain,
   orgs,
-  orgsWithDomain,
   orgView,
 } from "./view.ts"
 

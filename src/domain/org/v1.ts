@@ -62,8 +62,8 @@ const stopped = () =>
   )
 
 /** The organisations within the scope of `cx`, as v1 lists them. */
-export function listOrgs(cx: Cx, req: ListMyProjectOrgsRequest) {
-  const found = search<OrgRow>(cx, orgs, {
+export async function listOrgs(cx: Cx, req: ListMyProjectOrgsRequest) {
+  const found = await search<OrgRow>(cx, orgs, {
     page: pageOf(req.query),
     sort: meaning(columns, req.sortingColumn),
     filters: req.queries.map(filterOf),

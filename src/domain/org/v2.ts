@@ -26,8 +26,8 @@ export const v2 = share<Cx>()(OrganizationService, {
 
 const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
 
-function list(cx: Cx, req: ListOrganizationsRequest) {
-  const found = search<OrgRow>(cx, orgs, {
+async function list(cx: Cx, req: ListOrganizationsRequest) {
+  const found = await search<OrgRow>(cx, orgs, {
     page: pageOf(req.query),
     sort: meaning(columns, req.sortingColumn),
     filters: req.queries.map((query) => filterOf(cx, query)),

@@ -43,9 +43,9 @@ const proofs: Readonly<Record<number, ProofType>> = {
 }
 
 /** All of one organisation, which the access rule has let the caller look at. */
-function list(cx: Cx, req: ListOrganizationDomainsRequest) {
+async function list(cx: Cx, req: ListOrganizationDomainsRequest) {
   const scope = { all: true, orgs: [], projects: [], grants: [] }
-  const found = search<DomainRow>({ ...cx, scope }, orgDomains, {
+  const found = await search<DomainRow>({ ...cx, scope }, orgDomains, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn),
     filters: [{ equals: "org", value: req.organizationId }, ...req.filters.map(filterOf)],

@@ -25,9 +25,9 @@ const removed = (receipt: Receipt | undefined) =>
   receipt ? { deletionDate: at(receipt.changed) } : {}
 
 /** All of one organisation, which the access rule has let the caller look at. */
-function list(cx: Cx, req: ListOrganizationMetadataRequest) {
+async function list(cx: Cx, req: ListOrganizationMetadataRequest) {
   const scope = { all: true, orgs: [], projects: [], grants: [] }
-  const found = search<MetadataRow>({ ...cx, scope }, metadataEntries, {
+  const found = await search<MetadataRow>({ ...cx, scope }, metadataEntries, {
     page: pageOf(req.pagination),
     filters: [{ equals: "org", value: req.organizationId }, ...req.filters.map(filterOf)],
   })

@@ -1,9 +1,9 @@
 import { Fault } from "../../kernel/fault.ts"
 import {
   type Cx,
-  fold,
+  type Filter,
+  foldName,
   type Searchable,
-  search,
   statement,
   type TextMethod,
   view,
@@ -74,6 +74,7 @@ const removeDomains = statement("DELETE FROM org_domains WHERE instance = $insta
 
 export const orgView = view<OrgEvent>({
   name: "org",
+  revision: 2,
   tables: {
     orgs: {
       columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,
@@ -91,8 +92,9 @@ export const orgView = view<OrgEvent>({
     },
   },
   on: {
-    "org.added": (db, { data }) => db.run(insert, { name: data.name, folded: fold(data.name) }),
-    "org.changed": (db, { data }) => db.run(rename, { name: data.name, folded: fold(data.name) }),
+    "org.added": (db, { data }) => db.run(insert, { name: data.name, folded: foldName(data.name) }),
+    "org.changed": (db, { data }) =>
+      db.run(rename, { name: data.name, folded: foldName(data.name) }),
     "org.deactivated": (db) => db.run(turn, { state: "inactive" }),
     "org.reactivated": (db) => db.run(turn, { state: "active" }),
     "org.removed": (db) => {
@@ -133,6 +135,7 @@ export const orgView = view<OrgEvent>({
 export const orgs: Searchable = {
   table: "orgs",
   columns: ["name", "name_folded", "domain", "domain_folded", "state", "created"],
+  names: ["name"],
   owner: { org: "id" },
   key: "id",
   sort: "created",
@@ -176,15 +179,15 @@ export function orgOfDomain(
   return holder?.stream === org.stream ? holder.id : undefined
 }
 
-const everybody = { all: true, orgs: [], projects: [], grants: [] } as const
-const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
+const domains = { table: "org_domains", columns: ["org", "domain", "held"] } as const
 
-/** The organisations whose login names may end in a domain like this; `text` is folded. */
-export const orgsWithDomain = (cx: Cx, method: TextMethod, text: string): readonly string[] =>
-  search<DomainRow>({ ...cx, scope: everybody }, orgDomains, {
-    page: everything,
-    filters: [
+/** What is of an organisation whose login names may end in a domain like this. */
+export const inOrgWithDomain = (method: TextMethod, text: string): Filter => ({
+  ...{ in: "org", column: "org", of: domains },
+  where: {
+    all: [
       { equals: "held", value: 1 },
       { text: "domain", method, value: text },
     ],
-  }).rows.map((row) => row.org)
+  },
+})

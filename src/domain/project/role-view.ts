@@ -4,6 +4,7 @@ import {
   type Cx,
   type Filter,
   fold,
+  foldName,
   type Searchable,
   search,
   statement,
@@ -45,6 +46,7 @@ const removeAll = statement(
 
 export const projectRoleView = view<ProjectEvent>({
   name: "project_role",
+  revision: 2,
   tables: {
     project_roles: {
       columns: `project TEXT NOT NULL, org TEXT NOT NULL, role_key TEXT NOT NULL,
@@ -59,10 +61,10 @@ export const projectRoleView = view<ProjectEvent>({
       db.run(insert, {
         ...data,
         keyFolded: fold(data.key),
-        nameFolded: fold(data.displayName),
+        nameFolded: foldName(data.displayName),
       }),
     "project.role.changed": (db, { data }) =>
-      db.run(change, { ...data, nameFolded: fold(data.displayName) }),
+      db.run(change, { ...data, nameFolded: foldName(data.displayName) }),
     "project.role.removed": (db, { data }) => db.run(remove, { key: data.key }),
     "project.removed": (db) => db.run(removeAll),
   },
@@ -87,6 +89,7 @@ const roles: Searchable = {
     ...["project", "role_key_folded", "display_name", "display_name_folded"],
     ...["created", "changed"],
   ],
+  names: ["display_name"],
   owner: {},
   key: "role_key",
   sort: "created",
@@ -97,7 +100,7 @@ export const searchRoles = (
   cx: Cx,
   projectId: string,
   query: { readonly page: Page; readonly sort?: string; readonly filters: readonly Filter[] },
-): Found<RoleRow> =>
+): Promise<Found<RoleRow>> =>
   search({ ...cx, scope: { all: true, orgs: [], projects: [], grants: [] } }, roles, {
     ...query,
     filters: [{ equals: "project", value: projectId }, ...query.filters],

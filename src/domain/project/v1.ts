@@ -49,8 +49,8 @@ const fieldsOf = (req: UpdateProjectRequest): Omit<ProjectFields, "groupsClaim">
   privateLabelingSetting: meaning(labelings, req.privateLabelingSetting),
 })
 
-function list(cx: Cx, req: ListProjectsRequest) {
-  const found = search<ProjectRow>(cx, projects, {
+async function list(cx: Cx, req: ListProjectsRequest) {
+  const found = await search<ProjectRow>(cx, projects, {
     page: pageOf(req.query),
     filters: [{ equals: "org", value: contextOrg(cx) }, ...req.queries.map(filterOf)],
   })

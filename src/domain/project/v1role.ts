@@ -48,8 +48,8 @@ async function remove(cx: Cx, { projectId, roleKey }: RemoveProjectRoleRequest) 
   return { details: details(step.receipt(project, projectId)) }
 }
 
-function list(cx: Cx, req: ListProjectRolesRequest) {
-  const found = searchRoles(cx, req.projectId, {
+async function list(cx: Cx, req: ListProjectRolesRequest) {
+  const found = await searchRoles(cx, req.projectId, {
     page: pageOf(req.query),
     filters: req.queries.map(roleFilter),
   })

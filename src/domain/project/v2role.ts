@@ -39,8 +39,8 @@ async function remove(cx: Cx, { projectId, roleKey }: RemoveProjectRoleRequest) 
   return step.value
 }
 
-function list(cx: Cx, req: ListProjectRolesRequest) {
-  const found = searchRoles(cx, req.projectId, {
+async function list(cx: Cx, req: ListProjectRolesRequest) {
+  const found = await searchRoles(cx, req.projectId, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn ?? ProjectRoleFieldName.UNSPECIFIED),
     filters: req.filters.map(filterOf),

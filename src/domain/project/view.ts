@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, fold, type Searchable, statement, view } from "../../store/index.ts"
+import { type Cx, foldName, type Searchable, statement, view } from "../../store/index.ts"
 import type { GroupsClaim, PrivateLabeling, ProjectEvent, ProjectStatus } from "./model.ts"
 
 /** A project as it is listed; flags are 0 or 1, times ms UTC. */
@@ -46,6 +46,7 @@ const touch = statement(
 
 export const projectView = view<ProjectEvent>({
   name: "project",
+  revision: 2,
   tables: {
     projects: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL,
@@ -72,7 +73,7 @@ export const projectView = view<ProjectEvent>({
 
 const valuesOf = (data: Extract<ProjectEvent, { type: "project.changed" }>["data"]) => ({
   name: data.name ?? null,
-  folded: data.name === undefined ? null : fold(data.name),
+  folded: data.name === undefined ? null : foldName(data.name),
   roleAssertion: data.projectRoleAssertion ?? null,
   roleCheck: data.projectRoleCheck ?? null,
   hasProjectCheck: data.hasProjectCheck ?? null,
@@ -83,6 +84,7 @@ const valuesOf = (data: Extract<ProjectEvent, { type: "project.changed" }>["data
 export const projects: Searchable = {
   table: "projects",
   columns: ["org", "name", "name_folded", "state", "created", "changed"],
+  names: ["name"],
   owner: { org: "org", project: "id" },
   key: "id",
   sort: "created",

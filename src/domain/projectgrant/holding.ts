@@ -86,10 +86,8 @@ export const holdings: Searchable = {
     from: `JOIN projects p ON p.instance = t.instance AND p.id = t.project
       LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.holder`,
     columns: ["name", "name_folded"],
-    homes: [
-      { via: "project", table: "projects", columns: { name: "name", name_folded: "name_folded" } },
-    ],
   },
+  names: ["name"],
   owner: { org: "holder", project: "own_project", grant: "grant_id" },
   key: "id",
   sort: "created",

@@ -18,16 +18,16 @@ import { type GrantRow, grantRow, projectGrants } from "./view.ts"
 /** What was granted to an organisation. */
 export const management = share<Cx>()(ManagementService, {
   listGrantedProjects: (req, cx) => list(cx, req),
-  getGrantedProjectByID: (req, cx) => {
-    const row = grantRow(cx, req.grantId)
+  getGrantedProjectByID: async (req, cx) => {
+    const row = await grantRow(cx, req.grantId)
     if (!row) throw missing()
     return { grantedProject: toGranted(cx, row) }
   },
   listGrantedProjectRoles: (req, cx) => listRoles(cx, req),
 })
 
-function list(cx: Cx, req: ListGrantedProjectsRequest) {
-  const found = search<GrantRow>(cx, projectGrants, {
+async function list(cx: Cx, req: ListGrantedProjectsRequest) {
+  const found = await search<GrantRow>(cx, projectGrants, {
     page: pageOf(req.query),
     filters: [{ equals: "granted_org", value: contextOrg(cx) }, ...req.queries.map(filterOf)],
   })
@@ -45,9 +45,9 @@ function filterOf({ query }: ProjectQuery): Filter {
   }
 }
 
-function listRoles(cx: Cx, req: ListGrantedProjectRolesRequest) {
+async function listRoles(cx: Cx, req: ListGrantedProjectRolesRequest) {
   const granted: Filter = { oneOf: "role_key", values: rolesGranted(cx, req.grantId) }
-  const found = searchRoles(cx, req.projectId, {
+  const found = await searchRoles(cx, req.projectId, {
     page: pageOf(req.query),
     filters: [granted, ...req.queries.map(roleFilter)],
   })

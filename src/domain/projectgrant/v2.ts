@@ -25,7 +25,7 @@ import {
 } from "./commands.ts"
 import { projectGrant } from "./model.ts"
 import { rolesGranted } from "./query.ts"
-import { type GrantRow, idsWithRole, projectGrants } from "./view.ts"
+import { type GrantRow, hasRole, projectGrants } from "./view.ts"
 
 export const v2 = share<Cx>()(ProjectService, {
   createProjectGrant: (req, cx) => create(cx, req),
@@ -76,8 +76,8 @@ function grantedOrgOf({ grantedOrganizationId }: Named): string {
   throw new Fault("invalid_argument", "request.field_missing", message)
 }
 
-function list(cx: Cx, req: ListProjectGrantsRequest) {
-  const found = search<GrantRow>(cx, projectGrants, {
+async function list(cx: Cx, req: ListProjectGrantsRequest) {
+  const found = await search<GrantRow>(cx, projectGrants, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn ?? ProjectGrantFieldName.UNSPECIFIED),
     filters: req.filters.map((filter) => filterOf(cx, filter, req.filters)),
@@ -105,7 +105,7 @@ function filterOf(
       const key = textFilter("role_key", filter.value.key, filter.value.method)
       const narrowing = all.filter((each) => narrows.has(each.filter.case ?? ""))
       const others = narrowing.map((each) => filterOf(cx, each, []))
-      return { oneOf: "id", values: idsWithRole(cx, [key, ...others]) }
+      return hasRole([key, ...others])
     }
     case "inProjectIdsFilter":
       return { oneOf: "project", values: filter.value.ids }

@@ -21,8 +21,8 @@ export const v2project = share<Cx>()(ProjectService, {
   listProjects: (req, cx) => list(cx, req),
 })
 
-function list(cx: Cx, req: ListProjectsRequest) {
-  const found = search<HoldingRow>(cx, holdings, {
+async function list(cx: Cx, req: ListProjectsRequest) {
+  const found = await search<HoldingRow>(cx, holdings, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn ?? ProjectFieldName.UNSPECIFIED),
     filters: req.filters.map(filterOf),

@@ -117,45 +117,37 @@ export const projectGrants: Searchable = {
       LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.org
       LEFT JOIN orgs r ON r.instance = t.instance AND r.id = t.granted_org`,
     columns: ["project_name", "project_name_folded"],
-    homes: [
-      {
-        via: "project",
-        table: "projects",
-        columns: { project_name: "name", project_name_folded: "name_folded" },
-      },
-    ],
   },
+  names: ["project_name"],
   owner: { org: "org", otherOrg: "granted_org", project: "project", grant: "id" },
   key: "id",
   sort: "created",
 }
 
 /** Of the roles that were granted those that the project still has; see the model. */
-const withRole: Searchable = {
+const withRole = {
   table: `(SELECT g.instance, g.id, g.org, g.granted_org, g.project, r.role_key, r.role_key_folded
     FROM project_grants g
     JOIN project_grant_roles k ON k.instance = g.instance AND k.grant_id = g.id
     JOIN project_roles r ON r.instance = g.instance AND r.project = g.project
       AND r.role_key = k.role_key AND r.since <= g.roles_version)`,
-  columns: ["role_key", "role_key_folded", "org", "granted_org", "project"],
-  owner: projectGrants.owner,
-  key: "id",
-  sort: "id",
-}
+  columns: ["id", "role_key", "role_key_folded", "org", "granted_org", "project"],
+} as const
 
-const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
-
-/** Ids of the grants that the caller may see with a role that the filters find. */
-export const idsWithRole = (cx: Cx, filters: readonly Filter[]): readonly string[] =>
-  search<{ id: string }>(cx, withRole, { page: everything, filters }).rows.map(({ id }) => id)
+/** What has a role, as the filters find it. */
+export const hasRole = (filters: readonly Filter[]): Filter => ({
+  ...{ in: "id", column: "id", of: withRole },
+  where: { all: filters },
+})
 
 /** One grant as it is shown; the access rule has let the caller see it. */
-export const grantRow = (cx: Cx, grantId: string): GrantRow | undefined =>
-  search<GrantRow>(
-    { ...cx, scope: { all: true, orgs: [], projects: [], grants: [] } },
-    projectGrants,
-    { page: everything, filters: [{ equals: "id", value: grantId }] },
-  ).rows[0]
+export async function grantRow(cx: Cx, grantId: string): Promise<GrantRow | undefined> {
+  const scope = { all: true, orgs: [], projects: [], grants: [] }
+  const page = { offset: 0, limit: 1, asc: true }
+  const filters = [{ equals: "id", value: grantId }]
+  const { rows } = await search<GrantRow>({ ...cx, scope }, projectGrants, { page, filters })
+  return rows[0]
+}
 
 const toOrg = statement<{ id: string }>(
   `SELECT id FROM project_grants WHERE instance = $instance AND granted_org = $orgId

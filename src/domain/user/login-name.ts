@@ -13,11 +13,11 @@ import {
   domainClaim,
   domainOf,
   heldDomains,
+  inOrgWithDomain,
   isOrgThere,
   type Org,
   org,
   orgOfDomain,
-  orgsWithDomain,
   standardPolicy,
 } from "../org/index.ts"
 import { hasLeft, user } from "./model.ts"
@@ -141,16 +141,16 @@ const halves: Readonly<Record<TextMethod, { local: TextMethod; domain: TextMetho
 }
 
 /** Finds users by any of their login names; case says nothing there. */
-export function loginNameFilter(cx: Cx, text: string, method: TextMethod): Filter {
+export function loginNameFilter(text: string, method: TextMethod): Filter {
   const value = fold(text)
   const plain: Filter = { text: "user_name_folded", method, value }
   const at = value.lastIndexOf("@")
   if (at >= 0) {
     const { local, domain } = halves[method]
-    const homes = orgsWithDomain(cx, domain, value.slice(at + 1))
+    const home = inOrgWithDomain(domain, value.slice(at + 1))
     const name: Filter = { text: "user_name_folded", method: local, value: value.slice(0, at) }
-    return { any: [plain, { all: [{ oneOf: "org", values: homes }, name] }] }
+    return { any: [plain, { all: [home, name] }] }
   }
   if (method === "equals" || method === "starts_with") return plain
-  return { any: [plain, { oneOf: "org", values: orgsWithDomain(cx, method, value) }] }
+  return { any: [plain, inOrgWithDomain(method, value)] }
 }

@@ -1,12 +1,4 @@
-import {
-  type Cx,
-  type Filter,
-  fold,
-  type Searchable,
-  search,
-  statement,
-  view,
-} from "../../store/index.ts"
+import { type Cx, type Filter, fold, type Searchable, statement, view } from "../../store/index.ts"
 import type { UserEvent } from "./model.ts"
 
 /** One thing that is noted about a user. Times are ms UTC. */
@@ -75,33 +67,15 @@ export const metadataEntries: Searchable = {
   columns: ["user_id", "meta_key_folded"],
 }
 
-const keys: Searchable = {
-  table: "(SELECT DISTINCT instance, user_id, meta_key, meta_key_folded FROM user_metadata)",
-  key: "user_id",
-  sort: "user_id",
-  owner: {},
-  columns: ["meta_key", "meta_key_folded"],
-}
+const entries = {
+  table: "user_metadata",
+  columns: ["user_id", "meta_key", "meta_key_folded", "value"],
+} as const
 
-const everybody = { all: true, orgs: [], projects: [], grants: [] } as const
-const everything = { offset: 0, limit: Number.MAX_SAFE_INTEGER, asc: true } as const
-
-/** Ids of users with a key that a filter on `meta_key` finds; the caller's scope comes later. */
-export const usersWithKey = (cx: Cx, filter: Filter): readonly string[] =>
-  search<{ user_id: string }>({ ...cx, scope: everybody }, keys, {
-    page: everything,
-    filters: [filter],
-  }).rows.map((row) => row.user_id)
-
-const withValue = statement<{ user_id: string }>(
-  `SELECT DISTINCT user_id FROM user_metadata
-   WHERE instance = $instance AND (value = $value) = $same`,
-)
-
-/** Ids of the users with this value under any key, or with any other than this. */
-export const usersWithValue = (
-  cx: Cx,
-  value: Uint8Array,
-  is: "this" | "another",
-): readonly string[] =>
-  cx.store.all(cx, withValue, { value, same: is === "this" }).map((row) => row.user_id)
+/** Users about whom something is noted that a filter finds, by its key or its value. */
+export const hasMetadata = (filter: Filter): Filter => ({
+  in: "id",
+  column: "user_id",
+  of: entries,
+  where: filter,
+})

@@ -31,24 +31,24 @@ export const managementCredentials = share<Cx>()(ManagementService, {
     return { clientId, clientSecret: secret, details: details(receipt) }
   },
   removeMachineSecret: async (req, cx) => removed(await removeMachineSecret(cx, req.userId)),
-  getMachineKeyByIDs: (req, cx) => {
-    const { rows } = ofUser<UserKeyRow>(cx, userKeys, { ...req, only: req.keyId })
+  getMachineKeyByIDs: async (req, cx) => {
+    const { rows } = await ofUser<UserKeyRow>(cx, userKeys, { ...req, only: req.keyId })
     return { key: toKey(rows[0] ?? missing()) }
   },
-  listMachineKeys: (req, cx) => {
-    const found = ofUser<UserKeyRow>(cx, userKeys, req)
+  listMachineKeys: async (req, cx) => {
+    const found = await ofUser<UserKeyRow>(cx, userKeys, req)
     return { details: listDetails(cx, found.total), result: found.rows.map(toKey) }
   },
   addMachineKey: async (req, cx) => {
     return addKey(cx, req)
   },
   removeMachineKey: async (req, cx) => removed(await removeServiceKey(cx, req.userId, req.keyId)),
-  getPersonalAccessTokenByIDs: (req, cx) => {
-    const { rows } = ofUser<UserTokenRow>(cx, userTokens, { ...req, only: req.tokenId })
+  getPersonalAccessTokenByIDs: async (req, cx) => {
+    const { rows } = await ofUser<UserTokenRow>(cx, userTokens, { ...req, only: req.tokenId })
     return { token: toToken(rows[0] ?? missing()) }
   },
-  listPersonalAccessTokens: (req, cx) => {
-    const found = ofUser<UserTokenRow>(cx, userTokens, req)
+  listPersonalAccessTokens: async (req, cx) => {
+    const found = await ofUser<UserTokenRow>(cx, userTokens, req)
     return { details: listDetails(cx, found.total), result: found.rows.map(toToken) }
   },
   addPersonalAccessToken: async (req, cx) => {

@@ -39,8 +39,9 @@ export const self = share<Cx>()(AuthService, {
   // There is nothing yet that somebody could sign in with beside their password.
   listMyAuthFactors: () => ({ result: [] }),
   listMyMetadata: (req, cx) => listMetadata(cx, req),
-  getMyMetadata: ({ key }, cx) => {
-    const [row] = metadata(cx, { filters: [{ equals: "meta_key", value: key }] }).rows
+  getMyMetadata: async ({ key }, cx) => {
+    const found = await metadata(cx, { filters: [{ equals: "meta_key", value: key }] })
+    const [row] = found.rows
     if (row) return { metadata: toMetadata(row) }
     throw new Fault("not_found", "user.metadata_absent", "nothing is noted under this key")
   },
@@ -97,8 +98,8 @@ const verify = async (cx: Cx, of: CodeOf, code: string) => ({
   details: details(await verifyContact(cx, callerOf(cx), { of, code })),
 })
 
-function listMetadata(cx: Cx, req: ListMyMetadataRequest) {
-  const found = metadata(cx, { query: req.query, filters: req.queries.map(filterOf) })
+async function listMetadata(cx: Cx, req: ListMyMetadataRequest) {
+  const found = await metadata(cx, { query: req.query, filters: req.queries.map(filterOf) })
   return {
     details: {
       totalResult: BigInt(found.total),

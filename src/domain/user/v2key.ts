@@ -27,9 +27,9 @@ export const v2key = share<Cx>()(UserService, {
     return register(cx, req, await keyOf(cx, req))
   },
   removeKey: async (req, cx) => ended(await removeServiceKey(cx, req.userId, req.keyId)),
-  listKeys: (req, cx) =>
+  listKeys: async (req, cx) =>
     listed(
-      search(cx, userKeys, {
+      await search(cx, userKeys, {
         page: pageOf(req.pagination),
         sort: meaning(columns, req.sortingColumn ?? KeyFieldName.UNSPECIFIED),
         filters: req.filters.map(condition),

@@ -26,9 +26,9 @@ const removed = (receipt: Receipt | undefined) =>
   receipt ? { deletionDate: at(receipt.changed) } : {}
 
 /** All of one user, whom the access rule has let the caller look at. */
-function list(cx: Cx, req: ListUserMetadataRequest) {
+async function list(cx: Cx, req: ListUserMetadataRequest) {
   const scope = { all: true, orgs: [], projects: [], grants: [] }
-  const found = search<MetadataRow>({ ...cx, scope }, metadataEntries, {
+  const found = await search<MetadataRow>({ ...cx, scope }, metadataEntries, {
     page: pageOf(req.pagination),
     filters: [{ equals: "user_id", value: req.userId }, ...req.filters.map(filterOf)],
   })

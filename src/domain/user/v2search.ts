@@ -24,21 +24,21 @@ import {
   textFilter,
 } from "../../store/index.ts"
 import { loginNameFilter, shownNames } from "./login-name.ts"
-import { usersWithKey, usersWithValue } from "./metadata-view.ts"
+import { hasMetadata } from "./metadata-view.ts"
 import { findUser } from "./query.ts"
 import { type UserRow, users } from "./view.ts"
 
 /** Looking at users. */
 export const v2search = share<Cx>()(UserService, {
   getUserByID: (req, cx) => shown(cx, findUser(cx, req.userId)),
-  listUsers: (req, cx) => ({
+  listUsers: async (req, cx) => ({
     sortingColumn: req.sortingColumn,
     ...listed(
       cx,
-      search(cx, users, {
+      await search(cx, users, {
         page: pageOf(req.query),
         sort: meaning(columns, req.sortingColumn),
-        filters: conditions(cx, req.queries),
+        filters: conditions(req.queries),
       }),
     ),
   }),
@@ -102,11 +102,11 @@ const toMachine = (row: UserRow) => ({
 const conditionsMax = 200
 
 /** The filters of a list of queries; nested ones count as well, so that no request grows a tree. */
-function conditions(cx: Cx, queries: readonly SearchQuery[]): readonly Filter[] {
+function conditions(queries: readonly SearchQuery[]): readonly Filter[] {
   let left = conditionsMax
   const each = (query: SearchQuery): Filter => {
     left--
-    if (left >= 0) return distantCondition(cx, query) ?? condition(query, each)
+    if (left >= 0) return distantCondition(query) ?? condition(query, each)
     throw invalid("user.too_many_queries", `at most ${conditionsMax} queries can be combined`)
   }
   return queries.map(each)
@@ -150,18 +150,17 @@ function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter)
 }
 
 /** What does not stand in the rows of users themselves; undefined for any other query. */
-function distantCondition(cx: Cx, { query }: SearchQuery): Filter | undefined {
+function distantCondition({ query }: SearchQuery): Filter | undefined {
   if (query.case === "loginNameQuery") {
-    return loginNameFilter(cx, query.value.loginName, meaning(methods, query.value.method).how)
+    return loginNameFilter(query.value.loginName, meaning(methods, query.value.method).how)
   }
   if (query.case === "metadataKeyFilter") {
-    const filter = textFilter("meta_key", query.value.key, query.value.method)
-    return { oneOf: "id", values: usersWithKey(cx, filter) }
+    return hasMetadata(textFilter("meta_key", query.value.key, query.value.method))
   }
   if (query.case !== "metadataValueFilter") return undefined
   const { value, method } = query.value
-  const is = method === ByteFilterMethod.EQUALS ? "this" : "another"
-  return { oneOf: "id", values: usersWithValue(cx, value, is) }
+  const isSame: Filter = { equals: "value", value }
+  return hasMetadata(method === ByteFilterMethod.EQUALS ? isSame : { not: isSame })
 }
 
 function nothing(): never {
@@ -170,7 +169,7 @@ function nothing(): never {
 
 function text(column: string, value: string, method: number): Filter {
   const { how, folded } = meaning(methods, method)
-  return folded ? like(`${column}_folded`, fold(value), how) : like(column, value, how)
+  return folded ? like(`${column}_folded`, value, how) : like(column, value, how)
 }
 
 const like = (column: string, value: string, method: TextMethod): Filter => ({

@@ -47,8 +47,8 @@ async function create(cx: Cx, { userId, expirationDate }: AddPersonalAccessToken
   return { tokenId: made.id, token: made.token, creationDate: at(made.receipt.changed) }
 }
 
-function list(cx: Cx, req: ListPersonalAccessTokensRequest) {
-  const found = search<UserTokenRow>(cx, userTokens, {
+async function list(cx: Cx, req: ListPersonalAccessTokensRequest) {
+  const found = await search<UserTokenRow>(cx, userTokens, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn ?? PersonalAccessTokenFieldName.UNSPECIFIED),
     filters: req.filters.map(condition),

@@ -1,4 +1,4 @@
-import { fold, type Searchable, statement, view } from "../../store/index.ts"
+import { fold, foldName, type Searchable, statement, view } from "../../store/index.ts"
 import { domainInName } from "./login-name.ts"
 import type { AccessTokenType, Gender, Profile, UserEvent, UserStatus } from "./model.ts"
 
@@ -43,14 +43,15 @@ const foldedColumns = [
 const insert = statement(
   `INSERT INTO users (instance, id, org, status, kind, user_name, user_name_folded, name_domain,
      given_name, given_name_folded, family_name, family_name_folded, nick_name,
-     nick_name_folded, display_name, display_name_folded, preferred_language, gender, email,
-     email_folded, email_verified, phone, phone_verified, change_required, password_changed,
-     description, token_type, has_secret, created, changed, version)
+     nick_name_folded, display_name, display_name_folded, listed_name_folded,
+     preferred_language, gender, email, email_folded, email_verified, phone, phone_verified,
+     change_required, password_changed, description, token_type, has_secret, created, changed,
+     version)
    VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $nameDomain,
      $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
-     $nickNameFolded, $displayName, $displayNameFolded, $preferredLanguage, $gender, $email,
-     $emailFolded, $emailVerified, $phone, $phoneVerified, 0, 0,
-     $description, $tokenType, 0, $time, $time, $version)`,
+     $nickNameFolded, $displayName, $displayNameFolded, $listedNameFolded,
+     $preferredLanguage, $gender, $email, $emailFolded, $emailVerified, $phone, $phoneVerified,
+     0, 0, $description, $tokenType, 0, $time, $time, $version)`,
 )
 
 const update = (columns: string) =>
@@ -70,8 +71,8 @@ const setProfile = update(
   `given_name = $givenName, given_name_folded = $givenNameFolded, family_name = $familyName,
    family_name_folded = $familyNameFolded, nick_name = $nickName,
    nick_name_folded = $nickNameFolded, display_name = $displayName,
-   display_name_folded = $displayNameFolded, preferred_language = $preferredLanguage,
-   gender = $gender`,
+   display_name_folded = $displayNameFolded, listed_name_folded = $listedNameFolded,
+   preferred_language = $preferredLanguage, gender = $gender`,
 )
 const setEmail = update("email = $email, email_folded = $emailFolded, email_verified = 0")
 const verifyEmail = update("email_verified = 1")
@@ -80,7 +81,7 @@ const verifyPhone = update("phone_verified = 1")
 const setPassword = update("change_required = $changeRequired, password_changed = $time")
 const setMachine = update(
   `display_name = $displayName, display_name_folded = $displayNameFolded,
-   description = $description, token_type = $tokenType`,
+   listed_name_folded = $listedNameFolded, description = $description, token_type = $tokenType`,
 )
 const setSecret = update("has_secret = $hasSecret")
 const remove = statement("DELETE FROM users WHERE instance = $instance AND id = $id")
@@ -124,6 +125,7 @@ export const userView = view<UserEvent>({
         family_name TEXT NOT NULL, family_name_folded TEXT NOT NULL,
         nick_name TEXT NOT NULL, nick_name_folded TEXT NOT NULL,
         display_name TEXT NOT NULL, display_name_folded TEXT NOT NULL,
+        listed_name_folded TEXT NOT NULL,
         preferred_language TEXT NOT NULL, gender TEXT NOT NULL,
         email TEXT NOT NULL, email_folded TEXT NOT NULL, email_verified INTEGER NOT NULL,
         phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
@@ -142,13 +144,15 @@ export const userView = view<UserEvent>({
         nick: "nick_name_folded, nick_name, created",
         // With what people are looked for by, to be looked through in one go.
         display: "display_name_folded, display_name, user_name_folded, email_folded",
+        // Looked through together with the display name.
+        listed: "listed_name_folded, display_name_folded",
         email: "email_folded, email",
         phone: "phone",
         status: "status, created",
         kind: "kind, created",
         domain: "name_domain",
       },
-      usual: { nick: "", phone: "", status: "active", kind: "human", domain: "" },
+      dominant: { nick: "", phone: "", status: "active", kind: "human", domain: "" },
     },
     user_keys: {
       columns: `key_id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL,
@@ -265,13 +269,15 @@ function profileColumns(profile: Profile | undefined) {
   const { givenName = "", familyName = "", nickName = "", displayName = "" } = profile ?? {}
   return {
     givenName,
-    givenNameFolded: fold(givenName),
+    givenNameFolded: foldName(givenName),
     familyName,
-    familyNameFolded: fold(familyName),
+    familyNameFolded: foldName(familyName),
     nickName,
-    nickNameFolded: fold(nickName),
+    nickNameFolded: foldName(nickName),
     displayName,
-    displayNameFolded: fold(displayName),
+    displayNameFolded: foldName(displayName),
+    // As directories have it, surname first.
+    listedNameFolded: foldName(`${familyName} ${givenName}`.trim() || displayName),
     preferredLanguage: profile?.preferredLanguage ?? "",
     gender: profile?.gender ?? "unspecified",
   }
@@ -279,7 +285,8 @@ function profileColumns(profile: Profile | undefined) {
 
 function machineColumns(secret: { name: string; description: string } | null) {
   const { name = "", description = "" } = secret ?? {}
-  return { displayName: name, displayNameFolded: fold(name), description }
+  const folded = foldName(name)
+  return { displayName: name, displayNameFolded: folded, listedNameFolded: folded, description }
 }
 
 /** Searches see the users of the caller's organisations, and the caller. */
@@ -294,9 +301,12 @@ export const users: Searchable = {
     "kind",
     ...foldedColumns,
     ...foldedColumns.map((name) => `${name}_folded`),
+    "listed_name_folded",
     "phone",
     "created",
   ],
+  names: ["given_name", "family_name", "nick_name", "display_name", "listed_name"],
+  also: { display_name_folded: "listed_name_folded" },
 }
 
 /** A key of a service user as listed. */

@@ -1,6 +1,6 @@
-import type { Found, Page } from "../kernel/page.ts"
-import { bookmarks } from "./bookmark.ts"
-import type { Cx } from "./store.ts"
+import type { Found, Page } from "../../kernel/page.ts"
+import type { Cx } from "../store.ts"
+import { cursors } from "./cursor.ts"
 
 /** What sorts a row; no two rows of a list have the same. */
 type Place = readonly (string | number | boolean)[]
@@ -20,20 +20,17 @@ export function windowOf<Row>(cx: Cx, all: readonly Row[], how: Window<Row>): Fo
   const { page, asked, by } = how
   const { limit, offset, asc } = page
   const sorted = all.toSorted((a, b) => compare(by(a), by(b)) * (asc ? 1 : -1))
-  const marks = bookmarks(cx, ["window", asked, asc, limit])
-  const after = marks.at(offset)
+  const places = cursors(cx, ["window", asked, asc, limit])
+  const after = places.at(offset)
   const left = after ? sorted.filter((row) => isAfter(by(row), Object.values(after), asc)) : sorted
   const rows = after ? left.slice(0, limit) : left.slice(offset, offset + limit)
-  const last = rows.at(-1)
-  if (last !== undefined && rows.length === limit) {
-    const place = { ...by(last) }
-    marks.keep(offset + limit, Object.keys(place), place)
-  }
+  const read = rows.map((row) => ({ ...by(row) }))
+  places.keep({ offset, limit, after, rows: read }, Object.keys(read.at(-1) ?? after ?? {}))
   return { rows, total: all.length, limit }
 }
 
-const isAfter = (place: Place, mark: readonly unknown[], asc: boolean): boolean =>
-  compare(place, mark) * (asc ? 1 : -1) > 0
+const isAfter = (place: Place, last: readonly unknown[], asc: boolean): boolean =>
+  compare(place, last) * (asc ? 1 : -1) > 0
 
 function compare(a: readonly unknown[], b: readonly unknown[]): number {
   const at = a.findIndex((each, place) => each !== b[place])

@@ -1,20 +1,28 @@
 import { hash } from "node:crypto"
-import { type Recent, recent } from "../kernel/recent.ts"
-import { ofInstance } from "./remembered.ts"
-import type { Value } from "./statement.ts"
-import type { Cx } from "./store.ts"
+import { type Recent, recent } from "../../kernel/recent.ts"
+import { ofInstance } from "../remembered.ts"
+import type { Value } from "../statement.ts"
+import type { Cx } from "../store.ts"
 
 /** What a row has in the columns that its list is sorted by. */
-export type Bookmark = Readonly<Record<string, Value>>
+export type Cursor = Readonly<Record<string, Value>>
 
-type Kept = { readonly row: Bookmark; readonly time: number }
+type Kept = { readonly row: Cursor; readonly time: number }
 
 /** A reader asks for the next page within this time, or gets the one that is there by then. */
 const keptMs = 60_000
 /** What nobody asked for lately goes first, on every instance for itself. */
 const keptMax = 1000
 
-const bookmarksOf = ofInstance<Recent<Kept>>(() => recent(keptMax))
+const cursorsOf = ofInstance<Recent<Kept>>(() => recent(keptMax))
+
+/** A page that was read: where it began, what it went on after, and what it showed. */
+type Read = {
+  readonly offset: number
+  readonly limit: number
+  readonly after: Cursor | undefined
+  readonly rows: readonly unknown[]
+}
 
 /**
  * Where the pages of one caller's list have ended, so that a page which begins at that offset goes
@@ -27,24 +35,32 @@ const bookmarksOf = ofInstance<Recent<Kept>>(() => recent(keptMax))
  * those of a list whose filters other lists answer, if these have changed. Of two who read the same
  * list with the same credentials at the same time, both go on where the later one was.
  */
-export function bookmarks(cx: Cx, query: unknown) {
+export function cursors(cx: Cx, query: unknown) {
   const asked = JSON.stringify([cx.caller, cx.scope, query], (_, value: unknown) =>
     typeof value === "bigint" ? `${value}` : value,
   )
-  const of = bookmarksOf(cx)
+  const of = cursorsOf(cx)
   const key = hash("sha256", asked, "base64")
   const now = cx.clock.now()
   return {
-    at: (offset: number): Bookmark | undefined => {
+    at: (offset: number): Cursor | undefined => {
       const kept = offset > 0 ? of.get(`${key}${offset}`) : undefined
       return kept && now - kept.time <= keptMs ? kept.row : undefined
     },
-    /** Keeps what a row has in these columns; one that lacks any is no place to go on from. */
-    keep: (offset: number, columns: readonly string[], row: unknown) => {
-      const all = new Map<string, Value>(Object.entries(row ?? {}))
+    /**
+     * Keeps what the last row has in these columns; one that lacks any is no place to go on from. A
+     * page that was not full may be followed by one all the same, when the list has grown: readers
+     * then count the rows that they got, or full pages.
+     */
+    keep: ({ offset, limit, after, rows }: Read, columns: readonly string[]) => {
+      const last = rows.at(-1) ?? after
+      if (last === undefined) return
+      const all = new Map<string, Value>(Object.entries(last))
       const has = columns.map((name) => [name, all.get(name) ?? null] as const)
-      if (has.some(([, value]) => value === null)) of.delete(`${key}${offset}`)
-      else of.set(`${key}${offset}`, { row: Object.fromEntries(has), time: now })
+      for (const next of new Set([offset + rows.length, offset + limit])) {
+        if (has.some(([, value]) => value === null)) of.delete(`${key}${next}`)
+        else of.set(`${key}${next}`, { row: Object.fromEntries(has), time: now })
+      }
     },
   }
 }

@@ -1,5 +1,4 @@
-import { Fault } from "../kernel/fault.ts"
-import { fold } from "../kernel/name.ts"
+import { Fault } from "../../kernel/fault.ts"
 import type { Filter, TextMethod } from "./condition.ts"
 
 /** The methods of the interface, v1 and v2 alike: each number, and the next that ignores case. */
@@ -15,6 +14,6 @@ export function textFilter(column: string, value: string, method: number): Filte
     throw new Fault("invalid_argument", "search.method_unknown", `method ${method} is not known`)
   }
   return method & 1
-    ? { text: `${column}_folded`, method: named, value: fold(value) }
+    ? { text: `${column}_folded`, method: named, value }
     : { text: column, method: named, value }
 }

@@ -1,10 +1,11 @@
-import type { Scope } from "../kernel/context.ts"
-import { Fault } from "../kernel/fault.ts"
-import { fold } from "../kernel/name.ts"
-import type { Bookmark } from "./bookmark.ts"
-import type { Value } from "./statement.ts"
+import type { Scope } from "../../kernel/context.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { fold, foldName } from "../../kernel/name.ts"
+import type { Value } from "../statement.ts"
+import type { Cursor } from "./cursor.ts"
+import { headOf, prefixed } from "./prefix.ts"
 
-/** How a text is compared; the `_folded` kinds compare both sides folded (see `fold`). */
+/** How a text is compared; in a column whose name ends in `_folded` with the value folded, too. */
 export type TextMethod = "equals" | "starts_with" | "contains" | "ends_with"
 
 /** A condition over declared columns. */
@@ -16,14 +17,24 @@ export type Filter =
   | { readonly all: readonly Filter[] }
   | { readonly any: readonly Filter[] }
   | { readonly not: Filter }
+  /** The column has what rows of another table have in one of theirs. */
+  | { readonly in: string; readonly column: string; readonly of: Table; readonly where: Filter }
 
-/**
- * What may be searched: one table, its columns, and the columns that tell who owns a row. The row
- * is seen when the caller's scope names its organisation, project or grant, or themselves.
- */
-export type Searchable = {
+/** A table, or what stands for one as SQL, and those of its columns that may be searched. */
+export type Table = {
   readonly table: string
   readonly columns: readonly string[]
+  /** Columns with names in them: what is kept folded of these is so by `foldName`. */
+  readonly names?: readonly string[]
+  /** By a column, another one with the same in another order: both are looked at. */
+  readonly also?: Readonly<Record<string, string>>
+}
+
+/**
+ * What may be searched: one table, and the columns that tell who owns a row. The row is seen when
+ * the caller's scope names its organisation, project or grant, or themselves.
+ */
+export type Searchable = Table & {
   /**
    * What a row shows of other tables, where `table` names one. Only the rows of the window are
    * joined, unless a condition or the order is on one of these columns; so each row must join
@@ -50,15 +61,6 @@ export type Joined = {
   readonly from: string
   /** Those of `select` that can be searched and sorted by. */
   readonly columns: readonly string[]
-  /** Where these are at home, so that they can be looked for there: joined by a JOIN. */
-  readonly homes?: readonly Home[]
-}
-
-/** A table whose row a column names by its key, and what its columns are called here. */
-export type Home = {
-  readonly via: string
-  readonly table: string
-  readonly columns: Readonly<Record<string, string>>
 }
 
 /** A statement in the making, with its parameters. */
@@ -69,10 +71,13 @@ export type Built = {
   joins: boolean
 }
 
+/** A table as it stands in a statement: a search has more, a table within a condition has not. */
+type Source = Table & Partial<Pick<Searchable, "key" | "joined">>
+
 export const blank = (): Built => ({ values: {}, conditions: 0, joins: false })
 
 /** What the caller may see; undefined where that is everything. */
-export function visible(what: Searchable, scope: Scope): Filter | undefined {
+function visible(what: Searchable, scope: Scope): Filter | undefined {
   if (scope.all) return undefined
   const { org, otherOrg, project, grant, self } = what.owner
   const among = (name: string | undefined, ids: readonly string[]): readonly Filter[] =>
@@ -96,12 +101,13 @@ export function scoped(built: Built, what: Searchable, scope: Scope): string {
 }
 
 /** A filter as SQL. */
-export function condition(built: Built, what: Searchable, filter: Filter): string {
+export function condition(built: Built, what: Source, filter: Filter): string {
   if (++built.conditions > conditionsMax) throw tooMany()
   if ("all" in filter) return join(built, what, filter.all, " AND ", "true")
   if ("any" in filter) return join(built, what, filter.any, " OR ", "false")
   // What a NULL makes unknown is not the case either.
   if ("not" in filter) return `(${condition(built, what, filter.not)}) IS NOT TRUE`
+  if ("in" in filter) return inside(built, column(built, what, filter.in), filter)
   if ("oneOf" in filter) return among(built, column(built, what, filter.oneOf), filter.values)
   if ("equals" in filter) {
     return `${column(built, what, filter.equals)} = ${parameter(built, filter.value)}`
@@ -123,29 +129,76 @@ const tooMany = () =>
     `a search may have at most ${conditionsMax} conditions; ask for lists of ids in one condition`,
   )
 
-function text(built: Built, what: Searchable, filter: Extract<Filter, { text: string }>): string {
+type Text = Extract<Filter, { text: string }>
+
+function text(built: Built, what: Source, filter: Text): string {
+  const own = textIn(built, what, filter)
+  const other = what.also?.[filter.text]
+  return other ? `(${own} OR ${textIn(built, what, { ...filter, text: other })})` : own
+}
+
+function textIn(built: Built, what: Source, filter: Text): string {
   const name = column(built, what, filter.text)
-  if (filter.method === "equals") {
-    const same = `${name} = ${parameter(built, filter.value)}`
-    const folded = `${name}_folded`
-    // Texts that are equal are equal folded, too, and that is the column which has an index.
-    const isKept = what.columns.includes(folded) || what.joined?.columns.includes(folded)
-    return isKept ? `(${folded} = ${parameter(built, fold(filter.value))} AND ${same})` : same
+  const raw = rawOf(name)
+  const value = raw === name ? filter.value : foldingOf(what, raw)(filter.value)
+  const { method } = filter
+  if (method === "equals") {
+    const same = `${name} = ${parameter(built, value)}`
+    const folded = foldingOf(what, name)(value)
+    return within(what, { name, same, folded: (at) => `${at} = ${parameter(built, folded)}` })
   }
-  if (filter.method === "starts_with") {
-    const { from, below } = prefixed(filter.value)
-    const start = `${name} >= ${parameter(built, from)}`
-    return below === undefined ? start : `(${start} AND ${name} < ${parameter(built, below)})`
+  if (method === "starts_with") {
+    const head = headOf(value)
+    return within(what, {
+      name,
+      same: between(built, name, value),
+      folded: (at) => (head ? between(built, at, head) : undefined),
+    })
   }
   // instr and substr compare bytes, so no character of the value is a wildcard.
-  const value = parameter(built, filter.value)
-  if (filter.method === "contains") return `instr(${name}, ${value}) > 0`
-  return `(${value} = '' OR substr(${name}, -length(${value})) = ${value})`
+  const asked = parameter(built, value)
+  if (method === "contains") return `instr(${name}, ${asked}) > 0`
+  return `(${asked} = '' OR substr(${name}, -length(${asked})) = ${asked})`
+}
+
+/** What is alike is alike folded, too, and most often it is the folded column that has an index. */
+function within(
+  what: Source,
+  like: { name: string; same: string; folded: (column: string) => string | undefined },
+): string {
+  const column = `${like.name}_folded`
+  const isKept = what.columns.includes(column) || what.joined?.columns.includes(column)
+  const folded = isKept ? like.folded(column) : undefined
+  return folded === undefined ? like.same : `(${folded} AND ${like.same})`
+}
+
+function between(built: Built, name: string, value: string): string {
+  const { from, below } = prefixed(value)
+  const start = `${name} >= ${parameter(built, from)}`
+  return below === undefined ? start : `(${start} AND ${name} < ${parameter(built, below)})`
+}
+
+/** The column that another one is the folded form of; any other one is its own. */
+const rawOf = (column: string): string => column.replace(/_folded$/, "")
+
+const foldingOf = ({ names = [] }: Table, raw: string) => (names.includes(raw) ? foldName : fold)
+
+/** Both tables are of one instance. */
+function inside(
+  built: Built,
+  name: string,
+  { column: other, of, where }: Extract<Filter, { in: string }>,
+): string {
+  const inner: Built = { ...blank(), values: built.values, conditions: built.conditions }
+  const found = condition(inner, of, where)
+  built.conditions = inner.conditions
+  return `${name} IN
+    (SELECT ${column(inner, of, other)} FROM ${of.table} WHERE instance = $instance AND ${found})`
 }
 
 const join = (
   built: Built,
-  what: Searchable,
+  what: Source,
   filters: readonly Filter[],
   ...[by, none]: [string, string]
 ) =>
@@ -166,7 +219,7 @@ export function parameter(built: Built, value: Value): string {
 }
 
 /** Columns are names in SQL, so only declared ones get there. */
-export function column(built: Built, what: Searchable, name: string): string {
+export function column(built: Built, what: Source, name: string): string {
   if (what.joined?.columns.includes(name)) {
     built.joins = true
     return name
@@ -194,7 +247,7 @@ type Order = { readonly sort: string; readonly tie?: string | undefined }
 
 /** The columns of an order; what they have tells where a row stands. */
 export function sortsOf(what: Searchable, { sort, tie }: Order): readonly string[] {
-  const raw = sort.replace(/_folded$/, "")
+  const raw = rawOf(sort)
   const isKept = what.columns.includes(raw) || what.joined?.columns.includes(raw)
   return [...new Set([sort, ...(isKept ? [raw] : []), ...(tie ? [tie] : []), what.key])]
 }
@@ -203,7 +256,7 @@ export function sortsOf(what: Searchable, { sort, tie }: Order): readonly string
 export function following(
   built: Built,
   what: Searchable,
-  { after, asc, ...order }: Order & { readonly after: Bookmark; readonly asc: boolean },
+  { after, asc, ...order }: Order & { readonly after: Cursor; readonly asc: boolean },
 ): string {
   const by = sortsOf(what, order)
   const values = by.map((name) => parameter(built, after[name] ?? null))
@@ -214,19 +267,3 @@ export function following(
 
 export const withJoined = ({ select, from }: Joined, table: string) =>
   `SELECT t.*, ${select} FROM ${table} t ${from}`
-
-/** The range of the texts that start with one, in the order of their characters. */
-export function prefixed(value: string): { readonly from: string; readonly below?: string } {
-  const characters = [...value.toWellFormed()]
-  const from = characters.join("")
-  for (let last = characters.pop(); last !== undefined; last = characters.pop()) {
-    const next = (last.codePointAt(0) ?? 0) + 1
-    if (next > 0x10ffff) continue
-    // What follows U+D7FF are halves of characters; no text has one.
-    return {
-      from,
-      below: characters.join("") + String.fromCodePoint(next === 0xd800 ? 0xe000 : next),
-    }
-  }
-  return { from }
-}

@@ -59,6 +59,8 @@ function filterOf({ filter }: ApplicationSearchFilter): Filter {
       return { equals: "client_id", value: filter.value.clientId }
     case "entityIdFilter":
       return { equals: "entity_id", value: filter.value.entityId }
+    case "organizationIdFilter":
+      return { equals: "org", value: filter.value.id }
     default:
       throw filterMissing()
   }

@@ -145,7 +145,7 @@ export const appView = view<AppEvent | ProjectEvent>({
 export const apps: Searchable = {
   table: "apps",
   columns: [
-    ...["project", "name", "name_folded", "state", "kind", "client_id", "entity_id"],
+    ...["org", "project", "name", "name_folded", "state", "kind", "client_id", "entity_id"],
     ...["created", "changed"],
   ],
   names: ["name"],

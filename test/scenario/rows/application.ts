@@ -64,6 +64,18 @@ export const applicationRows: readonly Row[] = [
     expect: { applications: [{ name: "$fresh" }] },
   },
   {
+    call: "application.v2.ApplicationService/ListApplications",
+    name: "of an organisation, none of another's",
+    given: [
+      [
+        "application.v2.ApplicationService/CreateApplication",
+        { projectId: "$project", name: "$fresh", apiConfiguration: {} },
+      ],
+    ],
+    body: { filters: [{ organizationIdFilter: { id: "1" } }] },
+    expect: { pagination: { totalResult: "0" } },
+  },
+  {
     call: "application.v2.ApplicationService/UpdateApplication",
     body: { applicationId: "$app", projectId: "$project", name: "$fresh" },
     events: ["project.application.changed"],

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { basename, extname, join } from "node:path"
+import { brotliCompressSync, constants } from "node:zlib"
 
 const ui = import.meta.dir
 const dist = join(ui, "dist")
@@ -17,17 +18,38 @@ const types: Readonly<Record<string, string>> = {
  */
 export async function buildUi(): Promise<void> {
   await mkdir(dist, { recursive: true })
+  const { entry: consoleJs, chunks } = await split("console/main.tsx")
   const entry = {
     css: await bundle("kit/kit.css"),
     consoleCss: await bundle("kit/console.css"),
     pageJs: await bundle("login/page.ts", "iife"),
-    consoleJs: await bundle("console/main.tsx"),
+    consoleJs,
     readerCss: await bundle("openapi/reader.css"),
     readerJs: await bundle("openapi/reader.ts", "iife"),
     icon: await hashed("kit/mark.svg"),
   }
-  await writeModule(entry)
-  await removeStale(Object.values(entry))
+  await writeModule(entry, chunks)
+  await removeStale([...Object.values(entry), ...chunks])
+}
+
+/** Bundles an entry point whose imports at run time are files of their own, loaded when needed. */
+async function split(entry: string): Promise<{ entry: string; chunks: readonly string[] }> {
+  const result = await Bun.build({
+    entrypoints: [join(ui, entry)],
+    outdir: dist,
+    target: "browser",
+    splitting: true,
+    minify: true,
+    naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]" },
+    define: { "process.env.NODE_ENV": '"production"' },
+  })
+  const main = result.outputs.find(({ kind }) => kind === "entry-point")
+  if (!main) throw new Error(`Bundling ${entry} gave no file.`)
+  const chunks = result.outputs.filter(({ kind }) => kind === "chunk")
+  return {
+    entry: served(basename(main.path)),
+    chunks: chunks.map(({ path }) => served(basename(path))),
+  }
 }
 
 /** Bundles one entry point and answers the path that serves it. */
@@ -60,21 +82,27 @@ const served = (file: string) => `/ui/assets/${file}`
 
 const fileOf = (path = "") => basename(path)
 
-async function writeModule(entry: Readonly<Record<string, string>>): Promise<void> {
+async function writeModule(
+  entry: Readonly<Record<string, string>>,
+  chunks: readonly string[],
+): Promise<void> {
   const names = Object.keys(entry)
-  const imports = names.map(
-    (name) => `import ${name} from "../../ui/dist/${fileOf(entry[name])}" with { type: "file" }`,
-  )
-  const rows = names.map((name) => {
-    const type = types[extname(fileOf(entry[name]))] ?? "application/octet-stream"
-    return `  "${entry[name]}": { file: String(${name}), type: "${type}" },`
+  const files = { ...entry, ...Object.fromEntries(chunks.map((path, at) => [`chunk${at}`, path])) }
+  await Promise.all(Object.values(files).map(compress))
+  const imports = Object.entries(files).flatMap(([name, path]) => [
+    `import ${name} from "../../ui/dist/${fileOf(path)}" with { type: "file" }`,
+    `import ${name}Br from "../../ui/dist/${fileOf(path)}.br" with { type: "file" }`,
+  ])
+  const rows = Object.entries(files).map(([name, path]) => {
+    const type = types[extname(path)] ?? "application/octet-stream"
+    return `  "${path}": { file: String(${name}), br: String(${name}Br), type: "${type}" },`
   })
   const named = names.map((name) => `  ${name}: "${entry[name]}",`)
   const source = `// Written by ui/build.ts; never edited.
 // @ts-nocheck: what \`type: "file"\` imports has no types of its own; the exports below have.
 ${imports.join("\n")}
 
-export type UiAsset = { readonly file: string; readonly type: string }
+export type UiAsset = { readonly file: string; readonly br: string; readonly type: string }
 
 /** The embedded files by the path that serves them; their names change with their content. */
 export const uiAssets: Readonly<Record<string, UiAsset>> = {
@@ -90,9 +118,16 @@ ${named.join("\n")}
   await Bun.write(generated, source)
 }
 
+/** As small as it gets takes seconds, so it is done here and not for the first who asks. */
+async function compress(path: string): Promise<void> {
+  const content = await Bun.file(join(dist, fileOf(path))).bytes()
+  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
+  await Bun.write(join(dist, `${fileOf(path)}.br`), brotliCompressSync(content, { params }))
+}
+
 /** Last, so that a server which runs from the sources never misses a file. */
 async function removeStale(paths: readonly string[]): Promise<void> {
-  const current = new Set(paths.map(fileOf))
+  const current = new Set(paths.flatMap((path) => [fileOf(path), `${fileOf(path)}.br`]))
   for (const file of await readdir(dist)) {
     if (!current.has(file)) await rm(join(dist, file))
   }

@@ -10,7 +10,7 @@ const scope = "openid profile email urn:core:iam:org:project:id:core:aud"
 export function consoleHandler(entry: typeof uiEntry) {
   let html: string | undefined
   const document = async (): Promise<string> => {
-    const { consoleDocument } = await import("../../ui/console/document.tsx")
+    const { consoleDocument } = await import("../../ui/console/shell/document.tsx")
     html ??= `<!doctype html>${consoleDocument(entry)}`
     return html
   }
@@ -22,11 +22,15 @@ export function consoleHandler(entry: typeof uiEntry) {
       const body = { issuer: publicUrl, clientId: consoleClientId, scope }
       return Response.json(body, { headers: { "cache-control": "no-store" } })
     }
+    // The console renews its tokens without a page, and reads the answer from the address.
+    if (pathname === callback && !wantsPage(request)) return new Response(null, { status: 204 })
     const below = pathname === "/ui/console" || pathname.startsWith("/ui/console/")
     if (!below || !wantsPage(request)) return undefined
     return new Response(await document(), { headers: documentHeaders })
   }
 }
+
+const callback = "/ui/console/callback"
 
 /** Scripts and styles are files of ours; nothing inline, nothing from elsewhere, never framed. */
 const documentHeaders = {

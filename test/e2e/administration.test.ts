@@ -109,7 +109,10 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
 
     await open(`/projects/${projectId}`, "Intranet")
     await row.getByRole("button", { name: "Deactivate" }).click()
+    await answer("Deactivate")
     await row.getByText("Inactive").waitFor()
+    await page.getByRole("button", { name: "Undo" }).click()
+    await row.getByText("Active", { exact: true }).waitFor()
     await row.getByRole("button", { name: /^Remove/ }).click()
     await answer("Remove")
     await part.getByText("No other organisation uses this project").waitFor()

@@ -321,6 +321,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await other.getByRole("link", { name: "Refused requests" }).waitFor()
     await gone(other.getByRole("link", { name: "Signing keys" }))
     await other.getByRole("button", { name: "Deactivate" }).click()
+    await other.getByRole("dialog").getByRole("button", { name: "Deactivate" }).click()
     await other.getByText("This needs the permission project.app.write").waitFor()
     await other.goto(`${server.url}/ui/console/signing-keys`)
     await other.getByRole("heading", { name: "This can't be shown" }).waitFor()

@@ -7,63 +7,22 @@ import {
   OIDCGrantType,
 } from "../../src/gen/core/application/v2/application_pb.ts"
 import { OIDCSettingsSchema } from "../../src/gen/core/settings/v1/settings_pb.ts"
+import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
 import { State, WebKeySchema } from "../../src/gen/core/webkey/v2/webkey_pb.ts"
 import { pageLanguages } from "../../src/kernel/language.ts"
 import { grantsOf, responsesFor } from "../../ui/console/application/protocol.ts"
-import { isDenied, isFault, messageOf, unlessDenied } from "../../ui/console/core.ts"
-import { consoleDocument } from "../../ui/console/document.tsx"
-import { amountOf, durationOf, durationText } from "../../ui/console/duration.ts"
+import { amountOf, durationOf, durationText } from "../../ui/console/form/duration.ts"
+import { linesOf } from "../../ui/console/form/lines.ts"
 import { changeOf, languages } from "../../ui/console/instance/restriction.ts"
 import { familiesOf, levelOf, levels } from "../../ui/console/instance/role.ts"
 import { kindNames, kindOf, kinds, stateOf, turnOf } from "../../ui/console/instance/web-key.ts"
-import { linesOf } from "../../ui/console/lines.ts"
-import { fileNameOf } from "../../ui/console/once-box.tsx"
+import { fileNameOf } from "../../ui/console/list/once-box.tsx"
+import { agoOf } from "../../ui/console/list/time.tsx"
 import { cutOf, visible } from "../../ui/console/refused/difference.ts"
-import { pathOf, type Route, routeOf } from "../../ui/console/route.ts"
-import { agoOf } from "../../ui/console/time.tsx"
-
-describe("addresses", () => {
-  const routes: Route[] = [
-    { page: "projects" },
-    { page: "project", projectId: "300/1 ü" },
-    { page: "granted-project", projectId: "3" },
-    { page: "new-application", projectId: "3" },
-    { page: "applications" },
-    { page: "application", applicationId: "4" },
-    { page: "users" },
-    { page: "new-user" },
-    { page: "user", userId: "5" },
-    { page: "groups" },
-    { page: "organizations" },
-    { page: "organization", organizationId: "6" },
-    { page: "administrators" },
-    { page: "refused-requests" },
-    { page: "refused-requests", requestId: "600" },
-    { page: "signing-keys" },
-    { page: "settings" },
-  ]
-  it.each(routes)("of $page lead back to it", (route) => {
-    expect(routeOf(pathOf(route))).toEqual(route)
-  })
-
-  it("of the console itself lead to the projects, with a slash or without", () => {
-    expect(routeOf("/ui/console")).toEqual({ page: "projects" })
-    expect(routeOf("/ui/console/")).toEqual({ page: "projects" })
-  })
-
-  it.each(["/x", "/projects/1/x", "/users/1/new-application", "/projects/1/new-application/2"])(
-    "of nothing (%s) say so",
-    (path) => expect(routeOf(`/ui/console${path}`)).toEqual({ page: "missing" }),
-  )
-})
+import { consoleDocument } from "../../ui/console/shell/document.tsx"
+import { isDenied, refusalOf, unreachable } from "../../ui/console/shell/refusal.ts"
 
 describe("what pages say", () => {
-  it("is the server's message as a sentence, without its id", () => {
-    const refused = new ConnectError("there is no such project (project.missing)", Code.NotFound)
-    expect(messageOf(refused)).toBe("There is no such project")
-    expect(messageOf(new Error("Lost (for now)"))).toBe("Lost (for now)")
-  })
-
   it.each([
     [0, "now"],
     [59, "now"],
@@ -199,16 +158,32 @@ describe("signing keys", () => {
   })
 })
 
-describe("what one may not see", () => {
-  const denied = new ConnectError("this needs the permission x (access.denied)", 7)
+describe("a refusal", () => {
+  const detail = (id: string, message: string) => ({
+    desc: ErrorDetailSchema,
+    value: { id, message },
+  })
 
-  it("is told from what failed, and replaced", async () => {
-    expect(isDenied(denied)).toBe(true)
-    expect(isFault(denied, "access.denied")).toBe(true)
-    expect(isFault(denied, "denied")).toBe(false)
-    expect(await unlessDenied(Promise.reject(denied), 7)).toBe(7)
-    expect(await unlessDenied(Promise.resolve(8), 7)).toBe(8)
-    await expect(unlessDenied(Promise.reject(new Error("down")), 7)).rejects.toThrow("down")
+  it("is told by the id and the words of its detail, not by its text", () => {
+    const said = detail("access.denied", "this needs the permission x")
+    const denied = new ConnectError("anything", Code.PermissionDenied, undefined, [said])
+    expect(refusalOf(denied)).toEqual({
+      id: "access.denied",
+      message: "this needs the permission x",
+      code: Code.PermissionDenied,
+    })
+    expect(isDenied(refusalOf(denied))).toBe(true)
+  })
+
+  it("has no id where the server gave none", () => {
+    expect(refusalOf(new Error("broken"))).toMatchObject({ id: "", message: "broken" })
+  })
+
+  it("tells a server that is away from one that refuses", () => {
+    const cause = new TypeError("Failed to fetch")
+    const away = new ConnectError("", Code.Unavailable, undefined, undefined, cause)
+    expect(refusalOf(away).id).toBe(unreachable)
+    expect(refusalOf(new ConnectError("full", Code.Unavailable)).id).toBe("")
   })
 })
 

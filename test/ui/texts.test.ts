@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs"
 import { MessageFormat } from "messageformat"
 import { describe, expect, it } from "vitest"
 import { pageLanguages } from "../../src/kernel/language.ts"
-import * as inside from "../../ui/console/texts/index.ts"
+import de from "../../ui/console/shell/texts/de.json"
+import en from "../../ui/console/shell/texts/en.json"
 import { catalogue } from "../../ui/kit/catalogue.ts"
 import * as login from "../../ui/login/texts/index.ts"
 
@@ -11,7 +12,7 @@ const placeholders = (text: string) =>
 
 const catalogues: { name: string; en: Record<string, string>; de: Record<string, string> }[] = [
   { name: "login", ...login.texts },
-  { name: "console", ...inside.texts },
+  { name: "console", en, de },
 ]
 
 describe.each(catalogues)("the catalogue of the $name", ({ en, de }) => {
@@ -71,7 +72,7 @@ describe("the history of things", () => {
   })
 
   it("has words for whatever may have happened", () => {
-    const unknown = [...new Set(models)].filter((type) => !(`event.${type}` in inside.texts.en))
+    const unknown = [...new Set(models)].filter((type) => !(`event.${type}` in en))
     expect(models.length).toBeGreaterThan(50)
     expect(unknown).toEqual([])
   })

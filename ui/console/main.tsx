@@ -1,6 +1,28 @@
+import { QueryClientProvider } from "@tanstack/react-query"
+import { RouterProvider } from "@tanstack/react-router"
 import { createRoot } from "react-dom/client"
-import { App } from "./app.tsx"
+import { client } from "./shell/call.ts"
+import { contentId } from "./shell/frame.tsx"
+import { router } from "./shell/router.tsx"
+import { start } from "./shell/session.ts"
+import { TextContext } from "./shell/text.ts"
+import { textsFor } from "./shell/texts/index.ts"
 
 const place = document.getElementById("console")
 if (!place) throw new Error("The document has no place for the console.")
-createRoot(place).render(<App />)
+void start()
+const texts = await textsFor(navigator.languages)
+document.documentElement.lang = texts.language
+
+// Whoever uses a keyboard or a screen reader begins at the page that has come.
+router.subscribe("onRendered", ({ pathChanged, fromLocation }) => {
+  if (pathChanged && fromLocation) document.getElementById(contentId)?.focus()
+})
+
+createRoot(place).render(
+  <TextContext value={texts}>
+    <QueryClientProvider client={client}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </TextContext>,
+)

@@ -3,14 +3,16 @@ import { type ReactNode, useEffect, useId, useRef } from "react"
 type DialogProps = {
   readonly title: string
   readonly onClose: () => void
+  /** A click beside it closes nothing: something has been typed. */
+  readonly keep?: boolean
   readonly children: ReactNode
 }
 
 /** One question above the page. Escape and a click beside it leave everything as it was. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, keep, children }: DialogProps) {
   const id = useId()
   return (
-    <Modal className="dialog" labelledBy={id} onClose={onClose}>
+    <Modal className="dialog" labelledBy={id} onClose={onClose} keep={keep}>
       <h2 className="dialog-title" id={id}>
         {title}
       </h2>
@@ -24,11 +26,12 @@ type ModalProps = {
   readonly label?: string
   readonly labelledBy?: string
   readonly onClose: () => void
+  readonly keep?: boolean | undefined
   readonly children: ReactNode
 }
 
 /** What dialogs, the sheet and the search stand on: focus is kept in, and given back. */
-export function Modal({ className, label, labelledBy, onClose, children }: ModalProps) {
+export function Modal({ className, label, labelledBy, onClose, keep, children }: ModalProps) {
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = ref.current
@@ -43,7 +46,7 @@ export function Modal({ className, label, labelledBy, onClose, children }: Modal
       aria-labelledby={labelledBy}
       onClose={onClose}
       onClick={(event) => {
-        if (event.target === ref.current) onClose()
+        if (event.target === ref.current && !keep) onClose()
       }}
     >
       <div className="modal-body">{children}</div>

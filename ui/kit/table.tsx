@@ -3,6 +3,10 @@ import type { ReactNode } from "react"
 export type Column<Row> = {
   readonly label: string
   readonly cell: (row: Row) => ReactNode
+  /** Whether the rows stand in its order; a column that can't be chosen for that says nothing. */
+  readonly sorted?: "ascending" | "descending" | "none"
+  /** Sorts by it, or the other way round. */
+  readonly turn?: () => void
 }
 
 type TableProps<Row> = {
@@ -19,9 +23,15 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
       <caption className="visually-hidden">{caption}</caption>
       <thead>
         <tr>
-          {columns.map((column) => (
-            <th scope="col" key={column.label}>
-              {column.label}
+          {columns.map(({ label, sorted, turn }) => (
+            <th scope="col" key={label} aria-sort={sorted}>
+              {turn ? (
+                <button type="button" className="table-sort" onClick={turn}>
+                  {label}
+                </button>
+              ) : (
+                label
+              )}
             </th>
           ))}
         </tr>

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest"
 import { because, causes } from "../../../src/domain/refusal/cause.ts"
-import { texts } from "../../../ui/console/texts/index.ts"
+import en from "../../../ui/console/shell/texts/en.json"
 
 describe("the probable causes", () => {
   test("are in the console's catalogue, in the words that the interface answers", () => {
-    const shown = Object.entries(texts.en).filter(([key]) => key.startsWith("cause."))
+    const shown = Object.entries(en).filter(([key]) => key.startsWith("cause."))
     const told = Object.entries(causes).map(([key, text]) => [`cause.${key}`, text])
     expect(shown).toEqual(told)
   })

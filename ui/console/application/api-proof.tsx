@@ -1,11 +1,13 @@
-import { useState } from "react"
 import {
   APIAuthMethodType,
   type APIConfiguration,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Choice } from "../../kit/choice.tsx"
-import { ActionForm, EditSection, useSaving } from "../form.tsx"
-import { useHouse } from "../house.ts"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { call } from "../shell/call.ts"
+import { useText } from "../shell/text.ts"
 import type { ApplicationPart } from "./change.ts"
 
 const methods = {
@@ -22,33 +24,34 @@ type ApiProofProps = ApplicationPart & { readonly api: APIConfiguration }
 
 /** How an API proves who it is when it asks about tokens. */
 export function ApiProof(part: ApiProofProps) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <EditSection
       title={t("flows.auth")}
       facts={<p>{t(`auth.${methodOf(part.api)}`)}</p>}
-      form={(close) => <ProofForm {...part} close={close} />}
+      form={(id, close) => <ProofForm {...part} {...{ id, close }} />}
     />
   )
 }
 
-function ProofForm({
-  application,
-  api,
-  onChanged,
-  close,
-}: ApiProofProps & { readonly close: () => void }) {
-  const { t, core } = useHouse()
+type FormProps = ApiProofProps & { readonly id: string; readonly close: () => void }
+
+function ProofForm({ application, api, id, close }: FormProps) {
+  const { t } = useText()
   const { applicationId, projectId, name } = application
-  const [method, setMethod] = useState(methodOf(api))
-  const save = () => {
-    const value = { authMethodType: methods[method] }
-    const applicationType = { case: "apiConfiguration", value } as const
-    return core.applications.updateApplication({ applicationId, projectId, name, applicationType })
-  }
-  const action = useSaving(save, onChanged, close)
+  const form = useForm({
+    id,
+    initial: { method: methodOf(api) },
+    save: ({ method }) => {
+      const value = { authMethodType: methods[method] }
+      const applicationType = { case: "apiConfiguration", value } as const
+      const wanted = { applicationId, projectId, name, applicationType }
+      return call(ApplicationService.method.updateApplication, wanted)
+    },
+    done: close,
+  })
   return (
-    <ActionForm action={action} onCancel={close}>
+    <Fields form={form} onCancel={close}>
       <Choice
         legend={t("flows.auth")}
         name="auth"
@@ -57,9 +60,9 @@ function ProofForm({
           label: t(`auth.${value}`),
           hint: t(`auth.${value}.hint`),
         }))}
-        value={method}
-        onChange={setMethod}
+        value={form.values.method}
+        onChange={(method) => form.change({ method })}
       />
-    </ActionForm>
+    </Fields>
   )
 }

@@ -1,10 +1,10 @@
-import { useState } from "react"
 import { Alert } from "../../kit/alert.tsx"
 import { Checks } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
-import { ActionForm, EditSection, useSaving } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { useText } from "../shell/text.ts"
+import { changeOidc, type OidcForm, type OidcPart } from "./change.ts"
 import {
   type AuthName,
   authMethods,
@@ -23,18 +23,18 @@ import {
 
 /** How people get in, and how the application proves who it is. */
 export function Flows(part: OidcPart) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <EditSection
       title={t("flows.title")}
       facts={<Facts {...part} />}
-      form={(close) => <FlowForm {...part} close={close} />}
+      form={(id, close) => <FlowForm {...part} {...{ id, close }} />}
     />
   )
 }
 
 function Facts({ oidc }: OidcPart) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <dl className="facts">
       <dt>{t("flows.grants")}</dt>
@@ -73,29 +73,28 @@ type Draft = {
   readonly auth: AuthName
 }
 
-function FlowForm({ close, ...part }: OidcPart & { readonly close: () => void }) {
-  const { t, core } = useHouse()
-  const { oidc, onChanged } = part
-  const [draft, setDraft] = useState<Draft>({
-    grants: grantsOf(oidc),
-    responses: responsesOf(oidc),
-    auth: authOf(oidc),
+function FlowForm({ id, close, ...part }: OidcForm) {
+  const { t } = useText()
+  const { oidc } = part
+  const form = useForm<Draft>({
+    id,
+    initial: { grants: grantsOf(oidc), responses: responsesOf(oidc), auth: authOf(oidc) },
+    save: ({ grants, responses, auth }) =>
+      changeOidc(part, {
+        grantTypes: grants.map((name) => grantTypes[name]),
+        responseTypes: responses.map((name) => responseTypes[name]),
+        authMethodType: authMethods[auth],
+      }),
+    done: close,
   })
-  const change = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields })
-  const save = () =>
-    changeOidc(core, part, {
-      grantTypes: draft.grants.map((name) => grantTypes[name]),
-      responseTypes: draft.responses.map((name) => responseTypes[name]),
-      authMethodType: authMethods[draft.auth],
-    })
-  const action = useSaving(save, onChanged, close)
+  const { values: draft, change } = form
   const chooseGrants = (grants: readonly GrantName[]) => {
     const fresh = grants.includes("implicit") && !draft.grants.includes("implicit")
     const wanted = fresh ? ([...draft.responses, "id_token_token"] as const) : draft.responses
     change({ grants, responses: responsesFor(grants, wanted) })
   }
   return (
-    <ActionForm action={action} onCancel={close} disabled={draft.grants.length === 0}>
+    <Fields form={form} onCancel={close} disabled={draft.grants.length === 0}>
       <Checks
         legend={t("flows.grants")}
         options={grantNames.map((value) => ({
@@ -124,7 +123,7 @@ function FlowForm({ close, ...part }: OidcPart & { readonly close: () => void })
         value={draft.auth}
         onChange={(auth) => change({ auth })}
       />
-    </ActionForm>
+    </Fields>
   )
 }
 
@@ -135,7 +134,7 @@ type ImplicitProps = {
 
 /** RFC 9700 §2.1.2 advises against it: said before it is saved, with the way out. */
 function Implicit({ values, onChange }: ImplicitProps) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <>
       <Alert tone="warning">{t("problem.grant_types.implicit")}</Alert>

@@ -1,29 +1,28 @@
-import { Credentials } from "../credentials.tsx"
-import { useHouse } from "../house.ts"
-import type { Observed } from "./change.ts"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
+import { Credentials } from "../list/credentials.tsx"
+import { call } from "../shell/call.ts"
+import type { ApplicationPart } from "./change.ts"
+
+const { listApplicationKeys, createApplicationKey, deleteApplicationKey } =
+  ApplicationService.method
 
 /** The keys with which an application signs assertions in place of sending a secret. */
-export function Keys({ application, readings }: Observed) {
-  const { core } = useHouse()
+export function Keys({ application }: ApplicationPart) {
   const { applicationId, projectId } = application
   const ids = { applicationId, projectId }
   const own = { case: "applicationIdFilter", value: { applicationId } } as const
   return (
     <Credentials
       family="app_keys"
-      holder={applicationId}
-      readings={readings}
-      read={async (signal) => {
-        const request = { filters: [{ filter: own }] }
-        const { keys } = await core.applications.listApplicationKeys(request, { signal })
-        return keys.map(({ keyId, ...key }) => ({ ...key, id: keyId }))
-      }}
+      method={listApplicationKeys}
+      input={{ filters: [{ filter: own }] }}
+      find={({ keys }) => keys.map(({ keyId, ...key }) => ({ ...key, id: keyId }))}
       create={async ({ expirationDate }) => {
         const wanted = { ...ids, expirationDate }
-        const { keyId, keyDetails } = await core.applications.createApplicationKey(wanted)
+        const { keyId, keyDetails } = await call(createApplicationKey, wanted)
         return { id: keyId, text: new TextDecoder().decode(keyDetails) }
       }}
-      remove={(keyId) => core.applications.deleteApplicationKey({ ...ids, keyId })}
+      remove={(keyId) => call(deleteApplicationKey, { ...ids, keyId })}
     />
   )
 }

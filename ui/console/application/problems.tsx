@@ -1,12 +1,11 @@
 import type { OIDCLocalizedMessage } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
-import { useHouse } from "../house.ts"
-import { type TextKey, texts } from "../texts/index.ts"
+import { useText } from "../shell/text.ts"
 import type { OidcPart } from "./change.ts"
 
 /** What works, but is advised against: what it means, and what to do instead. */
 export function Problems({ oidc }: Pick<OidcPart, "oidc">) {
-  const { t } = useHouse()
+  const { t } = useText()
   if (oidc.complianceProblems.length === 0) return null
   return (
     <Alert tone="warning" title={t("problem.title")}>
@@ -23,9 +22,7 @@ export function Problems({ oidc }: Pick<OidcPart, "oidc">) {
 
 /** In the reader's language where the catalogue knows the problem, else in the server's words. */
 function Words({ problem }: { readonly problem: OIDCLocalizedMessage }) {
-  const { t } = useHouse()
+  const { t, has } = useText()
   const key = `problem.${problem.key}`
-  return isText(key) ? t(key) : <span lang="en">{problem.localizedMessage}</span>
+  return has(key) ? t(key) : <span lang="en">{problem.localizedMessage}</span>
 }
-
-const isText = (key: string): key is TextKey => Object.hasOwn(texts.en, key)

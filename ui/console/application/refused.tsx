@@ -1,39 +1,50 @@
+import { createQueryOptions } from "@connectrpc/connect-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { Alert } from "../../kit/alert.tsx"
+import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
-import { Section } from "../detail.tsx"
-import { useHouse } from "../house.ts"
-import { useLoad } from "../load.ts"
 import { RefusedList } from "../refused/refused-list.tsx"
+import { useReload } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { isDenied, refusalOf } from "../shell/refusal.ts"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import { transport } from "../shell/transport.ts"
 import type { ApplicationPart } from "./change.ts"
 
 const first = 3
 const more = 20
 
 /** The latest requests of this application that were refused; what went well says nothing here. */
-export function RefusedRequests({ application }: Pick<ApplicationPart, "application">) {
-  const { t, core } = useHouse()
+export function RefusedRequests({ application }: ApplicationPart) {
+  const { t } = useText()
   const { applicationId } = application
   const [limit, setLimit] = useState(first)
-  const found = useLoad(`refused ${applicationId}`, String(limit), (signal) =>
-    core.diagnosis.listRefusedRequests({ applicationId, pagination: { limit } }, { signal }),
-  )
-  if (found.status === "loading" || (found.status === "failed" && found.denied)) return null
+  const reload = useReload()
+  const { listRefusedRequests } = DiagnosisService.method
+  const wanted = { applicationId, pagination: { limit } }
+  const { data, error } = useQuery({
+    ...createQueryOptions(listRefusedRequests, wanted, { transport }),
+    placeholderData: keepPreviousData,
+    // Whoever looks here waits for the next attempt of an application.
+    staleTime: 0,
+  })
+  const refusal = error ? refusalOf(error) : undefined
+  if (refusal ? isDenied(refusal) : !data) return null
+  const total = Number(data?.pagination?.totalResult ?? 0)
   const again = (
-    <Button small onClick={found.reload}>
+    <Button small onClick={() => void reload()}>
       {t("action.reload")}
     </Button>
   )
   return (
     <Section title={t("nav.refused-requests")} actions={again}>
-      {found.status === "failed" && <Alert tone="danger">{found.message}</Alert>}
-      {found.status === "ready" && found.value.refusedRequests.length === 0 && (
+      <Refused refusal={refusal} />
+      {data?.refusedRequests.length === 0 && (
         <p className="quiet section-lead">{t("refused.none_here")}</p>
       )}
-      {found.status === "ready" && (
-        <RefusedList requests={found.value.refusedRequests} within="application" />
-      )}
-      {found.status === "ready" && limit === first && hasMore(found.value, first) && (
+      {data && <RefusedList requests={data.refusedRequests} within="application" />}
+      {limit === first && total > first && (
         <div className="row">
           <Button onClick={() => setLimit(more)}>{t("refused.more")}</Button>
         </div>
@@ -41,8 +52,3 @@ export function RefusedRequests({ application }: Pick<ApplicationPart, "applicat
     </Section>
   )
 }
-
-type Answer = { readonly pagination?: { readonly totalResult: bigint } | undefined }
-
-const hasMore = ({ pagination }: Answer, shown: number) =>
-  Number(pagination?.totalResult ?? 0) > shown

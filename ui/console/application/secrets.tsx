@@ -1,61 +1,51 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { useState } from "react"
 import type { ClientSecret } from "../../../src/gen/core/application/v2/application_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
 import { SelectField } from "../../kit/select.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
-import { ConfirmButton } from "../confirm.tsx"
-import { Section } from "../detail.tsx"
-import { ActionForm } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { useAction, useJoined, useLoad } from "../load.ts"
-import { OnceBox } from "../once-box.tsx"
-import { Time } from "../time.tsx"
-import type { ApplicationPart, Observed } from "./change.ts"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { DialogForm } from "../form/form.tsx"
+import { formId, useOpen } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { OnceBox } from "../list/once-box.tsx"
+import { Time } from "../list/time.tsx"
+import { call, useReadIfAllowed } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import type { ApplicationPart } from "./change.ts"
+
+const { listClientSecrets, generateClientSecret, removeClientSecret } = ApplicationService.method
 
 /** The secrets that are good now; a new one can stand beside the old until all have moved. */
-export function Secrets({ application, readings }: Observed) {
-  const { t, core } = useHouse()
+export function Secrets({ application }: ApplicationPart) {
+  const { t } = useText()
   const { applicationId, projectId, name } = application
   const [made, setMade] = useState<Made | undefined>(undefined)
-  const [asking, setAsking] = useState(false)
-  const found = useLoad(`secrets ${applicationId}`, "", async (signal) => {
-    const { secrets } = await core.applications.listClientSecrets(
-      { applicationId, projectId },
-      { signal },
-    )
-    return secrets
-  })
-  useJoined(readings, found.reload)
-  if (found.status === "failed" && found.denied) return null
-  const take = async (fresh: Made) => {
-    setMade(fresh)
-    await readings.reload()
-    setAsking(false)
-  }
+  const [open, setOpen] = useOpen("secrets")
+  const found = useReadIfAllowed(listClientSecrets, { applicationId, projectId })
+  if (!found) return null
+  const close = () => setOpen(undefined)
   const drop = async (secretId: string) => {
-    await core.applications.removeClientSecret({ applicationId, projectId, secretId })
+    await call(removeClientSecret, { applicationId, projectId, secretId })
     if (made?.id === secretId) setMade(undefined)
-    await readings.reload()
   }
-  const create = <Button onClick={() => setAsking(true)}>{t("secret.renew")}</Button>
+  const create = <Button onClick={() => setOpen("new")}>{t("secret.renew")}</Button>
   return (
     <Section title={t("secret.list")} actions={create}>
-      {asking && found.status === "ready" && (
+      {open !== undefined && (
         <Create
           application={application}
-          hasSecret={found.value.length > 0}
-          onMade={take}
-          onClose={() => setAsking(false)}
+          hasSecret={found.secrets.length > 0}
+          onMade={setMade}
+          close={close}
         />
       )}
       {made && (
         <OnceBox title={t("secret.client")} secret={made.secret} file={`${name}-secret.txt`} />
       )}
-      {found.status === "failed" && <Alert tone="danger">{found.message}</Alert>}
-      {found.status === "ready" && <List secrets={found.value} drop={drop} />}
+      <List secrets={found.secrets} drop={drop} />
     </Section>
   )
 }
@@ -76,38 +66,41 @@ function previousOf(period: Period) {
     : ({ case: "keepPreviousFor", value: durationFromMs(ms) } as const)
 }
 
-type CreateProps = Pick<ApplicationPart, "application"> & {
+type CreateProps = ApplicationPart & {
   readonly hasSecret: boolean
-  readonly onMade: (made: Made) => Promise<void>
-  readonly onClose: () => void
+  readonly onMade: (made: Made) => void
+  readonly close: () => void
 }
 
-function Create({ application, hasSecret, onMade, onClose }: CreateProps) {
-  const { t, core } = useHouse()
+function Create({ application, hasSecret, onMade, close }: CreateProps) {
+  const { t } = useText()
   const { applicationId, projectId } = application
-  const [period, setPeriod] = useState<Period>("day")
-  const action = useAction(async () => {
-    const wanted = { applicationId, projectId, previous: previousOf(period) }
-    const { secretId, clientSecret } = await core.applications.generateClientSecret(wanted)
-    await onMade({ id: secretId, secret: clientSecret })
+  const form = useForm<{ readonly period: Period }>({
+    id: formId("secrets", "new"),
+    initial: { period: "day" },
+    save: async ({ period }) => {
+      const wanted = { applicationId, projectId, previous: previousOf(period) }
+      const { secretId, clientSecret } = await call(generateClientSecret, wanted)
+      onMade({ id: secretId, secret: clientSecret })
+    },
+    done: close,
   })
+  const { period } = form.values
   const title = t("secret.renew")
   return (
-    <Dialog title={title} onClose={onClose}>
-      <ActionForm action={action} submit={title} onCancel={onClose}>
-        {hasSecret ? (
-          <SelectField
-            label={t("secret.previous")}
-            hint={t(period === "none" ? "secret.previous_none_hint" : "secret.previous_hint")}
-            options={periodNames.map((value) => ({ value, label: t(`secret.previous.${value}`) }))}
-            value={period}
-            onChange={setPeriod}
-          />
-        ) : (
-          <p>{t("secret.first")}</p>
-        )}
-      </ActionForm>
-    </Dialog>
+    <DialogForm title={title} submit={title} form={form} onCancel={close}>
+      {hasSecret ? (
+        <SelectField
+          label={t("secret.previous")}
+          hint={t(period === "none" ? "secret.previous_none_hint" : "secret.previous_hint")}
+          options={periodNames.map((value) => ({ value, label: t(`secret.previous.${value}`) }))}
+          value={period}
+          onChange={(chosen) => form.change({ period: chosen })}
+        />
+      ) : (
+        <p>{t("secret.first")}</p>
+      )}
+    </DialogForm>
   )
 }
 
@@ -117,7 +110,7 @@ type ListProps = {
 }
 
 function List({ secrets, drop }: ListProps) {
-  const { t } = useHouse()
+  const { t } = useText()
   if (secrets.length === 0) return <p className="quiet section-lead">{t("secret.empty")}</p>
   const columns: readonly Column<ClientSecret>[] = [
     { label: t("secret.id"), cell: ({ secretId }) => <code>{secretId}</code> },
@@ -132,6 +125,7 @@ function List({ secrets, drop }: ListProps) {
       cell: ({ secretId }) => (
         <div className="row-actions">
           <ConfirmButton
+            small
             label={t("action.remove")}
             what={secretId}
             consequence={t("secret.remove_text")}

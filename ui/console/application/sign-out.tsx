@@ -1,83 +1,88 @@
-import { useState } from "react"
 import { Check } from "../../kit/check.tsx"
 import { TextField } from "../../kit/field.tsx"
-import { ActionForm, EditSection, useSaving } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
+import { EditSection, Fields, useErrorOf } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { Facts } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import { changeOidc, type OidcForm, type OidcPart } from "./change.ts"
 
 /** How an application learns that somebody's session has ended elsewhere. */
 export function SignOut(part: OidcPart) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <EditSection
       title={t("sign_out.title")}
-      facts={<Facts {...part} />}
-      form={(close) => <SignOutForm {...part} close={close} />}
+      facts={<Told {...part} />}
+      form={(id, close) => <SignOutForm {...part} {...{ id, close }} />}
     />
   )
 }
 
-function Facts({ oidc }: OidcPart) {
-  const { t } = useHouse()
+function Told({ oidc }: OidcPart) {
+  const { t } = useText()
   const front = oidc.frontChannelLogout?.uri ?? ""
-  if (oidc.backChannelLogoutUri === "" && front === "") {
+  const back = oidc.backChannelLogoutUri
+  if (back === "" && front === "") {
     return <p className="quiet section-lead">{t("sign_out.none")}</p>
   }
+  const none = <span className="quiet">{t("detail.none")}</span>
   return (
-    <dl className="facts">
-      <dt>{t("sign_out.back")}</dt>
-      <dd>{oidc.backChannelLogoutUri ? <code>{oidc.backChannelLogoutUri}</code> : <None />}</dd>
-      <dt>{t("sign_out.front")}</dt>
-      <dd>{front ? <code>{front}</code> : <None />}</dd>
-    </dl>
+    <Facts
+      rows={[
+        [t("sign_out.back"), back ? <code key="back">{back}</code> : none],
+        [t("sign_out.front"), front ? <code key="front">{front}</code> : none],
+      ]}
+    />
   )
 }
 
-function None() {
-  const { t } = useHouse()
-  return <span className="quiet">{t("detail.none")}</span>
-}
-
-function SignOutForm({ close, ...part }: OidcPart & { readonly close: () => void }) {
-  const { t, core } = useHouse()
-  const { oidc, onChanged } = part
-  const [back, setBack] = useState(oidc.backChannelLogoutUri)
-  const [front, setFront] = useState(oidc.frontChannelLogout?.uri ?? "")
-  const [session, setSession] = useState(oidc.frontChannelLogout?.sessionRequired ?? true)
-  const save = () =>
-    changeOidc(core, part, {
-      backChannelLogoutUri: back.trim(),
-      frontChannelLogout: { uri: front.trim(), sessionRequired: front.trim() !== "" && session },
-    })
-  const action = useSaving(save, onChanged, close)
+function SignOutForm({ id, close, ...part }: OidcForm) {
+  const { t } = useText()
+  const { oidc } = part
+  const form = useForm({
+    id,
+    initial: {
+      back: oidc.backChannelLogoutUri,
+      front: oidc.frontChannelLogout?.uri ?? "",
+      session: oidc.frontChannelLogout?.sessionRequired ?? true,
+    },
+    refusals: { back: ["app.back_channel"], front: ["app.front_channel"] },
+    save: ({ session, ...values }) => {
+      const [back, uri] = [values.back.trim(), values.front.trim()]
+      const frontChannelLogout = { uri, sessionRequired: uri !== "" && session }
+      return changeOidc(part, { backChannelLogoutUri: back, frontChannelLogout })
+    },
+    done: close,
+  })
+  const errorOf = useErrorOf(form)
   return (
-    <ActionForm action={action} onCancel={close}>
+    <Fields form={form} onCancel={close}>
       <TextField
         label={t("sign_out.back")}
         optional={t("form.optional")}
         hint={t("sign_out.back_hint")}
         type="url"
-        value={back}
-        onChange={(event) => setBack(event.target.value)}
-        autoComplete="off"
+        error={errorOf("back")}
+        {...form.text("back")}
+        maxLength={2000}
       />
       <TextField
         label={t("sign_out.front")}
         optional={t("form.optional")}
         hint={t("sign_out.front_hint")}
         type="url"
-        value={front}
-        onChange={(event) => setFront(event.target.value)}
-        autoComplete="off"
+        error={errorOf("front")}
+        {...form.text("front")}
+        maxLength={2000}
       />
-      {front && (
+      {form.values.front && (
         <Check
           label={t("sign_out.session")}
           hint={t("sign_out.session_hint")}
-          checked={session}
-          onChange={setSession}
+          checked={form.values.session}
+          onChange={(session) => form.change({ session })}
         />
       )}
-    </ActionForm>
+    </Fields>
   )
 }

@@ -1,69 +1,51 @@
-import { useState } from "react"
 import type { OIDCTokenSettings } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { Check } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import { type Amount, amountOf, durationOf, durationText } from "../duration.ts"
-import { DurationField } from "../duration-field.tsx"
-import { ActionForm, EditSection, useSaving } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { algorithms, type LifetimeName, lifetimeNames } from "../token-settings.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
+import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
+import { DurationField } from "../form/duration-field.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { algorithms, type LifetimeName, lifetimeNames } from "../instance/token-settings.ts"
+import { Facts } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import { changeOidc, type OidcForm, type OidcPart } from "./change.ts"
 import { type TokenName, tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
 
 /** What the application's tokens look like and how long they last. */
 export function Tokens(part: OidcPart) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <EditSection
       title={t("tokens_of.title")}
-      facts={<Facts {...part} />}
-      form={(close) => <TokenForm {...part} close={close} />}
+      facts={<Own {...part} />}
+      form={(id, close) => <TokenForm {...part} {...{ id, close }} />}
     />
   )
 }
 
 /** Only what this application says itself; everything else is its instance's. */
-function Facts({ oidc }: OidcPart) {
-  const { t, language } = useHouse()
+function Own({ oidc }: OidcPart) {
+  const { t, language } = useText()
   const { tokenSettings } = oidc
   const skew = amountOf(oidc.clockSkew).count === "0" ? undefined : oidc.clockSkew
-  const asserted = assertions.filter((name) => oidc[name])
+  const lasting = (name: LifetimeName) => {
+    const lifetime = tokenSettings?.[name]
+    return [t(`lifetime.${name}`), lifetime && durationText(language, lifetime)] as const
+  }
   return (
-    <dl className="facts">
-      <dt>{t("tokens_of.type")}</dt>
-      <dd>{t(`token_type.${tokenOf(oidc)}`)}</dd>
-      {lifetimeNames.map((name) => {
-        const lifetime = tokenSettings?.[name]
-        return (
-          lifetime && (
-            <Fact
-              key={name}
-              label={t(`lifetime.${name}`)}
-              text={durationText(language, lifetime)}
-            />
-          )
-        )
-      })}
-      {signers.map((name) => {
-        const algorithm = tokenSettings?.[name]
-        return algorithm && <Fact key={name} label={t(`signer.${name}`)} text={algorithm} />
-      })}
-      {skew && <Fact label={t("tokens_of.skew")} text={durationText(language, skew)} />}
-      {asserted.map((name) => (
-        <Fact key={name} label={t(`assertion.${name}`)} text={t("detail.on")} />
-      ))}
-    </dl>
-  )
-}
-
-function Fact({ label, text }: { readonly label: string; readonly text: string }) {
-  return (
-    <>
-      <dt>{label}</dt>
-      <dd>{text}</dd>
-    </>
+    <Facts
+      rows={[
+        [t("tokens_of.type"), t(`token_type.${tokenOf(oidc)}`)],
+        ...lifetimeNames.map(lasting),
+        ...signers.map((name) => [t(`signer.${name}`), tokenSettings?.[name]] as const),
+        [t("tokens_of.skew"), skew && durationText(language, skew)],
+        ...assertions.map(
+          (name) => [t(`assertion.${name}`), oidc[name] && t("detail.on")] as const,
+        ),
+      ]}
+    />
   )
 }
 
@@ -120,24 +102,25 @@ function settingsOf({ lifetimes, signers: chosen }: Draft) {
   return settings
 }
 
-type FormProps = OidcPart & { readonly close: () => void }
-
-function TokenForm({ close, ...part }: FormProps) {
-  const { t, core } = useHouse()
-  const [draft, setDraft] = useState(draftOf(part))
-  const change = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields })
-  const save = () => {
-    const clockSkew = durationOf(draft.skew)
-    return changeOidc(core, part, {
-      accessTokenType: tokenTypes[draft.type],
-      tokenSettings: settingsOf(draft),
-      ...(clockSkew && { clockSkew }),
-      ...draft.asserted,
-    })
-  }
-  const action = useSaving(save, part.onChanged, close)
+function TokenForm({ id, close, ...part }: OidcForm) {
+  const { t } = useText()
+  const form = useForm<Draft>({
+    id,
+    initial: draftOf(part),
+    save: (values) => {
+      const clockSkew = durationOf(values.skew)
+      return changeOidc(part, {
+        accessTokenType: tokenTypes[values.type],
+        tokenSettings: settingsOf(values),
+        ...(clockSkew && { clockSkew }),
+        ...values.asserted,
+      })
+    },
+    done: close,
+  })
+  const { values: draft, change } = form
   return (
-    <ActionForm action={action} onCancel={close}>
+    <Fields form={form} onCancel={close}>
       <Choice
         legend={t("tokens_of.type")}
         name="token-type"
@@ -160,14 +143,14 @@ function TokenForm({ close, ...part }: FormProps) {
           onChange={(skew) => change({ skew })}
         />
       </Disclosure>
-    </ActionForm>
+    </Fields>
   )
 }
 
 type FieldsProps = { readonly draft: Draft; readonly change: (fields: Partial<Draft>) => void }
 
 function Asserted({ draft, change }: FieldsProps) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <div className="checks">
       {assertions.map((name) => (
@@ -184,7 +167,7 @@ function Asserted({ draft, change }: FieldsProps) {
 }
 
 function Lifetimes({ draft, change }: FieldsProps) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <>
       <p className="quiet small">{t("tokens_of.empty_hint")}</p>
@@ -204,7 +187,7 @@ function Lifetimes({ draft, change }: FieldsProps) {
 }
 
 function Signers({ draft, change }: FieldsProps) {
-  const { t } = useHouse()
+  const { t } = useText()
   const options = ["", ...algorithms].map((value) => ({
     value,
     label: value || t("tokens_of.inherited"),

@@ -1,60 +1,54 @@
-import { useState } from "react"
 import { Alert } from "../../kit/alert.tsx"
 import { Badge } from "../../kit/badge.tsx"
 import { Check } from "../../kit/check.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { TextArea } from "../../kit/field.tsx"
-import { ActionForm, EditSection, useSaving } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { linesOf } from "../lines.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
+import { EditSection, Fields, useErrorOf } from "../form/form.tsx"
+import { linesOf } from "../form/lines.ts"
+import { useForm } from "../form/use-form.ts"
+import { Facts } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import { changeOidc, type OidcForm, type OidcPart } from "./change.ts"
 
 /** Where people may be sent back to, shown and changed where it stands. */
 export function WaysBack(part: OidcPart) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <EditSection
       title={t("applications.ways_back")}
-      facts={<Facts {...part} />}
-      form={(close) => <UriForm {...part} close={close} />}
+      facts={<Addresses {...part} />}
+      form={(id, close) => <UriForm {...part} {...{ id, close }} />}
     />
   )
 }
 
-function Facts({ oidc }: OidcPart) {
-  const { t } = useHouse()
+function Addresses({ oidc }: OidcPart) {
+  const { t } = useText()
+  const { additionalOrigins, developmentMode } = oidc
   return (
-    <dl className="facts">
-      <dt>{t("field.redirect_uris")}</dt>
-      <dd>
-        <Uris uris={oidc.redirectUris} />
-      </dd>
-      <dt>{t("field.post_logout_uris")}</dt>
-      <dd>
-        <Uris uris={oidc.postLogoutRedirectUris} />
-      </dd>
-      {oidc.additionalOrigins.length > 0 && (
-        <>
-          <dt>{t("field.origins")}</dt>
-          <dd>
-            <Uris uris={oidc.additionalOrigins} />
-          </dd>
-        </>
-      )}
-      {oidc.developmentMode && (
-        <>
-          <dt>{t("field.development")}</dt>
-          <dd>
-            <Badge tone="warning">{t("detail.on")}</Badge>
-          </dd>
-        </>
-      )}
-    </dl>
+    <Facts
+      rows={[
+        [t("field.redirect_uris"), <Uris key="back" uris={oidc.redirectUris} />],
+        [t("field.post_logout_uris"), <Uris key="out" uris={oidc.postLogoutRedirectUris} />],
+        [
+          t("field.origins"),
+          additionalOrigins.length > 0 && <Uris key="origins" uris={additionalOrigins} />,
+        ],
+        [
+          t("field.development"),
+          developmentMode && (
+            <Badge key="development" tone="warning">
+              {t("detail.on")}
+            </Badge>
+          ),
+        ],
+      ]}
+    />
   )
 }
 
 function Uris({ uris }: { readonly uris: readonly string[] }) {
-  const { t } = useHouse()
+  const { t } = useText()
   if (uris.length === 0) return <span className="quiet">{t("detail.none")}</span>
   return (
     <ul className="value-list">
@@ -74,24 +68,33 @@ type Draft = {
   readonly development: boolean
 }
 
-function UriForm({ close, ...part }: OidcPart & { readonly close: () => void }) {
-  const { t, core } = useHouse()
-  const { oidc, onChanged } = part
-  const [draft, setDraft] = useState<Draft>({
-    back: oidc.redirectUris.join("\n"),
-    out: oidc.postLogoutRedirectUris.join("\n"),
-    origins: oidc.additionalOrigins.join("\n"),
-    development: oidc.developmentMode,
+function UriForm({ id, close, ...part }: OidcForm) {
+  const { t } = useText()
+  const { oidc } = part
+  const form = useForm<Draft>({
+    id,
+    initial: {
+      back: oidc.redirectUris.join("\n"),
+      out: oidc.postLogoutRedirectUris.join("\n"),
+      origins: oidc.additionalOrigins.join("\n"),
+      development: oidc.developmentMode,
+    },
+    refusals: {
+      back: ["app.redirect_uri"],
+      out: ["app.post_logout"],
+      origins: ["app.origin"],
+    },
+    save: ({ back, out, origins, development }) =>
+      changeOidc(part, {
+        redirectUris: linesOf(back),
+        postLogoutRedirectUris: linesOf(out),
+        additionalOrigins: linesOf(origins),
+        developmentMode: development,
+      }),
+    done: close,
   })
-  const change = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields })
-  const save = () =>
-    changeOidc(core, part, {
-      redirectUris: linesOf(draft.back),
-      postLogoutRedirectUris: linesOf(draft.out),
-      additionalOrigins: linesOf(draft.origins),
-      developmentMode: draft.development,
-    })
-  const action = useSaving(save, onChanged, close)
+  const errorOf = useErrorOf(form)
+  const { values: draft, change } = form
   // On the wire an empty list can't be told from one that stays as it is.
   const emptied = (now: string, before: readonly string[]) =>
     before.length > 0 && linesOf(now).length === 0 ? t("form.keeps_one") : undefined
@@ -100,10 +103,10 @@ function UriForm({ close, ...part }: OidcPart & { readonly close: () => void }) 
     out: emptied(draft.out, oidc.postLogoutRedirectUris),
     origins: emptied(draft.origins, oidc.additionalOrigins),
   }
-  const area = { rows: 3, autoComplete: "off", spellCheck: false }
+  const area = { rows: 3, spellCheck: false }
   return (
-    <ActionForm
-      action={action}
+    <Fields
+      form={form}
       onCancel={close}
       disabled={Object.values(errors).some((error) => error !== undefined)}
     >
@@ -111,24 +114,24 @@ function UriForm({ close, ...part }: OidcPart & { readonly close: () => void }) 
         {...area}
         label={t("field.redirect_uris")}
         hint={t("applications.redirect_hint")}
-        error={errors.back}
-        value={draft.back}
-        onChange={(event) => change({ back: event.target.value })}
+        error={errors.back ?? errorOf("back")}
+        {...form.text("back")}
+        maxLength={20_000}
       />
       <TextArea
         {...area}
         label={t("field.post_logout_uris")}
         optional={t("form.optional")}
         hint={t("applications.post_logout_hint")}
-        error={errors.out}
-        value={draft.out}
-        onChange={(event) => change({ out: event.target.value })}
+        error={errors.out ?? errorOf("out")}
+        {...form.text("out")}
+        maxLength={20_000}
       />
       <MoreWays
         open={oidc.developmentMode || oidc.additionalOrigins.length > 0}
-        {...{ draft, change, error: errors.origins }}
+        {...{ draft, change, error: errors.origins ?? errorOf("origins") }}
       />
-    </ActionForm>
+    </Fields>
   )
 }
 
@@ -140,7 +143,7 @@ type MoreWaysProps = {
 }
 
 function MoreWays({ open, draft, change, error }: MoreWaysProps) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <Disclosure summary={t("applications.more_ways")} open={open}>
       <TextArea

@@ -1,33 +1,43 @@
-import { useState } from "react"
 import type {
   Role,
   RoleLevel,
 } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
+import {
+  InternalPermissionService,
+  type ListRolesResponse,
+} from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { Checks } from "../../kit/check.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import { Skeleton } from "../../kit/skeleton.tsx"
-import { Clip } from "../badges.tsx"
-import { Collection, type FormPart } from "../collection.tsx"
-import type { Core } from "../core.ts"
-import { DialogForm, useTexts } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import type { Asked } from "../listing.tsx"
-import { type Readings, useLoad } from "../load.ts"
+import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { Clip } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import type { Asked } from "../list/listing.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
 import { familiesOf, type LevelName, levelNames, levelOf, levels } from "./role.ts"
 
+const { listRoles, createRole, updateRole, deleteRole } = InternalPermissionService.method
+
+const everyRole = (level?: RoleLevel) => ({
+  ...(level && { level }),
+  pagination: { limit: 1000, asc: true },
+})
+
 /** The roles that administrators can have: built-in ones, and those of the instance's own. */
-export function CustomRoles({ readings }: { readonly readings: Readings }) {
-  const { t, core } = useHouse()
+export function CustomRoles() {
+  const { t } = useText()
   return (
     <Collection
       family="custom_roles"
-      scope="instance"
-      readings={readings}
-      read={(asked, signal) => readRoles(core, asked, signal)}
+      method={listRoles}
+      ask={() => everyRole()}
+      find={rolesOf}
       columns={[
         { label: t("roles.key"), cell: ({ key }) => <code>{key}</code> },
         { label: t("roles.name"), cell: (role) => <Clip text={nameOf(role)} /> },
@@ -44,61 +54,68 @@ export function CustomRoles({ readings }: { readonly readings: Readings }) {
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
       isFixed={({ builtIn }) => builtIn}
-      form={(role, part) => <RoleForm role={role} {...part} />}
-      remove={({ key }) => core.permissions.deleteRole({ key })}
+      form={(role, close) => <RoleForm {...{ role, close }} />}
+      remove={({ key }) => call(deleteRole, { key })}
     />
   )
 }
 
 const nameOf = ({ key, displayName }: Role) => (displayName === key ? "" : displayName)
 
-const everyRole = (core: Core, signal: AbortSignal, level?: RoleLevel) =>
-  core.permissions.listRoles(
-    { ...(level && { level }), pagination: { limit: 1000, asc: true } },
-    { signal },
-  )
-
 /** They are few, so they are all read, and the instance's own come first. */
-async function readRoles(core: Core, { text, offset, limit }: Asked, signal: AbortSignal) {
-  const { roles } = await everyRole(core, signal)
+function rolesOf({ roles }: ListRolesResponse, { text, offset, limit }: Asked) {
   const wanted = text.toLowerCase()
-  const found = roles
+  const fitting = roles
     .filter(({ key, displayName }) => `${key}\n${displayName}`.toLowerCase().includes(wanted))
     .sort((a, b) => Number(a.builtIn) - Number(b.builtIn))
   const from = Number(offset)
-  return { rows: found.slice(from, from + limit), total: found.length }
+  return { rows: fitting.slice(from, from + limit), total: fitting.length }
 }
 
-type RoleFormProps = FormPart & { readonly role: Role | undefined }
+type RoleFormProps = { readonly role: Role | undefined; readonly close: () => void }
 
-function RoleForm({ role, ...part }: RoleFormProps) {
-  const { t, core } = useHouse()
-  const { texts, field } = useTexts({ key: "", displayName: role ? nameOf(role) : "" })
-  const [level, setLevel] = useState<LevelName>(role ? levelOf(role.level) : "organization")
-  const [permissions, setPermissions] = useState<readonly string[]>(role?.permissions ?? [])
-  const save = () => {
-    const key = role?.key ?? texts.key.trim()
-    const displayName = texts.displayName.trim() || key
-    const wanted = { key, displayName, permissions: [...permissions] }
-    return role
-      ? core.permissions.updateRole(wanted)
-      : core.permissions.createRole({ ...wanted, level: levels[level] })
-  }
+type Values = {
+  readonly key: string
+  readonly displayName: string
+  readonly level: LevelName
+  readonly permissions: readonly string[]
+}
+
+function RoleForm({ role, close }: RoleFormProps) {
+  const { t } = useText()
+  const form = useForm<Values>({
+    id: formId("custom_roles", role?.key ?? "+"),
+    initial: {
+      key: "",
+      displayName: role ? nameOf(role) : "",
+      level: role ? levelOf(role.level) : "organization",
+      permissions: role?.permissions ?? [],
+    },
+    refusals: { key: ["role."] },
+    save: async ({ level, permissions, ...values }) => {
+      const key = role?.key ?? values.key.trim()
+      const displayName = values.displayName.trim() || key
+      const wanted = { key, displayName, permissions: [...permissions] }
+      await (role
+        ? call(updateRole, wanted)
+        : call(createRole, { ...wanted, level: levels[level] }))
+    },
+    done: close,
+  })
+  const { values, change } = form
+  const errorOf = useErrorOf(form)
   const title = role?.key ?? t("custom_roles.create")
+  const disabled = values.permissions.length === 0
+  const submit = role ? undefined : title
   return (
-    <DialogForm
-      title={title}
-      submit={role ? undefined : title}
-      disabled={permissions.length === 0}
-      save={save}
-      {...part}
-    >
+    <DialogForm {...{ title, submit, disabled, form }} onCancel={close}>
       {!role && (
         <>
           <TextField
             label={t("roles.key")}
             hint={t("custom_roles.key_hint")}
-            {...field("key")}
+            error={errorOf("key")}
+            {...form.text("key")}
             maxLength={100}
             autoCapitalize="none"
             spellCheck={false}
@@ -108,16 +125,23 @@ function RoleForm({ role, ...part }: RoleFormProps) {
           <SelectField
             label={t("custom_roles.level")}
             options={levelNames.map((value) => ({ value, label: t(`level.${value}`) }))}
-            value={level}
-            onChange={(chosen) => {
-              setLevel(chosen)
-              setPermissions([])
-            }}
+            value={values.level}
+            onChange={(level) => change({ level, permissions: [] })}
           />
         </>
       )}
-      <TextField label={t("roles.name")} optional={t("form.optional")} {...field("displayName")} />
-      <Permissions level={level} values={permissions} onChange={setPermissions} />
+      <TextField
+        label={t("roles.name")}
+        optional={t("form.optional")}
+        {...form.text("displayName")}
+      />
+      <Part rows={4}>
+        <Permissions
+          level={values.level}
+          values={values.permissions}
+          onChange={(permissions) => change({ permissions })}
+        />
+      </Part>
     </DialogForm>
   )
 }
@@ -130,13 +154,10 @@ type PermissionsProps = {
 
 /** What the built-in roles of a level permit, by what it is about; one of them may be the start. */
 function Permissions({ level, values, onChange }: PermissionsProps) {
-  const { t, core } = useHouse()
+  const { t } = useText()
   // What is held on the instance may permit whatever can be held below it.
-  const wanted = level === "instance" ? undefined : levels[level]
-  const found = useLoad(`permissions ${level}`, "", (signal) => everyRole(core, signal, wanted))
-  if (found.status === "loading") return <Skeleton rows={4} label={t("list.loading")} />
-  if (found.status === "failed") return <Alert tone="danger">{found.message}</Alert>
-  const builtIn = found.value.roles.filter((role) => role.builtIn)
+  const { roles } = useRead(listRoles, everyRole(level === "instance" ? undefined : levels[level]))
+  const builtIn = roles.filter((role) => role.builtIn)
   const families = familiesOf(builtIn.flatMap(({ permissions }) => permissions))
   const copied = builtIn.find(({ permissions }) => isSame(permissions, values))?.key ?? ""
   const begin = [{ value: "", label: t("custom_roles.begin_none") }]

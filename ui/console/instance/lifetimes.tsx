@@ -1,51 +1,35 @@
-import { useState } from "react"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import { type Amount, amountOf, durationOf, durationText } from "../duration.ts"
-import { DurationField } from "../duration-field.tsx"
-import { ActionForm, EditSection, useSaving } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { algorithms, type LifetimeName, lifetimeNames } from "../token-settings.ts"
+import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
+import { DurationField } from "../form/duration-field.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { Facts } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } from "./oidc.ts"
+import { algorithms, type LifetimeName, lifetimeNames } from "./token-settings.ts"
 
 /** How long tokens last and what signs them, where an application says nothing else. */
-export function Lifetimes(part: OidcSettingsPart) {
-  const { t } = useHouse()
+export function Lifetimes({ settings }: OidcSettingsPart) {
+  const { t, language } = useText()
+  const lasting = (name: LifetimeName) => {
+    const lifetime = settings[name]
+    return [t(`lifetime.${name}`), lifetime && durationText(language, lifetime)] as const
+  }
   return (
     <EditSection
       title={t("tokens_of.title")}
-      facts={<Facts {...part} />}
-      form={(close) => <LifetimeForm {...part} close={close} />}
-    />
-  )
-}
-
-function Facts({ settings }: OidcSettingsPart) {
-  const { t, language } = useHouse()
-  return (
-    <dl className="facts">
-      {lifetimeNames.map((name) => (
-        <Fact
-          key={name}
-          label={t(`lifetime.${name}`)}
-          text={settings[name] ? durationText(language, settings[name]) : ""}
+      facts={
+        <Facts
+          rows={[
+            ...lifetimeNames.map(lasting),
+            [t("signer.idTokenSigningAlgorithm"), settings.idTokenSigningAlgorithm],
+            [t("signer.accessTokenSigningAlgorithm"), settings.accessTokenSigningAlgorithm],
+          ]}
         />
-      ))}
-      <Fact label={t("signer.idTokenSigningAlgorithm")} text={settings.idTokenSigningAlgorithm} />
-      <Fact
-        label={t("signer.accessTokenSigningAlgorithm")}
-        text={settings.accessTokenSigningAlgorithm}
-      />
-    </dl>
-  )
-}
-
-function Fact({ label, text }: { readonly label: string; readonly text: string }) {
-  return (
-    <>
-      <dt>{label}</dt>
-      <dd>{text}</dd>
-    </>
+      }
+      form={(id, close) => <LifetimeForm {...{ settings, id, close }} />}
+    />
   )
 }
 
@@ -67,25 +51,29 @@ function changeOf({ lifetimes, idToken, accessToken }: Draft): OidcSettingsChang
   return change
 }
 
-function LifetimeForm({ close, ...part }: OidcSettingsPart & { readonly close: () => void }) {
-  const { t, core } = useHouse()
-  const { settings } = part
-  const [draft, setDraft] = useState<Draft>({
-    lifetimes: {
-      accessTokenLifetime: amountOf(settings.accessTokenLifetime),
-      idTokenLifetime: amountOf(settings.idTokenLifetime),
-      refreshTokenIdleExpiration: amountOf(settings.refreshTokenIdleExpiration),
-      refreshTokenExpiration: amountOf(settings.refreshTokenExpiration),
-      refreshTokenGrace: amountOf(settings.refreshTokenGrace),
+type FormProps = OidcSettingsPart & { readonly id: string; readonly close: () => void }
+
+function LifetimeForm({ settings, id, close }: FormProps) {
+  const { t } = useText()
+  const form = useForm<Draft>({
+    id,
+    initial: {
+      lifetimes: {
+        accessTokenLifetime: amountOf(settings.accessTokenLifetime),
+        idTokenLifetime: amountOf(settings.idTokenLifetime),
+        refreshTokenIdleExpiration: amountOf(settings.refreshTokenIdleExpiration),
+        refreshTokenExpiration: amountOf(settings.refreshTokenExpiration),
+        refreshTokenGrace: amountOf(settings.refreshTokenGrace),
+      },
+      idToken: settings.idTokenSigningAlgorithm,
+      accessToken: settings.accessTokenSigningAlgorithm,
     },
-    idToken: settings.idTokenSigningAlgorithm,
-    accessToken: settings.accessTokenSigningAlgorithm,
+    save: (values) => changeOidcSettings(settings, changeOf(values)),
+    done: close,
   })
-  const change = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields })
-  const save = () => changeOidcSettings(core, part, changeOf(draft))
-  const action = useSaving(save, part.onChanged, close)
+  const { values: draft, change } = form
   return (
-    <ActionForm action={action} onCancel={close}>
+    <Fields form={form} onCancel={close}>
       <div className="pair pair-two">
         {lifetimeNames.map((name) => (
           <DurationField
@@ -113,7 +101,7 @@ function LifetimeForm({ close, ...part }: OidcSettingsPart & { readonly close: (
           />
         </div>
       </Disclosure>
-    </ActionForm>
+    </Fields>
   )
 }
 

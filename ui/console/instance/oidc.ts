@@ -1,8 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import type { UpdateOIDCSettingsRequestSchema } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import {
+  AdminService,
+  type UpdateOIDCSettingsRequestSchema,
+} from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
-import { type Core, isFault } from "../core.ts"
-import type { Changed } from "../load.ts"
+import { call, useRead } from "../shell/call.ts"
+import { refusalOf } from "../shell/refusal.ts"
 
 /** What is given is changed; not a whole message, which would give everything. */
 export type OidcSettingsChange = Extract<
@@ -11,21 +14,17 @@ export type OidcSettingsChange = Extract<
 >
 
 /** What every part of the settings of tokens is handed. */
-export type OidcSettingsPart = {
-  readonly settings: OIDCSettings
-  readonly onChanged: Changed
-}
+export type OidcSettingsPart = { readonly settings: OIDCSettings }
 
-export async function readOidcSettings(core: Core, signal: AbortSignal): Promise<OIDCSettings> {
-  const { settings } = await core.admin.getOIDCSettings({}, { signal })
+export function useOidcSettings(): OIDCSettings {
+  const { settings } = useRead(AdminService.method.getOIDCSettings)
   if (!settings) throw new Error("the server has not answered with its settings")
   return settings
 }
 
 /** Changes some of the settings; the four lifetimes always go together. */
 export async function changeOidcSettings(
-  core: Core,
-  { settings }: OidcSettingsPart,
+  settings: OIDCSettings,
   change: OidcSettingsChange,
 ): Promise<void> {
   const lifetimes: OidcSettingsChange = {}
@@ -34,10 +33,10 @@ export async function changeOidcSettings(
     if (lifetime) lifetimes[name] = lifetime
   }
   try {
-    await core.admin.updateOIDCSettings({ ...lifetimes, ...change })
+    await call(AdminService.method.updateOIDCSettings, { ...lifetimes, ...change })
   } catch (failure) {
     // Saved as it was: nothing to tell anybody.
-    if (!isFault(failure, "instance.oidc_settings_unchanged")) throw failure
+    if (refusalOf(failure).id !== "instance.oidc_settings_unchanged") throw failure
   }
 }
 

@@ -1,26 +1,26 @@
-import { useState } from "react"
 import { Alert } from "../../kit/alert.tsx"
 import { Check } from "../../kit/check.tsx"
-import { type Amount, amountOf, durationOf, durationText } from "../duration.ts"
-import { DurationField } from "../duration-field.tsx"
-import { ActionForm, EditSection, useSaving } from "../form.tsx"
-import { useHouse } from "../house.ts"
+import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
+import { DurationField } from "../form/duration-field.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
 /** Keys are exchanged by themselves, unless somebody wants to do it by hand. */
 export function Rotation(part: OidcSettingsPart) {
-  const { t } = useHouse()
+  const { t } = useText()
   return (
     <EditSection
       title={t("rotation.title")}
       facts={<Facts {...part} />}
-      form={(close) => <RotationForm {...part} close={close} />}
+      form={(id, close) => <RotationForm {...part} {...{ id, close }} />}
     />
   )
 }
 
 function Facts({ settings }: OidcSettingsPart) {
-  const { t, language } = useHouse()
+  const { t, language } = useText()
   const { keyRotation: rotation } = settings
   if (!rotation?.enabled) return <Alert tone="warning">{t("rotation.off")}</Alert>
   const { period, publishAhead } = rotation
@@ -33,28 +33,28 @@ function Facts({ settings }: OidcSettingsPart) {
 
 type Draft = { readonly enabled: boolean; readonly period: Amount; readonly ahead: Amount }
 
-function RotationForm({ close, ...part }: OidcSettingsPart & { readonly close: () => void }) {
-  const { t, core } = useHouse()
-  const { keyRotation: rotation } = part.settings
-  const [draft, setDraft] = useState<Draft>({
-    enabled: rotation?.enabled ?? false,
-    period: amountOf(rotation?.period, "days"),
-    ahead: amountOf(rotation?.publishAhead, "days"),
+type FormProps = OidcSettingsPart & { readonly id: string; readonly close: () => void }
+
+function RotationForm({ settings, id, close }: FormProps) {
+  const { t } = useText()
+  const { keyRotation: rotation } = settings
+  const form = useForm<Draft>({
+    id,
+    initial: {
+      enabled: rotation?.enabled ?? false,
+      period: amountOf(rotation?.period, "days"),
+      ahead: amountOf(rotation?.publishAhead, "days"),
+    },
+    save: ({ enabled, ...values }) => {
+      const [period, publishAhead] = [durationOf(values.period), durationOf(values.ahead)]
+      const times = { ...(period && { period }), ...(publishAhead && { publishAhead }) }
+      return changeOidcSettings(settings, { keyRotation: { enabled, ...times } })
+    },
+    done: close,
   })
-  const change = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields })
-  const save = () => {
-    const period = durationOf(draft.period)
-    const publishAhead = durationOf(draft.ahead)
-    const keyRotation = {
-      enabled: draft.enabled,
-      ...(period && { period }),
-      ...(publishAhead && { publishAhead }),
-    }
-    return changeOidcSettings(core, part, { keyRotation })
-  }
-  const action = useSaving(save, part.onChanged, close)
+  const { values: draft, change } = form
   return (
-    <ActionForm action={action} onCancel={close}>
+    <Fields form={form} onCancel={close}>
       <Check
         label={t("rotation.enabled")}
         hint={t("rotation.enabled_hint")}
@@ -76,6 +76,6 @@ function RotationForm({ close, ...part }: OidcSettingsPart & { readonly close: (
         </div>
       )}
       {!draft.enabled && <Alert tone="warning">{t("rotation.off")}</Alert>}
-    </ActionForm>
+    </Fields>
   )
 }

@@ -1,18 +1,17 @@
 import type { SecuritySettings } from "../../../src/gen/core/settings/v2/security_settings_pb.ts"
+import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
-import { Section } from "../detail.tsx"
-import { useHouse } from "../house.ts"
-import type { Changed } from "../load.ts"
-import { Switch } from "../switch.tsx"
-import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
+import { Switch } from "../form/switch.tsx"
+import { call } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } from "./oidc.ts"
 
 /** Which documents stand beside discovery, and whose tokens are noted when they are issued. */
-export function OidcSwitches(part: OidcSettingsPart) {
-  const { t, core } = useHouse()
-  const { settings, onChanged } = part
+export function OidcSwitches({ settings }: OidcSettingsPart) {
+  const { t } = useText()
   const { tokenAudit } = settings
-  const change = (wanted: Parameters<typeof changeOidcSettings>[2]) =>
-    changeOidcSettings(core, part, wanted).then(onChanged)
+  const change = (wanted: OidcSettingsChange) => changeOidcSettings(settings, wanted)
   return (
     <>
       <Section title={t("settings.discovery")}>
@@ -43,19 +42,16 @@ export function OidcSwitches(part: OidcSettingsPart) {
   )
 }
 
-type SecurityProps = {
-  readonly security: SecuritySettings
-  readonly onChanged: Changed
-}
+type SecurityProps = { readonly security: SecuritySettings }
 
 /** What others could misuse is off until somebody needs it. */
-export function Security({ security, onChanged }: SecurityProps) {
-  const { t, core } = useHouse()
+export function Security({ security }: SecurityProps) {
+  const { t } = useText()
   const { embeddedIframe, enableImpersonation } = security
-  const impersonate = async (wanted: boolean) => {
+  const impersonate = (wanted: boolean) => {
     const kept = embeddedIframe && { embeddedIframe }
-    await core.settings.setSecuritySettings({ ...kept, enableImpersonation: wanted })
-    await onChanged()
+    const settings = { ...kept, enableImpersonation: wanted }
+    return call(SettingsService.method.setSecuritySettings, settings)
   }
   return (
     <Section title={t("settings.security")}>

@@ -1,14 +1,15 @@
 import { useState } from "react"
 import { type Domain, DomainValidationType } from "../../../src/gen/core/org/v2/org_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
+import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { Choice } from "../../kit/choice.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
-import type { FormPart } from "../collection.tsx"
-import { Copyable } from "../detail.tsx"
-import { ActionForm } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { useAction } from "../load.ts"
+import { Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { call, useAction } from "../shell/call.ts"
+import { Copyable, Facts } from "../shell/detail.tsx"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
 
 const ways = { dns: DomainValidationType.DNS, http: DomainValidationType.HTTP } as const
 type Way = keyof typeof ways
@@ -17,26 +18,29 @@ const wayNames: readonly Way[] = ["dns", "http"]
 /** What is to be published, and where. */
 type Told = { readonly token: string; readonly url: string }
 
-type ProofProps = FormPart & { readonly domain: Domain }
+type ProofProps = { readonly domain: Domain; readonly close: () => void }
 
 /** How to prove that a domain is one's own: a record or a file to publish, then a look at it. */
-export function Proof({ domain: held, onChanged, close }: ProofProps) {
-  const { t, core } = useHouse()
+export function Proof({ domain: held, close }: ProofProps) {
+  const { t } = useText()
   const { organizationId, domain, validationType } = held
-  const [way, setWay] = useState<Way>(validationType === DomainValidationType.HTTP ? "http" : "dns")
   const [told, setTold] = useState<Told | undefined>(undefined)
-  const ask = useAction(async () => {
-    const wanted = { organizationId, domain, type: ways[way] }
-    setTold(await core.organizations.generateOrganizationDomainValidation(wanted))
-    await onChanged()
+  const form = useForm<{ readonly way: Way }>({
+    id: `proof ${domain}`,
+    initial: { way: validationType === DomainValidationType.HTTP ? "http" : "dns" },
+    save: async ({ way }) => {
+      const wanted = { organizationId, domain, type: ways[way] }
+      setTold(await call(OrganizationService.method.generateOrganizationDomainValidation, wanted))
+    },
   })
+  const { way } = form.values
   const title = t("domains.prove_title", { domain })
   return (
     <Dialog title={title} onClose={close}>
       {told ? (
-        <Publish {...{ way, told, organizationId, domain, onChanged, close }} />
+        <Publish {...{ way, told, domain: held, close }} />
       ) : (
-        <ActionForm action={ask} submit={t("domains.show")} onCancel={close}>
+        <Fields form={form} submit={t("domains.show")} onCancel={close}>
           <Choice
             legend={t("domains.way")}
             name="way"
@@ -46,56 +50,41 @@ export function Proof({ domain: held, onChanged, close }: ProofProps) {
               hint: t(`domains.${value}.hint`),
             }))}
             value={way}
-            onChange={setWay}
+            onChange={(chosen) => form.change({ way: chosen })}
           />
           {validationType !== DomainValidationType.UNSPECIFIED && (
             <p className="quiet small">{t("domains.again")}</p>
           )}
-        </ActionForm>
+        </Fields>
       )}
     </Dialog>
   )
 }
 
-type PublishProps = FormPart & {
-  readonly way: Way
-  readonly told: Told
-  readonly organizationId: string
-  readonly domain: string
-}
+type PublishProps = ProofProps & { readonly way: Way; readonly told: Told }
 
-function Publish({ way, told, organizationId, domain, onChanged, close }: PublishProps) {
-  const { t, core } = useHouse()
-  const check = useAction(async () => {
-    await core.organizations.verifyOrganizationDomain({ organizationId, domain })
-    await onChanged()
-    close()
-  })
+function Publish({ way, told, domain: held, close }: PublishProps) {
+  const { t } = useText()
+  const { organizationId, domain } = held
+  const check = useAction(
+    () => call(OrganizationService.method.verifyOrganizationDomain, { organizationId, domain }),
+    close,
+  )
+  const [where, what] = [t(`domains.${way}.where`), t(`domains.${way}.what`)]
   return (
     <div className="stack">
       <p>{t(`domains.${way}.lead`)}</p>
-      <dl className="facts">
-        <dt>{t(`domains.${way}.where`)}</dt>
-        <dd>
-          <Copyable value={told.url} what={t(`domains.${way}.where`)} />
-        </dd>
-        {way === "dns" && (
-          <>
-            <dt>{t("domains.dns.type")}</dt>
-            <dd>
-              <code>TXT</code>
-            </dd>
-          </>
-        )}
-        <dt>{t(`domains.${way}.what`)}</dt>
-        <dd>
-          <Copyable value={told.token} what={t(`domains.${way}.what`)} />
-        </dd>
-      </dl>
+      <Facts
+        rows={[
+          [where, <Copyable key="where" value={told.url} what={where} />],
+          [t("domains.dns.type"), way === "dns" && <code>TXT</code>],
+          [what, <Copyable key="what" value={told.token} what={what} />],
+        ]}
+      />
       <p className="quiet small">{t("domains.later")}</p>
-      {check.error && <Alert tone="danger">{check.error}</Alert>}
+      <Refused refusal={check.refusal} />
       <div className="form-actions">
-        <Button kind="primary" disabled={check.busy} onClick={check.run}>
+        <Button kind="primary" disabled={check.busy} onClick={() => check.run()}>
           {t("domains.check")}
         </Button>
         <Button onClick={close}>{t("domains.done")}</Button>

@@ -1,9 +1,11 @@
-import { useState } from "react"
 import type { Authorization } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
-import type { FormPart } from "../collection.tsx"
-import { DialogForm } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { PersonPicker } from "../person-picker.tsx"
+import { AuthorizationService } from "../../../src/gen/core/authorization/v2/authorization_service_pb.ts"
+import { DialogForm } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { call } from "../shell/call.ts"
+import { useText } from "../shell/text.ts"
+import { PersonPicker } from "../user/person-picker.tsx"
 import { RoleChecks } from "./role-checks.tsx"
 
 /** A project, and the organisation whose people are given roles on it. */
@@ -14,38 +16,57 @@ export type Given = {
   readonly grantedRoleKeys?: readonly string[]
 }
 
-type GiveProps = FormPart & { readonly project: Given }
+type GiveProps = { readonly project: Given; readonly close: () => void }
+
+type Values = { readonly userId: string; readonly roleKeys: readonly string[] }
 
 /** Gives somebody roles who has none on the project yet. */
-export function GiveRoles({ project, ...part }: GiveProps) {
-  const { t, core } = useHouse()
+export function GiveRoles({ project, close }: GiveProps) {
+  const { t } = useText()
   const { projectId, organizationId } = project
-  const [userId, setUserId] = useState("")
-  const [roleKeys, setRoleKeys] = useState<readonly string[]>([])
-  const save = () =>
-    core.authorizations.createAuthorization({
-      ...{ userId, projectId, organizationId },
-      roleKeys: [...roleKeys],
-    })
+  const form = useForm<Values>({
+    id: formId("authorizations", "+"),
+    initial: { userId: "", roleKeys: [] },
+    save: ({ userId, roleKeys }) =>
+      call(AuthorizationService.method.createAuthorization, {
+        ...{ userId, projectId, organizationId },
+        roleKeys: [...roleKeys],
+      }),
+    done: close,
+  })
+  const { values, change } = form
   const title = t("authorizations.create")
+  const disabled = values.userId === ""
   return (
-    <DialogForm title={title} submit={title} disabled={userId === ""} save={save} {...part}>
-      <PersonPicker value={userId} onChange={setUserId} />
-      <RoleChecks {...{ project, values: roleKeys, onChange: setRoleKeys }} />
+    <DialogForm {...{ title, disabled, form }} submit={title} onCancel={close}>
+      <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
+      <RoleChecks
+        project={project}
+        values={values.roleKeys}
+        onChange={(roleKeys) => change({ roleKeys })}
+      />
     </DialogForm>
   )
 }
 
 type EditProps = GiveProps & { readonly authorization: Authorization; readonly name: string }
 
-export function EditAuthorization({ project, authorization, name, ...part }: EditProps) {
-  const { core } = useHouse()
+export function EditAuthorization({ project, authorization, name, close }: EditProps) {
   const { id, roles } = authorization
-  const [roleKeys, setRoleKeys] = useState<readonly string[]>(roles.map(({ key }) => key))
-  const save = () => core.authorizations.updateAuthorization({ id, roleKeys: [...roleKeys] })
+  const form = useForm<Pick<Values, "roleKeys">>({
+    id: formId("authorizations", id),
+    initial: { roleKeys: roles.map(({ key }) => key) },
+    save: ({ roleKeys }) =>
+      call(AuthorizationService.method.updateAuthorization, { id, roleKeys: [...roleKeys] }),
+    done: close,
+  })
   return (
-    <DialogForm title={name} save={save} {...part}>
-      <RoleChecks {...{ project, values: roleKeys, onChange: setRoleKeys }} />
+    <DialogForm title={name} form={form} onCancel={close}>
+      <RoleChecks
+        project={project}
+        values={form.values.roleKeys}
+        onChange={(roleKeys) => form.change({ roleKeys })}
+      />
     </DialogForm>
   )
 }

@@ -1,36 +1,39 @@
-import type { Authorization } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
-import { State } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
+import {
+  type Authorization,
+  State,
+} from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
+import { AuthorizationService } from "../../../src/gen/core/authorization/v2/authorization_service_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { Badges } from "../badges.tsx"
-import { Collection } from "../collection.tsx"
-import type { Core } from "../core.ts"
-import { useHouse } from "../house.ts"
-import { Link } from "../link.tsx"
-import type { Asked } from "../listing.tsx"
-import type { Readings } from "../load.ts"
-import { StateBadge } from "../state-badge.tsx"
+import { Badges } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import { type Asked, found, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { call } from "../shell/call.ts"
+import { Link } from "../shell/link.tsx"
+import { useText } from "../shell/text.ts"
 import { EditAuthorization, type Given, GiveRoles } from "./authorization-dialog.tsx"
 
-type AuthorizationsProps = {
-  readonly project: Given
-  readonly readings: Readings
-}
+const { activateAuthorization, deactivateAuthorization, deleteAuthorization, listAuthorizations } =
+  AuthorizationService.method
 
 /** Who has which roles on a project; on one that is granted, those whom one's own gave them to. */
-export function Authorizations({ project, readings }: AuthorizationsProps) {
-  const { t, core } = useHouse()
-  const { projectId } = project
+export function Authorizations({ project }: { readonly project: Given }) {
+  const { t } = useText()
   return (
     <Collection
       family="authorizations"
-      scope={projectId}
-      readings={readings}
-      read={(asked, signal) => readAuthorizations(core, { ...asked, project }, signal)}
+      method={listAuthorizations}
+      ask={(asked) => ({ pagination: pageOf(asked), filters: filtersOf(project, asked) })}
+      find={({ authorizations, pagination }) => found(authorizations, pagination)}
       columns={[
         {
           label: t("search.user"),
           cell: (row) =>
-            row.user && <Link to={{ page: "user", userId: row.user.id }}>{nameOf(row)}</Link>,
+            row.user && (
+              <Link to="/users/$userId" params={{ userId: row.user.id }}>
+                {nameOf(row)}
+              </Link>
+            ),
         },
         {
           label: t("roles.title"),
@@ -43,21 +46,20 @@ export function Authorizations({ project, readings }: AuthorizationsProps) {
       ]}
       keyOf={({ id }) => id}
       nameOf={nameOf}
-      form={(row, part) =>
-        row ? (
-          <EditAuthorization {...{ project, authorization: row }} name={nameOf(row)} {...part} />
+      form={(authorization, close) =>
+        authorization ? (
+          <EditAuthorization {...{ project, authorization, close }} name={nameOf(authorization)} />
         ) : (
-          <GiveRoles project={project} {...part} />
+          <GiveRoles {...{ project, close }} />
         )
       }
       turn={{
         isOn,
+        off: t("authorizations.deactivate_text"),
         act: ({ id }, on) =>
-          on
-            ? core.authorizations.activateAuthorization({ id })
-            : core.authorizations.deactivateAuthorization({ id }),
+          on ? call(activateAuthorization, { id }) : call(deactivateAuthorization, { id }),
       }}
-      remove={({ id }) => core.authorizations.deleteAuthorization({ id })}
+      remove={({ id }) => call(deleteAuthorization, { id })}
     />
   )
 }
@@ -66,22 +68,14 @@ const isOn = ({ state }: Authorization) => state !== State.INACTIVE
 
 const nameOf = ({ id, user }: Authorization) => user?.displayName || user?.preferredLoginName || id
 
-type Wanted = Asked & { readonly project: Given }
-
-async function readAuthorizations(core: Core, wanted: Wanted, signal: AbortSignal) {
-  const { project, text, ...page } = wanted
-  const { projectId, organizationId, grantedRoleKeys } = project
+function filtersOf({ projectId, organizationId, grantedRoleKeys }: Given, { text }: Asked) {
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const named = { case: "userDisplayName", value: { displayName: text, method } } as const
-  const filters = [
+  return [
     { filter: { case: "projectId", value: { id: projectId } } as const },
     ...(grantedRoleKeys
       ? [{ filter: { case: "organizationId", value: { id: organizationId } } as const }]
       : []),
     ...(text ? [{ filter: named }] : []),
   ]
-  const request = { pagination: { ...page, asc: true }, filters }
-  const answer = await core.authorizations.listAuthorizations(request, { signal })
-  const { authorizations: rows, pagination } = answer
-  return { rows, total: Number(pagination?.totalResult ?? rows.length) }
 }

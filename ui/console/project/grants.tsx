@@ -1,33 +1,46 @@
-import { useState } from "react"
 import {
   type Project,
   type ProjectGrant,
   ProjectGrantState,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
-import { Badges } from "../badges.tsx"
-import { Collection, type FormPart } from "../collection.tsx"
-import type { Core } from "../core.ts"
-import { DialogForm } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import type { Asked } from "../listing.tsx"
-import type { Readings } from "../load.ts"
-import { OrganizationPicker } from "../organization-picker.tsx"
-import { StateBadge } from "../state-badge.tsx"
+import {
+  type ListProjectGrantsResponse,
+  ProjectService,
+} from "../../../src/gen/core/project/v2/project_service_pb.ts"
+import { DialogForm } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { Badges } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import { type Asked, found, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { OrganizationPicker } from "../organization/organization-picker.tsx"
+import { call } from "../shell/call.ts"
+import { useText } from "../shell/text.ts"
 import { RoleChecks } from "./role-checks.tsx"
 
-type GrantsProps = { readonly project: Project; readonly readings: Readings }
+type GrantsProps = { readonly project: Project }
+
+const { activateProjectGrant, deactivateProjectGrant, deleteProjectGrant, listProjectGrants } =
+  ProjectService.method
 
 /** Which other organisations may use a project for their people, and give which of its roles. */
-export function Grants({ project, readings }: GrantsProps) {
-  const { t, core } = useHouse()
+export function Grants({ project }: GrantsProps) {
+  const { t } = useText()
   const { projectId } = project
   const of = ({ grantedOrganizationId }: ProjectGrant) => ({ projectId, grantedOrganizationId })
+  const ids = { ids: [projectId] }
+  const own = { case: "inProjectIdsFilter", value: ids } as const
   return (
     <Collection
       family="grants"
-      scope={projectId}
-      readings={readings}
-      read={(asked, signal) => readGrants(core, { ...asked, projectId }, signal)}
+      method={listProjectGrants}
+      // Grants are not searched by the name of who has them: what is shown is chosen here.
+      ask={(asked) => ({
+        pagination: asked.text ? { limit: 1000, asc: true } : pageOf(asked),
+        filters: [{ filter: own }],
+      })}
+      find={named}
       columns={[
         { label: t("nav.organization"), cell: nameOf },
         { label: t("roles.title"), cell: (row) => <Badges words={row.grantedRoleKeys} /> },
@@ -38,17 +51,16 @@ export function Grants({ project, readings }: GrantsProps) {
       ]}
       keyOf={({ grantedOrganizationId }) => grantedOrganizationId}
       nameOf={nameOf}
-      form={(grant, part) =>
-        grant ? <Edit {...{ project, grant }} {...part} /> : <Create project={project} {...part} />
+      form={(grant, close) =>
+        grant ? <Edit {...{ project, grant, close }} /> : <Create {...{ project, close }} />
       }
       turn={{
         isOn,
+        off: t("grants.deactivate_text"),
         act: (row, on) =>
-          on
-            ? core.projects.activateProjectGrant(of(row))
-            : core.projects.deactivateProjectGrant(of(row)),
+          on ? call(activateProjectGrant, of(row)) : call(deactivateProjectGrant, of(row)),
       }}
-      remove={(row) => core.projects.deleteProjectGrant(of(row))}
+      remove={(row) => call(deleteProjectGrant, of(row))}
     />
   )
 }
@@ -58,59 +70,71 @@ const isOn = ({ state }: ProjectGrant) => state !== ProjectGrantState.INACTIVE
 const nameOf = ({ grantedOrganizationName, grantedOrganizationId }: ProjectGrant) =>
   grantedOrganizationName || grantedOrganizationId
 
-type Wanted = Asked & { readonly projectId: string }
-
-/** Grants are not searched by the name of who has them: what is shown is chosen here. */
-async function readGrants(core: Core, { projectId, text, ...page }: Wanted, signal: AbortSignal) {
-  const own = { ids: [projectId] }
-  const filter = { case: "inProjectIdsFilter", value: own } as const
-  const pagination = text ? { limit: 1000, asc: true } : { ...page, asc: true }
-  const request = { pagination, filters: [{ filter }] }
-  const answer = await core.projects.listProjectGrants(request, { signal })
-  const { projectGrants: all } = answer
-  if (text === "") return { rows: all, total: Number(answer.pagination?.totalResult ?? all.length) }
-  const wanted = text.toLowerCase()
-  const rows = all.filter((row) => nameOf(row).toLowerCase().includes(wanted))
-  const from = Number(page.offset)
-  return { rows: rows.slice(from, from + page.limit), total: rows.length }
+function named({ projectGrants, pagination }: ListProjectGrantsResponse, asked: Asked) {
+  if (asked.text === "") return found(projectGrants, pagination)
+  const wanted = asked.text.toLowerCase()
+  const fitting = projectGrants.filter((row) => nameOf(row).toLowerCase().includes(wanted))
+  const from = Number(asked.offset)
+  return { rows: fitting.slice(from, from + asked.limit), total: fitting.length }
 }
 
-function Create({ project, ...part }: FormPart & Pick<GrantsProps, "project">) {
-  const { t, core } = useHouse()
+type FormProps = GrantsProps & { readonly close: () => void }
+
+type Values = { readonly granted: string; readonly roleKeys: readonly string[] }
+
+function Create({ project, close }: FormProps) {
+  const { t } = useText()
   const { projectId, organizationId } = project
-  const [grantedOrganizationId, setGranted] = useState("")
-  const [roleKeys, setRoleKeys] = useState<readonly string[]>([])
-  const save = () => {
-    const wanted = { projectId, grantedOrganizationId, roleKeys: [...roleKeys] }
-    return core.projects.createProjectGrant(wanted)
-  }
+  const form = useForm<Values>({
+    id: formId("grants", "+"),
+    initial: { granted: "", roleKeys: [] },
+    save: ({ granted, roleKeys }) =>
+      call(ProjectService.method.createProjectGrant, {
+        projectId,
+        grantedOrganizationId: granted,
+        roleKeys: [...roleKeys],
+      }),
+    done: close,
+  })
+  const { values, change } = form
   const title = t("grants.create")
-  const disabled = grantedOrganizationId === ""
+  const disabled = values.granted === ""
   return (
-    <DialogForm title={title} submit={title} disabled={disabled} save={save} {...part}>
+    <DialogForm {...{ title, disabled, form }} submit={title} onCancel={close}>
       <OrganizationPicker
         except={organizationId}
-        value={grantedOrganizationId}
-        onChange={setGranted}
+        value={values.granted}
+        onChange={(granted) => change({ granted })}
       />
-      <RoleChecks {...{ project, values: roleKeys, onChange: setRoleKeys }} />
+      <RoleChecks
+        project={project}
+        values={values.roleKeys}
+        onChange={(roleKeys) => change({ roleKeys })}
+      />
     </DialogForm>
   )
 }
 
-type EditProps = FormPart & Pick<GrantsProps, "project"> & { readonly grant: ProjectGrant }
-
-function Edit({ project, grant, ...part }: EditProps) {
-  const { core } = useHouse()
+function Edit({ project, grant, close }: FormProps & { readonly grant: ProjectGrant }) {
   const { projectId, grantedOrganizationId, grantedRoleKeys } = grant
-  const [roleKeys, setRoleKeys] = useState<readonly string[]>(grantedRoleKeys)
-  const save = () => {
-    const wanted = { projectId, grantedOrganizationId, roleKeys: [...roleKeys] }
-    return core.projects.updateProjectGrant(wanted)
-  }
+  const form = useForm<Pick<Values, "roleKeys">>({
+    id: formId("grants", grantedOrganizationId),
+    initial: { roleKeys: grantedRoleKeys },
+    save: ({ roleKeys }) =>
+      call(ProjectService.method.updateProjectGrant, {
+        projectId,
+        grantedOrganizationId,
+        roleKeys: [...roleKeys],
+      }),
+    done: close,
+  })
   return (
-    <DialogForm title={nameOf(grant)} save={save} {...part}>
-      <RoleChecks {...{ project, values: roleKeys, onChange: setRoleKeys }} />
+    <DialogForm title={nameOf(grant)} form={form} onCancel={close}>
+      <RoleChecks
+        project={project}
+        values={form.values.roleKeys}
+        onChange={(roleKeys) => form.change({ roleKeys })}
+      />
     </DialogForm>
   )
 }

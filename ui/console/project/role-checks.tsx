@@ -1,6 +1,9 @@
 import { ProjectRoleFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
-import { useHouse } from "../house.ts"
-import { LoadedChecks } from "../loaded-checks.tsx"
+import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
+import { Checks } from "../../kit/check.tsx"
+import { useRead } from "../shell/call.ts"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
 
 type RoleChecksProps = {
   /** Its roles, or those of them that are granted. */
@@ -11,26 +14,35 @@ type RoleChecksProps = {
 
 /** Some of the roles of a project. */
 export function RoleChecks({ project, ...checks }: RoleChecksProps) {
-  const { t, core } = useHouse()
+  const { t } = useText()
   const { projectId, grantedRoleKeys } = project
-  return (
-    <LoadedChecks
-      about={`role keys ${projectId}`}
-      legend={t("roles.title")}
-      none={t(grantedRoleKeys ? "granted.no_roles" : "authorizations.no_roles")}
-      read={async (signal) => {
-        // Who is granted a project may not look into it.
-        if (grantedRoleKeys) return grantedRoleKeys.map((key) => ({ value: key, label: key }))
-        const pagination = { limit: 500, asc: true }
-        const request = { projectId, pagination, sortingColumn: ProjectRoleFieldName.KEY }
-        const { projectRoles } = await core.projects.listProjectRoles(request, { signal })
-        return projectRoles.map(({ key, displayName }) => ({
-          value: key,
-          label: key,
-          ...(displayName !== key && { hint: displayName }),
-        }))
-      }}
-      {...checks}
-    />
-  )
+  // Who is granted a project may not look into it.
+  if (!grantedRoleKeys) {
+    return (
+      <Part>
+        <OwnRoleChecks projectId={projectId} {...checks} />
+      </Part>
+    )
+  }
+  if (grantedRoleKeys.length === 0) return <p className="quiet">{t("granted.no_roles")}</p>
+  const options = grantedRoleKeys.map((key) => ({ value: key, label: key }))
+  return <Checks legend={t("roles.title")} options={options} {...checks} />
+}
+
+type OwnProps = Omit<RoleChecksProps, "project"> & { readonly projectId: string }
+
+function OwnRoleChecks({ projectId, ...checks }: OwnProps) {
+  const { t } = useText()
+  const { projectRoles } = useRead(ProjectService.method.listProjectRoles, {
+    projectId,
+    pagination: { limit: 500, asc: true },
+    sortingColumn: ProjectRoleFieldName.KEY,
+  })
+  if (projectRoles.length === 0) return <p className="quiet">{t("authorizations.no_roles")}</p>
+  const options = projectRoles.map(({ key, displayName }) => ({
+    value: key,
+    label: key,
+    ...(displayName !== key && { hint: displayName }),
+  }))
+  return <Checks legend={t("roles.title")} options={options} {...checks} />
 }

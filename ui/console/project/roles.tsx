@@ -1,30 +1,37 @@
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import type { ProjectRole } from "../../../src/gen/core/project/v2/project_pb.ts"
-import { ProjectRoleFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
+import {
+  type ProjectRole,
+  ProjectRoleFieldName,
+} from "../../../src/gen/core/project/v2/project_pb.ts"
+import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { TextField } from "../../kit/field.tsx"
-import { Clip } from "../badges.tsx"
-import { Collection, type FormPart } from "../collection.tsx"
-import type { Core } from "../core.ts"
-import { DialogForm, useTexts } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import type { Asked } from "../listing.tsx"
-import type { Readings } from "../load.ts"
-
-type RolesProps = {
-  readonly projectId: string
-  /** What shows roles, or what somebody has of them. */
-  readonly readings: Readings
-}
+import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { Clip } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import { found, pageOf } from "../list/listing.tsx"
+import { call } from "../shell/call.ts"
+import { useText } from "../shell/text.ts"
 
 /** The roles of a project; its applications give them a meaning. */
-export function Roles({ projectId, readings }: RolesProps) {
-  const { t, core } = useHouse()
+export function Roles({ projectId }: { readonly projectId: string }) {
+  const { t } = useText()
+  const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
       family="roles"
-      scope={projectId}
-      readings={readings}
-      read={(asked, signal) => readRoles(core, { ...asked, projectId }, signal)}
+      method={ProjectService.method.listProjectRoles}
+      ask={(asked) => {
+        const filter = { case: "roleKeyFilter", value: { key: asked.text, method } } as const
+        return {
+          projectId,
+          pagination: pageOf(asked),
+          sortingColumn: ProjectRoleFieldName.KEY,
+          filters: asked.text ? [{ filter }] : [],
+        }
+      }}
+      find={({ projectRoles, pagination }) => found(projectRoles, pagination)}
       columns={[
         { label: t("roles.key"), cell: ({ key }) => <code>{key}</code> },
         { label: t("roles.name"), cell: ({ displayName }) => <Clip text={displayName} /> },
@@ -32,97 +39,73 @@ export function Roles({ projectId, readings }: RolesProps) {
       ]}
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
-      form={(role, part) =>
-        role ? <Edit role={role} {...part} /> : <Create projectId={projectId} {...part} />
+      form={(role, close) => <RoleForm {...{ projectId, role, close }} />}
+      remove={({ key }) =>
+        call(ProjectService.method.removeProjectRole, { projectId, roleKey: key })
       }
-      remove={({ key: roleKey }) => core.projects.removeProjectRole({ projectId, roleKey })}
     />
   )
 }
 
-type Wanted = Asked & { readonly projectId: string }
-
-async function readRoles(core: Core, { projectId, text, ...page }: Wanted, signal: AbortSignal) {
-  const method = TextFilterMethod.CONTAINS_IGNORE_CASE
-  const filter = { case: "roleKeyFilter", value: { key: text, method } } as const
-  const request = {
-    projectId,
-    pagination: { ...page, asc: true },
-    sortingColumn: ProjectRoleFieldName.KEY,
-    filters: text ? [{ filter }] : [],
-  }
-  const { projectRoles, pagination } = await core.projects.listProjectRoles(request, { signal })
-  return { rows: projectRoles, total: Number(pagination?.totalResult ?? projectRoles.length) }
+type RoleFormProps = {
+  readonly projectId: string
+  readonly role: ProjectRole | undefined
+  readonly close: () => void
 }
 
-function Create({ projectId, ...part }: FormPart & { readonly projectId: string }) {
-  const { t, core } = useHouse()
-  const { texts, field } = useTexts({ key: "", displayName: "", group: "" })
-  const save = () => {
-    const roleKey = texts.key.trim()
-    const group = texts.group.trim()
-    const displayName = texts.displayName.trim() || roleKey
-    const wanted = { projectId, roleKey, displayName, ...(group && { group }) }
-    return core.projects.addProjectRole(wanted)
-  }
-  const title = t("roles.create")
-  return (
-    <DialogForm title={title} submit={title} save={save} {...part}>
-      <TextField
-        label={t("roles.key")}
-        hint={t("roles.key_hint")}
-        {...field("key")}
-        autoCapitalize="none"
-        spellCheck={false}
-        required
-        autoFocus
-      />
-      <WordFields field={field} />
-    </DialogForm>
-  )
-}
+type Values = { readonly key: string; readonly displayName: string; readonly group: string }
 
-function Edit({ role, ...part }: FormPart & { readonly role: ProjectRole }) {
-  const { t, core } = useHouse()
-  const { projectId, key: roleKey } = role
-  const { texts, field } = useTexts({ displayName: role.displayName, group: role.group })
-  const save = () => {
-    const displayName = texts.displayName.trim() || roleKey
-    return core.projects.updateProjectRole({
-      ...{ projectId, roleKey, displayName, group: texts.group.trim() },
-    })
-  }
-  return (
-    <DialogForm title={roleKey} save={save} {...part}>
-      <WordFields field={field} />
-      <p className="quiet small">{t("roles.key_stays")}</p>
-    </DialogForm>
-  )
-}
+/** What a key may be made of: it travels in claims, and people type it into configurations. */
+const keyPattern = "[^\\s]+"
 
-type WordFieldsProps = {
-  readonly field: (
-    name: "displayName" | "group",
-  ) => ReturnType<ReturnType<typeof useTexts>["field"]>
-}
-
-function WordFields({ field }: WordFieldsProps) {
-  const { t } = useHouse()
+function RoleForm({ projectId, role, close }: RoleFormProps) {
+  const { t } = useText()
   const optional = t("form.optional")
+  const { addProjectRole, updateProjectRole } = ProjectService.method
+  const form = useForm<Values>({
+    id: formId("roles", role?.key ?? "+"),
+    initial: { key: "", displayName: role?.displayName ?? "", group: role?.group ?? "" },
+    refusals: { key: ["project.role"] },
+    save: async ({ key, ...values }) => {
+      const roleKey = role?.key ?? key.trim()
+      const group = values.group.trim()
+      const displayName = values.displayName.trim() || roleKey
+      await (role
+        ? call(updateProjectRole, { projectId, roleKey, displayName, group })
+        : call(addProjectRole, { projectId, roleKey, displayName, ...(group && { group }) }))
+    },
+    done: close,
+  })
+  const errorOf = useErrorOf(form)
+  const title = role?.key ?? t("roles.create")
   return (
-    <>
+    <DialogForm title={title} submit={role ? undefined : title} form={form} onCancel={close}>
+      {!role && (
+        <TextField
+          label={t("roles.key")}
+          hint={t("roles.key_hint")}
+          error={errorOf("key")}
+          {...form.text("key")}
+          pattern={keyPattern}
+          title={t("roles.key_rule")}
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          autoFocus
+        />
+      )}
       <TextField
         label={t("roles.name")}
         optional={optional}
         hint={t("roles.name_hint")}
-        {...field("displayName")}
+        {...form.text("displayName")}
       />
       <TextField
         label={t("roles.group")}
         optional={optional}
         hint={t("roles.group_hint")}
-        {...field("group")}
+        {...form.text("group")}
       />
-    </>
+    </DialogForm>
   )
 }

@@ -1,15 +1,16 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { GroupsClaim, type Project } from "../../../src/gen/core/project/v2/project_pb.ts"
-import type { UpdateProjectRequestSchema } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
+import {
+  ProjectService,
+  type UpdateProjectRequestSchema,
+} from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { SelectField } from "../../kit/select.tsx"
-import { Section } from "../detail.tsx"
-import { useHouse } from "../house.ts"
-import { type Changed, useActionWith } from "../load.ts"
-import { Switch } from "../switch.tsx"
-
-/** What every part of a project's page is handed. */
-export type ProjectPart = { readonly project: Project; readonly onChanged: Changed }
+import { Switch } from "../form/switch.tsx"
+import { call, useAction } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import type { ProjectPart } from "./part.ts"
 
 type Change = Extract<
   MessageInitShape<typeof UpdateProjectRequestSchema>,
@@ -19,13 +20,11 @@ type Change = Extract<
 const switches = ["projectRoleAssertion", "authorizationRequired", "projectAccessRequired"] as const
 
 /** Who may sign in to the applications of a project, and what those learn of roles. */
-export function Rules({ project, onChanged }: ProjectPart) {
-  const { t, core } = useHouse()
+export function Rules({ project }: ProjectPart) {
+  const { t } = useText()
   const { projectId } = project
-  const change = async (wanted: Change) => {
-    await core.projects.updateProject({ ...wanted, projectId })
-    await onChanged()
-  }
+  const change = (wanted: Change) =>
+    call(ProjectService.method.updateProject, { ...wanted, projectId })
   return (
     <Section title={t("rules.title")}>
       <div className="checks">
@@ -35,6 +34,7 @@ export function Rules({ project, onChanged }: ProjectPart) {
             label={t(`rules.${name}`)}
             hint={t(`rules.${name}.hint`)}
             on={project[name]}
+            {...(name !== "projectRoleAssertion" && { asks: t(`rules.${name}.asks`) })}
             act={(on) => change({ [name]: on })}
           />
         ))}
@@ -54,13 +54,13 @@ const claimNames: readonly ClaimName[] = ["off", "groups", "roles"]
 
 type GroupsProps = {
   readonly project: Project
-  readonly change: (claim: GroupsClaim) => Promise<void>
+  readonly change: (claim: GroupsClaim) => Promise<unknown>
 }
 
 /** Many programs read roles from a plain list only. */
 function Groups({ project, change }: GroupsProps) {
-  const { t } = useHouse()
-  const action = useActionWith((name: ClaimName) => change(claims[name]))
+  const { t } = useText()
+  const action = useAction((name: ClaimName) => change(claims[name]))
   const current = claimNames.find((name) => claims[name] === project.groupsClaim) ?? "off"
   return (
     <div className="form">
@@ -71,7 +71,7 @@ function Groups({ project, change }: GroupsProps) {
         value={current}
         onChange={action.run}
       />
-      {action.error && <Alert tone="danger">{action.error}</Alert>}
+      <Refused refusal={action.refusal} />
     </div>
   )
 }

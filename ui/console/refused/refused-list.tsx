@@ -1,13 +1,13 @@
+import { Fragment } from "react"
 import type {
   Finding,
   RefusedRequest,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { sentenceOf } from "../../kit/sentence.ts"
-import { Copyable } from "../detail.tsx"
-import { useHouse } from "../house.ts"
-import { Link } from "../link.tsx"
-import { type TextKey, texts } from "../texts/index.ts"
-import { Time } from "../time.tsx"
+import { Time } from "../list/time.tsx"
+import { Copyable, Facts } from "../shell/detail.tsx"
+import { Link } from "../shell/link.tsx"
+import { useText } from "../shell/text.ts"
 import { Compared } from "./compared.tsx"
 
 type RefusedListProps = {
@@ -40,7 +40,7 @@ type RefusedProps = {
 }
 
 function Refused({ request, open, isNamed }: RefusedProps) {
-  const { t } = useHouse()
+  const { t } = useText()
   const { applicationName, endpoint, creationDate } = request
   return (
     <details className="refused" open={open}>
@@ -70,23 +70,21 @@ const mainOf = ({ findings }: RefusedRequest): Finding | undefined =>
 
 /** The likely cause; without one, what went wrong. */
 function Headline({ request }: { readonly request: RefusedRequest }) {
-  const { t } = useHouse()
+  const { t, has } = useText()
   const main = mainOf(request)
   if (main) return <Cause finding={main} />
   const key = `refused.error.${request.error}`
-  if (isText(key)) return t(key)
+  if (has(key)) return t(key)
   return <span lang="en">{sentenceOf(request.description || request.error)}</span>
 }
 
 /** In the reader's language where the catalogue knows the cause, else in the server's words. */
 function Cause({ finding }: Pick<FoundProps, "finding">) {
-  const { t } = useHouse()
+  const { t, has } = useText()
   const { subject, likelyCause, likelyCauseKey } = finding
   const key = `cause.${likelyCauseKey}`
-  return isText(key) ? t(key, { subject }) : <span lang="en">{likelyCause}</span>
+  return has(key) ? t(key, { subject }) : <span lang="en">{likelyCause}</span>
 }
-
-const isText = (key: string): key is TextKey => Object.hasOwn(texts.en, key)
 
 type FoundProps = { readonly finding: Finding; readonly isSaid: boolean }
 
@@ -108,36 +106,36 @@ function Found({ finding, isSaid }: FoundProps) {
 }
 
 function About({ request, isNamed }: Omit<RefusedProps, "open">) {
-  const { t } = useHouse()
+  const { t } = useText()
   const { applicationId, applicationName, requestId, clientId, error, description } = request
   const isFound = request.findings.some(({ subject }) => subject === "client_id")
   return (
-    <dl className="facts">
-      {isNamed && applicationId && (
-        <>
-          <dt>{t("search.application")}</dt>
-          <dd>
-            <Link to={{ page: "application", applicationId }}>{applicationName}</Link>
-          </dd>
-        </>
-      )}
-      {!applicationId && clientId && !isFound && (
-        <>
-          <dt>{t("field.client_id")}</dt>
-          <dd>
-            <code>{clientId}</code>
-          </dd>
-        </>
-      )}
-      <dt>{t("refused.told")}</dt>
-      <dd>
-        <code>{error}</code>
-        {description && <span lang="en">{description}</span>}
-      </dd>
-      <dt>{t("field.request_id")}</dt>
-      <dd>
-        <Copyable value={requestId} what={t("field.request_id")} />
-      </dd>
-    </dl>
+    <Facts
+      rows={[
+        [
+          t("search.application"),
+          isNamed && applicationId && (
+            <Link key="app" to="/applications/$applicationId" params={{ applicationId }}>
+              {applicationName}
+            </Link>
+          ),
+        ],
+        [
+          t("field.client_id"),
+          !applicationId && clientId && !isFound && <code key="client">{clientId}</code>,
+        ],
+        [
+          t("refused.told"),
+          <Fragment key="told">
+            <code>{error}</code>
+            {description && <span lang="en">{description}</span>}
+          </Fragment>,
+        ],
+        [
+          t("field.request_id"),
+          <Copyable key="id" value={requestId} what={t("field.request_id")} />,
+        ],
+      ]}
+    />
   )
 }

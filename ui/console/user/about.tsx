@@ -1,147 +1,125 @@
-import type { User } from "../../../src/gen/core/user/v2/user_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { TextField } from "../../kit/field.tsx"
-import { Copyable } from "../detail.tsx"
-import { ActionForm, EditSection, useSaving, useTexts } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { Time } from "../time.tsx"
-import type { UserPart } from "./part.ts"
+import { EditSection, Fields, useErrorOf } from "../form/form.tsx"
+import { type Form, useForm } from "../form/use-form.ts"
+import { Time } from "../list/time.tsx"
+import { call } from "../shell/call.ts"
+import { Copyable, Facts } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import type { UserForm, UserPart } from "./part.ts"
 
 /** Who it is, and the names they sign in with. */
-export function About({ user, onChanged }: UserPart) {
-  const { t } = useHouse()
+export function About({ user }: UserPart) {
+  const { t } = useText()
   const forms = { human: PersonForm, machine: ServiceForm } as const
   const Form = user.type.case ? forms[user.type.case] : undefined
+  const { type, userId, details, loginNames } = user
+  const profile = type.case === "human" ? type.value.profile : undefined
   return (
     <EditSection
       title={t("detail.about")}
-      facts={<Facts user={user} />}
-      form={(close) => Form && <Form {...{ user, onChanged, close }} />}
+      facts={
+        <Facts
+          rows={[
+            [t("field.name"), profile && `${profile.givenName} ${profile.familyName}`],
+            [t("field.description"), type.case === "machine" && type.value.description],
+            [
+              t("field.login_names"),
+              <ul className="value-list" key="names">
+                {loginNames.map((loginName) => (
+                  <li key={loginName}>{loginName}</li>
+                ))}
+              </ul>,
+            ],
+            [t("field.user_id"), <Copyable key="id" value={userId} what={t("field.user_id")} />],
+            [t("field.created"), <Time key="created" at={details?.creationDate} />],
+            [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
+          ]}
+        />
+      }
+      form={(id, close) => Form && <Form {...{ user, id, close }} />}
     />
   )
 }
 
-function Facts({ user }: { readonly user: User }) {
-  const { t } = useHouse()
-  const { userId, details, loginNames } = user
-  return (
-    <dl className="facts">
-      <Named user={user} />
-      <dt>{t("field.login_names")}</dt>
-      <dd>
-        <ul className="value-list">
-          {loginNames.map((loginName) => (
-            <li key={loginName}>{loginName}</li>
-          ))}
-        </ul>
-      </dd>
-      <dt>{t("field.user_id")}</dt>
-      <dd>
-        <Copyable value={userId} what={t("field.user_id")} />
-      </dd>
-      <dt>{t("field.created")}</dt>
-      <dd>
-        <Time at={details?.creationDate} />
-      </dd>
-      <dt>{t("field.changed")}</dt>
-      <dd>
-        <Time at={details?.changeDate} />
-      </dd>
-    </dl>
-  )
-}
+const refusals = { username: ["user.name", "user.login_name", "user.username"] } as const
 
-function Named({ user }: { readonly user: User }) {
-  const { t } = useHouse()
-  const { type } = user
-  const description = type.case === "machine" ? type.value.description : ""
-  const profile = type.case === "human" ? type.value.profile : undefined
-  return (
-    <>
-      {profile && (
-        <>
-          <dt>{t("field.name")}</dt>
-          <dd>
-            {profile.givenName} {profile.familyName}
-          </dd>
-        </>
-      )}
-      {description && (
-        <>
-          <dt>{t("field.description")}</dt>
-          <dd>{description}</dd>
-        </>
-      )}
-    </>
-  )
-}
-
-type FormProps = UserPart & { readonly close: () => void }
-
-function PersonForm({ user, onChanged, close }: FormProps) {
-  const { t, core } = useHouse()
+function PersonForm({ user, id, close }: UserForm) {
+  const { t } = useText()
   const { userId, username, type } = user
   const profile = type.case === "human" ? type.value.profile : undefined
-  const { texts, field } = useTexts({
-    username,
-    givenName: profile?.givenName ?? "",
-    familyName: profile?.familyName ?? "",
-    displayName: profile?.displayName ?? "",
+  const form = useForm({
+    id,
+    initial: {
+      username,
+      givenName: profile?.givenName ?? "",
+      familyName: profile?.familyName ?? "",
+      displayName: profile?.displayName ?? "",
+    },
+    refusals,
+    save: ({ givenName, familyName, displayName, ...values }) => {
+      const value = { profile: { givenName, familyName, displayName } }
+      const userType = { case: "human", value } as const
+      const named = values.username.trim()
+      return call(UserService.method.updateUser, { userId, username: named, userType })
+    },
+    done: close,
   })
-  const save = () => {
-    const { givenName, familyName, displayName } = texts
-    const value = { profile: { givenName, familyName, displayName } }
-    const userType = { case: "human", value } as const
-    return core.users.updateUser({ userId, username: texts.username.trim(), userType })
-  }
-  const action = useSaving(save, onChanged, close)
   return (
-    <ActionForm action={action} onCancel={close}>
+    <Fields form={form} onCancel={close}>
       <div className="pair">
-        <TextField label={t("field.first_name")} {...field("givenName")} required autoFocus />
-        <TextField label={t("field.last_name")} {...field("familyName")} required />
+        <TextField label={t("field.first_name")} {...form.text("givenName")} required autoFocus />
+        <TextField label={t("field.last_name")} {...form.text("familyName")} required />
       </div>
-      <TextField label={t("field.display_name")} {...field("displayName")} required />
-      <UserName field={field} />
-    </ActionForm>
+      <TextField label={t("field.display_name")} {...form.text("displayName")} required />
+      <UserName form={form} />
+    </Fields>
   )
 }
 
-function ServiceForm({ user, onChanged, close }: FormProps) {
-  const { t, core } = useHouse()
+function ServiceForm({ user, id, close }: UserForm) {
+  const { t } = useText()
   const { userId, username, type } = user
   const { name, description } = type.case === "machine" ? type.value : { name: "", description: "" }
-  const { texts, field } = useTexts({ username, name, description })
-  const save = () => {
-    const value = { name: texts.name.trim(), description: texts.description.trim() }
-    const userType = { case: "machine", value } as const
-    return core.users.updateUser({ userId, username: texts.username.trim(), userType })
-  }
-  const action = useSaving(save, onChanged, close)
+  const form = useForm({
+    id,
+    initial: { username, name, description },
+    refusals,
+    save: (values) => {
+      const value = { name: values.name.trim(), description: values.description.trim() }
+      const userType = { case: "machine", value } as const
+      const named = values.username.trim()
+      return call(UserService.method.updateUser, { userId, username: named, userType })
+    },
+    done: close,
+  })
   return (
-    <ActionForm action={action} onCancel={close}>
-      <TextField label={t("field.name")} {...field("name")} required autoFocus />
+    <Fields form={form} onCancel={close}>
+      <TextField label={t("field.name")} {...form.text("name")} required autoFocus />
       <TextField
         label={t("field.description")}
         optional={t("form.optional")}
-        {...field("description")}
+        {...form.text("description")}
         maxLength={500}
       />
-      <UserName field={field} />
-    </ActionForm>
+      <UserName form={form} />
+    </Fields>
   )
 }
 
-type UserNameProps = {
-  readonly field: (name: "username") => ReturnType<ReturnType<typeof useTexts>["field"]>
-}
-
-function UserName({ field }: UserNameProps) {
-  const { t } = useHouse()
+function UserName<Values extends { username: string }>({ form }: { readonly form: Form<Values> }) {
+  const { t } = useText()
+  const errorOf = useErrorOf(form)
   return (
     <TextField
       label={t("field.login_name")}
       hint={t("users.rename_hint")}
-      {...field("username")}
+      error={errorOf("username")}
+      name="username"
+      value={form.values.username}
+      onChange={({ target }) => form.change({ ...form.values, username: target.value })}
+      maxLength={200}
+      autoComplete="off"
       autoCapitalize="none"
       spellCheck={false}
       required

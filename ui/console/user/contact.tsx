@@ -1,47 +1,42 @@
-import { useState } from "react"
 import type { HumanUser } from "../../../src/gen/core/user/v2/user_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { Check } from "../../kit/check.tsx"
 import { TextField } from "../../kit/field.tsx"
-import { ActionForm, EditSection, useSaving, useTexts } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import type { UserPart } from "./part.ts"
+import { EditSection, Fields, useErrorOf } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { call } from "../shell/call.ts"
+import { Facts } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import type { UserForm, UserPart } from "./part.ts"
 
 /** Where a person can be reached, and whether that has been checked. */
-export function Contact(part: UserPart) {
-  const { t } = useHouse()
-  const { type } = part.user
+export function Contact({ user }: UserPart) {
+  const { t } = useText()
+  const { type } = user
   if (type.case !== "human") return null
+  const { email, phone } = type.value
   return (
     <EditSection
       title={t("contact.title")}
-      facts={<Facts human={type.value} />}
-      form={(close) => <ContactForm {...part} human={type.value} close={close} />}
+      facts={
+        <Facts
+          rows={[
+            [t("field.email"), <Reached key="email" at={email?.email} {...email} />],
+            [t("field.phone"), <Reached key="phone" at={phone?.phone} {...phone} />],
+          ]}
+        />
+      }
+      form={(id, close) => <ContactForm {...{ user, human: type.value, id, close }} />}
     />
   )
 }
 
-function Facts({ human: { email, phone } }: { readonly human: HumanUser }) {
-  const { t } = useHouse()
-  return (
-    <dl className="facts">
-      <dt>{t("field.email")}</dt>
-      <dd>
-        <Reached at={email?.email ?? ""} isVerified={email?.isVerified ?? false} />
-      </dd>
-      <dt>{t("field.phone")}</dt>
-      <dd>
-        <Reached at={phone?.phone ?? ""} isVerified={phone?.isVerified ?? false} />
-      </dd>
-    </dl>
-  )
-}
+type ReachedProps = { readonly at: string | undefined; readonly isVerified?: boolean }
 
-type ReachedProps = { readonly at: string; readonly isVerified: boolean }
-
-function Reached({ at, isVerified }: ReachedProps) {
-  const { t } = useHouse()
-  if (at === "") return <span className="quiet">{t("detail.none")}</span>
+function Reached({ at, isVerified = false }: ReachedProps) {
+  const { t } = useText()
+  if (!at) return <span className="quiet">{t("detail.none")}</span>
   return (
     <>
       <bdi>{at}</bdi>
@@ -52,54 +47,77 @@ function Reached({ at, isVerified }: ReachedProps) {
   )
 }
 
-type FormProps = UserPart & { readonly human: HumanUser; readonly close: () => void }
+type Values = {
+  readonly email: string
+  readonly phone: string
+  readonly emailVerified: boolean
+  readonly phoneVerified: boolean
+}
 
-function ContactForm({ user, human, onChanged, close }: FormProps) {
-  const { t, core } = useHouse()
-  const { userId } = user
-  const { texts, field } = useTexts({
-    email: human.email?.email ?? "",
-    phone: human.phone?.phone ?? "",
-  })
-  const [checked, setChecked] = useState({
-    email: human.email?.isVerified ?? false,
-    phone: human.phone?.isVerified ?? false,
-  })
-  const save = async () => {
-    const [email, phone] = [texts.email.trim(), texts.phone.trim()]
-    const said = (isVerified: boolean) => ({ case: "isVerified", value: isVerified }) as const
-    const isSame = email === human.email?.email && checked.email === human.email.isVerified
-    if (!isSame) await core.users.setEmail({ userId, email, verification: said(checked.email) })
-    if (phone === "") {
-      if (human.phone?.phone) await core.users.removePhone({ userId })
-    } else if (phone !== human.phone?.phone || checked.phone !== human.phone.isVerified) {
-      await core.users.setPhone({ userId, phone, verification: said(checked.phone) })
-    }
+/** Calls only for what differs: each change of an address is one of its own in the history. */
+async function save(userId: string, { email: old, phone: before }: HumanUser, values: Values) {
+  const [email, phone] = [values.email.trim(), values.phone.trim()]
+  const said = (isVerified: boolean) => ({ case: "isVerified", value: isVerified }) as const
+  const { emailVerified, phoneVerified } = values
+  if (email !== old?.email || emailVerified !== old.isVerified) {
+    const verification = said(emailVerified)
+    await call(UserService.method.setEmail, { userId, email, verification })
   }
-  const action = useSaving(save, onChanged, close)
+  if (phone === "") {
+    if (before?.phone) await call(UserService.method.removePhone, { userId })
+  } else if (phone !== before?.phone || phoneVerified !== before.isVerified) {
+    const verification = said(phoneVerified)
+    await call(UserService.method.setPhone, { userId, phone, verification })
+  }
+}
+
+function ContactForm({ user, human, id, close }: UserForm & { readonly human: HumanUser }) {
+  const { t } = useText()
+  const form = useForm<Values>({
+    id,
+    initial: {
+      email: human.email?.email ?? "",
+      phone: human.phone?.phone ?? "",
+      emailVerified: human.email?.isVerified ?? false,
+      phoneVerified: human.phone?.isVerified ?? false,
+    },
+    refusals: { email: ["user.email"], phone: ["user.phone"] },
+    save: (values) => save(user.userId, human, values),
+    done: close,
+  })
+  const errorOf = useErrorOf(form)
+  const { values, change } = form
   return (
-    <ActionForm action={action} onCancel={close}>
-      <TextField label={t("field.email")} type="email" {...field("email")} required autoFocus />
+    <Fields form={form} onCancel={close}>
+      <TextField
+        label={t("field.email")}
+        type="email"
+        error={errorOf("email")}
+        {...form.text("email")}
+        required
+        autoFocus
+      />
       <Check
         label={t("contact.email_verified")}
         hint={t("contact.verified_hint")}
-        checked={checked.email}
-        onChange={(email) => setChecked({ ...checked, email })}
+        checked={values.emailVerified}
+        onChange={(emailVerified) => change({ emailVerified })}
       />
       <TextField
         label={t("field.phone")}
         optional={t("form.optional")}
         hint={t("contact.phone_hint")}
+        error={errorOf("phone")}
         type="tel"
-        {...field("phone")}
+        {...form.text("phone")}
       />
-      {texts.phone.trim() !== "" && (
+      {values.phone.trim() !== "" && (
         <Check
           label={t("contact.phone_verified")}
-          checked={checked.phone}
-          onChange={(phone) => setChecked({ ...checked, phone })}
+          checked={values.phoneVerified}
+          onChange={(phoneVerified) => change({ phoneVerified })}
         />
       )}
-    </ActionForm>
+    </Fields>
   )
 }

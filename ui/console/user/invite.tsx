@@ -1,67 +1,83 @@
 import { useState } from "react"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { CopyButton } from "../../kit/copy-button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
-import { ActionForm } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { useAction } from "../load.ts"
-import { nameOf } from "../user.ts"
+import { call, useAction } from "../shell/call.ts"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
+import { nameOf } from "./user.ts"
 
 /** The way in for a person who has no password yet: a link by which they choose it themself. */
-export function Invite(part: UserPart) {
-  const { t } = useHouse()
+export function Invite({ user }: UserPart) {
+  const { t } = useText()
   const [open, setOpen] = useState(false)
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t("invite.do")}</Button>
-      {open && <InviteDialog {...part} close={() => setOpen(false)} />}
+      {open && <InviteDialog user={user} close={() => setOpen(false)} />}
     </>
   )
 }
 
-function InviteDialog({ user, onChanged, close }: UserPart & { readonly close: () => void }) {
-  const { t, core } = useHouse()
+function InviteDialog({ user, close }: UserPart & { readonly close: () => void }) {
+  const { t } = useText()
   const [link, setLink] = useState("")
   const { userId, details } = user
   const make = useAction(async () => {
     const verification = { case: "returnCode", value: {} } as const
-    const { inviteCode = "" } = await core.users.createInviteCode({ userId, verification })
-    setLink(linkOf(userId, details?.resourceOwner ?? "", inviteCode))
-    await onChanged()
+    const made = await call(UserService.method.createInviteCode, { userId, verification })
+    setLink(inviteLink(userId, details?.resourceOwner ?? "", made.inviteCode ?? ""))
   })
   return (
     <Dialog title={t("invite.title", { name: nameOf(user) })} onClose={close}>
-      {link ? (
-        <div className="stack">
-          <p>{t("invite.once")}</p>
-          <pre className="snippet secret-text">
-            <code>{link}</code>
-          </pre>
-          <div className="row">
-            <CopyButton
-              value={link}
-              label={t("copy.do")}
-              done={t("copy.done")}
-              what={t("invite.link")}
-            />
-          </div>
-          <div className="form-actions">
-            <Button onClick={close}>{t("invite.done")}</Button>
-          </div>
+      <div className="stack">
+        {link ? (
+          <InviteLink link={link} />
+        ) : (
+          <>
+            <p>{t("invite.lead")}</p>
+            <p className="quiet small">{t("invite.again")}</p>
+            <Refused refusal={make.refusal} />
+          </>
+        )}
+        <div className="form-actions">
+          {!link && (
+            <Button kind="primary" disabled={make.busy} onClick={() => make.run()}>
+              {t("invite.create")}
+            </Button>
+          )}
+          <Button onClick={close}>{t(link ? "invite.done" : "form.cancel")}</Button>
         </div>
-      ) : (
-        <ActionForm action={make} submit={t("invite.create")} onCancel={close}>
-          <p>{t("invite.lead")}</p>
-          <p className="quiet small">{t("invite.again")}</p>
-        </ActionForm>
-      )}
+      </div>
     </Dialog>
   )
 }
 
+/** The link to hand on, shown this once. */
+export function InviteLink({ link }: { readonly link: string }) {
+  const { t } = useText()
+  return (
+    <>
+      <p>{t("invite.once")}</p>
+      <pre className="snippet secret-text">
+        <code>{link}</code>
+      </pre>
+      <div className="row">
+        <CopyButton
+          value={link}
+          label={t("copy.do")}
+          done={t("copy.done")}
+          what={t("invite.link")}
+        />
+      </div>
+    </>
+  )
+}
+
 /** The code stands behind the #, which no server is told and no log keeps. */
-function linkOf(userId: string, organization: string, code: string): string {
+export function inviteLink(userId: string, organization: string, code: string): string {
   const parameters = new URLSearchParams({ userId, organization, invite: "true" })
   return `${location.origin}/ui/login/verify?${parameters}#${code}`
 }

@@ -1,68 +1,71 @@
-import { useState } from "react"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { Check } from "../../kit/check.tsx"
 import { PasswordField } from "../../kit/field.tsx"
-import { Section } from "../detail.tsx"
-import { DialogForm, useTexts } from "../form.tsx"
-import { useHouse } from "../house.ts"
-import { Time } from "../time.tsx"
-import { stateOf } from "../user.ts"
+import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { formId, useOpen } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { Time } from "../list/time.tsx"
+import { call } from "../shell/call.ts"
+import { Facts, Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
 import { Invite } from "./invite.tsx"
-import type { UserPart } from "./part.ts"
+import type { UserForm, UserPart } from "./part.ts"
+import { stateOf } from "./user.ts"
 
 /** When it was set, and a new one for whoever has lost theirs. */
-export function Password({ user, onChanged }: UserPart) {
-  const { t } = useHouse()
-  const [open, setOpen] = useState(false)
+export function Password({ user }: UserPart) {
+  const { t } = useText()
+  const [open, setOpen] = useOpen("password")
   if (user.type.case !== "human") return null
   const { passwordChanged, passwordChangeRequired } = user.type.value
   const actions = (
     <div className="row">
-      {!passwordChanged && stateOf(user) === "active" && <Invite {...{ user, onChanged }} />}
-      <Button onClick={() => setOpen(true)}>{t("password.set")}</Button>
+      {!passwordChanged && stateOf(user) === "active" && <Invite user={user} />}
+      <Button onClick={() => setOpen("set")}>{t("password.set")}</Button>
     </div>
   )
   return (
     <Section title={t("field.password")} actions={actions}>
       {passwordChanged ? (
-        <dl className="facts">
-          <dt>{t("field.changed")}</dt>
-          <dd>
-            <Time at={passwordChanged} />
-          </dd>
-          {passwordChangeRequired && (
-            <>
-              <dt>{t("password.next")}</dt>
-              <dd>{t("password.must_change")}</dd>
-            </>
-          )}
-        </dl>
+        <Facts
+          rows={[
+            [t("field.changed"), <Time key="changed" at={passwordChanged} />],
+            [t("password.next"), passwordChangeRequired && t("password.must_change")],
+          ]}
+        />
       ) : (
         <p className="quiet section-lead">{t("password.none")}</p>
       )}
-      {open && <SetPassword {...{ user, onChanged }} close={() => setOpen(false)} />}
+      {open !== undefined && (
+        <SetPassword user={user} id={formId("password", open)} close={() => setOpen(undefined)} />
+      )}
     </Section>
   )
 }
 
-function SetPassword({ user, onChanged, close }: UserPart & { readonly close: () => void }) {
-  const { t, core } = useHouse()
+function SetPassword({ user, id, close }: UserForm) {
+  const { t } = useText()
   const { userId } = user
-  const { texts, field } = useTexts({ password: "" })
-  const [changeRequired, setRequired] = useState(true)
-  const save = () => {
-    const newPassword = { password: texts.password, changeRequired }
-    return core.users.setPassword({ userId, newPassword })
-  }
+  const form = useForm({
+    id,
+    initial: { password: "", changeRequired: true },
+    secret: ["password"],
+    refusals: { password: ["user.password"] },
+    save: (newPassword) => call(UserService.method.setPassword, { userId, newPassword }),
+    done: close,
+  })
+  const errorOf = useErrorOf(form)
   const title = t("password.set")
   return (
-    <DialogForm title={title} submit={title} {...{ save, onChanged, close }}>
+    <DialogForm title={title} submit={title} form={form} onCancel={close}>
       <PasswordField
         label={t("password.new")}
         hint={t("users.password_hint")}
+        error={errorOf("password")}
         show={t("field.show")}
         hide={t("field.hide")}
-        {...field("password")}
+        {...form.text("password")}
         autoComplete="new-password"
         required
         autoFocus
@@ -70,8 +73,8 @@ function SetPassword({ user, onChanged, close }: UserPart & { readonly close: ()
       <Check
         label={t("password.must_change")}
         hint={t("password.must_change_hint")}
-        checked={changeRequired}
-        onChange={setRequired}
+        checked={form.values.changeRequired}
+        onChange={(changeRequired) => form.change({ changeRequired })}
       />
     </DialogForm>
   )

@@ -1,0 +1,92 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import {
+  type Application,
+  ApplicationSorting,
+  ApplicationState,
+  OIDCApplicationType,
+} from "../../../src/gen/core/application/v2/application_pb.ts"
+import {
+  ApplicationService,
+  type ListApplicationsRequestSchema,
+  type ListApplicationsResponse,
+} from "../../../src/gen/core/application/v2/application_service_pb.ts"
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import { type Asked, found, type ListColumn, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { Link } from "../shell/link.tsx"
+import type { Texts } from "../shell/texts/index.ts"
+
+type Wanted = {
+  readonly projectId?: string
+  readonly organizationId?: string
+  readonly state?: ApplicationState
+}
+
+const sorts = {
+  name: ApplicationSorting.APPLICATION_SORT_BY_NAME,
+  created: ApplicationSorting.APPLICATION_SORT_BY_CREATION_DATE,
+} as const
+
+/** How a list of applications is read: those of a project, of an organisation, in a state. */
+export const applicationsOf = (wanted: Wanted) => ({
+  method: ApplicationService.method.listApplications,
+  ask: (asked: Asked): MessageInitShape<typeof ListApplicationsRequestSchema> => ({
+    pagination: pageOf(asked),
+    sortingColumn: asked.by === "created" ? sorts.created : sorts.name,
+    filters: filtersOf(wanted, asked),
+  }),
+  find: ({ applications, pagination }: ListApplicationsResponse) => found(applications, pagination),
+})
+
+function filtersOf({ projectId, organizationId, state }: Wanted, { text }: Asked) {
+  const named = { name: text, method: TextFilterMethod.CONTAINS_IGNORE_CASE }
+  const project = { case: "projectIdFilter", value: { projectId: projectId ?? "" } } as const
+  const org = { case: "organizationIdFilter", value: { id: organizationId ?? "" } } as const
+  return [
+    ...(projectId ? [{ filter: project }] : []),
+    ...(organizationId ? [{ filter: org }] : []),
+    ...(text ? [{ filter: { case: "nameFilter", value: named } as const }] : []),
+    ...(state ? [{ filter: { case: "stateFilter", value: state } as const }] : []),
+  ]
+}
+
+export const applicationColumns = ({ t }: Texts): readonly ListColumn<Application>[] => [
+  {
+    label: t("field.name"),
+    sort: "name",
+    cell: ({ applicationId, name }) => (
+      <Link className="row-link" to="/applications/$applicationId" params={{ applicationId }}>
+        {name}
+      </Link>
+    ),
+  },
+  { label: t("field.kind"), cell: (application) => t(`kind.${kindOf(application)}`) },
+  {
+    label: t("field.state"),
+    cell: (application) => <StateBadge state={isActive(application) ? "active" : "inactive"} />,
+  },
+  {
+    label: t("field.created"),
+    sort: "created",
+    cell: ({ creationDate }) => <Time at={creationDate} />,
+  },
+]
+
+export const isActive = (application: Application) =>
+  application.state !== ApplicationState.INACTIVE
+
+export type ApplicationKind = "web" | "native" | "user_agent" | "api" | "saml"
+
+export function kindOf({ configuration }: Application): ApplicationKind {
+  if (configuration.case === "apiConfiguration") return "api"
+  if (configuration.case === "samlConfiguration") return "saml"
+  switch (configuration.value?.applicationType) {
+    case OIDCApplicationType.OIDC_APP_TYPE_NATIVE:
+      return "native"
+    case OIDCApplicationType.OIDC_APP_TYPE_USER_AGENT:
+      return "user_agent"
+    default:
+      return "web"
+  }
+}

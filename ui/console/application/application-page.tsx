@@ -1,0 +1,196 @@
+import { useNavigate, useParams } from "@tanstack/react-router"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { DeleteButton, TurnButton } from "../form/confirm.tsx"
+import { Rename } from "../form/rename.tsx"
+import { History } from "../list/history.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { useBelongsTo } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+import { ApiProof, methodOf } from "./api-proof.tsx"
+import { isActive, kindOf } from "./application-list.tsx"
+import type { ApplicationPart } from "./change.ts"
+import { Flows } from "./flows.tsx"
+import { Keys } from "./keys.tsx"
+import { Problems } from "./problems.tsx"
+import { authOf } from "./protocol.ts"
+import { RefusedRequests } from "./refused.tsx"
+import { Secrets } from "./secrets.tsx"
+import { SignOut } from "./sign-out.tsx"
+import { Tokens } from "./tokens.tsx"
+import { WaysBack } from "./ways-back.tsx"
+
+export function ApplicationPage() {
+  const { applicationId } = useParams({ from: "/applications/$applicationId" })
+  const { application } = useRead(ApplicationService.method.getApplication, { applicationId })
+  return application ? <Inside application={application} /> : null
+}
+
+function Inside({ application }: ApplicationPart) {
+  const { t } = useText()
+  const { applicationId: appId, projectId, name } = application
+  const { project } = useRead(ProjectService.method.getProject, { projectId })
+  useBelongsTo(project?.organizationId)
+  const crumbs = [
+    { label: t("nav.projects"), link: { to: "/projects" } },
+    {
+      label: project?.name ?? projectId,
+      link: { to: "/projects/$projectId", params: { projectId } },
+    },
+  ] as const
+  return (
+    <Page
+      title={name}
+      crumbs={crumbs}
+      badge={<State application={application} />}
+      actions={<Turn application={application} />}
+    >
+      <Protocol application={application} />
+      <RefusedRequests application={application} />
+      <About application={application} />
+      <History
+        method={ManagementService.method.listAppChanges}
+        ask={(query) => ({ projectId, appId, query })}
+        find={({ result }) => result}
+      />
+      <Remove application={application} />
+    </Page>
+  )
+}
+
+/** What an application is in OAuth's words, the everyday first. */
+function Protocol(part: ApplicationPart) {
+  const { application } = part
+  const { configuration } = application
+  if (configuration.case === "apiConfiguration") {
+    const api = configuration.value
+    const proof = proofs[methodOf(api)]
+    return (
+      <>
+        <Connection application={application} proof={proof} />
+        <ApiProof {...part} api={api} />
+        {proof === "secret" && <Secrets {...part} />}
+        <Keys {...part} />
+      </>
+    )
+  }
+  if (configuration.case !== "oidcConfiguration") return null
+  const oidc = configuration.value
+  const proof = proofs[authOf(oidc)]
+  return (
+    <>
+      <Problems oidc={oidc} />
+      <Connection application={application} proof={proof} />
+      <WaysBack {...part} oidc={oidc} />
+      <Flows {...part} oidc={oidc} />
+      <Tokens {...part} oidc={oidc} />
+      {proof === "secret" && <Secrets {...part} />}
+      {proof !== "none" && <Keys {...part} />}
+      <SignOut {...part} oidc={oidc} />
+    </>
+  )
+}
+
+type Proof = "secret" | "key" | "none"
+
+const proofs = { basic: "secret", post: "secret", private_key_jwt: "key", none: "none" } as const
+
+function State({ application }: ApplicationPart) {
+  const { t } = useText()
+  return (
+    <>
+      <Badge>{t(`kind.${kindOf(application)}`)}</Badge>
+      <StateBadge state={isActive(application) ? "active" : "inactive"} />
+    </>
+  )
+}
+
+function Turn({ application }: ApplicationPart) {
+  const { t } = useText()
+  const { applicationId, projectId, name } = application
+  const ids = { applicationId, projectId }
+  const { deactivateApplication, reactivateApplication } = ApplicationService.method
+  return (
+    <TurnButton
+      what={name}
+      isOn={isActive(application)}
+      consequence={t("applications.deactivate_text")}
+      act={(on) => (on ? call(reactivateApplication, ids) : call(deactivateApplication, ids))}
+    />
+  )
+}
+
+type ConnectionProps = ApplicationPart & { readonly proof: Proof }
+
+/** What the application is told about us. */
+function Connection({ application, proof }: ConnectionProps) {
+  const { t } = useText()
+  const { configuration } = application
+  if (configuration.case !== "oidcConfiguration" && configuration.case !== "apiConfiguration") {
+    return null
+  }
+  const [issuer, id] = [t("field.issuer"), t("field.client_id")]
+  const { clientId } = configuration.value
+  return (
+    <Section title={t("applications.connect")}>
+      <Facts
+        rows={[
+          [issuer, <Copyable key="issuer" value={location.origin} what={issuer} />],
+          [id, <Copyable key="id" value={clientId} what={id} />],
+        ]}
+      />
+      {proof === "none" && <p className="quiet">{t("secret.none")}</p>}
+    </Section>
+  )
+}
+
+function About({ application }: ApplicationPart) {
+  const { t } = useText()
+  const { applicationId, projectId, name, creationDate, changeDate } = application
+  const rename = (wanted: string) => {
+    const changed = { applicationId, projectId, name: wanted }
+    return call(ApplicationService.method.updateApplication, changed)
+  }
+  const id = t("field.application_id")
+  return (
+    <Section title={t("detail.about")}>
+      <Facts
+        rows={[
+          [t("field.name"), <Rename key="name" name={name} act={rename} />],
+          [id, <Copyable key="id" value={applicationId} what={id} />],
+          [t("field.created"), <Time key="created" at={creationDate} />],
+          [t("field.changed"), <Time key="changed" at={changeDate} />],
+        ]}
+      />
+    </Section>
+  )
+}
+
+function Remove({ application }: ApplicationPart) {
+  const { t } = useText()
+  const navigate = useNavigate()
+  const { applicationId, projectId, name } = application
+  const act = async () => {
+    await call(ApplicationService.method.deleteApplication, { applicationId, projectId })
+    await navigate({ to: "/projects/$projectId", params: { projectId }, replace: true })
+  }
+  return (
+    <Section title={t("delete.section")}>
+      <p className="quiet">{t("applications.delete_text")}</p>
+      <div className="row">
+        <DeleteButton
+          name={name}
+          title={t("applications.delete")}
+          consequence={t("applications.delete_text")}
+          act={act}
+        />
+      </div>
+    </Section>
+  )
+}

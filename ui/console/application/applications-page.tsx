@@ -1,0 +1,59 @@
+import { ApplicationState } from "../../../src/gen/core/application/v2/application_pb.ts"
+import { Chips } from "../../kit/choice.tsx"
+import { EmptyState } from "../../kit/empty-state.tsx"
+import { useFilter } from "../list/list-state.ts"
+import { Listing } from "../list/listing.tsx"
+import { Page } from "../shell/frame.tsx"
+import { LinkButton } from "../shell/link.tsx"
+import { useOrganization } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+import { applicationColumns, applicationsOf } from "./application-list.tsx"
+
+const states = {
+  all: ApplicationState.UNSPECIFIED,
+  active: ApplicationState.ACTIVE,
+  inactive: ApplicationState.INACTIVE,
+} as const
+
+/** Applications of the organisation, across its projects. */
+export function ApplicationsPage() {
+  const texts = useText()
+  const { t } = texts
+  const { id: organizationId, name } = useOrganization()
+  const [chosen, choose] = useFilter("state", ["all", "active", "inactive"])
+  const create = (
+    <LinkButton kind="primary" to="/applications/new">
+      {t("applications.create")}
+    </LinkButton>
+  )
+  const filters = (
+    <Chips
+      legend={t("field.state")}
+      name="state"
+      options={(["all", "active", "inactive"] as const).map((value) => ({
+        value,
+        label: t(`filter.${value}`),
+      }))}
+      value={chosen}
+      onChange={choose}
+    />
+  )
+  const empty = (
+    <EmptyState title={t("applications.empty.title")} action={create}>
+      {t("applications.empty.text")}
+    </EmptyState>
+  )
+  return (
+    <Page title={t("nav.applications")} owner={name} actions={create}>
+      <Listing
+        caption={t("nav.applications")}
+        {...applicationsOf({ organizationId, state: states[chosen] })}
+        columns={applicationColumns(texts)}
+        keyOf={(application) => application.applicationId}
+        filters={filters}
+        filtered={chosen !== "all"}
+        empty={empty}
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,290 @@
+import { useNavigate, useParams } from "@tanstack/react-router"
+import { useState } from "react"
+import {
+  OIDCApplicationType,
+  OIDCAuthMethodType,
+  OIDCGrantType,
+  OIDCResponseType,
+} from "../../../src/gen/core/application/v2/application_pb.ts"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
+import { ProjectFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
+import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import { Check } from "../../kit/check.tsx"
+import { Choice } from "../../kit/choice.tsx"
+import { TextArea, TextField } from "../../kit/field.tsx"
+import { SelectField } from "../../kit/select.tsx"
+import { Fields, useErrorOf } from "../form/form.tsx"
+import { linesOf } from "../form/lines.ts"
+import { type Form, useForm } from "../form/use-form.ts"
+import { call, useRead } from "../shell/call.ts"
+import { type Crumb, Page } from "../shell/frame.tsx"
+import { LinkButton } from "../shell/link.tsx"
+import { useBelongsTo, useOrganization } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+import { type Credentials, CredentialsBox } from "./credentials-box.tsx"
+
+const kinds = ["web", "user_agent", "native", "api"] as const
+type Kind = (typeof kinds)[number]
+
+/** What kinds that people sign in to mean in the protocol: only the first can keep a secret. */
+const protocol = {
+  web: {
+    applicationType: OIDCApplicationType.OIDC_APP_TYPE_WEB,
+    authMethodType: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_BASIC,
+  },
+  user_agent: {
+    applicationType: OIDCApplicationType.OIDC_APP_TYPE_USER_AGENT,
+    authMethodType: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_NONE,
+  },
+  native: {
+    applicationType: OIDCApplicationType.OIDC_APP_TYPE_NATIVE,
+    authMethodType: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_NONE,
+  },
+} as const satisfies Record<Exclude<Kind, "api">, unknown>
+
+const blank = {
+  kind: "web",
+  projectName: "",
+  name: "",
+  redirectUris: "",
+  postLogoutUris: "",
+  refresh: false,
+} as const
+
+type Values = {
+  readonly kind: Kind
+  readonly projectId: string
+  /** What a project is called that is made with it, where there is none to choose. */
+  readonly projectName: string
+  readonly name: string
+  readonly redirectUris: string
+  readonly postLogoutUris: string
+  readonly refresh: boolean
+}
+
+type Created = Credentials & { readonly applicationId: string }
+
+/** A new application of one project. */
+export function NewApplicationPage() {
+  const { t } = useText()
+  const { projectId } = useParams({ from: "/projects/$projectId/new-application" })
+  const { project } = useRead(ProjectService.method.getProject, { projectId })
+  useBelongsTo(project?.organizationId)
+  const name = project?.name ?? projectId
+  const crumbs = [
+    { label: t("nav.projects"), link: { to: "/projects" } },
+    { label: name, link: { to: "/projects/$projectId", params: { projectId } } },
+  ] as const
+  return <NewApplication crumbs={crumbs} projects={[{ projectId, name }]} />
+}
+
+/** A new application of any project of the organisation, or of a new one. */
+export function AnyNewApplicationPage() {
+  const { t } = useText()
+  const { id: organizationId } = useOrganization()
+  const own = { case: "organizationIdFilter", value: { organizationId } } as const
+  const { projects } = useRead(ProjectService.method.listProjects, {
+    pagination: { limit: 500, asc: true },
+    sortingColumn: ProjectFieldName.NAME,
+    filters: [{ filter: own }],
+  })
+  const crumbs = [{ label: t("nav.applications"), link: { to: "/applications" } }] as const
+  const owned = projects.filter((one) => one.grantedOrganizationId === undefined)
+  return <NewApplication key={organizationId} crumbs={crumbs} projects={owned} canCreate />
+}
+
+type Project = { readonly projectId: string; readonly name: string }
+
+type NewApplicationProps = {
+  readonly crumbs: readonly Crumb[]
+  /** Those it may belong to; it is asked where there are several. */
+  readonly projects: readonly Project[]
+  readonly canCreate?: boolean
+}
+
+/** Which kind, what it is called, where it returns to; then its credentials, this once. */
+function NewApplication({ crumbs, ...form }: NewApplicationProps) {
+  const { t } = useText()
+  const [created, setCreated] = useState<Created | undefined>(undefined)
+  const title = created ? created.name : t("applications.create")
+  return (
+    <Page title={title} crumbs={crumbs} narrow>
+      {created ? <Done created={created} /> : <NewForm {...form} onCreated={setCreated} />}
+    </Page>
+  )
+}
+
+function Done({ created }: { readonly created: Created }) {
+  const { t } = useText()
+  const { applicationId } = created
+  return (
+    <div className="stack stack-wide">
+      <Alert tone="done">{t("applications.created")}</Alert>
+      <CredentialsBox credentials={created} />
+      <div className="row">
+        <LinkButton kind="primary" to="/applications/$applicationId" params={{ applicationId }}>
+          {t("applications.open")}
+        </LinkButton>
+      </div>
+    </div>
+  )
+}
+
+type FormProps = Omit<NewApplicationProps, "crumbs"> & {
+  readonly onCreated: (created: Created) => void
+}
+
+function NewForm({ projects, canCreate, onCreated }: FormProps) {
+  const { t } = useText()
+  const { id: organizationId } = useOrganization()
+  const navigate = useNavigate()
+  const initial: Values = { ...blank, projectId: projects[0]?.projectId ?? "" }
+  const form = useForm({
+    id: "new-application",
+    initial,
+    refusals: {
+      name: ["app.name", "app.exists"],
+      redirectUris: ["app.redirect_uri"],
+      postLogoutUris: ["app.post_logout"],
+      projectName: ["project."],
+    },
+    save: async (values) => {
+      const projectId = values.projectId || (await createProject(organizationId, values))
+      return call(ApplicationService.method.createApplication, requestOf(projectId, values))
+    },
+    done: ({ applicationId, applicationType: made }) => {
+      const { clientId, clientSecret } =
+        made.case === "oidcConfiguration" || made.case === "apiConfiguration"
+          ? made.value
+          : { clientId: "", clientSecret: "" }
+      onCreated({ applicationId, name: form.values.name.trim(), clientId, clientSecret })
+    },
+  })
+  const errorOf = useErrorOf(form)
+  const { values, change } = form
+  return (
+    <Fields
+      form={form}
+      submit={t("applications.create")}
+      onCancel={() => void navigate({ to: "/applications" })}
+    >
+      {canCreate && <ProjectFields {...{ form, projects }} />}
+      <Choice
+        legend={t("applications.kind")}
+        name="kind"
+        options={kinds.map((value) => ({
+          value,
+          label: t(`kind.${value}`),
+          hint: t(`kind.${value}.hint`),
+        }))}
+        value={values.kind}
+        onChange={(kind) => change({ kind, refresh: kind === "native" })}
+      />
+      <TextField
+        label={t("field.name")}
+        hint={t("applications.name_hint")}
+        error={errorOf("name")}
+        {...form.text("name")}
+        required
+      />
+      {values.kind !== "api" && <SignInFields form={form} />}
+    </Fields>
+  )
+}
+
+async function createProject(organizationId: string, { projectName }: Values): Promise<string> {
+  const wanted = { organizationId, name: projectName.trim() }
+  return (await call(ProjectService.method.createProject, wanted)).projectId
+}
+
+type ProjectFieldsProps = { readonly form: Form<Values>; readonly projects: readonly Project[] }
+
+/** The project that it belongs to; one that is new needs a name. */
+function ProjectFields({ form, projects }: ProjectFieldsProps) {
+  const { t } = useText()
+  const errorOf = useErrorOf(form)
+  const { values, change } = form
+  const others = projects.map(({ projectId, name }) => ({ value: projectId, label: name }))
+  return (
+    <>
+      {projects.length > 0 && (
+        <SelectField
+          label={t("applications.project")}
+          options={[...others, { value: "", label: t("applications.new_project") }]}
+          value={values.projectId}
+          onChange={(projectId) => change({ projectId })}
+        />
+      )}
+      {values.projectId === "" && (
+        <TextField
+          label={t("applications.project_name")}
+          hint={t("projects.name_hint")}
+          error={errorOf("projectName")}
+          {...form.text("projectName")}
+          required
+        />
+      )}
+    </>
+  )
+}
+
+/** An API only checks tokens that others got: nobody is sent back to it. */
+function SignInFields({ form }: { readonly form: Form<Values> }) {
+  const { t } = useText()
+  const errorOf = useErrorOf(form)
+  const { values, change } = form
+  const example =
+    values.kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback"
+  return (
+    <>
+      <TextArea
+        label={t("field.redirect_uris")}
+        hint={t("applications.redirect_hint")}
+        error={errorOf("redirectUris")}
+        placeholder={example}
+        rows={3}
+        {...form.text("redirectUris")}
+        maxLength={20_000}
+        spellCheck={false}
+        required
+      />
+      <TextArea
+        label={t("field.post_logout_uris")}
+        optional={t("form.optional")}
+        hint={t("applications.post_logout_hint")}
+        error={errorOf("postLogoutUris")}
+        rows={2}
+        {...form.text("postLogoutUris")}
+        maxLength={20_000}
+        spellCheck={false}
+      />
+      <Check
+        label={t("grant.refresh_token")}
+        hint={t("grant.refresh_token.hint")}
+        checked={values.refresh}
+        onChange={(refresh) => change({ refresh })}
+      />
+    </>
+  )
+}
+
+function requestOf(projectId: string, draft: Values) {
+  const name = draft.name.trim()
+  if (draft.kind === "api") {
+    const applicationType = { case: "apiConfiguration", value: {} } as const
+    return { projectId, name, applicationType }
+  }
+  const value = {
+    ...protocol[draft.kind],
+    redirectUris: linesOf(draft.redirectUris),
+    postLogoutRedirectUris: linesOf(draft.postLogoutUris),
+    responseTypes: [OIDCResponseType.OIDC_RESPONSE_TYPE_CODE],
+    grantTypes: [
+      OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE,
+      ...(draft.refresh ? [OIDCGrantType.OIDC_GRANT_TYPE_REFRESH_TOKEN] : []),
+    ],
+  }
+  const applicationType = { case: "oidcConfiguration", value } as const
+  return { projectId, name, applicationType }
+}

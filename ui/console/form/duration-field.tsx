@@ -1,0 +1,55 @@
+import { Field } from "../../kit/field.tsx"
+import { useText } from "../shell/text.ts"
+import { type Amount, units } from "./duration.ts"
+
+type DurationFieldProps = {
+  readonly label: string
+  readonly hint?: string
+  /** What holds where the field stays empty; without it, something must be said. */
+  readonly fallback?: string
+  readonly value: Amount
+  readonly onChange: (value: Amount) => void
+}
+
+/** A time as a number and its unit. */
+export function DurationField({ label, hint, fallback, value, onChange }: DurationFieldProps) {
+  const { t } = useText()
+  return (
+    <Field
+      label={label}
+      hint={hint}
+      control={(wiring) => (
+        <span className="amount">
+          <input
+            className="input"
+            type="number"
+            min={0}
+            max={100_000_000}
+            step={1}
+            inputMode="numeric"
+            placeholder={fallback}
+            required={fallback === undefined}
+            value={value.count}
+            onChange={(event) => onChange({ ...value, count: event.target.value })}
+            {...wiring}
+          />
+          <select
+            className="input"
+            aria-label={`${label}: ${t("unit.unit")}`}
+            value={value.unit}
+            onChange={(event) => {
+              const unit = units.find((each) => each === event.target.value)
+              if (unit) onChange({ ...value, unit })
+            }}
+          >
+            {units.map((unit) => (
+              <option key={unit} value={unit}>
+                {t(`unit.${unit}`)}
+              </option>
+            ))}
+          </select>
+        </span>
+      )}
+    />
+  )
+}

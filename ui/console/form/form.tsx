@@ -1,0 +1,111 @@
+import { type ReactNode, useEffect, useRef } from "react"
+import { Button } from "../../kit/button.tsx"
+import { Dialog } from "../../kit/dialog.tsx"
+import { Section } from "../shell/detail.tsx"
+import { Refused, wordsOf } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import { formId, useOpen } from "./open.ts"
+import type { Form } from "./use-form.ts"
+
+type FieldsProps<Values extends object> = {
+  readonly form: Form<Values>
+  /** What the button does; saving, where nothing is said. */
+  readonly submit?: string | undefined
+  readonly danger?: boolean
+  readonly disabled?: boolean
+  readonly onCancel?: () => void
+  readonly children: ReactNode
+}
+
+/**
+ * Fields that are sent together. A refusal stands at the field that it is about, which gets the
+ * focus, or else beside the button that was pressed.
+ */
+export function Fields<Values extends object>(props: FieldsProps<Values>) {
+  const { form, submit, danger, disabled, onCancel, children } = props
+  const { t } = useText()
+  const { action, refused, restored } = form
+  const ref = useRef<HTMLFormElement>(null)
+  const { refusal } = action
+  useEffect(() => {
+    const field = refusal && refused && ref.current?.elements.namedItem(refused)
+    if (field instanceof HTMLElement) field.focus()
+  }, [refusal, refused])
+  const cancel = () => {
+    form.drop()
+    onCancel?.()
+  }
+  return (
+    <form
+      ref={ref}
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        action.run()
+      }}
+    >
+      {restored && <p className="quiet small">{t("form.restored")}</p>}
+      {children}
+      {!refused && <Refused refusal={refusal} />}
+      <div className="form-actions">
+        <Button
+          kind={danger ? "danger" : "primary"}
+          type="submit"
+          disabled={action.busy || disabled}
+        >
+          {submit ?? t("form.save")}
+        </Button>
+        {onCancel && <Button onClick={cancel}>{t("form.cancel")}</Button>}
+      </div>
+    </form>
+  )
+}
+
+/** What the server says against one field, for its `error`. */
+export function useErrorOf<Values extends object>({ action, refused }: Form<Values>) {
+  const texts = useText()
+  return (name: keyof Values & string) =>
+    action.refusal && refused === name ? wordsOf(texts, action.refusal) : undefined
+}
+
+type DialogFormProps<Values extends object> = FieldsProps<Values> & {
+  readonly title: string
+  readonly onCancel: () => void
+}
+
+/** Fields above the page. A click beside it closes it only while nothing is typed. */
+export function DialogForm<Values extends object>({ title, ...fields }: DialogFormProps<Values>) {
+  const { form, onCancel } = fields
+  const close = () => {
+    form.drop()
+    onCancel()
+  }
+  return (
+    <Dialog title={title} onClose={close} keep={form.dirty}>
+      <Fields {...fields} />
+    </Dialog>
+  )
+}
+
+type EditSectionProps = {
+  readonly title: string
+  readonly facts: ReactNode
+  /** The form in place of the facts, whose id it is handed, and what closes it. */
+  readonly form: (id: string, close: () => void) => ReactNode
+}
+
+/** Something that is shown, and changed where it stands. */
+export function EditSection({ title, facts, form }: EditSectionProps) {
+  const { t } = useText()
+  const [open, setOpen] = useOpen(title)
+  const edit = open === undefined && (
+    <Button small aria-label={`${t("action.edit")}: ${title}`} onClick={() => setOpen("edit")}>
+      {t("action.edit")}
+    </Button>
+  )
+  return (
+    <Section title={title} actions={edit}>
+      {open === undefined ? facts : form(formId(title, open), () => setOpen(undefined))}
+    </Section>
+  )
+}

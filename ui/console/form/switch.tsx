@@ -1,0 +1,53 @@
+import { useState } from "react"
+import { Button } from "../../kit/button.tsx"
+import { Check } from "../../kit/check.tsx"
+import { Dialog } from "../../kit/dialog.tsx"
+import { useAction } from "../shell/call.ts"
+import { tell } from "../shell/notice.tsx"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+
+type SwitchProps = {
+  readonly label: string
+  readonly hint: string
+  readonly on: boolean
+  readonly act: (on: boolean) => Promise<unknown>
+  /** What turning it on takes from people: it is asked first, and can be undone. */
+  readonly asks?: string
+}
+
+/** Something that is turned where it stands; a refusal is said beside it. */
+export function Switch({ label, hint, on, act, asks }: SwitchProps) {
+  const { t } = useText()
+  const [asking, setAsking] = useState(false)
+  const action = useAction(
+    (wanted: boolean) => act(wanted),
+    () => {
+      if (!asking) return
+      setAsking(false)
+      tell({ text: t("notice.turned_on", { name: label }), undo: () => act(false) })
+    },
+  )
+  const turn = (wanted: boolean) => {
+    if (wanted && asks) setAsking(true)
+    else action.run(wanted)
+  }
+  return (
+    <>
+      <Check label={label} hint={hint} checked={on} disabled={action.busy} onChange={turn} />
+      {!asking && <Refused refusal={action.refusal} />}
+      {asking && (
+        <Dialog title={label} onClose={() => setAsking(false)}>
+          <p>{asks}</p>
+          <Refused refusal={action.refusal} />
+          <div className="form-actions">
+            <Button kind="danger" disabled={action.busy} onClick={() => action.run(true)}>
+              {t("action.turn_on")}
+            </Button>
+            <Button onClick={() => setAsking(false)}>{t("form.cancel")}</Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,99 @@
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import { FieldName, type Group } from "../../../src/gen/core/group/v2/group_pb.ts"
+import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
+import { TextField } from "../../kit/field.tsx"
+import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { Clip } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import { type Asked, found, pageOf } from "../list/listing.tsx"
+import { call } from "../shell/call.ts"
+import { Copyable } from "../shell/detail.tsx"
+import { useOrganization } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+
+/** The groups of an organisation. */
+export function GroupsPage() {
+  const { t } = useText()
+  const { id: organizationId, name } = useOrganization()
+  return (
+    <Collection
+      page={{ owner: name }}
+      family="groups"
+      method={GroupService.method.listGroups}
+      ask={(asked) => ({
+        pagination: pageOf(asked),
+        sortingColumn: FieldName.NAME,
+        filters: filtersOf(organizationId, asked),
+      })}
+      find={({ groups, pagination }) => found(groups, pagination)}
+      columns={[
+        { label: t("field.name"), sort: "name", cell: (group) => <strong>{group.name}</strong> },
+        {
+          label: t("field.description"),
+          cell: ({ description }) => <Clip text={description} />,
+        },
+        { label: t("groups.id"), cell: ({ id }) => <Copyable value={id} what={t("groups.id")} /> },
+      ]}
+      keyOf={({ id }) => id}
+      nameOf={(group) => group.name}
+      form={(group, close) => <GroupForm {...{ organizationId, group, close }} />}
+      remove={({ id }) => call(GroupService.method.deleteGroup, { id })}
+    />
+  )
+}
+
+function filtersOf(organizationId: string, { text }: Asked) {
+  const method = TextFilterMethod.CONTAINS_IGNORE_CASE
+  const own = { case: "organizationId", value: { id: organizationId } } as const
+  const named = { case: "nameFilter", value: { name: text, method } } as const
+  return [{ filter: own }, ...(text ? [{ filter: named }] : [])]
+}
+
+type GroupFormProps = {
+  readonly organizationId: string
+  readonly group: Group | undefined
+  readonly close: () => void
+}
+
+function GroupForm({ organizationId, group, close }: GroupFormProps) {
+  const { t } = useText()
+  const { createGroup, updateGroup } = GroupService.method
+  const form = useForm({
+    id: formId("groups", group?.id ?? "+"),
+    initial: { name: group?.name ?? "", description: group?.description ?? "" },
+    refusals: { name: ["group.name", "group.exists"] },
+    save: async (values) => {
+      const wanted = { name: values.name.trim(), description: values.description.trim() }
+      await (group
+        ? call(updateGroup, { ...wanted, id: group.id })
+        : call(createGroup, { ...wanted, organizationId }))
+    },
+    done: close,
+  })
+  const errorOf = useErrorOf(form)
+  const create = t("groups.create")
+  return (
+    <DialogForm
+      title={group?.name ?? create}
+      submit={group ? undefined : create}
+      form={form}
+      onCancel={close}
+    >
+      <TextField
+        label={t("field.name")}
+        error={errorOf("name")}
+        {...form.text("name")}
+        required
+        autoFocus
+      />
+      <TextField
+        label={t("field.description")}
+        optional={t("form.optional")}
+        {...form.text("description")}
+        maxLength={500}
+      />
+    </DialogForm>
+  )
+}

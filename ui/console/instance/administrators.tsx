@@ -1,0 +1,141 @@
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import {
+  type Administrator,
+  RoleLevel,
+} from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
+import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
+import { Checks } from "../../kit/check.tsx"
+import { DialogForm } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { Badges } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import { found, pageOf } from "../list/listing.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Link } from "../shell/link.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import { PersonPicker } from "../user/person-picker.tsx"
+
+/** What somebody administers. */
+export type Held =
+  | { readonly case: "instance"; readonly value: true }
+  | { readonly case: "organizationId"; readonly value: string }
+  | { readonly case: "projectId"; readonly value: string }
+  | { readonly case: "projectGrant"; readonly value: Granted }
+
+type Granted = { readonly projectId: string; readonly organizationId: string }
+
+const levels = {
+  instance: RoleLevel.INSTANCE,
+  organizationId: RoleLevel.ORGANIZATION,
+  projectId: RoleLevel.PROJECT,
+  projectGrant: RoleLevel.PROJECT_GRANT,
+} as const
+
+const {
+  listAdministrators,
+  createAdministrator,
+  updateAdministrator,
+  deleteAdministrator,
+  listRoles,
+} = InternalPermissionService.method
+
+/** Who may look at something here, or change it; people's roles in applications are others. */
+export function Administrators({ of: held }: { readonly of: Held }) {
+  const { t } = useText()
+  const resource = { resource: held }
+  const method = TextFilterMethod.CONTAINS_IGNORE_CASE
+  return (
+    <Collection
+      family="administrators"
+      method={listAdministrators}
+      ask={(asked) => {
+        const named = { displayName: asked.text, method }
+        const filters = [
+          { filter: { case: "resource", value: resource } as const },
+          ...(asked.text ? [{ filter: { case: "userDisplayName", value: named } as const }] : []),
+        ]
+        return { pagination: pageOf(asked), filters }
+      }}
+      find={({ administrators, pagination }) => found(administrators, pagination)}
+      columns={[
+        {
+          label: t("search.user"),
+          cell: (row) => (
+            <Link to="/users/$userId" params={{ userId: idOf(row) }}>
+              {nameOf(row)}
+            </Link>
+          ),
+        },
+        { label: t("roles.title"), cell: ({ roles }) => <Badges words={roles} /> },
+      ]}
+      keyOf={idOf}
+      nameOf={nameOf}
+      form={(row, close) => <AdministratorForm {...{ held, close }} administrator={row} />}
+      remove={(row) => call(deleteAdministrator, { userId: idOf(row), resource })}
+    />
+  )
+}
+
+const idOf = ({ user }: Administrator) => user?.id ?? ""
+
+const nameOf = ({ user }: Administrator) =>
+  user?.displayName || user?.preferredLoginName || user?.id || ""
+
+type AdministratorFormProps = {
+  readonly held: Held
+  readonly administrator: Administrator | undefined
+  readonly close: () => void
+}
+
+type Values = { readonly userId: string; readonly roles: readonly string[] }
+
+function AdministratorForm({ held, administrator, close }: AdministratorFormProps) {
+  const { t } = useText()
+  const given = administrator ? idOf(administrator) : ""
+  const form = useForm<Values>({
+    id: formId("administrators", given || "+"),
+    initial: { userId: given, roles: administrator?.roles ?? [] },
+    save: async ({ userId, roles }) => {
+      const wanted = { userId, resource: { resource: held }, roles: [...roles] }
+      await (administrator ? call(updateAdministrator, wanted) : call(createAdministrator, wanted))
+    },
+    done: close,
+  })
+  const { values, change } = form
+  const disabled = values.userId === "" || values.roles.length === 0
+  const title = administrator ? nameOf(administrator) : t("administrators.create")
+  const submit = administrator ? undefined : title
+  return (
+    <DialogForm {...{ title, submit, disabled, form }} onCancel={close}>
+      {!administrator && (
+        <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
+      )}
+      <Part>
+        <RoleChecks
+          level={levels[held.case]}
+          values={values.roles}
+          onChange={(roles) => change({ roles })}
+        />
+      </Part>
+    </DialogForm>
+  )
+}
+
+type RoleChecksProps = {
+  readonly level: RoleLevel
+  readonly values: readonly string[]
+  readonly onChange: (roles: readonly string[]) => void
+}
+
+function RoleChecks({ level, ...checks }: RoleChecksProps) {
+  const { t } = useText()
+  const { roles } = useRead(listRoles, { level, pagination: { limit: 1000, asc: true } })
+  const options = roles.map(({ key, displayName }) => ({
+    value: key,
+    label: key,
+    ...(displayName !== key && { hint: displayName }),
+  }))
+  return <Checks legend={t("roles.title")} options={options} {...checks} />
+}

@@ -1,0 +1,102 @@
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
+import type { WebKey } from "../../../src/gen/core/webkey/v2/webkey_pb.ts"
+import { WebKeyService } from "../../../src/gen/core/webkey/v2/webkey_service_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { Button } from "../../kit/button.tsx"
+import { SelectField } from "../../kit/select.tsx"
+import { type Column, Table } from "../../kit/table.tsx"
+import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
+import { DialogForm } from "../form/form.tsx"
+import { formId, useOpen } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { Time } from "../list/time.tsx"
+import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
+import { Page } from "../shell/frame.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { Rotation } from "./rotation.tsx"
+import { type KindName, kindNames, kindOf, kinds, stateOf, turnOf } from "./web-key.ts"
+
+const { listWebKeys, createWebKey, activateWebKey, deleteWebKey } = WebKeyService.method
+
+/** The keys that sign tokens, and how they follow one another. */
+export function SigningKeysPage() {
+  const texts = useText()
+  const { t } = texts
+  const [open, setOpen] = useOpen("web_keys")
+  const { webKeys } = useRead(listWebKeys)
+  const settings = useReadIfAllowed(AdminService.method.getOIDCSettings)?.settings
+  const create = <Button onClick={() => setOpen("new")}>{t("web_keys.create")}</Button>
+  return (
+    <Page title={t("nav.signing-keys")} owner={t("nav.instance")} actions={create}>
+      <p className="quiet section-lead">{t("web_keys.lead")}</p>
+      <Table
+        caption={t("nav.signing-keys")}
+        columns={columnsOf(texts, settings)}
+        rows={[...webKeys].sort(byState)}
+        keyOf={({ id }) => id}
+      />
+      {settings && <Rotation settings={settings} />}
+      {open !== undefined && <Create close={() => setOpen(undefined)} />}
+    </Page>
+  )
+}
+
+const order = { active: 0, next: 1, retired: 2 } as const
+const byState = (a: WebKey, b: WebKey) => order[stateOf(a)] - order[stateOf(b)]
+
+const tones = { active: "done", next: "quiet", retired: "quiet" } as const
+
+const columnsOf = ({ t }: Texts, settings: OIDCSettings | undefined): readonly Column<WebKey>[] => [
+  { label: t("web_keys.kind"), cell: (key) => kindOf(key) },
+  {
+    label: t("field.state"),
+    cell: (key) => <Badge tone={tones[stateOf(key)]}>{t(`web_keys.${stateOf(key)}`)}</Badge>,
+  },
+  { label: t("field.created"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+  { label: t("web_keys.turn"), cell: (key) => <Time at={turnOf(key, settings)} /> },
+  { label: t("keys.id"), cell: ({ id }) => <code>{id}</code> },
+  { label: "", cell: (key) => <Actions webKey={key} /> },
+]
+
+/** The key that signs can't be taken away: another one takes its place first. */
+function Actions({ webKey }: { readonly webKey: WebKey }) {
+  const { t } = useText()
+  const { id } = webKey
+  if (stateOf(webKey) === "active") return null
+  return (
+    <div className="row-actions">
+      <ActionButton small label={t("action.activate")} act={() => call(activateWebKey, { id })} />
+      <ConfirmButton
+        small
+        label={t("action.remove")}
+        what={kindOf(webKey)}
+        consequence={t("web_keys.remove_text")}
+        act={() => call(deleteWebKey, { id })}
+      />
+    </div>
+  )
+}
+
+function Create({ close }: { readonly close: () => void }) {
+  const { t } = useText()
+  const form = useForm<{ readonly kind: KindName }>({
+    id: formId("web_keys", "new"),
+    initial: { kind: "RS256 · RSA 2048" },
+    save: ({ kind }) => call(createWebKey, { key: kinds[kind] }),
+    done: close,
+  })
+  const title = t("web_keys.create")
+  return (
+    <DialogForm title={title} submit={title} form={form} onCancel={close}>
+      <SelectField
+        label={t("web_keys.kind")}
+        hint={t("web_keys.create_hint")}
+        options={kindNames.map((value) => ({ value, label: value }))}
+        value={form.values.kind}
+        onChange={(kind) => form.change({ kind })}
+      />
+    </DialogForm>
+  )
+}

@@ -1,0 +1,149 @@
+import type { DescMessage } from "@bufbuild/protobuf"
+import type { ReactNode } from "react"
+import { Button } from "../../kit/button.tsx"
+import { EmptyState } from "../../kit/empty-state.tsx"
+import { ConfirmButton, TurnButton } from "../form/confirm.tsx"
+import { useOpen } from "../form/open.ts"
+import { Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { useText } from "../shell/text.ts"
+import { type ListColumn, Listing, type ListingProps } from "./listing.tsx"
+
+/** Each has a title, a word for making one, what it says when empty, and what removing means. */
+type Family = (typeof usual)[number] | (typeof seldom)[number]
+
+const usual = ["authorizations", "custom_roles", "groups", "roles"] as const
+
+/** Most things do without these: an empty list says so in a line, and not what comes first. */
+const seldom = ["administrators", "domains", "grants", "metadata"] as const
+
+type CollectionProps<I extends DescMessage, O extends DescMessage, Row> = Pick<
+  ListingProps<I, O, Row>,
+  "method" | "ask" | "within" | "find" | "columns" | "keyOf" | "filters" | "filtered"
+> & {
+  readonly family: Family
+  readonly nameOf: (row: Row) => string
+  /** The dialog that makes one where there is no row, else the one that changes it. */
+  readonly form: (row: Row | undefined, close: () => void) => ReactNode
+  /** What can be done with a row; all that is offered where nothing is said. */
+  readonly isFixed?: (row: Row) => boolean
+  readonly edits?: false
+  readonly turn?: {
+    readonly isOn: (row: Row) => boolean
+    readonly act: (row: Row, on: boolean) => Promise<unknown>
+    /** What it means that one is no longer on. */
+    readonly off: string
+  }
+  readonly more?: (row: Row) => ReactNode
+  readonly remove: (row: Row) => Promise<unknown>
+  /** It is a page of its own, of the organisation or of somebody else. */
+  readonly page?: { readonly owner?: ReactNode; readonly lead?: string }
+}
+
+/** The one that is not there yet. */
+const fresh = "+"
+
+/** Things of one kind that hang from something: listed, made, changed and removed in one place. */
+export function Collection<I extends DescMessage, O extends DescMessage, Row>(
+  props: CollectionProps<I, O, Row>,
+) {
+  const { family, form, columns, page, keyOf, find, ...list } = props
+  const { t } = useText()
+  const [open, setOpen] = useOpen(family)
+  const close = () => setOpen(undefined)
+  const create = (
+    <Button {...(page && { kind: "primary" })} onClick={() => setOpen(fresh)}>
+      {t(`${family}.create`)}
+    </Button>
+  )
+  const often = usual.find((one) => one === family)
+  const text = t(`${family}.empty.text`)
+  const empty = often ? (
+    <EmptyState title={t(`${often}.empty.title`)} action={create}>
+      {text}
+    </EmptyState>
+  ) : (
+    <p className="quiet section-lead">{text}</p>
+  )
+  const edit = (row: Row) => () => setOpen(keyOf(row))
+  const actions: ListColumn<Row> = {
+    label: "",
+    cell: (row) => (
+      <>
+        <RowActions {...props} row={row} edit={edit(row)} />
+        {open === keyOf(row) && form(row, close)}
+      </>
+    ),
+  }
+  const title = t(`${family}.title`)
+  const listing = (
+    <Listing
+      {...list}
+      {...{ keyOf, find, empty }}
+      caption={title}
+      name={page ? "" : family}
+      columns={[...columns, actions]}
+      {...(!page && {
+        frame: (content: ReactNode) => (
+          <Section title={title} actions={create}>
+            {content}
+          </Section>
+        ),
+      })}
+    />
+  )
+  return (
+    <>
+      {page ? (
+        <Page title={title} owner={page.owner} actions={create}>
+          {page.lead && <p className="quiet section-lead">{page.lead}</p>}
+          {listing}
+        </Page>
+      ) : (
+        listing
+      )}
+      {open === fresh && form(undefined, close)}
+    </>
+  )
+}
+
+type RowActionsProps<I extends DescMessage, O extends DescMessage, Row> = CollectionProps<
+  I,
+  O,
+  Row
+> & { readonly row: Row; readonly edit: () => void }
+
+function RowActions<I extends DescMessage, O extends DescMessage, Row>(
+  props: RowActionsProps<I, O, Row>,
+) {
+  const { row, edit, family, nameOf, isFixed, edits, turn, more, remove } = props
+  const { t } = useText()
+  if (isFixed?.(row)) return null
+  const name = nameOf(row)
+  return (
+    <div className="row-actions">
+      {more?.(row)}
+      {edits !== false && (
+        <Button small kind="plain" aria-label={`${t("action.edit")}: ${name}`} onClick={edit}>
+          {t("action.edit")}
+        </Button>
+      )}
+      {turn && (
+        <TurnButton
+          small
+          what={name}
+          isOn={turn.isOn(row)}
+          consequence={turn.off}
+          act={(on) => turn.act(row, on)}
+        />
+      )}
+      <ConfirmButton
+        small
+        label={t("action.remove")}
+        what={name}
+        consequence={t(`${family}.remove_text`)}
+        act={() => remove(row)}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,170 @@
+import type {
+  DescMessage,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf"
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt"
+import { useState } from "react"
+import { Button } from "../../kit/button.tsx"
+import { Disclosure } from "../../kit/disclosure.tsx"
+import { TextArea, TextField } from "../../kit/field.tsx"
+import { type Column, Table } from "../../kit/table.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { formId, useOpen } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { useRead } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import { OnceBox } from "./once-box.tsx"
+import { Time } from "./time.tsx"
+
+/** What is listed of a key or token; what it is was shown once. */
+export type Credential = {
+  readonly id: string
+  readonly creationDate?: Timestamp | undefined
+  readonly expirationDate?: Timestamp | undefined
+}
+
+/** Without a text where the holder has it already. */
+export type Made = { readonly id: string; readonly text: string }
+
+type Wanted = { readonly expirationDate: Timestamp; readonly publicKey: Uint8Array }
+
+type CredentialsProps<I extends DescMessage, O extends DescMessage> = {
+  readonly family: "keys" | "app_keys" | "tokens"
+  readonly method: DescMethodUnary<I, O>
+  readonly input: MessageInitShape<I>
+  readonly find: (answer: MessageShape<O>) => readonly Credential[]
+  readonly create: (wanted: Wanted) => Promise<Made>
+  readonly remove: (id: string) => Promise<unknown>
+  /** Whether somebody may bring the public half of a key of their own. */
+  readonly takesPublicKey?: boolean
+}
+
+/** Keys or tokens of one holder: each is made with an end, shown once, and removed. */
+export function Credentials<I extends DescMessage, O extends DescMessage>(
+  props: CredentialsProps<I, O>,
+) {
+  const { family, create, takesPublicKey, remove } = props
+  const { t } = useText()
+  const [made, setMade] = useState<Made | undefined>(undefined)
+  const [open, setOpen] = useOpen(family)
+  const drop = async (id: string) => {
+    await remove(id)
+    if (made?.id === id) setMade(undefined)
+  }
+  const close = () => setOpen(undefined)
+  const add = <Button onClick={() => setOpen("new")}>{t(`${family}.create`)}</Button>
+  return (
+    <Section title={t(`${family}.title`)} actions={add}>
+      {open !== undefined && (
+        <Create {...{ family, create, takesPublicKey, close }} onMade={setMade} />
+      )}
+      {made?.text && (
+        <OnceBox
+          title={t(`${family}.file`)}
+          secret={made.text}
+          file={family === "tokens" ? `${made.id}.txt` : `${made.id}.json`}
+        />
+      )}
+      <Part>
+        <List {...props} drop={drop} />
+      </Part>
+    </Section>
+  )
+}
+
+type CreateProps = {
+  readonly family: "keys" | "app_keys" | "tokens"
+  readonly create: (wanted: Wanted) => Promise<Made>
+  readonly takesPublicKey: boolean | undefined
+  readonly onMade: (made: Made) => void
+  readonly close: () => void
+}
+
+/** Each has an end; a year is the offer. */
+function Create({ family, create, takesPublicKey, onMade, close }: CreateProps) {
+  const { t } = useText()
+  const form = useForm({
+    id: formId(family, "new"),
+    initial: { until: dayOf(Date.now() + 365 * dayMs), publicKey: "" },
+    refusals: { publicKey: ["key.public"], until: ["key.expir", "token.expir"] },
+    save: ({ until, publicKey }) => {
+      const expirationDate = timestampFromMs(Date.parse(until))
+      return create({ expirationDate, publicKey: new TextEncoder().encode(publicKey.trim()) })
+    },
+    done: (fresh) => {
+      onMade(fresh)
+      close()
+    },
+  })
+  const errorOf = useErrorOf(form)
+  const title = t(`${family}.create`)
+  return (
+    <DialogForm title={title} submit={title} form={form} onCancel={close}>
+      <TextField
+        label={t("keys.until")}
+        hint={t(`${family}.until_hint`)}
+        error={errorOf("until")}
+        type="date"
+        min={dayOf(Date.now() + dayMs)}
+        {...form.text("until")}
+        required
+        autoFocus
+      />
+      {takesPublicKey && (
+        <Disclosure summary={t("keys.own")}>
+          <TextArea
+            label={t("keys.public")}
+            hint={t("keys.public_hint")}
+            error={errorOf("publicKey")}
+            placeholder="-----BEGIN PUBLIC KEY-----"
+            rows={5}
+            {...form.text("publicKey")}
+            maxLength={20_000}
+            spellCheck={false}
+          />
+        </Disclosure>
+      )}
+    </DialogForm>
+  )
+}
+
+const dayMs = 86_400_000
+
+const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
+
+type ListProps<I extends DescMessage, O extends DescMessage> = CredentialsProps<I, O> & {
+  readonly drop: (id: string) => Promise<void>
+}
+
+function List<I extends DescMessage, O extends DescMessage>(props: ListProps<I, O>) {
+  const { family, method, input, find, drop } = props
+  const { t } = useText()
+  const rows = find(useRead(method, input))
+  if (rows.length === 0) return <p className="quiet section-lead">{t(`${family}.none`)}</p>
+  const columns: readonly Column<Credential>[] = [
+    { label: t(`${family}.id`), cell: ({ id }) => <code>{id}</code> },
+    { label: t("field.created"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+    { label: t("field.expires"), cell: ({ expirationDate }) => <Time at={expirationDate} /> },
+    {
+      label: "",
+      cell: ({ id }) => (
+        <div className="row-actions">
+          <ConfirmButton
+            small
+            label={t("action.remove")}
+            what={id}
+            consequence={t(`${family}.remove_text`)}
+            act={() => drop(id)}
+          />
+        </div>
+      ),
+    },
+  ]
+  const caption = t(`${family}.title`)
+  return <Table caption={caption} columns={columns} rows={rows} keyOf={({ id }) => id} />
+}

@@ -1,0 +1,190 @@
+import type {
+  DescMessage,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf"
+import { createQueryOptions } from "@connectrpc/connect-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { type ReactNode, useEffect, useState } from "react"
+import { Button } from "../../kit/button.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { Skeleton } from "../../kit/skeleton.tsx"
+import { type Column, Table } from "../../kit/table.tsx"
+import { useRested, within } from "../shell/call.ts"
+import { isDenied, refusalOf } from "../shell/refusal.ts"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import { transport } from "../shell/transport.ts"
+import { type ListState, useListState } from "./list-state.ts"
+
+const pageSize = 50
+
+/** A list that can be taken in at a glance is not searched. */
+const glance = 8
+
+/** What a reader wants to see of a list. */
+export type Asked = {
+  readonly text: string
+  readonly offset: bigint
+  readonly limit: number
+  /** The `sort` of the column to sort by; empty where none can be chosen. */
+  readonly by: string
+  readonly asc: boolean
+}
+
+export type Found<Row> = { readonly rows: readonly Row[]; readonly total: number }
+
+/** What operations take of it: which rows, and which way round. */
+export const pageOf = ({ offset, limit, asc }: Asked) => ({ offset, limit, asc })
+
+/** Rows, and how many there are in all. */
+export const found = <Row,>(
+  rows: readonly Row[],
+  page: { readonly totalResult: bigint } | undefined,
+): Found<Row> => ({ rows, total: Number(page?.totalResult ?? rows.length) })
+
+/** A column that the list can be sorted by has a name for it, which `ask` understands. */
+export type ListColumn<Row> = Column<Row> & { readonly sort?: string }
+
+export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
+  /** Names the list for screen readers. */
+  readonly caption: string
+  /** Tells it apart in the address from others on the page. */
+  readonly name?: string
+  readonly method: DescMethodUnary<I, O>
+  readonly ask: (asked: Asked) => MessageInitShape<I>
+  readonly within?: string
+  readonly find: (answer: MessageShape<O>, asked: Asked) => Found<Row>
+  readonly columns: readonly ListColumn<Row>[]
+  readonly keyOf: (row: Row) => string
+  readonly filters?: ReactNode
+  readonly filtered?: boolean
+  readonly empty: ReactNode
+  /** What the list stands in, which stays away where one may not see it. */
+  readonly frame?: (list: ReactNode) => ReactNode
+}
+
+const bare = (list: ReactNode) => list
+
+/** A list that is searched, sorted and paged, fifty rows at a time; its address says how. */
+export function Listing<I extends DescMessage, O extends DescMessage, Row>(
+  props: ListingProps<I, O, Row>,
+) {
+  const { name, method, columns, filters, filtered, frame = bare, find } = props
+  const state = useListState(name)
+  const asked = askedOf(state, columns)
+  const options = { transport, ...within(props.within) }
+  const { data, error } = useQuery({
+    ...createQueryOptions(method, props.ask(asked), options),
+    placeholderData: keepPreviousData,
+  })
+  const found = data && find(data, asked)
+  const total = found?.total ?? 0
+  useLastPage(state, found && total)
+  const plain = asked.text === "" && !filtered
+  if (error && props.frame && isDenied(refusalOf(error))) return null
+  if (found && total === 0 && plain) return <>{frame(props.empty)}</>
+  const list = (
+    <div className="stack">
+      <div className="list-tools" hidden={plain && !filters && total < glance}>
+        <Find state={state} />
+        {filters}
+      </div>
+      {error && !data ? <Refused refusal={refusalOf(error)} /> : <Rows {...props} found={found} />}
+      {total > pageSize && <Pages state={state} at={Number(asked.offset)} total={total} />}
+    </div>
+  )
+  return <>{frame(list)}</>
+}
+
+function askedOf<Row>({ get }: ListState, columns: readonly ListColumn<Row>[]): Asked {
+  const sorts = columns.flatMap(({ sort }) => sort ?? [])
+  const at = Number(get("at") ?? 0)
+  return {
+    text: (get("q") ?? "").trim().slice(0, 200),
+    offset: BigInt(Number.isSafeInteger(at) && at > 0 ? at : 0),
+    limit: pageSize,
+    by: sorts.find((sort) => sort === get("by")) ?? sorts[0] ?? "",
+    asc: get("down") === undefined,
+  }
+}
+
+/** The last row of the last page may have been removed. */
+function useLastPage({ get, set }: ListState, total: number | undefined): void {
+  const at = Number(get("at") ?? 0)
+  const last = Math.max(0, Math.ceil((total ?? 0) / pageSize) - 1) * pageSize
+  const isBeyond = total !== undefined && at > last
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `set` is another with each rendering
+  useEffect(() => {
+    if (isBeyond) set({ at: last ? String(last) : undefined }, "quietly")
+  }, [isBeyond, last])
+}
+
+/** What is typed is looked for once the hand rests; the address follows without a step back. */
+function Find({ state: { get, set } }: { readonly state: ListState }) {
+  const { t } = useText()
+  const shown = get("q") ?? ""
+  const [typed, setTyped] = useState(shown)
+  const rested = useRested(typed, 150)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what was typed is looked for
+  useEffect(() => {
+    if (rested !== shown) set({ q: rested || undefined, at: undefined }, "quietly")
+  }, [rested])
+  // Back, and links, change the address without anybody typing.
+  useEffect(() => setTyped(shown), [shown])
+  return (
+    <TextField
+      label={t("list.search")}
+      placeholder={t("list.search")}
+      type="search"
+      value={typed}
+      onChange={(event) => setTyped(event.target.value)}
+      maxLength={200}
+    />
+  )
+}
+
+type RowsProps<I extends DescMessage, O extends DescMessage, Row> = ListingProps<I, O, Row> & {
+  readonly found: Found<Row> | undefined
+}
+
+function Rows<I extends DescMessage, O extends DescMessage, Row>(props: RowsProps<I, O, Row>) {
+  const { caption, name, columns, keyOf, found } = props
+  const { t } = useText()
+  const state = useListState(name)
+  if (!found) return <Skeleton rows={6} label={t("list.loading")} />
+  if (found.rows.length === 0) return <p className="quiet">{t("list.nothing")}</p>
+  const { by, asc } = askedOf(state, columns)
+  const sorted = columns.map(({ sort, ...column }): Column<Row> => {
+    if (!sort) return column
+    const isThis = sort === by
+    const turn = () => state.set({ by: sort, down: isThis && asc ? "1" : undefined, at: undefined })
+    return { ...column, sorted: isThis ? (asc ? "ascending" : "descending") : "none", turn }
+  })
+  return <Table caption={caption} columns={sorted} rows={found.rows} keyOf={keyOf} />
+}
+
+type PagesProps = { readonly state: ListState; readonly at: number; readonly total: number }
+
+function Pages({ state: { set }, at, total }: PagesProps) {
+  const { t, language } = useText()
+  const format = new Intl.NumberFormat(language)
+  const values = {
+    from: format.format(at + 1),
+    to: format.format(Math.min(at + pageSize, total)),
+    total: format.format(total),
+  }
+  const move = (to: number) => set({ at: to > 0 ? String(to) : undefined })
+  return (
+    <div className="list-foot">
+      <span>{t("list.range", values)}</span>
+      <Button small disabled={at === 0} onClick={() => move(Math.max(0, at - pageSize))}>
+        {t("list.previous")}
+      </Button>
+      <Button small disabled={at + pageSize >= total} onClick={() => move(at + pageSize)}>
+        {t("list.next")}
+      </Button>
+    </div>
+  )
+}

@@ -1,0 +1,111 @@
+import type {
+  DescMessage,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf"
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import type { Metadata as Entry } from "../../../src/gen/core/metadata/v2/metadata_pb.ts"
+import { TextArea, TextField } from "../../kit/field.tsx"
+import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { useText } from "../shell/text.ts"
+import { Clip } from "./badges.tsx"
+import { Collection } from "./collection.tsx"
+import { type Asked, found, pageOf } from "./listing.tsx"
+import { Time } from "./time.tsx"
+
+type Noted = { readonly key: string; readonly value: Uint8Array<ArrayBuffer> }
+
+type Listed = {
+  readonly metadata: readonly Entry[]
+  readonly pagination?: { readonly totalResult: bigint } | undefined
+}
+
+type MetadataProps<I extends DescMessage, O extends DescMessage> = {
+  readonly method: DescMethodUnary<I, O>
+  readonly ask: (asked: ReturnType<typeof askedOf>) => MessageInitShape<I>
+  readonly find: (answer: MessageShape<O>) => Listed
+  readonly set: (metadata: Noted[]) => Promise<unknown>
+  readonly remove: (keys: string[]) => Promise<unknown>
+}
+
+/** What programs have noted about somebody or something, by key. */
+export function Metadata<I extends DescMessage, O extends DescMessage>(props: MetadataProps<I, O>) {
+  const { method, ask, find, set, remove } = props
+  const { t } = useText()
+  return (
+    <Collection
+      family="metadata"
+      method={method}
+      ask={(asked) => ask(askedOf(asked))}
+      find={(answer) => {
+        const { metadata, pagination } = find(answer)
+        return found(metadata, pagination)
+      }}
+      columns={[
+        { label: t("metadata.key"), cell: ({ key }) => <code>{key}</code> },
+        { label: t("metadata.value"), cell: ({ value }) => <Clip text={textOf(value)} /> },
+        { label: t("field.changed"), cell: ({ changeDate }) => <Time at={changeDate} /> },
+      ]}
+      keyOf={({ key }) => key}
+      nameOf={({ key }) => key}
+      form={(entry, close) => <EntryForm {...{ entry, set, close }} />}
+      remove={({ key }) => remove([key])}
+    />
+  )
+}
+
+function askedOf(asked: Asked) {
+  const { text } = asked
+  const method = TextFilterMethod.CONTAINS_IGNORE_CASE
+  const filter = { case: "keyFilter", value: { key: text, method } } as const
+  return { pagination: pageOf(asked), filters: text ? [{ filter }] : [] }
+}
+
+/** Values are bytes, nearly always of a text. */
+const textOf = (value: Uint8Array): string => new TextDecoder().decode(value)
+
+type EntryFormProps = {
+  readonly entry: Entry | undefined
+  readonly set: (metadata: Noted[]) => Promise<unknown>
+  readonly close: () => void
+}
+
+function EntryForm({ entry, set, close }: EntryFormProps) {
+  const { t } = useText()
+  const form = useForm({
+    id: formId("metadata", entry?.key ?? "+"),
+    initial: { key: entry?.key ?? "", value: entry ? textOf(entry.value) : "" },
+    refusals: { key: ["metadata.key"], value: ["metadata.value"] },
+    save: ({ key, value }) => set([{ key: key.trim(), value: new TextEncoder().encode(value) }]),
+    done: close,
+  })
+  const errorOf = useErrorOf(form)
+  const title = entry?.key ?? t("metadata.create")
+  return (
+    <DialogForm title={title} submit={entry ? undefined : title} form={form} onCancel={close}>
+      {!entry && (
+        <TextField
+          label={t("metadata.key")}
+          error={errorOf("key")}
+          {...form.text("key")}
+          spellCheck={false}
+          required
+          autoFocus
+        />
+      )}
+      <TextArea
+        label={t("metadata.value")}
+        rows={4}
+        error={errorOf("value")}
+        {...form.text("value")}
+        maxLength={500_000}
+        spellCheck={false}
+        required
+        autoFocus={entry !== undefined}
+      />
+    </DialogForm>
+  )
+}

@@ -1,0 +1,24 @@
+import { SecretBox } from "../../kit/secret-box.tsx"
+import { useText } from "../shell/text.ts"
+
+type OnceBoxProps = { readonly title: string; readonly secret: string; readonly file: string }
+
+/** What the server says this once and never again. */
+export function OnceBox({ title, secret, file }: OnceBoxProps) {
+  const { t } = useText()
+  const texts = { copy: t("copy.do"), copied: t("copy.done"), download: t("copy.download") }
+  return (
+    <SecretBox
+      title={title}
+      warning={t("secret.once")}
+      secret={secret}
+      file={fileNameOf(file)}
+      texts={texts}
+    />
+  )
+}
+
+/** A name for a file, whatever somebody called the thing. */
+export function fileNameOf(name: string): string {
+  return name.replaceAll(/[^\p{L}\p{N}.]+/gu, "-")
+}

@@ -1,0 +1,147 @@
+import { useNavigate, useParams } from "@tanstack/react-router"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { type Organization, OrganizationState } from "../../../src/gen/core/org/v2/org_pb.ts"
+import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import { Button } from "../../kit/button.tsx"
+import { DeleteButton, TurnButton } from "../form/confirm.tsx"
+import { Rename } from "../form/rename.tsx"
+import { Administrators } from "../instance/administrators.tsx"
+import { History } from "../list/history.tsx"
+import { Metadata } from "../list/metadata.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { useChoose, useOrganization, useSeesInstance } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+import { Domains } from "./domains.tsx"
+
+const {
+  listOrganizations,
+  listOrganizationMetadata,
+  setOrganizationMetadata,
+  deleteOrganizationMetadata,
+  activateOrganization,
+  deactivateOrganization,
+  updateOrganization,
+  deleteOrganization,
+} = OrganizationService.method
+
+export function OrganizationPage() {
+  const { t } = useText()
+  const { organizationId } = useParams({ from: "/organizations/$organizationId" })
+  const query = { case: "idQuery", value: { id: organizationId } } as const
+  const { result } = useRead(listOrganizations, { queries: [{ query }] })
+  const seesInstance = useSeesInstance()
+  const [organization] = result
+  const list = { label: t("nav.organizations"), link: { to: "/organizations" } } as const
+  const crumbs = seesInstance ? [list] : []
+  if (!organization) {
+    return (
+      <Page title={t("detail.failed")} crumbs={crumbs}>
+        <Alert tone="warning">{t("organizations.none")}</Alert>
+      </Page>
+    )
+  }
+  return (
+    <Page
+      title={organization.name}
+      crumbs={crumbs}
+      badge={<StateBadge state={isActive(organization) ? "active" : "inactive"} />}
+      actions={<Turns organization={organization} />}
+    >
+      <About organization={organization} />
+      <Domains organizationId={organizationId} />
+      <Administrators of={{ case: "organizationId", value: organizationId }} />
+      <Metadata
+        method={listOrganizationMetadata}
+        ask={(asked) => ({ ...asked, organizationId })}
+        find={(answer) => answer}
+        set={(metadata) => call(setOrganizationMetadata, { organizationId, metadata })}
+        remove={(keys) => call(deleteOrganizationMetadata, { organizationId, keys })}
+      />
+      <History
+        method={ManagementService.method.listOrgChanges}
+        within={organizationId}
+        ask={(wanted) => ({ query: wanted })}
+        find={(answer) => answer.result}
+      />
+      <Remove organization={organization} />
+    </Page>
+  )
+}
+
+const isActive = ({ state }: Organization) => state !== OrganizationState.INACTIVE
+
+type Part = { readonly organization: Organization }
+
+function Turns({ organization }: Part) {
+  const { t } = useText()
+  const chosen = useOrganization()
+  const choose = useChoose()
+  const { id: organizationId, name } = organization
+  return (
+    <>
+      {chosen.id !== organizationId && (
+        <Button onClick={() => choose(organizationId)}>{t("organizations.choose")}</Button>
+      )}
+      <TurnButton
+        what={name}
+        isOn={isActive(organization)}
+        consequence={t("organizations.deactivate_text")}
+        act={(on) =>
+          on
+            ? call(activateOrganization, { organizationId })
+            : call(deactivateOrganization, { organizationId })
+        }
+      />
+    </>
+  )
+}
+
+function About({ organization }: Part) {
+  const { t } = useText()
+  const { id: organizationId, name, primaryDomain, details } = organization
+  const rename = (wanted: string) => call(updateOrganization, { organizationId, name: wanted })
+  return (
+    <Section title={t("detail.about")}>
+      <Facts
+        rows={[
+          [t("field.name"), <Rename key="name" name={name} act={rename} />],
+          [t("domains.primary"), <bdi key="domain">{primaryDomain}</bdi>],
+          [
+            t("organizations.id"),
+            <Copyable key="id" value={organizationId} what={t("organizations.id")} />,
+          ],
+          [t("field.created"), <Time key="created" at={details?.creationDate} />],
+          [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
+        ]}
+      />
+    </Section>
+  )
+}
+
+function Remove({ organization }: Part) {
+  const { t } = useText()
+  const navigate = useNavigate()
+  const { id: organizationId, name } = organization
+  const act = async () => {
+    await call(deleteOrganization, { organizationId })
+    await navigate({ to: "/organizations", search: { org: undefined }, replace: true })
+  }
+  return (
+    <Section title={t("delete.section")}>
+      <p className="quiet">{t("organizations.delete_text")}</p>
+      <div className="row">
+        <DeleteButton
+          name={name}
+          title={t("organizations.delete")}
+          consequence={t("organizations.delete_text")}
+          act={act}
+        />
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,46 @@
+import { TextQueryMethod } from "../../../src/gen/core/object/v2/object_pb.ts"
+import { OrganizationFieldName } from "../../../src/gen/core/org/v2/org_pb.ts"
+import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
+import { Person } from "../../kit/person.tsx"
+import { Picker } from "../list/picker.tsx"
+import type { Organization } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+
+type OrganizationPickerProps = {
+  /** The one that is not offered: what is picked for belongs to it. */
+  readonly except: string
+  readonly value: string
+  readonly onChange: (id: string) => void
+}
+
+/** Another organisation, by its name, or by its ID where one may not see it. */
+export function OrganizationPicker({ except, ...picked }: OrganizationPickerProps) {
+  const { t } = useText()
+  const others = (rows: readonly Organization[]) => rows.filter(({ id }) => id !== except)
+  return (
+    <Picker
+      label={t("grants.to")}
+      hint={t("grants.to_hint")}
+      {...picked}
+      method={OrganizationService.method.listOrganizations}
+      ask={(text) => ({
+        query: { limit: 7, asc: true },
+        sortingColumn: OrganizationFieldName.NAME,
+        queries: text ? [{ query: queryOf(text) }] : [],
+      })}
+      find={({ result }) => others(result)}
+      otherwise={(text) => others(isId(text) ? [{ id: text, name: text }] : [])}
+      idOf={({ id }) => id}
+      show={({ id, name }) => <Person name={name} loginName={id} />}
+    />
+  )
+}
+
+const isId = (text: string) => /^\d{15,20}$/.test(text)
+
+function queryOf(text: string) {
+  const method = TextQueryMethod.CONTAINS_IGNORE_CASE
+  return isId(text)
+    ? ({ case: "idQuery", value: { id: text } } as const)
+    : ({ case: "nameQuery", value: { name: text, method } } as const)
+}

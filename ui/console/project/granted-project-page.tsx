@@ -1,0 +1,86 @@
+import { useParams } from "@tanstack/react-router"
+import {
+  type ProjectGrant,
+  ProjectGrantState,
+} from "../../../src/gen/core/project/v2/project_pb.ts"
+import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import { Badge } from "../../kit/badge.tsx"
+import { Administrators } from "../instance/administrators.tsx"
+import { Badges } from "../list/badges.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { useRead } from "../shell/call.ts"
+import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { useOrganization, useOrganizations } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+import { Authorizations } from "./authorizations.tsx"
+
+/** A project of another organisation, whose roles one may give to one's own people. */
+export function GrantedProjectPage() {
+  const { t } = useText()
+  const { projectId } = useParams({ from: "/granted-projects/$projectId" })
+  const { id: organizationId } = useOrganization()
+  const { projectGrants } = useRead(ProjectService.method.listProjectGrants, {
+    filters: [
+      { filter: { case: "inProjectIdsFilter", value: { ids: [projectId] } } },
+      { filter: { case: "grantedOrganizationIdFilter", value: { id: organizationId } } },
+    ],
+  })
+  const [grant] = projectGrants
+  const crumbs = [{ label: t("nav.projects"), link: { to: "/projects" } }] as const
+  if (!grant) {
+    return (
+      <Page title={t("detail.failed")} crumbs={crumbs}>
+        <Alert tone="warning">{t("granted.none")}</Alert>
+      </Page>
+    )
+  }
+  return (
+    <Page title={grant.projectName} crumbs={crumbs} badge={<State grant={grant} />}>
+      <p className="quiet section-lead">{t("granted.lead")}</p>
+      <Authorizations
+        project={{ projectId, organizationId, grantedRoleKeys: grant.grantedRoleKeys }}
+      />
+      <Administrators of={{ case: "projectGrant", value: { projectId, organizationId } }} />
+      <About grant={grant} />
+    </Page>
+  )
+}
+
+type GrantProps = { readonly grant: ProjectGrant }
+
+function State({ grant }: GrantProps) {
+  const { t } = useText()
+  const isActive = grant.state !== ProjectGrantState.INACTIVE
+  return (
+    <>
+      <Badge>{t("granted.badge")}</Badge>
+      <StateBadge state={isActive ? "active" : "inactive"} />
+    </>
+  )
+}
+
+function About({ grant }: GrantProps) {
+  const { t } = useText()
+  const organizations = useOrganizations()
+  const { grantedRoleKeys, projectId, organizationId, creationDate, changeDate } = grant
+  const giver = organizations.find(({ id }) => id === organizationId)?.name ?? organizationId
+  return (
+    <Section title={t("detail.about")}>
+      <Facts
+        rows={[
+          [t("granted.by"), giver],
+          [t("roles.title"), <Badges key="roles" words={grantedRoleKeys} />],
+          [
+            t("field.project_id"),
+            <Copyable key="id" value={projectId} what={t("field.project_id")} />,
+          ],
+          [t("field.created"), <Time key="created" at={creationDate} />],
+          [t("field.changed"), <Time key="changed" at={changeDate} />],
+        ]}
+      />
+    </Section>
+  )
+}

@@ -1,0 +1,144 @@
+import { useNavigate, useParams } from "@tanstack/react-router"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
+import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
+import { EmptyState } from "../../kit/empty-state.tsx"
+import { applicationColumns, applicationsOf } from "../application/application-list.tsx"
+import { DeleteButton, TurnButton } from "../form/confirm.tsx"
+import { Rename } from "../form/rename.tsx"
+import { Administrators } from "../instance/administrators.tsx"
+import { History } from "../list/history.tsx"
+import { Listing } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { LinkButton } from "../shell/link.tsx"
+import { useBelongsTo } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+import { Authorizations } from "./authorizations.tsx"
+import { Grants } from "./grants.tsx"
+import type { ProjectPart } from "./part.ts"
+import { Roles } from "./roles.tsx"
+import { Rules } from "./rules.tsx"
+
+export function ProjectPage() {
+  const { t } = useText()
+  const { projectId } = useParams({ from: "/projects/$projectId" })
+  const { project } = useRead(ProjectService.method.getProject, { projectId })
+  useBelongsTo(project?.organizationId)
+  if (!project) return null
+  return (
+    <Page
+      title={project.name}
+      crumbs={[{ label: t("nav.projects"), link: { to: "/projects" } }]}
+      badge={<StateBadge state={isActive(project) ? "active" : "inactive"} />}
+      actions={<Turn project={project} />}
+    >
+      <Applications projectId={projectId} />
+      <Roles projectId={projectId} />
+      <Authorizations project={project} />
+      <Grants project={project} />
+      <Rules project={project} />
+      <Administrators of={{ case: "projectId", value: projectId }} />
+      <About project={project} />
+      <History
+        method={ManagementService.method.listProjectChanges}
+        ask={(query) => ({ projectId, query })}
+        find={({ result }) => result}
+      />
+      <Remove project={project} />
+    </Page>
+  )
+}
+
+const isActive = ({ state }: ProjectPart["project"]) => state !== ProjectState.INACTIVE
+
+function Turn({ project }: ProjectPart) {
+  const { t } = useText()
+  const { projectId, name } = project
+  const { activateProject, deactivateProject } = ProjectService.method
+  return (
+    <TurnButton
+      what={name}
+      isOn={isActive(project)}
+      consequence={t("projects.deactivate_text")}
+      act={(on) =>
+        on ? call(activateProject, { projectId }) : call(deactivateProject, { projectId })
+      }
+    />
+  )
+}
+
+function Applications({ projectId }: { readonly projectId: string }) {
+  const texts = useText()
+  const { t } = texts
+  const create = (
+    <LinkButton kind="primary" to="/projects/$projectId/new-application" params={{ projectId }}>
+      {t("applications.create")}
+    </LinkButton>
+  )
+  const empty = (
+    <EmptyState title={t("applications.empty.title")} action={create}>
+      {t("applications.empty.text")}
+    </EmptyState>
+  )
+  return (
+    <Section title={t("nav.applications")} actions={create}>
+      <Listing
+        name="applications"
+        caption={t("nav.applications")}
+        {...applicationsOf({ projectId })}
+        columns={applicationColumns(texts)}
+        keyOf={(application) => application.applicationId}
+        empty={empty}
+      />
+    </Section>
+  )
+}
+
+function About({ project }: ProjectPart) {
+  const { t } = useText()
+  const { projectId, name, creationDate, changeDate } = project
+  const rename = (wanted: string) =>
+    call(ProjectService.method.updateProject, { projectId, name: wanted })
+  return (
+    <Section title={t("detail.about")}>
+      <Facts
+        rows={[
+          [t("field.name"), <Rename key="name" name={name} act={rename} />],
+          [
+            t("field.project_id"),
+            <Copyable key="id" value={projectId} what={t("field.project_id")} />,
+          ],
+          [t("field.created"), <Time key="created" at={creationDate} />],
+          [t("field.changed"), <Time key="changed" at={changeDate} />],
+        ]}
+      />
+    </Section>
+  )
+}
+
+function Remove({ project }: ProjectPart) {
+  const { t } = useText()
+  const navigate = useNavigate()
+  const { projectId, name } = project
+  const act = async () => {
+    await call(ProjectService.method.deleteProject, { projectId })
+    await navigate({ to: "/projects", replace: true })
+  }
+  return (
+    <Section title={t("delete.section")}>
+      <p className="quiet">{t("projects.delete_text")}</p>
+      <div className="row">
+        <DeleteButton
+          name={name}
+          title={t("projects.delete")}
+          consequence={t("projects.delete_text")}
+          act={act}
+        />
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,136 @@
+import { useNavigate } from "@tanstack/react-router"
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import {
+  GrantedProjectState,
+  type Project,
+  ProjectFieldName,
+  ProjectOrganizationIDFilter_Type,
+  ProjectState,
+} from "../../../src/gen/core/project/v2/project_pb.ts"
+import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { Button } from "../../kit/button.tsx"
+import { EmptyState } from "../../kit/empty-state.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { useCreating } from "../list/list-state.ts"
+import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { call } from "../shell/call.ts"
+import { Page } from "../shell/frame.tsx"
+import { Link } from "../shell/link.tsx"
+import { useOrganization } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+
+const method = TextFilterMethod.CONTAINS_IGNORE_CASE
+
+export function ProjectsPage() {
+  const texts = useText()
+  const { t } = texts
+  const organization = useOrganization()
+  const [creating, setCreating] = useCreating("project")
+  const create = (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      {t("projects.create")}
+    </Button>
+  )
+  const empty = (
+    <EmptyState title={t("projects.empty.title")} action={create}>
+      {t("projects.empty.text")}
+    </EmptyState>
+  )
+  const type = ProjectOrganizationIDFilter_Type.OWNED_OR_GRANTED
+  const own = {
+    case: "organizationIdFilter",
+    value: { organizationId: organization.id, type },
+  } as const
+  const named = (projectName: string) =>
+    ({ case: "projectNameFilter", value: { projectName, method } }) as const
+  return (
+    <Page title={t("nav.projects")} owner={organization.name} actions={create}>
+      <Listing
+        caption={t("nav.projects")}
+        method={ProjectService.method.listProjects}
+        ask={(asked) => ({
+          pagination: pageOf(asked),
+          sortingColumn:
+            asked.by === "created" ? ProjectFieldName.CREATION_DATE : ProjectFieldName.NAME,
+          filters: [{ filter: own }, ...(asked.text ? [{ filter: named(asked.text) }] : [])],
+        })}
+        find={({ projects, pagination }) => found(projects, pagination)}
+        columns={columnsOf(texts)}
+        keyOf={(project) => project.projectId}
+        empty={empty}
+      />
+      {creating && <CreateProject close={() => setCreating(false)} />}
+    </Page>
+  )
+}
+
+/** It belongs to another organisation, which lets this one use it. */
+const isGranted = ({ grantedOrganizationId }: Project) => grantedOrganizationId !== undefined
+
+const isActive = ({ state, grantedState }: Project) =>
+  state !== ProjectState.INACTIVE && grantedState !== GrantedProjectState.INACTIVE
+
+const columnsOf = ({ t }: Texts): readonly ListColumn<Project>[] => [
+  {
+    label: t("field.name"),
+    sort: "name",
+    cell: (project) => (
+      <Link
+        className="row-link"
+        to={isGranted(project) ? "/granted-projects/$projectId" : "/projects/$projectId"}
+        params={{ projectId: project.projectId }}
+      >
+        {project.name}
+      </Link>
+    ),
+  },
+  {
+    label: t("field.state"),
+    cell: (project) => (
+      <span className="badges">
+        {isGranted(project) && <Badge>{t("granted.badge")}</Badge>}
+        <StateBadge state={isActive(project) ? "active" : "inactive"} />
+      </span>
+    ),
+  },
+  {
+    label: t("field.created"),
+    sort: "created",
+    cell: ({ creationDate }) => <Time at={creationDate} />,
+  },
+]
+
+function CreateProject({ close }: { readonly close: () => void }) {
+  const { t } = useText()
+  const { id: organizationId } = useOrganization()
+  const navigate = useNavigate()
+  const form = useForm({
+    id: formId("project", "new"),
+    initial: { name: "" },
+    refusals: { name: ["project."] },
+    save: ({ name }) =>
+      call(ProjectService.method.createProject, { organizationId, name: name.trim() }),
+    done: ({ projectId }) => navigate({ to: "/projects/$projectId", params: { projectId } }),
+  })
+  const errorOf = useErrorOf(form)
+  const title = t("projects.create")
+  return (
+    <DialogForm title={title} submit={title} form={form} onCancel={close}>
+      <TextField
+        label={t("field.name")}
+        hint={t("projects.name_hint")}
+        error={errorOf("name")}
+        {...form.text("name")}
+        required
+        autoFocus
+      />
+    </DialogForm>
+  )
+}

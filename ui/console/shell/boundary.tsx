@@ -1,0 +1,38 @@
+import type { ErrorComponentProps } from "@tanstack/react-router"
+import { Button } from "../../kit/button.tsx"
+import { useReload } from "./call.ts"
+import { Page } from "./frame.tsx"
+import { Gate } from "./gate.tsx"
+import { nothingToManage } from "./organization.tsx"
+import { refusalOf } from "./refusal.ts"
+import { Refused } from "./refused.tsx"
+import { signOut } from "./session.ts"
+import { useText } from "./text.ts"
+
+/** A page that can't be shown: why, and a way to try again. */
+export function Failed({ error, reset }: ErrorComponentProps) {
+  const { t } = useText()
+  const reload = useReload()
+  if (error === nothingToManage) return <NothingHere />
+  const again = async () => {
+    await reload()
+    reset()
+  }
+  return (
+    <Page title={t("detail.failed")}>
+      <Refused refusal={refusalOf(error)} />
+      <div className="row">
+        <Button onClick={() => void again()}>{t("gate.retry")}</Button>
+      </div>
+    </Page>
+  )
+}
+
+function NothingHere() {
+  const { t } = useText()
+  return (
+    <Gate title={t("gate.no_organization")} action={t("nav.sign_out")} onAct={() => void signOut()}>
+      {t("gate.no_organization_text")}
+    </Gate>
+  )
+}

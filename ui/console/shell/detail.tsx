@@ -1,0 +1,55 @@
+import { Fragment, type ReactNode } from "react"
+import { CopyButton } from "../../kit/copy-button.tsx"
+import { useText } from "./text.ts"
+
+type SectionProps = {
+  readonly title: string
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}
+
+export function Section({ title, actions, children }: SectionProps) {
+  return (
+    <section className="section">
+      <div className="section-head">
+        <h2>{title}</h2>
+        {actions}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** Names and what they are; what is not there is not named. */
+export function Facts({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
+  const said = rows.filter(([, value]) => value !== undefined && value !== "" && value !== false)
+  return (
+    <dl className="facts">
+      {said.map(([label, value]) => (
+        <Fragment key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  )
+}
+
+type CopyableProps = { readonly value: string; readonly what: string }
+
+/** An identifier with the button that copies it. */
+export function Copyable({ value, what }: CopyableProps) {
+  const { t } = useText()
+  return (
+    <span className="value">
+      <code>{value}</code>
+      <CopyButton
+        kind="plain"
+        value={value}
+        label={t("copy.do")}
+        done={t("copy.done")}
+        what={what}
+      />
+    </span>
+  )
+}

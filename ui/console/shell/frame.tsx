@@ -1,0 +1,134 @@
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react"
+import { Button } from "../../kit/button.tsx"
+import { Modal } from "../../kit/dialog.tsx"
+import { Skeleton } from "../../kit/skeleton.tsx"
+import { Icon } from "./icon.tsx"
+import { Link, type LinkOptions } from "./link.tsx"
+import { Navigation } from "./navigation.tsx"
+import { useText } from "./text.ts"
+
+/** It knows every kind of thing, and is loaded with its first use. */
+const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }))
+
+export type Crumb = { readonly label: string; readonly link: LinkOptions }
+
+type PageProps = {
+  readonly title: string
+  readonly crumbs?: readonly Crumb[]
+  /** Whose page it is, where it has no crumbs. */
+  readonly owner?: ReactNode
+  readonly badge?: ReactNode
+  readonly actions?: ReactNode
+  /** Forms are easier to follow in a narrow column. */
+  readonly narrow?: boolean
+  readonly children: ReactNode
+}
+
+/** Where keyboards and screen readers begin on a page. */
+export const contentId = "content"
+
+/** One page: the bar that says where one is, the title with its actions, the content. */
+export function Page(props: PageProps) {
+  const { title, crumbs = [], owner, badge, actions, narrow, children } = props
+  useEffect(() => {
+    document.title = `${title} · Latchkey`
+  }, [title])
+  return (
+    <>
+      <Bar title={title} crumbs={crumbs} owner={owner} />
+      <main className={narrow ? "content content-narrow" : "content"} id={contentId} tabIndex={-1}>
+        <div className="page-head">
+          <div className="page-head-title">
+            <h1>{title}</h1>
+            {badge}
+          </div>
+          {actions && <div className="row">{actions}</div>}
+        </div>
+        {children}
+      </main>
+    </>
+  )
+}
+
+/** A page whose code or content is on its way. */
+export function Waiting() {
+  const { t } = useText()
+  return (
+    <>
+      <Bar title="…" crumbs={[]} owner={undefined} />
+      <main className="content" id={contentId} tabIndex={-1} aria-busy="true">
+        <Skeleton rows={6} label={t("list.loading")} />
+      </main>
+    </>
+  )
+}
+
+type BarProps = Required<Pick<PageProps, "title" | "crumbs" | "owner">>
+
+function Bar({ title, crumbs, owner }: BarProps) {
+  const { t } = useText()
+  return (
+    <header className="bar">
+      <SheetButton />
+      <nav className="crumbs" aria-label={t("nav.crumbs")}>
+        <ol>
+          {crumbs.length === 0 && owner && <li className="quiet">{owner}</li>}
+          {crumbs.map(({ label, link }) => (
+            <li key={label}>
+              <Link {...link}>{label}</Link>
+            </li>
+          ))}
+          <li aria-current="page">{title}</li>
+        </ol>
+      </nav>
+      <PaletteButton />
+    </header>
+  )
+}
+
+function SheetButton() {
+  const { t } = useText()
+  const [open, setOpen] = useState(false)
+  return (
+    <div className="bar-menu">
+      <Button small aria-label={t("nav.open")} onClick={() => setOpen(true)}>
+        <Icon name="menu" />
+      </Button>
+      {open && (
+        <Modal className="sheet" label={t("nav.label")} onClose={() => setOpen(false)}>
+          <Navigation onFollow={() => setOpen(false)} />
+        </Modal>
+      )}
+    </div>
+  )
+}
+
+function PaletteButton() {
+  const { t } = useText()
+  const [open, setOpen] = useState(false)
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return
+      event.preventDefault()
+      setOpen(true)
+    }
+    document.addEventListener("keydown", press)
+    return () => document.removeEventListener("keydown", press)
+  }, [])
+  return (
+    <>
+      <div className="search-open">
+        <Button small aria-label={t("search.open")} onClick={() => setOpen(true)}>
+          <Icon name="search" />
+          <span className="search-word">{t("search.open")}</span>
+          <kbd>{/mac/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
+        </Button>
+      </div>
+      {open && (
+        <Suspense>
+          <Palette onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}

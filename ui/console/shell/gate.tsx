@@ -1,0 +1,36 @@
+import type { ReactNode } from "react"
+import { Alert } from "../../kit/alert.tsx"
+import { Button } from "../../kit/button.tsx"
+import { Mark } from "../../kit/mark.tsx"
+
+type GateProps = {
+  readonly title: string
+  readonly message?: string
+  readonly children?: ReactNode
+  readonly action?: string
+  readonly onAct?: () => void
+}
+
+/** Outside the console: signed out, or something went wrong on the way in. */
+export function Gate({ title, message, children, action, onAct }: GateProps) {
+  return (
+    <div className="gate">
+      <div className="gate-column">
+        <header className="brand">
+          <Mark />
+          Latchkey
+        </header>
+        <main className="card gate-card">
+          <h1>{title}</h1>
+          {message && <Alert tone="danger">{message}</Alert>}
+          {children && <p className="quiet">{children}</p>}
+          {action && (
+            <Button kind="primary" wide onClick={onAct}>
+              {action}
+            </Button>
+          )}
+        </main>
+      </div>
+    </div>
+  )
+}

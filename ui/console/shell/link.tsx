@@ -1,0 +1,7 @@
+import { createLink } from "@tanstack/react-router"
+import { ButtonLink } from "../../kit/button.tsx"
+
+export { Link, type LinkOptions } from "@tanstack/react-router"
+
+/** A link that is the step to take. */
+export const LinkButton = createLink(ButtonLink)

@@ -1,0 +1,134 @@
+import { Suspense, useState } from "react"
+import { Button } from "../../kit/button.tsx"
+import { Chips } from "../../kit/choice.tsx"
+import { Mark } from "../../kit/mark.tsx"
+import { Menu } from "../../kit/menu.tsx"
+import { Person } from "../../kit/person.tsx"
+import { chooseTheme, chosenTheme, type Theme, themes } from "../../kit/theme.ts"
+import { Icon } from "./icon.tsx"
+import { Link } from "./link.tsx"
+import { useChoose, useOrganization, useOrganizations, useSeesInstance } from "./organization.tsx"
+import { Part } from "./part.tsx"
+import { signOut, useSession } from "./session.ts"
+import { useText } from "./text.ts"
+
+const places = ["projects", "applications", "users", "groups"] as const
+
+/** Places for those who may see what holds for the whole instance. */
+const instancePlaces = ["organizations", "administrators", "signing-keys", "settings"] as const
+
+type Place = (typeof places)[number] | (typeof instancePlaces)[number] | "refused-requests"
+
+type NavigationProps = { readonly onFollow?: () => void }
+
+/** Organisation on top, the places below it, oneself at the end. */
+export function Navigation({ onFollow }: NavigationProps) {
+  const { t } = useText()
+  const to = (place: Place) => <ToPlace key={place} {...{ place, onFollow }} />
+  return (
+    <div className="nav">
+      <div className="brand">
+        <Mark />
+        Latchkey
+      </div>
+      <Suspense fallback={<p className="org-name">…</p>}>
+        <Part rows={1}>
+          <OrganizationSwitch />
+        </Part>
+      </Suspense>
+      <nav className="nav-links" aria-label={t("nav.label")}>
+        {places.map(to)}
+        <Suspense>
+          <ToOrganization {...{ onFollow }} />
+        </Suspense>
+        {to("refused-requests")}
+        <Suspense>
+          <IfInstance>
+            <p className="nav-group">{t("nav.instance")}</p>
+            {instancePlaces.map(to)}
+          </IfInstance>
+        </Suspense>
+      </nav>
+      <Account />
+    </div>
+  )
+}
+
+type ToPlaceProps = { readonly place: Place; readonly onFollow?: (() => void) | undefined }
+
+function ToPlace({ place, onFollow }: ToPlaceProps) {
+  const { t } = useText()
+  return (
+    <Link to={`/${place}`} className="nav-link" onClick={onFollow}>
+      <Icon name={place} />
+      {t(`nav.${place}`)}
+    </Link>
+  )
+}
+
+function ToOrganization({ onFollow }: Omit<ToPlaceProps, "place">) {
+  const { t } = useText()
+  const { id: organizationId } = useOrganization()
+  return (
+    <Link
+      to="/organizations/$organizationId"
+      params={{ organizationId }}
+      className="nav-link"
+      onClick={onFollow}
+    >
+      <Icon name="organization" />
+      {t("nav.organization")}
+    </Link>
+  )
+}
+
+function IfInstance({ children }: { readonly children: React.ReactNode }) {
+  return useSeesInstance() && children
+}
+
+function OrganizationSwitch() {
+  const { t } = useText()
+  const organizations = useOrganizations()
+  const organization = useOrganization()
+  const choose = useChoose()
+  if (organizations.length === 1) return <p className="org-name">{organization.name}</p>
+  return (
+    <div className="org-switch">
+      <select
+        className="input"
+        aria-label={t("nav.organization")}
+        value={organization.id}
+        onChange={(event) => choose(event.target.value)}
+      >
+        {organizations.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+function Account() {
+  const { t } = useText()
+  const session = useSession()
+  const [theme, setTheme] = useState<Theme>(chosenTheme)
+  if (session.status !== "signed-in") return <div className="nav-account" />
+  const { name, loginName } = session.person
+  return (
+    <Menu name={t("nav.account")} label={<Person name={name} loginName={loginName} />}>
+      <Chips
+        legend={t("nav.theme")}
+        name="theme"
+        options={themes.map((value) => ({ value, label: t(`nav.theme.${value}`) }))}
+        value={theme}
+        onChange={(value) => {
+          chooseTheme(value)
+          setTheme(value)
+        }}
+      />
+      <Button onClick={() => void signOut()}>{t("nav.sign_out")}</Button>
+    </Menu>
+  )
+}

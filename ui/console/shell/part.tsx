@@ -1,0 +1,42 @@
+import { CatchBoundary, type ErrorComponentProps } from "@tanstack/react-router"
+import { type ReactNode, Suspense } from "react"
+import { Alert } from "../../kit/alert.tsx"
+import { Button } from "../../kit/button.tsx"
+import { Skeleton } from "../../kit/skeleton.tsx"
+import { useReload } from "./call.ts"
+import { isDenied, refusalOf } from "./refusal.ts"
+import { useText } from "./text.ts"
+
+type PartProps = { readonly rows?: number; readonly children: ReactNode }
+
+/**
+ * A part of a page that is read by itself: the rest is there before it, and stays when it fails.
+ * Where the person may not see it, it is not there.
+ */
+export function Part({ rows = 3, children }: PartProps) {
+  const { t } = useText()
+  return (
+    <CatchBoundary getResetKey={() => location.href} errorComponent={PartFailed}>
+      <Suspense fallback={<Skeleton rows={rows} label={t("list.loading")} />}>{children}</Suspense>
+    </CatchBoundary>
+  )
+}
+
+function PartFailed({ error, reset }: ErrorComponentProps) {
+  const { t } = useText()
+  const reload = useReload()
+  const refusal = refusalOf(error)
+  if (isDenied(refusal)) return null
+  const again = async () => {
+    await reload()
+    reset()
+  }
+  return (
+    <Alert tone="danger">
+      {refusal.message}{" "}
+      <Button small onClick={() => void again()}>
+        {t("gate.retry")}
+      </Button>
+    </Alert>
+  )
+}

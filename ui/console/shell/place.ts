@@ -1,0 +1,18 @@
+import type { LinkOptions } from "./link.tsx"
+import type { TextKey } from "./texts/index.ts"
+
+/** Pages and actions that can be found by their name. */
+export const places: readonly { readonly key: TextKey; readonly link: LinkOptions }[] = [
+  { key: "nav.projects", link: { to: "/projects" } },
+  { key: "projects.create", link: { to: "/projects", search: { create: "1" } } },
+  { key: "nav.applications", link: { to: "/applications" } },
+  { key: "applications.create", link: { to: "/applications/new" } },
+  { key: "nav.users", link: { to: "/users" } },
+  { key: "users.create", link: { to: "/users/new" } },
+  { key: "nav.groups", link: { to: "/groups" } },
+  { key: "nav.refused-requests", link: { to: "/refused-requests" } },
+  { key: "nav.organizations", link: { to: "/organizations" } },
+  { key: "nav.administrators", link: { to: "/administrators" } },
+  { key: "nav.signing-keys", link: { to: "/signing-keys" } },
+  { key: "nav.settings", link: { to: "/settings" } },
+]

@@ -1,0 +1,273 @@
+import { sha256 } from "@oslojs/crypto/sha2"
+import { base64url } from "jose"
+import * as oidc from "openid-client"
+import { useSyncExternalStore } from "react"
+
+export type Person = { readonly id: string; readonly name: string; readonly loginName: string }
+
+/** Where this tab stands. While it is "starting" the console is drawn, and its readings wait. */
+export type Session =
+  | { readonly status: "starting" }
+  | { readonly status: "signed-in"; readonly person: Person }
+  /** The sign-in is over, the page stays: what waits goes on after the next one. */
+  | { readonly status: "ended" }
+  | { readonly status: "signed-out" }
+  /** The tab was opened to sign in for another one, and has done so. */
+  | { readonly status: "done" }
+  | { readonly status: "failed"; readonly message: string }
+
+const base = "/ui/console"
+const paths = {
+  home: `${base}/`,
+  callback: `${base}/callback`,
+  signedOut: `${base}/signed-out`,
+  /** Leads through the sign-in and says that the other tab goes on. */
+  again: `${base}/signed-in`,
+} as const
+
+const pendingKey = "latchkey.sign-in"
+const hintKey = "latchkey.hint"
+
+type Tokens = { readonly access: string; readonly id: string }
+
+let session: Session = { status: "starting" }
+let tokens: Tokens | undefined
+let arrival = Promise.withResolvers<Tokens>()
+let renewing: Promise<void> | undefined
+let setup: Promise<Client> | undefined
+const listeners = new Set<() => void>()
+const channel = new BroadcastChannel("latchkey.session")
+
+export function useSession(): Session {
+  return useSyncExternalStore(
+    (changed) => {
+      listeners.add(changed)
+      return () => listeners.delete(changed)
+    },
+    () => session,
+  )
+}
+
+function become(next: Session): void {
+  session = next
+  for (const listener of listeners) listener()
+}
+
+/** Finds out where the browser stands in the sign-in, and takes the next step. */
+export async function start(): Promise<void> {
+  channel.onmessage = ({ data }) => void heard(data)
+  try {
+    const { pathname } = location
+    if (pathname === paths.signedOut) become({ status: "signed-out" })
+    else if (pathname === paths.callback) await finish()
+    else if (!(await renewed())) await signIn()
+  } catch (failure) {
+    become({ status: "failed", message: reasonOf(failure) })
+  }
+}
+
+/** What other tabs of this browser tell: one session is everybody's. */
+async function heard(message: unknown): Promise<void> {
+  if (message === "signed-out") {
+    forget()
+    become({ status: "signed-out" })
+  }
+  if (message === "signed-in" && session.status !== "signed-in") await renewed()
+}
+
+/** The access token, as soon as there is one; it lives in this module and nowhere else. */
+export async function accessToken(): Promise<string> {
+  return (await (tokens ?? arrival.promise)).access
+}
+
+/**
+ * The token after one that the server no longer takes. Where the sign-in itself is over, the answer
+ * waits until the person has signed in again, here or in another tab: nothing typed is lost.
+ */
+export async function tokenAfter(stale: string): Promise<string> {
+  if (tokens?.access === stale) {
+    tokens = undefined
+    arrival = Promise.withResolvers<Tokens>()
+  }
+  if (!tokens && session.status !== "ended" && !(await renewed())) become({ status: "ended" })
+  return accessToken()
+}
+
+/** Asks for tokens without a page: true where the browser's session still allows it. */
+function renewed(): Promise<boolean> {
+  renewing ??= renew().finally(() => {
+    renewing = undefined
+  })
+  return renewing.then(() => tokens !== undefined)
+}
+
+/** OpenID Connect Core §3.1.2.1, prompt=none: the redirect ends on our origin, and is read. */
+async function renew(): Promise<void> {
+  const client = await clientOf()
+  const hint = sessionStorage.getItem(hintKey)
+  const { url, pending } = requestOf(client, {
+    prompt: "none",
+    ...(hint && { id_token_hint: hint }),
+  })
+  const answer = await fetch(url, { headers: { accept: "application/json" } })
+  const back = new URL(answer.url)
+  if (back.pathname !== paths.callback || !back.searchParams.has("code")) return
+  await take(await redeem(client, back, pending))
+}
+
+type Client = { readonly config: oidc.Configuration; readonly scope: string; readonly home: URL }
+
+/** The endpoints are fixed by the interface, so nobody asks for them first. */
+function clientOf(): Promise<Client> {
+  setup ??= read().catch((failure) => {
+    setup = undefined
+    throw failure
+  })
+  return setup
+}
+
+async function read(): Promise<Client> {
+  const answer = await fetch(`${base}/environment.json`)
+  if (!answer.ok) throw new Error(`environment.json: ${answer.status}`)
+  const { issuer, clientId, scope }: Record<string, unknown> = await answer.json()
+  const home = new URL(String(issuer))
+  // Cookies and redirect URIs belong to the public address.
+  if (home.origin !== location.origin) {
+    location.replace(home.origin + location.pathname + location.search)
+    return new Promise(() => {})
+  }
+  const at = (path: string) => `${home.origin}${path}`
+  const metadata = {
+    issuer: String(issuer),
+    authorization_endpoint: at("/oauth/v2/authorize"),
+    token_endpoint: at("/oauth/v2/token"),
+    userinfo_endpoint: at("/oidc/v1/userinfo"),
+    end_session_endpoint: at("/oidc/v1/endsession"),
+    authorization_response_iss_parameter_supported: true,
+  }
+  const config = new oidc.Configuration(metadata, String(clientId), undefined, oidc.None())
+  if (home.protocol === "http:") oidc.allowInsecureRequests(config)
+  return { config, scope: String(scope), home }
+}
+
+type Pending = {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+  readonly returnTo: string
+}
+
+/** RFC 6749 §4.1.1 with PKCE (RFC 7636 §4.3). */
+function requestOf(client: Client, more: Readonly<Record<string, string>> = {}) {
+  const pending: Pending = {
+    state: oidc.randomState(),
+    nonce: oidc.randomNonce(),
+    verifier: oidc.randomPKCECodeVerifier(),
+    returnTo: location.pathname + location.search,
+  }
+  const url = oidc.buildAuthorizationUrl(client.config, {
+    redirect_uri: client.home.origin + paths.callback,
+    scope: client.scope,
+    state: pending.state,
+    nonce: pending.nonce,
+    code_challenge: challengeOf(pending.verifier),
+    code_challenge_method: "S256",
+    ...more,
+  })
+  return { url, pending }
+}
+
+/** WebCrypto is missing on plain http beyond localhost, where people try things out first. */
+function challengeOf(verifier: string): string {
+  return base64url.encode(sha256(new TextEncoder().encode(verifier)))
+}
+
+/** Leaves for the sign-in page, to come back to the page that is open. */
+export async function signIn(): Promise<void> {
+  const { url, pending } = requestOf(await clientOf())
+  const returnTo = session.status === "signed-out" ? paths.home : pending.returnTo
+  sessionStorage.setItem(pendingKey, JSON.stringify({ ...pending, returnTo }))
+  location.assign(url)
+}
+
+/** Where another tab signs in for this one. */
+export const signInElsewhere = paths.again
+
+async function finish(): Promise<void> {
+  const client = await clientOf()
+  const pending = takePending()
+  if (!pending) {
+    history.replaceState(null, "", paths.home)
+    await signIn()
+    return
+  }
+  const fresh = await redeem(client, new URL(location.href), pending)
+  history.replaceState(null, "", pending.returnTo)
+  await take(fresh)
+  channel.postMessage("signed-in")
+  if (pending.returnTo === paths.again) become({ status: "done" })
+}
+
+function takePending(): Pending | undefined {
+  const stored = sessionStorage.getItem(pendingKey)
+  sessionStorage.removeItem(pendingKey)
+  if (stored === null) return undefined
+  const { state, nonce, verifier, returnTo }: Record<string, unknown> = JSON.parse(stored)
+  const own = String(returnTo).startsWith(base) ? String(returnTo) : paths.home
+  return { state: String(state), nonce: String(nonce), verifier: String(verifier), returnTo: own }
+}
+
+async function redeem({ config }: Client, back: URL, pending: Pending) {
+  return oidc.authorizationCodeGrant(config, back, {
+    expectedState: pending.state,
+    expectedNonce: pending.nonce,
+    pkceCodeVerifier: pending.verifier,
+    idTokenExpected: true,
+  })
+}
+
+async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
+  const id = answer.claims()?.sub ?? ""
+  const before = session.status === "signed-in" ? session.person.id : lastPerson
+  // Whoever signed in meanwhile is somebody else: nothing of the person before stays in the page.
+  if (before !== undefined && before !== id) {
+    location.replace(paths.home)
+    return
+  }
+  const { config } = await clientOf()
+  const info = await oidc.fetchUserInfo(config, answer.access_token, id)
+  const loginName = info.preferred_username ?? id
+  lastPerson = id
+  tokens = { access: answer.access_token, id: answer.id_token ?? "" }
+  sessionStorage.setItem(hintKey, tokens.id)
+  arrival.resolve(tokens)
+  become({ status: "signed-in", person: { id, name: info.name ?? loginName, loginName } })
+}
+
+let lastPerson: string | undefined
+
+/** Ends the session at the server and comes back to the signed-out page, in every tab. */
+export async function signOut(): Promise<void> {
+  const { config, home } = await clientOf()
+  const url = oidc.buildEndSessionUrl(config, {
+    id_token_hint: tokens?.id ?? sessionStorage.getItem(hintKey) ?? "",
+    post_logout_redirect_uri: home.origin + paths.signedOut,
+  })
+  forget()
+  channel.postMessage("signed-out")
+  location.assign(url)
+}
+
+function forget(): void {
+  tokens = undefined
+  arrival = Promise.withResolvers<Tokens>()
+  sessionStorage.removeItem(hintKey)
+}
+
+function reasonOf(failure: unknown): string {
+  if (failure instanceof oidc.AuthorizationResponseError) {
+    return failure.error_description ?? failure.error
+  }
+  if (failure instanceof oidc.ResponseBodyError) return failure.error_description ?? failure.error
+  return failure instanceof Error ? failure.message : String(failure)
+}

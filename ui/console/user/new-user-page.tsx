@@ -1,0 +1,168 @@
+import { useNavigate } from "@tanstack/react-router"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { Choice } from "../../kit/choice.tsx"
+import { PasswordField, TextField } from "../../kit/field.tsx"
+import { Fields, useErrorOf } from "../form/form.tsx"
+import { type Form, useForm } from "../form/use-form.ts"
+import { call } from "../shell/call.ts"
+import { Page } from "../shell/frame.tsx"
+import { useOrganization } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+
+const kinds = ["person", "service"] as const
+
+type Values = Record<
+  "firstName" | "lastName" | "email" | "loginName" | "password" | "description",
+  string
+> & { kind: (typeof kinds)[number] }
+
+const initial: Values = {
+  kind: "person",
+  firstName: "",
+  lastName: "",
+  email: "",
+  loginName: "",
+  password: "",
+  description: "",
+}
+
+/** A person who signs in, or a service user that calls the interface with a key. */
+export function NewUserPage() {
+  const { t } = useText()
+  const { id: organizationId, name } = useOrganization()
+  const navigate = useNavigate()
+  const form = useForm({
+    id: "new-user",
+    initial,
+    secret: ["password"],
+    refusals: {
+      email: ["user.email"],
+      loginName: ["user.name", "user.login_name", "user.username", "user.exists"],
+      password: ["user.password"],
+    },
+    save: (values) => {
+      const userType = values.kind === "person" ? personOf(values) : serviceOf(values)
+      const username = values.loginName.trim()
+      const wanted = { organizationId, ...(username && { username }), userType }
+      return call(UserService.method.createUser, wanted)
+    },
+    done: ({ id: userId }) => navigate({ to: "/users/$userId", params: { userId } }),
+  })
+  const cancel = () => void navigate({ to: "/users" })
+  return (
+    <Page
+      title={t("users.create")}
+      crumbs={[
+        { label: name, link: { to: "/users" } },
+        { label: t("nav.users"), link: { to: "/users" } },
+      ]}
+      narrow
+    >
+      <Fields form={form} submit={t("users.create")} onCancel={cancel}>
+        <Choice
+          legend={t("users.kind")}
+          name="kind"
+          options={kinds.map((value) => ({
+            value,
+            label: t(`kind.${value}`),
+            hint: t(`kind.${value}.hint`),
+          }))}
+          value={form.values.kind}
+          onChange={(kind) => form.change({ kind })}
+        />
+        {form.values.kind === "person" ? (
+          <PersonFields form={form} />
+        ) : (
+          <ServiceFields form={form} />
+        )}
+      </Fields>
+    </Page>
+  )
+}
+
+type FieldsProps = { readonly form: Form<Values> }
+
+function PersonFields({ form }: FieldsProps) {
+  const { t } = useText()
+  const errorOf = useErrorOf(form)
+  return (
+    <>
+      <div className="pair">
+        <TextField label={t("field.first_name")} {...form.text("firstName")} required />
+        <TextField label={t("field.last_name")} {...form.text("lastName")} required />
+      </div>
+      <TextField
+        label={t("field.email")}
+        type="email"
+        error={errorOf("email")}
+        {...form.text("email")}
+        required
+      />
+      <LoginNameField form={form} hint={t("users.login_name_hint")} />
+      <PasswordField
+        label={t("field.password")}
+        optional={t("form.optional")}
+        hint={t("users.first_password_hint")}
+        error={errorOf("password")}
+        show={t("field.show")}
+        hide={t("field.hide")}
+        {...form.text("password")}
+        autoComplete="new-password"
+        minLength={8}
+      />
+    </>
+  )
+}
+
+function ServiceFields({ form }: FieldsProps) {
+  const { t } = useText()
+  return (
+    <>
+      <TextField
+        label={t("field.name")}
+        hint={t("users.service_name_hint")}
+        {...form.text("firstName")}
+        required
+      />
+      <LoginNameField form={form} hint={t("users.service_login_name_hint")} />
+      <TextField
+        label={t("field.description")}
+        optional={t("form.optional")}
+        {...form.text("description")}
+        maxLength={500}
+      />
+    </>
+  )
+}
+
+function LoginNameField({ form, hint }: FieldsProps & { readonly hint: string }) {
+  const { t } = useText()
+  const errorOf = useErrorOf(form)
+  return (
+    <TextField
+      label={t("field.login_name")}
+      optional={t("form.optional")}
+      hint={hint}
+      error={errorOf("loginName")}
+      {...form.text("loginName")}
+      autoCapitalize="none"
+      spellCheck={false}
+    />
+  )
+}
+
+function personOf(values: Values) {
+  const password = { case: "password", value: { password: values.password } } as const
+  const value = {
+    profile: { givenName: values.firstName.trim(), familyName: values.lastName.trim() },
+    email: { email: values.email.trim() },
+    passwordType: values.password ? password : { case: undefined },
+  }
+  return { case: "human", value } as const
+}
+
+function serviceOf(values: Values) {
+  const description = values.description.trim()
+  const value = { name: values.firstName.trim(), ...(description && { description }) }
+  return { case: "machine", value } as const
+}

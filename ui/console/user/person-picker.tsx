@@ -1,0 +1,29 @@
+import { UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { Person } from "../../kit/person.tsx"
+import { Picker } from "../list/picker.tsx"
+import { useText } from "../shell/text.ts"
+import { namedLike } from "./query.ts"
+import { loginNameOf, nameOf } from "./user.ts"
+
+type PickedProps = { readonly value: string; readonly onChange: (id: string) => void }
+
+/** One user of all that one may see, found by any of their names. */
+export function PersonPicker(picked: PickedProps) {
+  const { t } = useText()
+  return (
+    <Picker
+      label={t("authorizations.who")}
+      {...picked}
+      method={UserService.method.listUsers}
+      ask={(text) => ({
+        query: { limit: 6, asc: true },
+        sortingColumn: UserFieldName.DISPLAY_NAME,
+        queries: text ? [namedLike(text)] : [],
+      })}
+      find={({ result }) => result}
+      idOf={({ userId }) => userId}
+      show={(user) => <Person name={nameOf(user)} loginName={loginNameOf(user)} />}
+    />
+  )
+}

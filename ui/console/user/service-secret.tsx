@@ -1,0 +1,63 @@
+import { useState } from "react"
+import type { MachineUser } from "../../../src/gen/core/user/v2/user_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
+import { OnceBox } from "../list/once-box.tsx"
+import { call } from "../shell/call.ts"
+import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+
+type ServiceSecretProps = {
+  readonly userId: string
+  readonly username: string
+  readonly machine: MachineUser
+}
+
+/** The client secret of a service user, which has one; its user name is its client id. */
+export function ServiceSecret({ userId, username, machine }: ServiceSecretProps) {
+  const { t } = useText()
+  const [secret, setSecret] = useState("")
+  const make = async () =>
+    setSecret((await call(UserService.method.addSecret, { userId })).clientSecret)
+  const remove = async () => {
+    await call(UserService.method.removeSecret, { userId })
+    setSecret("")
+  }
+  const what = t("secret.client")
+  const actions = machine.hasSecret ? (
+    <div className="row">
+      <ConfirmButton
+        label={t("secret.renew")}
+        what={username}
+        consequence={t("service_secret.replace_text")}
+        act={make}
+      />
+      <ConfirmButton
+        label={t("action.remove")}
+        what={what}
+        consequence={t("service_secret.remove_text")}
+        act={remove}
+      />
+    </div>
+  ) : (
+    <ActionButton label={t("service_secret.create")} act={make} />
+  )
+  return (
+    <Section title={what} actions={actions}>
+      {machine.hasSecret || secret ? (
+        <Facts
+          rows={[
+            [
+              t("field.client_id"),
+              <Copyable key="id" value={username} what={t("field.client_id")} />,
+            ],
+            [what, !secret && <span className="quiet">{t("secret.hidden")}</span>],
+          ]}
+        />
+      ) : (
+        <p className="quiet section-lead">{t("service_secret.none")}</p>
+      )}
+      {secret && <OnceBox title={what} secret={secret} file={`${username}-secret.txt`} />}
+    </Section>
+  )
+}

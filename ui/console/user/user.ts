@@ -1,0 +1,19 @@
+import { type User, UserState } from "../../../src/gen/core/user/v2/user_pb.ts"
+
+/** The name a user is shown under. */
+export function nameOf(user: User): string {
+  if (user.type.case === "machine") return user.type.value.name
+  const profile = user.type.value?.profile
+  return profile?.displayName || loginNameOf(user)
+}
+
+export function loginNameOf(user: User): string {
+  return user.preferredLoginName || user.username
+}
+
+export type UserStateName = "active" | "inactive" | "locked"
+
+export function stateOf(user: User): UserStateName {
+  if (user.state === UserState.LOCKED) return "locked"
+  return user.state === UserState.INACTIVE ? "inactive" : "active"
+}

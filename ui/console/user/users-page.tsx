@@ -1,0 +1,94 @@
+import { type User, UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { Chips } from "../../kit/choice.tsx"
+import { EmptyState } from "../../kit/empty-state.tsx"
+import { Clip } from "../list/badges.tsx"
+import { useFilter } from "../list/list-state.ts"
+import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { Page } from "../shell/frame.tsx"
+import { Link, LinkButton } from "../shell/link.tsx"
+import { useOrganization } from "../shell/organization.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { filterNames, namedLike, queriesOf } from "./query.ts"
+import { loginNameOf, nameOf, stateOf } from "./user.ts"
+
+const sorts = {
+  name: UserFieldName.DISPLAY_NAME,
+  created: UserFieldName.CREATION_DATE,
+} as const
+
+export function UsersPage() {
+  const texts = useText()
+  const { t } = texts
+  const organization = useOrganization()
+  const [chosen, choose] = useFilter("show", filterNames)
+  const create = (
+    <LinkButton kind="primary" to="/users/new">
+      {t("users.create")}
+    </LinkButton>
+  )
+  const filters = (
+    <Chips
+      legend={t("list.filter")}
+      name="users"
+      options={filterNames.map((value) => ({ value, label: t(`filter.${value}`) }))}
+      value={chosen}
+      onChange={choose}
+    />
+  )
+  const empty = (
+    <EmptyState title={t("users.empty.title")} action={create}>
+      {t("users.empty.text")}
+    </EmptyState>
+  )
+  const own = { case: "organizationIdQuery", value: { organizationId: organization.id } } as const
+  return (
+    <Page title={t("nav.users")} owner={organization.name} actions={create}>
+      <Listing
+        caption={t("nav.users")}
+        method={UserService.method.listUsers}
+        ask={(asked) => ({
+          query: pageOf(asked),
+          sortingColumn: asked.by === "created" ? sorts.created : sorts.name,
+          queries: [
+            { query: own },
+            ...queriesOf[chosen],
+            ...(asked.text ? [namedLike(asked.text)] : []),
+          ],
+        })}
+        find={({ result, details }) => found(result, details)}
+        columns={columnsOf(texts)}
+        keyOf={(user) => user.userId}
+        filters={filters}
+        filtered={chosen !== "all"}
+        empty={empty}
+      />
+    </Page>
+  )
+}
+
+const columnsOf = ({ t }: Texts): readonly ListColumn<User>[] => [
+  {
+    label: t("field.name"),
+    sort: "name",
+    cell: (user) => (
+      <Link className="row-link" to="/users/$userId" params={{ userId: user.userId }}>
+        {nameOf(user)}
+      </Link>
+    ),
+  },
+  { label: t("field.login_name"), cell: (user) => <Clip text={loginNameOf(user)} /> },
+  {
+    label: t("field.kind"),
+    cell: (user) => t(user.type.case === "machine" ? "kind.service" : "kind.person"),
+  },
+  { label: t("field.state"), cell: (user) => <StateBadge state={stateOf(user)} /> },
+  {
+    label: t("field.created"),
+    sort: "created",
+    cell: ({ details }) => <Time at={details?.creationDate} />,
+  },
+]

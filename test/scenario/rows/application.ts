@@ -72,8 +72,8 @@ export const applicationRows: readonly Row[] = [
         { projectId: "$project", name: "$fresh", apiConfiguration: {} },
       ],
     ],
-    body: { filters: [{ organizationIdFilter: { id: "1" } }] },
-    expect: { pagination: { totalResult: "0" } },
+    body: { filters: [{ organizationIdFilter: { id: "$org" } }] },
+    expect: { applications: [{ name: "$fresh" }] },
   },
   {
     call: "application.v2.ApplicationService/UpdateApplication",

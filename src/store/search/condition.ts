@@ -2,6 +2,7 @@ import type { Scope } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { fold, foldName } from "../../kernel/name.ts"
 import type { Value } from "../statement.ts"
+import { literal } from "../view.ts"
 import type { Cursor } from "./cursor.ts"
 import { headOf, prefixed } from "./prefix.ts"
 
@@ -69,6 +70,8 @@ export type Built = {
   conditions: number
   /** Whether a condition or the order needs what is joined. */
   joins: boolean
+  /** The value that nearly all rows have in a column, and which are not in its index. */
+  readonly dominant?: (column: string) => string | undefined
 }
 
 /** A table as it stands in a statement: a search has more, a table within a condition has not. */
@@ -108,6 +111,15 @@ export function condition(built: Built, what: Source, filter: Filter): string {
   // What a NULL makes unknown is not the case either.
   if ("not" in filter) return `(${condition(built, what, filter.not)}) IS NOT TRUE`
   if ("in" in filter) return inside(built, column(built, what, filter.in), filter)
+  return apart(built, filter, leaf(built, what, filter))
+}
+
+type Leaf = Exclude<
+  Filter,
+  { all: unknown } | { any: unknown } | { not: unknown } | { in: unknown }
+>
+
+function leaf(built: Built, what: Source, filter: Leaf): string {
   if ("oneOf" in filter) return among(built, column(built, what, filter.oneOf), filter.values)
   if ("equals" in filter) {
     return `${column(built, what, filter.equals)} = ${parameter(built, filter.value)}`
@@ -117,6 +129,37 @@ export function condition(built: Built, what: Source, filter: Filter): string {
     return `${name} ${filter.by} ${parameter(built, filter.value)}`
   }
   return text(built, what, filter)
+}
+
+/** Says of what a dominant value does not fulfil that it has another, so that an index finds it. */
+function apart(built: Built, filter: Leaf, sql: string): string {
+  const name = nameOf(filter)
+  const own = built.dominant?.(name)
+  if (own !== undefined)
+    return isLike(own, filter) ? sql : `(${name} <> ${literal(own)} AND ${sql})`
+  // Only where both are empty does one spelling say the other.
+  const folded = built.dominant?.(`${name}_folded`)
+  if (folded !== "" || isLike(folded, filter)) return sql
+  return `(${name}_folded <> '' AND ${sql})`
+}
+
+function nameOf(filter: Leaf): string {
+  if ("text" in filter) return filter.text
+  if ("equals" in filter) return filter.equals
+  return "oneOf" in filter ? filter.oneOf : filter.compare
+}
+
+/** Whether a text fulfils a condition; it may where only the table can tell. */
+function isLike(own: string, filter: Leaf): boolean {
+  if ("equals" in filter) return own === filter.value
+  if ("oneOf" in filter) return filter.values.includes(own)
+  if ("compare" in filter) return true
+  const { method, value } = filter
+  // A value that is folded is empty where it was, and nothing else is told of it here.
+  if (filter.text.endsWith("_folded") && own !== "") return true
+  if (method === "equals") return own === value
+  if (method === "starts_with") return own.startsWith(value)
+  return method === "contains" ? own.includes(value) : own.endsWith(value)
 }
 
 /** A query is compiled before it runs: what a caller may nest has an end. */

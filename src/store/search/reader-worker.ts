@@ -1,4 +1,5 @@
 import { Database, type Statement } from "bun:sqlite"
+import { systemClock } from "../../kernel/clock.ts"
 import { recent } from "../../kernel/recent.ts"
 import type { Value } from "../statement.ts"
 import type { Read, ReadAnswer, ReadRequest } from "./reader.ts"
@@ -10,13 +11,18 @@ type Request = Exclude<ReadRequest, { close: true }>
 type Query = Request["plan"]["keys"]
 
 let reading: ReturnType<typeof connect> | undefined
+let resting: { readonly stop: () => void } | undefined
+/** Whoever is not asked for so long gives back what was kept for the next search. */
+const restMs = 2000
 
 self.onmessage = (event: MessageEvent<ReadRequest>) => {
   if ("close" in event.data) {
     reading?.close()
     process.exit(0)
   }
+  resting?.stop()
   self.postMessage(answer(event.data))
+  resting = systemClock.after(restMs, () => reading?.rest())
 }
 
 function answer(request: Request): ReadAnswer {
@@ -73,6 +79,7 @@ function connect(file: string) {
       // Reason for the cast: a statement's Row type is its caller's word about its columns.
       return found.all(bound) as readonly Row[]
     },
+    rest: () => database.run("PRAGMA shrink_memory"),
     close: () => database.close(),
   }
 }

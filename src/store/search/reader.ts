@@ -63,7 +63,7 @@ export function readerOf(file: string): Reader {
     return resolve
   }
   const start = () => {
-    const started = new Worker(workerUrl().href)
+    const started = new Worker(workerUrl().href, { smol: true })
     started.addEventListener("message", (event: MessageEvent<ReadAnswer>) => {
       waiting?.resolve(event.data)
     })

@@ -36,7 +36,8 @@ export async function search<Row>(
 ): Promise<Found<Row>> {
   if (!cx.scope) throw new Error(`a search of ${what.table} needs the scope of its caller`)
   const { store } = cx
-  const built = blank()
+  const dominant = (name: string) => store.index(what.table, name)?.dominant
+  const built = { ...blank(), dominant }
   const where = [
     "instance = $instance",
     scoped(built, what, cx.scope),

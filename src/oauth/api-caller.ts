@@ -5,7 +5,7 @@ import type { Use } from "./client/proof.ts"
 import { OAuthError } from "./error.ts"
 import { ownOf } from "./own.ts"
 import { orgOf } from "./token/anchor.ts"
-import { type Presented, presentedIn, saidBy } from "./token/presented.ts"
+import { checkPresented, type Presented, presentedIn } from "./token/presented.ts"
 
 /**
  * Who calls the management interface with an access token. It must be meant for that: our own
@@ -21,7 +21,7 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
     )
   }
   const said = await saidOrFault(cx, presented, use)
-  if (!said) {
+  if (typeof said === "string") {
     throw new Fault(
       "unauthenticated",
       "token.invalid",
@@ -51,7 +51,7 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
 /** A proof that is wrong or missing is told as every other reason not to be let in. */
 async function saidOrFault(cx: Cx, presented: Presented, use: Use) {
   try {
-    return await saidBy(cx, presented, use)
+    return await checkPresented(cx, presented, use)
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause
     throw new Fault("unauthenticated", "token.proof", cause.description, { cause })

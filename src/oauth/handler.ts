@@ -16,8 +16,8 @@ import { serverMetadata } from "./endpoint/server-metadata.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
 import { errorOf, OAuthError } from "./error.ts"
-import { explain } from "./explain/explain.ts"
 import { paths } from "./own.ts"
+import { recordRefusal } from "./refusal.ts"
 import { formOf } from "./request.ts"
 import { errorJson, methodNotAllowed, preflight } from "./response.ts"
 
@@ -51,9 +51,18 @@ export const oauthHandler =
     if (!endpoint.methods.some((known) => known === method)) {
       return methodNotAllowed(endpoint.methods)
     }
-    const form = () => formOf(request, endpoint.formMax)
+    const form = once(() => formOf(request, endpoint.formMax))
     return answerOf(endpoint, { ...parts, cx, request, url, form })
   }
+
+/** A body can be read once; whoever records a refusal wants to know what it said, too. */
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined
+  return () => {
+    reading ??= read()
+    return reading
+  }
+}
 
 /** Expected failures are told to programs as JSON, and to people on a page. */
 async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
@@ -64,7 +73,7 @@ async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
     const fault = cx.store.faultOf(cause)
     if (fault) return told(endpoint, asking, fault)
     if (!(cause instanceof OAuthError)) throw cause
-    await explain(asking, cause)
+    await recordRefusal(asking, cause)
     if (endpoint.anyOrigin) return errorJson(cause, cx.requestId)
     const detail = `${cause.description}.`
     return showTrouble(show, cx, { problem: "invalid_request", detail })

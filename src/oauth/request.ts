@@ -1,3 +1,4 @@
+import { because, type Finding } from "../domain/refusal/index.ts"
 import { type FormMax, formType, formWithin } from "../kernel/body.ts"
 import { OAuthError } from "./error.ts"
 
@@ -17,7 +18,7 @@ export function parametersOf(search: URLSearchParams): Parameters {
   const seen = new Set<string>()
   const isExchange = search.get("grant_type") === exchangeGrant
   for (const [name, value] of search) {
-    if (seen.has(name)) throw new OAuthError("invalid_request", "a parameter is repeated")
+    if (seen.has(name)) throw repeatedError(search, name)
     if (name !== "resource" && !(isExchange && name === "audience")) seen.add(name)
     const before = found.get(name)
     if (value !== "") found.set(name, before === undefined ? value : `${before} ${value}`)
@@ -25,26 +26,38 @@ export function parametersOf(search: URLSearchParams): Parameters {
   return found
 }
 
+/** The name only, since a value may be a secret. */
+export const repeatedFinding = (search: URLSearchParams, name: string): Finding => ({
+  subject: name,
+  received: `${search.getAll(name).length} times`,
+  expected: ["once"],
+  ...because(name, "parameter.repeated"),
+})
+
+const repeatedError = (search: URLSearchParams, name: string) =>
+  new OAuthError("invalid_request", "a parameter is repeated", {
+    finding: () => [repeatedFinding(search, name)],
+  })
+
 /** RFC 6749 §3.2: parameters come form-urlencoded, in the body only. */
 export async function formOf(request: Request, max?: FormMax): Promise<URLSearchParams> {
   const form = await formWithin(request, max)
   if (form === "other type") {
-    throw new OAuthError("invalid_request", `the body must be ${formType}`)
+    // Clients that send JSON, or everything in the address, find it out here.
+    const subject = "content-type"
+    const received = request.headers.get(subject) ?? ""
+    throw new OAuthError("invalid_request", `the body must be ${formType}`, {
+      finding: { subject, received, expected: [formType], ...because(subject, "form.type") },
+    })
   }
-  if (form === "too large") throw new OAuthError("invalid_request", "the body is too large", 413)
+  if (form === "too large") {
+    throw new OAuthError("invalid_request", "the body is too large", { status: 413 })
+  }
   if (form === "too many") {
     throw new OAuthError("invalid_request", "there are too many parameters")
   }
-  forms.set(request, form)
   return form
 }
-
-/** A body can be read once; whoever explains a refusal looks at it again. */
-const forms = new WeakMap<Request, URLSearchParams>()
-
-/** What a request has sent, as far as it was read: in its address, and in its form. */
-export const sentIn = (request: Request, url: URL): URLSearchParams =>
-  new URLSearchParams([...url.searchParams, ...(forms.get(request) ?? [])])
 
 /** A parameter that must be there. */
 export function required(parameters: Parameters, name: string): string {
@@ -57,3 +70,10 @@ export function required(parameters: Parameters, name: string): string {
 export const wordsOf = (text: string | undefined): readonly string[] => [
   ...new Set((text ?? "").split(" ").filter((word) => word !== "")),
 ]
+
+/** What was sent of a parameter that has few values, beside those. */
+export const valueFinding = (
+  subject: string,
+  received: string,
+  expected: readonly string[],
+): Finding => ({ subject, received, expected, ...because(subject, "value.unknown") })

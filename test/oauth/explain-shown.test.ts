@@ -6,8 +6,10 @@ import { addKeyClient, addKeyTo, asserted, type ClientKey } from "./clients.ts"
 import { asOf, openExchange, typeOf, userIdType } from "./exchange.ts"
 import { newProofKey, type ProofKey, proofWith } from "./proof.ts"
 import {
+  answerOf,
   askToken,
   authorizePath,
+  challenge,
   codeFields,
   issuer,
   type NewClient,
@@ -201,31 +203,22 @@ describe("a client's own assertion", () => {
       ...(await asserted(at.provider, keyed, { claims: { ...claims }, header })),
     })
   const proof = { subject: "client authentication", likelyCauseKey: "proof.assertion" }
-  const code = { subject: "code" }
   explains({
     "for another audience": [
       () => ask({ aud: issuer.replace("https", "http") }),
       proof,
       { subject: "aud", expected: [issuer], likelyCauseKey: "address.scheme" },
-      code,
     ],
-    "of another subject": [
-      () => ask({ sub: "me" }),
-      proof,
-      { subject: "sub", received: "me" },
-      code,
-    ],
+    "of another subject": [() => ask({ sub: "me" }), proof, { subject: "sub", received: "me" }],
     "that is over": [
       () => ask({ iat: undefined, exp: seconds() - 9 }),
       proof,
       { subject: "exp", received: "9 s ago" },
-      code,
     ],
     "with an unknown key": [
       () => ask({}, { kid: "another" }),
       proof,
       { subject: "kid", received: "another", likelyCauseKey: "assertion.app_key" },
-      code,
     ],
   })
 })
@@ -239,23 +232,19 @@ describe("a DPoP proof", () => {
     })
       .setProtectedHeader({ typ, alg: "ES256", jwk: proofKey.jwk })
       .sign(proofKey.privateKey)
-  const code = { subject: "code" }
   explains({
     "for the address behind a proxy": [
       async () => ask(await made({ htu: "http://id.example.com/oauth/v2/token" })),
       { subject: "htu", expected: [`${issuer}/oauth/v2/token`], likelyCauseKey: "address.scheme" },
-      code,
     ],
     "for another method": [
       async () => ask(await made({ htm: "GET" })),
       { subject: "htm", received: "GET", expected: ["POST"] },
-      code,
     ],
-    "of another type": [async () => ask(await made({}, "jwt")), { subject: "typ" }, code],
+    "of another type": [async () => ask(await made({}, "jwt")), { subject: "typ" }],
     "of a wrong clock": [
       async () => ask(await made({ iat: seconds() - 600 })),
       { subject: "iat", received: "600 s old", likelyCauseKey: "assertion.clock" },
-      code,
     ],
     "that was used before": [
       async () => {
@@ -264,7 +253,6 @@ describe("a DPoP proof", () => {
         await ask(proof)
       },
       { subject: "DPoP", likelyCauseKey: "dpop.other" },
-      code,
     ],
   })
 })
@@ -301,6 +289,76 @@ describe("an access token at userinfo", () => {
   test("says whose the request is", async () => {
     await show(signedIn.access, "DPoP")
     expect(last()).toMatchObject({ clientId: at.web.id, application: { id: at.web.appId } })
+  })
+})
+
+describe("a code", () => {
+  const redeem = async (changes: Record<string, string>, { id, secret }: NewClient = at.web) => {
+    const { code = "" } = answerOf(await signedIn.browser.go(authorizePath(at.web.id)))
+    return askToken(at.provider, codeFields(code, changes), `${id}:${secret}`)
+  }
+  explains({
+    "of another client": [
+      async () => redeem({}, await at.provider.addClient()),
+      { subject: "code", received: "", likelyCauseKey: "code.other_client" },
+    ],
+    "without its verifier": [
+      () => redeem({ code_verifier: "" }),
+      { subject: "code_verifier", received: "", likelyCauseKey: "verifier.missing" },
+    ],
+    "with the challenge as verifier": [
+      () => redeem({ code_verifier: challenge }),
+      {
+        subject: "SHA-256 of code_verifier",
+        expected: [challenge],
+        likelyCauseKey: "verifier.challenge",
+      },
+    ],
+  })
+})
+
+describe("a refresh token", () => {
+  const subject = "refresh_token"
+  const granted = async () => (await at.signIn("olga", at.web, "openid offline_access")).refresh
+  const refresh = (token: string, client = at.web) =>
+    askToken(at.provider, { grant_type: subject, refresh_token: token }, asOf(client))
+  explains({
+    "that was cut off": [
+      async () => refresh((await granted()).slice(0, -2)),
+      { subject, received: "", likelyCauseKey: "refresh.not_ours" },
+    ],
+    "of another client": [
+      async () => {
+        const other = await at.provider.addClient({ grantTypes: ["refresh_token"] })
+        await refresh(await granted(), other)
+      },
+      { subject, received: "", likelyCauseKey: "refresh.other_client" },
+    ],
+    "that was replaced twice": [
+      async () => {
+        const first = await granted()
+        const { answer } = await refresh(first)
+        await refresh(String(answer.refresh_token))
+        await refresh(first)
+      },
+      { subject, received: "", likelyCauseKey: "refresh.ended" },
+    ],
+    "that nobody used for too long": [
+      async () => {
+        const token = await granted()
+        at.provider.clock.advance(365 * 86_400_000)
+        await refresh(token)
+      },
+      { subject, received: "", likelyCauseKey: "refresh.expired" },
+    ],
+  })
+
+  test("for more than was granted", async () => {
+    const fields = { grant_type: subject, refresh_token: await granted(), scope: "openid email" }
+    await askToken(at.provider, fields, asOf(at.web))
+    expect(last()?.findings).toMatchObject([
+      { subject: "scope", received: "openid email", expected: ["openid", "offline_access"] },
+    ])
   })
 })
 

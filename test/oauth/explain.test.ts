@@ -2,12 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import type { Scope } from "../../src/kernel/context.ts"
+import { OAuthError } from "../../src/oauth/error.ts"
+import { recordRefusal } from "../../src/oauth/refusal.ts"
+import { addRobot, asserted } from "./clients.ts"
 import {
   answerOf,
   askToken,
   authorizePath,
   browserOf,
   codeFields,
+  issuer,
   type NewClient,
   openProvider,
   type Provider,
@@ -101,7 +105,6 @@ describe("the token endpoint", () => {
     expect(headers.get("x-request-id")).toBe(last()?.requestId)
     expect(last()?.findings).toMatchObject([
       { subject: "client authentication", received: "client_secret_basic" },
-      { subject: "code" },
     ])
     expect(JSON.stringify(refusals().rows)).not.toContain("wrong-word")
   })
@@ -206,6 +209,79 @@ test("a post-logout redirect URI stands beside the registered ones", async () =>
   expect(last()?.findings).toMatchObject([
     { subject: "post_logout_redirect_uri", expected: [signedOutUri] },
   ])
+})
+
+describe("what was found of somebody else", () => {
+  const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+  const unknownKey = async (iss: string) => {
+    const robot = await addRobot(provider)
+    const changes = { header: { kid: "another" } }
+    const { client_assertion } = await asserted(provider, { ...robot, id: iss }, changes)
+    return { grant_type, scope: "openid", assertion: client_assertion }
+  }
+  const post = (path: string, fields: Readonly<Record<string, string>>) =>
+    provider.send(path, { method: "POST", body: new URLSearchParams(fields) })
+
+  test("a key of a service user, is not for the application that the request names", async () => {
+    const { userId } = await addRobot(provider)
+    await post("/oauth/v2/token", await unknownKey(userId))
+    expect([last()?.clientId, subjects()]).toEqual(["", ["kid"]])
+    await post("/oauth/v2/token", { ...(await unknownKey(userId)), client_id: userId })
+    expect([last()?.clientId, subjects()]).toEqual([userId, ["kid"]])
+    await post("/oauth/v2/token", { ...(await unknownKey(userId)), client_id: client.id })
+    expect([last()?.clientId, subjects()]).toEqual([client.id, []])
+    await post(`/oauth/v2/token?client_id=${client.id}`, await unknownKey(userId))
+    expect([last()?.clientId, subjects()]).toEqual([client.id, []])
+  })
+
+  test("the same, where its id was chosen to be the application's", async () => {
+    await post("/oauth/v2/token", await unknownKey(client.id))
+    expect([last()?.clientId, subjects()]).toEqual(["", []])
+    await post("/oauth/v2/token", { ...(await unknownKey(client.id)), client_id: client.id })
+    expect([last()?.clientId, subjects()]).toEqual([client.id, []])
+  })
+
+  test("a client's own assertion, stands with that client whatever the address says", async () => {
+    const { id, ...robot } = await addRobot(provider)
+    const wrong = { header: { kid: "another" } }
+    const proof = await asserted(provider, { id, ...robot }, wrong)
+    await post(`/oauth/v2/token?client_id=${client.id}`, { ...codeFields("x"), ...proof })
+    expect([last()?.clientId, subjects()]).toEqual([id, ["client authentication", "kid"]])
+    await post("/oauth/v2/token", { ...codeFields("x"), ...proof, client_id: client.id })
+    expect([last()?.clientId, subjects()]).toEqual([client.id, ["iss"]])
+  })
+
+  test("an access token, is for the client that it was issued to", async () => {
+    const { answer } = await askToken(provider, codeFields(await newCode()), basic)
+    const access_token = String(answer.access_token)
+    const other = await provider.addClient()
+    await provider.send("/oauth/v2/revoke", {
+      ...{ method: "POST", body: new URLSearchParams({ token: access_token }) },
+      headers: { authorization: `Basic ${Buffer.from(basic).toString("base64")}` },
+    })
+    await post("/oidc/v1/userinfo", { access_token, client_id: other.id })
+    expect([last()?.clientId, subjects()]).toEqual([other.id, []])
+    await post("/oidc/v1/userinfo", { access_token })
+    expect([last()?.clientId, subjects()]).toEqual([client.id, ["access token"]])
+  })
+
+  test("is not looked for where nothing is kept", async () => {
+    const request = new Request(`${issuer}/oauth/v2/token`)
+    const form = async () => new URLSearchParams()
+    const asking = { ...{ cx: provider.cx(), request, form }, url: new URL(request.url) }
+    let times = 0
+    const finding = () => {
+      times++
+      return []
+    }
+    for (const error of ["slow_down", "login_required", "invalid_grant"] as const) {
+      await recordRefusal(
+        { ...asking, refused: () => undefined },
+        new OAuthError(error, "so", { finding }),
+      )
+    }
+    expect(times).toBe(1)
+  })
 })
 
 describe("who may see refused requests", () => {

@@ -44,7 +44,7 @@ export {
   pushRequest,
   takePushedRequest,
 } from "./pushed.ts"
-export { type Renewal, renewGrant } from "./refresh.ts"
+export { type Renewal, type RenewalEnd, renewGrant } from "./refresh.ts"
 export {
   type AnsweredAtOnce,
   type Asked,

@@ -1,4 +1,3 @@
-import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
 
 export type PushedRequestEvent =
@@ -51,18 +50,20 @@ export function pushRequest(tx: Transaction, id: string, pushed: NewPushedReques
   tx.append(pushedRequest, id, [added])
 }
 
-/** Takes what a client has pushed, once. Faults where it was taken, is too old, or another's. */
-export function takePushedRequest(tx: Transaction, id: string, clientId: string): string {
+type Taken = { readonly search: string } | { readonly over: "old" | "other_client" | "used" }
+
+/** Takes what a client has pushed, once; or says why it can't be taken. */
+export function takePushedRequest(tx: Transaction, id: string, clientId: string): Taken {
   const state = tx.state(pushedRequest, id)
-  if (state.status !== "waiting" || state.clientId !== clientId || tx.now >= state.expires) {
-    const message = "this request was used before, or is too old"
-    throw new Fault("failed_precondition", "pushed_request.over", message)
-  }
+  if (state.status === "absent") return { over: "old" }
+  if (state.clientId !== clientId) return { over: "other_client" }
+  if (state.status === "used") return { over: "used" }
+  if (tx.now >= state.expires) return { over: "old" }
   const used: Draft<PushedRequestEvent> = {
     type: "pushed_request.used",
     data: {},
     erase: { types: ["pushed_request.added"] },
   }
   tx.append(pushedRequest, id, [used])
-  return state.search
+  return { search: state.search }
 }

@@ -18,26 +18,30 @@ export type Renewal = {
   readonly graceSeconds: number
 }
 
+/** Why a grant gives nothing more: it has ended, now or before, or wants the key it is bound to. */
+export type RenewalEnd = "ended" | "expired" | "other key"
+
 /**
  * RFC 9700 §4.14.2: every use of a refresh token makes the next generation of it, and only the
  * newest counts. Answers the generation that counts from now on. One that was replaced answers
  * that of its successor during the grace, so that many uses at once give one family; later it was
- * stolen from somebody, and the grant ends. Undefined where there is nothing to be had.
+ * stolen from somebody, and the grant ends. Or it answers why there is nothing to be had.
  */
-export function renewGrant(tx: Transaction, id: string, renewal: Renewal): number | undefined {
+export function renewGrant(tx: Transaction, id: string, renewal: Renewal): number | RenewalEnd {
   const state = tx.state(grant, id)
-  if (state.status !== "active" || !state.offline) return undefined
+  if (state.status !== "active" || !state.offline) return "ended"
   const { offline } = state
   // RFC 6749 §10.4 and RFC 9449 §5: bound to the client, and to the key of one without a secret.
-  if (state.clientId !== renewal.clientId) return undefined
-  if (offline.jkt !== undefined && offline.jkt !== renewal.jkt) return undefined
-  if (tx.now >= offlineUntil(offline) || renewal.generation > offline.generation) return undefined
+  if (state.clientId !== renewal.clientId) return "ended"
+  if (offline.jkt !== undefined && offline.jkt !== renewal.jkt) return "other key"
+  if (tx.now >= offlineUntil(offline)) return "expired"
+  if (renewal.generation > offline.generation) return "ended"
 
   const graceEnds = offline.renewed + renewal.graceSeconds * 1000
   const isLate = renewal.generation === offline.generation - 1 && tx.now < graceEnds
   if (!isLate && renewal.generation < offline.generation) {
     endGrant(tx, id, "refresh token used again")
-    return undefined
+    return "ended"
   }
   const { clientId, scopes } = renewal
   const { userId } = state

@@ -18,6 +18,13 @@ export const about = (subject: string, cause: Cause): Finding => ({
   ...{ subject, received: "", expected: [], ...because(subject, cause) },
 })
 
+/** What was found; as a function where to find it is more than the check itself needed. */
+export type Found = Finding | readonly Finding[] | (() => readonly Finding[])
+
+/** The findings, found now where they are not yet. */
+export const findingsOf = (found: Found = []): readonly Finding[] =>
+  [typeof found === "function" ? found() : found].flat()
+
 /** How a received text differs from the nearest that would have fitted. */
 export type Difference = {
   readonly nearest: string

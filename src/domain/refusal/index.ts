@@ -1,3 +1,3 @@
 export { because, type Cause } from "./cause.ts"
-export { about, type Finding, findingOfAddress } from "./finding.ts"
+export { about, type Finding, type Found, findingOfAddress, findingsOf } from "./finding.ts"
 export { noteRefusal, type Refusal } from "./refusal.ts"

@@ -1,7 +1,10 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
 import type { Asked, ResponseMode } from "../../domain/grant/index.ts"
+import { type Found, findingOfAddress } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { unusableFindings } from "../client/registered.ts"
 import { ownOf } from "../own.ts"
+import { repeatedFinding } from "../request.ts"
 import { isExposed, isRegistered } from "./redirect-uri.ts"
 import { responseModeOf } from "./response-type.ts"
 
@@ -18,6 +21,7 @@ export type ReturnPath = {
 export type Untrusted = {
   readonly problem: "unknown_application" | "redirect_uri" | "invalid_request"
   readonly detail?: string
+  readonly finding?: Found
 }
 
 /**
@@ -28,16 +32,22 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
   const [clientId, ...otherClients] = search.getAll("client_id")
   const [redirectUri, ...otherUris] = search.getAll("redirect_uri")
   if (otherClients.length + otherUris.length > 0) {
-    return { problem: "invalid_request", detail: "client_id or redirect_uri is repeated." }
+    const name = otherClients.length > 0 ? "client_id" : "redirect_uri"
+    const detail = "client_id or redirect_uri is repeated."
+    return { problem: "invalid_request", detail, finding: () => [repeatedFinding(search, name)] }
   }
   if (!clientId) return { problem: "invalid_request", detail: "client_id is missing." }
   const client = findClient(cx, clientId)
   if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) {
-    return { problem: "unknown_application" }
+    return { problem: "unknown_application", finding: () => unusableFindings(cx, clientId) }
   }
+  const { oidc } = client.state
   if (!redirectUri) return { problem: "invalid_request", detail: "redirect_uri is missing." }
-  if (!isRegistered(client.state.oidc, redirectUri)) return { problem: "redirect_uri" }
-  if (isExposed(client.state.oidc, redirectUri, ownOf(cx).issuer)) {
+  if (!isRegistered(oidc, redirectUri)) {
+    const finding = () => [findingOfAddress("redirect_uri", redirectUri, oidc.redirectUris)]
+    return { problem: "redirect_uri", finding }
+  }
+  if (isExposed(oidc, redirectUri, ownOf(cx).issuer)) {
     return { problem: "invalid_request", detail: exposed }
   }
   return {

@@ -1,10 +1,12 @@
 import type { OidcApp } from "../../domain/app/index.ts"
 import type { Asked, Prompt, ResponseType } from "../../domain/grant/index.ts"
 import { algorithms, verifyJwt } from "../../domain/key/index.ts"
+import { about, because, findingOfAddress } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { findingsInJwt, textOf } from "../client/jwt.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
-import { type Parameters, parametersOf, wordsOf } from "../request.ts"
+import { type Parameters, parametersOf, valueFinding, wordsOf } from "../request.ts"
 import { foreignAmong } from "../token/audience.ts"
 import { resourcesOf } from "../token/resource.ts"
 import {
@@ -107,7 +109,12 @@ function nonceOf(parameters: Parameters, type: ResponseType): string | undefined
 function scopesOf(parameters: Parameters, app: OidcApp, type: ResponseType): readonly string[] {
   const scopes = grantedScopes(wordsOf(parameters.get("scope")), app)
   if (!scopes.includes("openid")) {
-    throw new OAuthError("invalid_scope", "scope must contain openid")
+    const received = parameters.get("scope") ?? ""
+    const finding = {
+      ...{ subject: "scope", received, expected: ["openid"] },
+      ...because("scope", "scope.words"),
+    }
+    throw new OAuthError("invalid_scope", "scope must contain openid", { finding })
   }
   // OpenID Connect Core §11: only a code can be exchanged for a refresh token.
   return type === "code" ? scopes : scopes.filter((scope) => scope !== "offline_access")
@@ -120,7 +127,10 @@ function promptsOf(parameters: Parameters): readonly Prompt[] {
   const prompts = wordsOf(parameters.get("prompt")).map((word) => {
     const known = promptValues.find((value) => value === word)
     if (known) return known
-    throw new OAuthError("invalid_request", `prompt must be ${promptValues.join(", ")}`)
+    const finding = valueFinding("prompt", parameters.get("prompt") ?? "", promptValues)
+    throw new OAuthError("invalid_request", `prompt must be ${promptValues.join(", ")}`, {
+      finding,
+    })
   })
   if (prompts.includes("none") && prompts.length > 1) {
     throw new OAuthError("invalid_request", "prompt none stands alone")
@@ -150,10 +160,22 @@ function challengeOf(parameters: Parameters, isPublic: boolean): string | undefi
   const method = parameters.get("code_challenge_method")
   if (challenge === undefined && method === undefined) {
     if (!isPublic) return undefined
-    throw new OAuthError("invalid_request", "code_challenge is missing: this client must use PKCE")
+    throw new OAuthError(
+      "invalid_request",
+      "code_challenge is missing: this client must use PKCE",
+      {
+        finding: about("code_challenge", "pkce.missing"),
+      },
+    )
   }
   if (method !== "S256") {
-    throw new OAuthError("invalid_request", "code_challenge_method must be S256")
+    const subject = "code_challenge_method"
+    throw new OAuthError("invalid_request", "code_challenge_method must be S256", {
+      finding: {
+        ...{ subject, received: method ?? "", expected: ["S256"] },
+        ...because(subject, "pkce.plain"),
+      },
+    })
   }
   if (challenge !== undefined && /^[\w-]{43}$/.test(challenge)) return challenge
   throw new OAuthError("invalid_request", "code_challenge must be a SHA-256 hash in base64url")
@@ -172,7 +194,7 @@ function hintedUserOf(cx: Cx, parameters: Parameters): string | undefined {
   if (hint === undefined) return undefined
   const claims = readHint(cx, hint)
   if (typeof claims?.sub === "string") return claims.sub
-  throw new OAuthError("invalid_request", "id_token_hint is not an id_token of this issuer")
+  throw foreignHintError(cx, hint)
 }
 
 /** The claims of an id_token that was issued here, expired or not; undefined for anything else. */
@@ -180,3 +202,18 @@ export function readHint(cx: Cx, hint: string) {
   const claims = verifyJwt(cx, hint, { typ: "JWT", algorithms, expired: "accepted" })
   return claims?.iss === ownOf(cx).issuer ? claims : undefined
 }
+
+/** What is wrong with an id_token that is not of this issuer. */
+export const foreignHintError = (cx: Cx, hint: string): OAuthError =>
+  new OAuthError("invalid_request", "id_token_hint is not an id_token of this issuer", {
+    finding: () => {
+      const { issuer } = ownOf(cx)
+      return findingsInJwt(hint, {
+        subject: "id_token_hint",
+        beside: ({ iss }) => [
+          iss !== issuer && findingOfAddress("iss of id_token_hint", textOf(iss), [issuer]),
+        ],
+        otherwise: "hint.changed",
+      })
+    },
+  })

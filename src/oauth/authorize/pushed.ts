@@ -1,6 +1,6 @@
 import { findClient } from "../../domain/app/index.ts"
 import { pushRequest, takePushedRequest } from "../../domain/grant/index.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { about } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 
@@ -25,21 +25,13 @@ export async function takePushed(cx: Cx, uri: string, clientId: string): Promise
   if (!uri.startsWith(prefix)) {
     throw new OAuthError("request_uri_not_supported", "request_uri must be one that was pushed")
   }
-  const id = pushedIdIn(cx, uri)
-  if (id === undefined) throw over()
-  try {
-    const step = await cx.store.transact(cx, (tx) => takePushedRequest(tx, id, clientId))
-    if (isUnproven(cx, clientId)) cx.allowance?.refund("request")
-    return new URLSearchParams(step.value)
-  } catch (cause) {
-    if (cause instanceof Fault && cause.id === "pushed_request.over") throw over()
-    throw cause
-  }
+  const id = cx.secrets.open("token", uri.slice(prefix.length), aboutOf(cx))
+  if (id === undefined) throw overError("not_ours")
+  const step = await cx.store.transact(cx, (tx) => takePushedRequest(tx, id, clientId))
+  if ("over" in step.value) throw overError(step.value.over)
+  if (isUnproven(cx, clientId)) cx.allowance?.refund("request")
+  return new URLSearchParams(step.value.search)
 }
-
-/** The request that a name of ours stands for; undefined for anything else. */
-export const pushedIdIn = (cx: Cx, uri: string): string | undefined =>
-  cx.secrets.open("token", uri.slice(prefix.length), aboutOf(cx))
 
 /** A client without a secret could be anybody: what it pushes costs until a browser has come. */
 function isUnproven(cx: Cx, clientId: string): boolean {
@@ -50,5 +42,7 @@ function isUnproven(cx: Cx, clientId: string): boolean {
 /** Ids may repeat across instances: a name of one must not open in another. */
 const aboutOf = (cx: Cx) => `request_uri/${cx.instance}`
 
-const over = () =>
-  new OAuthError("invalid_request_uri", "the request_uri was used before, or is too old")
+const overError = (why: "not_ours" | "old" | "other_client" | "used") =>
+  new OAuthError("invalid_request_uri", "the request_uri was used before, or is too old", {
+    finding: about("request_uri", `pushed.${why}`),
+  })

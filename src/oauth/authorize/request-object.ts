@@ -1,9 +1,11 @@
 import { createPublicKey } from "node:crypto"
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose"
 import { appKey } from "../../domain/app/index.ts"
+import { about, because, type Finding, type Found } from "../../domain/refusal/index.ts"
 import { bytesOf } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
-import { algorithmsOf, expected } from "../client/assertion.ts"
+import { algorithmsOf, isLive } from "../client/assertion.ts"
+import { besideText, claimsBeside, expected, findingsInJwt, textOf } from "../client/jwt.ts"
 import { onlyKeyOf, registered } from "../client/registered.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
@@ -31,7 +33,9 @@ export async function requestObjectOf(
     // RFC 9101 §5 and OpenID Connect Core §6.1: the same inside and outside.
     const beside = outside.get(name)
     if (beside !== undefined && inside.get(name) !== beside) {
-      throw refused(`${name} inside the request object is not that beside it`)
+      throw badObjectError(`${name} inside the request object is not that beside it`, {
+        ...{ subject: name, received: inside.get(name) ?? "", expected: [beside] },
+      })
     }
   }
   return inside
@@ -43,7 +47,18 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
   const client = registered(cx, clientId)
   const keyId = named ?? (client ? onlyKeyOf(cx, client) : "")
   const key = client?.kind === "application" ? appKey(cx, client.appId, keyId) : undefined
-  if (!key || key.expires <= cx.clock.now()) throw refused("no key with its kid is registered")
+  const lacksKey = isLive(cx, key) ? undefined : "assertion.app_key"
+  const wanted = { iss: clientId, audience: [ownOf(cx).issuer], lacksKey } as const
+  const finding = () =>
+    findingsInJwt(text, {
+      subject: "request",
+      beside: (claims) => [
+        ...claimsBeside(cx, claims, wanted),
+        besideText("client_id", claims.client_id, clientId),
+      ],
+      otherwise: "object.other",
+    })
+  if (!isLive(cx, key)) throw badObjectError("no key with its kid is registered", finding)
   const publicKey = createPublicKey(key.publicKey)
   const options = {
     algorithms: [...algorithmsOf(publicKey)],
@@ -55,28 +70,39 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
   }
   const checked = await expected(() => jwtVerify(text, publicKey, options))
   if (checked) return checked.payload
-  throw refused("the request object is not valid: check iss, aud, exp, nbf and the signature")
+  throw badObjectError(
+    "the request object is not valid: check iss, aud, exp, nbf and the signature",
+    finding,
+  )
 }
 
 /** What is said in the header, if it names a key; nothing of it is proven yet. */
 async function keyIdOf(text: string): Promise<string | undefined> {
   const header = await expected(() => decodeProtectedHeader(text))
   const parts = text.split(".")
-  if (!header || parts.length !== 3) throw refused("the request object is no signed JWT")
+  if (!header || parts.length !== 3) throw noJwtError()
   const { alg, typ, kid }: Record<string, unknown> = header
   if (alg === "none") {
-    throw new OAuthError("request_not_supported", "request objects must be signed")
+    throw new OAuthError("request_not_supported", "request objects must be signed", {
+      finding: unsigned(alg),
+    })
   }
   // RFC 7515 §2: one spelling only; decoders take others for the same signature.
-  if (!parts.every(bytesOf)) throw refused("the request object is no signed JWT")
+  if (!parts.every(bytesOf)) throw noJwtError()
   if (typeof alg !== "string" || alg.startsWith("HS")) {
-    // Of a client's secret we know the hash alone, which verifies no HMAC.
-    throw refused("the request object must be signed with a key that is registered for the client")
+    throw badObjectError(
+      "the request object must be signed with a key that is registered for the client",
+      unsigned(alg),
+    )
   }
   // RFC 9101 §10.8: no other JWT of the client passes for a request.
-  if (typ !== undefined && !isType(typ)) throw refused("typ must be oauth-authz-req+jwt or JWT")
+  if (typ !== undefined && !isType(typ)) {
+    throw badObjectError("typ must be oauth-authz-req+jwt or JWT", {
+      ...{ subject: "typ", received: textOf(typ), expected: ["oauth-authz-req+jwt", "JWT"] },
+    })
+  }
   if (kid === undefined || typeof kid === "string") return kid
-  throw refused("kid must be the id of the key that is registered for the client")
+  throw badObjectError("kid must be the id of the key that is registered for the client")
 }
 
 const isType = (typ: unknown): boolean =>
@@ -85,15 +111,20 @@ const isType = (typ: unknown): boolean =>
 function mustFit(cx: Cx, claims: JWTPayload, clientId: string): void {
   const { exp = 0, sub } = claims
   if (exp > cx.clock.now() / 1000 + lifetimeMaxSeconds + toleranceSeconds) {
-    throw refused("the request object must expire within an hour")
+    throw badObjectError("the request object must expire within an hour")
   }
   // RFC 9101 §10.8: what names the client as subject is made to authenticate it.
-  if (sub === clientId) throw refused("sub must not be the client: that is a client assertion")
+  if (sub === clientId)
+    throw badObjectError("sub must not be the client: that is a client assertion")
   // RFC 9101 §4.
   if ("request" in claims || "request_uri" in claims) {
-    throw refused("a request object must not have another inside")
+    throw badObjectError("a request object must not have another inside")
   }
-  if (claims.client_id !== clientId) throw refused("client_id must be inside, too")
+  if (claims.client_id !== clientId) {
+    throw badObjectError("client_id must be inside, too", {
+      ...{ subject: "client_id", received: textOf(claims.client_id), expected: [clientId] },
+    })
+  }
 }
 
 /** What a JWT says of itself, and not of the request. */
@@ -115,9 +146,19 @@ function textsOf(name: string, value: unknown): readonly string[] {
   if (name === "claims" && typeof value === "object") return [JSON.stringify(value)]
   // RFC 8707 §2: the one parameter that may have several values.
   if (name === "resource" && Array.isArray(value) && value.every(isText)) return value
-  throw refused("a parameter inside the request object has a value of the wrong type")
+  throw badObjectError("a parameter inside the request object has a value of the wrong type")
 }
 
 const isText = (value: unknown): value is string => typeof value === "string"
 
-const refused = (why: string) => new OAuthError("invalid_request_object", why)
+const badObjectError = (why: string, finding?: Found) =>
+  new OAuthError("invalid_request_object", why, { finding })
+
+const noJwtError = () =>
+  badObjectError("the request object is no signed JWT", about("request", "assertion.no_jwt"))
+
+/** Of a client's secret we know the hash alone, which verifies no HMAC either. */
+const unsigned = (alg: unknown): Finding => ({
+  ...{ subject: "alg", received: textOf(alg), expected: [] },
+  ...because("alg", "object.unsigned"),
+})

@@ -1,7 +1,8 @@
 import type { OidcApp } from "../../domain/app/index.ts"
 import type { ResponseMode, ResponseType } from "../../domain/grant/index.ts"
+import { because } from "../../domain/refusal/index.ts"
 import { OAuthError } from "../error.ts"
-import { type Parameters, required } from "../request.ts"
+import { type Parameters, required, valueFinding } from "../request.ts"
 
 /** What the front channel can bring; discovery names them. */
 export const responseTypes = ["code", "id_token", "id_token token"] as const
@@ -26,25 +27,36 @@ const registered = {
  * application has not registered.
  */
 export function responseTypeOf(parameters: Parameters, oidc: Oidc): ResponseType {
-  const named = sortedWords(required(parameters, "response_type"))
+  const received = required(parameters, "response_type")
+  const named = sortedWords(received)
   const type = responseTypes.find((known) => known === named)
   if (type === undefined) {
     const wanted = `response_type must be one of: ${responseTypes.join(", ")}`
-    throw new OAuthError("unsupported_response_type", wanted)
+    const finding = valueFinding("response_type", received, responseTypes)
+    throw new OAuthError("unsupported_response_type", wanted, { finding })
   }
   checkMode(parameters, type)
-  const needed = registered[type]
-  if (oidc.responseTypes.includes(needed.type) && oidc.grantTypes.includes(needed.grant)) {
-    return type
-  }
-  throw new OAuthError("unauthorized_client", `this client may not use response_type ${type}`)
+  if (isAllowed(oidc, type)) return type
+  const subject = "response_type"
+  const lacksType = !oidc.responseTypes.includes(registered[type].type)
+  const cause = lacksType ? "response_type.unregistered" : "grant_type.unregistered"
+  const expected = responseTypes.filter((known) => isAllowed(oidc, known))
+  throw new OAuthError("unauthorized_client", `this client may not use response_type ${type}`, {
+    finding: { subject, received, expected, ...because(subject, cause) },
+  })
 }
+
+const isAllowed = (oidc: Oidc, type: ResponseType): boolean =>
+  oidc.responseTypes.includes(registered[type].type) &&
+  oidc.grantTypes.includes(registered[type].grant)
 
 function checkMode(parameters: Parameters, type: ResponseType): void {
   const mode = parameters.get("response_mode")
   if (mode === undefined) return
   if (!responseModes.some((known) => known === mode)) {
-    throw new OAuthError("invalid_request", `response_mode must be ${responseModes.join(", ")}`)
+    throw new OAuthError("invalid_request", `response_mode must be ${responseModes.join(", ")}`, {
+      finding: valueFinding("response_mode", mode, responseModes),
+    })
   }
   // OAuth 2.0 Multiple Response Types §3.0: tokens never stand in a query.
   if (mode === "query" && type !== "code") {

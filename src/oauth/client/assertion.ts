@@ -1,11 +1,12 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
-import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose"
+import { jwtVerify } from "jose"
 import { spendAssertion } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { recent } from "../../kernel/recent.ts"
 import { bytesOf } from "../../kernel/secret.ts"
 import { type Cx, remembered } from "../../store/index.ts"
 import { ownOf, paths } from "../own.ts"
+import { expected, unprovenIn } from "./jwt.ts"
 
 /** A signed assertion that was checked. */
 export type Assertion = {
@@ -22,25 +23,28 @@ const ageMaxSeconds = 3600
 const namelessMaxSeconds = 300
 const toleranceSeconds = 1
 
-/** What an assertion says of itself; nothing of it is proven yet. */
-type Said = { readonly issuer: string; readonly keyId: string | undefined }
+/** Whom an assertion says it is from, and by which key, if it names one; nothing is proven yet. */
+type Named = { readonly issuer: string; readonly keyId: string | undefined }
 
-/** Whom an assertion says it is from, and by which key, if it names one. */
-export function readAssertion(text: string): Promise<Said | undefined> {
-  return expected(() => {
-    // RFC 7515 §2: one spelling only; decoders take others for the same signature.
-    if (!text.split(".").every(bytesOf)) return undefined
-    // Types say texts; what a stranger sends may be anything.
-    const iss: unknown = decodeJwt(text).iss
-    const kid: unknown = decodeProtectedHeader(text).kid
-    if (typeof iss !== "string") return undefined
-    return kid === undefined || typeof kid === "string" ? { issuer: iss, keyId: kid } : undefined
-  })
+export function readAssertion(text: string): Named | undefined {
+  // RFC 7515 §2: one spelling only; decoders take others for the same signature.
+  const claims = text.split(".").every(bytesOf) ? unprovenIn(text) : undefined
+  // Types say texts; what a stranger sends may be anything.
+  if (typeof claims?.iss !== "string") return undefined
+  const { iss, kid } = claims
+  return kid === undefined || typeof kid === "string" ? { issuer: iss, keyId: kid } : undefined
 }
 
+/** A registered key; ms UTC. */
+type Key = { readonly publicKey: string; readonly expires: number }
+
+/** Whether a key is there, and still counts. */
+export const isLive = (cx: Cx, key: Key | undefined): key is Key =>
+  key !== undefined && cx.clock.now() < key.expires
+
 type Rules = {
-  /** ms UTC; without a key it is checked nevertheless, against one that nobody has. */
-  readonly key: { readonly publicKey: string; readonly expires: number } | undefined
+  /** Without one it is checked nevertheless, against a key that nobody has. */
+  readonly key: Key | undefined
   /** RFC 7523 §2.1: a grant. §2.2: a client. */
   readonly as: "grant" | "client"
 }
@@ -67,7 +71,7 @@ export async function verifyAssertion(
   }
   const verified = await expected(() => jwtVerify(text, key, options))
   const { iss, sub, jti, exp = 0, iat } = verified?.payload ?? {}
-  if (iss === undefined || iss !== sub || !rules.key || rules.key.expires <= now) return undefined
+  if (iss === undefined || iss !== sub || !isLive(cx, rules.key)) return undefined
   const seconds = now / 1000
   const ageMax = rules.as === "client" && jti === undefined ? namelessMaxSeconds : ageMaxSeconds
   if (iat !== undefined && !isRecent(iat, { seconds, ageMax })) return undefined
@@ -141,20 +145,6 @@ const curveAlgorithms: Readonly<Record<string, readonly string[]>> = {
   prime256v1: ["ES256"],
   secp384r1: ["ES384"],
   secp521r1: ["ES512"],
-}
-
-/** Undefined where the sender made a mistake; that is an answer here, not an accident. */
-export async function expected<T>(read: () => T | Promise<T>): Promise<T | undefined> {
-  try {
-    return await read()
-  } catch (cause) {
-    if (cause instanceof errors.JOSEError || cause instanceof TypeError) return undefined
-    // A list in a list in a list, thousands deep, where a text belongs.
-    if (cause instanceof RangeError) return undefined
-    // A key that is none: Web Crypto's own error.
-    if (cause instanceof DOMException && cause.name === "DataError") return undefined
-    throw cause
-  }
 }
 
 /** The private half was thrown away: an assertion of nobody takes as long as a wrong one. */

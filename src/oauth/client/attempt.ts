@@ -40,14 +40,16 @@ export function attemptOf({ parameters, authorization }: Credentials): AnyAttemp
   const assertion = assertionOf(parameters)
   // RFC 6749 §2.3: a request uses one method only.
   const isOneWay = [authorization ?? undefined, secret, assertion].filter(isGiven).length < 2
-  if (!isOneWay) throw twoWays()
+  if (!isOneWay) throw twoWaysError()
   if (authorization !== null) {
-    const basic = basicOf(authorization)
-    if (clientId !== undefined && clientId !== basic.clientId) throw twoWays()
+    const basic = basicIn(authorization)
+    if (!basic) throw unreadableError(notBasic)
+    if (clientId !== undefined && clientId !== basic.clientId) throw twoWaysError()
     return { method: "client_secret_basic", ...basic }
   }
   if (assertion !== undefined) return { method: "private_key_jwt", clientId, assertion }
-  if (clientId === undefined) throw refused("the request does not say which client it is from")
+  if (clientId === undefined)
+    throw unreadableError("the request does not say which client it is from")
   return secret === undefined
     ? { method: "none", clientId }
     : { method: "client_secret_post", clientId, secret }
@@ -74,20 +76,22 @@ function assertionOf(parameters: Parameters): string | undefined {
     throw new OAuthError("invalid_request", wanted)
   }
   // RFC 7523 §2.2.
-  if (type !== assertionType) throw refused(`client_assertion_type must be ${assertionType}`)
+  if (type !== assertionType)
+    throw unreadableError(`client_assertion_type must be ${assertionType}`)
   return assertion
 }
 
-/** RFC 6749 §2.3.1: both parts are form-urlencoded before they are joined. */
-function basicOf(authorization: string) {
+/** RFC 6749 §2.3.1: both parts are form-urlencoded before they are joined; undefined for others. */
+export function basicIn(authorization: string) {
   const [, encoded = ""] = /^basic +([\w+/=-]+)$/i.exec(authorization) ?? []
   const plain = Buffer.from(encoded, "base64").toString()
   const colon = plain.indexOf(":")
   const clientId = formDecoded(plain.slice(0, colon))
   const secret = formDecoded(plain.slice(colon + 1))
-  if (colon > 0 && clientId && secret !== undefined) return { clientId, secret }
-  throw refused("the Authorization header must be Basic, with client id and secret form-urlencoded")
+  return colon > 0 && clientId && secret !== undefined ? { clientId, secret } : undefined
 }
+
+const notBasic = "the Authorization header must be Basic, with client id and secret form-urlencoded"
 
 /** Undefined for what is no encoding; a client sent it, so that is no accident. */
 function formDecoded(text: string): string | undefined {
@@ -98,8 +102,8 @@ function formDecoded(text: string): string | undefined {
   }
 }
 
-const twoWays = () =>
+const twoWaysError = () =>
   new OAuthError("invalid_request", "the client must authenticate in one way only")
 
 /** RFC 6749 §5.2. */
-const refused = (why: string) => new OAuthError("invalid_client", why, 401)
+const unreadableError = (why: string) => new OAuthError("invalid_client", why, { status: 401 })

@@ -1,12 +1,22 @@
 import { type Client, findClient, isSecret } from "../../domain/app/index.ts"
+import { about, because, type Finding, type Found } from "../../domain/refusal/index.ts"
 import { type AccessTokenType, isMachineSecret } from "../../domain/user/index.ts"
 import { isOneOf } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { anchorOf } from "../token/anchor.ts"
-import { readAssertion, spend, verifyAssertion } from "./assertion.ts"
+import { isLive, ownNames, readAssertion, spend, verifyAssertion } from "./assertion.ts"
 import { type Attempt, attemptOf, type Credentials, type Method, methods } from "./attempt.ts"
-import { isUsable, keyOf, methodsOf, onlyKeyOf, type Registered, registered } from "./registered.ts"
+import { claimsBeside, findingsInJwt } from "./jwt.ts"
+import {
+  isUsable,
+  keyOf,
+  methodsOf,
+  onlyKeyOf,
+  type Registered,
+  registered,
+  unusableFindings,
+} from "./registered.ts"
 
 export { assertionAlgorithms } from "./assertion.ts"
 export { bringsProof, type Credentials, type Method, methods } from "./attempt.ts"
@@ -67,13 +77,26 @@ export async function authenticateClient(
   const attempt = attemptOf(credentials)
   if (!accepts.includes(attempt.method)) {
     const wanted = `this endpoint accepts ${accepts.join(", ")} only`
-    throw new OAuthError("invalid_client", wanted, 401)
+    const finding = {
+      subject: "client authentication",
+      received: attempt.method,
+      expected: accepts,
+    }
+    throw new OAuthError("invalid_client", wanted, { status: 401, finding })
   }
   const client = await provenBy(cx, attempt)
-  if (client) return client
+  if (client.kind !== "unproven") return client
   // RFC 6749 §5.2: unknown and unproven clients are told the same.
-  throw new OAuthError("invalid_client", "client authentication failed", 401)
+  const { finding, whose } = client
+  throw new OAuthError("invalid_client", "client authentication failed", {
+    ...{ status: 401, finding, whose },
+  })
 }
+
+/** A client that has not proved itself, and what is found of it; its own owner alone may know. */
+type Unproven = { readonly kind: "unproven"; readonly finding: Found; readonly whose: string }
+
+const unproven = (whose: string, finding: Found): Unproven => ({ kind: "unproven", finding, whose })
 
 function provenBy(cx: Cx, attempt: Attempt) {
   if (attempt.method === "private_key_jwt") return byAssertion(cx, attempt)
@@ -81,22 +104,21 @@ function provenBy(cx: Cx, attempt: Attempt) {
 }
 
 /** RFC 6749 §2.3: a public client only says who it is. */
-function byName(cx: Cx, { method, clientId }: Attempt<"none">): AuthenticatedClient | undefined {
+function byName(cx: Cx, { method, clientId }: Attempt<"none">): AuthenticatedClient | Unproven {
   const client = registered(cx, clientId)
-  if (!client) return undefined
-  return ifUsable(cx, client, { clientId, method, anchor: "" })
+  return proven(cx, client, { clientId, method, anchor: "", isRight: true })
 }
 
 /** RFC 6749 §2.3.1: in the header or in the body; see `methodsOf`. */
 function bySecret(
   cx: Cx,
   { method, clientId, secret }: Attempt<"client_secret_basic" | "client_secret_post">,
-): AuthenticatedClient | undefined {
+): AuthenticatedClient | Unproven {
   const client = registered(cx, clientId)
-  if (!knowsSecret(cx, client, secret) || !client) return undefined
+  const isRight = knowsSecret(cx, client, secret)
   const anchor =
-    client.kind === "service user" ? anchorOf("secret", client.state.secret?.id ?? "") : ""
-  return ifUsable(cx, client, { clientId, method, anchor })
+    client?.kind === "service user" ? anchorOf("secret", client.state.secret?.id ?? "") : ""
+  return proven(cx, client, { clientId, method, anchor, isRight })
 }
 
 /** The same work for a client that isn't there, or has no secret. */
@@ -114,29 +136,68 @@ function knowsSecret(cx: Cx, client: Registered | undefined, secret: string): bo
 async function byAssertion(
   cx: Cx,
   { method, clientId: named, assertion }: Attempt<"private_key_jwt">,
-): Promise<AuthenticatedClient | undefined> {
-  const read = await readAssertion(assertion)
-  if (!read) return undefined
+): Promise<AuthenticatedClient | Unproven> {
+  const read = readAssertion(assertion)
+  if (!read) return unproven(named ?? "", about("client_assertion", "assertion.no_jwt"))
   const { issuer: clientId } = read
   const client = registered(cx, clientId)
   const keyId = read.keyId ?? (client ? onlyKeyOf(cx, client) : "")
   const key = keyOf(cx, client && methodsOf(client).includes(method) ? client : undefined, keyId)
-  const proven = await verifyAssertion(cx, assertion, { key, as: "client" })
+  const checked = await verifyAssertion(cx, assertion, { key, as: "client" })
   // RFC 7521 §4.2: a client_id beside it must name the same client.
-  if (!client || !proven || (named !== undefined && named !== clientId)) return undefined
-  const found = ifUsable(cx, client, { clientId, method, anchor: anchorOf("key", keyId) })
-  return found && (await spend(cx, proven)) ? found : undefined
+  if (named !== undefined && named !== clientId) {
+    return unproven(named, { subject: "iss", received: clientId, expected: [named] })
+  }
+  const lacking = client?.kind === "application" ? "assertion.app_key" : "assertion.key"
+  const lacksKey = isLive(cx, key) ? undefined : lacking
+  const wanted = { iss: clientId, sub: clientId, audience: ownNames(cx), lacksKey } as const
+  const claims = () =>
+    findingsInJwt(assertion, {
+      subject: "client_assertion",
+      beside: (said) => claimsBeside(cx, said, wanted),
+    })
+  const shown = { clientId, method, anchor: anchorOf("key", keyId) }
+  const found = proven(cx, client, { ...shown, isRight: checked !== undefined, claims })
+  if (found.kind === "unproven" || !checked || (await spend(cx, checked))) return found
+  return proven(cx, client, { ...shown, isRight: false })
 }
 
-type Shown = { readonly clientId: string; readonly method: Method; readonly anchor: string }
+type Shown = {
+  readonly clientId: string
+  readonly method: Method
+  readonly anchor: string
+  /** Whether the secret, or the assertion, is right; nothing more is needed where there is none. */
+  readonly isRight: boolean
+  /** What is found in an assertion that is not. */
+  readonly claims?: () => readonly Finding[]
+}
 
-function ifUsable(
+function proven(
   cx: Cx,
-  client: Registered,
-  { clientId, method, anchor }: Shown,
-): AuthenticatedClient | undefined {
-  if (!methodsOf(client).includes(method) || !isUsable(cx, client, anchor)) return undefined
+  client: Registered | undefined,
+  shown: Shown,
+): AuthenticatedClient | Unproven {
+  const { clientId, method, anchor, isRight, claims } = shown
+  const isUsed = client && methodsOf(client).includes(method)
+  if (!client || !isUsed || !isRight || !isUsable(cx, client, anchor)) {
+    return unproven(clientId, () => {
+      const unusable = unusableFindings(cx, clientId)
+      if (!client || unusable.length > 0) return unusable
+      const proof = proofFinding(client, method)
+      return isUsed ? [proof, ...(claims?.() ?? [])] : [proof]
+    })
+  }
   if (client.kind === "application") return { ...client, clientId, method }
   const { kind, userId, state } = client
   return { kind, clientId, userId, anchor, accessTokenType: state.accessTokenType, method }
+}
+
+/** A client proves itself by the method it is registered with; a secret never comes back. */
+function proofFinding(client: Registered, received: Method): Finding {
+  const subject = "client authentication"
+  const expected = methodsOf(client)
+  const right = received === "private_key_jwt" ? "proof.assertion" : "proof.secret"
+  const own = expected.includes(received) ? right : "proof.method"
+  const cause = client.kind === "service user" ? "proof.service_user" : own
+  return { subject, received, expected, ...because(subject, cause) }
 }

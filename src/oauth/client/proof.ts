@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto"
 import { calculateJwkThumbprint, EmbeddedJWK, type JWTPayload, jwtVerify } from "jose"
+import { because, findingOfAddress } from "../../domain/refusal/index.ts"
 import { bytesOf, sameText } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
-import { expected } from "./assertion.ts"
+import { besideText, expected, findingsInJwt, textOf, type Unproven } from "./jwt.ts"
 import { isFirstUse } from "./replay.ts"
 
 /** RFC 9449: that a client holds a private key. */
@@ -29,7 +30,7 @@ export const proofAlgorithms = [
 ] as const
 
 /** Seconds: a proof is made for one request, by a clock that may be a little off. */
-export const ageMaxSeconds = 60
+const ageMaxSeconds = 60
 const toleranceSeconds = 10
 
 /**
@@ -39,21 +40,22 @@ const toleranceSeconds = 10
 export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
   const header = use.headers.get("dpop")
   if (header === null) return undefined
+  const refused = () => badProofError(cx, header, use)
   // RFC 7515 §2: one spelling only; decoders take others for the same signature.
-  if (!header.split(".").every(bytesOf)) throw refused(use)
+  if (!header.split(".").every(bytesOf)) throw refused()
   // RFC 9449 §4.3 (1) and (2): two headers come to us joined by a comma, which is in no JWT.
   const proven = await expected(() => verified(cx, header))
   const jwk = proven?.protectedHeader.jwk
-  if (!proven || !jwk || !isForThis(cx, proven.payload, use)) throw refused(use)
+  if (!proven || !jwk || !isForThis(cx, proven.payload, use)) throw refused()
   const jkt = await calculateJwkThumbprint(jwk, "sha256")
   const { jti, iat = 0 } = proven.payload
-  if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused(use)
+  if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused()
   // RFC 9449 §11.1: before this process began it may have been used, and nobody here would know.
-  if (iat < Math.floor(cx.clock.began / 1000)) throw refused(use)
+  if (iat < Math.floor(cx.clock.began / 1000)) throw refused()
   // Ages are whole seconds: it counts until the last one is over.
   const expires = (iat + ageMaxSeconds + toleranceSeconds + 1) * 1000
   // RFC 9449 §11.1: a proof that somebody else has seen must be worth nothing to them.
-  if (!isFirstUse(cx, `${jkt}/${jti}`, expires)) throw refused(use)
+  if (!isFirstUse(cx, `${jkt}/${jti}`, expires)) throw refused()
   return { jkt }
 }
 
@@ -71,19 +73,51 @@ const verified = (cx: Cx, text: string) =>
 
 /** RFC 9449 §4.3 (8), (9) and (12): for this method, this address, and this access token. */
 function isForThis(cx: Cx, { htm, htu, ath }: JWTPayload, use: Use): boolean {
-  const address = typeof htu === "string" ? URL.parse(htu) : null
-  if (htm !== use.method || address === null) return false
-  if (address.origin !== new URL(ownOf(cx).issuer).origin) return false
-  if (address.pathname !== use.path || address.username || address.password) return false
+  if (htm !== use.method || !isForAddress(cx, htu, use)) return false
   if (use.accessToken === undefined) return true
   const hash = createHash("sha256").update(use.accessToken).digest("base64url")
   return typeof ath === "string" && sameText(ath, hash)
 }
 
+function isForAddress(cx: Cx, htu: unknown, { path }: Use): boolean {
+  const address = typeof htu === "string" ? URL.parse(htu) : null
+  if (address === null || address.origin !== new URL(ownOf(cx).issuer).origin) return false
+  return address.pathname === path && !address.username && !address.password
+}
+
 /** RFC 9449 §5 and §7.1: a proof that comes with an access token fails as that token does. */
-const refused = ({ accessToken }: Use) =>
+const badProofError = (cx: Cx, header: string, use: Use) =>
   new OAuthError(
     "invalid_dpop_proof",
     "the DPoP proof is not valid for this request: check typ, alg, jwk, htm, htu, iat, jti and ath",
-    accessToken === undefined ? 400 : 401,
+    {
+      status: use.accessToken === undefined ? 400 : 401,
+      finding: () =>
+        findingsInJwt(header, {
+          subject: "DPoP",
+          beside: (claims) => besideProof(cx, claims, use),
+          otherwise: "dpop.other",
+        }),
+    },
   )
+
+/** RFC 9449 §4.3: what a proof says, beside what it must say for this request. */
+function besideProof(cx: Cx, { typ, alg, htm, htu, iat }: Unproven, use: Use) {
+  const age = typeof iat === "number" ? Math.floor(cx.clock.now() / 1000) - iat : undefined
+  const isRecent =
+    age !== undefined && age >= -toleranceSeconds && age <= ageMaxSeconds + toleranceSeconds
+  return [
+    besideText("typ", typ, "dpop+jwt"),
+    !proofAlgorithms.some((known) => known === alg) && {
+      ...{ subject: "alg", received: textOf(alg), expected: proofAlgorithms },
+    },
+    besideText("htm", htm, use.method),
+    !isForAddress(cx, htu, use) &&
+      findingOfAddress("htu", textOf(htu), [ownOf(cx).issuer + use.path]),
+    !isRecent && {
+      ...{ subject: "iat", received: age === undefined ? "" : `${age} s old` },
+      expected: [`at most ${ageMaxSeconds} s old`],
+      ...because("iat", "assertion.clock"),
+    },
+  ]
+}

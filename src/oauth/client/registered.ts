@@ -1,4 +1,5 @@
 import { appKey, type Client, findClient, isAppActive, methodOf } from "../../domain/app/index.ts"
+import { because, type Finding } from "../../domain/refusal/index.ts"
 import { findMachine, type Machine, serviceUserKey } from "../../domain/user/index.ts"
 import { type Cx, remembered } from "../../store/index.ts"
 import { stands } from "../token/chain.ts"
@@ -78,3 +79,18 @@ export const isUsable = (cx: Cx, client: Registered, anchor: string): boolean =>
   client.kind === "application"
     ? isAppActive(cx, client.appId)
     : stands(cx, { grantId: anchor, userId: client.userId })
+
+/** Why the client of an id can do nothing at all: there is none, or it is switched off. */
+export function unusableFindings(cx: Cx, clientId: string): readonly Finding[] {
+  const client = registered(cx, clientId)
+  if (!client) {
+    const subject = "client_id"
+    const cause = because(subject, clientId.includes("@") ? "client.at" : "client.unknown")
+    return [{ subject, received: clientId, expected: [], ...cause }]
+  }
+  if (client.kind !== "application" || isAppActive(cx, client.appId)) return []
+  const subject = "application"
+  const itself = client.state.status === "inactive"
+  const cause = because(subject, itself ? "client.inactive" : "client.project_inactive")
+  return [{ subject, received: "inactive", expected: ["active"], ...cause }]
+}

@@ -48,7 +48,7 @@ function takeRoom(cx: Cx, { uses, bySource }: Half): void {
   const source = cx.allowance?.source() ?? ""
   const count = bySource.get(source) ?? 0
   if (uses.size >= usesMax || (source !== "" && count >= shareMax)) {
-    throw new OAuthError("temporarily_unavailable", "too many requests; try again", 503)
+    throw new OAuthError("temporarily_unavailable", "too many requests; try again", { status: 503 })
   }
   bySource.set(source, count + 1)
 }

@@ -17,8 +17,8 @@ import { type Checked, parseRequest } from "../authorize/parse.ts"
 import { checkWay } from "../authorize/request-rules.ts"
 import { requestedBy } from "../authorize/requested.ts"
 import { errorOf, OAuthError } from "../error.ts"
-import { explain } from "../explain/explain.ts"
 import { paths } from "../own.ts"
+import { recordRefusal } from "../refusal.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
@@ -45,7 +45,8 @@ async function answerTo(asking: Asking, search: URLSearchParams): Promise<Respon
   const { cx, show, url } = asking
   const back = returnPathOf(cx, search)
   if ("problem" in back) {
-    await explain(asking, { error: back.problem, description: back.detail ?? "" }, search)
+    const { problem: error, detail: description = "", finding } = back
+    await recordRefusal(asking, { error, description, finding })
     return showTrouble(show, cx, back)
   }
   try {
@@ -57,7 +58,7 @@ async function answerTo(asking: Asking, search: URLSearchParams): Promise<Respon
     // RFC 6749 §4.1.2.1: no client would see a 500 or 503 in its person's browser.
     const fault = cause instanceof Fault && !cause.retryAfterSeconds ? errorOf(cause) : cause
     if (!(fault instanceof OAuthError)) throw fault
-    await explain(asking, fault, search)
+    await recordRefusal(asking, fault)
     return sendError(asking, back, fault)
   }
 }
@@ -90,7 +91,7 @@ async function searchOf(asking: Asking): Promise<URLSearchParams | Response> {
     return await requestedBy(cx, url.searchParams)
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause
-    await explain(asking, cause)
+    await recordRefusal(asking, cause)
     const back = returnPathOf(cx, url.searchParams)
     if (!("problem" in back)) return sendError(asking, back, cause)
     // A page that is loaded again is what makes a request_uri come twice.
@@ -117,7 +118,7 @@ async function begin(asking: Asking, back: ReturnPath, checked: Checked): Promis
     const application = applicationName(cx, back.clientId)
     return answerClient(cx, show, { back, application, cookies, fields })
   }
-  if (asked.prompts.includes("none")) throw silentRefusal(step)
+  if (asked.prompts.includes("none")) throw silentError(step)
   cx.allowance?.spend("request")
   await cx.store.transact(cx, (tx) => addAuthRequest(tx, id, added))
   return redirect(stepPath(step, id) ?? "", ...cookies)
@@ -132,7 +133,7 @@ function sendError({ cx, show }: Asking, back: ReturnPath, fault: OAuthError): P
 }
 
 /** OpenID Connect Core §3.1.2.6: why prompt=none could not be served. */
-function silentRefusal(step: Step): OAuthError {
+function silentError(step: Step): OAuthError {
   if (step.kind === "consent") {
     return new OAuthError("consent_required", "the person must be asked for this")
   }

@@ -1,16 +1,12 @@
 import { addDevice, type NewDevice } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import {
-  type AuthenticatedApp,
-  applicationOf,
-  authenticateClient,
-} from "../client/authentication.ts"
+import { type AuthenticatedApp, authenticateClient } from "../client/authentication.ts"
 import { proofOf } from "../client/proof.ts"
 import { writeDeviceCode } from "../device/code.ts"
 import { pollSeconds } from "../device/polling.ts"
 import { newUserCode, shownUserCode } from "../device/user-code.ts"
-import { OAuthError } from "../error.ts"
+import { applicationFor } from "../grant/registered.ts"
 import { ownOf, paths } from "../own.ts"
 import { type Parameters, parametersOf, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
@@ -29,7 +25,8 @@ export const deviceAuthorization: Endpoint = {
     const parameters = parametersOf(await form())
     const { headers, method } = request
     const authorization = headers.get("authorization")
-    const client = applicationOf(await authenticateClient(cx, { parameters, authorization }))
+    const authenticated = await authenticateClient(cx, { parameters, authorization })
+    const client = applicationFor(authenticated, "device_code")
     const proof = await proofOf(cx, { headers, method, path: url.pathname })
     const wish = wishOf(cx, client, parameters)
     cx.allowance?.spend("request")
@@ -50,9 +47,6 @@ export const deviceAuthorization: Endpoint = {
 type Wish = Omit<NewDevice, "userCode">
 
 function wishOf(cx: Cx, { appId, clientId, state }: AuthenticatedApp, given: Parameters): Wish {
-  if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("device_code")) {
-    throw new OAuthError("unauthorized_client", "this client may not use the device flow")
-  }
   const asked = wordsOf(given.get("scope"))
   const scopes = grantedScopes(asked, state)
   const projects = [...projectsAsAudience(cx, [state.projectId]), ...audienceOf(cx, scopes)]

@@ -63,7 +63,7 @@ const searchMax = 16_384
 /** §2.1: refuses now what would be refused when the browser comes. */
 function check(cx: Cx, search: URLSearchParams, isSigned: boolean): void {
   if (search.toString().length > searchMax) {
-    throw new OAuthError("invalid_request", "the request is too long", 413)
+    throw new OAuthError("invalid_request", "the request is too long", { status: 413 })
   }
   const back = returnPathOf(cx, search)
   if (!("problem" in back)) {
@@ -71,9 +71,10 @@ function check(cx: Cx, search: URLSearchParams, isSigned: boolean): void {
     parseRequest(cx, back, search)
     return
   }
-  if (back.problem === "unknown_application") {
-    throw new OAuthError("unauthorized_client", "this client can't sign anybody in")
+  const { problem, finding } = back
+  if (problem === "unknown_application") {
+    throw new OAuthError("unauthorized_client", "this client can't sign anybody in", { finding })
   }
   const unregistered = "redirect_uri is not one that the client registered"
-  throw new OAuthError("invalid_request", back.detail ?? unregistered)
+  throw new OAuthError("invalid_request", back.detail ?? unregistered, { finding })
 }

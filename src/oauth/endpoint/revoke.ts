@@ -1,4 +1,5 @@
 import { endGrant, grant, revokeToken } from "../../domain/grant/index.ts"
+import { about } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import {
   type AuthenticatedClient,
@@ -55,5 +56,7 @@ function mustBeOf(
   given: { readonly clientId: string; readonly userId: string },
 ): void {
   if (isOwnToken(cx, client, given)) return
-  throw new OAuthError("invalid_grant", "the token was issued to another client")
+  throw new OAuthError("invalid_grant", "the token was issued to another client", {
+    finding: about("token", "refresh.other_client"),
+  })
 }

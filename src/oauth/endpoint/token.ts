@@ -3,7 +3,7 @@ import { type Proof, proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import type { Grant } from "../grant/grant.ts"
 import { grants } from "../grant/list.ts"
-import { type Parameters, parametersOf, required, wordsOf } from "../request.ts"
+import { type Parameters, parametersOf, required, valueFinding, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
 import { openAudience } from "../token/audience.ts"
 import { noteOwnTokens } from "../token/audit.ts"
@@ -38,7 +38,10 @@ function grantOf(parameters: Parameters): Grant {
   const name = required(parameters, "grant_type")
   const grant = grants.find((known) => known.name === name)
   if (grant) return grant
-  throw new OAuthError("unsupported_grant_type", "grant_type is not one that discovery names")
+  const known = grants.map((each) => each.name)
+  throw new OAuthError("unsupported_grant_type", "grant_type is not one that discovery names", {
+    finding: valueFinding("grant_type", name, known),
+  })
 }
 
 type Asked = {

@@ -1,12 +1,13 @@
+import { about } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
-import { explain } from "../explain/explain.ts"
+import { recordRefusal } from "../refusal.ts"
 import { parametersOf } from "../request.ts"
 import { anyOrigin, errorJson, exposed, json, noStore } from "../response.ts"
 import { userinfoClaims } from "../token/claims.ts"
 import { claimsAskedWith } from "../token/claims-asked.ts"
-import { challengeFor, type Presented, presentedIn, saidBy } from "../token/presented.ts"
-import type { Statement } from "../token/statement.ts"
+import { challengeFor, checkPresented, type Presented, presentedIn } from "../token/presented.ts"
+import { readToken, type Statement } from "../token/statement.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** OpenID Connect Core §5.3. */
@@ -18,22 +19,32 @@ export const userinfo: Endpoint = {
     try {
       const presented = await presentedBy(asking, inHeader)
       if (presented === undefined) return nothingPresented()
-      return json(claimsFor(asking.cx, await said(asking, presented)))
+      return json(claimsFor(asking.cx, await validIn(asking, presented)))
     } catch (cause) {
       if (!(cause instanceof OAuthError)) throw cause
-      await explain(asking, cause)
+      await recordRefusal(asking, cause)
       return challenge(asking.cx, inHeader?.scheme ?? "bearer", cause)
     }
   },
 }
 
-const said = ({ cx, request: { headers, method }, url }: Asking, presented: Presented) =>
-  saidBy(cx, presented, { headers, method, path: url.pathname })
+/** What the token says. What became of it is the affair of the client that it was issued to. */
+async function validIn({ cx, request, url }: Asking, presented: Presented): Promise<Statement> {
+  const { headers, method } = request
+  const found = await checkPresented(cx, presented, { headers, method, path: url.pathname })
+  if (typeof found !== "string") return found
+  throw new OAuthError("invalid_token", "the access token is not valid (any more)", {
+    status: 401,
+    finding: about("access token", found),
+    whose: readToken(cx, presented.token)?.clientId,
+  })
+}
 
-function claimsFor(cx: Cx, said: Statement | undefined): object {
-  if (!said) throw new OAuthError("invalid_token", "the access token is not valid (any more)", 401)
+function claimsFor(cx: Cx, said: Statement): object {
   if (!said.scopes.includes("openid")) {
-    throw new OAuthError("insufficient_scope", "the access token has not the scope openid", 403)
+    throw new OAuthError("insufficient_scope", "the access token has not the scope openid", {
+      status: 403,
+    })
   }
   const requested = claimsAskedWith(cx, said.grantId)?.userinfo
   return userinfoClaims(cx, { ...said, requested })

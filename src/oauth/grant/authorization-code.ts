@@ -8,11 +8,18 @@ import {
   requestLifetimes,
   requestOf,
 } from "../../domain/grant/index.ts"
+import {
+  about,
+  because,
+  type Cause,
+  type Finding,
+  findingOfAddress,
+} from "../../domain/refusal/index.ts"
 import { usableSession } from "../../domain/session/index.ts"
 import { sameText } from "../../kernel/secret.ts"
 import type { Transaction } from "../../store/index.ts"
 import { identityOf } from "../authorize/identity.ts"
-import { type AuthenticatedApp, applicationOf } from "../client/authentication.ts"
+import type { AuthenticatedApp } from "../client/authentication.ts"
 import type { Proof } from "../client/proof.ts"
 import { readCode } from "../code.ts"
 import { OAuthError } from "../error.ts"
@@ -23,19 +30,17 @@ import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
 import type { Narrow } from "../token/resource.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
+import { applicationFor } from "./registered.ts"
 
 /** RFC 6749 §4.1.3 with PKCE (RFC 7636). */
 export const authorizationCode: Grant = {
   name: "authorization_code",
   client: "authenticated",
   allow: async (cx, { parameters, client, proof, narrow }) => {
-    const application = applicationOf(client)
+    const application = applicationFor(client, "authorization_code")
     const { state } = application
-    if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("authorization_code")) {
-      throw new OAuthError("unauthorized_client", "this client may not use codes")
-    }
     const answered = readCode(cx, required(parameters, "code"))
-    if (answered === undefined) throw wrongCode()
+    if (answered === undefined) throw wrongCodeError("code.not_ours")
     const projects = projectsAsAudience(cx, [state.projectId])
     const asked = {
       answered,
@@ -48,7 +53,7 @@ export const authorizationCode: Grant = {
       lifetimes: lifetimesOf(cx, application.clientId),
     }
     const step = await cx.store.transact(cx, (tx) => redeem(tx, asked))
-    if (step.value === "used before") throw wrongCode()
+    if (step.value === "used before") throw wrongCodeError("code.used")
     const { offline, ...issuance } = step.value
     if (!offline) return issuance
     const first = { grantId: issuance.grantId, generation: 1 }
@@ -80,12 +85,9 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
     endGrant(tx, request.grantId, "code used twice")
     return "used before"
   }
-  if (request.status !== "answered") throw wrongCode()
-  if (tx.now >= request.codeAt + requestLifetimes.code) throw wrongCode()
-  // RFC 6749 §4.1.3: same redirect_uri as at authorization.
-  if (required(parameters, "redirect_uri") !== request.asked.redirectUri) {
-    throw new OAuthError("invalid_grant", "redirect_uri is not that of the authorization request")
-  }
+  if (request.status !== "answered") throw wrongCodeError("code.over")
+  if (tx.now >= request.codeAt + requestLifetimes.code) throw wrongCodeError("code.old")
+  checkRedirectUri(required(parameters, "redirect_uri"), request.asked.redirectUri)
   checkVerifier(request.asked.challenge, parameters.get("code_verifier"))
   // RFC 9449 §10: a code that was asked for with a key is worth nothing without it.
   if (request.asked.dpopJkt !== undefined && request.asked.dpopJkt !== asked.proof?.jkt) {
@@ -123,20 +125,44 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
 
 /** RFC 6749 §4.1.3: a code is worth something only to the client it was issued to. */
 function ownRequest(request: AuthRequest, { state }: AuthenticatedApp) {
-  if (request.status === "absent" || request.status === "failed") throw wrongCode()
+  if (request.status === "absent" || request.status === "failed") {
+    throw wrongCodeError("code.over")
+  }
   const { clientId } = request.status === "exchanged" ? request : request.asked
-  if (clientId !== state.clientId) throw wrongCode()
+  if (clientId !== state.clientId) throw wrongCodeError("code.other_client")
   return request
+}
+
+/** RFC 6749 §4.1.3: same redirect_uri as at authorization. */
+function checkRedirectUri(received: string, wanted: string): void {
+  if (received === wanted) return
+  throw new OAuthError("invalid_grant", "redirect_uri is not that of the authorization request", {
+    finding: () => [findingOfAddress("redirect_uri", received, [wanted])],
+  })
 }
 
 /** RFC 7636 §4.6; RFC 9700 §4.8.2: a verifier without a challenge means that it was taken away. */
 function checkVerifier(challenge: string | undefined, verifier: string | undefined): void {
   if (challenge === undefined && verifier === undefined) return
-  const wellFormed = verifier !== undefined && /^[\w.~-]{43,128}$/.test(verifier)
-  const hash = wellFormed ? createHash("sha256").update(verifier).digest("base64url") : ""
-  if (challenge !== undefined && sameText(hash, challenge)) return
-  throw new OAuthError("invalid_grant", "code_verifier does not fit the code_challenge")
+  if (challenge === undefined) throw verifierError(about("code_verifier", "verifier.unasked"))
+  if (verifier === undefined) throw verifierError(about("code_verifier", "verifier.missing"))
+  const wellFormed = /^[\w.~-]{43,128}$/.test(verifier)
+  const received = createHash("sha256").update(verifier).digest("base64url")
+  if (wellFormed && sameText(received, challenge)) return
+  const cause = verifier === challenge ? "verifier.challenge" : "verifier.other"
+  // A hash may be shown, what it is made of may not.
+  const subject = "SHA-256 of code_verifier"
+  throw verifierError({
+    ...{ subject, received, expected: [challenge] },
+    ...because("code_verifier", cause),
+  })
 }
 
+const verifierError = (finding: Finding) =>
+  new OAuthError("invalid_grant", "code_verifier does not fit the code_challenge", { finding })
+
 /** One answer for every code that isn't good: unknown, expired, used or someone else's. */
-const wrongCode = () => new OAuthError("invalid_grant", "the code is not valid (any more)")
+const wrongCodeError = (cause: Cause) =>
+  new OAuthError("invalid_grant", "the code is not valid (any more)", {
+    finding: about("code", cause),
+  })

@@ -1,5 +1,6 @@
 import { OAuthError } from "../error.ts"
 import type { Grant } from "./grant.ts"
+import { unregisteredFinding } from "./registered.ts"
 import { forItself } from "./service-user.ts"
 
 /**
@@ -17,6 +18,7 @@ export const clientCredentials: Grant = {
     throw new OAuthError(
       "unauthorized_client",
       "an application can't act for itself; use a service user's name and secret",
+      { finding: unregisteredFinding(client, "client_credentials") },
     )
   },
 }

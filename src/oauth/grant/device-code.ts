@@ -1,8 +1,9 @@
 import type { OidcApp } from "../../domain/app/index.ts"
 import { addGrant, deviceAuthorization, finishDevice } from "../../domain/grant/index.ts"
+import { about, type Cause } from "../../domain/refusal/index.ts"
 import { usableSession } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
-import { type AuthenticatedApp, applicationOf } from "../client/authentication.ts"
+import type { AuthenticatedApp } from "../client/authentication.ts"
 import type { Proof } from "../client/proof.ts"
 import { readDeviceCode } from "../device/code.ts"
 import { mustPollSlower } from "../device/polling.ts"
@@ -14,19 +15,17 @@ import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
 import type { Narrow } from "../token/resource.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
+import { applicationFor } from "./registered.ts"
 
 /** RFC 8628 §3.4: a device fetches what a person has allowed elsewhere. */
 export const deviceCode: Grant = {
   name: "urn:ietf:params:oauth:grant-type:device_code",
   client: "authenticated",
   allow: async (cx, { parameters, client, proof, narrow }) => {
-    const application = applicationOf(client)
+    const application = applicationFor(client, "device_code")
     const { state, clientId } = application
-    if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("device_code")) {
-      throw new OAuthError("unauthorized_client", "this client may not use the device flow")
-    }
     const id = readDeviceCode(cx, required(parameters, "device_code"))
-    if (id === undefined) throw wrongCode()
+    if (id === undefined) throw wrongCodeError("code.not_ours")
     const asked = {
       ...{ id, client: application, oidc: state.oidc, proof, narrow },
       projects: projectsAsAudience(cx, [state.projectId]),
@@ -58,11 +57,16 @@ type Redeemed = Issuance & { readonly offline: boolean }
 function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
   const { id, client, oidc, proof, lifetimes } = asked
   const state = tx.state(deviceAuthorization, id)
-  if (state.status === "absent" || state.clientId !== client.clientId) throw wrongCode()
-  if (state.status === "done") throw wrongCode()
+  if (state.status === "absent") throw wrongCodeError("code.over")
+  if (state.clientId !== client.clientId) throw wrongCodeError("code.other_client")
+  if (state.status === "done") throw wrongCodeError("code.used")
   if (state.status === "denied") throw new OAuthError("access_denied", "the person refused")
-  if (tx.now >= state.expires) throw new OAuthError("expired_token", "the code has expired")
-  if (state.status !== "approved") throw waiting(cx, id)
+  if (tx.now >= state.expires) {
+    throw new OAuthError("expired_token", "the code has expired", {
+      finding: about("device_code", "device.old"),
+    })
+  }
+  if (state.status !== "approved") throw waitingError(cx, id)
   // RFC 9449 §5: what began with a key ends with it.
   if (state.jkt !== undefined && state.jkt !== proof?.jkt) {
     throw new OAuthError("invalid_dpop_proof", "the code is bound to another key")
@@ -94,10 +98,13 @@ function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
   }
 }
 
-const waiting = (cx: Cx, id: string): OAuthError =>
+const waitingError = (cx: Cx, id: string): OAuthError =>
   mustPollSlower(cx, id)
     ? new OAuthError("slow_down", "wait 5 seconds longer between two tries")
     : new OAuthError("authorization_pending", "the person has not decided yet")
 
 /** One answer for every code that isn't good: unknown, used or someone else's. */
-const wrongCode = () => new OAuthError("invalid_grant", "the device_code is not valid (any more)")
+const wrongCodeError = (cause: Cause) =>
+  new OAuthError("invalid_grant", "the device_code is not valid (any more)", {
+    finding: about("device_code", cause),
+  })

@@ -1,6 +1,12 @@
-import { type Grant as Given, grant, renewGrant } from "../../domain/grant/index.ts"
+import {
+  type Grant as Given,
+  grant,
+  type RenewalEnd,
+  renewGrant,
+} from "../../domain/grant/index.ts"
+import { about, type Cause } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { type AuthenticatedApp, applicationOf } from "../client/authentication.ts"
+import type { AuthenticatedApp } from "../client/authentication.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, required, wordsOf } from "../request.ts"
 import { refreshAnchor } from "../token/anchor.ts"
@@ -8,28 +14,26 @@ import { openAudience } from "../token/audience.ts"
 import { stands } from "../token/chain.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { readRefreshToken, writeRefreshToken } from "../token/refresh.ts"
-import { audienceOf, projectsAsAudience } from "../token/scope.ts"
+import { audienceOf, projectsAsAudience, scopeError } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
+import { applicationFor } from "./registered.ts"
 
 /** RFC 6749 §6 and OpenID Connect Core §12, with the rotation of RFC 9700 §4.14.2. */
 export const refreshToken: Grant = {
   name: "refresh_token",
   client: "authenticated",
   allow: async (cx, { parameters, client, proof, narrow }) => {
-    const application = applicationOf(client)
+    const application = applicationFor(client, "refresh_token")
     const { state, clientId } = application
-    if (state.kind !== "oidc" || !state.oidc.grantTypes.includes("refresh_token")) {
-      throw new OAuthError("unauthorized_client", "this client may not use refresh tokens")
-    }
     const shown = readRefreshToken(cx, required(parameters, "refresh_token"))
-    const given = shown && givenTo(cx, application, shown.grantId)
-    if (!given) throw refused()
-    const scopes = scopesOf(given, parameters)
+    if (!shown) throw wrongTokenError("refresh.not_ours")
     const { grantId, generation } = shown
+    const given = givenTo(cx, application, grantId)
+    const scopes = scopesOf(given, parameters)
     const { userId } = given
     const hanging = { grantId: refreshAnchor(cx, grantId), userId, clientId }
     // What may come to life again, as an organisation, must not use up the token meanwhile.
-    if (!stands(cx, hanging)) throw refused()
+    if (!stands(cx, hanging)) throw wrongTokenError("refresh.stopped")
 
     const wide = audienceFor(cx, { given, scopes, projectId: state.projectId })
     const open = openAudience(cx, { ...hanging, audience: wide })
@@ -45,7 +49,8 @@ export const refreshToken: Grant = {
       graceSeconds: refreshGrace,
     }
     const step = await cx.store.transact(cx, (tx) => renewGrant(tx, grantId, renewal))
-    if (step.value === undefined) throw refused()
+    const renewed = step.value
+    if (typeof renewed === "string") throw wrongTokenError(causes[renewed])
     const projects = projectsAsAudience(cx, [state.projectId])
     return {
       ...{ userId, clientId, audience },
@@ -53,7 +58,7 @@ export const refreshToken: Grant = {
       scopes,
       tokenType: state.oidc.tokenType,
       clockSkewSeconds: state.oidc.clockSkewSeconds,
-      refreshToken: writeRefreshToken(cx, { grantId, generation: step.value }),
+      refreshToken: writeRefreshToken(cx, { grantId, generation: renewed }),
       // OpenID Connect Core §12.2: of the sign-in that was, and without its nonce.
       identity: {
         audience: [clientId, ...projects],
@@ -70,10 +75,19 @@ export const refreshToken: Grant = {
 type There = Exclude<Given, { status: "absent" }>
 
 /** RFC 6749 §10.4: a refresh token is worth something only to the client it was issued to. */
-function givenTo(cx: Cx, { state }: AuthenticatedApp, grantId: string): There | undefined {
+function givenTo(cx: Cx, { state }: AuthenticatedApp, grantId: string): There {
   const given = cx.store.state(cx, grant, grantId)
-  return given.status === "active" && given.clientId === state.clientId ? given : undefined
+  if (given.status === "absent") throw wrongTokenError("refresh.over")
+  if (given.clientId !== state.clientId) throw wrongTokenError("refresh.other_client")
+  if (given.status === "ended") throw wrongTokenError("refresh.ended")
+  return given
 }
+
+const causes = {
+  ended: "refresh.ended",
+  expired: "refresh.expired",
+  "other key": "token.bound",
+} as const satisfies Record<RenewalEnd, Cause>
 
 /**
  * RFC 6749 §6: fewer scopes than were granted, for this answer alone; without a wish, all. What was
@@ -84,7 +98,7 @@ function scopesOf({ scopes, leftOut = [] }: There, parameters: Parameters): read
   if (words.length === 0) return scopes
   const asked = words.filter((scope) => !leftOut.includes(scope))
   if (asked.length > 0 && asked.every((scope) => scopes.includes(scope))) return asked
-  throw new OAuthError("invalid_scope", "scope names more than was granted")
+  throw scopeError("scope names more than was granted", parameters, scopes)
 }
 
 type Wanted = {
@@ -101,4 +115,7 @@ function audienceFor(cx: Cx, { given, scopes, projectId }: Wanted): readonly str
 }
 
 /** One answer for every token that isn't good: unknown, expired, replaced or someone else's. */
-const refused = () => new OAuthError("invalid_grant", "the refresh token is not valid (any more)")
+const wrongTokenError = (cause: Cause) =>
+  new OAuthError("invalid_grant", "the refresh token is not valid (any more)", {
+    finding: about("refresh_token", cause),
+  })

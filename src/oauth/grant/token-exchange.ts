@@ -1,20 +1,19 @@
 import { addExchange, exchange } from "../../domain/grant/index.ts"
+import { about, because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
-import {
-  type AuthenticatedApp,
-  type AuthenticatedClient,
-  applicationOf,
-} from "../client/authentication.ts"
+import type { AuthenticatedApp, AuthenticatedClient } from "../client/authentication.ts"
 import type { Proof } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
-import { exchangeGrant, type Parameters, required, wordsOf } from "../request.ts"
+import { exchangeGrant, type Parameters, required, valueFinding, wordsOf } from "../request.ts"
 import { anchorOf, isOpenTo } from "../token/anchor.ts"
 import { isEnterable, mayHaveUnasked } from "../token/audience.ts"
 import { mayActAs } from "../token/impersonation.ts"
-import { projectsAsAudience } from "../token/scope.ts"
+import { targetFinding } from "../token/resource.ts"
+import { projectsAsAudience, scopeError } from "../token/scope.ts"
 import { type Shown, shownIn, tokenTypes } from "../token/shown.ts"
 import type { Actor } from "../token/statement.ts"
 import type { Grant } from "./grant.ts"
+import { applicationFor } from "./registered.ts"
 
 /**
  * RFC 8693: an application gets a token for the user of another one, for fewer things; or for a
@@ -29,9 +28,11 @@ export const tokenExchange: Grant = {
     const type = requestedType(parameters)
     const actor = actorIn(cx, application, parameters)
     const subject = subjectIn(cx, application, { parameters, actor })
-    if (actor && !mayActAs(cx, actor.userId, subject.userId)) throw unacceptable("actor")
-    if (isTooDeep(cx, subject)) throw unacceptable("subject")
-    if (isTooDeep(cx, actor)) throw unacceptable("actor")
+    if (actor && !mayActAs(cx, actor.userId, subject.userId)) {
+      throw unacceptableError("actor_token", about("actor_token", "actor.may_not"))
+    }
+    if (isTooDeep(cx, subject)) throw tooDeepError("subject_token")
+    if (isTooDeep(cx, actor)) throw tooDeepError("actor_token")
     for (const shown of [subject, actor]) mustBeBound(shown, proof)
     if (!isOpenTo(cx, application.appId, subject.userId)) {
       throw new OAuthError("invalid_grant", "the user may not use this application")
@@ -73,14 +74,12 @@ export const tokenExchange: Grant = {
 }
 
 /** What a user is named by where an actor acts for them without any token of theirs. */
-export const userIdType = "urn:core:params:oauth:token-type:user_id"
+const userIdType = "urn:core:params:oauth:token-type:user_id"
 
 /** Whoever finds a token can name a client that has no secret. */
 function confidential(client: AuthenticatedClient) {
-  const application = applicationOf(client)
-  const { state, method } = application
-  const mayExchange = state.kind === "oidc" && state.oidc.grantTypes.includes("token_exchange")
-  if (mayExchange && method !== "none") return { ...application, state }
+  const application = applicationFor(client, "token_exchange")
+  if (application.method !== "none") return application
   throw new OAuthError("unauthorized_client", "this client may not exchange tokens")
 }
 
@@ -102,9 +101,9 @@ function actorIn(cx: Cx, client: AuthenticatedApp, parameters: Parameters): Show
   if (token === undefined || type === undefined) {
     throw new OAuthError("invalid_request", "actor_token and actor_token_type belong together")
   }
-  const actor = shownIn(cx, token, type)
+  const actor = acceptable(cx, client, { name: "actor_token", token, type })
   // Who is acted for holds the right to act for others by themself only.
-  if (!actor || actor.actor || !isFor(cx, client, actor)) throw unacceptable("actor")
+  if (actor.actor) throw unacceptableError("actor_token", about("actor_token", "actor.may_not"))
   return actor
 }
 
@@ -119,9 +118,26 @@ function subjectIn(cx: Cx, client: AuthenticatedApp, { parameters, actor }: Aske
     const { clientId, audience, scopes, expires } = actor
     return { userId: token, grantId: "", clientId, audience, scopes, expires }
   }
-  const subject = shownIn(cx, token, type)
-  if (!subject || !isFor(cx, client, subject)) throw unacceptable("subject")
-  return subject
+  return acceptable(cx, client, { name: "subject_token", token, type })
+}
+
+type Name = "subject_token" | "actor_token"
+type Given = { readonly name: Name; readonly token: string; readonly type: string }
+
+/** A token that is good, and that this client may come with. */
+function acceptable(cx: Cx, client: AuthenticatedApp, { name, token, type }: Given): Shown {
+  const known = [...Object.values(tokenTypes), ...(name === "subject_token" ? [userIdType] : [])]
+  if (!known.includes(type))
+    throw unacceptableError(name, valueFinding(`${name}_type`, type, known))
+  const shown = shownIn(cx, token, type)
+  if (typeof shown === "string") throw unacceptableError(name, about(name, shown))
+  if (isFor(cx, client, shown)) return shown
+  const subject = `aud of ${name}`
+  throw unacceptableError(name, {
+    ...{ subject, received: shown.audience.join(" ") },
+    expected: [client.clientId, client.state.projectId],
+    ...because(subject, "token.audience"),
+  })
 }
 
 /**
@@ -150,9 +166,10 @@ function scopesFor(subject: Shown, { parameters, type }: Narrowing): readonly st
   const scopes = asked.length > 0 ? asked : most
   const isKnown = scopes.every((scope) => most.includes(scope))
   if (isKnown && (type !== tokenTypes.idToken || scopes.includes("openid"))) return scopes
-  throw new OAuthError(
-    "invalid_scope",
+  throw scopeError(
     "scope names more than the exchanged token has, or lacks openid for an id_token",
+    parameters,
+    most,
   )
 }
 
@@ -168,7 +185,9 @@ function audienceFor(cx: Cx, appId: string, { subject, parameters }: Of): readon
   const asked = wordsOf(parameters.get("audience"))
   if (asked.length === 0 && open.length > 0) return open
   if (asked.length > 0 && asked.every((id) => open.includes(id))) return asked
-  throw new OAuthError("invalid_target", "audience names more than the exchanged token is for")
+  throw new OAuthError("invalid_target", "audience names more than the exchanged token is for", {
+    finding: asked.map((id) => targetFinding("audience", id, "resource.closed")),
+  })
 }
 
 type Of = { readonly subject: Shown; readonly parameters: Parameters }
@@ -183,8 +202,7 @@ function actsFor(subject: Shown, actor: Shown | undefined): Actor | undefined {
 const exchangesMax = 10
 
 /** Whether a token has come through as many exchanges as there may be. */
-export const isTooDeep = (cx: Cx, shown: Shown | undefined): boolean =>
-  depthOf(cx, shown) >= exchangesMax
+const isTooDeep = (cx: Cx, shown: Shown | undefined): boolean => depthOf(cx, shown) >= exchangesMax
 
 function depthOf(cx: Cx, shown: Shown | undefined): number {
   const [kind, ...id] = shown?.grantId.split("/") ?? []
@@ -193,11 +211,14 @@ function depthOf(cx: Cx, shown: Shown | undefined): number {
   return given.status === "absent" ? 0 : (given.depth ?? 1)
 }
 
+const tooDeepError = (name: Name) => unacceptableError(name, about(name, "token.exchanged"))
+
 /** RFC 8693 §2.2.2: one answer whatever is wrong with a token, and whoever may not act for whom. */
-const unacceptable = (whose: "subject" | "actor") =>
+const unacceptableError = (name: Name, finding: Finding) =>
   new OAuthError(
     "invalid_request",
-    whose === "subject"
+    name === "subject_token"
       ? "subject_token is not valid, not of its type, or not for this client"
       : "actor_token is not valid, not of its type, not for this client, or may not act for them",
+    { finding },
   )

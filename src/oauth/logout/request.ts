@@ -1,8 +1,10 @@
-import { type Client, findClient, fitsWildcards } from "../../domain/app/index.ts"
+import { findClient, fitsWildcards } from "../../domain/app/index.ts"
+import { about, findingOfAddress } from "../../domain/refusal/index.ts"
 import { findByLoginName } from "../../domain/user/index.ts"
 import { loginPaths } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { readHint } from "../authorize/parse.ts"
+import { foreignHintError, readHint } from "../authorize/parse.ts"
+import { unusableFindings } from "../client/registered.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, wordsOf } from "../request.ts"
 
@@ -26,19 +28,21 @@ export function logoutOf(cx: Cx, parameters: Parameters): Logout {
   // §2: one that has expired will do, of a session that is over too.
   const claims = hint === undefined ? undefined : readHint(cx, hint)
   if (hint !== undefined && !claims) {
-    throw new OAuthError("invalid_request", "id_token_hint is not an id_token of this issuer")
+    throw foreignHintError(cx, hint)
   }
   const named = parameters.get("client_id")
   const hinted = textOf(claims?.azp)
   // §2: the server verifies that the id_token was issued to the client that is named.
   if (named !== undefined && hinted !== undefined && named !== hinted) {
-    throw new OAuthError("invalid_request", "client_id is not that of the id_token_hint")
+    throw new OAuthError("invalid_request", "client_id is not that of the id_token_hint", {
+      finding: about("id_token_hint", "hint.other_client"),
+    })
   }
   const clientId = named ?? hinted
   const client = clientId === undefined ? undefined : findClient(cx, clientId)
   const meant = parameters.get("logout_hint")
   return {
-    location: locationOf(client, clientId !== undefined, parameters),
+    location: clientId === undefined ? loginPaths.signedOut : locationOf(cx, clientId, parameters),
     application: client?.state.name,
     sessionId: textOf(claims?.sid),
     userId: textOf(claims?.sub),
@@ -51,14 +55,19 @@ export function logoutOf(cx: Cx, parameters: Parameters): Logout {
 const userOf = (cx: Cx, meant: string): string => findByLoginName(cx, meant) ?? meant
 
 /** §3: a redirect goes to where the application registered it, and nowhere without knowing it. */
-function locationOf(client: Client | undefined, isNamed: boolean, parameters: Parameters): string {
-  const uri = parameters.get("post_logout_redirect_uri")
-  if (uri === undefined || !isNamed) return loginPaths.signedOut
-  if (client?.state.kind === "oidc" && isRegistered(client.state.oidc, uri)) {
-    return withState(uri, parameters.get("state"))
-  }
-  const unknown = "post_logout_redirect_uri is not registered for this application"
-  throw new OAuthError("invalid_request", unknown)
+function locationOf(cx: Cx, clientId: string, parameters: Parameters): string {
+  const subject = "post_logout_redirect_uri"
+  const uri = parameters.get(subject)
+  if (uri === undefined) return loginPaths.signedOut
+  const state = findClient(cx, clientId)?.state
+  const oidc = state?.kind === "oidc" ? state.oidc : undefined
+  if (oidc && isRegistered(oidc, uri)) return withState(uri, parameters.get("state"))
+  throw new OAuthError("invalid_request", `${subject} is not registered for this application`, {
+    finding: () =>
+      state
+        ? [findingOfAddress(subject, uri, oidc?.postLogoutRedirectUris ?? [])]
+        : unusableFindings(cx, clientId),
+  })
 }
 
 type Registration = {

@@ -9,9 +9,19 @@ import { readToken, type Statement } from "./statement.ts"
  * from still stands; without projects that have been closed to it since.
  */
 export function validToken(cx: Cx, token: string): Statement | undefined {
-  const said = readToken(cx, token)
-  return said && !isRevoked(cx, said.id) && stands(cx, said) ? readNow(cx, said) : undefined
+  const found = checkedToken(cx, token)
+  return typeof found === "string" ? undefined : found
 }
+
+/** The same, or why it is worth nothing. */
+export function checkedToken(cx: Cx, token: string): Statement | TokenEnd {
+  const claims = readToken(cx, token)
+  if (!claims) return "token.not_ours"
+  if (isRevoked(cx, claims.id)) return "token.revoked"
+  return stands(cx, claims) ? readNow(cx, claims) : "token.ended"
+}
+
+export type TokenEnd = "token.not_ours" | "token.revoked" | "token.ended"
 
 function readNow(cx: Cx, said: Statement): Statement {
   const known = answers(cx)

@@ -1,3 +1,4 @@
+import { because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, wordsOf } from "../request.ts"
@@ -13,8 +14,17 @@ export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =
   wordsOf(parameters.get("resource")).map((uri) => {
     const [projectId] = audienceOf(cx, [uri])
     if (projectId !== undefined) return projectId
-    throw new OAuthError("invalid_target", "resource names no project that tokens can be for")
+    throw new OAuthError("invalid_target", "resource names no project that tokens can be for", {
+      finding: targetFinding("resource", uri, "resource.unknown"),
+    })
   })
+
+/** RFC 8707 §2, RFC 8693 §2.2.2: what a token can't be for. */
+export const targetFinding = (
+  subject: "resource" | "audience",
+  received: string,
+  cause: "resource.unknown" | "resource.closed",
+): Finding => ({ subject, received, expected: [], ...because(subject, cause) })
 
 /** What is allowed, as far as it matters for whom a token is. */
 type Allowed = {
@@ -40,5 +50,9 @@ export const narrowing =
     if (resources.every((id) => audience.includes(id) && isEnterable(cx, userId, id))) {
       return audience.filter((id) => id === clientId || resources.includes(id))
     }
-    throw new OAuthError("invalid_target", "resource names more than was granted")
+    throw new OAuthError("invalid_target", "resource names more than was granted", {
+      finding: wordsOf(parameters.get("resource")).map((uri) =>
+        targetFinding("resource", uri, "resource.closed"),
+      ),
+    })
   }

@@ -1,8 +1,11 @@
 import { type ApiApp, findClient, type OidcApp } from "../../domain/app/index.ts"
 import { orgWithDomain } from "../../domain/org/index.ts"
 import { isProjectActive } from "../../domain/project/index.ts"
+import { because } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { OAuthError } from "../error.ts"
 import { ownOf } from "../own.ts"
+import type { Parameters } from "../request.ts"
 
 /** Scopes of OpenID Connect (Core §5.4 and §11) that give something; discovery names them. */
 export const standardScopes = ["openid", "profile", "email", "phone", "offline_access"] as const
@@ -127,3 +130,14 @@ function projectNamed(cx: Cx, scope: string): string | undefined {
  */
 export const projectsAsAudience = (cx: Cx, ids: readonly string[]): readonly string[] =>
   ids.filter((id) => isProjectActive(cx, id) && findClient(cx, id) === undefined)
+
+/** RFC 6749 §6, RFC 8693 §2.1: a scope that asks for more than there is, beside that. */
+export function scopeError(
+  description: string,
+  parameters: Parameters,
+  expected: readonly string[],
+): OAuthError {
+  const [subject, received] = ["scope", parameters.get("scope") ?? ""]
+  const finding = { subject, received, expected, ...because(subject, "scope.more") }
+  return new OAuthError("invalid_scope", description, { finding })
+}

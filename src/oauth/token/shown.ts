@@ -3,7 +3,7 @@ import { algorithms, verifyJwt } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { ownOf } from "../own.ts"
 import { anchorOf } from "./anchor.ts"
-import { validToken } from "./bearer.ts"
+import { checkedToken, type TokenEnd } from "./bearer.ts"
 import { stands } from "./chain.ts"
 import type { Statement } from "./statement.ts"
 
@@ -18,30 +18,30 @@ export const tokenTypes = {
 export type Shown = Omit<Statement, "id" | "issued"> & { readonly id?: string }
 
 /**
- * Reads a token of a type that a request names. Undefined unless it is one of ours and all that it
- * hangs from still stands.
+ * Reads a token of a type that a request names, or says why it is worth nothing: it is none of
+ * ours, or something that it hangs from does not stand any more.
  */
-export function shownIn(cx: Cx, token: string, type: string): Shown | undefined {
-  if (type === tokenTypes.accessToken) return validToken(cx, token)
+export function shownIn(cx: Cx, token: string, type: string): Shown | TokenEnd {
+  if (type === tokenTypes.accessToken) return checkedToken(cx, token)
   if (type === tokenTypes.jwt) {
-    return token.split(".").length === 3 ? validToken(cx, token) : undefined
+    return token.split(".").length === 3 ? checkedToken(cx, token) : "token.not_ours"
   }
-  return type === tokenTypes.idToken ? identified(cx, token) : undefined
+  return type === tokenTypes.idToken ? identified(cx, token) : "token.not_ours"
 }
 
 /**
  * An id_token is worth what its sign-in is worth; without one it can't be exchanged. It names no
  * scopes, so that there are none but openid.
  */
-function identified(cx: Cx, token: string): Shown | undefined {
+function identified(cx: Cx, token: string): Shown | TokenEnd {
   const claims = verifyJwt(cx, token, { typ: "JWT", algorithms })
-  if (claims?.iss !== ownOf(cx).issuer) return undefined
+  if (claims?.iss !== ownOf(cx).issuer) return "token.not_ours"
   const { sub: userId, azp: clientId, sid, aud, exp } = claims
   if (typeof userId !== "string" || typeof clientId !== "string" || typeof sid !== "string") {
-    return undefined
+    return "token.not_ours"
   }
   const grantId = anchorOf("session", `${sid}/${findClient(cx, clientId)?.appId ?? ""}`)
-  if (!stands(cx, { grantId, userId })) return undefined
+  if (!stands(cx, { grantId, userId })) return "token.ended"
   const audience = Array.isArray(aud) ? aud.map(String) : [String(aud)]
   return { grantId, userId, clientId, audience, scopes: ["openid"], expires: Number(exp) }
 }

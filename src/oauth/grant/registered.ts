@@ -1,0 +1,35 @@
+import type { Client, OidcApp } from "../../domain/app/index.ts"
+import { because, type Finding } from "../../domain/refusal/index.ts"
+import { type AuthenticatedClient, applicationOf } from "../client/authentication.ts"
+import { OAuthError } from "../error.ts"
+import { exchangeGrant } from "../request.ts"
+
+type GrantType = OidcApp["oidc"]["grantTypes"][number]
+
+/** RFC 6749 §5.2: the application that uses a grant; it must be registered for that. */
+export function applicationFor(client: AuthenticatedClient, type: GrantType) {
+  const application = applicationOf(client)
+  const { state } = application
+  if (state.kind === "oidc" && state.oidc.grantTypes.includes(type))
+    return { ...application, state }
+  const received = wireNames[type]
+  throw new OAuthError("unauthorized_client", `this client may not use grant_type ${received}`, {
+    finding: unregisteredFinding(application, received),
+  })
+}
+
+/** A grant that an application asked for, beside those that it is registered for. */
+export function unregisteredFinding({ state }: Pick<Client, "state">, received: string): Finding {
+  const subject = "grant_type"
+  const types = state.kind === "oidc" ? state.oidc.grantTypes : []
+  const expected = types.map((type) => wireNames[type])
+  return { subject, received, expected, ...because(subject, "grant_type.unregistered") }
+}
+
+const wireNames: Readonly<Record<GrantType, string>> = {
+  authorization_code: "authorization_code",
+  implicit: "implicit",
+  refresh_token: "refresh_token",
+  device_code: "urn:ietf:params:oauth:grant-type:device_code",
+  token_exchange: exchangeGrant,
+}

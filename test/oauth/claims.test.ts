@@ -257,7 +257,7 @@ describe("roles", () => {
     )
     const given = { userId: pat, projectId: "odd", orgId: home, roleKeys: keys }
     await provider.store.transact(provider.cx(), (tx) => addAuthorization(tx, "u-odd", given))
-    const claims = introspectionClaims(provider.cx(), told([own]), "odd")
+    const claims = introspectionClaims(provider.cx(), told([own], { audience: ["odd"] }), "odd")
     const said = JSON.parse(JSON.stringify(claims))
     expect(Object.keys(said[own]).toSorted()).toEqual(keys.toSorted())
     expect(said.groups).toEqual(keys)

@@ -164,10 +164,10 @@ export function applicationOf({ cx, waiting }: Scene): Application | undefined {
   if (!waiting) return undefined
   const { clientId, scopes, audience } = waiting.asked
   const learns = scopes.flatMap((scope) => learned[scope] ?? [])
-  const own = requireInstance(cx).projectId
+  const own = requireInstance(cx)
   const client = findClient(cx, clientId)?.state
-  const isOurs = client?.projectId === own
-  const manages = audience.includes(own) && !isOurs ? (["manage"] as const) : []
+  const isForOurs = audience.includes(own.projectId) && clientId !== own.consoleClientId
+  const manages = isForOurs ? (["manage"] as const) : []
   const isInDevelopment = client?.kind === "oidc" && client.oidc.devMode
   const name = applicationName(cx, clientId)
   return { name, learns: [...learns, ...manages], isInDevelopment }

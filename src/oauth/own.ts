@@ -8,12 +8,14 @@ export type Own = {
   readonly secure: boolean
   /** Our own project, in the audience of whoever may call the management interface. */
   readonly projectId: string
+  /** The console, which alone is ourselves. */
+  readonly consoleAppId: string
 }
 
 export const ownOf = remembered(
   (cx): Own => {
-    const { publicUrl, projectId } = requireInstance(cx)
-    return { issuer: publicUrl, secure: publicUrl.startsWith("https:"), projectId }
+    const { publicUrl: issuer, projectId, consoleAppId } = requireInstance(cx)
+    return { issuer, secure: issuer.startsWith("https:"), projectId, consoleAppId }
   },
   ["instance"],
 )

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { requireInstance } from "../../src/domain/instance/index.ts"
 import {
   answerOf,
+  apiCallerOf,
+  askToken,
   authorizePath,
   browserOf,
+  codeFields,
   issuer,
   type NewClient,
   openProvider,
@@ -136,19 +140,16 @@ describe("authorize", () => {
 describe("the scope that opens the management interface", () => {
   const scope = "openid urn:core:iam:org:project:id:core:aud"
 
-  test("is granted to an application of ours at once", async () => {
-    const ours = { appType: "user_agent", authMethod: "none" } as const
-    const console = await provider.addClient(ours)
+  test("is granted to the console at once", async () => {
+    const { consoleClientId } = requireInstance(provider.cx())
+    const redirect_uri = `${issuer}/ui/console/callback`
     const browser = browserOf(provider)
-    await browser.signIn(authorizePath(console.id))
-    expect(answerOf(await browser.go(authorizePath(console.id, { scope })))).toHaveProperty("code")
+    const { path } = await browser.signIn(authorizePath(consoleClientId, { scope, redirect_uri }))
+    expect(path).toMatch(/^\/ui\/console\/callback\?code=/)
   })
 
-  test("is granted to anybody else only when the person was asked", async () => {
-    const { createProject } = await import("../../src/domain/project/index.ts")
-    const projectId = provider.cx().ids.next()
-    await createProject(provider.cx(), projectId, { orgId: provider.setup.orgId, name: "Theirs" })
-    const other = await provider.addClient({}, projectId)
+  test("is granted to others only when the person was asked", async () => {
+    const other = await provider.addClient()
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(other.id))
     expect(answerOf(await browser.go(authorizePath(other.id)))).toHaveProperty("code")
@@ -158,6 +159,27 @@ describe("the scope that opens the management interface", () => {
     expect(asked.path).toMatch(/^\/ui\/login\/consent\?/)
     expect(asked.page).toContain("It may manage this Latchkey in your name.")
     expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
+  })
+
+  test("is granted beside the console only when the person was asked, named or not", async () => {
+    const { ownProjectId } = provider
+    const beside = await provider.addClient({ appType: "user_agent" }, ownProjectId)
+    const browser = browserOf(provider)
+    const as = `${beside.id}:${beside.secret}`
+    const refused = await browser.signIn(authorizePath(beside.id))
+    expect(refused.page).toContain("It may manage this Latchkey in your name.")
+    const denied = await browser.post(refused, { answer: "cancel" })
+    expect(answerOf(denied).error).toBe("access_denied")
+    for (const words of ["openid", scope]) {
+      const silent = await browser.go(authorizePath(beside.id, { scope: words, prompt: "none" }))
+      expect(answerOf(silent).error).toBe("consent_required")
+      const asked = await browser.go(authorizePath(beside.id, { scope: words }))
+      const { code = "" } = answerOf(await browser.post(asked, { answer: "allow" }))
+      const { answer } = await askToken(provider, codeFields(code), as)
+      expect(await apiCallerOf(provider, String(answer.access_token))).toMatchObject({
+        userId: provider.setup.ownerId,
+      })
+    }
   })
 })
 

@@ -69,10 +69,10 @@ describe("client_credentials (RFC 6749 §4.4)", () => {
     const { answer } = await ask({ scope }, basicOf(jwt.id, jwt.secret))
     expect(answer.scope).toBe(`${core} ${one}`)
     const { aud } = decodeJwt(String(answer.access_token))
-    expect(aud).toEqual([provider.projectId, projectId])
+    expect(aud).toEqual([provider.ownProjectId, projectId])
     await project.deactivateProject(cx, projectId)
     const later = await ask({ scope }, basicOf(jwt.id, jwt.secret))
-    expect(decodeJwt(String(later.answer.access_token)).aud).toEqual([provider.projectId])
+    expect(decodeJwt(String(later.answer.access_token)).aud).toEqual([provider.ownProjectId])
   })
 
   test("is asked for by secret in header or body, and by key", async () => {

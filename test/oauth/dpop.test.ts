@@ -326,8 +326,7 @@ describe("RFC 9449 §7: a token that is bound to a key", () => {
   test("opens the management interface with a proof, and not without", async () => {
     const assertionScope = "openid urn:core:iam:org:project:id:core:aud"
     const started = await browser.go(authorizePath(client.id, { scope: assertionScope }))
-    // An application of our own project needs no confirmation for it.
-    const { code = "" } = answerOf(started)
+    const { code = "" } = answerOf(await browser.post(started, { answer: "allow" }))
     const token = String((await redeem(await atToken(), code)).answer.access_token)
     const path = "/management/v1/iam"
     const call = (authorization: string, dpop?: string) =>

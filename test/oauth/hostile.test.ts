@@ -91,7 +91,7 @@ function houseAround({ store, clock, secrets, cx }: Provider): House {
       void log.push(`${level} ${JSON.stringify(said)}`)
   const { ids, random } = cx()
   const base = {
-    ...{ store, clock, secrets, ids, random, notReady: () => undefined },
+    ...{ store, clock, secrets, ids, random, systemUsers: [], notReady: () => undefined },
     log: {
       ...Object.fromEntries(
         ["trace", "debug", "info", "warn", "warning", "error", "fatal"].map((level) => [

@@ -10,6 +10,7 @@ import { type Fields, openExchange, typeOf, userIdType } from "./exchange.ts"
 import { askToken, type Provider } from "./provider.ts"
 
 const accessToken = typeOf("access_token")
+const audienceOf = (projectId: string) => `urn:core:iam:org:project:id:${projectId}:aud`
 
 let at: Awaited<ReturnType<typeof openExchange>>
 beforeAll(async () => {
@@ -34,7 +35,7 @@ describe("impersonation", () => {
   }
   const onInstance = { level: "instance" } as const
   const tokenOf = async (robot: typeof support, more = "") => {
-    const scope = `openid profile email urn:core:iam:org:project:id:core:aud${more}`
+    const scope = `openid profile email ${audienceOf(at.provider.projectId)}${more}`
     const fields = { grant_type: "client_credentials", scope }
     const { answer } = await askToken(at.provider, fields, basicOf(robot.id, robot.secret))
     return String(answer.access_token)
@@ -109,7 +110,9 @@ describe("impersonation", () => {
     const boss = await at.provider.addPerson(`boss${serial}`)
     await give(boss, { level: "org", id: at.provider.setup.orgId }, "ORG_OWNER")
     const robot = await addSupport(onInstance, "IAM_ADMIN_IMPERSONATOR")
-    const answer = await at.exchanged(boss, acting(await tokenOf(robot)))
+    const { access } = await at.signIn(`boss${serial}`, at.web, `openid ${audienceOf("core")}`)
+    const fields = { ...acting(await tokenOf(robot)), subject_token_type: accessToken }
+    const answer = await at.exchanged(access, fields)
     const headers = new Headers({ authorization: `Bearer ${answer.access_token}` })
     const call = apiCaller(at.provider.cx(), { headers, method: "GET", path: "/" })
     await expect(call).rejects.toMatchObject({ id: "token.impersonated" })

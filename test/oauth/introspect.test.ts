@@ -140,16 +140,17 @@ describe("introspection (RFC 7662)", () => {
     const robot = await addRobot(provider)
     const expires = provider.clock.now() + hour
     const { token, id } = await user.createPersonalToken(provider.cx(), robot.userId, expires)
-    expect(await introspect(token)).toMatchObject({
+    const within = await provider.addClient({}, provider.ownProjectId)
+    expect(await introspect(token, within)).toMatchObject({
       active: true,
       sub: robot.userId,
-      aud: [provider.projectId],
+      aud: [provider.ownProjectId],
       exp: expires / 1000,
     })
     const { api } = await addApi()
     expect(await introspect(token, api)).toEqual(inactive)
     await user.removePersonalToken(provider.cx(), robot.userId, id)
-    expect(await introspect(token)).toEqual(inactive)
+    expect(await introspect(token, within)).toEqual(inactive)
   })
 
   test("knows tokens of service users", async () => {

@@ -58,7 +58,7 @@ describe("a service user's assertion (RFC 7523)", () => {
     await expect(apiCallerOf(provider, String(without.answer.access_token))).rejects.toThrow(
       /not meant/,
     )
-    for (const id of ["core", provider.projectId]) {
+    for (const id of ["core", provider.ownProjectId]) {
       const { answer } = await ask({}, coreScope(id))
       expect(await apiCallerOf(provider, String(answer.access_token))).toEqual({
         kind: "user",

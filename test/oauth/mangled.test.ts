@@ -192,7 +192,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   "a browser's cookie": {
-    make: async () => browser.cookie().replace("__Host-latchkey=", ""),
+    make: async () => /__Host-latchkey=([^;]*)/.exec(browser.cookie())?.[1] ?? "",
     isTaken: async (value) => {
       const thief = browserOf(provider)
       thief.setCookie(`__Host-latchkey=${value}`)

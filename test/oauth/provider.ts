@@ -27,7 +27,10 @@ export const signedOutUri = "https://app.example.com/bye"
 export type Provider = World & {
   /** `serviceKey` is the key file of a service user who owns the instance. */
   readonly setup: SetupOutcome & { readonly serviceKey: string }
+  /** The project that applications are put into where none is named. */
   readonly projectId: string
+  /** Our own project, with the console in it. */
+  readonly ownProjectId: string
   /** Sends a request as it would come in from a listener. */
   readonly send: (path: string, init?: RequestInit, more?: Partial<Call>) => Promise<Response>
   readonly addClient: (oidc?: Partial<app.OidcConfig>, projectId?: string) => Promise<NewClient>
@@ -88,7 +91,9 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     serviceKey: { ...key, userId },
   })
   const setup = { ...outcome, serviceKey: content }
-  const projectId = instance.requireInstance(cx).projectId
+  const ownProjectId = instance.requireInstance(cx).projectId
+  const projectId = cx.ids.next()
+  await project.createProject(cx, projectId, { orgId: setup.orgId, name: "Applications" })
   const show = pagesWith(assets)
   const login = loginHandler({ show, onward, answering, hrefs: { logout: "/oidc/v1/endsession" } })
   const oauth = oauthHandler({ show, refused: () => undefined })
@@ -126,7 +131,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     })
     return id
   }
-  return { ...world, setup, projectId, send, addClient, addPerson }
+  return { ...world, setup, projectId, ownProjectId, send, addClient, addPerson }
 }
 
 export const verifier = "v".repeat(43)

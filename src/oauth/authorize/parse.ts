@@ -42,8 +42,8 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
     scopes,
     ...leftOut(wordsOf(parameters.get("scope")), scopes),
     audience,
-    ...foreignAmong(cx, app.projectId, projects),
-    prompts: [...promptsOf(parameters), ...extraPrompts(cx, app.projectId, audience)],
+    ...foreignAmong(cx, { appId, projectId: app.projectId }, projects),
+    prompts: promptsOf(parameters),
     languages: languagesOf(parameters.get("ui_locales")),
     ...given({
       state,
@@ -136,15 +136,6 @@ function promptsOf(parameters: Parameters): readonly Prompt[] {
     throw new OAuthError("invalid_request", "prompt none stands alone")
   }
   return prompts
-}
-
-/**
- * A token for the management interface is worth all that its person may do. Nobody hands that to
- * an application unasked, by a session that answers silently; our own applications are ourselves.
- */
-function extraPrompts(cx: Cx, projectId: string, audience: readonly string[]): readonly Prompt[] {
-  const own = ownOf(cx).projectId
-  return audience.includes(own) && projectId !== own ? ["consent"] : []
 }
 
 function maxAgeOf(parameters: Parameters): number | undefined {

@@ -51,7 +51,8 @@ function wishOf(cx: Cx, { appId, clientId, state }: AuthenticatedApp, given: Par
   const scopes = grantedScopes(asked, state)
   const projects = [...projectsAsAudience(cx, [state.projectId]), ...audienceOf(cx, scopes)]
   const audience = [...new Set([clientId, ...projects])]
-  const more = { ...leftOut(asked, scopes), ...foreignAmong(cx, state.projectId, projects) }
+  const foreign = foreignAmong(cx, { appId, projectId: state.projectId }, projects)
+  const more = { ...leftOut(asked, scopes), ...foreign }
   return { clientId, appId, scopes, audience, ...more, lifetimeSeconds }
 }
 

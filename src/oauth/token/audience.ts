@@ -9,25 +9,27 @@ import { orgOf } from "./anchor.ts"
 import { scopesWithin } from "./scope.ts"
 import type { Statement } from "./statement.ts"
 
+type Asking = { readonly appId: string; readonly projectId: string }
+
 /**
- * Whether applications of one project may have tokens for another without asking anybody: their
- * organisation owns it, or has it by a grant that counts. All else is foreign to them, and enters
- * an audience only where the person allows it by name. So does our own project: a token for that is
- * worth all that its person may do.
+ * Whether an application may have tokens for a project only where the person allows it by name: its
+ * organisation neither owns the project nor has it by a grant that counts. Our own project is
+ * foreign to all but the console, also to what else is in it: a token for that is worth all that
+ * its person may do.
  */
-function isForeign(cx: Cx, ownProject: string, id: string): boolean {
-  if (id === ownProject) return false
-  const { orgId } = cx.store.state(cx, project, ownProject)
-  return id === ownOf(cx).projectId || !hasProject(cx, id, orgId)
+function isForeign(cx: Cx, { appId, projectId }: Asking, id: string): boolean {
+  const own = ownOf(cx)
+  if (id === own.projectId) return appId !== own.consoleAppId
+  return id !== projectId && !hasProject(cx, id, cx.store.state(cx, project, projectId).orgId)
 }
 
 /** The projects that a person must allow by name, of those that an application asks for. */
 export function foreignAmong(
   cx: Cx,
-  ownProject: string,
+  app: Asking,
   projects: readonly string[],
 ): { readonly foreign?: readonly string[] } {
-  const foreign = [...new Set(projects)].filter((id) => isForeign(cx, ownProject, id))
+  const foreign = [...new Set(projects)].filter((id) => isForeign(cx, app, id))
   return foreign.length > 0 ? { foreign } : {}
 }
 
@@ -47,7 +49,8 @@ export function openAudience(cx: Cx, token: Omit<Token, "scopes">): readonly str
   const { audience, clientId } = token
   const client = findClient(cx, clientId)?.state
   // Whether the client's own project lets the user in is asked with what the token hangs from.
-  const isOwn = (id: string) => client && (id === clientId || id === client.projectId)
+  const home = client?.projectId === ownOf(cx).projectId ? undefined : client?.projectId
+  const isOwn = (id: string) => client && (id === clientId || id === home)
   const isOpen = (id: string) =>
     isOwn(id) || (isEnterable(cx, token.userId, id) && mayHave(cx, token, id))
   return audience.every(isOpen) ? audience : audience.filter(isOpen)
@@ -84,7 +87,7 @@ export const mayHaveUnasked = (cx: Cx, appId: string, id: string): boolean =>
   appHas(cx, appId, projectOf(cx, id))
 
 const appHas = (cx: Cx, appId: string, projectId: string): boolean =>
-  !isForeign(cx, appChain(cx, appId)?.parent ?? "", projectId)
+  !isForeign(cx, { appId, projectId: appChain(cx, appId)?.parent ?? "" }, projectId)
 
 function grantHas(cx: Cx, grantId: string, projectId: string): boolean {
   const given = cx.store.state(cx, grant, grantId)

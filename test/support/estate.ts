@@ -164,7 +164,9 @@ function furnish(tx: Transaction): void {
   })
   const console = { appId: "console", clientId: "console-client" }
   instance.setOwnResources(tx, { orgId: "org1", projectId: "own", console })
-  for (const [id, orgId] of Object.entries(homes)) user.addUser(tx, id, person(id, orgId))
+  for (const [id, orgId] of Object.entries(homes)) {
+    user.addUser(tx, id, id === "nobody" ? person(id, orgId) : withPassword(id, orgId))
+  }
   const give = (userId: string, target: member.Target, role: string) =>
     member.addMember(tx, { userId, target, roles: [role] })
   give("owner", { level: "instance" }, "IAM_OWNER")
@@ -178,6 +180,12 @@ export const person = (name: string, orgId: string): user.NewHuman => ({
   userName: name,
   profile: { givenName: name, familyName: "Person" },
   email: { value: `${name}@example.com`, verified: true },
+})
+
+/** A person who has chosen a password, which no test needs to know. */
+export const withPassword = (name: string, orgId: string): user.NewHuman => ({
+  ...person(name, orgId),
+  password: { hash: "$argon2id$", changeRequired: false },
 })
 
 const rules = new Map<DescMethod, Access>()

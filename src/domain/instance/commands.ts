@@ -89,7 +89,7 @@ export const renameInstance = instance.command<string>((state, text) => {
 
 /**
  * How well a user can sign in: not at all, for a time only (a service user whose keys and tokens
- * all expire), or lastingly. Only the room of the users knows.
+ * all expire, a person who is invited), or lastingly. Only the room of the users knows.
  */
 export const standings = { none: 0, expiring: 1, lasting: 2 } as const
 export type Standing = number
@@ -127,8 +127,8 @@ const lastOwner = (): Fault =>
   new Fault(
     "failed_precondition",
     "instance.last_owner",
-    "nobody could administer the instance any more, or only until a key or token expires; make " +
-      "somebody else an owner first",
+    "nobody could administer the instance any more, or only until a key, token or invitation " +
+      "expires; make somebody else an owner first, who can sign in",
   )
 
 type MemberInput = {

@@ -113,14 +113,20 @@ export const keepAnOwner = (cx: Decision, id: string, left?: Machine): void =>
     left: left ? standingAs(cx, id, left) : standings.none,
   })
 
-/** How well a user can sign in: what makes an owner count. A person can still be invited. */
+/** How well a user can sign in: what makes an owner count. */
 export const standingOf = (cx: Decision, id: string): Standing =>
   standingAs(cx, id, cx.state(user, id))
 
 function standingAs(cx: Decision, id: string, state: User): Standing {
   if (hasLeft(state) || state.status !== "active") return standings.none
   if (cx.state(org, cx.owner(user, id)).status !== "active") return standings.none
-  return state.kind === "machine" ? wayIn(state, cx.now) : standings.lasting
+  return state.kind === "machine" ? wayIn(state, cx.now) : signInOf(state, cx.now)
+}
+
+/** Without a password only an invitation leads in, and nobody below an owner can renew that. */
+function signInOf({ password, invite }: Human, now: number): Standing {
+  if (password) return standings.lasting
+  return invite && invite.expires > now ? standings.expiring : standings.none
 }
 
 /** A service user without anything to show can't call anybody, and nobody asks it to. */

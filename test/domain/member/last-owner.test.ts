@@ -1,8 +1,8 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addMember, memberships, removeMember } from "../../../src/domain/member/index.ts"
-import { addUser, isUserActive } from "../../../src/domain/user/index.ts"
-import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import { addUser, isUserActive, setPassword } from "../../../src/domain/user/index.ts"
+import { type Estate, openEstate, type Person, person, withPassword } from "../../support/estate.ts"
 import { callerOf } from "../../support/world.ts"
 
 let estate: Estate
@@ -52,7 +52,7 @@ describe.each(Object.keys(ways))("%s", (way) => {
   test("refuses to leave nobody, where the other owner's organisation has stopped", async () => {
     await estate.as("owner", "addOrganization", { name: "Third", organizationId: "org3" })
     await estate.step((tx) => {
-      addUser(tx, "third", person("third", "org3"))
+      addUser(tx, "third", withPassword("third", "org3"))
       addMember(tx, { userId: "third", target: { level: "instance" }, roles: ["IAM_OWNER"] })
     })
     await secondOwner()
@@ -80,6 +80,23 @@ describe.each(Object.keys(ways))("%s", (way) => {
     estate.clock.advance(1000)
     await expect(take(way, "stranger")).rejects.toMatchObject(refused)
     await estate.as("stranger", "addSecret", { userId: "robot" })
+    await take(way, "stranger")
+  })
+
+  test("refuses to leave a person alone who has no password, or an invitation only", async () => {
+    await estate.step((tx) => {
+      addUser(tx, "third", person("third", "org1"))
+      addMember(tx, { userId: "third", target: { level: "instance" }, roles: ["IAM_OWNER"] })
+    })
+    await secondOwner()
+    await take("deactivateUser", "owner")
+    const refused = { id: "instance.last_owner" }
+    await expect(take(way, "stranger")).rejects.toMatchObject(refused)
+    const code = { verification: { case: "returnCode", value: {} } }
+    await estate.as("stranger", "createInviteCode", { userId: "third", ...code })
+    await expect(take(way, "stranger")).rejects.toMatchObject(refused)
+    const password = { hash: "$argon2id$", changeRequired: false }
+    await setPassword(estate.cx(), "third", password)
     await take(way, "stranger")
   })
 

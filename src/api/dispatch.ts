@@ -1,7 +1,7 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf"
 import type { Clock } from "../kernel/clock.ts"
 import type { Call } from "../kernel/context.ts"
-import { type Code, Fault } from "../kernel/fault.ts"
+import { type Code, Fault, lateError } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { type Access, type Authority, accessOf, authorise, tokenMissing } from "./access.ts"
 import { bodyBytesMax, strangerBytesMax } from "./bounds.ts"
@@ -110,6 +110,14 @@ type Line<C> = {
   readonly notice: Answer<unknown>["headers"]
 }
 
+type Given<C, T> = {
+  readonly arrival: Arrival
+  readonly codec: Codec<T>
+  readonly requestId: string
+  readonly started: number
+  readonly progress: Progress<C>
+}
+
 /** What becomes known on the way of one call. */
 type Progress<C> = { request?: Message; cx?: C }
 
@@ -125,7 +133,7 @@ async function call<C extends Call, T>(
   for (const { started } of hooks) started?.({ method: line.name, requestId })
 
   const progress: Progress<C> = {}
-  const work = run(pipeline, line, { arrival, codec, requestId, progress })
+  const work = run(pipeline, line, { arrival, codec, requestId, progress, started })
   const result = await resultOf(pipeline, withDeadline(clock, arrival.timeoutMs, work), requestId)
 
   const fault = result.ok ? undefined : result.fault
@@ -153,9 +161,9 @@ async function call<C extends Call, T>(
 async function run<C extends Call, T>(
   { authenticate, authority }: Pipeline<C>,
   { operation, access }: Line<C>,
-  given: { arrival: Arrival; codec: Codec<T>; requestId: string; progress: Progress<C> },
+  given: Given<C, T>,
 ): Promise<T> {
-  const { arrival, codec, requestId, progress } = given
+  const { arrival, codec, requestId, progress, started } = given
   const { output } = operation.method
   const { headers, address, target } = arrival
   const cx = await authenticate(headers, { requestId, address, target })
@@ -164,12 +172,16 @@ async function run<C extends Call, T>(
   const request = await codec.decode(limitOf(access, cx))
   progress.request = request
   refuseUnknownEnum(operation.method, request)
-  const admitted = authorise(authority, access, cx, request)
+  const admitted = { ...authorise(authority, access, cx, request), ...deadlineOf(arrival, started) }
   progress.cx = admitted
 
   const answer = await operation.handler(request, admitted)
   return codec.encode(create(output, Object(answer)))
 }
+
+/** Until when a caller waits who says how long. */
+const deadlineOf = ({ timeoutMs }: Arrival, started: number): Pick<Call, "deadline"> =>
+  timeoutMs === undefined ? {} : { deadline: started + timeoutMs }
 
 /** How much of a body is read, by who sends it; what a stranger may not ask is left unread. */
 function limitOf(access: Access, { caller }: Call): number {
@@ -215,9 +227,7 @@ const timerMsMax = 2 ** 31 - 1
 function withDeadline<T>(clock: Clock, ms: number | undefined, work: Promise<T>): Promise<T> {
   if (ms === undefined || ms > timerMsMax) return work
   return new Promise((resolve, reject) => {
-    const late = () =>
-      reject(new Fault("deadline_exceeded", "request.late", "this took longer than you allowed"))
-    const timer = clock.after(ms, late)
+    const timer = clock.after(ms, () => reject(lateError()))
     work.finally(timer.stop).then(resolve, reject)
   })
 }

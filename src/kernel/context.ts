@@ -73,6 +73,8 @@ export type Call = Ground & {
   readonly refusal?: Fault
   /** What the caller's address may still cost; absent where nobody calls from outside. */
   readonly allowance?: Allowance
+  /** When nobody waits for the answer any more, in ms UTC; absent where the caller doesn't say. */
+  readonly deadline?: number
   /** Names this request in logs, error pages and events. */
   readonly requestId: string
   /** Preferred languages, best first. */

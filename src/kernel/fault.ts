@@ -44,3 +44,7 @@ export class Fault extends Error {
     this.retryAfterSeconds = options?.retryAfterSeconds
   }
 }
+
+/** What is not answered in the time that its caller gave it. */
+export const lateError = (): Fault =>
+  new Fault("deadline_exceeded", "request.late", "this took longer than you allowed")

@@ -185,16 +185,19 @@ export class Store {
    * Asks the reader thread. It sees all that has been written before this call, and what it saw is
    * on disk before anybody is told.
    */
-  async read<Row>(reading: Reading): Promise<Read<Row>> {
+  async read<Row>(cx: Pick<Call, "clock" | "deadline">, reading: Reading): Promise<Read<Row>> {
     this.#flush()
     const generation = this.#views.generation()
     const isStill = () => generation === this.#views.generation()
-    const physical = (query: Statement) => this.#views.sql(query)
-    const answer = await this.#reader.read<Row>(reading, physical).catch((cause: unknown) => {
+    const how = {
+      physical: (query: Statement) => this.#views.sql(query),
+      isLate: () => cx.deadline !== undefined && cx.clock.now() >= cx.deadline,
+    }
+    const answer = await this.#reader.read<Row>(reading, how).catch((cause: unknown) => {
       if (isStill()) throw cause
     })
     // Tables that others took the place of meanwhile may be empty by now, or gone.
-    if (answer === undefined || !isStill()) return this.read(reading)
+    if (answer === undefined || !isStill()) return this.read(cx, reading)
     await this.log.settle()
     return answer
   }

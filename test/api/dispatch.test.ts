@@ -140,6 +140,7 @@ describe("a deadline", () => {
     const world = slow()
     const answer = create(world, { headers: { "connect-timeout-ms": "50" } })
     await vi.waitFor(() => expect(world.handled.length).toBe(1))
+    expect(world.handled[0]?.cx.deadline).toBe(world.clock.now() + 50)
     world.clock.advance(49)
     expect(world.ended).toEqual([])
     world.clock.advance(1)

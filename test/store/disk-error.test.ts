@@ -1,8 +1,16 @@
 import { Database, SQLiteError } from "bun:sqlite"
-import { copyFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname } from "node:path"
 import { expect, test } from "vitest"
 import { diskFaultOf, diskTroubleOf, readProbe } from "../../src/store/disk-error.ts"
+import { readerOf, readerThread } from "../../src/store/search/reader.ts"
 import { temporaryFile } from "./account.ts"
 
 function causeOf(act: () => unknown): unknown {
@@ -82,5 +90,79 @@ test("files of the system say it themselves, and nothing else is trouble of the 
     ),
   ).toBeUndefined()
   expect(diskFaultOf(new Error("a bug"), file)).toBeUndefined()
+  remove()
+})
+
+/** A search of a table of some pages, as the thread is asked for it. */
+const things = (reader: ReturnType<typeof readerOf>, isLate = () => false) => {
+  const sql = "SELECT value AS key FROM thing WHERE instance = $instance"
+  const plan = { keys: sql, total: sql, few: sql, many: sql, back: undefined }
+  const rest = { values: { instance: "i" }, limit: 1, offset: 0, most: 10, total: undefined }
+  return reader.read({ plan, ...rest }, { physical: (query) => query.sql, isLate })
+}
+
+/** What the disk does to a database that a thread has read before, or reads for the first time. */
+const spoiled: Readonly<Record<string, (file: string) => () => void>> = {
+  busy: (file) => {
+    const other = new Database(file)
+    other.run("PRAGMA locking_mode = EXCLUSIVE")
+    other.run("BEGIN EXCLUSIVE")
+    return () => other.close()
+  },
+  readonly: (file) => {
+    renameSync(file, `${file}-away`)
+    return () => renameSync(`${file}-away`, file)
+  },
+  damaged: (file) => {
+    copyFileSync(file, `${file}-whole`)
+    truncateSync(file, 6000)
+    return () => renameSync(`${file}-whole`, file)
+  },
+}
+
+test.each(Object.keys(spoiled))("so is what a thread that reads meets: %s", async (kind) => {
+  const { file, remove } = temporaryFile()
+  using database = new Database(file)
+  database.run("CREATE TABLE thing (instance, value)")
+  database.run("INSERT INTO thing VALUES ('i', zeroblob(20000)), ('i', 1)")
+  database.close()
+  const reader = readerOf(file)
+  const mend = spoiled[kind]?.(file)
+  const cause = await things(reader).catch((error: unknown) => error)
+  expect(diskTroubleOf(cause, file)?.kind).toBe(kind)
+  mend?.()
+  expect((await things(reader)).total).toBe(2)
+  await reader.close()
+  remove()
+})
+
+test("a thread that ends is replaced, and what it was asked is asked once more", async () => {
+  const { file, remove } = temporaryFile()
+  using database = new Database(file)
+  database.run("CREATE TABLE thing (instance, value)")
+  let dying = 1
+  const reader = readerOf(file, () => {
+    const thread = readerThread()
+    if (dying-- > 0) thread.terminate()
+    return thread
+  })
+  expect(await things(reader)).toEqual({ total: 0, rows: [] })
+  await reader.close()
+  dying = 2
+  const both = [things(reader), things(reader)]
+  await expect(both[0]).rejects.toMatchObject({ code: "unavailable", id: "search.ended" })
+  expect(await both[1]).toEqual({ total: 0, rows: [] })
+  await reader.close()
+  remove()
+})
+
+test("a search that nobody waits for any more is not made", async () => {
+  const { file, remove } = temporaryFile()
+  const reader = readerOf(file, () => {
+    throw new Error("nothing is to be read")
+  })
+  const late = things(reader, () => true)
+  await expect(late).rejects.toMatchObject({ code: "deadline_exceeded" })
+  await reader.close()
   remove()
 })

@@ -1,4 +1,4 @@
-import { Database, type Statement } from "bun:sqlite"
+import { Database, SQLiteError, type Statement } from "bun:sqlite"
 import { systemClock } from "../../kernel/clock.ts"
 import { recent } from "../../kernel/recent.ts"
 import type { Value } from "../statement.ts"
@@ -36,9 +36,19 @@ function answer(request: Request): ReadAnswer {
       end()
     }
   } catch (cause) {
-    return { failed: `${cause}` }
+    // What failed once is no connection to begin the next search on.
+    reading?.close()
+    reading = undefined
+    if (isOutOfMemory(cause)) throw cause
+    const { name, message } = cause instanceof Error ? cause : new Error(`${cause}`)
+    const code = cause instanceof SQLiteError ? cause.code : undefined
+    return { failed: { name, code: code ?? "", message: `a search failed: ${message}` } }
   }
 }
+
+/** The thread ends, and gives back all it has taken; the next one begins with nothing. */
+const isOutOfMemory = (cause: unknown): boolean =>
+  cause instanceof RangeError || (cause instanceof SQLiteError && cause.code === "SQLITE_NOMEM")
 
 /** All that belongs to one answer is read from one state of the database. */
 function read(request: Request, { all }: ReturnType<typeof connect>): Read<unknown> {
@@ -68,7 +78,8 @@ function connect(file: string) {
   const prepared = recent<Prepared>(100)
   return {
     begin: () => void begin.run(),
-    end: () => void end.run(),
+    // An error of the disk may have ended it already.
+    end: () => void (database.inTransaction && end.run()),
     all: <Row>({ sql, parameters }: Query, values: Readonly<Record<string, Value>>) => {
       let found = prepared.get(sql)
       if (!found) {

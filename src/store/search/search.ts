@@ -65,7 +65,7 @@ export async function search<Row>(
   )
   const stamp = store.stamp(plan.total)
   const known = totals.get(counted)
-  const { total, rows } = await store.read<Row>({
+  const { total, rows } = await store.read<Row>(cx, {
     plan,
     values: { ...built.values, instance: cx.instance },
     limit,

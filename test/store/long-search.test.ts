@@ -1,5 +1,5 @@
 // Every way of a search through a long table against a plain filter in memory.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
 import type { Scope } from "../../src/kernel/context.ts"
 import {
   aggregate,
@@ -391,6 +391,23 @@ async function readThrough(random: Dice, { sort, asc, filters, most }: Reading):
   const missed = before.filter(({ id }) => !seen.includes(id) && !gone.has(id))
   expect(missed).toEqual([])
 }
+
+test("what does not fulfil a condition is counted by the index of what does", async () => {
+  const read = vi.spyOn(world.store, "read")
+  const not: Filter = { text: "mail_folded", method: "equals", value: "none" }
+  const cx = world.cx({ instance: "i1" })
+  const page = { offset: 0, limit: 1, asc: true }
+  const { total } = await search<Row>(cx, searchable, { page, filters: [{ not }] })
+  expect(total).toBe([...rows.values()].filter((row) => !fulfils(row, not)).length)
+  const { database } = world.store
+  const table = database
+    .query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE name GLOB 'things_[0-9]*'")
+    .get()
+  const sql = read.mock.calls[0]?.[1].plan.total.replaceAll(/\bthings\b/g, `${table?.name}`)
+  const steps = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all()
+  expect(steps.map(({ detail }) => detail).join()).toMatch(/instance=\? AND mail_folded=\?/)
+  read.mockRestore()
+})
 
 test("what begins with a text folds to what begins with the head of it", () => {
   const random = dice(4711)

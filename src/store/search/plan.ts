@@ -17,6 +17,8 @@ export type Asked = {
   readonly what: Searchable
   readonly built: Built
   readonly where: string
+  /** Where all that is asked is what does not fulfil one condition: that, and what is seen. */
+  readonly except: { readonly seen: string; readonly but: string } | undefined
   readonly sort: string
   readonly page: Page
   /** The row that the page goes on after; its offset then only says which page that is. */
@@ -58,11 +60,20 @@ export function planOf(asked: Asked, most = fewMax): Plan {
   const page = (conditions: string) => pageBy(asked, source, conditions)
   return {
     keys: `SELECT ${what.key} AS key FROM ${source} WHERE ${where} LIMIT ${most + 1}`,
-    total: `SELECT count(*) AS total FROM ${source} WHERE ${where}`,
+    total: totalOf(asked, source),
     few: page(`${keyed}${onward} AND ${what.key} ${listed}`),
     many: walk(along, asked.page.asc) ?? page(where + onward),
     back: asked.after ? undefined : walk(along, !asked.page.asc),
   }
+}
+
+/** What does not fulfil a condition no index finds; what does, one often finds. */
+function totalOf({ where, except }: Asked, source: string): string {
+  const count = (conditions: string) =>
+    `SELECT count(*) AS total FROM ${source} WHERE ${conditions}`
+  if (!except) return count(where)
+  const { seen, but } = except
+  return `SELECT (${count(seen)}) - (${count(`${seen} AND ${but}`)}) AS total`
 }
 
 /** Where rows that are alike are many, what sorts these has an index that the table has anyway. */

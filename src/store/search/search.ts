@@ -38,11 +38,14 @@ export async function search<Row>(
   const { store } = cx
   const dominant = (name: string) => store.index(what.table, name)?.dominant
   const built = { ...blank(), dominant }
-  const where = [
-    "instance = $instance",
-    scoped(built, what, cx.scope),
-    ...query.filters.map((filter) => condition(built, what, filter)),
-  ].join(" AND ")
+  const seen = `instance = $instance AND ${scoped(built, what, cx.scope)}`
+  const [only, ...others] = query.filters
+  const isNot = only !== undefined && "not" in only && others.length === 0
+  const except = isNot ? { seen, but: condition(built, what, only.not) } : undefined
+  const found = except
+    ? [`(${except.but}) IS NOT TRUE`]
+    : query.filters.map((filter) => condition(built, what, filter))
+  const where = [seen, ...found].join(" AND ")
   const sort = column(built, what, query.sort ?? what.sort)
   const { page } = query
   const { limit, offset } = page
@@ -53,7 +56,7 @@ export async function search<Row>(
   const conditions = { ...built.values }
   const plan = planOf(
     {
-      ...{ what, built, where, sort, page, after, index },
+      ...{ what, built, where, sort, page, after, index, except },
       own: store.index(what.table, what.sort),
       isKey: store.keyOf(what.table) === what.key,
     },

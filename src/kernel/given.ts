@@ -1,5 +1,5 @@
 import { Fault } from "./fault.ts"
-import { hasUnseen } from "./name.ts"
+import { hasUnseen, normalForm } from "./name.ts"
 
 const lengthMax = 200
 
@@ -7,7 +7,7 @@ const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 
 /** Reads a name that is shown: trimmed, in one form, 1 to 200 characters, none of control. */
 export function givenName(field: string, text: string): string {
-  const name = text.normalize("NFC").trim()
+  const name = normalForm(text, "NFC").trim()
   if (name === "" || name.length > lengthMax || control.test(name)) {
     throw refused(field, `must have 1 to ${lengthMax} characters and no control characters`)
   }

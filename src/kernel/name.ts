@@ -1,18 +1,30 @@
+/** Longer than anything that is compared: no name, address or password has as many letters. */
+const lengthMax = 4096
+
+/** Marks on one letter, with the two that only become marks when they are taken apart. */
+const manyMarks = /(?:(?!\u034f)[\p{M}\uff9e\uff9f]){30}/gu
+
+/**
+ * A text in a normal form of Unicode. Marks on one letter are sorted, at a cost of the square of
+ * their number, and 64 kB of them would take a minute; so after thirty, as many as any language
+ * needs, a joiner parts them (UAX #15 §13, Stream-Safe Text). What is too long is left as it is,
+ * for its reader to refuse or not to find.
+ */
+export const normalForm = (text: string, form: "NFC" | "NFKC" | "NFKD"): string =>
+  text.length > lengthMax ? text : text.replace(manyMarks, "$&\u034f").normalize(form)
+
 /** One form for texts that only look different: compatibility forms and case are gone. */
 export const fold = (value: string): string =>
-  value.normalize("NFKC").toLowerCase().normalize("NFC")
+  normalForm(normalForm(value, "NFKC").toLowerCase(), "NFC")
 
 /**
  * The same for names, which are also found without their accents: "muller" is Müller, "strasse" is
  * Straße. What tells people apart, like what they sign in with, is only ever compared by `fold`.
  */
 export function foldName(value: string): string {
-  const plain = value
-    .normalize("NFKD")
-    .toLowerCase()
-    .replace(accents, "")
-    .replace(letters, (letter) => spelled[letter] ?? letter)
-    .normalize("NFC")
+  const letter = (each: string) => spelled[each] ?? each
+  const bare = normalForm(value, "NFKD").toLowerCase().replace(accents, "")
+  const plain = normalForm(bare.replace(letters, letter), "NFC")
   // A text of nothing but accents is not an empty one.
   return plain === "" ? fold(value) : plain
 }

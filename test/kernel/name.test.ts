@@ -1,5 +1,7 @@
-import { expect, test } from "vitest"
-import { fold, foldName } from "../../src/kernel/name.ts"
+import { describe, expect, test, vi } from "vitest"
+import { loginNameOf } from "../../src/domain/user/field.ts"
+import { givenName } from "../../src/kernel/given.ts"
+import { canonical, fold, foldName } from "../../src/kernel/name.ts"
 
 test.each([
   ["Müller", "muller"],
@@ -24,3 +26,29 @@ test("accents alone are not nothing", () => {
   expect(foldName("\u0301")).toBe("\u0301")
   expect(foldName("")).toBe("")
 })
+
+/** Marks are sorted at a cost of the square of their number on one letter. */
+describe.each(Object.entries({ fold, foldName, canonical, givenName, loginNameOf }))(
+  "%s sorts few marks at once",
+  (_, read) => {
+    test.each([
+      ["of four classes", "\u0301\u0316\u0327\u0323", 1000],
+      ["that become marks", "\u0301\uff9e", 2000],
+      ["that come apart", "\u0344\u0316", 2000],
+      ["parted in part", "\u0301\u0316\u034f", 1300],
+      ["without end", "\u0301\u0316", 500_000],
+    ])("%s", (_, marks, times) => {
+      const normalize = vi.spyOn(String.prototype, "normalize")
+      try {
+        read(`a${marks.repeat(times)}`, `a${marks.repeat(times)}`)
+      } catch {
+        // That it is refused is as good.
+      }
+      const texts = normalize.mock.contexts.map(String)
+      normalize.mockRestore()
+      const runs = texts.flatMap((text) => text.match(/[\p{M}\uff9e\uff9f]+/gu) ?? [])
+      const most = runs.flatMap((run) => run.split("\u034f")).map(({ length }) => length)
+      expect(Math.max(0, ...most)).toBeLessThanOrEqual(30)
+    })
+  },
+)

@@ -116,6 +116,11 @@ const api: readonly Worst[] = [
       answer: /^400 /,
     },
     {
+      what: "a name of 1 MB of marks",
+      body: filled('{"queries":[{"userNameQuery":{"userName":"', "\u0301\u0316", '"}}]}', MB / 2),
+      answer: /^\d+ /,
+    },
+    {
       what: "2,000 queries",
       body: listOf('{"queries":[', '{"userNameQuery":{}}', 2000, "]}"),
       answer: /^\d+ /,
@@ -197,6 +202,13 @@ const oauth: readonly Worst[] = [
       what: "a scope of 64 kB",
       body: filled(`${grant}&scope=`, "a+", "", 65_500),
       answer: /^400 /,
+    },
+    {
+      what: "a login name of 4,000 marks",
+      path: "/ui/login/loginname",
+      headers: { accept: "text/html", "sec-fetch-site": "same-origin" },
+      body: filled("loginName=", "\u0301\u0316", "", 4000),
+      answer: /^40[03] /,
     },
   ]),
   ...rows({ decoder: "JWT", path: "/oauth/v2/token", type: form, as: "stranger" }, [

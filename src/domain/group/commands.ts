@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
-import { canonical } from "../../kernel/name.ts"
+import { canonical, normalForm } from "../../kernel/name.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
 import { isThere, org } from "../org/index.ts"
 import { type Group, type GroupEvent, group } from "./model.ts"
@@ -73,7 +73,7 @@ const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 
 /** May be empty, unlike a name. */
 function givenDescription(text: string): string {
-  const description = text.normalize("NFC").trim()
+  const description = normalForm(text, "NFC").trim()
   if (description.length <= descriptionMax && !control.test(description)) return description
   throw new Fault(
     "invalid_argument",

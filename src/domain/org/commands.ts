@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
+import { normalForm } from "../../kernel/name.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { domainClaim, hostOf, mustExist, releaseDomain, takeDomain } from "./domain.ts"
@@ -130,8 +131,7 @@ export const temporaryLabel = "temporary"
 
 /** A DNS label (RFC 1035 §2.3.1) as near to the name as it gets; empty where nothing is left. */
 const slugOf = (name: string): string =>
-  name
-    .normalize("NFKD")
+  normalForm(name, "NFKD")
     .toLowerCase()
     .replace(/\p{M}/gu, "")
     .replace(/[^a-z0-9]+/g, "-")

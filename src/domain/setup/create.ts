@@ -1,4 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
+import { normalForm } from "../../kernel/name.ts"
 import { never } from "../../kernel/signing-key.ts"
 import type { Cx } from "../../store/index.ts"
 import { domainOf } from "../instance/index.ts"
@@ -128,8 +129,7 @@ function publicUrlFor(cx: Cx, { name, domain }: InstanceInput): string {
       "say custom_domain: our own address has no name that another one could be made of",
     )
   }
-  const own = name
-    .normalize("NFKD")
+  const own = normalForm(name, "NFKD")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
   const label = own.replace(/^-+|-+$/g, "").slice(0, 40)

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { hasUnseen } from "../../kernel/name.ts"
+import { hasUnseen, normalForm } from "../../kernel/name.ts"
 
 /**
  * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each
@@ -15,7 +15,7 @@ const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 
 /** A name that somebody signs in with; compare such names folded. */
 export function loginNameOf(text: string): string {
-  const name = text.normalize("NFKC").trim()
+  const name = normalForm(text, "NFKC").trim()
   if (name === "" || name.length > textMax || isUnclear(name)) {
     throw refused("username", `must have 1 to ${textMax} visible characters`)
   }
@@ -24,7 +24,7 @@ export function loginNameOf(text: string): string {
 
 /** A text that may be left out: trimmed, in one form, and nothing of control in it. */
 export function optionalTextOf(field: string, text: string | undefined, max = textMax): string {
-  const shown = (text ?? "").normalize("NFC").trim()
+  const shown = normalForm(text ?? "", "NFC").trim()
   if (shown.length > max || control.test(shown)) {
     throw refused(field, `must have at most ${max} characters and no control characters`)
   }
@@ -33,7 +33,7 @@ export function optionalTextOf(field: string, text: string | undefined, max = te
 
 /** An e-mail address: one local part, one domain, nothing that a mail header could trip over. */
 export function emailOf(text: string): string {
-  const address = text.normalize("NFC").trim()
+  const address = normalForm(text, "NFC").trim()
   if (address.length > textMax || isUnclear(address) || !emailShape.test(address)) {
     throw refused("email", "must be an e-mail address such as name@example.com")
   }

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os"
 import { Fault } from "../../kernel/fault.ts"
+import { normalForm } from "../../kernel/name.ts"
 
 /** OWASP's argon2id setting: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
@@ -101,7 +102,7 @@ export const runtimeEngine: Engine = {
 }
 
 /** NIST SP 800-63B §5.1.1.2: the same password typed on two keyboards may differ in its bytes. */
-const normalise = (plain: string) => plain.normalize("NFKC")
+const normalise = (plain: string) => normalForm(plain, "NFKC")
 
 function refusalOf(plain: string): Fault | undefined {
   const bytes = Buffer.byteLength(plain)

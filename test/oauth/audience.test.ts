@@ -287,6 +287,20 @@ describe("another organisation's project", () => {
     expect(asked.page).not.toContain("Globex")
   })
 
+  test("that was not named stays out, though it lets the person in later", async () => {
+    const { id } = target("Shut")
+    const scope = `openid offline_access ${urn(id)}`
+    const got = [await byCode({ scope }), await byDevice(scope)] as const
+    await project.changeProject(provider.cx(), id, { hasProjectCheck: false })
+    const later = [await refreshed(got[0]), await refreshed(got[1], device)]
+    const outcomes = await Promise.all(later.map((each) => outcome(each, target("Shut"))))
+    await project.changeProject(provider.cx(), id, { hasProjectCheck: true })
+    expect(outcomes).toEqual([
+      { ...unasked, ...left },
+      { ...unasked, ...left },
+    ])
+  })
+
   test("is asked for again where a form was posted twice", async () => {
     const browser = browserOf(provider)
     const asked = await browser.signIn(asking())

@@ -3,6 +3,7 @@ import { type Asked, answerRequest, exchangeCode } from "../../domain/grant/inde
 import { type Session, usableSession } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { writeCode, writeWholeCode } from "../code.ts"
+import { consentedAmong } from "../token/audience.ts"
 import { type Allowed, issue, issueIdToken } from "../token/issue.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { projectsAsAudience } from "../token/scope.ts"
@@ -38,7 +39,8 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
     keep?.(tx)
     answerRequest(tx, id, sessionId)
     if (isForCode(asked)) return { session, grantId: "" }
-    const { clientId, appId, scopes, audience, foreign: consented, claims } = asked
+    const { clientId, appId, scopes, audience, foreign, claims } = asked
+    const consented = consentedAmong(cx, session.userId, foreign)
     const given = { clientId, appId, scopes, audience, consented, claims }
     return { session, grantId: exchangeCode(tx, { id }, { ...given, session, ...lifetime }) }
   })

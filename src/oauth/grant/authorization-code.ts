@@ -17,13 +17,14 @@ import {
 } from "../../domain/refusal/index.ts"
 import { usableSession } from "../../domain/session/index.ts"
 import { sameText } from "../../kernel/secret.ts"
-import type { Transaction } from "../../store/index.ts"
+import type { Cx, Transaction } from "../../store/index.ts"
 import { identityOf } from "../authorize/identity.ts"
 import type { AuthenticatedApp } from "../client/authentication.ts"
 import type { Proof } from "../client/proof.ts"
 import { readCode } from "../code.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, required } from "../request.ts"
+import { consentedAmong } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
 import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
 import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
@@ -52,7 +53,7 @@ export const authorizationCode: Grant = {
       narrow,
       lifetimes: lifetimesOf(cx, application.clientId),
     }
-    const step = await cx.store.transact(cx, (tx) => redeem(tx, asked))
+    const step = await cx.store.transact(cx, (tx) => redeem(cx, tx, asked))
     if (step.value === "used before") throw wrongCodeError("code.used")
     const { offline, ...issuance } = step.value
     if (!offline) return issuance
@@ -77,7 +78,7 @@ type Asked = {
 type Redeemed = Issuance & { readonly offline: boolean }
 
 /** Uses up the code and adds the grant, in one step. */
-function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
+function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed | "used before" {
   const { answered, parameters, client, oidc } = asked
   const request = ownRequest(requestOf(tx, answered), client)
   if (request.status === "exchanged") {
@@ -100,7 +101,8 @@ function redeem(tx: Transaction, asked: Asked): Redeemed | "used before" {
   const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
   const offline = offlineFor({ client, scopes, proof: asked.proof, lifetimes: asked.lifetimes })
   const grantId = exchangeCode(tx, answered, {
-    ...{ clientId, appId, scopes, leftOut, audience, consented: foreign, claims, session },
+    ...{ clientId, appId, scopes, leftOut, audience, claims, session },
+    consented: consentedAmong(cx, session.userId, foreign),
     accessLifetimeSeconds: asked.lifetimes.access,
     ...(offline && { offline }),
   })

@@ -9,6 +9,7 @@ import { readDeviceCode } from "../device/code.ts"
 import { mustPollSlower } from "../device/polling.ts"
 import { OAuthError } from "../error.ts"
 import { required } from "../request.ts"
+import { consentedAmong } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
 import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
 import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
@@ -77,7 +78,8 @@ function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
   const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
   const offline = offlineFor({ client, scopes, proof, lifetimes })
   const grantId = addGrant(tx, {
-    ...{ clientId, appId, scopes, leftOut, audience, consented: foreign, sessionId, session },
+    ...{ clientId, appId, scopes, leftOut, audience, sessionId, session },
+    consented: consentedAmong(cx, session.userId, foreign),
     accessLifetimeSeconds: lifetimes.access,
     grantType: deviceCode.name,
     ...(offline && { offline }),

@@ -33,6 +33,16 @@ export function foreignAmong(
   return foreign.length > 0 ? { foreign } : {}
 }
 
+/**
+ * What a person has allowed who was asked about projects: of one that didn't let them in the page
+ * said nothing, so it isn't allowed when it lets them in later.
+ */
+export const consentedAmong = (
+  cx: Cx,
+  userId: string,
+  foreign: readonly string[] | undefined,
+): readonly string[] | undefined => foreign?.filter((id) => isEnterable(cx, userId, id))
+
 type Token = Pick<Statement, "grantId" | "userId" | "clientId" | "audience" | "scopes">
 
 /**

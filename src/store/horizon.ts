@@ -15,6 +15,8 @@ export type Horizon = {
    * clock was set right, and what was known of it may be gone.
    */
   readonly isForgotten: (span: Span, now: number) => boolean
+  /** Keeps since when the clock is right again; answers whether that was news. */
+  readonly keep: (now: number) => boolean
 }
 
 export function horizonOf(database: Database): Horizon {
@@ -22,19 +24,33 @@ export function horizonOf(database: Database): Horizon {
     `INSERT INTO meta (key, value) VALUES ('expired', ?)
      ON CONFLICT DO UPDATE SET value = max(CAST(value AS INTEGER), excluded.value)`,
   )
+  const noteSetBack = database.prepare<unknown, [number]>(
+    `INSERT INTO meta (key, value) VALUES ('set_back', ?)
+     ON CONFLICT DO UPDATE SET value = excluded.value`,
+  )
   let horizon = numberAt(database, "expired")
-  /** When somebody noticed; after a restart that is later, so that more is refused, never less. */
-  let setBack: number | undefined
+  let kept = numberAt(database, "set_back")
+  /** When somebody noticed, or else 0; if that is later, more is refused, never less. */
+  let setBack = kept
+  const look = (now: number) => {
+    if (now >= horizon) setBack = 0
+    else setBack ||= now
+  }
   return {
     reached: (time) => {
       note.run(time)
       horizon = Math.max(horizon, time)
     },
     isForgotten: ({ issued, expires }, now) => {
-      if (now >= horizon) setBack = undefined
-      if (now >= horizon || expires > horizon) return false
-      setBack ??= now
-      return issued <= setBack
+      look(now)
+      return setBack > 0 && expires <= horizon && issued <= setBack
+    },
+    keep: (now) => {
+      look(now)
+      if (setBack === kept) return false
+      noteSetBack.run(setBack)
+      kept = setBack
+      return true
     },
   }
 }

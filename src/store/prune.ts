@@ -68,6 +68,8 @@ export function prunerOf(parts: PruneParts): (limits: PruneLimits) => Promise<Pr
   let soonerAt = Number.NEGATIVE_INFINITY
   return async (limits) => {
     const count = { streams: 0, events: 0, claims: 0, pages: 0 }
+    // First of all: what is dropped with a clock that is ahead again counts from then on.
+    await slice(() => parts.horizon.keep(limits.now), Boolean)
     for (const kind of kinds) await dropStreams(parts, sql, { kind, limits, count })
     if (limits.auditedSooner && limits.now - soonerAt >= soonerEveryMs) {
       soonerAt = limits.now

@@ -304,6 +304,34 @@ describe("a log that was pruned", () => {
     expect((await begin(cx(), "new", { name: "new" })).position).toBe(head + 1)
   })
 
+  test("counts what came since a clock was set right, also after a restart", async () => {
+    const minutes = 60_000
+    const span = () => {
+      const issued = world.clock.now()
+      return { issued, expires: issued + 5 * minutes }
+    }
+    const lead = async (ms: number) => {
+      await begin(cx(), `${ms}`, { name: `guest ${ms}` })
+      await end(cx(), `${ms}`)
+      await somethingElse()
+      world.clock.advance(ms)
+      expect(await prune()).toMatchObject({ streams: 1 })
+      world.clock.advance(-ms)
+    }
+    const spans = [span()]
+    for (const ms of [2 * hour, 3 * hour]) {
+      await lead(ms)
+      await prune()
+      world.clock.advance(10 * minutes)
+      spans.push(span())
+      const now = world.clock.now()
+      world = await world.reopen([accounts, visits])
+      world.clock.advance(now - world.clock.now())
+      const forgotten = spans.map((each) => world.store.isForgotten(each, now))
+      expect(forgotten).toEqual(spans.map((_, at) => at < spans.length - 1))
+    }
+  })
+
   test("is left alone while a view is made anew, which would show what has gone", async () => {
     const { file, remove } = temporaryFile()
     let store = openFile(file, rooms)

@@ -24,11 +24,18 @@ export const managementRole = share<Cx>()(ManagementService, {
     if (roles.length === 0) {
       throw new Fault("invalid_argument", "project.roles_missing", "name at least one role")
     }
+    if (roles.length > atOnceMax) {
+      const message = `send at most ${atOnceMax} roles at once, and the others in further calls`
+      throw new Fault("invalid_argument", "project.roles_too_many_at_once", message)
+    }
     return { details: details(await addRoles(cx, projectId, roles)) }
   },
   updateProjectRole: (req, cx) => update(cx, req),
   removeProjectRole: (req, cx) => remove(cx, req),
 })
+
+/** All of them are written in one step, for which everybody else waits. */
+const atOnceMax = 100
 
 /** v1 tells callers who change nothing so, where v2 lets them pass. */
 async function update(cx: Cx, req: UpdateProjectRoleRequest) {

@@ -2,6 +2,7 @@ import { sha256 } from "@oslojs/crypto/sha2"
 import { base64url } from "jose"
 import * as oidc from "openid-client"
 import { useSyncExternalStore } from "react"
+import { dropDrafts } from "../form/draft.ts"
 
 export type Person = { readonly id: string; readonly name: string; readonly loginName: string }
 
@@ -33,7 +34,7 @@ type Tokens = { readonly access: string; readonly id: string }
 let session: Session = { status: "starting" }
 let tokens: Tokens | undefined
 let arrival = Promise.withResolvers<Tokens>()
-let renewing: Promise<void> | undefined
+let renewing: Promise<boolean> | undefined
 let setup: Promise<Client> | undefined
 const listeners = new Set<() => void>()
 const channel = new BroadcastChannel("latchkey.session")
@@ -85,11 +86,12 @@ export async function accessToken(): Promise<string> {
  * waits until the person has signed in again, here or in another tab: nothing typed is lost.
  */
 export async function tokenAfter(stale: string): Promise<string> {
-  if (tokens?.access === stale) {
+  // While it can't be asked the old one stays: the next call finds the same, and asks again.
+  if (tokens?.access === stale && !(await renewed()) && tokens?.access === stale) {
     tokens = undefined
     arrival = Promise.withResolvers<Tokens>()
+    become({ status: "ended" })
   }
-  if (!tokens && session.status !== "ended" && !(await renewed())) become({ status: "ended" })
   return accessToken()
 }
 
@@ -98,11 +100,11 @@ function renewed(): Promise<boolean> {
   renewing ??= renew().finally(() => {
     renewing = undefined
   })
-  return renewing.then(() => tokens !== undefined)
+  return renewing
 }
 
 /** OpenID Connect Core §3.1.2.1, prompt=none: the redirect ends on our origin, and is read. */
-async function renew(): Promise<void> {
+async function renew(): Promise<boolean> {
   const client = await clientOf()
   const hint = sessionStorage.getItem(hintKey)
   const { url, pending } = requestOf(client, {
@@ -111,8 +113,9 @@ async function renew(): Promise<void> {
   })
   const answer = await fetch(url, { headers: { accept: "application/json" } })
   const back = new URL(answer.url)
-  if (back.pathname !== paths.callback || !back.searchParams.has("code")) return
+  if (back.pathname !== paths.callback || !back.searchParams.has("code")) return false
   await take(await redeem(client, back, pending))
+  return true
 }
 
 type Client = { readonly config: oidc.Configuration; readonly scope: string; readonly home: URL }
@@ -231,6 +234,7 @@ async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
   const before = session.status === "signed-in" ? session.person.id : lastPerson
   // Whoever signed in meanwhile is somebody else: nothing of the person before stays in the page.
   if (before !== undefined && before !== id) {
+    dropDrafts()
     location.replace(paths.home)
     return
   }
@@ -262,6 +266,7 @@ function forget(): void {
   tokens = undefined
   arrival = Promise.withResolvers<Tokens>()
   sessionStorage.removeItem(hintKey)
+  dropDrafts()
 }
 
 function reasonOf(failure: unknown): string {

@@ -31,5 +31,5 @@ const reaching: Interceptor = (next) => async (request) => {
 /** The management interface, by the person who is signed in. */
 export const transport = createConnectTransport({
   baseUrl: location.origin,
-  interceptors: [bearer, reaching],
+  interceptors: [reaching, bearer],
 })

@@ -1,0 +1,249 @@
+import type { Browser, BrowserContext, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { addPerson, connect } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import {
+  freePort,
+  owner,
+  type Running,
+  serviceToken,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+describe.runIf(needs("chromium"))("what every page of the console stands on", () => {
+  const folder = temporaryFolder()
+  let port = 0
+  let server: Running
+  let token = ""
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let organizationId = ""
+  let userId = ""
+  const complaints: string[] = []
+
+  const get = async (name: string, request: object = {}) =>
+    (await connect(server.url, name, { request, token })).body
+
+  beforeAll(async () => {
+    port = await freePort()
+    const data = `${folder.path}/data`
+    const key = await setUp(data, `http://localhost:${port}`)
+    server = await start({ data, port })
+    token = await serviceToken(server.url, key)
+    const { result } = await get("ListOrganizations")
+    organizationId = result[0].id
+    await get("AddOrganization", { name: "Zenith" })
+    for (let index = 10; index < 70; index++) await addPerson({ get }, organizationId, `p${index}`)
+    userId = await addPerson({ get }, organizationId, "grace")
+    browser = await openBrowser()
+    context = await browser.newContext({ locale: "en" })
+    page = await signedIn(context, "/users")
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.stop()
+    folder.remove()
+  })
+
+  const at = (path: string) => `${server.url}/ui/console${path}`
+
+  async function opened(of: BrowserContext): Promise<Page> {
+    const fresh = await of.newPage()
+    fresh.setDefaultTimeout(8000)
+    fresh.on("pageerror", (error) => complaints.push(error.message))
+    return fresh
+  }
+
+  async function signedIn(of: BrowserContext, path: string): Promise<Page> {
+    const fresh = await opened(of)
+    await fresh.goto(at(path))
+    await signIn(fresh)
+    await fresh.locator("main.content").waitFor()
+    return fresh
+  }
+
+  async function signIn(fresh: Page): Promise<void> {
+    await fresh.fill('[name="loginName"]', owner.loginName)
+    await fresh.click('button[type="submit"]')
+    await fresh.fill('[name="password"]', owner.password)
+    await fresh.click('button[type="submit"]')
+  }
+
+  const names = (of: Page) => of.locator("tbody td:first-child").allInnerTexts()
+  const parameters = (of: Page) => Object.fromEntries(new URL(of.url()).searchParams)
+
+  test("Back returns to the search, the filter, the order and the page that one left", async () => {
+    await page.getByText("People", { exact: true }).click()
+    await page.getByRole("searchbox").fill("person")
+    await page.getByRole("button", { name: "Name" }).click()
+    await page.getByText("p69 Person").waitFor()
+    await page.getByRole("button", { name: "Next" }).click()
+    await page.getByText("51–61 of 61").waitFor()
+    expect(parameters(page)).toMatchObject({ q: "person", show: "people", down: "1", at: "50" })
+    const shown = await names(page)
+    await page.getByRole("link", { name: "grace Person" }).click()
+    await page.getByRole("heading", { name: "grace Person", level: 1 }).waitFor()
+    await page.goBack()
+    await page.getByText("51–61 of 61").waitFor()
+    expect(await names(page)).toEqual(shown)
+    expect(await page.getByRole("searchbox").inputValue()).toBe("person")
+    expect(await page.getByLabel("People", { exact: true }).isChecked()).toBe(true)
+    await page.goBack()
+    await page.getByText("1–50 of 61").waitFor()
+  })
+
+  test("a link leads a colleague to the same rows of the same organisation", async () => {
+    await page.goto(at(`/users?org=${organizationId}&q=p6&down=1&show=people`))
+    await page.getByText("p69 Person").waitFor()
+    const shown = await names(page)
+    expect(shown).toHaveLength(10)
+    const other = await browser.newContext({ locale: "en" })
+    const theirs = await signedIn(other, "/projects?org=none")
+    await theirs.getByLabel("Organisation", { exact: true }).selectOption("Zenith")
+    await theirs.goto(page.url())
+    await theirs.getByText("p69 Person").waitFor()
+    expect(await names(theirs)).toEqual(shown)
+    expect(await theirs.getByLabel("Organisation", { exact: true }).inputValue()).toBe(
+      organizationId,
+    )
+    await other.close()
+  })
+
+  test("what was typed survives a reload, but for a password", async () => {
+    await page.goto(at("/users/new"))
+    await page.getByLabel("First name").fill("Edsger")
+    await page.getByLabel("Last name").fill("Dijkstra")
+    await page.getByLabel("E-mail", { exact: true }).fill("edsger@example.com")
+    await page.locator('[name="password"]').fill("Correct-horse-9-battery")
+    await page.reload()
+    await page.getByText("What you had typed is here again").waitFor()
+    expect(await page.getByLabel("First name").inputValue()).toBe("Edsger")
+    expect(await page.locator('[name="password"]').inputValue()).toBe("")
+    const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    expect(kept).toContain("Edsger")
+    expect(kept).not.toContain("Correct-horse")
+  })
+
+  test("a server that is away is said, and the form is sent once it is back", async () => {
+    await server.stop()
+    await page.getByRole("button", { name: "Create user" }).click()
+    await page.getByText("What you typed stays here").waitFor()
+    expect(await page.getByLabel("First name").inputValue()).toBe("Edsger")
+    server = await start({ data: server.data, port })
+    await expect.poll(() => page.getByText("What you typed stays here").count()).toBe(0)
+    await page.getByRole("button", { name: "Create user" }).click()
+    await page.getByRole("heading", { name: "Edsger Dijkstra", level: 1 }).waitFor()
+    const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    expect(kept).not.toContain("Edsger")
+  })
+
+  test("a sign-in that the network kept from being renewed is asked for again", async () => {
+    const last = page.getByRole("button", { name: "Create project" }).last()
+    await page.goto(at("/projects"))
+    await page.getByRole("button", { name: "Create project" }).first().click()
+    await page.getByLabel("Name", { exact: true }).fill("Lighthouse")
+    await endSession()
+    await page.route("**/oauth/v2/authorize?*", (route) => route.abort())
+    await last.click()
+    await page.getByText("What you typed stays here").waitFor()
+    await page.unroute("**/oauth/v2/authorize?*")
+    await expect.poll(() => page.getByText("What you typed stays here").count()).toBe(0)
+    await last.click()
+    await page.getByRole("heading", { name: "Your session has ended" }).waitFor()
+    await signInElsewhere()
+    await page.getByRole("heading", { name: "Lighthouse", level: 1 }).waitFor()
+  })
+
+  test("an ended session leads to a sign-in in another tab, and the page goes on", async () => {
+    await page.goto(at("/projects"))
+    await page.getByRole("button", { name: "Create project" }).first().click()
+    await page.getByLabel("Name", { exact: true }).fill("Harbour")
+    await endSession()
+    await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
+    await page.getByRole("heading", { name: "Your session has ended" }).waitFor()
+    await signInElsewhere()
+    await page.getByRole("heading", { name: "Harbour", level: 1 }).waitFor()
+  })
+
+  async function signInElsewhere(): Promise<void> {
+    const opening = context.waitForEvent("page")
+    await page.getByRole("link", { name: "Sign in again" }).click()
+    const other = await opening
+    await signIn(other)
+    await other.getByRole("heading", { name: "You are signed in again" }).waitFor()
+    await other.close()
+  }
+
+  /** As if an administrator had ended it: the tab hears nothing of it. */
+  async function endSession(): Promise<void> {
+    const users = await get("ListUsers", {
+      queries: [{ loginNameQuery: { loginName: owner.loginName } }],
+    })
+    const [{ userId: ownerId }] = users.result
+    await get("DeactivateUser", { userId: ownerId })
+    await get("ReactivateUser", { userId: ownerId })
+  }
+
+  test("to deactivate asks, and says what ends; Undo restores the person", async () => {
+    await page.goto(at(`/users/${userId}`))
+    await page.getByRole("button", { name: "Deactivate: grace Person" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByText("sessions that ended stay ended").waitFor()
+    expect((await get("GetUserByID", { userId })).user.state).toBe("USER_STATE_ACTIVE")
+    await dialog.getByRole("button", { name: "Deactivate" }).click()
+    await page.getByText("grace Person is deactivated").waitFor()
+    expect((await get("GetUserByID", { userId })).user.state).toBe("USER_STATE_INACTIVE")
+    await page.getByRole("button", { name: "Undo" }).click()
+    await page.locator(".page-head").getByText("Active", { exact: true }).waitFor()
+    expect((await get("GetUserByID", { userId })).user.state).toBe("USER_STATE_ACTIVE")
+  })
+
+  test("to delete asks for the name, and offers no Undo", async () => {
+    await page.getByRole("button", { name: "Delete user" }).click()
+    const dialog = page.getByRole("dialog")
+    const button = dialog.getByRole("button", { name: "Delete user" })
+    await dialog.getByRole("textbox").fill("grace")
+    expect(await button.isDisabled()).toBe(true)
+    await dialog.getByRole("textbox").fill("grace Person")
+    await button.click()
+    await page.waitForURL(/\/users(\?|$)/)
+    expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0)
+  })
+
+  test("the keyboard skips to the content, and finds pages and actions by name", async () => {
+    await page.goto(at("/users"))
+    await page.getByRole("heading", { name: "Users", level: 1 }).waitFor()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("content")
+    await page.keyboard.press("Control+k")
+    await page.getByRole("dialog").getByRole("textbox").fill("create proj")
+    await page.getByRole("dialog").getByText("Create project").waitFor()
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog").getByLabel("Name", { exact: true }).waitFor()
+    await page.keyboard.press("Escape")
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0)
+  })
+
+  test("signing out in one tab shows the gate in every other, and leaves no draft", async () => {
+    await page.goto(at("/users/new"))
+    await page.getByLabel("First name").fill("Tony")
+    const other = await opened(context)
+    await other.goto(at("/users"))
+    await other.locator(".sidebar .menu summary").click()
+    await other.getByRole("button", { name: "Sign out" }).click()
+    await other.getByRole("heading", { name: "You are signed out" }).waitFor()
+    await page.getByRole("heading", { name: "You are signed out" }).waitFor()
+    const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    expect(kept).not.toContain("Tony")
+    await other.close()
+  })
+
+  test("no page broke on the way", () => {
+    expect(complaints).toEqual([])
+  })
+})

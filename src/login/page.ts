@@ -101,15 +101,18 @@ export type Trouble = PageOptions & {
   readonly detail?: string
   /** What is so for this person; the catalogue has it. */
   readonly reason?: Parameters<PageProps["t"]>[0]
+  /** Where one signs in, if that is the way on. */
+  readonly startHref?: string
 }
 
 export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<Response> => {
-  const { problem, detail, status = 400 } = trouble
+  const { problem, detail, startHref, status = 400 } = trouble
   return show(
     cx,
     (ui, shared) => {
       const reason = trouble.reason && shared.t(trouble.reason)
-      return ui.ErrorPage({ ...shared, problem, reason, detail, requestId: cx.requestId })
+      const { requestId } = cx
+      return ui.ErrorPage({ ...shared, problem, reason, detail, startHref, requestId })
     },
     { ...trouble, status },
   )

@@ -163,7 +163,11 @@ function instanceHandler({ log, clock }: Base, show: ShowPage) {
     const { pathname } = url
     if (pathname.startsWith(loginPaths.entry)) warm()
     if (pathname === "/setup" && wantsPage(request)) {
-      return showTrouble(show, cx, { problem: "set_up_done", status: 404 })
+      return showTrouble(show, cx, {
+        problem: "set_up_done",
+        status: 404,
+        startHref: "/ui/console/",
+      })
     }
     return (await login(request, cx, url)) ?? console(request, cx)
   }

@@ -229,6 +229,13 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0)
   })
 
+  test("the set-up of what is set up leads to the console", async () => {
+    await page.goto(`${server.url}/setup`)
+    await page.getByRole("heading", { name: "Already set up" }).waitFor()
+    await page.getByRole("link", { name: "Sign in" }).click()
+    await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor()
+  })
+
   test("signing out in one tab shows the gate in every other, and leaves no draft", async () => {
     await page.goto(at("/users/new"))
     await page.getByLabel("First name").fill("Tony")

@@ -58,20 +58,35 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await console.getByLabel("Last name").fill("Hopper")
     await console.getByLabel("E-mail", { exact: true }).fill(email)
     await console.getByRole("button", { name: "Create user" }).click()
+    await console.getByText("Waiting · three days left").waitFor()
+    await console.getByText("It is shown this once").waitFor()
+    link = await console.locator("main code").innerText()
+    expect(link).toMatch(
+      /\/ui\/login\/verify\?userId=\d+&organization=\d+&invite=true#[A-Z2-9]{6}$/,
+    )
+    const code = console.getByRole("img", { name: "The invitation link as a QR code" })
+    // A picture of nothing would pass for one of the link: the three corners alone are 99 dots.
+    expect((await code.locator("path").getAttribute("d"))?.split("M").length).toBeGreaterThan(400)
+    await console.getByRole("button", { name: "Copy: Invitation link" }).click()
+    await console.getByText("Copied").waitFor()
+    expect(await console.evaluate(() => navigator.clipboard.readText())).toBe(link)
+    await console.getByRole("link", { name: "Go to the person" }).click()
     await heading(console, "Grace Hopper")
+    await console.getByText("Not verified").first().waitFor()
+    await console.getByText("No roles on any project.").waitFor()
+    await console.getByText("Administers nothing here.").waitFor()
+    await console.getByText("Invited to sign in").waitFor()
+  })
+
+  test("is made again on the person's page, which ends the one before", async () => {
     await console.getByRole("button", { name: "Invite", exact: true }).click()
     const dialog = console.getByRole("dialog")
     await dialog.getByRole("button", { name: "Create link" }).click()
     await dialog.getByText("It is shown this once").waitFor()
+    const before = link
     link = await dialog.locator("code").innerText()
-    expect(link).toMatch(
-      /\/ui\/login\/verify\?userId=\d+&organization=\d+&invite=true#[A-Z2-9]{6}$/,
-    )
-    await dialog.getByRole("button", { name: "Copy: Invitation link" }).click()
-    await dialog.getByText("Copied").waitFor()
-    expect(await console.evaluate(() => navigator.clipboard.readText())).toBe(link)
+    expect(link).not.toBe(before)
     await dialog.getByRole("button", { name: "Done" }).click()
-    await console.getByText("Invited to sign in").waitFor()
   })
 
   test("says what to do where its code is not good, and can be mended there", async () => {

@@ -53,6 +53,7 @@ test("what keeps a person out is said in their language, and not as a developer'
   await lockUser(provider.cx(), await provider.addPerson("lola"))
   const { page } = await browserOf(provider).signIn(path({ ui_locales: "de" }), "lola")
   expect(page).toContain(texts.de["error.not_allowed.locked"])
+  expect(page).not.toContain("Du bist angemeldet")
   expect(page).not.toContain('lang="en"')
 })
 

@@ -116,6 +116,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "openid-client": ["ui/console"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],
+  uqr: ["ui/console"],
   zod: ["src/boot", "src/kernel"],
 }
 

@@ -26,6 +26,7 @@ export type ErrorPageProps = PageProps & {
   readonly reason?: string | undefined
   /** One plain sentence for who made the application, in English; safe to show to anybody. */
   readonly detail?: string | undefined
+  /** Where one signs in, if that is the way on. */
   readonly startHref?: string | undefined
 }
 
@@ -52,8 +53,8 @@ export function ErrorPage(props: ErrorPageProps) {
       )}
       <p className="quiet">{t(`error.${problem}.todo`)}</p>
       {startHref && (
-        <ButtonLink href={startHref} wide>
-          {t("error.start")}
+        <ButtonLink kind="primary" href={startHref} wide>
+          {t("error.sign_in")}
         </ButtonLink>
       )}
     </Frame>

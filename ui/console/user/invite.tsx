@@ -7,6 +7,7 @@ import { call, useAction } from "../shell/call.ts"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
+import { QrCode } from "./qr-code.tsx"
 import { nameOf } from "./user.ts"
 
 /** The way in for a person who has no password yet: a link by which they choose it themself. */
@@ -25,11 +26,7 @@ function InviteDialog({ user, close }: UserPart & { readonly close: () => void }
   const { t } = useText()
   const [link, setLink] = useState("")
   const { userId, details } = user
-  const make = useAction(async () => {
-    const verification = { case: "returnCode", value: {} } as const
-    const made = await call(UserService.method.createInviteCode, { userId, verification })
-    setLink(inviteLink(userId, details?.resourceOwner ?? "", made.inviteCode ?? ""))
-  })
+  const make = useAction(async () => setLink(await inviteTo(userId, details?.resourceOwner ?? "")))
   return (
     <Dialog title={t("invite.title", { name: nameOf(user) })} onClose={close}>
       <div className="stack">
@@ -72,12 +69,18 @@ export function InviteLink({ link }: { readonly link: string }) {
           what={t("invite.link")}
         />
       </div>
+      <QrCode text={link} label={t("invite.qr")} />
     </>
   )
 }
 
-/** The code stands behind the #, which no server is told and no log keeps. */
-export function inviteLink(userId: string, organization: string, code: string): string {
+/**
+ * Makes an invitation that one hands on oneself. The code stands behind the #, which no server is
+ * told and no log keeps.
+ */
+export async function inviteTo(userId: string, organization: string): Promise<string> {
+  const verification = { case: "returnCode", value: {} } as const
+  const made = await call(UserService.method.createInviteCode, { userId, verification })
   const parameters = new URLSearchParams({ userId, organization, invite: "true" })
-  return `${location.origin}/ui/login/verify?${parameters}#${code}`
+  return `${location.origin}/ui/login/verify?${parameters}#${made.inviteCode ?? ""}`
 }

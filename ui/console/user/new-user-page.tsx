@@ -1,5 +1,7 @@
 import { useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { Check } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
 import { PasswordField, TextField } from "../../kit/field.tsx"
 import { Fields, useErrorOf } from "../form/form.tsx"
@@ -7,14 +9,17 @@ import { type Form, useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { useOrganization } from "../shell/organization.tsx"
+import { refusalOf } from "../shell/refusal.ts"
 import { useText } from "../shell/text.ts"
+import { inviteTo } from "./invite.tsx"
+import { type Invited, InvitedPage } from "./invited-page.tsx"
 
 const kinds = ["person", "service"] as const
 
 type Values = Record<
   "firstName" | "lastName" | "email" | "loginName" | "password" | "description",
   string
-> & { kind: (typeof kinds)[number] }
+> & { kind: (typeof kinds)[number]; emailVerified: boolean }
 
 const initial: Values = {
   kind: "person",
@@ -24,10 +29,20 @@ const initial: Values = {
   loginName: "",
   password: "",
   description: "",
+  emailVerified: false,
 }
 
-/** A person who signs in, or a service user that calls the interface with a key. */
+/**
+ * A person who signs in, or a service user that calls the interface with a key. Who has no password
+ * yet is given a link by which they choose one.
+ */
 export function NewUserPage() {
+  const [invited, setInvited] = useState<Invited>()
+  if (invited) return <InvitedPage invited={invited} again={() => setInvited(undefined)} />
+  return <NewUser onInvited={setInvited} />
+}
+
+function NewUser({ onInvited }: { readonly onInvited: (invited: Invited) => void }) {
   const { t } = useText()
   const { id: organizationId, name } = useOrganization()
   const navigate = useNavigate()
@@ -40,13 +55,9 @@ export function NewUserPage() {
       loginName: ["user.name", "user.login_name", "user.username", "user.exists"],
       password: ["user.password"],
     },
-    save: (values) => {
-      const userType = values.kind === "person" ? personOf(values) : serviceOf(values)
-      const username = values.loginName.trim()
-      const wanted = { organizationId, ...(username && { username }), userType }
-      return call(UserService.method.createUser, wanted)
-    },
-    done: ({ id: userId }) => navigate({ to: "/users/$userId", params: { userId } }),
+    save: (values) => create(organizationId, values),
+    done: ({ userId, invited }) =>
+      invited ? onInvited(invited) : navigate({ to: "/users/$userId", params: { userId } }),
   })
   const cancel = () => void navigate({ to: "/users" })
   return (
@@ -80,6 +91,22 @@ export function NewUserPage() {
   )
 }
 
+async function create(organizationId: string, values: Values) {
+  const isPerson = values.kind === "person"
+  const userType = isPerson ? personOf(values) : serviceOf(values)
+  const username = values.loginName.trim()
+  const wanted = { organizationId, ...(username && { username }), userType }
+  const { id: userId } = await call(UserService.method.createUser, wanted)
+  if (!isPerson || values.password) return { userId }
+  const name = `${values.firstName.trim()} ${values.lastName.trim()}`
+  // The person is there whatever becomes of the link: to create them again would be refused.
+  const made = await inviteTo(userId, organizationId).then(
+    (link) => ({ link }),
+    (failure: unknown) => ({ link: "", refusal: refusalOf(failure) }),
+  )
+  return { userId, invited: { userId, name, ...made } }
+}
+
 type FieldsProps = { readonly form: Form<Values> }
 
 function PersonFields({ form }: FieldsProps) {
@@ -97,6 +124,12 @@ function PersonFields({ form }: FieldsProps) {
         error={errorOf("email")}
         {...form.text("email")}
         required
+      />
+      <Check
+        label={t("contact.email_verified")}
+        hint={t("users.verified_hint")}
+        checked={form.values.emailVerified}
+        onChange={(emailVerified) => form.change({ emailVerified })}
       />
       <LoginNameField form={form} hint={t("users.login_name_hint")} />
       <PasswordField
@@ -155,7 +188,10 @@ function personOf(values: Values) {
   const password = { case: "password", value: { password: values.password } } as const
   const value = {
     profile: { givenName: values.firstName.trim(), familyName: values.lastName.trim() },
-    email: { email: values.email.trim() },
+    email: {
+      email: values.email.trim(),
+      ...(values.emailVerified && { verification: { case: "isVerified", value: true } as const }),
+    },
     passwordType: values.password ? password : { case: undefined },
   }
   return { case: "human", value } as const

@@ -14,6 +14,7 @@ import { useBelongsTo } from "../shell/organization.tsx"
 import { useSession } from "../shell/session.ts"
 import { useText } from "../shell/text.ts"
 import { About } from "./about.tsx"
+import { Access, Duties } from "./access.tsx"
 import { Contact } from "./contact.tsx"
 import type { UserPart } from "./part.ts"
 import { Password } from "./password.tsx"
@@ -40,6 +41,8 @@ export function UserPage() {
       <Contact user={user} />
       <Password user={user} />
       <Credentials user={user} />
+      <Access user={user} />
+      <Duties user={user} />
       <Metadata
         method={UserService.method.listUserMetadata}
         ask={(asked) => ({ ...asked, userId })}

@@ -1,0 +1,120 @@
+import {
+  type Authorization,
+  State,
+} from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
+import { AuthorizationService } from "../../../src/gen/core/authorization/v2/authorization_service_pb.ts"
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import type { Administrator } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
+import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
+import { Badges } from "../list/badges.tsx"
+import { found, Listing, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Section } from "../shell/detail.tsx"
+import { Link, type LinkOptions } from "../shell/link.tsx"
+import { useText } from "../shell/text.ts"
+import type { UserPart } from "./part.ts"
+
+/** The projects whose applications somebody may use, and as what. */
+export function Access({ user: { userId } }: UserPart) {
+  const { t } = useText()
+  const method = TextFilterMethod.CONTAINS_IGNORE_CASE
+  const theirs = { case: "inUserIds" as const, value: { ids: [userId] } }
+  const named = (projectName: string) =>
+    ({ case: "projectName", value: { name: projectName, method } }) as const
+  return (
+    <Listing
+      name="access"
+      caption={t("access.title")}
+      method={AuthorizationService.method.listAuthorizations}
+      ask={(asked) => ({
+        pagination: pageOf(asked),
+        filters: [{ filter: theirs }, ...(asked.text ? [{ filter: named(asked.text) }] : [])],
+      })}
+      find={({ authorizations, pagination }) => found(authorizations, pagination)}
+      columns={[
+        { label: t("search.project"), cell: (row) => <ToProject row={row} /> },
+        {
+          label: t("roles.title"),
+          cell: ({ roles }) => <Badges words={roles.map(({ key }) => key)} />,
+        },
+        { label: t("access.given_by"), cell: ({ organization }) => organization?.name },
+        {
+          label: t("field.state"),
+          cell: ({ state }) => (
+            <StateBadge state={state === State.INACTIVE ? "inactive" : "active"} />
+          ),
+        },
+      ]}
+      keyOf={({ id }) => id}
+      empty={<p className="quiet section-lead">{t("access.empty")}</p>}
+      frame={(list) => <Section title={t("access.title")}>{list}</Section>}
+    />
+  )
+}
+
+/** What another organisation than the project's own gave rests on a grant, and leads to it. */
+function ToProject({ row: { project, organization } }: { readonly row: Authorization }) {
+  if (!project) return null
+  const isOwn = project.organizationId === organization?.id
+  return (
+    <Link
+      to={isOwn ? "/projects/$projectId" : "/granted-projects/$projectId"}
+      params={{ projectId: project.id }}
+    >
+      {project.name}
+    </Link>
+  )
+}
+
+/** What somebody may look after here. */
+export function Duties({ user: { userId } }: UserPart) {
+  const { t } = useText()
+  const theirs = { case: "inUserIdsFilter" as const, value: { ids: [userId] } }
+  return (
+    <Listing
+      name="duties"
+      caption={t("duties.title")}
+      method={InternalPermissionService.method.listAdministrators}
+      ask={(asked) => ({ pagination: pageOf(asked), filters: [{ filter: theirs }] })}
+      find={({ administrators, pagination }) => found(administrators, pagination)}
+      columns={[
+        { label: t("duties.what"), cell: ({ resource }) => <ToResource resource={resource} /> },
+        { label: t("roles.title"), cell: ({ roles }) => <Badges words={roles} /> },
+      ]}
+      keyOf={keyOf}
+      empty={<p className="quiet section-lead">{t("duties.empty")}</p>}
+      frame={(list) => <Section title={t("duties.title")}>{list}</Section>}
+    />
+  )
+}
+
+const keyOf = ({ resource: { case: kind, value } }: Administrator) =>
+  `${kind} ${typeof value === "object" ? value.id : ""}`
+
+type Resource = Pick<Administrator, "resource">
+
+function ToResource({ resource }: Resource) {
+  const { t } = useText()
+  const to = linkOf(resource)
+  return to ? <Link {...to.link}>{to.name}</Link> : t("nav.instance")
+}
+
+function linkOf(resource: Administrator["resource"]) {
+  const at = (name: string, link: LinkOptions) => ({ name, link })
+  switch (resource.case) {
+    case "organization": {
+      const { id: organizationId, name } = resource.value
+      return at(name, { to: "/organizations/$organizationId", params: { organizationId } })
+    }
+    case "project": {
+      const { id: projectId, name } = resource.value
+      return at(name, { to: "/projects/$projectId", params: { projectId } })
+    }
+    case "projectGrant": {
+      const { projectId, projectName } = resource.value
+      return at(projectName, { to: "/granted-projects/$projectId", params: { projectId } })
+    }
+    default:
+      return undefined
+  }
+}

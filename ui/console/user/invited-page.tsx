@@ -1,0 +1,44 @@
+import { Badge } from "../../kit/badge.tsx"
+import { Button } from "../../kit/button.tsx"
+import { Page } from "../shell/frame.tsx"
+import { LinkButton } from "../shell/link.tsx"
+import type { Refusal } from "../shell/refusal.ts"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import { InviteLink } from "./invite.tsx"
+
+/** Somebody who has just been added without a password, and the link that lets them in. */
+export type Invited = {
+  readonly userId: string
+  readonly name: string
+  readonly link: string
+  /** Why there is no link: the person is there all the same. */
+  readonly refusal?: Refusal
+}
+
+type InvitedPageProps = { readonly invited: Invited; readonly again: () => void }
+
+export function InvitedPage({ invited, again }: InvitedPageProps) {
+  const { t } = useText()
+  const { userId, name, link, refusal } = invited
+  return (
+    <Page
+      title={name}
+      crumbs={[{ label: t("nav.users"), link: { to: "/users" } }]}
+      badge={link && <Badge tone="warning">{t("invite.waiting")}</Badge>}
+      narrow
+    >
+      <div className="stack">
+        <p>{t("invite.made", { name })}</p>
+        {link && <InviteLink link={link} />}
+        <Refused refusal={refusal} />
+        <div className="form-actions">
+          <LinkButton kind="primary" to="/users/$userId" params={{ userId }}>
+            {t("invite.to_person")}
+          </LinkButton>
+          <Button onClick={again}>{t("invite.another")}</Button>
+        </div>
+      </div>
+    </Page>
+  )
+}

@@ -18,7 +18,7 @@ vi.mock("../../src/gen/ui-assets.ts", () => {
   const at = (name: string) => `/ui/assets/${name}`
   return {
     uiEntry: { css: at("kit.css"), pageJs: at("page.js"), icon: at("mark.svg") },
-    uiAssets: { "/ui/assets/kit.css": { type: "text/css", file: "package.json" } },
+    uiAssets: { "/ui/assets/kit.css": { type: "text/css", file: "package.json", br: "README.md" } },
   }
 })
 

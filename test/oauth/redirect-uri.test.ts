@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { changeApplication } from "../../src/domain/app/index.ts"
-import { isExposed } from "../../src/oauth/authorize/redirect-uri.ts"
+import { isExposed, judge } from "../../src/kernel/redirect-uri.ts"
+import { goneSince } from "../../src/oauth/authorize/client.ts"
+import { ownOf } from "../../src/oauth/own.ts"
 import { authorizePath, type NewClient, openProvider, type Provider } from "./provider.ts"
 
 let provider: Provider
@@ -107,7 +109,104 @@ describe("an answer over plain http (RFC 9700 §2.6)", () => {
     ["com.example.app:/cb", "https://id.example.com", false],
   ]
   test.each(rows)("%s with the issuer %s: %s", (redirect, issuer, exposed) => {
-    const web = { appType: "web", devMode: false, redirectUris: [redirect] } as const
-    expect(isExposed(web, redirect, issuer)).toBe(exposed)
+    expect(isExposed({ appType: "web", devMode: false }, redirect, issuer)).toBe(exposed)
+  })
+
+  test("is no answer to an address that no browser can go to", async () => {
+    const native = { appType: "native", authMethod: "none" } as const
+    const client = await provider.addClient({ ...native, redirectUris: ["http://127.0.0.1/cb"] })
+    expect(await statusOf(client, "http://127.0.0.1:65535/cb")).toBe(303)
+    expect(await statusOf(client, "http://127.0.0.1:65536/cb")).toBe(400)
+  })
+})
+
+describe("plain http on private networks", () => {
+  const uri = "http://grafana.lan:3000/login/generic_oauth"
+
+  test("is a switch of its own, and ends with it, also for whoever is signing in", async () => {
+    const client = await provider.addClient({ redirectUris: [uri] })
+    const turn = (privateHttp: boolean) =>
+      changeApplication(provider.cx(), client.appId, { oidc: { privateHttp } })
+    expect(await statusOf(client, uri)).toBe(400)
+    await turn(true)
+    expect(await statusOf(client, uri)).toBe(303)
+    const asked = { clientId: client.id, redirectUri: uri }
+    expect(goneSince(provider.cx(), asked)).toBeUndefined()
+    await turn(false)
+    expect(await statusOf(client, uri)).toBe(400)
+    expect(goneSince(provider.cx(), asked)?.detail).toContain("private networks")
+  })
+
+  const privately = [
+    "http://10.0.0.7/cb",
+    "http://172.16.0.1/cb",
+    "http://172.31.255.254:8443/cb",
+    "http://192.168.1.20:3000/cb",
+    "http://169.254.7.7/cb",
+    "http://0xC0.0xA8.1.1/cb",
+    "http://[fd12:3456::1]/cb",
+    "http://[fc00::1]/cb",
+    "http://[fe80::1]:8080/cb",
+    "http://nas/cb",
+    "http://wiki:8080/cb",
+    "http://Grafana.LAN/cb",
+    "http://a.b.home/cb",
+    "http://ha.home.arpa:8123/cb",
+    "http://x.internal/cb",
+    "http://printer.local/cb",
+    "http://box.localdomain/cb",
+  ]
+  const publicly = [
+    "http://app.example.com/cb",
+    "http://8.8.8.8/cb",
+    "http://11.0.0.1/cb",
+    "http://172.32.0.1/cb",
+    "http://172.15.0.1/cb",
+    "http://192.169.0.1/cb",
+    "http://10.0.0.7.example.com/cb",
+    "http://[2001:db8::fd00]/cb",
+    "http://[::ffff:8.8.8.8]/cb",
+    "http://[fec0::1]/cb",
+    "http://lan.example/cb",
+    "http://lan.example.com/cb",
+    "http://evil-lan.example/cb",
+    "http://grafana.lan@evil.example/cb",
+    "http://ai./cb",
+  ]
+  const web = { appType: "web", devMode: false } as const
+  const issuer = "https://id.example.com"
+  test.each(privately)("%s is in one", (redirect) => {
+    expect(judge(redirect, web, issuer)).toEqual({ verdict: "refused", why: "http_private" })
+    const allowed = { ...web, privateHttp: true }
+    const advised = { verdict: "advised", why: "http_private_allowed" }
+    expect(judge(redirect, allowed, issuer)).toEqual(advised)
+  })
+  test.each(publicly)("%s is in none", (redirect) => {
+    const allowed = { ...web, privateHttp: true }
+    expect(judge(redirect, allowed, issuer)).toEqual({ verdict: "refused", why: "http" })
+  })
+})
+
+/** What the page of an application says of an address is what becomes of requests with it. */
+describe("a judgement is what happens", () => {
+  const apps = [
+    { appType: "web", devMode: false },
+    { appType: "web", devMode: true },
+    { appType: "web", devMode: false, privateHttp: true },
+    { appType: "native", authMethod: "none", devMode: false },
+  ] as const
+  const addresses = [
+    "https://app.example.com/cb",
+    "http://app.example.com/cb",
+    "http://grafana.lan:3000/cb",
+    "http://127.0.0.1:3000/cb",
+    "com.example.app:/cb",
+  ]
+  test.each(apps)("%o", async (config) => {
+    for (const uri of addresses) {
+      const client = await provider.addClient({ ...config, redirectUris: [uri] })
+      const { verdict } = judge(uri, config, ownOf(provider.cx()).issuer)
+      expect(await statusOf(client, uri), uri).toBe(verdict === "refused" ? 400 : 303)
+    }
   })
 })

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
 
 type BadgeProps = {
-  readonly tone?: "quiet" | "done" | "warning" | undefined
+  readonly tone?: "quiet" | "done" | "warning" | "danger" | undefined
   readonly children: ReactNode
 }
 

@@ -32,10 +32,9 @@ export {
   type ResponseType,
   type TokenType,
 } from "./model.ts"
-export { allowedOrigins, complianceProblems, oidcDefaults } from "./oidc.ts"
+export { allowedOrigins, oidcDefaults } from "./oidc.ts"
 export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export { apps, appView } from "./view.ts"
-export { fitsWildcards } from "./wildcard.ts"
 
 /** What this room keeps streams of. */
 export const aggregates = [app] as const

@@ -29,6 +29,8 @@ export type OidcConfig = {
   readonly authMethod: AuthMethod
   readonly tokenType: TokenType
   readonly devMode: boolean
+  /** Whether answers may cross a private network over plain http; absent in those from before. */
+  readonly privateHttp?: boolean
   readonly clockSkewSeconds: number
   readonly accessTokenRoleAssertion: boolean
   readonly idTokenRoleAssertion: boolean

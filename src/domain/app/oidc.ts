@@ -1,9 +1,9 @@
 import { Fault } from "../../kernel/fault.ts"
+import { type Concern, judge, malformationOf, uriLengthMax } from "../../kernel/redirect-uri.ts"
 import type { Decision } from "../../store/index.ts"
 import { checkLifetimes, noKey } from "../instance/index.ts"
 import { activeOf } from "../key/index.ts"
-import type { LoginVersion, OidcConfig, TokenConfig } from "./model.ts"
-import { isNarrow } from "./wildcard.ts"
+import type { LoginVersion, OidcConfig, ResponseType, TokenConfig } from "./model.ts"
 
 /** What an application has that says nothing else. */
 export const oidcDefaults: OidcConfig = {
@@ -26,11 +26,7 @@ export const oidcDefaults: OidcConfig = {
 }
 
 const urisMax = 100
-const uriLengthMax = 2048
 const clockSkewMax = 5
-
-/** Schemes that a browser would run or show instead of opening an application. */
-const unsafeSchemes = new Set(["javascript:", "data:", "vbscript:", "blob:", "file:", "about:"])
 
 /** Refuses what no application may have, compliant or not. */
 export function checkOidc(cx: Decision, config: OidcConfig): void {
@@ -40,7 +36,8 @@ export function checkOidc(cx: Decision, config: OidcConfig): void {
   for (const uri of redirectUris) checkUri("redirect_uris", uri, devMode)
   for (const uri of postLogoutRedirectUris) checkUri("post_logout_redirect_uris", uri, devMode)
   for (const origin of config.additionalOrigins) checkOrigin(origin)
-  if (config.backChannelLogoutUri !== "") checkWeb(config.backChannelLogoutUri)
+  const back = config.backChannelLogoutUri
+  if (back !== "") checkWeb("back_channel_logout_uri", back)
   checkLogin(config.loginVersion)
   if (config.clockSkewSeconds < 0 || config.clockSkewSeconds > clockSkewMax) {
     throw refused("clock_skew", `must be 0 to ${clockSkewMax} seconds`)
@@ -51,7 +48,7 @@ export function checkOidc(cx: Decision, config: OidcConfig): void {
 
 /** Refuses a login of one's own that is nowhere on the web. */
 export function checkLogin(login: LoginVersion): void {
-  if (login.version === "v2" && login.baseUri !== "") checkWeb(login.baseUri)
+  if (login.version === "v2" && login.baseUri !== "") checkWeb("login_version", login.baseUri)
 }
 
 /** An application can't be signed for with what no key signs with. */
@@ -66,33 +63,29 @@ function checkTokens(cx: Decision, tokens: TokenConfig): void {
 function checkFrontChannel({ frontChannelLogout, redirectUris, devMode }: OidcConfig): void {
   const uri = frontChannelLogout?.uri ?? ""
   if (uri === "") return
-  checkWeb(uri)
+  checkWeb("front_channel_logout", uri)
   const { origin } = new URL(uri)
   const isKnown = redirectUris.some((each) => new URL(each).origin === origin)
   if (isKnown || devMode) return
-  throw refused("front_channel_logout.uri", "must have the origin of one of the redirect URIs")
+  throw refused("front_channel_logout", "must have the origin of one of the redirect URIs")
 }
 
-/** RFC 6749 §3.1.2: an absolute URI without a fragment. */
+/** RFC 6749 §3.1.2: where people are sent back to. */
 function checkUri(field: string, uri: string, devMode: boolean): void {
-  if (uri.length > uriLengthMax || !URL.canParse(uri) || /[\s\p{Cc}]/u.test(uri)) {
-    throw refused(field, `must be absolute, such as https://app.example.com/callback`)
-  }
-  if (uri.includes("#")) throw refused(field, "must not have a fragment")
-  if (unsafeSchemes.has(new URL(uri).protocol)) {
-    throw refused(field, "must not have a scheme that a browser runs by itself")
-  }
-  // RFC 3986 §2: an address is ASCII; what browsers make of other characters is not compared.
-  if (!/^[\x21-\x7e]+$/.test(uri)) {
-    throw refused(field, "must be ASCII: percent-encode other characters")
-  }
-  if (!uri.includes("*")) return
-  if (!devMode) throw refused(field, "may have wildcards in development mode only")
-  if (!isNarrow(uri)) {
-    const wanted = "a wildcard stands in a label of the host or a segment of the path"
-    throw refused(field, `${wanted}, once in each, and not in the last two labels`)
-  }
+  const malformation = malformationOf(uri, devMode)
+  if (malformation) throw refused(field, wellFormed[malformation])
 }
+
+const wellFormed = {
+  relative: "must be absolute, such as https://app.example.com/callback",
+  fragment: "must not have a fragment",
+  unsafe_scheme: "must not have a scheme that a browser runs by itself",
+  not_ascii: "must be ASCII: percent-encode other characters",
+  wildcard: "may have wildcards in development mode only",
+  wildcard_wide:
+    "may have a wildcard in a label of the host or a segment of the path, once in each, " +
+    "and not in the last two labels",
+} as const
 
 function checkOrigin(text: string): void {
   if (!URL.canParse(text) || new URL(text).origin !== text) {
@@ -100,63 +93,70 @@ function checkOrigin(text: string): void {
   }
 }
 
-function checkWeb(uri: string): void {
+function checkWeb(field: string, uri: string): void {
   const url = URL.canParse(uri) ? new URL(uri) : undefined
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
   if (!isWeb || url.hash || uri.length > uriLengthMax) {
-    throw refused("the logout and login addresses", "must begin with https:// or http://")
+    throw refused(field, "must begin with https:// or http://")
   }
 }
 
+/** The id names the field, so that a form can show the refusal there. */
 const refused = (field: string, wanted: string) =>
-  new Fault("invalid_argument", "app.field_invalid", `${field} ${wanted}`)
+  new Fault("invalid_argument", `app.${field}_invalid`, `${field} ${wanted}`)
 
-/** Something that OAuth or OpenID Connect advises against; `key` is stable, `message` explains. */
-export type ComplianceProblem = { readonly key: string; readonly message: string }
+/**
+ * Something that makes sign-in fail, or that OAuth or OpenID Connect advises against; `key` is
+ * stable, `message` explains.
+ */
+export type ComplianceProblem = {
+  readonly key: string
+  readonly message: string
+  /** Whether requests are refused because of it. */
+  readonly refuses: boolean
+}
 
-type Rule = ComplianceProblem & { readonly broken: (config: OidcConfig) => boolean }
+type Rule = {
+  readonly key: string
+  readonly message: string
+  readonly broken: (config: OidcConfig) => boolean
+  /** Whether nobody can sign in because of it, where it is broken. */
+  readonly refuses?: (config: OidcConfig) => boolean
+}
 
 const redirects = (config: OidcConfig) =>
   config.grantTypes.some((grant) => grant === "authorization_code" || grant === "implicit")
 
-const isHttp = (uri: string) => /^http:/i.test(uri)
 const isCustom = (uri: string) => !/^https?:\/\//i.test(uri)
 
-/** RFC 8252 §7.3 and §8.3: the loopback interface, by address or by its usual name. */
-const isLoopback = (uri: string) =>
-  isHttp(uri) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(uri).hostname)
+const concerns: Readonly<Record<Concern, string>> = {
+  custom_scheme: "Only native applications can receive a redirect to a scheme of their own.",
+  http: "Redirect over plain HTTP only to this machine: anybody on the way reads the code.",
+  http_private:
+    "Redirects over plain HTTP into a private network need private_network_http to be on.",
+  http_private_allowed:
+    "Redirects over plain HTTP can be read by whoever is in the same private network.",
+  http_loopback: "Only native applications should receive redirects over plain HTTP.",
+}
+
+const hasGrant = ({ grantTypes }: OidcConfig, type: ResponseType) =>
+  grantTypes.includes(type === "code" ? "authorization_code" : "implicit")
 
 const rules: readonly Rule[] = [
   {
     key: "redirect_uris.missing",
     message: "Signing in through a browser needs at least one redirect URI.",
     broken: (config) => redirects(config) && config.redirectUris.length === 0,
-  },
-  {
-    key: "redirect_uris.custom_scheme",
-    message: "Only native applications can receive a redirect to a scheme of their own.",
-    broken: ({ appType, redirectUris }) => appType !== "native" && redirectUris.some(isCustom),
-  },
-  {
-    key: "redirect_uris.http",
-    message: "Redirect over plain HTTP only to this machine: anybody on the way reads the code.",
-    broken: ({ redirectUris }) => redirectUris.some((uri) => isHttp(uri) && !isLoopback(uri)),
-  },
-  {
-    key: "redirect_uris.http_loopback",
-    message: "Only native applications should receive redirects over plain HTTP.",
-    broken: ({ appType, devMode, redirectUris }) =>
-      appType !== "native" && !devMode && redirectUris.some(isLoopback),
+    refuses: () => true,
   },
   {
     key: "response_types.without_grant",
     message: "The response types need the authorization code or the implicit grant.",
     broken: (config) =>
-      (config.responseTypes.includes("code") && redirects(config)
-        ? !config.grantTypes.includes("authorization_code")
-        : false) ||
-      (config.responseTypes.some((type) => type !== "code") &&
-        !config.grantTypes.includes("implicit")),
+      config.responseTypes.some(
+        (type) => !hasGrant(config, type) && (type !== "code" || redirects(config)),
+      ),
+    refuses: (config) => !config.responseTypes.some((type) => hasGrant(config, type)),
   },
   {
     key: "grant_types.implicit",
@@ -182,9 +182,30 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** What is wrong with a configuration that works nevertheless. */
-export const complianceProblems = (config: OidcConfig): readonly ComplianceProblem[] =>
-  rules.flatMap(({ key, message, broken }) => (broken(config) ? [{ key, message }] : []))
+/** What is wrong with a configuration, as it is at an issuer; what refuses sign-ins comes first. */
+export function complianceProblems(
+  config: OidcConfig,
+  issuer: string,
+): readonly ComplianceProblem[] {
+  const broken = rules.flatMap(({ key, message, broken: isBroken, refuses }) =>
+    isBroken(config) ? [{ key, message, refuses: refuses?.(config) ?? false }] : [],
+  )
+  const found = [...redirectProblems(config, issuer), ...broken]
+  return found.toSorted((a, b) => Number(b.refuses) - Number(a.refuses))
+}
+
+/** Each concern once, however many addresses it is about. */
+function redirectProblems(config: OidcConfig, issuer: string): readonly ComplianceProblem[] {
+  const problems = new Map<Concern, ComplianceProblem>()
+  for (const uri of config.redirectUris) {
+    const judgement = judge(uri, config, issuer)
+    if (judgement.verdict !== "refused" && judgement.verdict !== "advised") continue
+    const { why, verdict } = judgement
+    const refuses = verdict === "refused" || problems.get(why)?.refuses === true
+    problems.set(why, { key: `redirect_uris.${why}`, message: concerns[why], refuses })
+  }
+  return [...problems.values()]
+}
 
 /** Origins that a browser may call from: those of the redirect URIs and the additional ones. */
 export const allowedOrigins = (config: OidcConfig): readonly string[] => [

@@ -11,6 +11,7 @@ import { at, details, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { givenId } from "../../kernel/given.ts"
 import type { Cx } from "../../store/index.ts"
+import { requireInstance } from "../instance/index.ts"
 import {
   type AppKind,
   type ApplicationChange,
@@ -66,17 +67,17 @@ async function create(cx: Cx, req: CreateApplicationRequest) {
   return {
     applicationId: id,
     creationDate: at(receipt.created),
-    applicationType: shown(config, { clientId, clientSecret: secret ?? "" }),
+    applicationType: shown(cx, config, { clientId, clientSecret: secret ?? "" }),
   }
 }
 
 type Credentials = { readonly clientId: string; readonly clientSecret: string }
 
 /** What a caller learns of a new application, its secret this once. */
-function shown(config: AppKind, credentials: Credentials) {
+function shown(cx: Cx, config: AppKind, credentials: Credentials) {
   if (config.kind === "saml") return { case: "samlConfiguration", value: {} } as const
   if (config.kind === "api") return { case: "apiConfiguration", value: credentials } as const
-  const problems = compliance({ ...oidcDefaults, ...config.oidc })
+  const problems = compliance({ ...oidcDefaults, ...config.oidc }, requireInstance(cx).publicUrl)
   return { case: "oidcConfiguration", value: { ...credentials, ...problems } } as const
 }
 

@@ -33,6 +33,7 @@ export const newOidc = (req: CreateOIDCApplicationRequest): Partial<OidcConfig> 
   authMethod: named(authMethods, req.authMethodType),
   tokenType: named(tokenTypes, req.accessTokenType),
   devMode: req.developmentMode,
+  ...(req.privateNetworkHttp && { privateHttp: true }),
   clockSkewSeconds: secondsOf(req.clockSkew) ?? 0,
   accessTokenRoleAssertion: req.accessTokenRoleAssertion,
   idTokenRoleAssertion: req.idTokenRoleAssertion,
@@ -51,6 +52,7 @@ export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Part
     authMethod: optional(authMethods, req.authMethodType),
     tokenType: optional(tokenTypes, req.accessTokenType),
     devMode: req.developmentMode,
+    privateHttp: req.privateNetworkHttp,
     clockSkewSeconds: secondsOf(req.clockSkew),
     accessTokenRoleAssertion: req.accessTokenRoleAssertion,
     idTokenRoleAssertion: req.idTokenRoleAssertion,
@@ -62,7 +64,7 @@ export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Part
   })
 
 /** A configuration as it is shown. */
-export const toOidc = (clientId: string, config: OidcConfig) => ({
+export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => ({
   redirectUris: [...config.redirectUris],
   postLogoutRedirectUris: [...config.postLogoutRedirectUris],
   responseTypes: config.responseTypes.map((type) => responseTypes[type]),
@@ -71,8 +73,9 @@ export const toOidc = (clientId: string, config: OidcConfig) => ({
   authMethodType: authMethods[config.authMethod],
   accessTokenType: tokenTypes[config.tokenType],
   clientId,
-  ...compliance(config),
+  ...compliance(config, issuer),
   developmentMode: config.devMode,
+  privateNetworkHttp: config.privateHttp ?? false,
   accessTokenRoleAssertion: config.accessTokenRoleAssertion,
   idTokenRoleAssertion: config.idTokenRoleAssertion,
   idTokenUserinfoAssertion: config.idTokenUserinfoAssertion,
@@ -138,12 +141,16 @@ const toTokens = (tokens: TokenConfig): MessageInitShape<typeof OIDCTokenSetting
     accessTokenSigningAlgorithm: tokens.accessTokenAlgorithm,
   })
 
-/** What is advised against, in words; it works nevertheless. */
-export function compliance(config: OidcConfig) {
-  const problems = complianceProblems(config)
+/** What is refused or advised against, in words. */
+export function compliance(config: OidcConfig, issuer: string) {
+  const problems = complianceProblems(config, issuer)
   return {
     nonCompliant: problems.length > 0,
-    complianceProblems: problems.map(({ key, message }) => ({ key, localizedMessage: message })),
+    complianceProblems: problems.map(({ key, message, refuses }) => ({
+      key,
+      localizedMessage: message,
+      refusesSignIn: refuses,
+    })),
   }
 }
 

@@ -15,6 +15,7 @@ import {
 import { at, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
+import { requireInstance } from "../instance/index.ts"
 import { app, isGone } from "./model.ts"
 import { toOidc } from "./v2oidc.ts"
 import { toSaml } from "./v2saml.ts"
@@ -102,7 +103,8 @@ function configurationOf(cx: Cx, id: string) {
   if (isGone(state) || state.kind === "none") throw missingApp()
   const { clientId } = state
   if (state.kind === "oidc") {
-    return { case: "oidcConfiguration", value: toOidc(clientId, state.oidc) } as const
+    const value = toOidc(clientId, state.oidc, requireInstance(cx).publicUrl)
+    return { case: "oidcConfiguration", value } as const
   }
   if (state.kind === "saml") {
     return { case: "samlConfiguration", value: toSaml(state.saml) } as const

@@ -1,11 +1,12 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
 import type { Asked, ResponseMode } from "../../domain/grant/index.ts"
 import { type Found, findingOfAddress } from "../../domain/refusal/index.ts"
+import { isExposed } from "../../kernel/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
 import { unusableFindings } from "../client/registered.ts"
 import { ownOf } from "../own.ts"
 import { repeatedFinding } from "../request.ts"
-import { isExposed, isRegistered } from "./redirect-uri.ts"
+import { isRegistered } from "./redirect-uri.ts"
 import { responseModeOf } from "./response-type.ts"
 
 /** Where an answer goes that nobody else may get. */
@@ -41,15 +42,9 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
   if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) {
     return { problem: "unknown_application", finding: () => unusableFindings(cx, clientId) }
   }
-  const { oidc } = client.state
   if (!redirectUri) return { problem: "invalid_request", detail: "redirect_uri is missing." }
-  if (!isRegistered(oidc, redirectUri)) {
-    const finding = () => [findingOfAddress("redirect_uri", redirectUri, oidc.redirectUris)]
-    return { problem: "redirect_uri", finding }
-  }
-  if (isExposed(oidc, redirectUri, ownOf(cx).issuer)) {
-    return { problem: "invalid_request", detail: exposed }
-  }
+  const untrusted = distrusted(cx, client.state, redirectUri)
+  if (untrusted) return untrusted
   return {
     clientId,
     appId: client.appId,
@@ -64,14 +59,26 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
  * What an administrator has taken away of where an answer was to go, while a person signed in:
  * nobody is sent there any more. A device has no address.
  */
-export function goneSince(cx: Cx, { clientId, redirectUri, device }: Asked): Untrusted | undefined {
+export function goneSince(
+  cx: Cx,
+  { clientId, redirectUri, device }: Pick<Asked, "clientId" | "redirectUri" | "device">,
+): Untrusted | undefined {
   const client = findClient(cx, clientId)
   if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) {
     return { problem: "unknown_application" }
   }
-  if (device || isRegistered(client.state.oidc, redirectUri)) return undefined
-  return { problem: "redirect_uri" }
+  return device ? undefined : distrusted(cx, client.state, redirectUri)
+}
+
+function distrusted(cx: Cx, { oidc }: OidcApp, redirectUri: string): Untrusted | undefined {
+  if (!isRegistered(oidc, redirectUri)) {
+    const finding = () => [findingOfAddress("redirect_uri", redirectUri, oidc.redirectUris)]
+    return { problem: "redirect_uri", finding }
+  }
+  if (!isExposed(oidc, redirectUri, ownOf(cx).issuer)) return undefined
+  return { problem: "invalid_request", detail: exposed }
 }
 
 const exposed =
-  "The redirect URI begins with http://, which is for this machine or for development mode."
+  "The redirect URI begins with http://, which is for this machine, for private networks where " +
+  "the application allows it, and for development mode."

@@ -1,4 +1,5 @@
-import { fitsWildcards, type OidcApp } from "../../domain/app/index.ts"
+import type { OidcApp } from "../../domain/app/index.ts"
+import { fitsWildcards } from "../../kernel/wildcard.ts"
 
 type Registration = Pick<OidcApp["oidc"], "appType" | "devMode" | "redirectUris">
 
@@ -9,8 +10,8 @@ type Registration = Pick<OidcApp["oidc"], "appType" | "devMode" | "redirectUris"
  */
 export function isRegistered(registration: Registration, uri: string): boolean {
   const { appType, devMode, redirectUris } = registration
-  // A pattern is no address, however it got here.
-  if (uri.includes("*")) return false
+  // A pattern is no address, however it got here; nor is what no browser could go to.
+  if (uri.includes("*") || !URL.canParse(uri)) return false
   if (redirectUris.includes(uri)) return true
   if (devMode && redirectUris.some((known) => known.includes("*") && fitsWildcards(known, uri))) {
     return true
@@ -19,15 +20,6 @@ export function isRegistered(registration: Registration, uri: string): boolean {
   // RFC 8252 §7.3: the port of a loopback redirect is picked when the application starts.
   const portless = withoutPort(uri)
   return portless !== undefined && redirectUris.some((known) => withoutPort(known) === portless)
-}
-
-/**
- * RFC 9700 §2.6: whether an answer could be read on its way to a registered address. Development
- * mode allows that; and who comes to us by plain http has nothing more to lose at our own origin.
- */
-export function isExposed({ devMode }: Registration, uri: string, issuer: string): boolean {
-  if (!/^http:/i.test(uri) || devMode || loopback.test(uri)) return false
-  return new URL(uri).origin !== new URL(issuer).origin
 }
 
 const loopback = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*|\?.*)?$/

@@ -1,6 +1,7 @@
-import { findClient, fitsWildcards } from "../../domain/app/index.ts"
+import { findClient } from "../../domain/app/index.ts"
 import { about, findingOfAddress } from "../../domain/refusal/index.ts"
 import { findByLoginName } from "../../domain/user/index.ts"
+import { fitsWildcards } from "../../kernel/wildcard.ts"
 import { loginPaths } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { foreignHintError, readHint } from "../authorize/parse.ts"

@@ -130,41 +130,55 @@ const refusedUris = [
   "https://app.example.com/a b",
 ]
 test.each(refusedUris)("RFC 6749 §3.1.2: %s can't be a redirect URI", async (uri) => {
-  const id = "app.field_invalid"
   const tried = made("oidc", { redirectUris: [uri] })
-  const said = (field: string) => expect.stringMatching(new RegExp(`^${field} m`))
-  await expect(tried).rejects.toMatchObject({ id, message: said("redirect_uris") })
+  const said = (field: string) => ({
+    id: `app.${field}_invalid`,
+    message: expect.stringMatching(new RegExp(`^${field} m`)),
+  })
+  await expect(tried).rejects.toMatchObject(said("redirect_uris"))
   const after = made("oidc", { ...web, postLogoutRedirectUris: [uri] })
-  await expect(after).rejects.toMatchObject({ id, message: said("post_logout_redirect_uris") })
+  await expect(after).rejects.toMatchObject(said("post_logout_redirect_uris"))
 })
 
 test("wildcards are for development mode, also when that is turned off later", async () => {
   await made("oidc", { redirectUris: ["https://*.example.com/callback"], developmentMode: true })
   const off = changed("oidcConfiguration", { developmentMode: false })
-  await expect(off).rejects.toMatchObject({ id: "app.field_invalid" })
+  await expect(off).rejects.toMatchObject({ id: "app.redirect_uris_invalid" })
 })
 
 test("a clock skew of more than five seconds is refused", async () => {
   const tried = made("oidc", { ...web, clockSkew: { seconds: 6n, nanos: 0 } })
-  await expect(tried).rejects.toMatchObject({ id: "app.field_invalid" })
+  await expect(tried).rejects.toMatchObject({ id: "app.clock_skew_invalid" })
 })
 
-const problems: readonly (readonly [string, object])[] = [
-  ["redirect_uris.missing", {}],
-  ["redirect_uris.custom_scheme", { redirectUris: ["com.example.app:/callback"] }],
-  ["redirect_uris.http", { redirectUris: ["http://app.example.com/callback"] }],
-  ["redirect_uris.http_loopback", { redirectUris: ["http://127.0.0.1:3000/callback"] }],
-  ["response_types.without_grant", { ...web, responseTypes: [1, 2] }],
-  ["grant_types.implicit", { ...web, grantTypes: [0, 1] }],
-  ["grant_types.refresh_without_code", { ...web, grantTypes: [2] }],
-  ["auth_method.public_client", { ...web, applicationType: 1 }],
-  ["development_mode", { ...web, developmentMode: true }],
+const lan = { redirectUris: ["http://grafana.lan:3000/login/generic_oauth"] }
+const problems: readonly (readonly [string, object, boolean])[] = [
+  ["redirect_uris.missing", {}, true],
+  ["redirect_uris.custom_scheme", { redirectUris: ["com.example.app:/callback"] }, false],
+  ["redirect_uris.http", { redirectUris: ["http://app.example.com/callback"] }, true],
+  [
+    "redirect_uris.http",
+    { redirectUris: ["http://app.example.com/callback"], developmentMode: true },
+    false,
+  ],
+  ["redirect_uris.http_private", lan, true],
+  ["redirect_uris.http_private_allowed", { ...lan, privateNetworkHttp: true }, false],
+  ["redirect_uris.http_loopback", { redirectUris: ["http://127.0.0.1:3000/callback"] }, false],
+  ["response_types.without_grant", { ...web, responseTypes: [1, 2] }, false],
+  ["response_types.without_grant", { ...web, responseTypes: [2] }, true],
+  ["grant_types.implicit", { ...web, grantTypes: [0, 1] }, false],
+  ["grant_types.refresh_without_code", { ...web, grantTypes: [2] }, false],
+  ["auth_method.public_client", { ...web, applicationType: 1 }, false],
+  ["development_mode", { ...web, developmentMode: true }, false],
 ]
-test.each(problems)("%s is reported and works nevertheless", async (key, config) => {
+test.each(problems)("%s of %o refuses sign-in: %s", async (key, config, refusesSignIn) => {
   const { applicationType } = await made("oidc", config)
   const { nonCompliant, complianceProblems } = applicationType.value
   expect(nonCompliant).toBe(true)
-  expect(complianceProblems.map((each: { key: string }) => each.key)).toContain(key)
+  expect(complianceProblems).toContainEqual(expect.objectContaining({ key, refusesSignIn }))
+  expect((await shown()).configuration.value.complianceProblems).toEqual(
+    complianceProblems.map((each: object) => expect.objectContaining(each)),
+  )
 })
 
 test("native applications may use the loopback interface and schemes of their own", async () => {

@@ -157,7 +157,7 @@ test("it is renamed, stopped and given another login like any other", async () =
   })
   await change({ case: undefined }, {}, loginV2("https://login.example.com"))
   await refused(() => change({ case: undefined }, {}, loginV2("javascript:0")), {
-    id: "app.field_invalid",
+    id: "app.login_version_invalid",
   })
   await estate.as("manager", "deactivateApplication", { applicationId: "a1", projectId: "px" })
   const application = await shown()

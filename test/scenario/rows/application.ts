@@ -81,6 +81,34 @@ export const applicationRows: readonly Row[] = [
     events: ["project.application.changed"],
   },
   {
+    call: "application.v2.ApplicationService/CreateApplication",
+    name: "to which plain http leads in a private network",
+    body: {
+      projectId: "$project",
+      name: "$fresh",
+      oidcConfiguration: {
+        redirectUris: ["http://grafana.lan:3000/login/generic_oauth"],
+        privateNetworkHttp: true,
+      },
+    },
+    events: [
+      "project.application.added",
+      "project.application.config.oidc.added",
+      "project.application.config.oidc.secret.changed",
+    ],
+    expect: {
+      oidcConfiguration: {
+        complianceProblems: [
+          {
+            key: "redirect_uris.http_private_allowed",
+            localizedMessage:
+              "Redirects over plain HTTP can be read by whoever is in the same private network.",
+          },
+        ],
+      },
+    },
+  },
+  {
     call: "application.v2.ApplicationService/DeactivateApplication",
     body: { applicationId: "$app", projectId: "$project" },
     events: ["project.application.deactivated"],

@@ -23,6 +23,7 @@ import { LinkButton } from "../shell/link.tsx"
 import { useBelongsTo, useOrganization } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import { type Credentials, CredentialsBox } from "./credentials-box.tsx"
+import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 
 const kinds = ["web", "user_agent", "native", "api"] as const
 type Kind = (typeof kinds)[number]
@@ -49,6 +50,7 @@ const blank = {
   name: "",
   redirectUris: "",
   postLogoutUris: "",
+  privateHttp: false,
   refresh: false,
 } as const
 
@@ -60,6 +62,7 @@ type Values = {
   readonly name: string
   readonly redirectUris: string
   readonly postLogoutUris: string
+  readonly privateHttp: boolean
   readonly refresh: boolean
 }
 
@@ -145,8 +148,8 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
     initial,
     refusals: {
       name: ["app.name", "app.exists"],
-      redirectUris: ["app.redirect_uri"],
-      postLogoutUris: ["app.post_logout"],
+      redirectUris: ["app.redirect_uris_invalid"],
+      postLogoutUris: ["app.post_logout_redirect_uris_invalid"],
       projectName: ["project."],
     },
     save: async (values) => {
@@ -167,6 +170,7 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
     <Fields
       form={form}
       submit={t("applications.create")}
+      disabled={values.kind !== "api" && isUnfit(values)}
       onCancel={() => void navigate({ to: "/applications" })}
     >
       {canCreate && <ProjectFields {...{ form, projects }} />}
@@ -229,11 +233,16 @@ function ProjectFields({ form, projects }: ProjectFieldsProps) {
   )
 }
 
+const isUnfit = ({ redirectUris, postLogoutUris }: Values) =>
+  hasInvalid(redirectUris, false) || hasInvalid(postLogoutUris, false)
+
 /** An API only checks tokens that others got: nobody is sent back to it. */
 function SignInFields({ form }: { readonly form: Form<Values> }) {
   const { t } = useText()
   const errorOf = useErrorOf(form)
   const { values, change } = form
+  const { kind, privateHttp } = values
+  const by = { appType: kind === "api" ? "web" : kind, devMode: false, privateHttp } as const
   const example =
     values.kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback"
   return (
@@ -249,6 +258,15 @@ function SignInFields({ form }: { readonly form: Form<Values> }) {
         spellCheck={false}
         required
       />
+      <JudgedRedirects typed={values.redirectUris} by={by} />
+      {(privateHttp || wantsPrivateHttp(values.redirectUris, by)) && (
+        <Check
+          label={t("field.private_http")}
+          hint={t("applications.private_http_hint")}
+          checked={privateHttp}
+          onChange={(on) => change({ privateHttp: on })}
+        />
+      )}
       <TextArea
         label={t("field.post_logout_uris")}
         optional={t("form.optional")}
@@ -259,6 +277,7 @@ function SignInFields({ form }: { readonly form: Form<Values> }) {
         maxLength={20_000}
         spellCheck={false}
       />
+      <JudgedReturns typed={values.postLogoutUris} by={by} />
       <Check
         label={t("grant.refresh_token")}
         hint={t("grant.refresh_token.hint")}
@@ -279,6 +298,7 @@ function requestOf(projectId: string, draft: Values) {
     ...protocol[draft.kind],
     redirectUris: linesOf(draft.redirectUris),
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
+    privateNetworkHttp: draft.privateHttp,
     responseTypes: [OIDCResponseType.OIDC_RESPONSE_TYPE_CODE],
     grantTypes: [
       OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE,

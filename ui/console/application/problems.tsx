@@ -3,20 +3,36 @@ import { Alert } from "../../kit/alert.tsx"
 import { useText } from "../shell/text.ts"
 import type { OidcPart } from "./change.ts"
 
-/** What works, but is advised against: what it means, and what to do instead. */
+/** What is refused, and what works but is advised against: what it means, and what to do. */
 export function Problems({ oidc }: Pick<OidcPart, "oidc">) {
   const { t } = useText()
-  if (oidc.complianceProblems.length === 0) return null
+  const refused = oidc.complianceProblems.filter(({ refusesSignIn }) => refusesSignIn)
+  const advised = oidc.complianceProblems.filter(({ refusesSignIn }) => !refusesSignIn)
   return (
-    <Alert tone="warning" title={t("problem.title")}>
-      <ul className="alert-list">
-        {oidc.complianceProblems.map((problem) => (
-          <li key={problem.key}>
-            <Words problem={problem} />
-          </li>
-        ))}
-      </ul>
-    </Alert>
+    <>
+      {refused.length > 0 && (
+        <Alert tone="danger" title={t("problem.refused_title")}>
+          <List problems={refused} />
+        </Alert>
+      )}
+      {advised.length > 0 && (
+        <Alert tone="warning" title={t("problem.title")}>
+          <List problems={advised} />
+        </Alert>
+      )}
+    </>
+  )
+}
+
+function List({ problems }: { readonly problems: readonly OIDCLocalizedMessage[] }) {
+  return (
+    <ul className="alert-list">
+      {problems.map((problem) => (
+        <li key={problem.key}>
+          <Words problem={problem} />
+        </li>
+      ))}
+    </ul>
   )
 }
 

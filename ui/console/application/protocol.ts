@@ -1,10 +1,12 @@
 import {
+  OIDCApplicationType,
   OIDCAuthMethodType,
   type OIDCConfiguration,
   OIDCGrantType,
   OIDCResponseType,
   OIDCTokenType,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
+import type { Redirecting } from "../../../src/kernel/redirect-uri.ts"
 
 /** The names of the catalogue for what the protocol numbers. */
 export const grantTypes = {
@@ -32,6 +34,12 @@ export const tokenTypes = {
   opaque: OIDCTokenType.OIDC_TOKEN_TYPE_BEARER,
   jwt: OIDCTokenType.OIDC_TOKEN_TYPE_JWT,
 } as const
+
+/** The name by which redirect URIs are judged. */
+export function appTypeOf({ applicationType }: OIDCConfiguration): Redirecting["appType"] {
+  if (applicationType === OIDCApplicationType.OIDC_APP_TYPE_NATIVE) return "native"
+  return applicationType === OIDCApplicationType.OIDC_APP_TYPE_USER_AGENT ? "user_agent" : "web"
+}
 
 export type GrantName = keyof typeof grantTypes
 export type ResponseName = keyof typeof responseTypes

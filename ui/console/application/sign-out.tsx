@@ -46,7 +46,10 @@ function SignOutForm({ id, close, ...part }: OidcForm) {
       front: oidc.frontChannelLogout?.uri ?? "",
       session: oidc.frontChannelLogout?.sessionRequired ?? true,
     },
-    refusals: { back: ["app.back_channel"], front: ["app.front_channel"] },
+    refusals: {
+      back: ["app.back_channel_logout_uri_invalid"],
+      front: ["app.front_channel_logout_invalid"],
+    },
     save: ({ session, ...values }) => {
       const [back, uri] = [values.back.trim(), values.front.trim()]
       const frontChannelLogout = { uri, sessionRequired: uri !== "" && session }

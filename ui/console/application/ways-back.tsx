@@ -1,3 +1,4 @@
+import type { Redirecting } from "../../../src/kernel/redirect-uri.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Badge } from "../../kit/badge.tsx"
 import { Check } from "../../kit/check.tsx"
@@ -9,6 +10,8 @@ import { useForm } from "../form/use-form.ts"
 import { Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
 import { changeOidc, type OidcForm, type OidcPart } from "./change.ts"
+import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
+import { appTypeOf } from "./protocol.ts"
 
 /** Where people may be sent back to, shown and changed where it stands. */
 export function WaysBack(part: OidcPart) {
@@ -34,6 +37,7 @@ function Addresses({ oidc }: OidcPart) {
           t("field.origins"),
           additionalOrigins.length > 0 && <Uris key="origins" uris={additionalOrigins} />,
         ],
+        [t("field.private_http"), oidc.privateNetworkHttp && t("detail.on")],
         [
           t("field.development"),
           developmentMode && (
@@ -65,30 +69,37 @@ type Draft = {
   readonly back: string
   readonly out: string
   readonly origins: string
+  readonly privateHttp: boolean
   readonly development: boolean
 }
+
+const draftOf = (oidc: OidcPart["oidc"]): Draft => ({
+  back: oidc.redirectUris.join("\n"),
+  out: oidc.postLogoutRedirectUris.join("\n"),
+  origins: oidc.additionalOrigins.join("\n"),
+  privateHttp: oidc.privateNetworkHttp,
+  development: oidc.developmentMode,
+})
+
+const refusals = {
+  back: ["app.redirect_uris_invalid"],
+  out: ["app.post_logout_redirect_uris_invalid"],
+  origins: ["app.additional_origins_invalid"],
+} as const
 
 function UriForm({ id, close, ...part }: OidcForm) {
   const { t } = useText()
   const { oidc } = part
   const form = useForm<Draft>({
     id,
-    initial: {
-      back: oidc.redirectUris.join("\n"),
-      out: oidc.postLogoutRedirectUris.join("\n"),
-      origins: oidc.additionalOrigins.join("\n"),
-      development: oidc.developmentMode,
-    },
-    refusals: {
-      back: ["app.redirect_uri"],
-      out: ["app.post_logout"],
-      origins: ["app.origin"],
-    },
-    save: ({ back, out, origins, development }) =>
+    initial: draftOf(oidc),
+    refusals,
+    save: ({ back, out, origins, privateHttp, development }) =>
       changeOidc(part, {
         redirectUris: linesOf(back),
         postLogoutRedirectUris: linesOf(out),
         additionalOrigins: linesOf(origins),
+        privateNetworkHttp: privateHttp,
         developmentMode: development,
       }),
     done: close,
@@ -103,12 +114,15 @@ function UriForm({ id, close, ...part }: OidcForm) {
     out: emptied(draft.out, oidc.postLogoutRedirectUris),
     origins: emptied(draft.origins, oidc.additionalOrigins),
   }
+  const { development: devMode, privateHttp } = draft
+  const by = { appType: appTypeOf(oidc), devMode, privateHttp }
+  const isUnfit = hasInvalid(draft.back, devMode) || hasInvalid(draft.out, devMode)
   const area = { rows: 3, spellCheck: false }
   return (
     <Fields
       form={form}
       onCancel={close}
-      disabled={Object.values(errors).some((error) => error !== undefined)}
+      disabled={isUnfit || Object.values(errors).some((error) => error !== undefined)}
     >
       <TextArea
         {...area}
@@ -118,6 +132,8 @@ function UriForm({ id, close, ...part }: OidcForm) {
         {...form.text("back")}
         maxLength={20_000}
       />
+      <JudgedRedirects typed={draft.back} by={by} />
+      <PrivateHttp typed={draft.back} {...{ by, change, was: oidc.privateNetworkHttp }} />
       <TextArea
         {...area}
         label={t("field.post_logout_uris")}
@@ -127,11 +143,35 @@ function UriForm({ id, close, ...part }: OidcForm) {
         {...form.text("out")}
         maxLength={20_000}
       />
+      <JudgedReturns typed={draft.out} by={by} />
       <MoreWays
         open={oidc.developmentMode || oidc.additionalOrigins.length > 0}
         {...{ draft, change, error: errors.origins ?? errorOf("origins") }}
       />
     </Fields>
+  )
+}
+
+type PrivateHttpProps = {
+  readonly typed: string
+  readonly by: Redirecting
+  /** Whether it is allowed now: then it can be taken back. */
+  readonly was: boolean
+  readonly change: (fields: Partial<Draft>) => void
+}
+
+/** Offered where an address asks for it. */
+function PrivateHttp({ typed, by, was, change }: PrivateHttpProps) {
+  const { t } = useText()
+  const isOn = by.privateHttp === true
+  if (!was && !isOn && !wantsPrivateHttp(typed, by)) return null
+  return (
+    <Check
+      label={t("field.private_http")}
+      hint={t("applications.private_http_hint")}
+      checked={isOn}
+      onChange={(privateHttp) => change({ privateHttp })}
+    />
   )
 }
 

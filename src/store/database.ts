@@ -140,7 +140,10 @@ function migrate(database: Database): void {
   if (from === schemaVersion) return
   database.transaction(() => {
     for (let version = from; version < schemaVersion; version++) {
-      for (const sql of migrations.get(version) ?? []) database.run(sql)
+      for (const step of migrations.get(version) ?? []) {
+        if (typeof step === "string") database.run(step)
+        else step(database)
+      }
     }
     database.run(`PRAGMA user_version = ${schemaVersion}`)
   })()

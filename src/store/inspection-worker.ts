@@ -1,7 +1,16 @@
 import { Database, SQLiteError } from "bun:sqlite"
 import { pause } from "../kernel/clock.ts"
 import type { Inspected, InspectionRequest } from "./inspection.ts"
-import { type EventRow, isEventWhole, isStateWhole, type SummedState, stateName } from "./row.ts"
+import {
+  claimName,
+  type EventRow,
+  isClaimWhole,
+  isEventWhole,
+  isStateWhole,
+  type SummedClaim,
+  type SummedState,
+  stateName,
+} from "./row.ts"
 
 // Looks through the database while others work: slice by slice, on a connection that can't write,
 // with pauses, so that it takes a small part of one core and holds no old version for long.
@@ -39,6 +48,7 @@ function* slices(database: Database): Generator<() => string | undefined> {
   for (const { name } of tables.all()) yield () => damageOfTable(database, name)
   yield* eventSlices(database)
   yield* stateSlices(database)
+  yield* claimSlices(database)
 }
 
 /** Pages, order, and each row against its indexes. A table may be gone meanwhile. */
@@ -84,6 +94,25 @@ function* stateSlices(database: Database): Generator<() => string | undefined> {
       last = found.at(-1)
       const damaged = found.find((row) => !isStateWhole(row))
       return damaged && stateName(damaged)
+    }
+  }
+}
+
+function* claimSlices(database: Database): Generator<() => string | undefined> {
+  const next = database.prepare<SummedClaim, [string, string, string, number]>(
+    `SELECT * FROM claim WHERE (instance, kind, key) > (?, ?, ?)
+     ORDER BY instance, kind, key LIMIT ?`,
+  )
+  let last: Pick<SummedClaim, "instance" | "kind" | "key"> | undefined = {
+    ...{ instance: "", kind: "", key: "" },
+  }
+  while (last !== undefined) {
+    const { instance, kind, key }: Pick<SummedClaim, "instance" | "kind" | "key"> = last
+    yield () => {
+      const found = next.all(instance, kind, key, rows)
+      last = found.at(-1)
+      const damaged = found.find((row) => !isClaimWhole(row))
+      return damaged && claimName(damaged)
     }
   }
 }

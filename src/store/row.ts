@@ -75,6 +75,35 @@ export const isStateWhole = (row: SummedState): boolean =>
 
 export const stateName = ({ stream, id }: SummedState) => `the state of ${stream} ${id}`
 
+/** A row of the claim table. */
+export type SummedClaim = {
+  readonly instance: string
+  readonly kind: string
+  readonly key: string
+  readonly stream: string
+  readonly id: string
+  readonly expires: number | null
+  readonly sum: number | null
+}
+
+/** CRC-32 over all of it. */
+export function claimSum({
+  instance,
+  kind,
+  key,
+  stream,
+  id,
+  expires,
+}: Omit<SummedClaim, "sum">): number {
+  return Bun.hash.crc32(`${instance}\n${kind}\n${stream}\n${id}\n${expires ?? ""}\n${key}`)
+}
+
+export const isClaimWhole = (row: SummedClaim): boolean => row.sum === claimSum(row)
+
+/** Without its key, which may be what somebody signs in with. */
+export const claimName = ({ kind, stream, id }: SummedClaim) =>
+  `the claim ${kind} of ${stream} ${id}`
+
 /** What is not as it was written, by its name. */
 export const damagedError = (what: string) =>
   new Fault(

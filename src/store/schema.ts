@@ -1,5 +1,8 @@
+import type { Database } from "bun:sqlite"
+import { claimSum, type SummedClaim } from "./row.ts"
+
 /** Raised with every change of the tables below; a newer number than ours is not opened. */
-export const schemaVersion = 4
+export const schemaVersion = 5
 
 /** Marks an SQLite file as one of ours: "Lkey" in ASCII. */
 export const applicationId = 0x4c6b6579
@@ -37,9 +40,12 @@ const streams = [
 
 /** Of all columns, so that a damaged row is found. */
 const stateSums = "ALTER TABLE state ADD COLUMN sum INTEGER"
+const claimSums = "ALTER TABLE claim ADD COLUMN sum INTEGER"
+
+type Step = string | ((database: Database) => void)
 
 /** What brings the tables of an older version to the next one. */
-export const migrations: ReadonlyMap<number, readonly string[]> = new Map([
+export const migrations: ReadonlyMap<number, readonly Step[]> = new Map<number, readonly Step[]>([
   [
     1,
     [
@@ -64,7 +70,24 @@ export const migrations: ReadonlyMap<number, readonly string[]> = new Map([
   ],
   // All states are folded anew, and get their sums so.
   [3, [stateSums, "DELETE FROM fold"]],
+  [4, [claimSums, sumClaims]],
 ])
+
+/** A second for some hundred thousand. */
+function sumClaims(database: Database): void {
+  const next = database.prepare<SummedClaim, [string, string, string]>(
+    `SELECT * FROM claim WHERE (instance, kind, key) > (?, ?, ?)
+     ORDER BY instance, kind, key LIMIT 1000`,
+  )
+  const set = database.prepare(
+    "UPDATE claim SET sum = ? WHERE instance = ? AND kind = ? AND key = ?",
+  )
+  let rows = next.all("", "", "")
+  for (let last = rows.at(-1); last; last = rows.at(-1)) {
+    for (const row of rows) set.run(claimSum(row), row.instance, row.kind, row.key)
+    rows = next.all(last.instance, last.kind, last.key)
+  }
+}
 
 /**
  * The log's own tables, the state rows, and the bookkeeping of views and reactors. `name` codes
@@ -110,6 +133,7 @@ export const schema = [
     expires INTEGER,
     PRIMARY KEY (instance, kind, key)
   ) WITHOUT ROWID`,
+  claimSums,
   "CREATE INDEX claim_expires ON claim (expires) WHERE expires IS NOT NULL",
   ...streams,
   stateSums,

@@ -5,7 +5,18 @@ import type { Durability } from "./durability.ts"
 import { numberAt } from "./horizon.ts"
 import type { Kinds } from "./kind.ts"
 import type { Append, Appended, Apply, ClaimRequest, Log, LogEvent } from "./log.ts"
-import { decode, type EventRow, type Names, privateSum, sumOf } from "./row.ts"
+import {
+  claimName,
+  claimSum,
+  damagedError,
+  decode,
+  type EventRow,
+  isClaimWhole,
+  type Names,
+  privateSum,
+  type SummedClaim,
+  sumOf,
+} from "./row.ts"
 import { turnsOf } from "./turn.ts"
 
 type Parts = {
@@ -18,12 +29,6 @@ type Parts = {
   readonly head: number
   /** What callers are told of a disk that does not do what is asked; undefined for bugs. */
   readonly faultOf: (cause: unknown) => Fault | undefined
-}
-
-type ClaimRow = {
-  readonly stream: string
-  readonly id: string
-  readonly expires: number | null
 }
 
 /** The log, and what those need who write to its database beside it. */
@@ -89,7 +94,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
     changesOf: (names) => names.reduce((sum, each) => sum + written.steps(each), undone),
     writes: () => writes,
     holder: (instance, kind, key, time) => {
-      const row = sql.claim.get(instance, kind, key)
+      const row = claimOf(sql, instance, kind, key)
       return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
     },
     flush: turns.flush,
@@ -230,14 +235,23 @@ function change(sql: Statements, step: Append, claim: ClaimRequest): boolean {
     sql.release.run(instance, claim.release, claim.key, claim.stream, claim.id)
     return true
   }
-  const row = sql.claim.get(instance, claim.take, claim.key)
+  const row = claimOf(sql, instance, claim.take, claim.key)
   const own = row?.stream === claim.stream && row.id === claim.id
   if (row && !own && !expired(row, step.time)) return false
-  sql.take.run(instance, claim.take, claim.key, claim.stream, claim.id, claim.expires ?? null)
+  const { take: kind, key, stream, id, expires = null } = claim
+  const sum = claimSum({ instance, kind, key, stream, id, expires })
+  sql.take.run(instance, kind, key, stream, id, expires, sum)
   return true
 }
 
-const expired = (row: ClaimRow, time: number) => row.expires !== null && row.expires <= time
+/** Refuses a claim that is damaged: it may be somebody else's, or over. */
+function claimOf(sql: Statements, instance: string, kind: string, key: string) {
+  const row = sql.claim.get(instance, kind, key)
+  if (row && !isClaimWhole(row)) throw damagedError(claimName(row))
+  return row
+}
+
+const expired = (row: SummedClaim, time: number) => row.expires !== null && row.expires <= time
 
 function insert(sql: Statements, { names, kinds }: Parts, event: LogEvent): void {
   const stream = names.code(event.stream)
@@ -321,13 +335,12 @@ function statements(database: Database) {
       `UPDATE event SET private = NULL, private_sum = NULL
        WHERE instance = ? AND stream = ? AND id = ? AND version < ? AND type = ?`,
     ),
-    claim: prepare<ClaimRow>(
-      "SELECT stream, id, expires FROM claim WHERE instance = ? AND kind = ? AND key = ?",
-    ),
+    claim: prepare<SummedClaim>("SELECT * FROM claim WHERE instance = ? AND kind = ? AND key = ?"),
     take: prepare(
-      `INSERT INTO claim (instance, kind, key, stream, id, expires) VALUES (?, ?, ?, ?, ?, ?)
+      `INSERT INTO claim (instance, kind, key, stream, id, expires, sum)
+       VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET stream = excluded.stream, id = excluded.id,
-         expires = excluded.expires`,
+         expires = excluded.expires, sum = excluded.sum`,
     ),
     idTime: prepare(
       `INSERT INTO meta (key, value) VALUES ('ids', ?)

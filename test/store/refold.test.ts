@@ -42,6 +42,8 @@ const nameOf = (id: string, instance = "i1") => store.state(cx(instance), accoun
 const rows = (database = store.database) =>
   database.query("SELECT * FROM state ORDER BY instance, stream, id").all()
 
+const claims = () => store.database.query("SELECT * FROM claim").all()
+
 /** Names are loud now; the revision says so. */
 const loud: typeof account = {
   ...account,
@@ -127,6 +129,8 @@ test("a fold that did not change reads no event", async () => {
 
 /** What turns a database of today into one of an older version, from the newest such on. */
 const older: Readonly<Record<number, readonly string[]>> = {
+  4: ["ALTER TABLE claim DROP COLUMN sum"],
+  3: ["ALTER TABLE state DROP COLUMN sum"],
   2: [
     "DROP INDEX event_stream",
     "CREATE UNIQUE INDEX event_stream ON event (instance, stream, id, version)",
@@ -144,23 +148,23 @@ const older: Readonly<Record<number, readonly string[]>> = {
   1: ["DROP INDEX state_expires", "ALTER TABLE state DROP COLUMN expires", "DROP TABLE fold"],
 }
 
-for (const version of [2, 1]) {
+for (const version of [4, 3, 2, 1]) {
   test(`a database of version ${version} is brought up to date`, async () => {
     const schema = () =>
       store.database
         .query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
         .all()
-    const before = [rows(), schema()]
+    const before = [rows(), claims(), schema()]
     await store.close()
     const old = new Database(file)
-    for (let step = 2; step >= version; step--) for (const sql of older[step] ?? []) old.run(sql)
+    for (let step = 4; step >= version; step--) for (const sql of older[step] ?? []) old.run(sql)
     old.run(`PRAGMA user_version = ${version}`)
     old.close()
     const told: Refolded[] = []
     store = openFile(file, { refolded: (what) => told.push(what) })
     // Their states get sums.
-    expect(told).toEqual([{ streams: ["account"], events: 26 }])
-    expect([rows(), schema()]).toEqual(before)
+    expect(told).toEqual(version > 3 ? [] : [{ streams: ["account"], events: 26 }])
+    expect([rows(), claims(), schema()]).toEqual(before)
     expect(await reopen(loud)).toHaveLength(1)
   })
 }

@@ -1,3 +1,4 @@
+import { removedInstances } from "../domain/instance/index.ts"
 import type { Timer } from "../kernel/clock.ts"
 import type { Base } from "./base.ts"
 
@@ -15,7 +16,7 @@ export function keepInspecting({ store, clock, log }: Pick<Base, "store" | "cloc
   let isStopped = false
   const look = () => {
     store
-      .inspect(rest)
+      .inspect({ rest, gone: () => removedInstances(store).map(({ instance }) => instance) })
       .catch((cause: unknown) =>
         log.warning("the database could not be looked through: {cause}", { cause: String(cause) }),
       )

@@ -11,8 +11,8 @@ import { kindsOf, upcaster } from "./kind.ts"
 import type { Apply, Log, LogEvent } from "./log.ts"
 import type { Mark } from "./mark.ts"
 import { isPassing, patiently } from "./patience.ts"
-import { prunerOf } from "./prune.ts"
-import type { Slice } from "./rebuild.ts"
+import { type PruneParts, prunerOf } from "./prune.ts"
+import type { Replay, Slice } from "./rebuild.ts"
 import { type Refolded, refold } from "./refold.ts"
 import { damagedError, decode, type EventRow, headOf, namesOf } from "./row.ts"
 import { readerOf } from "./search/reader.ts"
@@ -21,6 +21,7 @@ import { statesOf } from "./state.ts"
 import { type Beside, Store } from "./store.ts"
 import { sweeperOf } from "./sweep.ts"
 import type { View } from "./view.ts"
+import { type Inspecting, viewInspector } from "./view-inspection.ts"
 import { viewsOf } from "./views.ts"
 
 export type OpenOptions = {
@@ -90,18 +91,21 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   )
   const beside = besides(gate, options.file)
   const slice = slices(beside, gate, raw.flush)
+  const replay: Replay = (position, limit) =>
+    written.all(position, limit).map((row) => upcast(decode(row, names)))
   const views = viewsOf({
     database,
     views: options.views,
     kindOf: states.known,
-    replay: (position, limit) =>
-      written.all(position, limit).map((row) => upcast(decode(row, names))),
+    replay,
     slice,
     failed: options.notReady,
     recovered: options.ready ?? (() => undefined),
   })
-  const dropped = () => {
+  const viewInspection = viewInspector({ database, replay, slice, ...views })
+  const dropped: PruneParts["dropped"] = (streams) => {
     drops++
+    viewInspection.dropped(streams)
   }
   const horizon = horizonOf(database)
   const parts = { ...options, database, names, states, views, slice, dropped, horizon }
@@ -110,6 +114,7 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const close = async () => {
     inspection.stop()
     await views.close()
+    await viewInspection.stop()
     await reader.close()
     await log.close()
     if (await mark.release()) emptyWal(database)
@@ -118,7 +123,7 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   }
   const probe = () => slice(() => touch(database))
   const { cleanse } = gate
-  const inspect = inspecting(inspection, faultOf)
+  const inspect = inspecting(inspection, viewInspection, faultOf)
   const reads = { reader, flush: raw.flush }
   const work = { ...horizon, ...reads, prune, sweep, cleanse, beside, close }
   return new Store({ log, database, states, views, inspect, probe, faultOf, ...work })
@@ -140,11 +145,23 @@ function todaysLog(raw: Log, upcast: (event: LogEvent) => LogEvent, drops: () =>
 }
 
 /** What an inspection finds, as a fault that readiness learns of. */
-function inspecting({ inspect }: ReturnType<typeof inspector>, faultOf: Store["faultOf"]) {
-  return async (rest: number): Promise<Fault | undefined> => {
-    const { damage, refused } = await inspect(rest)
+function inspecting(
+  { inspect }: ReturnType<typeof inspector>,
+  views: ReturnType<typeof viewInspector>,
+  faultOf: Store["faultOf"],
+) {
+  return async (how: Inspecting): Promise<Fault | undefined> => {
+    const { damage, refused } = await inspect(how.rest)
     if (damage !== undefined) return faultOf(damagedError(damage))
-    return refused && faultOf(Object.assign(new Error(refused.message), refused))
+    if (refused) return faultOf(Object.assign(new Error(refused.message), refused))
+    try {
+      await views.inspect(how)
+      return undefined
+    } catch (cause) {
+      const fault = faultOf(cause)
+      if (!fault) throw cause
+      return fault
+    }
   }
 }
 

@@ -45,6 +45,10 @@ export function settle(database: Database, { view, generation }: Placement, hash
     .run(view.name, hash, generation, JSON.stringify(view.tables))
 }
 
+/** Whether a view's rows are those that its reducers of today make. */
+export const isWhole = (database: Database, { view }: Placement): boolean =>
+  rowsOf(database).some(({ name, hash }) => name === view.name && hash === view.hash)
+
 /** Makes empty tables under a number that none of the view's tables has had. */
 export function createTables(database: Database, view: View): Placement {
   const used = viewTables(database).map((name) => Number(name.match(/\d+$/)?.[0]))

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite"
 import type { AnyAggregate } from "./aggregate.ts"
+import type { Standing } from "./handle.ts"
 import type { Horizon } from "./horizon.ts"
 import type { Slice } from "./rebuild.ts"
 import type { Names } from "./row.ts"
@@ -36,7 +37,7 @@ export type PruneParts = {
   readonly views: Views
   readonly slice: Slice
   /** Streams were dropped: what was computed from their rows is of no use any more. */
-  readonly dropped: () => void
+  readonly dropped: (streams: readonly (Standing & { readonly stream: string })[]) => void
   readonly horizon: Horizon
 }
 
@@ -137,7 +138,7 @@ async function dropStreams(
     if (free.length === 0) return 0
     count.events += dropAll(parts, sql, free)
     last = rows.at(-1) ?? last
-    parts.dropped()
+    parts.dropped(free)
     return free.length
   }
   count.streams += await repeat(slice, limits, dropSome)
@@ -164,7 +165,7 @@ async function dropSooner(
     const some = due.slice(0, sliceStreams)
     if (some.length > 0) {
       count.events += dropAll(parts, sql, some)
-      parts.dropped()
+      parts.dropped(some)
       count.streams += some.length
     }
     last = (due.length > some.length ? some.at(-1) : rows.at(-1)) ?? last

@@ -107,7 +107,15 @@ type Progress = {
 }
 
 /** A view with its new tables. They stand for it alone: its reducers write to no other. */
-type Building = { readonly view: View; readonly next: Placement; readonly target: Handle }
+export type Building = { readonly view: View; readonly next: Placement; readonly target: Handle }
+
+/** What the events make of the tables of one view. */
+export function reduce({ view, target }: Building, events: readonly LogEvent[]): void {
+  for (const event of events) {
+    const recorded: Recorded<AnyEvent> = event
+    view.reducers.get(event.type)?.(target.writer(event), recorded)
+  }
+}
 
 /**
  * Reads the log once for all views: to read and check an event costs more than to reduce it.
@@ -148,17 +156,11 @@ function prepared(database: Database, view: View): Placement {
 
 /** A reducer that throws ends the rebuild of its own view, and leaves the others alone. */
 function reduceAll(database: Database, { building, events, progress }: Work): void {
-  const { view, target } = building
+  const { view } = building
   const wanted = events.filter(({ type }) => view.reducers.has(type))
   if (wanted.length === 0) return
-  const reduce = database.transaction(() => {
-    for (const event of wanted) {
-      const recorded: Recorded<AnyEvent> = event
-      view.reducers.get(event.type)?.(target.writer(event), recorded)
-    }
-  })
   try {
-    reduce()
+    database.transaction(() => reduce(building, wanted))()
   } catch (cause) {
     if (isPassing(cause, database.filename)) throw cause
     progress.fail([view], cause)

@@ -12,6 +12,7 @@ import type { Read, Reader, Reading } from "./search/reader.ts"
 import type { StateRow, States } from "./state.ts"
 import type { Statement, Values } from "./statement.ts"
 import type { SweepLimits } from "./sweep.ts"
+import type { Inspecting } from "./view-inspection.ts"
 import type { Views } from "./views.ts"
 
 /** A call that may reach the store; what every command and query is handed. */
@@ -66,7 +67,7 @@ export class Store {
   readonly #beside: Beside
   readonly #probe: () => Promise<void>
   readonly #isForgotten: Horizon["isForgotten"]
-  readonly #inspect: (rest: number) => Promise<Fault | undefined>
+  readonly #inspect: (how: Inspecting) => Promise<Fault | undefined>
   readonly #faultOf: (cause: unknown) => Fault | undefined
   readonly #reader: Reader
   readonly #flush: () => void
@@ -84,7 +85,7 @@ export class Store {
     cleanse: () => Promise<void>
     beside: Beside
     probe: () => Promise<void>
-    inspect: (rest: number) => Promise<Fault | undefined>
+    inspect: (how: Inspecting) => Promise<Fault | undefined>
     faultOf: (cause: unknown) => Fault | undefined
     isForgotten: Horizon["isForgotten"]
     reader: Reader
@@ -267,11 +268,11 @@ export class Store {
   }
 
   /**
-   * Looks through all that is kept, in the background, with pauses `rest` times as long as the
-   * work, and answers the first damage that it finds.
+   * Looks through all that is kept, in the background, with pauses, and answers the first damage
+   * that it finds. What else keeps it from looking is thrown.
    */
-  inspect(rest: number): Promise<Fault | undefined> {
-    return this.#inspect(rest)
+  inspect(how: Inspecting): Promise<Fault | undefined> {
+    return this.#inspect(how)
   }
 
   /** Writes a little that nobody needs; throws what the disk says to it. */

@@ -54,7 +54,7 @@ export function sweeperOf(parts: PruneParts): (limits: SweepLimits) => Promise<n
         states.drop(instance, names.name(stream), id)
       }
     })()
-    parts.dropped()
+    parts.dropped([])
     return rows.length
   }
   return async ({ instance, keep, stopped }) => {

@@ -3,7 +3,7 @@ import type { AnyAggregate } from "./aggregate.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
 import { type Handle, handleOf, type Standing } from "./handle.ts"
 import type { LogEvent } from "./log.ts"
-import { type Placement, physical, place } from "./placement.ts"
+import { isWhole, type Placement, physical, place } from "./placement.ts"
 import { type Replay, rebuild, type Slice } from "./rebuild.ts"
 import { type Index, indexesOf } from "./search/indexes.ts"
 import type { Statement } from "./statement.ts"
@@ -32,6 +32,8 @@ export type Views = Pick<Handle, "get" | "all"> & {
     what: { readonly keep: string; readonly limit: number },
   ) => number
   readonly rebuilding: () => readonly string[]
+  /** The views whose rows are those that today's reducers make. */
+  readonly whole: () => readonly Placement[]
   readonly rebuilt: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -94,6 +96,7 @@ export function viewsOf(parts: ViewsParts): Views {
       for (const view of views) view.dropped[last.stream]?.(writer)
     },
     rebuilding: rebuilds.running,
+    whole: () => live.filter((placement) => isWhole(database, placement)),
     rebuilt: () => rebuilds.done,
     close: () => {
       rebuilds.stop()

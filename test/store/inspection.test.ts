@@ -1,12 +1,26 @@
 // What lies on disk is looked through in the background, and damage is told by its name.
-import { readFileSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Fault } from "../../src/kernel/fault.ts"
 import type { Store } from "../../src/store/index.ts"
 import { openWorld } from "../support/world.ts"
-import { account, openAccount, openFile, renameAccount, temporaryFile } from "./account.ts"
+import {
+  account,
+  accounts,
+  eraseAccount,
+  moveAccount,
+  on,
+  openAccount,
+  openFile,
+  refusalOf,
+  renameAccount,
+  temporaryFile,
+} from "./account.ts"
+import { begin, day, end, visitRooms, visits, write } from "./visit.ts"
 
 const name = "lovelace"
+const how = { rest: 0, gone: (): readonly string[] => [] }
 const calls = openWorld({ aggregates: [], views: [] })
 let file: string
 let remove: () => void
@@ -30,15 +44,15 @@ afterEach(async () => {
   await store.close()
   remove()
 })
-const cx = () => ({ ...calls.cx(), store })
+const cx = (instance = "i1") => ({ ...calls.cx(on(instance)), store })
 
 test("what is whole is passed over", async () => {
-  expect([await store.inspect(0), troubles]).toEqual([undefined, []])
+  expect([await store.inspect(how), troubles]).toEqual([undefined, []])
 })
 
 test("a damaged state is refused where it is read, and found where nobody reads it", async () => {
   store.database.run("UPDATE state SET state = replace(state, 'lovelace', 'lovelase')")
-  expect(await store.inspect(0)).toMatchObject({ code: "data_loss", id: "store.damaged" })
+  expect(await store.inspect(how)).toMatchObject({ code: "data_loss", id: "store.damaged" })
   expect(troubles.map(({ message }) => message)).toEqual([
     "the state of account 7 is damaged on disk; restore the data folder from a backup",
   ])
@@ -47,25 +61,134 @@ test("a damaged state is refused where it is read, and found where nobody reads 
   expect(() => store.state(cx(), account, "7")).toThrow("the state of account 7 is damaged")
 })
 
-test("a flipped bit is found wherever it is: an event, a state, a claim, a row, its index", async () => {
+/** What is found with one bit flipped in a text, at each place where the file has it. */
+async function foundIn(text: string): Promise<readonly string[]> {
   await store.close()
   const whole = readFileSync(file)
   const found: string[] = []
-  for (let at = whole.indexOf(name); at >= 0; at = whole.indexOf(name, at + 1)) {
+  for (let at = whole.indexOf(text); at >= 0; at = whole.indexOf(text, at + 1)) {
     const bytes = Buffer.from(whole)
     bytes[at + 3] = (bytes[at + 3] ?? 0) ^ 1
     writeFileSync(file, bytes)
     open()
-    found.push((await store.inspect(0))?.message.split(" is damaged")[0] ?? "missed")
+    const fault = await store.inspect(how)
+    found.push(fault?.message.split(" is damaged")[0] ?? "missed")
+    expect(troubles).toEqual(fault ? [fault] : [])
     await store.close()
   }
   writeFileSync(file, whole)
   open()
-  expect(found.sort()).toEqual([
+  return found.sort()
+}
+
+test("a flipped bit is found wherever it is: event, state, claim, row, or index", async () => {
+  expect(await foundIn(name)).toEqual([
     "event 9",
     "the claim name of account 7",
     "the state of account 7",
     "the table accounts_1",
     "the table accounts_1",
   ])
+})
+
+test("a flipped bit is found in a column that no index has", async () => {
+  expect(await foundIn("name300@example.com")).toEqual(["a row of accounts", "event 302"])
+})
+
+test.each([
+  ["is gone", "DELETE FROM accounts_1 WHERE id = '599'"],
+  ["is one too many", "INSERT INTO accounts_1 VALUES ('i9', '1', 'stray', NULL, 0)"],
+])("a row that %s is found", async (_, sql) => {
+  store.database.run(sql)
+  expect(await store.inspect(how)).toMatchObject({
+    message: "a row of accounts is damaged on disk; restore the data folder from a backup",
+  })
+})
+
+test("a damaged claim is refused where it is asked for, not given to somebody else", async () => {
+  store.database.run("UPDATE claim SET id = '8' WHERE key = 'lovelace'")
+  const taking = openAccount(cx(), "new", { name })
+  expect(await refusalOf(taking)).toBe("data_loss store.damaged")
+  expect(() => store.log.holder("i1", "name", name, 0)).toThrow("the claim name of account 8 is")
+})
+
+/** Inspects, and tells when the views are being made anew for that, up to the slice `at`. */
+function inspectWith(at: number, gone: () => readonly string[] = how.gone) {
+  const begun = Promise.withResolvers<void>()
+  let slices = 0
+  const asked = () => {
+    slices++
+    if (slices === at) begun.resolve()
+    return slices < at ? [] : gone()
+  }
+  return { begun: begun.promise, found: store.inspect({ ...how, gone: asked }) }
+}
+
+test("rows that change and are erased meanwhile are no damage, and nothing is left", async () => {
+  const changes: Promise<unknown>[] = []
+  const change = (n: number) => {
+    if (n % 3 === 0) return eraseAccount(cx(), `${n}`)
+    return n % 3 === 1
+      ? moveAccount(cx(), `${n}`, `moved${n}@example.com`)
+      : openAccount(cx(), `more${n}`, { name: `more${n}` })
+  }
+  let slices = 0
+  const gone = () => {
+    slices++
+    // While the copy is made, and while it is compared.
+    if (slices === 3 || slices === 16)
+      queueMicrotask(() =>
+        changes.push(...Array.from({ length: 90 }, (_, n) => change(slices * 30 + n))),
+      )
+    return []
+  }
+  expect([await store.inspect({ ...how, gone }), troubles]).toEqual([undefined, []])
+  await Promise.all(changes)
+  expect(changes.length).toBe(180)
+  expect(await store.inspect(how)).toBeUndefined()
+  expect(readdirSync(dirname(file)).filter((each) => each.includes("inspection"))).toEqual([])
+})
+
+test("views that are made anew are looked at when they are", async () => {
+  await store.close()
+  const views = [{ ...accounts, hash: "other" }]
+  store = openFile(file, { views, trouble: (fault) => troubles.push(fault) })
+  expect(store.rebuilding()).toEqual(["account"])
+  expect(await store.inspect(how)).toBeUndefined()
+  expect(store.rebuilding()).toEqual([])
+  store.database.run("UPDATE accounts_2 SET email = 'stray' WHERE id = '3'")
+  expect(await store.inspect(how)).toMatchObject({ id: "store.damaged" })
+})
+
+test("streams that are dropped meanwhile are missed by nobody", async () => {
+  await store.close()
+  const visiting = { aggregates: [account, ...visitRooms.aggregates], views: [accounts, visits] }
+  store = openFile(file, visiting)
+  for (let n = 0; n < 150; n++) {
+    await begin(cx(), `${n}`, { name: `guest ${n}` })
+    await end(cx(), `${n}`)
+    await write(cx(), `${n}`, "came")
+  }
+  await renameAccount(cx(), "1", "newest")
+  // By then the copy has their rows, and nothing has been compared.
+  const { begun, found } = inspectWith(21)
+  await begun
+  const now = calls.clock.now() + 100 * day
+  const limits = { now, auditedBefore: now, position: Number.MAX_SAFE_INTEGER }
+  const pruned = await store.prune({ ...limits, stopped: () => false })
+  expect([pruned.streams, await found]).toEqual([300, undefined])
+  expect(await store.inspect(how)).toBeUndefined()
+})
+
+test("an instance that goes is not looked at, and the others are", async () => {
+  for (let n = 0; n < 120; n++) await openAccount(cx("i0"), `${n}`, { name: `other${n}` })
+  const gone = () => ["i0"]
+  expect(await store.inspect({ ...how, gone })).toBeUndefined()
+  const { begun, found } = inspectWith(15, gone)
+  await begun
+  const keep = { stream: "", view: "" }
+  const swept = store.sweep({ instance: "i0", keep, stopped: () => false })
+  expect([await found, (await swept) > 0]).toEqual([undefined, true])
+  store.database.run("UPDATE accounts_1 SET email = 'stray' WHERE id = '3'")
+  expect(await store.inspect({ ...how, gone })).toMatchObject({ id: "store.damaged" })
 })

@@ -3,6 +3,7 @@ import { addInstanceMember, instance } from "../../../src/domain/instance/index.
 import { deactivateOrganization } from "../../../src/domain/org/index.ts"
 import {
   addPersonalToken,
+  createPassword,
   createUser,
   deactivateUser,
   findUser,
@@ -129,9 +130,13 @@ test.each([
   expect(isUserActive(cx, "u1")).toBe(true)
 })
 
+/** Whoever has no way in that lasts is no owner to rely on. */
+const annaWithPassword = async (cx: Cx) =>
+  anna(cx, { password: await createPassword("Correct-horse-7-battery", { names: ["anna"] }) })
+
 test("an owner who can't sign in doesn't count as another owner", async () => {
   const cx = world.cx()
-  await anna(cx)
+  await annaWithPassword(cx)
   await armedRobot(cx)
   await own("u1")
   await own("m1")
@@ -144,7 +149,7 @@ test("an owner who can't sign in doesn't count as another owner", async () => {
 
 test("an owner whose credentials all expire doesn't count as one who lasts", async () => {
   const cx = world.cx()
-  await anna(cx)
+  await annaWithPassword(cx)
   await armedRobot(cx, {}, cx.clock.now() + 60_000)
   await own("u1")
   await own("m1")

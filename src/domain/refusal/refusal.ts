@@ -54,13 +54,16 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
 const shortened = (finding: Finding): Finding => ({
   ...finding,
   subject: withoutSecrets(finding.subject).slice(0, textMax),
-  received: shown(finding).slice(0, textMax),
-  expected: finding.expected.slice(0, listMax).map((text) => text.slice(0, textMax)),
+  received: shown(finding, finding.received),
+  expected: finding.expected.slice(0, listMax).map((text) => shown(finding, text)),
 })
 
-/** A hash is what nobody can use; everything else that was sent may be a secret gone astray. */
-const shown = ({ subject, received }: Finding): string =>
-  subject.startsWith("SHA-256 of ") ? received : withoutSecrets(received)
+/**
+ * A hash is what nobody can use; everything else may be a secret gone astray, also what would have
+ * fitted: it may come from another part of the same request.
+ */
+const shown = ({ subject }: Finding, text: string): string =>
+  (subject.startsWith("SHA-256 of ") ? text : withoutSecrets(text)).slice(0, textMax)
 
 /**
  * Whoever confuses two settings sends a secret as an id. What looks like one, long and of letters

@@ -38,7 +38,7 @@ export async function build(): Promise<void> {
 }
 
 const workers = [
-  "src/store/checkpoint-worker.ts",
+  "src/store/log/checkpoint-worker.ts",
   "src/store/inspection-worker.ts",
   "src/store/search/reader-worker.ts",
 ]

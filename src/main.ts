@@ -3,11 +3,11 @@ import { type CommandLine, type Flag, type Flags, runCommandLine } from "./boot/
 import { ask, serveControl } from "./boot/control.ts"
 import { folderAt } from "./boot/folder.ts"
 import { notify } from "./boot/readiness.ts"
-import { failureText, refusal } from "./boot/refusal.ts"
 import type { Running } from "./boot/running.ts"
 import { readConfig } from "./boot/settings.ts"
 import { passwordIn, setUp } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
+import { failureText, startError } from "./boot/start-error.ts"
 import { untilStopped } from "./boot/stop.ts"
 import { shortVersion, version } from "./boot/version.ts"
 import { systemClock } from "./kernel/clock.ts"
@@ -49,7 +49,7 @@ async function serve(flags: Flags): Promise<number> {
   const config = readConfig({ flags, env })
   const claim = await claimFolder(config, systemRandom)
   const { folder } = claim
-  const server = await import("./server.ts")
+  const server = await import("./server/index.ts")
   const running = await server
     .serve({ config, folder, master: claim.master, started })
     .catch((refused) => {
@@ -77,7 +77,7 @@ async function setup(flags: Flags): Promise<number> {
   const own = Object.keys(setupFlags)
   const rest = Object.entries(flags).filter(([flag]) => !own.includes(flag))
   const config = readConfig({ flags: Object.fromEntries(rest), env })
-  if (!config.publicUrl) throw refusal("public_url_missing", "latchkey setup needs --public-url")
+  if (!config.publicUrl) throw startError("public_url_missing", "latchkey setup needs --public-url")
   await setUp({
     config,
     random: systemRandom,
@@ -91,7 +91,7 @@ async function setup(flags: Flags): Promise<number> {
       ownerPassword: passwordIn(flags["--owner-password-file"] ?? ""),
     },
     here: async ({ folder, master }, request) => {
-      const server = await import("./server.ts")
+      const server = await import("./server/index.ts")
       await server.setup({ config, folder, master, started }, request)
     },
   })

@@ -1,6 +1,13 @@
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
-import { cycleOf, deadFiles, imports, libraries, mayImport } from "./support/tidy-imports.ts"
+import {
+  circles,
+  cycleOf,
+  deadFiles,
+  imports,
+  libraries,
+  mayImport,
+} from "./support/tidy-imports.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
 import * as words from "./support/tidy-words.ts"
@@ -17,7 +24,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "any, as and ! stand only where they are allowed, with a reason": walls.overruledTypes,
   "there is no class but the named ones": walls.namedClasses,
   "no file has a name that names nothing": walls.fileName,
-  "rooms import along the list and through doors": imports,
+  "modules import along the list and through doors": imports,
   "libraries stay where they are listed": libraries,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
   "nothing is left unfinished or skipped": words.unfinished,
@@ -48,7 +55,11 @@ describe("the checkout", () => {
     expect(deadFiles(sources).map(asLine)).toEqual([])
   })
 
-  test("the list of rooms has no cycle", () => {
+  test("no files import each other in a circle but within one folder", () => {
+    expect(circles(sources).map(asLine)).toEqual([])
+  })
+
+  test("the list of modules has no cycle", () => {
     expect(cycleOf(mayImport)).toBeUndefined()
   })
 })

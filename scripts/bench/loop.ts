@@ -24,10 +24,10 @@ const aimMs = 50
 
 async function measure(running: Running): Promise<void> {
   const token = await serviceToken(url, key, apiScope)
-  const projectId = await projectOf(token)
+  const ids = await idsOf(token)
   const found: { row: Worst; answer: string; stall: number; computed: number }[] = []
   for (const row of worst) {
-    const send = () => sent(running, { row, token, projectId })
+    const send = () => sent(running, { row, token, ids })
     const runs = []
     for (let count = 0; count < tries; count++) runs.push(await watched(running, send))
     const stall = Math.min(...runs.map((run) => run.stall))
@@ -50,14 +50,29 @@ const line = (
     `  ${answer.slice(0, 40).replaceAll(/\s+/g, " ")}`,
   ].join("")
 
-async function projectOf(token: string): Promise<string> {
-  const orgs = await connect(url, "ListOrganizations", { request: {}, token })
-  const made = await connect(url, "core.project.v2.ProjectService/CreateProject", {
-    request: { organizationId: orgs.body.result[0].id, name: "worst" },
-    token,
+/** What stands for the name of each in a body. */
+type Ids = Readonly<Record<"$project" | "$org" | "$user", string>>
+
+async function idsOf(token: string): Promise<Ids> {
+  const ask = async (name: string, request: object) =>
+    (await connect(url, name, { request, token })).body
+  const [org] = (await ask("ListOrganizations", {})).result
+  const [user] = (await ask("ListUsers", {})).result
+  const made = await ask("core.project.v2.ProjectService/CreateProject", {
+    organizationId: org.id,
+    name: "worst",
   })
-  return made.body.projectId
+  return { $project: made.projectId, $org: org.id, $user: user.userId }
 }
+
+let sendings = 0
+
+/** Puts in the ids, and for $fresh what is another each time. */
+const filledIn = (body: string, ids: Ids): string =>
+  Object.entries({ ...ids, $fresh: `${sendings++}` }).reduce(
+    (text, [name, value]) => text.replace(name, value),
+    body,
+  )
 
 type Seen = { readonly stall: number; readonly computed: number; readonly answer: string }
 
@@ -106,16 +121,16 @@ function probing() {
   }
 }
 
-type Sending = { readonly row: Worst; readonly token: string; readonly projectId: string }
+type Sending = { readonly row: Worst; readonly token: string; readonly ids: Ids }
 
-async function sent({ grpcPort }: Running, { row, token, projectId }: Sending): Promise<string> {
+async function sent({ grpcPort }: Running, { row, token, ids }: Sending): Promise<string> {
   const { body, headers, path, type, as } = row
   const own = { ...headers, ...(type && { "content-type": type }) }
   const all = as === "owner" ? { ...own, authorization: `Bearer ${token}` } : own
-  const filled = typeof body === "string" ? body.replace("$project", projectId) : body
+  const filled = typeof body === "string" ? filledIn(body, ids) : body
   if (row.over === "grpc") return byGrpc(grpcPort, path, all, filled)
   const method = filled === undefined ? "GET" : "POST"
-  const answer = await fetch(url + path, {
+  const answer = await fetch(url + path.replace("$client", "1"), {
     ...{ method, headers: all, redirect: "manual" },
     ...(filled !== undefined && { body: filled }),
   })

@@ -6,7 +6,7 @@ import { createGroup } from "../../src/domain/group/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { addOrganization } from "../../src/domain/org/index.ts"
 import { addProject, addRoles } from "../../src/domain/project/index.ts"
-import { addGrant } from "../../src/domain/projectgrant/index.ts"
+import { addGrant } from "../../src/domain/project-grant/index.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { addUser } from "../../src/domain/user/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
@@ -37,6 +37,7 @@ export async function populate(file: string, users: number, orgs: number): Promi
     random: systemRandom,
     secrets: noSecrets(),
     outside: nowhere,
+    warn: () => {},
     instance: firstInstance,
     caller: { kind: "system", name: "population" },
     requestId: "population",

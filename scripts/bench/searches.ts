@@ -237,4 +237,5 @@ const known: readonly Sample[] = [
   [/project/i, ({ projectId }) => projectId()],
   [/app/i, ({ applicationId }) => applicationId()],
   [/token/i, ({ applicationId }) => applicationId()],
+  [/^(creator|ids)Query$/, ({ userId }) => userId()],
 ]

@@ -28,7 +28,7 @@ export type Membership = {
   readonly roles: readonly string[]
 }
 
-/** What the rooms know about owners and roles; the server hands it in. */
+/** What the modules know about owners and roles; the server hands it in. */
 export type Authority<C> = Ranking<C> & {
   /**
    * The owner chain of each kind of resource; undefined where it doesn't exist. `parent` is what
@@ -190,9 +190,9 @@ export function authorise<C extends Call>(
 ): C {
   if (access.kind === "public") return cx
   const { caller } = cx
-  if (caller.kind === "anonymous") throw tokenMissing()
+  if (caller.kind === "anonymous") throw tokenMissingError()
   if (caller.kind === "system") return asSystem(authority, access.system, cx, request)
-  if (access.kind === "system") throw denied(access.system?.permission ?? "of the system")
+  if (access.kind === "system") throw deniedError(access.system?.permission ?? "of the system")
   const outranks = (userId: string) => authority.outranks(cx, userId, "anywhere")
   const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks }
   if (access.kind === "authenticated") return placed
@@ -200,7 +200,7 @@ export function authorise<C extends Call>(
   const holder = holderOf(authority, placed, caller.userId)
   if (access.kind === "search") {
     const scope = scopeOf(holder, access.rule)
-    if (!mayMatch(scope)) throw denied(access.rule.permission)
+    if (!mayMatch(scope)) throw deniedError(access.rule.permission)
     return { ...placed, scope }
   }
   if (access.kind === "searches") return { ...placed, scope: scopesOf(holder, access.rules) }
@@ -221,7 +221,7 @@ function admit<C extends Call>(
   authority: Authority<C>,
   cx: C,
   { access, holder, request }: Entrance,
-): Pick<Call, "holds" | "refusal"> {
+): Pick<Call, "holds" | "fallback"> {
   const rule = access.kind === "resource" ? access.rule : chosenOf(access.rules, request)
   const { or, changes } = access
   const on = (chain: Chain) => (permission: string) => holdsOn(holder, chain, permission)
@@ -234,7 +234,7 @@ function admit<C extends Call>(
   const beside = isAsked ? open(authority, cx, { rule: or.rule, holder, request, changes }) : opened
   if (beside instanceof Fault) throw opened
   if (or?.rank) mustOutrank(authority, cx, or.rank, { request, touched: beside })
-  return { holds: on(beside), refusal: opened }
+  return { holds: on(beside), fallback: opened }
 }
 
 /**
@@ -253,12 +253,12 @@ function asSystem<C extends Call>(
     throw new Fault("permission_denied", "access.denied", "the system has no business here")
   }
   const isHeld = roles.some((role) => authority.permissions(role, cx).has(rule.permission))
-  if (!isHeld) throw denied(rule.permission)
+  if (!isHeld) throw deniedError(rule.permission)
   if (!rule.id) return { ...cx, orgId: "" }
   const instance = given(rule.id, request) ?? ""
   const scope = { all: true, orgs: [], projects: [], grants: [] }
   const placed = { ...cx, orgId: "", instance, scope, outranks: () => true }
-  if (!authority.resources.instance?.(placed, instance, undefined)) throw absent("instance")
+  if (!authority.resources.instance?.(placed, instance, undefined)) throw absentError("instance")
   return placed
 }
 
@@ -307,10 +307,10 @@ function open<C extends Call>(
   if (chain && held.some((membership) => covers(membership, chain))) {
     // Applications of the instance's own project, and the console, act for whoever signs in.
     const isOpen = !(changes && chain.internal) || holdsOn(holder, here, ownPermission)
-    return isOpen ? chain : denied(ownPermission)
+    return isOpen ? chain : deniedError(ownPermission)
   }
   if (chain && chain.user === holder.userId && passesAsSelf(holder, rule.self, chain)) return chain
-  return held.length === 0 ? denied(rule.permission) : absent(rule.resource)
+  return held.length === 0 ? deniedError(rule.permission) : absentError(rule.resource)
 }
 
 /** What changes whatever is the instance's own. */
@@ -387,25 +387,25 @@ function scopeOf(holder: Holder, { permission, self }: Rule): Scope {
 function scopesOf(holder: Holder, rules: readonly Rule[]): Scope {
   const kinds = Object.fromEntries(rules.map((rule) => [rule.resource, scopeOf(holder, rule)]))
   if (!Object.values(kinds).some(mayMatch))
-    throw denied(rules.map((rule) => rule.permission).join(", "))
+    throw deniedError(rules.map((rule) => rule.permission).join(", "))
   return { all: false, orgs: [], projects: [], grants: [], kinds }
 }
 
 const mayMatch = ({ all, orgs, projects, grants, self }: Scope): boolean =>
   all || self !== undefined || orgs.length + projects.length + grants.length > 0
 
-export const tokenMissing = () =>
+export const tokenMissingError = () =>
   new Fault(
     "unauthenticated",
     "access.token_missing",
     "this needs a token; send it in the Authorization header as Bearer",
   )
 
-const denied = (permission: string) =>
+const deniedError = (permission: string) =>
   new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)
 
 /** One text for what is not there and for what is somebody else's. */
-function absent(resource: string): Fault {
+function absentError(resource: string): Fault {
   const kind = sameAs[resource] ?? resource
   return new Fault("not_found", `${kind}.missing`, `there is no such ${names[kind] ?? kind}`)
 }

@@ -67,7 +67,7 @@ export const prefixes: Readonly<Record<string, string>> = {
   "core.resources.webkey.v3alpha": "/resources/v3alpha/web_keys",
 }
 
-/** Paths of the house itself; an operation that lands on or below one stops the start. */
+/** Paths of the server itself; an operation that lands on or below one stops the start. */
 export const ownPaths: readonly string[] = [
   "/.well-known",
   "/assets",

@@ -6,7 +6,7 @@ import { Fault } from "../kernel/fault.ts"
 /** Reads a body up to the limit; refuses a larger one without reading on. */
 export async function bodyOf(request: Incoming, bytesMax: number): Promise<Uint8Array> {
   const bytes = await bytesWithin(request, bytesMax)
-  if (!bytes) throw tooLarge(bytesMax)
+  if (!bytes) throw tooLargeError(bytesMax)
   return bytes
 }
 
@@ -18,18 +18,18 @@ export async function unpacked(bytes: Uint8Array, bytesMax: number): Promise<Uin
     return await unpack(bytes, { maxOutputLength: bytesMax })
   } catch (cause) {
     const isLarge = Object(cause).code === "ERR_BUFFER_TOO_LARGE"
-    throw isLarge ? tooLarge(bytesMax) : notGzip(cause)
+    throw isLarge ? tooLargeError(bytesMax) : notGzipError(cause)
   }
 }
 
-export const tooLarge = (bytesMax: number) =>
+export const tooLargeError = (bytesMax: number) =>
   new Fault(
     "resource_exhausted",
     "request.too_large",
     `the body is larger than ${Math.floor(bytesMax / 1024)} kB`,
   )
 
-const notGzip = (cause: unknown) =>
+const notGzipError = (cause: unknown) =>
   new Fault("invalid_argument", "request.invalid", "the body is not the gzip that it says it is", {
     cause,
   })
@@ -38,7 +38,7 @@ const notGzip = (cause: unknown) =>
 export const mediaTypeOf = (headers: Headers): string =>
   (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? ""
 
-export const wrongType = (expected: string) =>
+export const wrongTypeError = (expected: string) =>
   new Fault(
     "invalid_argument",
     "request.type_unknown",

@@ -1,3 +1,4 @@
+import { ActivityService } from "../gen/core/activity/v2/activity_service_pb.ts"
 import { AdminService } from "../gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../gen/core/application/v2/application_service_pb.ts"
 import { AuthService } from "../gen/core/auth/v1/auth_service_pb.ts"
@@ -11,6 +12,7 @@ import { ManagementService } from "../gen/core/management/v1/management_service_
 import { OrganizationService } from "../gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../gen/core/project/v2/project_service_pb.ts"
 import { CoreWebKeys } from "../gen/core/resources/webkey/v3alpha/webkey_service_pb.ts"
+import { SessionService } from "../gen/core/session/v2/session_service_pb.ts"
 import { SettingsService } from "../gen/core/settings/v2/settings_service_pb.ts"
 import { SystemService } from "../gen/core/system/v1/system_service_pb.ts"
 import { UserService } from "../gen/core/user/v2/user_service_pb.ts"
@@ -18,6 +20,7 @@ import { WebKeyService } from "../gen/core/webkey/v2/webkey_service_pb.ts"
 
 /** Every service that is served. A service in proto/ that is not listed here fails the check. */
 export const book = [
+  ActivityService,
   AdminService,
   ApplicationService,
   AuthorizationService,
@@ -31,6 +34,7 @@ export const book = [
   ManagementService,
   OrganizationService,
   ProjectService,
+  SessionService,
   SettingsService,
   SystemService,
   UserService,

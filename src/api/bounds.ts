@@ -14,6 +14,14 @@ export const strangerBytesMax = 4096
  */
 export const partsMax = 10_000
 
+/** Letters of one text: to fold, compare and quote it must stay quick. */
+const lettersMax = 10_000
+
+export const isTooLong = ({ scalar }: DescField, value: unknown): boolean =>
+  scalar === ScalarType.STRING && typeof value === "string" && value.length > lettersMax
+
+export const tooLong = `may have at most ${lettersMax} letters`
+
 /** As deep as the decoders go. */
 const depthMax = 100
 
@@ -30,7 +38,7 @@ export function countJson(bytes: Uint8Array): void {
     } else if (byte === quote) isText = true
     else if (byte === comma || byte === colon || byte === brace || byte === bracket) parts++
   }
-  if (parts > partsMax) throw tooManyParts()
+  if (parts > partsMax) throw tooManyPartsError()
 }
 
 const [quote, comma, colon, bracket, backslash, brace] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b]
@@ -186,10 +194,10 @@ function number(walk: Walk): number {
 
 function count(walk: Walk, parts: number): void {
   walk.parts += parts
-  if (walk.parts > partsMax) throw tooManyParts()
+  if (walk.parts > partsMax) throw tooManyPartsError()
 }
 
-const tooManyParts = () =>
+const tooManyPartsError = () =>
   new Fault(
     "invalid_argument",
     "request.too_many_parts",

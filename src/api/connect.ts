@@ -17,17 +17,17 @@ export function isPlainConnect(headers: Headers): boolean {
 export async function connect(entry: Entry, request: Request, address: string): Promise<Response> {
   const isJson = mediaTypeOf(request.headers) === "application/json"
   const { input, output } = entry.method
-  const { headers: asked } = request
+  const { headers: requested } = request
   const arrival = {
-    headers: asked,
+    headers: requested,
     address,
     encoding: "connect" as const,
     target: { method: request.method, path: `/${entry.name}` },
-    timeoutMs: timeoutOf(asked),
+    timeoutMs: timeoutOf(requested),
   }
   const { headers, result } = await entry.call(arrival, {
     decode: async (bytesMax) => {
-      refuseProtocol(asked)
+      refuseProtocol(requested)
       const bytes = await bodyOf(request, bytesMax)
       return isJson ? decodeJson(input, bytes) : decodeBinary(input, bytes)
     },
@@ -57,10 +57,10 @@ function timeoutOf(headers: Headers): number | undefined {
 function refuseProtocol(headers: Headers): void {
   const text = headers.get("connect-timeout-ms")
   if (text !== null && !timeout.test(text)) {
-    throw refusal("Connect-Timeout-Ms must be a number of milliseconds, at most ten digits")
+    throw refusalError("Connect-Timeout-Ms must be a number of milliseconds, at most ten digits")
   }
   const version = headers.get("connect-protocol-version") ?? "1"
-  if (version !== "1") throw refusal("this server speaks version 1 of the Connect protocol")
+  if (version !== "1") throw refusalError("this server speaks version 1 of the Connect protocol")
 }
 
-const refusal = (message: string) => new Fault("invalid_argument", "request.protocol", message)
+const refusalError = (message: string) => new Fault("invalid_argument", "request.protocol", message)

@@ -1,7 +1,7 @@
 import { type DescMessage, fromBinary, fromJsonString, type Message } from "@bufbuild/protobuf"
 import { Fault } from "../kernel/fault.ts"
 import { countBinary, countJson, partsMax } from "./bounds.ts"
-import { explain } from "./explain.ts"
+import { decodeProblem } from "./decode-problem.ts"
 import { placeOf } from "./syntax.ts"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
@@ -23,11 +23,11 @@ export function decodeJson(schema: DescMessage, bytes: Uint8Array): Message {
   const text = textOf(bytes)
   // The decoder takes the square of their number for digits: they are looked at before.
   const wrong = bytes.length > partsMax ? whatIsWrong(schema, text) : undefined
-  if (wrong) throw invalid(wrong)
+  if (wrong) throw invalidError(wrong)
   try {
     return fromJsonString(schema, text)
   } catch (cause) {
-    throw invalid(whatIsWrong(schema, text) ?? unfit, cause)
+    throw invalidError(whatIsWrong(schema, text) ?? unfit, cause)
   }
 }
 
@@ -36,15 +36,15 @@ const unfit = "in the body, a key is given twice or a value is out of range"
 /** Reads protobuf's own encoding. */
 export function decodeBinary(schema: DescMessage, bytes: Uint8Array): Message {
   const noMessage = `the body is not a ${schema.name} in protobuf's binary encoding`
-  if (!countBinary(schema, bytes)) throw invalid(noMessage)
+  if (!countBinary(schema, bytes)) throw invalidError(noMessage)
   try {
     return fromBinary(schema, bytes)
   } catch (cause) {
-    throw invalid(noMessage, cause)
+    throw invalidError(noMessage, cause)
   }
 }
 
-const invalid = (message: string, cause?: unknown) =>
+const invalidError = (message: string, cause?: unknown) =>
   new Fault("invalid_argument", "request.invalid", message, { cause })
 
 function whatIsWrong(schema: DescMessage, text: string): string | undefined {
@@ -57,5 +57,5 @@ function whatIsWrong(schema: DescMessage, text: string): string | undefined {
     const { line, column } = placeOf(text)
     return `the body is not JSON: it goes wrong at line ${line}, column ${column}`
   }
-  return explain(schema, json)
+  return decodeProblem(schema, json)
 }

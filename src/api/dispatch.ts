@@ -3,12 +3,12 @@ import type { Clock } from "../kernel/clock.ts"
 import type { Call } from "../kernel/context.ts"
 import { type Code, Fault, lateError } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
-import { type Access, type Authority, accessOf, authorise, tokenMissing } from "./access.ts"
+import { type Access, type Authority, accessOf, authorise, tokenMissingError } from "./access.ts"
 import { bodyBytesMax, strangerBytesMax } from "./bounds.ts"
 import { noticeOf } from "./deprecation.ts"
-import { unknownEnumIn } from "./enums.ts"
 import { nameOf, type Operation } from "./method.ts"
 import { redacted } from "./redact.ts"
+import { checkValues } from "./values.ts"
 
 export type Encoding = "rest" | "connect" | "grpc" | "grpc-web"
 
@@ -171,7 +171,7 @@ async function run<C extends Call, T>(
 
   const request = await codec.decode(limitOf(access, cx))
   progress.request = request
-  refuseUnknownEnum(operation.method, request)
+  checkValues(operation.method.input, request)
   const admitted = { ...authorise(authority, access, cx, request), ...deadlineOf(arrival, started) }
   progress.cx = admitted
 
@@ -186,15 +186,8 @@ const deadlineOf = ({ timeoutMs }: Arrival, started: number): Pick<Call, "deadli
 /** How much of a body is read, by who sends it; what a stranger may not ask is left unread. */
 function limitOf(access: Access, { caller }: Call): number {
   if (caller.kind !== "anonymous") return bodyBytesMax
-  if (access.kind !== "public") throw tokenMissing()
+  if (access.kind !== "public") throw tokenMissingError()
   return strangerBytesMax
-}
-
-function refuseUnknownEnum({ input }: DescMethod, request: Message): void {
-  const field = unknownEnumIn(input, request)
-  if (field === undefined) return
-  const message = `${field} has a value that this server does not know`
-  throw new Fault("invalid_argument", "request.enum_unknown", message)
 }
 
 /** The one place where anything thrown becomes an answer. */
@@ -207,12 +200,12 @@ async function resultOf<C extends Call, T>(
     return { ok: true, value: await work }
   } catch (error) {
     const known = error instanceof Fault ? error : undefined
-    return { ok: false, fault: faultOf?.(error) ?? known ?? bug(error, requestId) }
+    return { ok: false, fault: faultOf?.(error) ?? known ?? internalError(error, requestId) }
   }
 }
 
 /** Whatever is not a Fault is ours to mend: the log gets its cause, the caller only an id. */
-const bug = (cause: unknown, requestId: string) =>
+const internalError = (cause: unknown, requestId: string) =>
   new Fault(
     "internal",
     "internal",

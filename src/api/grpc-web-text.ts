@@ -18,7 +18,10 @@ export function inBytes({ url, method, signal, headers: sent }: Request): Reques
 export async function messageInText(request: Request, bytesMax: number): Promise<Uint8Array> {
   // Four letters for three bytes, of the message and of what frames and pads it.
   const base64 = await bodyOf(request, Math.ceil(bytesMax / 3) * 4 + framingMax)
-  return messageIn(bytesIn(Buffer.from(base64).toString("latin1")), bytesMax)
+  return messageIn(bytesIn(Buffer.from(base64).toString("latin1")), {
+    limit: bytesMax,
+    headers: request.headers,
+  })
 }
 
 const framingMax = 500

@@ -11,6 +11,7 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node"
 import { Health } from "../gen/grpc/health/v1/health_pb.ts"
+import { lazily } from "../kernel/lazy.ts"
 import { strangerBytesMax } from "./bounds.ts"
 import type { Entry } from "./dispatch.ts"
 import { framedOf } from "./frame.ts"
@@ -40,11 +41,7 @@ type Entries = () => readonly Entry[] | Promise<readonly Entry[]>
 /** What answers on such a listener; `entries` are asked for with the first call. */
 export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
   const { hostOf = (authority) => authority } = options
-  let laying: Promise<ReturnType<typeof handlersOf>> | undefined
-  const handlers = () => {
-    laying ??= Promise.resolve(entries()).then((all) => handlersOf(all, options))
-    return laying
-  }
+  const handlers = lazily(async () => handlersOf(await entries(), options))
   return (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     if (namesTwoHosts(request)) return void response.writeHead(400).end()
     const address = request.socket.remoteAddress ?? ""
@@ -58,8 +55,8 @@ export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
       const all = universalRequestFromNodeRequest(request, response, undefined, undefined)
       const body = { headers: all.header, body: chunksOf(request) }
       const message = (bytesMax: number) => framedOf(body, bytesMax)
-      const asked = tools.has(path) ? all : withoutBody(all, { address, host, message })
-      await universalResponseToNodeResponse(plainly(await handler(asked)), response)
+      const requested = tools.has(path) ? all : withoutBody(all, { address, host, message })
+      await universalResponseToNodeResponse(plainly(await handler(requested)), response)
     }
     answered().catch(() => response.stream.destroy())
   }

@@ -5,7 +5,7 @@ import {
 } from "@connectrpc/connect/protocol"
 import { wantsPage } from "../kernel/accept.ts"
 import { Fault } from "../kernel/fault.ts"
-import { bodyOf, mediaTypeOf, unpacked, wrongType } from "./body.ts"
+import { bodyOf, mediaTypeOf, unpacked, wrongTypeError } from "./body.ts"
 import { connect, isPlainConnect, refuse } from "./connect.ts"
 import type { Entry } from "./dispatch.ts"
 import { framedOf } from "./frame.ts"
@@ -73,7 +73,7 @@ async function through(
   const { url, method, headers, signal } = request
   const bare = new Request(url, { method, headers, signal })
   const answer = await handler(withoutBody(universalServerRequestFromFetch(bare, {}), sent))
-  if (answer.status === 415) return refuse(wrongType("application/json or application/proto"))
+  if (answer.status === 415) return refuse(wrongTypeError("application/json or application/proto"))
   const response = universalServerResponseToFetch(answer)
   for (const [name, value] of Object.entries(crossOrigin)) response.headers.set(name, value)
   response.headers.set("cache-control", "no-store")

@@ -2,7 +2,7 @@ import type { DescMethod, Message, MessageInitShape, MessageShape } from "@bufbu
 import type { GenService, GenServiceMethods } from "@bufbuild/protobuf/codegenv2"
 import type { Call } from "../kernel/context.ts"
 
-/** What a room says to one operation. */
+/** What a module says to one operation. */
 type Handler<M extends Pick<DescMethod, "input" | "output">, C> = (
   request: MessageShape<M["input"]>,
   cx: C,
@@ -17,7 +17,7 @@ type Handlers<S extends AnyService, C> = {
 /** A handler after its types have done their work. */
 type Erased<C> = (request: Message, cx: C) => Promise<unknown> | unknown
 
-/** The operations of one service that one room answers. */
+/** The operations of one service that one module answers. */
 export type Share<S extends AnyService = AnyService, Names = string, C = never> = {
   readonly service: S
   readonly handlers: Readonly<Record<string, Erased<C>>>
@@ -26,7 +26,7 @@ export type Share<S extends AnyService = AnyService, Names = string, C = never> 
 }
 
 /**
- * Binds some methods of a service, in a room's v1.ts or v2.ts: `share<Cx>()(UserService, {…})`.
+ * Binds some methods of a service, in a module's v1.ts or v2.ts: `share<Cx>()(UserService, {…})`.
  * A misspelt method and a wrong answer do not compile.
  */
 export const share =
@@ -41,13 +41,13 @@ export const share =
     handlers: handlers as unknown as Readonly<Record<string, Erased<C>>>,
   })
 
-/** One method of the book with the room's answer to it. */
+/** One method of the book with the module's answer to it. */
 export type Operation<C> = {
   readonly method: DescMethod
   readonly handler: Erased<C>
 }
 
-/** A share of any room. Reason for any: contexts are inputs, so no one type takes them all. */
+/** A share of any module. Reason for any: contexts are inputs, so no one type takes them all. */
 type AnyShare = Share<AnyService, PropertyKey, any>
 
 /** Names of a service that a share binds. */
@@ -68,7 +68,7 @@ type Complete<Book extends readonly AnyService[], Each> = [Missing<Book, Each>] 
   : { readonly nobodyBinds: Missing<Book, Each> }
 
 /**
- * Lays the shares of all rooms beside the book. A method that nobody binds does not compile, and
+ * Lays the shares of all modules beside the book. A method that nobody binds does not compile, and
  * both that and a method bound twice stop the start.
  */
 export function join<

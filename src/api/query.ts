@@ -7,7 +7,7 @@ import {
 } from "@bufbuild/protobuf"
 import { Fault } from "../kernel/fault.ts"
 import { nearest, shown } from "../kernel/nearest.ts"
-import { explain } from "./explain.ts"
+import { decodeProblem } from "./decode-problem.ts"
 
 /** JSON under construction. */
 type Json = string | number | boolean | Json[] | { [name: string]: Json }
@@ -25,7 +25,10 @@ export function decodeParameters(
   try {
     return fromJson(schema, json)
   } catch (cause) {
-    throw refusal(explain(schema, json) ?? "a parameter of the address can't be read", cause)
+    throw refusalError(
+      decodeProblem(schema, json) ?? "a parameter of the address can't be read",
+      cause,
+    )
   }
 }
 
@@ -55,12 +58,12 @@ function fieldOf(schema: DescMessage | undefined, word: string, parameter: strin
     fields.map(({ jsonName }) => jsonName),
   )
   const help = guess ? `; did you mean "${guess}"?` : ""
-  throw refusal(`there is no parameter "${shown(parameter)}" here${help}`)
+  throw refusalError(`there is no parameter "${shown(parameter)}" here${help}`)
 }
 
 function set(json: { [name: string]: Json }, field: DescField, { name, value }: Parameter): void {
   const typed = leafOf(field, value)
-  if (typed === undefined) throw refusal(`${name} can't be given in the address`)
+  if (typed === undefined) throw refusalError(`${name} can't be given in the address`)
   const before = json[field.name]
   if (field.fieldKind === "list") {
     if (Array.isArray(before)) before.push(typed)
@@ -84,7 +87,7 @@ function leafOf(field: DescField, value: string): Json | undefined {
 const isText = ({ typeName }: DescMessage): boolean =>
   typeName === "google.protobuf.Timestamp" || typeName === "google.protobuf.Duration"
 
-const twice = (name: string) => refusal(`the parameter "${name}" is given twice`)
+const twice = (name: string) => refusalError(`the parameter "${name}" is given twice`)
 
-const refusal = (message: string, cause?: unknown) =>
+const refusalError = (message: string, cause?: unknown) =>
   new Fault("invalid_argument", "request.invalid", message, { cause })

@@ -5,7 +5,7 @@ import { Fault } from "../kernel/fault.ts"
 import { fieldsOf, type Reader, readerOf } from "./field.ts"
 import { nameOf } from "./method.ts"
 
-/** What the rooms know of who may do more than whom; oneself counts as one's equal. */
+/** What the modules know of who may do more than whom; oneself counts as one's equal. */
 export type Ranking<C> = {
   /**
    * Whether the caller holds all that a user holds: wherever they hold it, or "home" on the
@@ -23,8 +23,13 @@ export type Rank = {
   readonly isProven: (request: Message) => boolean
 }
 
-/** The resource that each rank is about; "roles" are about none. */
-const resources = { user: "user", acting: "user", org: "org", roles: undefined } as const
+/** The resources that each rank is about, whose chain names whom it touches; "roles" has none. */
+const resources: Readonly<Record<Rank["of"], readonly string[] | undefined>> = {
+  user: ["user", "session"],
+  acting: ["user"],
+  org: ["org"],
+  roles: undefined,
+}
 
 /**
  * Whether a method changes something. Whatever isn't named like a reading does: what is named
@@ -55,8 +60,8 @@ export function rankOf(method: DescMethod, option: AccessOption): Rank | undefin
   }
   if (!isKnown(rank)) throw refuse(`its rank "${rank}" does not exist`)
   const about = resources[rank]
-  if (about && option.resource !== about)
-    throw refuse(`its rank "${rank}" is of a resource "${about}"`)
+  if (about && !about.includes(option.resource))
+    throw refuse(`its rank "${rank}" is of a resource "${about.join('" or "')}"`)
   const reads = proof.map((path) => proofOf(method, path))
   return { of: rank, isProven: (request) => reads.some((read) => Boolean(read(request))) }
 }
@@ -84,15 +89,15 @@ export function mustOutrank<C extends Call>(
 ): void {
   if (of === "roles" || isProven(request)) return
   if (of === "org") {
-    if (!outranksAll(cx, touched.org ?? "")) throw orgTooHigh()
+    if (!outranksAll(cx, touched.org ?? "")) throw orgTooHighError()
     return
   }
   const userId = touched.user ?? ""
-  if (!outranks(cx, userId, "home")) throw userTooHigh()
-  if (of === "acting" && !outranks(cx, userId, "anywhere")) throw userTooHighElsewhere()
+  if (!outranks(cx, userId, "home")) throw userTooHighError()
+  if (of === "acting" && !outranks(cx, userId, "anywhere")) throw userTooHighElsewhereError()
 }
 
-const userTooHigh = () =>
+const userTooHighError = () =>
   new Fault(
     "permission_denied",
     "user.outranks_you",
@@ -100,7 +105,7 @@ const userTooHigh = () =>
   )
 
 /** One id for both: who reads only that gets the same answer. */
-const userTooHighElsewhere = () =>
+const userTooHighElsewhereError = () =>
   new Fault(
     "permission_denied",
     "user.outranks_you",
@@ -108,7 +113,7 @@ const userTooHighElsewhere = () =>
       "take these roles from them first, or ask somebody who may do as much",
   )
 
-const orgTooHigh = () =>
+const orgTooHighError = () =>
   new Fault(
     "permission_denied",
     "org.outranks_you",

@@ -13,7 +13,7 @@ import { ServerReflection as OlderReflection } from "../gen/grpc/reflection/v1al
 import { over } from "./stream.ts"
 
 /** What a tool asks; the two versions of the protocol differ in their names alone. */
-type Asked = {
+type Requested = {
   readonly host: string
   readonly messageRequest:
     | { readonly case: "fileByFilename" | "fileContainingSymbol"; readonly value: string }
@@ -49,7 +49,7 @@ export function reflect(router: ConnectRouter, services: readonly DescService[])
   })
 }
 
-async function* answers<R extends Asked>(
+async function* answers<R extends Requested>(
   catalogue: () => Catalogue,
   requests: AsyncIterable<R>,
   { signal }: HandlerContext,
@@ -66,23 +66,27 @@ async function* answers<R extends Asked>(
   }
 }
 
-function answerTo(catalogue: Catalogue, { messageRequest: asked }: Asked, sent: Set<DescFile>) {
-  switch (asked.case) {
+function answerTo(
+  catalogue: Catalogue,
+  { messageRequest: requested }: Requested,
+  sent: Set<DescFile>,
+) {
+  switch (requested.case) {
     case "listServices":
       return listed(catalogue)
     case "fileByFilename":
-      return fileAnswer(catalogue.files.get(asked.value), asked.value, sent)
+      return fileAnswer(catalogue.files.get(requested.value), requested.value, sent)
     case "fileContainingSymbol":
-      return fileAnswer(catalogue.symbols.get(asked.value), asked.value, sent)
+      return fileAnswer(catalogue.symbols.get(requested.value), requested.value, sent)
     case "fileContainingExtension": {
-      const { containingType, extensionNumber } = asked.value
+      const { containingType, extensionNumber } = requested.value
       const found = extensionsOf(catalogue, containingType).find(
         ({ number }) => number === extensionNumber,
       )
       return fileAnswer(found?.file, `extension ${extensionNumber} of ${containingType}`, sent)
     }
     case "allExtensionNumbersOfType":
-      return extensionNumbers(catalogue, asked.value)
+      return extensionNumbers(catalogue, requested.value)
     default:
       return refusal(Code.InvalidArgument, "the request asks for nothing")
   }

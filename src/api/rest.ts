@@ -11,7 +11,7 @@ import { http } from "../gen/google/api/annotations_pb.ts"
 import type { HttpRule } from "../gen/google/api/http_pb.ts"
 import { Fault } from "../kernel/fault.ts"
 import { barePaths, ownPaths, prefixes } from "./bare-paths.ts"
-import { bodyOf, mediaTypeOf, wrongType } from "./body.ts"
+import { bodyOf, mediaTypeOf, wrongTypeError } from "./body.ts"
 import { decodeJson } from "./decode.ts"
 import type { Entry } from "./dispatch.ts"
 import { fieldsOf } from "./field.ts"
@@ -34,7 +34,7 @@ export type Rest = (request: Request, url: URL, address: string) => Promise<Resp
 
 /**
  * REST for every operation that has a path: below its family's prefix, and bare where the list of
- * bare paths says so. Refuses, naming the operations: two at one path, a path of the house itself,
+ * bare paths says so. Refuses, naming the operations: two at one path, a path of the server itself,
  * a template that is not served, a field that does not exist.
  */
 export function restOf(entries: readonly Entry[], bare: typeof barePaths = barePaths): Rest {
@@ -169,7 +169,7 @@ async function decode(
   }
   const message = decodeParameters(input, [...path, ...url.searchParams])
   if (route.body !== "none") setBody(message, route.body, body)
-  else if (!isEmptyObject(body)) throw noBody()
+  else if (!isEmptyObject(body)) throw noBodyError()
   return message
 }
 
@@ -179,7 +179,7 @@ async function jsonBodyOf(request: Request, bytesMax: number): Promise<Uint8Arra
   const bytes = await bodyOf(request, bytesMax)
   // A body of nothing has no type that could be wrong.
   if (bytes.length > 0 && type !== "" && type !== "application/json") {
-    throw wrongType("application/json")
+    throw wrongTypeError("application/json")
   }
   return bytes.every(isBlank) ? emptyObject : bytes
 }
@@ -203,7 +203,7 @@ function refuseParameters({ searchParams }: URL): void {
   )
 }
 
-const noBody = () =>
+const noBodyError = () =>
   new Fault(
     "invalid_argument",
     "request.body_unexpected",

@@ -42,10 +42,10 @@ export const connectOptions = { acceptCompression: [gzip] }
  * limits, and connect-es knows the protocols.
  */
 export function withoutBody(
-  asked: UniversalServerRequest,
+  requested: UniversalServerRequest,
   sent: Sent,
 ): UniversalServerRequest & { readonly contextValues: ContextValues } {
-  const header = new Headers(asked.header)
+  const header = new Headers(requested.header)
   header.delete("content-length")
   const type = mediaTypeOf(header)
   const message = type.endsWith("json") ? "{}" : ""
@@ -53,7 +53,7 @@ export function withoutBody(
   const prefix = isFramed ? `\0\0\0\0${String.fromCharCode(message.length)}` : ""
   const body = Buffer.from(prefix + message)
   const contextValues = createContextValues().set(sentKey, sent)
-  return { ...asked, header, body: once(body), contextValues }
+  return { ...requested, header, body: once(body), contextValues }
 }
 
 async function* once(bytes: Uint8Array) {

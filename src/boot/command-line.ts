@@ -33,7 +33,7 @@ export async function runCommandLine(
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
 
   if (isHelp(name)) print(await renderUsage(whole))
-  else if (!command) throw misspelt("command", name, Object.keys(commands))
+  else if (!command) throw misspeltError("command", name, Object.keys(commands))
   else if (rest.some(isHelp)) print(await renderUsage(part(name, command, exit), whole))
   else {
     refuseUnknown(name, command, rest)
@@ -71,20 +71,20 @@ function refuseUnknown(name: string, { flags }: CommandLine, words: readonly str
     tokens: true,
   })
   for (const token of tokens) {
-    if (token.kind === "positional") throw usage(`"${token.value}" is one word too many`)
-    if (token.kind === "option-terminator") throw usage(`"--" has no use here`)
-    if (!names.includes(token.rawName)) throw misspelt("flag", token.rawName, names)
+    if (token.kind === "positional") throw usageError(`"${token.value}" is one word too many`)
+    if (token.kind === "option-terminator") throw usageError(`"--" has no use here`)
+    if (!names.includes(token.rawName)) throw misspeltError("flag", token.rawName, names)
     const isFlag = !token.inlineValue && token.value?.startsWith("--")
-    if (!token.value || isFlag) throw usage(`${token.rawName} needs a value`)
+    if (!token.value || isFlag) throw usageError(`${token.rawName} needs a value`)
   }
   const given = new Set(tokens.map((token) => token.kind === "option" && token.rawName))
   const missing = names.filter((flag) => flags[flag]?.required && !given.has(flag))
-  if (missing.length > 0) throw usage(`latchkey ${name} needs ${missing.join(", ")}`)
+  if (missing.length > 0) throw usageError(`latchkey ${name} needs ${missing.join(", ")}`)
 }
 
-function misspelt(kind: string, word: string, known: readonly string[]): Fault {
+function misspeltError(kind: string, word: string, known: readonly string[]): Fault {
   const closest = nearest(word, known)
-  return usage(`unknown ${kind} ${word}${closest ? `; did you mean ${closest}?` : ""}`)
+  return usageError(`unknown ${kind} ${word}${closest ? `; did you mean ${closest}?` : ""}`)
 }
 
-const usage = (message: string) => new Fault("invalid_argument", "command.usage", message)
+const usageError = (message: string) => new Fault("invalid_argument", "command.usage", message)

@@ -3,7 +3,7 @@ import { request } from "node:http"
 import * as z from "zod/mini"
 import { codes, Fault } from "../kernel/fault.ts"
 import type { Folder } from "./folder.ts"
-import { refusal, systemCode, withFile } from "./refusal.ts"
+import { startError, systemCode, withFile } from "./start-error.ts"
 
 /** What a running server does for the command line: a name and a function of plain JSON. */
 export type Commands = Readonly<Record<string, (input: unknown) => Promise<unknown>>>
@@ -32,7 +32,7 @@ export function serveControl(
   const server = Bun.serve({
     unix: folder.controlSocket,
     maxRequestBodySize: inputMax,
-    fetch: async (asked) => Response.json(await answer(commands, asked, bug)),
+    fetch: async (requested) => Response.json(await answer(commands, requested, bug)),
   })
   chmodSync(folder.controlSocket, 0o600)
   return {
@@ -43,11 +43,11 @@ export function serveControl(
   }
 }
 
-async function answer(commands: Commands, asked: Request, bug: (error: unknown) => void) {
+async function answer(commands: Commands, requested: Request, bug: (error: unknown) => void) {
   try {
-    const command = Object.entries(commands).find(([name]) => `/${name}` === pathOf(asked))?.[1]
+    const command = Object.entries(commands).find(([name]) => `/${name}` === pathOf(requested))?.[1]
     if (!command) throw new Fault("unimplemented", "control.unknown", unknownText)
-    return { result: (await command(await asked.json())) ?? null }
+    return { result: (await command(await requested.json())) ?? null }
   } catch (error) {
     if (!(error instanceof Fault)) bug(error)
     const fault = error instanceof Fault ? error : internal
@@ -55,7 +55,7 @@ async function answer(commands: Commands, asked: Request, bug: (error: unknown) 
   }
 }
 
-const pathOf = (asked: Request) => new URL(asked.url).pathname
+const pathOf = (requested: Request) => new URL(requested.url).pathname
 const unknownText = "the running server does not know this command; is it of another version?"
 const internal = new Fault("internal", "control.bug", "the server ran into a bug; see its log")
 
@@ -73,7 +73,7 @@ export async function ask(folder: Folder, command: string, input: unknown = {}):
 
 function post(folder: Folder, path: string, input: unknown): Promise<string> {
   return new Promise((done, fail) => {
-    const asked = request({
+    const requested = request({
       socketPath: folder.controlSocket,
       path,
       method: "POST",
@@ -82,9 +82,11 @@ function post(folder: Folder, path: string, input: unknown): Promise<string> {
       headers: { "content-type": "application/json" },
       timeout: secondsMax * 1000,
     })
-    asked.on("timeout", () => asked.destroy(new Error("the running server does not answer")))
-    asked.on("error", (error) => fail(unreachable(folder, error)))
-    asked.on("response", (response) => {
+    requested.on("timeout", () =>
+      requested.destroy(new Error("the running server does not answer")),
+    )
+    requested.on("error", (error) => fail(unreachable(folder, error)))
+    requested.on("response", (response) => {
       let text = ""
       response.setEncoding("utf8")
       response.on("data", (chunk) => {
@@ -93,17 +95,17 @@ function post(folder: Folder, path: string, input: unknown): Promise<string> {
       response.on("end", () => done(text))
       response.on("error", fail)
     })
-    asked.end(JSON.stringify(input))
+    requested.end(JSON.stringify(input))
   })
 }
 
 function unreachable(folder: Folder, error: Error): unknown {
   const code = systemCode(error)
   if (["EACCES", "EPERM"].includes(code)) {
-    return refusal("control_forbidden", `only the owner of ${folder.path} may do this`, error)
+    return startError("control_forbidden", `only the owner of ${folder.path} may do this`, error)
   }
   if (!["ENOENT", "ECONNREFUSED", "FailedToOpenSocket"].includes(code)) return error
-  return refusal(
+  return startError(
     "not_running",
     `no server runs on ${folder.path}; start one with: latchkey serve --data ${folder.path}`,
     error,

@@ -1,6 +1,6 @@
 import { accessSync, constants, mkdirSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { refusal, systemCode, systemReasons } from "./refusal.ts"
+import { startError, systemCode, systemReasons } from "./start-error.ts"
 
 /** Everything that Latchkey keeps, by its place in the data folder. */
 export type Folder = {
@@ -51,7 +51,7 @@ export function openFolder(data: string): Folder {
 }
 
 function unusable(path: string, because: string, cause?: unknown) {
-  return refusal(
+  return startError(
     "folder_unusable",
     `the data folder ${path} can't be used: ${because}; choose another with --data DIR`,
     cause,

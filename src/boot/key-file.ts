@@ -15,7 +15,7 @@ import { dirname } from "node:path"
 import * as z from "zod/mini"
 import type { Ids } from "../kernel/id.ts"
 import { createSigningPair } from "../kernel/signing-key.ts"
-import { refusal, systemCode } from "./refusal.ts"
+import { startError, systemCode } from "./start-error.ts"
 
 /** What set-up is told of the service user's key: everything but the private half. */
 export const registeredKey = z.strictObject({
@@ -105,7 +105,7 @@ function registeredOf(text: string, part: string): RegisteredKey {
     return registeredKey.parse({ userId, keyId, publicKey })
   } catch (error) {
     const because = "it is no key that an earlier set-up has left here; remove it"
-    throw refusal("key_file_unusable", `${part} can't be used: ${because}`, error)
+    throw startError("key_file_unusable", `${part} can't be used: ${because}`, error)
   }
 }
 
@@ -117,4 +117,4 @@ function syncFolder(path: string): void {
 }
 
 const unusable = (path: string, because: string, cause?: unknown) =>
-  refusal("key_file_unusable", `${path} can't be made: ${because}`, cause)
+  startError("key_file_unusable", `${path} can't be made: ${because}`, cause)

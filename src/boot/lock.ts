@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite"
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import type { Folder } from "./folder.ts"
-import { refusal, systemCode } from "./refusal.ts"
+import { startError, systemCode } from "./start-error.ts"
 
 /** Ownership of a data folder. */
 export type Lock = { readonly release: () => void }
@@ -31,7 +31,7 @@ export function takeLock(folder: Folder): Lock {
 export function ownedByOther(folder: Folder, cause?: unknown) {
   const pid = holderOf(folder)
   const who = pid ? `another Latchkey process (pid ${pid})` : "another Latchkey process"
-  return refusal(
+  return startError(
     "folder_owned",
     `the data folder ${folder.path} is in use by ${who}; stop it, ` +
       "or choose another folder with --data DIR",
@@ -55,7 +55,7 @@ function exclusive(folder: Folder): Database {
     const code = error instanceof SQLiteError ? error.code : systemCode(error)
     if (!(error instanceof Error) || !code) throw error
     if (code === "SQLITE_BUSY") throw ownedByOther(folder, error)
-    throw refusal(
+    throw startError(
       "lock_unusable",
       `the file ${folder.lock} can't be locked (${error.message}); keep the data folder on a ` +
         "local disk, and if that file is not Latchkey's, which is empty, move it away",

@@ -12,7 +12,7 @@ import { type Config, masterKeyBytes } from "../kernel/config.ts"
 import type { Random } from "../kernel/random.ts"
 import { fingerprint, keyLength } from "../kernel/secret.ts"
 import type { Folder } from "./folder.ts"
-import { refusal, systemCode, withFile } from "./refusal.ts"
+import { startError, systemCode, withFile } from "./start-error.ts"
 
 /**
  * The master key: given by configuration, or the file beside the database, which the first start
@@ -29,7 +29,7 @@ export function masterKeyOf(
   if (key) {
     if (expected && fingerprint(key) !== expected) throw wrong(folder)
   } else if (config.masterKeyFile) {
-    throw refusal("master_key_missing", `there is no master key at ${config.masterKeyFile}`)
+    throw startError("master_key_missing", `there is no master key at ${config.masterKeyFile}`)
   } else if (expected || holdsData(folder)) {
     throw missing(folder)
   }
@@ -72,11 +72,11 @@ function keyIn(file: string): Uint8Array | undefined {
   if (text === undefined) return undefined
   const key = masterKeyBytes(text)
   if (key) return key
-  throw refusal("master_key_malformed", `${file} does not hold a key of 32 bytes in base64`)
+  throw startError("master_key_malformed", `${file} does not hold a key of 32 bytes in base64`)
 }
 
 function missing(folder: Folder) {
-  return refusal(
+  return startError(
     "master_key_missing",
     `the data in ${folder.path} is sealed and its master key is not there; put ` +
       `${folder.masterKey} back, or give the key with LATCHKEY_MASTER_KEY or --master-key-file`,
@@ -84,7 +84,7 @@ function missing(folder: Folder) {
 }
 
 function wrong(folder: Folder) {
-  return refusal(
+  return startError(
     "master_key_wrong",
     `the data in ${folder.path} was sealed with another master key than the one given; ` +
       `start with the key whose fingerprint is in ${folder.fingerprint}`,
@@ -96,7 +96,7 @@ function readIfThere(file: string): string | undefined {
     return readFileSync(file, "utf8")
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined
-    throw refusal("file_unreadable", `${file} can't be read (${systemCode(error)})`, error)
+    throw startError("file_unreadable", `${file} can't be read (${systemCode(error)})`, error)
   }
 }
 

@@ -1,4 +1,4 @@
-import { refusal } from "./refusal.ts"
+import { startError } from "./start-error.ts"
 
 /**
  * Tells systemd how the service is doing (sd_notify(3)). `socket` is $NOTIFY_SOCKET; without it
@@ -20,7 +20,10 @@ export async function notify(socket: string | undefined, state: string): Promise
   symbols.close(descriptor)
   close()
   if (sent === size) return
-  throw refusal("notify_failed", `the service manager does not listen on NOTIFY_SOCKET=${socket}`)
+  throw startError(
+    "notify_failed",
+    `the service manager does not listen on NOTIFY_SOCKET=${socket}`,
+  )
 }
 
 const unixFamily = 1

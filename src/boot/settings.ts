@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { type Config, configOf, type Sources } from "../kernel/config.ts"
 import { folderAt } from "./folder.ts"
-import { refusal, systemCode } from "./refusal.ts"
+import { startError, systemCode } from "./start-error.ts"
 
 /**
  * Reads the configuration with its file: the one that was named, else latchkey.toml in the data
@@ -22,7 +22,11 @@ function read(file: string, mayBeAbsent: boolean): string {
     const code = systemCode(error)
     // What is wrong with the data folder itself is said when it is opened.
     if (mayBeAbsent && ["ENOENT", "ENOTDIR"].includes(code)) return ""
-    throw refusal("config_unreadable", `the configuration ${file} can't be read (${code})`, error)
+    throw startError(
+      "config_unreadable",
+      `the configuration ${file} can't be read (${code})`,
+      error,
+    )
   }
 }
 
@@ -31,6 +35,6 @@ function parse(text: string, file: string): Record<string, unknown> {
     return { ...Bun.TOML.parse(text) }
   } catch (error) {
     // The parser's message may quote the line, and the line may be the master key.
-    throw refusal("config_malformed", `${file} is not a TOML file that can be read`, error)
+    throw startError("config_malformed", `${file} is not a TOML file that can be read`, error)
   }
 }

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs"
 import type { Folder } from "./folder.ts"
-import { withFile } from "./refusal.ts"
+import { withFile } from "./start-error.ts"
 
 /** Keeps the set-up link in the data folder as long as there is one, for its owner only. */
 export function keepSetupLink(folder: Folder, link: string | undefined): void {

@@ -8,7 +8,7 @@ import { type Claim, claimFolder, isRunning } from "./claim.ts"
 import { ask } from "./control.ts"
 import { folderAt } from "./folder.ts"
 import { type KeyFile, keyFileAt, registeredKey } from "./key-file.ts"
-import { refusal, systemCode } from "./refusal.ts"
+import { startError, systemCode } from "./start-error.ts"
 
 /** What set-up without a person is asked for; also what comes in through the control socket. */
 export const setupRequest = z.strictObject({
@@ -59,7 +59,7 @@ function outcomeOf(error: unknown, file: KeyFile): unknown {
   }
   const said = error instanceof Error ? error.message : String(error)
   const todo = `run it again: it goes on with the key in ${file.part}`
-  return refusal("setup_unclear", `set-up may have been done or not (${said}); ${todo}`, error)
+  return startError("setup_unclear", `set-up may have been done or not (${said}); ${todo}`, error)
 }
 
 async function setUpHere({ config, random, here }: Options, request: SetupRequest): Promise<void> {
@@ -76,6 +76,6 @@ export function passwordIn(file: string): string {
   try {
     return readFileSync(file, "utf8").replace(/\r?\n$/, "")
   } catch (error) {
-    throw refusal("file_unreadable", `${file} can't be read (${systemCode(error)})`, error)
+    throw startError("file_unreadable", `${file} can't be read (${systemCode(error)})`, error)
   }
 }

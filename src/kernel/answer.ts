@@ -31,5 +31,5 @@ export function meaning<T>(table: readonly T[] | Readonly<Record<number, T>>, va
 }
 
 /** A filter that says nothing can't be told from one that a client failed to fill. */
-export const filterMissing = (): Fault =>
+export const filterMissingError = (): Fault =>
   new Fault("invalid_argument", "search.filter_empty", "a filter of the search is empty")

@@ -25,6 +25,8 @@ export const systemClock: Clock = {
 export type ManualClock = Clock & {
   /** Moves time by `ms` (which may be negative) and runs the timers that fall due, in order. */
   readonly advance: (ms: number) => void
+  /** How many timers have not fallen due. */
+  readonly pending: () => number
 }
 
 /** A clock that stands still until it is told to move; for tests that simulate days in seconds. */
@@ -43,6 +45,7 @@ export function manualClock(start: number): ManualClock {
         },
       }
     },
+    pending: () => due.length,
     advance: (ms) => {
       const end = now + ms
       for (;;) {

@@ -125,11 +125,11 @@ export function configOf(sources: Sources): Config {
     const wrong = parsed.error.issues.map(({ path, message }) => {
       return `${given.get(String(path[0]))?.origin} ${message}`
     })
-    throw refusal("config.value_invalid", wrong.join("; "))
+    throw refusalError("config.value_invalid", wrong.join("; "))
   }
   if (parsed.data.masterKey && parsed.data.masterKeyFile) {
     const origins = [given.get("masterKey")?.origin, given.get("masterKeyFile")?.origin]
-    throw refusal("config.master_key_twice", `${origins.join(" and ")} exclude each other`)
+    throw refusalError("config.master_key_twice", `${origins.join(" and ")} exclude each other`)
   }
   return parsed.data
 }
@@ -179,13 +179,13 @@ function given(source: Source, name: string, found: Omit<Given, "key">): Given {
   const elsewhere = Object.keys(keys).find((known) => spell(known) === name)
   if (elsewhere) {
     const instead = spelling.env(elsewhere)
-    throw refusal("config.key_misplaced", `${found.origin} is not allowed; use ${instead}`)
+    throw refusalError("config.key_misplaced", `${found.origin} is not allowed; use ${instead}`)
   }
   const closest = nearest(name, keysFrom(source).map(spell))
-  throw refusal("config.key_unknown", `${found.origin} is not known; did you mean ${closest}?`)
+  throw refusalError("config.key_unknown", `${found.origin} is not known; did you mean ${closest}?`)
 }
 
-const refusal = (id: string, message: string) => new Fault("invalid_argument", id, message)
+const refusalError = (id: string, message: string) => new Fault("invalid_argument", id, message)
 
 /**
  * A text (in the file also a number) that `parse` understands. Messages never repeat the value: it

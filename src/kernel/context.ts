@@ -40,16 +40,18 @@ export type Scope = {
 }
 
 /** What the process lends to every call: time, ids, randomness, keys and the world outside. */
-export type Ground = {
+export type Services = {
   readonly clock: Clock
   readonly ids: Ids
   readonly random: Random
   readonly secrets: Secrets
   readonly outside: Outside
+  /** Tells whoever runs the server what only they can mend; it is said once, not at each call. */
+  readonly warn: (said: string) => void
 }
 
 /** One call, from the socket to the store. `instance` binds every statement that it runs. */
-export type Call = Ground & {
+export type Call = Services & {
   readonly instance: string
   readonly caller: Caller
   /** Set by the dispatcher for searches; a search without it is a bug and throws. */
@@ -70,9 +72,11 @@ export type Call = Ground & {
    * Set by the dispatcher where the rule itself did not open, but what stands beside it: what the
    * operation answers where that leads to nothing.
    */
-  readonly refusal?: Fault
+  readonly fallback?: Fault
   /** What the caller's address may still cost; absent where nobody calls from outside. */
   readonly allowance?: Allowance
+  /** Where the last step of this call stands in the log; the store notes it, its answer says it. */
+  readonly written?: { position?: number }
   /** When nobody waits for the answer any more, in ms UTC; absent where the caller doesn't say. */
   readonly deadline?: number
   /** Names this request in logs, error pages and events. */
@@ -80,3 +84,11 @@ export type Call = Ground & {
   /** Preferred languages, best first. */
   readonly languages: readonly string[]
 }
+
+/** The organisation of a v1 call: the one it names, else the caller's own. */
+export const contextOrg = ({ orgId, caller }: Pick<Call, "orgId" | "caller">): string =>
+  orgId || homeOrg({ caller })
+
+/** The caller's own organisation; empty for who has none. */
+export const homeOrg = ({ caller }: Pick<Call, "caller">): string =>
+  caller.kind === "user" ? caller.orgId : ""

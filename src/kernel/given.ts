@@ -9,7 +9,7 @@ const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 export function givenName(field: string, text: string): string {
   const name = normalForm(text, "NFC").trim()
   if (name === "" || name.length > lengthMax || control.test(name)) {
-    throw refused(field, `must have 1 to ${lengthMax} characters and no control characters`)
+    throw refusedError(field, `must have 1 to ${lengthMax} characters and no control characters`)
   }
   return name
 }
@@ -22,12 +22,12 @@ export function givenId(
 ): string {
   if (!text) return ids.next()
   if (text.length > lengthMax || /\s/u.test(text) || hasUnseen(text)) {
-    throw refused(field, `must have 1 to ${lengthMax} visible characters without spaces`)
+    throw refusedError(field, `must have 1 to ${lengthMax} visible characters without spaces`)
   }
   // RFC 3986 §5.2.4: as a part of a path these never arrive.
-  if (text === "." || text === "..") throw refused(field, "must be more than dots")
+  if (text === "." || text === "..") throw refusedError(field, "must be more than dots")
   return text
 }
 
-const refused = (field: string, wanted: string) =>
+const refusedError = (field: string, wanted: string) =>
   new Fault("invalid_argument", "request.field_invalid", `${field} ${wanted}`)

@@ -53,8 +53,8 @@ const isShared = ({ address, isRelayed = false }: Sender) =>
 const sharedFactor = 10
 const minute = 60_000
 
-/** Longer than what looking at a password takes, also at one that was imported. */
-const paceMs = 250
+/** Several times what looking at a password takes, also at the dearest that may be imported. */
+export const paceMs = 500
 
 /**
  * Limits by address, in memory: each budget is a bucket that fills up again evenly. `factor` widens
@@ -92,7 +92,7 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
         const before = Math.min(Math.max(fullAt.get(key) ?? now, now), now + depth)
         const late = before + cost - (now + depth)
         keep(key, late > 0 ? before : before + cost)
-        if (late > 0) throw exhausted(budget, Math.ceil(late / 1000))
+        if (late > 0) throw exhaustedError(budget, Math.ceil(late / 1000))
       },
       refund: (budget) => {
         const { key, cost } = about(budget)
@@ -111,7 +111,7 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
   }
 }
 
-function exhausted(budget: Budget, seconds: number): Fault {
+function exhaustedError(budget: Budget, seconds: number): Fault {
   const said = `too many ${budgets[budget].of} came from this address; try again in ${seconds} s`
   return new Fault("resource_exhausted", `limit.${budget}`, said, { retryAfterSeconds: seconds })
 }

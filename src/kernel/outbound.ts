@@ -16,7 +16,7 @@ export type OutboundRequest = {
 export type OutboundReply = { readonly status: number; readonly body: string }
 
 /**
- * Sends a request out of the house. Rejects with a reason in plain words: for addresses that are
+ * Sends a request out of the process. Rejects with a reason in plain words: for addresses that are
  * not to be reached, for what takes too long, and for answers that are too large.
  */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundReply>

@@ -22,11 +22,14 @@ export async function createSigningPair(): Promise<{
 /** Reads a public key in PEM. Refuses private keys and keys that are too weak. */
 export function importPublicKey(pem: string): string {
   if (/PRIVATE/.test(pem)) {
-    throw invalid("user.key_private", "this is a private key; keep it, and send the public one")
+    throw invalidError(
+      "user.key_private",
+      "this is a private key; keep it, and send the public one",
+    )
   }
   const key = readPublic(pem)
   if (key && isStrong(key)) return pemOf(key)
-  throw invalid(
+  throw invalidError(
     "user.key_unsupported",
     "the key must be a public key in PEM: RSA from 2048 bits, EC P-256, P-384 or P-521, " +
       "or Ed25519",
@@ -53,4 +56,4 @@ function isStrong(key: KeyObject): boolean {
 
 const curves = ["prime256v1", "secp384r1", "secp521r1"]
 
-const invalid = (id: string, message: string) => new Fault("invalid_argument", id, message)
+const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

@@ -4,40 +4,40 @@ import { requireInstance } from "../domain/instance/index.ts"
 import { org } from "../domain/org/index.ts"
 import { project } from "../domain/project/index.ts"
 import type { Cx } from "../store/index.ts"
+import type { Waiting } from "./browser-context.ts"
 import {
   accountOf,
   afterwards,
   applicationOf,
   hrefOf,
+  type LoginContext,
   optionsOf,
-  type Scene,
   targetOf,
 } from "./context.ts"
 import { nextStep, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { loginPaths } from "./path.ts"
-import type { Waiting } from "./visit.ts"
 
 /** GET: asks the person, or tells them why they can't go on; only where one of both is next. */
-export function askConsent(scene: Scene): Promise<Response> | Response {
-  const { cx, show, visit, waiting } = scene
-  const application = applicationOf(scene)
+export function askConsent(loginContext: LoginContext): Promise<Response> | Response {
+  const { cx, show, browserContext, waiting } = loginContext
+  const application = applicationOf(loginContext)
   if (!waiting || !application) return goTo(loginPaths.signedIn)
-  const step = stepOf(scene, waiting)
-  if (step.kind !== "consent" && step.kind !== "barred") return goTo(afterwards(scene))
-  const userId = visit.present.find(({ id }) => id === step.sessionId)?.userId ?? ""
-  const several = visit.present.length > 1
+  const step = stepOf(loginContext, waiting)
+  if (step.kind !== "consent" && step.kind !== "barred") return goTo(afterwards(loginContext))
+  const userId = browserContext.present.find(({ id }) => id === step.sessionId)?.userId ?? ""
+  const several = browserContext.present.length > 1
   const common = {
-    form: targetOf(scene, loginPaths.consent),
+    form: targetOf(loginContext, loginPaths.consent),
     account: accountOf(cx, userId),
-    changeHref: hrefOf(scene, several ? loginPaths.accounts : loginPaths.loginName),
+    changeHref: hrefOf(loginContext, several ? loginPaths.accounts : loginPaths.loginName),
   }
   if (step.kind === "barred") {
     const { bar } = step
     return show(
       cx,
       (ui, shared) => ui.BarredPage({ ...shared, ...common, application: application.name, bar }),
-      optionsOf(scene, 403),
+      optionsOf(loginContext, 403),
     )
   }
   const { foreign, device } = waiting.asked
@@ -48,7 +48,7 @@ export function askConsent(scene: Scene): Promise<Response> | Response {
   return show(
     cx,
     (ui, shared) => ui.ConsentPage({ ...shared, ...common, ...asked }),
-    optionsOf(scene),
+    optionsOf(loginContext),
   )
 }
 
@@ -67,19 +67,20 @@ function projectsNamed(cx: Cx, userId: string, foreign: Waiting["asked"]["foreig
 }
 
 /** The person has decided. What they allow, they allow for the account that they were shown. */
-export async function takeConsent(scene: Scene, fields: Fields): Promise<Response> {
-  const { cx, waiting } = scene
+export async function takeConsent(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const { cx, waiting } = loginContext
   if (!waiting) return goTo(loginPaths.signedIn)
-  const step = stepOf(scene, waiting)
+  const step = stepOf(loginContext, waiting)
   const answer = fields.get("answer")
   if (answer === "cancel" && (step.kind === "consent" || step.kind === "barred")) {
     await cx.store.transact(cx, (tx) => denyConsent(tx, waiting.id))
   } else if (answer === "allow" && step.kind === "consent") {
-    if (fields.get("session") !== step.sessionId) return goTo(hrefOf(scene, loginPaths.consent))
+    if (fields.get("session") !== step.sessionId)
+      return goTo(hrefOf(loginContext, loginPaths.consent))
     await cx.store.transact(cx, (tx) => giveConsent(tx, waiting.id, step.sessionId))
   }
-  return goTo(afterwards(scene))
+  return goTo(afterwards(loginContext))
 }
 
-const stepOf = ({ cx, visit }: Scene, { wanted }: Waiting): Step =>
-  nextStep(wanted, visit.present, cx.clock.now())
+const stepOf = ({ cx, browserContext }: LoginContext, { wanted }: Waiting): Step =>
+  nextStep(wanted, browserContext.present, cx.clock.now())

@@ -4,28 +4,28 @@ import { requireInstance } from "../domain/instance/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
 import { findByLoginName, profile } from "../domain/user/index.ts"
 import type { Cx, Transaction } from "../store/index.ts"
-import type { Present } from "./flow.ts"
-import { type Fields, goTo } from "./form.ts"
-import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
-import { loginPaths, withRequest } from "./path.ts"
 import {
   applicationName,
+  type BrowserContext,
   isOwnForm,
   type JustAnswered,
   justAnswered,
   presentIn,
-  type Visit,
   type Waiting,
   waitingRequest,
   wantedOf,
-} from "./visit.ts"
+} from "./browser-context.ts"
+import type { Present } from "./flow.ts"
+import { type Fields, goTo } from "./form.ts"
+import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
+import { loginPaths, withRequest } from "./path.ts"
 
 /** Everything that a page of the sign-in works with. */
-export type Scene = {
+export type LoginContext = {
   readonly cx: Cx
   readonly show: ShowPage
   readonly request: Request
-  readonly visit: Visit
+  readonly browserContext: BrowserContext
   /** Where a request goes on when the login has done its part. */
   readonly onward: (requestId: string) => string
   readonly answering: Answering
@@ -39,118 +39,139 @@ export type Answering = {
   readonly within: (cx: Cx, tx: Transaction, waiting: Waiting, session: Present) => boolean
   /** Tells the client after that step; the Set-Cookie line goes with it. */
   readonly tell: (
-    scene: Pick<Scene, "cx" | "show">,
+    loginContext: Pick<LoginContext, "cx" | "show">,
     waiting: Waiting,
     setCookie: string,
   ) => Promise<Response>
   /** Answers once more what was answered a moment ago, as it was asked and allowed then. */
   readonly again: (
-    scene: Pick<Scene, "cx" | "show">,
+    loginContext: Pick<LoginContext, "cx" | "show">,
     answered: JustAnswered,
     setCookie: string | undefined,
   ) => Promise<Response>
 }
 
 /** What is known before the request that waits. */
-export type Base = Omit<Scene, "waiting">
+export type PageContext = Omit<LoginContext, "waiting">
 
-/** Sets the scene of a page: the request it names must wait in this very browser. */
-export async function sceneOf(base: Base, requestId: string): Promise<Scene | Response> {
-  if (requestId === "") return { ...base, waiting: undefined }
-  const waiting = waitingRequest(base.cx, base.visit, requestId)
-  if (waiting) return { ...base, waiting }
-  return trouble(base, { problem: "expired" })
+/** Finds the login context of a page: the request it names must wait in this very browser. */
+export async function loginContextOf(
+  pageContext: PageContext,
+  requestId: string,
+): Promise<LoginContext | Response> {
+  if (requestId === "") return { ...pageContext, waiting: undefined }
+  const waiting = waitingRequest(pageContext.cx, pageContext.browserContext, requestId)
+  if (waiting) return { ...pageContext, waiting }
+  return trouble(pageContext, { problem: "expired" })
 }
 
-/** The scene of a posted page, which must be one that we gave to this browser. */
-export async function postedScene(base: Base, fields: Fields): Promise<Scene | Response> {
-  const { cx, visit, request } = base
+/** The login context of a posted page, which must be one that we gave to this browser. */
+export async function postedLoginContext(
+  pageContext: PageContext,
+  fields: Fields,
+): Promise<LoginContext | Response> {
+  const { cx, browserContext, request } = pageContext
   const requestId = fields.get("authRequest")
-  const answered = postedAgain(base, fields)
-  if (answered) return base.answering.again(base, answered, visit.browser.setCookie)
-  const former = formerScene(base, fields)
+  const answered = postedAgain(pageContext, fields)
+  if (answered)
+    return pageContext.answering.again(pageContext, answered, browserContext.browser.setCookie)
+  const former = formerLoginContext(pageContext, fields)
   if (former) return former
-  if (isOwnForm(cx, visit, { request, csrf: fields.get("csrf") })) return sceneOf(base, requestId)
+  if (isOwnForm(cx, browserContext, { request, csrf: fields.get("csrf") }))
+    return loginContextOf(pageContext, requestId)
   // Another tab has signed in meanwhile and changed the cookie: nothing is lost by going on.
-  if (waitingRequest(cx, visit, requestId)) return goTo(base.onward(requestId))
+  if (waitingRequest(cx, browserContext, requestId)) return goTo(pageContext.onward(requestId))
   // The client has its answer already: what is left is to say that it has worked.
-  if (isPresent(base, fields.get("loginName"))) return goTo(loginPaths.signedIn)
-  return trouble(base, { problem: "other_browser", status: 403 })
+  if (isPresent(pageContext, fields.get("loginName"))) return goTo(loginPaths.signedIn)
+  return trouble(pageContext, { problem: "other_browser", status: 403 })
 }
 
 /**
  * What a form has led to a moment ago that a double click posts a second time. Whoever says that
  * they are somebody else has not been answered.
  */
-function postedAgain({ cx, visit }: Base, fields: Fields): JustAnswered | undefined {
-  const answered = justAnswered(cx, visit, fields.get("authRequest"))
+function postedAgain(
+  { cx, browserContext }: PageContext,
+  fields: Fields,
+): JustAnswered | undefined {
+  const answered = justAnswered(cx, browserContext, fields.get("authRequest"))
   if (!answered) return undefined
   const name = fields.get("loginName")
-  const present = visit.present.filter(({ id }) => id === answered.sessionId)
+  const present = browserContext.present.filter(({ id }) => id === answered.sessionId)
   const isSame =
     name === ""
       ? fields.get("session") === answered.sessionId
-      : isPresent({ cx, visit: { ...visit, present } }, name)
+      : isPresent({ cx, browserContext: { ...browserContext, present } }, name)
   return isSame ? answered : undefined
 }
 
 /** Whether who has this login name is signed in here. */
-function isPresent({ cx, visit }: Pick<Base, "cx" | "visit">, loginName: string): boolean {
+function isPresent(
+  { cx, browserContext }: Pick<PageContext, "cx" | "browserContext">,
+  loginName: string,
+): boolean {
   const known = loginName === "" ? undefined : findByLoginName(cx, loginName)
-  return visit.present.some(({ userId }) => userId === known)
+  return browserContext.present.some(({ userId }) => userId === known)
 }
 
 /**
- * The scene of a password that a double click has posted a second time, before the browser could
- * get the cookie that the first one brought. The old cookie opens nothing by itself: the password
- * is asked for again, and it must be that of the only person who is signed in to this browser.
+ * The login context of a password that a double click has posted a second time, before the browser
+ * could get the cookie that the first one brought. The old cookie opens nothing by itself: the
+ * password is asked for again, and it must be that of the only person who is signed in to this
+ * browser.
  */
-function formerScene(base: Base, fields: Fields): Scene | undefined {
-  const { cx, request, visit } = base
-  const browser = visit.browser.former
+function formerLoginContext(pageContext: PageContext, fields: Fields): LoginContext | undefined {
+  const { cx, request, browserContext } = pageContext
+  const browser = browserContext.browser.former
   if (!browser || fields.get("password") === "") return undefined
-  const before = { ...visit, browser, present: presentIn(cx, browser) }
+  const before = { ...browserContext, browser, present: presentIn(cx, browser) }
   const isOwn = isOwnForm(cx, before, { request, csrf: fields.get("csrf") })
   const isAlone = browser.sessions.length === 1
-  const asked = postedAgain({ ...base, visit: before }, fields)?.asked
+  const asked = postedAgain({ ...pageContext, browserContext: before }, fields)?.asked
   if (!isOwn || !isAlone || !asked) return undefined
   const id = fields.get("authRequest")
   const rest = { loginHint: "", created: cx.clock.now(), sessionId: "" }
   const waiting = { id, asked, loginHint: "", wanted: wantedOf(cx, asked, rest) }
-  return { ...base, visit: { ...before, present: [] }, waiting }
+  return { ...pageContext, browserContext: { ...before, present: [] }, waiting }
 }
 
 /** Shows that something stands in the way. */
 export function trouble(
-  { cx, show, visit, waiting }: Base & Partial<Pick<Scene, "waiting">>,
+  { cx, show, browserContext, waiting }: PageContext & Partial<Pick<LoginContext, "waiting">>,
   what: Trouble,
 ): Promise<Response> {
   const languages = waiting?.asked.languages ?? []
-  return showTrouble(show, cx, { languages, ...what, cookies: [visit.browser.setCookie] })
+  return showTrouble(show, cx, { languages, ...what, cookies: [browserContext.browser.setCookie] })
 }
 
-/** Where a form of the scene posts to. */
-export const targetOf = ({ cx, visit, waiting }: Scene, action: string): Target => ({
+/** Where a form of the context posts to. */
+export const targetOf = (
+  { cx, browserContext, waiting }: LoginContext,
+  action: string,
+): Target => ({
   action,
-  csrf: csrfOf(cx, visit.browser),
+  csrf: csrfOf(cx, browserContext.browser),
   authRequest: waiting?.id,
 })
 
-/** An address that keeps the request of the scene. */
-export const hrefOf = ({ waiting }: Scene, path: string): string =>
+/** An address that keeps the request of the context. */
+export const hrefOf = ({ waiting }: LoginContext, path: string): string =>
   withRequest(path, waiting?.id ?? "")
 
 /** Where the browser goes when somebody has signed in. */
-export const afterwards = ({ waiting, onward }: Scene): string =>
+export const afterwards = ({ waiting, onward }: LoginContext): string =>
   waiting ? onward(waiting.id) : loginPaths.signedIn
 
-/** Options that every page of the scene has. */
-export const optionsOf = ({ visit, waiting }: Scene, status = 200): PageOptions => ({
+/** Options that every page of the context has. */
+export const optionsOf = (
+  { browserContext, waiting }: LoginContext,
+  status = 200,
+): PageOptions => ({
   status,
   languages: waiting?.asked.languages ?? [],
   target: waiting?.asked.redirectUri,
   orgId: waiting?.asked.home,
-  cookies: [visit.browser.setCookie],
+  cookies: [browserContext.browser.setCookie],
 })
 
 /** A user as pages show them to whoever may know. */
@@ -160,7 +181,7 @@ export function accountOf(cx: Cx, userId: string): Account {
 }
 
 /** The application that waits, and what it will learn. */
-export function applicationOf({ cx, waiting }: Scene): Application | undefined {
+export function applicationOf({ cx, waiting }: LoginContext): Application | undefined {
   if (!waiting) return undefined
   const { clientId, scopes, audience } = waiting.asked
   const learns = scopes.flatMap((scope) => learned[scope] ?? [])

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react"
 import type { PageProps } from "../../ui/login/index.ts"
-import { recent } from "../kernel/recent.ts"
+import { lru } from "../kernel/lru.ts"
 
 /** What differs from one showing of a page to the next, by name. */
 type Words = Readonly<Record<string, string>>
@@ -27,10 +27,10 @@ const sheetsMax = 64
  * that no text has.
  */
 export function fillerOf(render: Rendering, mark: string): Fill {
-  const pages = new Map<unknown, ReturnType<typeof recent<Pieces>>>()
+  const pages = new Map<unknown, ReturnType<typeof lru<Pieces>>>()
   const slot = new RegExp(`${mark}-(\\w+)-`, "g")
   return ({ page, props, words }) => {
-    const kept = pages.get(page) ?? recent<Pieces>(sheetsMax)
+    const kept = pages.get(page) ?? lru<Pieces>(sheetsMax)
     pages.set(page, kept)
     const blank = props(slotsOf(words, mark))
     // Functions are left out: `t` follows from the language.

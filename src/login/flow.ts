@@ -1,7 +1,7 @@
-import type { Asked } from "../domain/grant/index.ts"
+import type { Requested } from "../domain/grant/index.ts"
 
 /** What the flow must know of a request to sign somebody in. */
-export type Wanted = Pick<Asked, "prompts" | "maxAge" | "hintedUser" | "foreign"> & {
+export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "foreign"> & {
   /** The user that a login_hint names; empty where the name is nobody's. */
   readonly suggestedUser?: string | undefined
   /** The session that was chosen or made for this request; empty before. */

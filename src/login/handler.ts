@@ -1,7 +1,14 @@
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
+import { browserContextOf } from "./browser-context.ts"
 import { askConsent, takeConsent } from "./consent.ts"
-import { type Base, postedScene, type Scene, sceneOf, trouble } from "./context.ts"
+import {
+  type LoginContext,
+  loginContextOf,
+  type PageContext,
+  postedLoginContext,
+  trouble,
+} from "./context.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
 import { askInvite, takeInvite, takeInvitePassword } from "./invite.ts"
 import { type ShowPage, showFault } from "./page.ts"
@@ -18,20 +25,19 @@ import {
   takeLoginName,
   takePassword,
 } from "./screen.ts"
-import { visitOf } from "./visit.ts"
 
 export type LoginParts = {
   readonly show: ShowPage
   /** Where a request goes on when the login has done its part. */
-  readonly onward: Scene["onward"]
-  readonly answering: Scene["answering"]
+  readonly onward: LoginContext["onward"]
+  readonly answering: LoginContext["answering"]
   readonly hrefs: SignedInHrefs
 }
 
 type Answer = Promise<Response> | Response
 type Route = {
-  readonly get: (scene: Scene) => Answer
-  readonly post?: (scene: Scene, fields: Fields) => Answer
+  readonly get: (loginContext: LoginContext) => Answer
+  readonly post?: (loginContext: LoginContext, fields: Fields) => Answer
 }
 
 /** Serves the login pages; undefined for paths that aren't theirs. */
@@ -41,8 +47,12 @@ export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
     const route = routes[url.pathname]
     if (!route) return undefined
     try {
-      const visit = await visitOf(cx, request)
-      return await answer(route, { cx, show, request, visit, onward, answering }, url.searchParams)
+      const browserContext = await browserContextOf(cx, request)
+      return await answer(
+        route,
+        { cx, show, request, browserContext, onward, answering },
+        url.searchParams,
+      )
     } catch (cause) {
       if (cause instanceof Fault) return showFault(show, cx, cause)
       throw cause
@@ -50,18 +60,22 @@ export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
   }
 }
 
-async function answer(route: Route, base: Base, search: URLSearchParams): Promise<Response> {
-  const { method } = base.request
+async function answer(
+  route: Route,
+  pageContext: PageContext,
+  search: URLSearchParams,
+): Promise<Response> {
+  const { method } = pageContext.request
   if (method === "GET" || method === "HEAD") {
-    const scene = await sceneOf(base, search.get("authRequest") ?? "")
-    return scene instanceof Response ? scene : route.get(scene)
+    const loginContext = await loginContextOf(pageContext, search.get("authRequest") ?? "")
+    return loginContext instanceof Response ? loginContext : route.get(loginContext)
   }
   const { post } = route
   if (method !== "POST" || !post) return wrongMethod(post !== undefined)
-  const fields = await fieldsOf(base.request)
-  if (!fields) return trouble(base, { problem: "invalid_request" })
-  const scene = await postedScene(base, fields)
-  return scene instanceof Response ? scene : post(scene, fields)
+  const fields = await fieldsOf(pageContext.request)
+  if (!fields) return trouble(pageContext, { problem: "invalid_request" })
+  const loginContext = await postedLoginContext(pageContext, fields)
+  return loginContext instanceof Response ? loginContext : post(loginContext, fields)
 }
 
 const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
@@ -73,7 +87,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.invite]: { get: askInvite, post: takeInvite },
   [loginPaths.invitePassword]: { get: askNoChange, post: takeInvitePassword },
-  [loginPaths.signedIn]: { get: (scene) => showSignedIn(scene, hrefs) },
+  [loginPaths.signedIn]: { get: (loginContext) => showSignedIn(loginContext, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },
 })
 

@@ -1,14 +1,14 @@
+export {
+  applicationName,
+  type BrowserContext,
+  browserContextOf,
+  isOwnForm,
+  presentIn,
+  waitingRequest,
+  wantedOf,
+} from "./browser-context.ts"
 export { type Answering, accountOf } from "./context.ts"
 export { nextStep, type Present, type Step, type Wanted } from "./flow.ts"
 export { type LoginParts, loginHandler } from "./handler.ts"
 export { pagesWith, type ShowPage, showFault, showTrouble } from "./page.ts"
 export { loginPaths, stepPath } from "./path.ts"
-export {
-  applicationName,
-  isOwnForm,
-  presentIn,
-  type Visit,
-  visitOf,
-  waitingRequest,
-  wantedOf,
-} from "./visit.ts"

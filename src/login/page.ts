@@ -5,6 +5,7 @@ import { instance } from "../domain/instance/index.ts"
 import { org } from "../domain/org/index.ts"
 import { allowedOf } from "../domain/quota/index.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
+import { lazily } from "../kernel/lazy.ts"
 import type { Cx } from "../store/index.ts"
 import { type Fill, fillerOf } from "./fill.ts"
 
@@ -36,11 +37,7 @@ export type ShowPage = (
 ) => Promise<Response>
 
 /** React is loaded with the first page that somebody asks for: start-up does without it. */
-let loading: Promise<Ui> | undefined
-function loadUi(): Promise<Ui> {
-  loading ??= import("../../ui/login/index.ts")
-  return loading
-}
+const loadUi = lazily((): Promise<Ui> => import("../../ui/login/index.ts"))
 
 export function pagesWith(assets: Assets): ShowPage {
   let fill: Fill | undefined

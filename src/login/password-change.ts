@@ -1,11 +1,16 @@
-import { type NewPassword, replacementOf, replacePassword } from "../domain/user/index.ts"
+import {
+  complexityFor,
+  type NewPassword,
+  replacementOf,
+  replacePassword,
+} from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import { accountOf, hrefOf, optionsOf, type Scene, targetOf, trouble } from "./context.ts"
-import { enter } from "./enter.ts"
+import { type BrowserContext, isHomeActive } from "./browser-context.ts"
+import { completeSignIn } from "./complete-sign-in.ts"
+import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "./context.ts"
 import { type Fields, goTo } from "./form.ts"
 import { loginPaths } from "./path.ts"
-import { isHomeActive, type Visit } from "./visit.ts"
 
 /** What a person has just proved: that they know the password of this version. */
 export type Proven = { readonly userId: string; readonly version: number }
@@ -16,55 +21,72 @@ const minutes = 10
  * Notes for the next page what was proved. It counts in this browser only, for minutes, and once:
  * with the change the password has another version.
  */
-export const writeProof = (cx: Cx, visit: Visit, { userId, version }: Proven): string => {
+export const writeProof = (
+  cx: Cx,
+  browserContext: BrowserContext,
+  { userId, version }: Proven,
+): string => {
   const expires = cx.clock.now() + minutes * 60_000
-  return cx.secrets.seal("cookie", JSON.stringify([userId, version, expires]), aboutOf(cx, visit))
+  return cx.secrets.seal(
+    "cookie",
+    JSON.stringify([userId, version, expires]),
+    aboutOf(cx, browserContext),
+  )
 }
 
-function readProof({ cx, visit }: Scene, proof: string): Proven | undefined {
-  const plain = cx.secrets.open("cookie", proof, aboutOf(cx, visit))
+function readProof({ cx, browserContext }: LoginContext, proof: string): Proven | undefined {
+  const plain = cx.secrets.open("cookie", proof, aboutOf(cx, browserContext))
   if (plain === undefined) return undefined
   const [userId, version, expires] = JSON.parse(plain)
   return cx.clock.now() < expires ? { userId, version } : undefined
 }
 
-const aboutOf = (cx: Cx, { browser }: Visit) => `password_change/${cx.instance}/${browser.id}`
+const aboutOf = (cx: Cx, { browser }: BrowserContext) =>
+  `password_change/${cx.instance}/${browser.id}`
 
 /** GET, without anything proved: that happens on the page before. */
-export const askNoChange = (scene: Scene): Response => goTo(hrefOf(scene, loginPaths.loginName))
+export const askNoChange = (loginContext: LoginContext): Response =>
+  goTo(hrefOf(loginContext, loginPaths.loginName))
 
 /** The page that a right password leads to when it has to be replaced. */
 export function passwordChangePage(
-  scene: Scene,
+  loginContext: LoginContext,
   asked: { readonly userId: string; readonly proof: string },
   problem?: NewPasswordProblem,
 ): Promise<Response> {
-  const form = targetOf(scene, loginPaths.passwordChange)
-  const changeHref = hrefOf(scene, loginPaths.loginName)
-  const account = accountOf(scene.cx, asked.userId)
+  const form = targetOf(loginContext, loginPaths.passwordChange)
+  const changeHref = hrefOf(loginContext, loginPaths.loginName)
+  const account = accountOf(loginContext.cx, asked.userId)
   const { proof } = asked
-  return scene.show(
-    scene.cx,
+  const rules = complexityFor(loginContext.cx, asked.userId)
+  return loginContext.show(
+    loginContext.cx,
     (ui, shared) => {
-      const errors = problem && { [problem.at]: shared.t(problem.key) }
-      return ui.PasswordChangePage({ ...shared, form, proof, account, changeHref, errors })
+      const errors = problem && {
+        [problem.at]: shared.t(problem.key, { rules: ui.rulesIn(shared.t, rules) }),
+      }
+      return ui.PasswordChangePage({ ...shared, form, proof, account, changeHref, rules, errors })
     },
-    optionsOf(scene, problem ? 422 : 200),
+    optionsOf(loginContext, problem ? 422 : 200),
   )
 }
 
 /** Changes the password and signs in with it, in one step. */
-export async function takePasswordChange(scene: Scene, fields: Fields): Promise<Response> {
-  const { cx } = scene
+export async function takePasswordChange(
+  loginContext: LoginContext,
+  fields: Fields,
+): Promise<Response> {
+  const { cx } = loginContext
   const proof = fields.get("proof")
-  const proven = readProof(scene, proof)
-  if (!proven || !isHomeActive(cx, proven.userId)) return trouble(scene, { problem: "expired" })
+  const proven = readProof(loginContext, proof)
+  if (!proven || !isHomeActive(cx, proven.userId))
+    return trouble(loginContext, { problem: "expired" })
   const { userId, version } = proven
   const password = await newPasswordIn(fields, (plain) =>
     replacementOf(cx, userId, { plain, version }),
   )
-  if ("key" in password) return passwordChangePage(scene, { userId, proof }, password)
-  return enter<never>(scene, {
+  if ("key" in password) return passwordChangePage(loginContext, { userId, proof }, password)
+  return completeSignIn<never>(loginContext, {
     userId,
     first: (tx) => void replacePassword.within(tx, userId, { version, password }),
   })
@@ -89,7 +111,7 @@ export async function newPasswordIn(
 
 /** What is wrong with a new password, in the person's language. */
 const wrongs: Readonly<Record<string, NewPasswordProblem["key"]>> = {
-  "user.password_too_simple": "setup.error.password_simple",
+  "user.password_too_simple": "password_change.error.simple",
   "user.password_is_name": "password_change.error.name",
   "user.password_unchanged": "password_change.error.same",
   "password.too_long": "password_change.error.long",
@@ -99,7 +121,6 @@ const wrongs: Readonly<Record<string, NewPasswordProblem["key"]>> = {
 export type NewPasswordProblem = {
   readonly at: "password" | "repeat"
   readonly key:
-    | `password_change.error.${"missing" | "repeat" | "name" | "same" | "long"}`
-    | "setup.error.password_simple"
+    | `password_change.error.${"missing" | "repeat" | "simple" | "name" | "same" | "long"}`
     | "password.error.busy"
 }

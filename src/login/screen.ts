@@ -1,12 +1,13 @@
 import type { Account, Target } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
+import { memberships } from "../domain/member/index.ts"
 import {
   accountOf,
   afterwards,
   applicationOf,
   hrefOf,
+  type LoginContext,
   optionsOf,
-  type Scene,
   targetOf,
   trouble,
 } from "./context.ts"
@@ -17,115 +18,122 @@ import { loginPaths } from "./path.ts"
 import { type SignedIn, signInWith } from "./sign-in.ts"
 
 /** GET of the first page; a login_hint fills it in. */
-export const askLoginName = (scene: Scene): Promise<Response> =>
-  loginNamePage(scene, { loginName: scene.waiting?.loginHint ?? "" })
+export const askLoginName = (loginContext: LoginContext): Promise<Response> =>
+  loginNamePage(loginContext, { loginName: loginContext.waiting?.loginHint ?? "" })
 
 /** The login name was given; whether it is anybody's is not said here or later. */
-export function takeLoginName(scene: Scene, fields: Fields): Promise<Response> {
+export function takeLoginName(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const loginName = fields.get("loginName").trim()
   if (loginName === "" || loginName.length > loginNameMax) {
-    return loginNamePage(scene, { loginName, missing: true })
+    return loginNamePage(loginContext, { loginName, missing: true })
   }
-  return passwordPage(scene, { displayName: loginName, loginName })
+  return passwordPage(loginContext, { displayName: loginName, loginName })
 }
 
 const loginNameMax = 200
 
 /** GET of the password page: only for a person that the flow knows already. */
-export function askPassword(scene: Scene): Promise<Response> | Response {
-  const step = stepOf(scene)
-  if (step.kind !== "password") return goTo(hrefOf(scene, loginPaths.loginName))
-  return passwordPage(scene, accountOf(scene.cx, step.userId))
+export function askPassword(loginContext: LoginContext): Promise<Response> | Response {
+  const step = stepOf(loginContext)
+  if (step.kind !== "password") return goTo(hrefOf(loginContext, loginPaths.loginName))
+  return passwordPage(loginContext, accountOf(loginContext.cx, step.userId))
 }
 
 /** The password was given. */
-export async function takePassword(scene: Scene, fields: Fields): Promise<Response> {
+export async function takePassword(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const loginName = fields.get("loginName").trim()
   const password = fields.get("password")
   if (loginName === "" || loginName.length > loginNameMax) {
-    return goTo(hrefOf(scene, loginPaths.loginName))
+    return goTo(hrefOf(loginContext, loginPaths.loginName))
   }
-  const account = shownAccount(scene, loginName)
-  if (password === "") return passwordPage(scene, account, { key: "password.error.missing" })
-  const result = await signInWith(scene, loginName, password)
+  const account = shownAccount(loginContext, loginName)
+  if (password === "") return passwordPage(loginContext, account, { key: "password.error.missing" })
+  const result = await signInWith(loginContext, loginName, password)
   if (result.kind === "in") return result.answer
-  return refused(scene, account, result)
+  return refused(loginContext, account, result)
 }
 
 /** GET of the choice among the accounts of this browser. */
-export function askAccount(scene: Scene): Promise<Response> | Response {
-  const { cx, show, visit, waiting } = scene
-  if (visit.present.length === 0) return goTo(hrefOf(scene, loginPaths.loginName))
+export function askAccount(loginContext: LoginContext): Promise<Response> | Response {
+  const { cx, show, browserContext, waiting } = loginContext
+  if (browserContext.present.length === 0) return goTo(hrefOf(loginContext, loginPaths.loginName))
   const hinted = waiting?.wanted.hintedUser ?? waiting?.wanted.suggestedUser
   // Whom the application means comes first; the choice is the person's.
-  const first = visit.present.filter(({ userId }) => userId === hinted)
-  const rest = visit.present.filter(({ userId }) => userId !== hinted)
+  const first = browserContext.present.filter(({ userId }) => userId === hinted)
+  const rest = browserContext.present.filter(({ userId }) => userId !== hinted)
   const accounts = [...first, ...rest].map(({ id, userId }) => ({
     ...accountOf(cx, userId),
     session: id,
     signedIn: true,
   }))
-  const form = targetOf(scene, loginPaths.accounts)
-  const otherHref = hrefOf(scene, loginPaths.loginName)
-  const application = applicationOf(scene)
+  const form = targetOf(loginContext, loginPaths.accounts)
+  const otherHref = hrefOf(loginContext, loginPaths.loginName)
+  const application = applicationOf(loginContext)
   return show(
     cx,
     (ui, shared) => ui.AccountPage({ ...shared, form, accounts, otherHref, application }),
-    optionsOf(scene),
+    optionsOf(loginContext),
   )
 }
 
 /** An account was chosen; it must be one that this browser has. */
-export async function takeAccount(scene: Scene, fields: Fields): Promise<Response> {
-  const { cx, visit, waiting } = scene
-  const chosen = visit.present.find(({ id }) => id === fields.get("session"))
-  if (!chosen) return goTo(hrefOf(scene, loginPaths.accounts))
+export async function takeAccount(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const { cx, browserContext, waiting } = loginContext
+  const chosen = browserContext.present.find(({ id }) => id === fields.get("session"))
+  if (!chosen) return goTo(hrefOf(loginContext, loginPaths.accounts))
   if (waiting) await cx.store.transact(cx, (tx) => linkSession(tx, waiting.id, chosen.id))
-  return goTo(afterwards(scene))
+  return goTo(afterwards(loginContext))
 }
 
 /** Signed in, with nowhere to go; the newest account is shown. */
-export function showSignedIn(scene: Scene, hrefs: SignedInHrefs): Promise<Response> | Response {
-  const { cx, show, visit } = scene
-  const newest = visit.present.at(-1)
+export function showSignedIn(
+  loginContext: LoginContext,
+  hrefs: SignedInHrefs,
+): Promise<Response> | Response {
+  const { cx, show, browserContext } = loginContext
+  const newest = browserContext.present.at(-1)
   if (!newest) return goTo(loginPaths.loginName)
   const account = accountOf(cx, newest.userId)
-  const { logout, console } = hrefs
+  const { logout } = hrefs
+  // Whoever manages nothing finds nothing there.
+  const console = memberships(cx, newest.userId).length > 0 ? hrefs.console : undefined
   return show(
     cx,
     (ui, shared) =>
       ui.SignedInPage({ ...shared, account, logoutHref: logout, consoleHref: console }),
-    optionsOf(scene),
+    optionsOf(loginContext),
   )
 }
 
 export type SignedInHrefs = { readonly logout: string; readonly console?: string | undefined }
 
-export const showSignedOut = (scene: Scene): Promise<Response> =>
-  scene.show(
-    scene.cx,
+export const showSignedOut = (loginContext: LoginContext): Promise<Response> =>
+  loginContext.show(
+    loginContext.cx,
     (ui, shared) => ui.SignedOutPage({ ...shared, signInHref: loginPaths.entry }),
-    optionsOf(scene),
+    optionsOf(loginContext),
   )
 
-const stepOf = ({ cx, visit, waiting }: Scene): Step =>
-  waiting ? nextStep(waiting.wanted, visit.present, cx.clock.now()) : { kind: "login name" }
+const stepOf = ({ cx, browserContext, waiting }: LoginContext): Step =>
+  waiting
+    ? nextStep(waiting.wanted, browserContext.present, cx.clock.now())
+    : { kind: "login name" }
 
 /** Only the name that was typed: more would tell who exists. Known people are shown in full. */
-function shownAccount(scene: Scene, loginName: string): Account {
-  const step = stepOf(scene)
-  const known = step.kind === "password" ? accountOf(scene.cx, step.userId) : undefined
+function shownAccount(loginContext: LoginContext, loginName: string): Account {
+  const step = stepOf(loginContext)
+  const known = step.kind === "password" ? accountOf(loginContext.cx, step.userId) : undefined
   return known?.loginName === loginName ? known : { displayName: loginName, loginName }
 }
 
 function loginNamePage(
-  scene: Scene,
+  loginContext: LoginContext,
   { loginName, missing = false }: { loginName: string; missing?: boolean },
 ): Promise<Response> {
-  const form = targetOf(scene, loginPaths.loginName)
-  const application = applicationOf(scene)
-  return scene.show(
-    scene.cx,
+  const form = targetOf(loginContext, loginPaths.loginName)
+  const application = applicationOf(loginContext)
+  return loginContext.show(
+    loginContext.cx,
     (ui, shared, fill) => {
       const error = missing ? shared.t("login_name.error.missing") : undefined
       return fill({
@@ -137,7 +145,7 @@ function loginNamePage(
         }),
       })
     },
-    optionsOf(scene, missing ? 422 : 200),
+    optionsOf(loginContext, missing ? 422 : 200),
   )
 }
 
@@ -149,16 +157,16 @@ type PasswordProblem =
   | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
 
 function passwordPage(
-  scene: Scene,
+  loginContext: LoginContext,
   account: Account,
   problem?: PasswordProblem,
 ): Promise<Response> {
-  const form = targetOf(scene, loginPaths.password)
-  const changeHref = hrefOf(scene, loginPaths.loginName)
-  const application = applicationOf(scene)
+  const form = targetOf(loginContext, loginPaths.password)
+  const changeHref = hrefOf(loginContext, loginPaths.loginName)
+  const application = applicationOf(loginContext)
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
-  return scene.show(
-    scene.cx,
+  return loginContext.show(
+    loginContext.cx,
     (ui, shared, fill) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
       const initials = ui.initialsOf(account.displayName)
@@ -171,7 +179,7 @@ function passwordPage(
         }),
       })
     },
-    { ...optionsOf(scene, statusOf(problem)), retryAfterSeconds: seconds },
+    { ...optionsOf(loginContext, statusOf(problem)), retryAfterSeconds: seconds },
   )
 }
 
@@ -183,18 +191,27 @@ function statusOf(problem: PasswordProblem | undefined): number {
 
 /** What keeps a person out whose password is right is said to them, and to nobody else. */
 function refused(
-  scene: Scene,
+  loginContext: LoginContext,
   account: Account,
   result: Exclude<SignedIn, { kind: "in" }>,
 ): Promise<Response> {
   if (result.kind === "too many") {
     const { retryAfterSeconds } = result
-    return passwordPage(scene, account, { key: "password.error.too_many_tries", retryAfterSeconds })
+    return passwordPage(loginContext, account, {
+      key: "password.error.too_many_tries",
+      retryAfterSeconds,
+    })
   }
-  if (result.kind === "wrong") return passwordPage(scene, account, { key: "password.error.wrong" })
-  if (result.kind === "busy") return passwordPage(scene, account, { key: "password.error.busy" })
-  if (result.kind === "change required") return passwordChangePage(scene, result)
-  return trouble(scene, { problem: "not_allowed", status: 403, reason: reasons[result.kind] })
+  if (result.kind === "wrong")
+    return passwordPage(loginContext, account, { key: "password.error.wrong" })
+  if (result.kind === "busy")
+    return passwordPage(loginContext, account, { key: "password.error.busy" })
+  if (result.kind === "change required") return passwordChangePage(loginContext, result)
+  return trouble(loginContext, {
+    problem: "not_allowed",
+    status: 403,
+    reason: reasons[result.kind],
+  })
 }
 
 const reasons = {

@@ -3,8 +3,8 @@ import { deviceOf } from "../domain/session/index.ts"
 import { type Admit, accountOf, passwordOf, provePassword, user } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "../store/index.ts"
-import type { Scene } from "./context.ts"
-import { enter } from "./enter.ts"
+import { completeSignIn } from "./complete-sign-in.ts"
+import type { LoginContext } from "./context.ts"
 import { writeProof } from "./password-change.ts"
 
 export type SignedIn =
@@ -20,16 +20,16 @@ export type SignedIn =
  * tries too many, are the person's to see: they can try again.
  */
 export async function signInWith(
-  scene: Scene,
+  loginContext: LoginContext,
   loginName: string,
   password: string,
 ): Promise<SignedIn> {
-  const { cx, visit } = scene
+  const { cx, browserContext } = loginContext
   const account = accountOf(cx, loginName)
-  const tried = { account, plain: password, device: deviceOf(cx, visit, account) }
+  const tried = { account, plain: password, device: deviceOf(cx, browserContext, account) }
   try {
     cx.allowance?.spend("guess")
-    const way = await provePassword(cx, tried, (admit) => letIn(scene, account, admit))
+    const way = await provePassword(cx, tried, (admit) => letIn(loginContext, account, admit))
     if (typeof way === "string") return { kind: "wrong" }
     if (way.kind !== "wrong") cx.allowance?.refund("guess")
     return way
@@ -44,10 +44,10 @@ export async function signInWith(
 }
 
 /** What a right password leads to, in one step. */
-async function letIn(scene: Scene, account: string, admit: Admit): Promise<SignedIn> {
-  const entered = await enter<Refusal>(scene, {
+async function letIn(loginContext: LoginContext, account: string, admit: Admit): Promise<SignedIn> {
+  const entered = await completeSignIn<Refusal>(loginContext, {
     userId: account,
-    first: (tx) => refusalOf(tx, scene, { account, admit }),
+    first: (tx) => refusalOf(tx, loginContext, { account, admit }),
   })
   return entered instanceof Response ? { kind: "in", answer: entered } : entered
 }
@@ -57,7 +57,7 @@ type Refusal = Exclude<SignedIn, { kind: "in" }>
 /** What keeps the person out whose password is right. */
 function refusalOf(
   tx: Transaction,
-  { cx, visit }: Scene,
+  { cx, browserContext }: LoginContext,
   { account, admit }: { readonly account: string; readonly admit: Admit },
 ): Refusal | undefined {
   const admitted = admit(tx)
@@ -65,6 +65,6 @@ function refusalOf(
   if (tx.state(org, tx.owner(user, account)).status !== "active") return { kind: "inactive" }
   const password = passwordOf(tx.state(user, account))
   if (!password?.changeRequired) return undefined
-  const proof = writeProof(cx, visit, { userId: account, version: password.version })
+  const proof = writeProof(cx, browserContext, { userId: account, version: password.version })
   return { kind: "change required", userId: account, proof }
 }

@@ -3,9 +3,9 @@ import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 import type { Use } from "./client/proof.ts"
 import { OAuthError } from "./error.ts"
-import { ownOf } from "./own.ts"
-import { orgOf } from "./token/anchor.ts"
+import { issuerOf } from "./issuer.ts"
 import { checkPresented, type Presented, presentedIn } from "./token/presented.ts"
+import { orgOf } from "./token/token-parent.ts"
 
 /**
  * Who calls the management interface with an access token. It must be meant for that: our own
@@ -20,15 +20,15 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
       "send the access token as Authorization: Bearer <token>",
     )
   }
-  const said = await saidOrFault(cx, presented, use)
-  if (typeof said === "string") {
+  const claims = await claimsOrFault(cx, presented, use)
+  if (typeof claims === "string") {
     throw new Fault(
       "unauthenticated",
       "token.invalid",
       "the access token is not valid (any more); get a new one",
     )
   }
-  if (!said.audience.includes(ownOf(cx).projectId)) {
+  if (!claims.audience.includes(issuerOf(cx).projectId)) {
     throw new Fault(
       "unauthenticated",
       "token.audience",
@@ -37,19 +37,19 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
     )
   }
   // What an administrator does must be their own doing.
-  if (said.actor) {
+  if (claims.actor) {
     throw new Fault(
       "unauthenticated",
       "token.impersonated",
       "this interface is closed to whoever acts for somebody else; use a token of your own",
     )
   }
-  const { userId, clientId } = said
+  const { userId, clientId } = claims
   return { kind: "user", userId, orgId: orgOf(cx, userId), clientId }
 }
 
 /** A proof that is wrong or missing is told as every other reason not to be let in. */
-async function saidOrFault(cx: Cx, presented: Presented, use: Use) {
+async function claimsOrFault(cx: Cx, presented: Presented, use: Use) {
   try {
     return await checkPresented(cx, presented, use)
   } catch (cause) {

@@ -64,7 +64,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** What a fault of a room means to a client of the protocol: that it may come again, or not. */
+/** What a fault of a module means to a client of the protocol: that it may come again, or not. */
 export function errorOf({ code, message, retryAfterSeconds }: Fault): OAuthError {
   // RFC 6585 §4: it is this sender who is to come again later.
   if (retryAfterSeconds) return new OAuthError("temporarily_unavailable", message, { status: 429 })

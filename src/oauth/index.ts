@@ -1,9 +1,14 @@
+import { backChannelLogout } from "./logout/back-channel.ts"
+
 export { apiCaller } from "./api-caller.ts"
 export { answering } from "./authorize/answering.ts"
 export type { Use } from "./client/proof.ts"
 export { OAuthError } from "./error.ts"
 export { type OAuthParts, oauthHandler } from "./handler.ts"
+export { onward, paths as oauthPaths } from "./issuer.ts"
 export { backChannelLogout } from "./logout/back-channel.ts"
-export { onward, paths as oauthPaths } from "./own.ts"
 export { publishedHandler } from "./published.ts"
 export { systemCaller } from "./system-caller.ts"
+
+/** What the authorization server is to the whole. */
+export const module = { reactors: [backChannelLogout] } as const

@@ -1,7 +1,7 @@
 import type { Cx } from "../store/index.ts"
 import { discoveryDocument } from "./endpoint/discovery.ts"
 import { keysDocument } from "./endpoint/keys.ts"
-import { paths } from "./own.ts"
+import { paths } from "./issuer.ts"
 import { type Headers, published } from "./response.ts"
 
 const documents: readonly (readonly [path: string, document: (cx: Cx) => string])[] = [
@@ -19,8 +19,9 @@ export function publishedHandler(
   headersOf: (cx: Cx) => Headers,
 ) {
   const ready = new Map<string, Ready>()
-  return ({ method, url }: Request): Response | undefined => {
-    if (method !== "GET") return undefined
+  return ({ method, url, headers: asked }: Request): Response | undefined => {
+    // RFC 9112 §3.2: of two Host headers, which come joined, the address has one.
+    if (method !== "GET" || asked.get("host")?.includes(",")) return undefined
     const known = ready.get(url)
     if (known && known.changes === changesOf(known.cx)) return published(known.body, known.headers)
     const document = documents.find(([path]) => url.endsWith(path))

@@ -20,6 +20,9 @@ const ordinary: ReadonlySet<string> = new Set<OAuthError["error"]>([
   "temporarily_unavailable",
 ])
 
+/** Whether an error is no mistake of anybody, and so kept nowhere. */
+export const isOrdinary = (error: string): boolean => ordinary.has(error)
+
 type Refused = Pick<OAuthError, "description" | "finding"> & {
   readonly error: string
   readonly whose?: string | undefined
@@ -35,7 +38,7 @@ type Read = Omit<Asking, "show">
  */
 export async function recordRefusal(asking: Read, refused: Refused): Promise<void> {
   const { error, description, finding, whose } = refused
-  if (ordinary.has(error)) return
+  if (isOrdinary(error)) return
   const { cx, url, refused: tell } = asking
   const clientId = await namedClient(asking)
   const mayKnow = whose === undefined || clientId === "" || whose === clientId

@@ -2,7 +2,8 @@ import { createPublicKey, type KeyObject } from "node:crypto"
 import { jwtVerify } from "jose"
 import type { Caller } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
-import { recent } from "../kernel/recent.ts"
+import { lru } from "../kernel/lru.ts"
+import { isJwt } from "../kernel/secret.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
 import { algorithmsOf, readAssertion } from "./client/assertion.ts"
 import { expected } from "./client/jwt.ts"
@@ -29,9 +30,9 @@ export async function systemCaller(
   { users, addresses, now }: Known,
 ): Promise<Caller | undefined> {
   const text = /^bearer +(\S+)$/i.exec(authorization)?.[1]
-  if (text?.split(".").length !== 3) return undefined
-  const said = readAssertion(text)
-  const user = users.find(({ name }) => name === said?.issuer)
+  if (text === undefined || !isJwt(text)) return undefined
+  const claims = readAssertion(text)
+  const user = users.find(({ name }) => name === claims?.issuer)
   if (!user) return undefined
   const key = keyOf(user.publicKey)
   const verified = await expected(() =>
@@ -48,7 +49,7 @@ export async function systemCaller(
   const { exp = 0, aud } = verified?.payload ?? {}
   const isShort = exp <= now / 1000 + lifetimeMaxSeconds + toleranceSeconds
   const publicUrl = addresses.find((each) => [aud].flat().includes(each))
-  if (!verified || !isShort || publicUrl === undefined) throw refused()
+  if (!verified || !isShort || publicUrl === undefined) throw refusedError()
   return { kind: "system", name: user.name, roles: user.roles, publicUrl }
 }
 
@@ -57,9 +58,9 @@ function keyOf(pem: string): KeyObject {
   keys.set(pem, key)
   return key
 }
-const keys = recent<KeyObject>(100)
+const keys = lru<KeyObject>(100)
 
-const refused = () =>
+const refusedError = () =>
   new Fault(
     "unauthenticated",
     "token.system",

@@ -4,11 +4,10 @@ import { callLog } from "../api/log.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { apiCaller } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
-import type { Base } from "./base.ts"
 import { authenticateWith } from "./caller.ts"
+import { authority, operations } from "./modules.ts"
 import { type OpenApi, openApiPages } from "./openapi.ts"
-import { operations } from "./operations.ts"
-import { authority } from "./rooms.ts"
+import type { ServerServices } from "./services.ts"
 
 /** The management interface in every encoding, and its description. */
 export type Api = {
@@ -18,19 +17,19 @@ export type Api = {
 }
 
 /**
- * Reads the book and lays the rooms' answers beside it. Whatever the contracts forbid is refused
+ * Reads the book and lays the modules' answers beside it. Whatever the contracts forbid is refused
  * here: an operation without a rule, a rule that names what is not there, two at one path.
  */
-export function apiOf(base: Base): Api {
+export async function apiOf(services: ServerServices): Promise<Api> {
   const entries = entriesOf<Cx>({
-    operations: operations(),
+    operations: await operations(),
     authority,
-    authenticate: authenticateWith(base, apiCaller),
-    position: (cx) => base.store.written(cx),
-    faultOf: (cause) => base.store.faultOf(cause),
-    hooks: [callLog(base.log)],
-    clock: base.clock,
-    ids: base.ids,
+    authenticate: authenticateWith(services, apiCaller),
+    position: ({ written }) => written?.position,
+    faultOf: (cause) => services.store.faultOf(cause),
+    hooks: [callLog(services.log)],
+    clock: services.clock,
+    ids: services.ids,
   })
   return { entries, answer: apiHandler(entries), description: openApiPages(entries, uiEntry) }
 }

@@ -2,7 +2,7 @@ import { instanceIds } from "../domain/instance/index.ts"
 import { auditLogRetention } from "../domain/quota/index.ts"
 import type { Config } from "../kernel/config.ts"
 import { type Reactor, type Reactors, runPruner, runReactors } from "../store/index.ts"
-import type { Base } from "./base.ts"
+import type { ServerServices } from "./services.ts"
 
 /** What a server does besides answering. */
 export type Background = {
@@ -12,16 +12,16 @@ export type Background = {
 
 /** Starts it; while a reactor can't go on the node is not ready. */
 export function startBackground(
-  base: Base,
+  services: ServerServices,
   reactors: readonly Reactor[],
   { auditRetentionDays }: Pick<Config, "auditRetentionDays">,
 ): Background {
-  const { store, clock } = base
+  const { store, clock } = services
   const running = runReactors(store, clock, reactors, {
-    stuck: (name, cause) => base.broke(stuck(name), cause),
-    freed: (name) => base.mended(stuck(name)),
+    stuck: (name, cause) => services.broke(stuck(name), cause),
+    freed: (name) => services.mended(stuck(name)),
     gaveUp: (reactor, { type, position }, error) =>
-      base.log.warning("{reactor} gave up on {type} at {position}: {error}", {
+      services.log.warning("{reactor} gave up on {type} at {position}: {error}", {
         ...{ reactor, type, position, error },
       }),
   })
@@ -29,9 +29,9 @@ export function startBackground(
     store,
     clock,
     auditRetentionDays,
-    auditsKept: () => auditsKept(base),
+    auditsKept: () => auditsKept(services),
     passed: running.passed,
-    failed: (cause) => base.log.warning("pruning broke off: {cause}", { cause: String(cause) }),
+    failed: (cause) => services.log.warning("pruning broke off: {cause}", { cause: String(cause) }),
   })
   return {
     reactors: running,
@@ -42,7 +42,7 @@ export function startBackground(
 const stuck = (reactor: string) => `the reactor ${reactor} can't go on`
 
 /** What the instances' limits say of their audits, in ms. */
-function auditsKept({ store, call }: Base): ReadonlyMap<string, number> {
+function auditsKept({ store, call }: ServerServices): ReadonlyMap<string, number> {
   const all = instanceIds(store).map((id) => [id, auditLogRetention(call(id, "pruner"))] as const)
   return new Map(
     all.flatMap(([id, seconds]) => (seconds === undefined ? [] : [[id, seconds * 1000]])),

@@ -1,10 +1,10 @@
 import { instanceAt, instanceIds, requireInstance } from "../domain/instance/index.ts"
-import { blocked, countRequest, isBlocked } from "../domain/quota/index.ts"
+import { blockedError, countRequest, isBlocked } from "../domain/quota/index.ts"
 import { languagesOf } from "../kernel/accept.ts"
 import { Fault } from "../kernel/fault.ts"
 import { systemCaller, type Use } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
-import type { Base } from "./base.ts"
+import type { ServerServices } from "./services.ts"
 
 /** What a request tells about where it came from, before anybody looks at who sent it. */
 export type Origin = {
@@ -23,7 +23,7 @@ export type Origin = {
  * The instance that a host names; undefined for an unknown host, and before set-up. Answers are
  * kept while no instance changes: every request asks.
  */
-export function instanceOf({ store }: Base, host: string): string | undefined {
+export function instanceOf({ store }: ServerServices, host: string): string | undefined {
   const changes = store.log.changesOf(["instance"])
   if (known.store !== store || known.changes !== changes || known.hosts.size > hostsMax) {
     known = { store, changes, hosts: new Map() }
@@ -33,7 +33,7 @@ export function instanceOf({ store }: Base, host: string): string | undefined {
 }
 
 type Known = {
-  readonly store: Base["store"] | undefined
+  readonly store: ServerServices["store"] | undefined
   readonly changes: number
   readonly hosts: Map<string, string | undefined>
 }
@@ -41,20 +41,24 @@ let known: Known = { store: undefined, changes: 0, hosts: new Map() }
 const hostsMax = 1000
 
 /** A call of nobody on the instance of the request's host; undefined where there is none. */
-export function anonymousCall(base: Base, headers: Headers, origin: Origin): Cx | undefined {
-  const instance = instanceOf(base, origin.host)
-  return instance === undefined ? undefined : callOn(base, instance, { headers, origin })
+export function anonymousCall(
+  services: ServerServices,
+  headers: Headers,
+  origin: Origin,
+): Cx | undefined {
+  const instance = instanceOf(services, origin.host)
+  return instance === undefined ? undefined : callOn(services, instance, { headers, origin })
 }
 
 /** A call of the process itself on the instance of a host; undefined where there is none. */
-export function callAt(base: Base, host: string): Cx | undefined {
-  const instance = instanceOf(base, host)
-  const cx = instance === undefined ? undefined : base.call(instance, "published")
+export function callAt(services: ServerServices, host: string): Cx | undefined {
+  const instance = instanceOf(services, host)
+  const cx = instance === undefined ? undefined : services.call(instance, "published")
   return cx && !isBlocked(cx) ? cx : undefined
 }
 
 function callOn(
-  { clock, ids, random, secrets, outside, store, limits }: Base,
+  { clock, ids, random, secrets, outside, warn, store, limits }: ServerServices,
   instance: string,
   { headers, origin }: { readonly headers: Headers; readonly origin: Origin },
 ): Cx {
@@ -66,9 +70,11 @@ function callOn(
     random,
     secrets,
     outside,
+    warn,
     store,
     instance,
     caller: { kind: "anonymous" },
+    written: {},
     allowance: limits(origin),
     get requestId() {
       return origin.requestId
@@ -85,19 +91,19 @@ function callOn(
  * or nobody. Faults with `unauthenticated` for any other token, and for a host we don't serve.
  */
 export const authenticateWith =
-  (base: Base, tokenCaller: (cx: Cx, use: Use) => Promise<Cx["caller"]>) =>
+  (services: ServerServices, tokenCaller: (cx: Cx, use: Use) => Promise<Cx["caller"]>) =>
   async (headers: Headers, { requestId, address, target }: Knock): Promise<Cx> => {
     const host = headers.get("host") ?? ""
     const origin = { host, peer: address, address, requestId }
-    const cx = anonymousCall(base, headers, origin)
+    const cx = anonymousCall(services, headers, origin)
     const authorization = headers.get("authorization")
-    const system = authorization && (await systemCallerIn(base, cx, authorization))
-    if (system) return { ...(cx ?? callOn(base, "", { headers, origin })), caller: system }
+    const system = authorization && (await systemCallerIn(services, cx, authorization))
+    if (system) return { ...(cx ?? callOn(services, "", { headers, origin })), caller: system }
     if (!cx) {
-      if (authorization !== null) throw unknownHost(base, origin.host)
-      return callOn(base, "", { headers, origin })
+      if (authorization !== null) throw unknownHost(services, origin.host)
+      return callOn(services, "", { headers, origin })
     }
-    if (isBlocked(cx)) throw blocked()
+    if (isBlocked(cx)) throw blockedError()
     if (authorization === null) return cx
     const caller = await tokenCaller(cx, { headers, ...target })
     await countRequest(cx)
@@ -106,7 +112,7 @@ export const authenticateWith =
 
 /** Who manages instances; they may also call a host that is no instance's, as there is none yet. */
 async function systemCallerIn(
-  { systemUsers: users, publicUrl, clock }: Base,
+  { systemUsers: users, publicUrl, clock }: ServerServices,
   cx: Cx | undefined,
   authorization: string,
 ): Promise<Cx["caller"] | undefined> {
@@ -125,7 +131,7 @@ type Knock = {
 }
 
 /** RFC 9110 §15.5.20, in words: the request went to the wrong place. */
-function unknownHost({ store }: Base, host: string): Fault {
+function unknownHost({ store }: ServerServices, host: string): Fault {
   if (instanceIds(store).length === 0) {
     return new Fault(
       "failed_precondition",

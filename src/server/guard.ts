@@ -1,13 +1,13 @@
-import { tooLarge } from "../api/body.ts"
+import { tooLargeError } from "../api/body.ts"
 import { respondFault } from "../api/respond.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { Fault } from "../kernel/fault.ts"
-import type { Base } from "./base.ts"
 import { instanceOf } from "./caller.ts"
+import type { ServerServices } from "./services.ts"
 
 /**
- * The wall behind the limits of the rooms, which refuse in words what declares itself too large and
- * count what does not.
+ * The wall behind the limits of the modules, which refuse in words what declares itself too large
+ * and count what does not.
  */
 const bodyBytesMax = 16 * 1024 * 1024
 
@@ -22,23 +22,23 @@ export function refusalOf(request: Request): Response | undefined {
 
 function faultIn({ url, headers }: Request): Fault | undefined {
   // Bun joins several Host headers, and gives no address for what is no host's name.
-  if (headers.get("host")?.includes(",") || !URL.canParse(url)) return malformed()
-  if (Number(headers.get("content-length")) > bodyBytesMax) return tooLarge(bodyBytesMax)
+  if (headers.get("host")?.includes(",") || !URL.canParse(url)) return malformedError()
+  if (Number(headers.get("content-length")) > bodyBytesMax) return tooLargeError(bodyBytesMax)
   let size = url.length
   headers.forEach((value, name) => {
     size += name.length + value.length + separators
   })
-  return size > headBytesMax ? headTooLarge() : undefined
+  return size > headBytesMax ? headTooLargeError() : undefined
 }
 
 /** RFC 9112 §5: a colon, a space and the end of the line. */
 const separators = 4
 
 /** RFC 9112 §3.2: 400, whatever else the request says. */
-const malformed = () =>
+const malformedError = () =>
   new Fault("invalid_argument", "request.host_malformed", "the Host header is not a host's name")
 
-const headTooLarge = () =>
+const headTooLargeError = () =>
   new Fault(
     "resource_exhausted",
     "request.head_too_large",
@@ -48,8 +48,8 @@ const headTooLarge = () =>
 type Headers = Readonly<Record<string, string>>
 
 /** What every answer tells browsers; `instance` is undefined where it is nobody's. */
-export const securityHeaders = (base: Base, instance: string | undefined): Headers =>
-  instance !== undefined && isSecure(base, instance) ? overTls : plain
+export const securityHeaders = (services: ServerServices, instance: string | undefined): Headers =>
+  instance !== undefined && isSecure(services, instance) ? overTls : plain
 
 /** Fetch §3.6: an answer is never taken for another type than it says. */
 const plain: Headers = { "x-content-type-options": "nosniff" }
@@ -57,14 +57,14 @@ const plain: Headers = { "x-content-type-options": "nosniff" }
 /** RFC 6797 §6.1. Other names below this one are not ours to speak for. */
 const overTls: Headers = { ...plain, "strict-transport-security": "max-age=31536000" }
 
-const isSecure = ({ store }: Base, instance: string): boolean =>
+const isSecure = ({ store }: ServerServices, instance: string): boolean =>
   requireInstance({ store, instance }).publicUrl.startsWith("https:")
 
 /** The outermost step: puts on an answer what all have, by whatever way it came about. */
-export function guarded(base: Base, request: Request, response: Response): Response {
+export function guarded(services: ServerServices, request: Request, response: Response): Response {
   const { headers } = response
-  const instance = instanceOf(base, request.headers.get("host") ?? "")
-  for (const [name, value] of Object.entries(securityHeaders(base, instance))) {
+  const instance = instanceOf(services, request.headers.get("host") ?? "")
+  for (const [name, value] of Object.entries(securityHeaders(services, instance))) {
     headers.set(name, value)
   }
   if (headers.get("content-type")?.startsWith("text/html")) {

@@ -1,12 +1,12 @@
 import { respond } from "../api/respond.ts"
-import type { Base } from "./base.ts"
+import type { ServerServices } from "./services.ts"
 
 /**
  * Answers those who watch over the process, whatever host they ask for: `healthz` as long as it
  * runs, `ready` while it may be sent requests. Undefined for every other path. The interface's own
  * `/healthz` says the same to everybody, so that a probe does not have the whole book read.
  */
-export function healthAt({ notReady }: Base, { method }: Request, pathname: string) {
+export function healthAt({ notReady }: ServerServices, { method }: Request, pathname: string) {
   if (pathname === "/healthz" && (method === "GET" || method === "HEAD")) return respond("{}", {})
   if (pathname === "/debug/healthz") return said("ok")
   if (pathname !== "/debug/ready") return undefined

@@ -1,6 +1,6 @@
 import { removedInstances } from "../domain/instance/index.ts"
 import type { Timer } from "../kernel/clock.ts"
-import type { Base } from "./base.ts"
+import type { ServerServices } from "./services.ts"
 
 /** The first starts when a start is over and done with. */
 const firstMs = 60_000
@@ -9,7 +9,11 @@ const everyMs = 24 * 3_600_000
 const rest = 19
 
 /** Looks for damage in the background, once a day; the node is not ready where it finds some. */
-export function keepInspecting({ store, clock, log }: Pick<Base, "store" | "clock" | "log">): {
+export function keepInspecting({
+  store,
+  clock,
+  log,
+}: Pick<ServerServices, "store" | "clock" | "log">): {
   readonly stop: () => Promise<void>
 } {
   let timer: Timer | undefined

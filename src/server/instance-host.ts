@@ -1,5 +1,5 @@
 import { instanceAt, requireInstance } from "../domain/instance/index.ts"
-import type { Base } from "./base.ts"
+import type { ServerServices } from "./services.ts"
 
 const header = "x-core-instance-host"
 
@@ -9,7 +9,7 @@ const header = "x-core-instance-host"
  * name, the header says nothing.
  */
 export function asMeant(
-  { store, isProxy }: Pick<Base, "store" | "isProxy">,
+  { store, isProxy }: Pick<ServerServices, "store" | "isProxy">,
   request: Request,
   peer: () => string,
 ): Request {
@@ -17,8 +17,8 @@ export function asMeant(
   if (named === null || !isProxy(peer())) return request
   const instance = instanceAt(store, named.toLowerCase())
   if (instance === undefined) return request
-  const asked = request.headers.get("host") ?? new URL(request.url).host
-  const name = asked.toLowerCase().replace(/:\d+$/, "")
+  const requested = request.headers.get("host") ?? new URL(request.url).host
+  const name = requested.toLowerCase().replace(/:\d+$/, "")
   if (!Object.hasOwn(requireInstance({ store, instance }).trustedDomains, name)) return request
   const headers = new Headers(request.headers)
   headers.set("host", named)

@@ -2,12 +2,13 @@ import http from "node:http"
 import { createServer, type Http2Server, type Http2Session } from "node:http2"
 import { Elysia } from "elysia"
 import { respondFault } from "../api/respond.ts"
-import { listenRefusal } from "../boot/refusal.ts"
+import { listenError } from "../boot/start-error.ts"
 import type { Address } from "../kernel/address.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { Fault } from "../kernel/fault.ts"
+import { lazily } from "../kernel/lazy.ts"
+import type { App } from "./app.ts"
 import { headBytesMax } from "./guard.ts"
-import type { House } from "./house.ts"
 
 /** Something that listens; `port` is the one it really has. */
 export type Listener = { readonly port: number; readonly stop: () => Promise<void> }
@@ -16,16 +17,16 @@ export type Listener = { readonly port: number; readonly stop: () => Promise<voi
 const partingMs = 300
 
 /**
- * Serves HTTP. The house does its own routing, before Elysia's: that loses the path of hosts with
+ * Serves HTTP. The app does its own routing, before Elysia's: that loses the path of hosts with
  * fewer than four letters ("http://nas/").
  */
-export function listenHttp(house: House, address: Address, clock: Clock): Listener {
-  const app = new Elysia()
-  app.onRequest(({ request }) =>
-    house.answer(request, () => server.requestIP(request)?.address ?? ""),
+export function listenHttp(app: App, address: Address, clock: Clock): Listener {
+  const elysia = new Elysia()
+  elysia.onRequest(({ request }) =>
+    app.answer(request, () => server.requestIP(request)?.address ?? ""),
   )
   // Left alone, Elysia answers 200 and the words of the error.
-  app.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))
+  elysia.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))
   let isLeaving = false
   const told = (response: Response) => {
     // RFC 9112 §9.6: a client that reads this sends nothing more on its connection.
@@ -33,10 +34,10 @@ export function listenHttp(house: House, address: Address, clock: Clock): Listen
     return response
   }
   const server = bind(address, (request) => {
-    const published = house.published(request)
+    const published = app.published(request)
     if (published) return told(published)
-    const answer = app.fetch(request)
-    const sent = (response: Response) => told(house.guarded(request, response))
+    const answer = elysia.fetch(request)
+    const sent = (response: Response) => told(app.guarded(request, response))
     return answer instanceof Promise ? answer.then(sent) : sent(answer)
   })
   return {
@@ -51,7 +52,7 @@ export function listenHttp(house: House, address: Address, clock: Clock): Listen
 }
 
 function bind(address: Address, fetch: (request: Request) => Response | Promise<Response>) {
-  // What the house refuses it answers in words; Bun would only close the door.
+  // What the app refuses it answers in words; Bun would only close the door.
   Reflect.set(http, "maxHeaderSize", 2 * headBytesMax)
   try {
     return Bun.serve({
@@ -62,7 +63,7 @@ function bind(address: Address, fetch: (request: Request) => Response | Promise<
       fetch,
     })
   } catch (cause) {
-    throw listenRefusal(cause, "--listen", address)
+    throw listenError(cause, "--listen", address)
   }
 }
 
@@ -77,22 +78,22 @@ const http2Limits = {
 }
 
 /** Serves native gRPC, which needs the trailers of HTTP/2. */
-export function listenGrpc(house: Grpc, address: Address): Promise<Listener> {
+export function listenGrpc(app: Grpc, address: Address): Promise<Listener> {
   const leaving = new AbortController()
   const options = {
-    hostOf: house.grpcHost,
-    condition: house.condition,
+    hostOf: app.grpcHost,
+    condition: app.condition,
     leaving: leaving.signal,
   }
   // What speaks gRPC is loaded with the first call: start-up does without it.
-  let loading: Promise<ReturnType<typeof import("../api/grpc.ts").grpcHandler>> | undefined
-  const load = async () => {
+  const load = lazily(async () => {
     const { grpcHandler } = await import("../api/grpc.ts")
-    return grpcHandler(async () => (await house.api()).entries, options)
-  }
+    return grpcHandler(async () => (await app.api()).entries, options)
+  })
   const server = createServer(http2Limits, (request, response) => {
-    loading ??= load()
-    loading.then((handle) => handle(request, response)).catch(() => response.stream.destroy())
+    load()
+      .then((handle) => handle(request, response))
+      .catch(() => response.stream.destroy())
   })
   const sessions = new Set<Http2Session>()
   server.on("session", (session) => {
@@ -100,7 +101,7 @@ export function listenGrpc(house: Grpc, address: Address): Promise<Listener> {
     session.on("close", () => sessions.delete(session))
   })
   const { promise, resolve, reject } = Promise.withResolvers<Listener>()
-  server.once("error", (cause) => reject(listenRefusal(cause, "--grpc-listen", address)))
+  server.once("error", (cause) => reject(listenError(cause, "--grpc-listen", address)))
   server.listen(address.port, address.host, () => {
     const bound = server.address()
     const port = typeof bound === "object" && bound ? bound.port : address.port
@@ -113,7 +114,7 @@ export function listenGrpc(house: Grpc, address: Address): Promise<Listener> {
   return promise
 }
 
-type Grpc = Pick<House, "api" | "grpcHost" | "condition">
+type Grpc = Pick<App, "api" | "grpcHost" | "condition">
 
 /** Tells every peer to go, and lets the calls in flight end. */
 function closed(server: Http2Server, sessions: ReadonlySet<Http2Session>): Promise<void> {

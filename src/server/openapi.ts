@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto"
 import type { Entry } from "../api/dispatch.ts"
+import { lazily } from "../kernel/lazy.ts"
 
 /** Where the description of the REST interface is read, and where programs get it. */
-const pages: ReadonlySet<string> = new Set(["/openapi", "/openapi/json"])
+const pages = ["/openapi", "/openapi/json"] as const
 
 /** Answers the description of the REST interface; undefined for every other path. */
 export type OpenApi = (request: Request, pathname: string) => Promise<Response> | undefined
@@ -15,18 +16,14 @@ export type ReaderFiles = { readonly readerJs: string; readonly readerCss: strin
  * somebody asks: most servers are never asked.
  */
 export function openApiPages(entries: readonly Entry[], files: ReaderFiles): OpenApi {
-  let plugin: ReturnType<typeof load> | undefined
-  const documents = new Map<string, Promise<Document>>()
-  const documentAt = (page: string): Promise<Document> => {
-    plugin ??= load(entries, files)
-    const document = documents.get(page) ?? plugin.then((served) => documentOf(served, page))
-    documents.set(page, document)
-    return document
-  }
+  const plugin = lazily(() => load(entries, files))
+  const documents = new Map<string, () => Promise<Document>>(
+    pages.map((page) => [page, lazily(async () => documentOf(await plugin(), page))]),
+  )
   return ({ method, headers }, pathname) => {
     const page = pathname === "/openapi/" ? "/openapi" : pathname
-    if (!pages.has(page) || (method !== "GET" && method !== "HEAD")) return undefined
-    return documentAt(page).then((document) => answer(document, headers))
+    const document = method === "GET" || method === "HEAD" ? documents.get(page) : undefined
+    return document?.().then((made) => answer(made, headers))
   }
 }
 
@@ -38,12 +35,13 @@ type Document = {
 }
 
 /** RFC 9110 §13.1.2: who has it already is told just that. */
-function answer({ plain, packed, headers }: Document, asked: Headers): Response {
-  const known = asked.get("if-none-match") ?? ""
+function answer({ plain, packed, headers }: Document, requested: Headers): Response {
+  const known = requested.get("if-none-match") ?? ""
   if (known === "*" || known.includes(headers.etag)) {
     return new Response(null, { status: 304, headers })
   }
-  if (!/\bgzip\b/.test(asked.get("accept-encoding") ?? "")) return new Response(plain, { headers })
+  if (!/\bgzip\b/.test(requested.get("accept-encoding") ?? ""))
+    return new Response(plain, { headers })
   return new Response(packed, { headers: { ...headers, "content-encoding": "gzip" } })
 }
 

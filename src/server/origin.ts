@@ -1,12 +1,12 @@
-import type { Base } from "./base.ts"
 import type { Origin } from "./caller.ts"
+import type { ServerServices } from "./services.ts"
 
 /**
  * Where a request comes from. Forwarded headers count only from proxies that are trusted, and only
  * for who is limited and logged, never for links.
  */
 export function originOf(
-  { ids, isProxy }: Pick<Base, "ids" | "isProxy">,
+  { ids, isProxy }: Pick<ServerServices, "ids" | "isProxy">,
   request: Request,
   peer: () => string,
 ): Origin {
@@ -34,7 +34,7 @@ export function originOf(
 }
 
 /** The first address, from the nearest on, that is not one of our proxies. */
-function seenThrough(isProxy: Base["isProxy"], forwarded: string, peer: string): string {
+function seenThrough(isProxy: ServerServices["isProxy"], forwarded: string, peer: string): string {
   const chain = forwarded.split(",").map((each) => each.trim())
   const hops = [...chain.filter((each) => each !== ""), peer]
   return hops.findLast((each, at) => at === 0 || !isProxy(each)) ?? peer

@@ -1,21 +1,21 @@
 import { instanceIds } from "../domain/instance/index.ts"
 import { rotateKeys } from "../domain/key/index.ts"
 import type { Timer } from "../kernel/clock.ts"
-import type { Base } from "./base.ts"
+import type { ServerServices } from "./services.ts"
 
 const every = 3_600_000
 
 /** Looks at the keys of every instance now and each hour, until it is stopped. */
-export function keepRotating(base: Base): { readonly stop: () => Promise<void> } {
+export function keepRotating(services: ServerServices): { readonly stop: () => Promise<void> } {
   let timer: Timer | undefined
   let stopped = false
   let working: Promise<void> = Promise.resolve()
-  const turn = () => {
-    working = rotateAll(base).then(() => {
-      if (!stopped) timer = base.clock.after(every, turn)
+  const round = () => {
+    working = rotateAll(services).then(() => {
+      if (!stopped) timer = services.clock.after(every, round)
     })
   }
-  turn()
+  round()
   return {
     stop: async () => {
       stopped = true
@@ -26,10 +26,10 @@ export function keepRotating(base: Base): { readonly stop: () => Promise<void> }
 }
 
 /** What fails for one instance is logged and comes up again; the others don't wait for it. */
-async function rotateAll(base: Base): Promise<void> {
-  for (const instance of instanceIds(base.store)) {
-    await rotateKeys(base.call(instance, "key-rotation")).catch((cause) =>
-      base.log.error("the web keys of instance {instance} could not be rotated: {cause}", {
+async function rotateAll(services: ServerServices): Promise<void> {
+  for (const instance of instanceIds(services.store)) {
+    await rotateKeys(services.call(instance, "key-rotation")).catch((cause) =>
+      services.log.error("the web keys of instance {instance} could not be rotated: {cause}", {
         instance,
         cause: String(cause),
       }),

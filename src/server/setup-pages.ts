@@ -6,9 +6,9 @@ import { type FormMax, formType, formWithin } from "../kernel/body.ts"
 import { Fault } from "../kernel/fault.ts"
 import { type ShowPage, showFault } from "../login/index.ts"
 import type { Cx } from "../store/index.ts"
-import type { Base } from "./base.ts"
 import type { Origin } from "./caller.ts"
-import type { Ticket } from "./ticket.ts"
+import type { ServerServices } from "./services.ts"
+import type { SetupToken } from "./setup-token.ts"
 
 const formMax: FormMax = { bytes: 16_384, parameters: 50 }
 
@@ -16,7 +16,7 @@ type Values = Partial<Record<SetupField, string>>
 type Wrong = Pick<SetupPageProps, "error" | "errors">
 
 /** The pages of a server that nobody owns yet: the way in, and the form behind the link. */
-export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
+export function setupPages(services: ServerServices, setupToken: SetupToken, show: ShowPage) {
   const form = { action: "/setup", csrf: "" }
 
   const page = (cx: Cx, values: Values, wrong: Wrong, status: number) =>
@@ -24,7 +24,7 @@ export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
 
   const post = async (cx: Cx, request: Request): Promise<Response> => {
     const { values, password } = await fieldsOf(request)
-    if (!ticket.matches(values.token ?? "")) {
+    if (!setupToken.matches(values.token ?? "")) {
       cx.allowance?.spend("guess")
       const { t } = await texts(cx)
       return page(cx, values, { errors: { token: t("setup.error.token") } }, 403)
@@ -32,8 +32,8 @@ export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
     try {
       const publicUrl = (values.publicUrl ?? "").trim().replace(/\/$/, "")
       const { ownerId } = await setUp(cx, inputOf({ ...values, publicUrl }, password))
-      ticket.close()
-      base.log.info("the instance was set up at {publicUrl}", { publicUrl })
+      setupToken.close()
+      services.log.info("the instance was set up at {publicUrl}", { publicUrl })
       return await enter(cx, request, { ownerId, publicUrl })
     } catch (cause) {
       if (!(cause instanceof Fault)) throw cause
@@ -44,7 +44,7 @@ export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
   /** Answers what browsers ask for; programs get the API's own word. */
   return async (request: Request, origin: Origin): Promise<Response | undefined> => {
     const { pathname, protocol } = new URL(request.url)
-    const cx = { ...base.call(firstInstance, "setup"), ...visitorOf(base, request, origin) }
+    const cx = { ...services.call(firstInstance, "setup"), ...visitorOf(services, request, origin) }
     if (pathname === "/setup" && request.method === "POST") {
       return post(cx, request).catch((cause) => {
         if (cause instanceof Fault && cause.retryAfterSeconds) return showFault(show, cx, cause)
@@ -59,7 +59,7 @@ export function setupPages(base: Base, ticket: Ticket, show: ShowPage) {
   }
 }
 
-const visitorOf = ({ limits }: Base, request: Request, origin: Origin) => ({
+const visitorOf = ({ limits }: ServerServices, request: Request, origin: Origin) => ({
   requestId: origin.requestId,
   languages: languagesOf(request.headers.get("accept-language")),
   allowance: limits(origin),

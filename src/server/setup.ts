@@ -5,14 +5,17 @@ import { serviceUserKey } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import { importPublicKey } from "../kernel/signing-key.ts"
 import type { Cx } from "../store/index.ts"
-import type { Base } from "./base.ts"
+import type { ServerServices } from "./services.ts"
 
 /**
  * Set-up by command line: the same step as the page's, without a person. A key that is registered
  * already is that of a run which was cut off after this very step: then it has been done.
  */
-export async function setUpByRequest(base: Base, request: SetupRequest): Promise<void> {
-  const cx = base.call(firstInstance, "setup")
+export async function setUpByRequest(
+  services: ServerServices,
+  request: SetupRequest,
+): Promise<void> {
+  const cx = services.call(firstInstance, "setup")
   try {
     await setUp(cx, inputOf(request))
   } catch (cause) {
@@ -48,7 +51,10 @@ function namesFrom(loginName: string): { readonly firstName: string; readonly la
 }
 
 /** A public address in the configuration wins over the one that was set up. */
-export async function followPublicUrl(base: Base, publicUrl: string | undefined): Promise<void> {
-  if (publicUrl === undefined || !instanceIds(base.store).includes(firstInstance)) return
-  await moveInstance(base.call(firstInstance, "config"), publicUrl)
+export async function followPublicUrl(
+  services: ServerServices,
+  publicUrl: string | undefined,
+): Promise<void> {
+  if (publicUrl === undefined || !instanceIds(services.store).includes(firstInstance)) return
+  await moveInstance(services.call(firstInstance, "config"), publicUrl)
 }

@@ -1,5 +1,5 @@
+import type { Call } from "../kernel/context.ts"
 import type { AnyDraft, AnyEvent, Draft, Receipt, Recorded } from "./event.ts"
-import type { Cx, Decision, Transaction } from "./store.ts"
 
 /**
  * How long streams of a type are kept: always, for a configured time since their last event, or
@@ -40,6 +40,45 @@ export type AggregateSpec<E extends AnyEvent, State> = {
 }
 
 /**
+ * What a decision may see: its call, one fixed time, and other aggregates. Whatever it looks at
+ * joins the expectations of the step, so that nothing it relied on can have changed.
+ */
+export type Decision = Omit<Call, "clock"> & {
+  /** Milliseconds UTC; the time of the events that are decided. */
+  readonly now: number
+  readonly state: <E extends AnyEvent, State>(kind: Aggregate<E, State>, id: string) => State
+  /** The organisation that owns a stream; empty where it doesn't exist or has none. */
+  readonly owner: (kind: AnyAggregate, id: string) => string
+  /** Holder of a unique key, if any. Only taking it in a draft's `claims` guarantees it. */
+  readonly holder: (kind: string, key: string) => { stream: string; id: string } | undefined
+}
+
+/** A step under way. Its states already show what it has appended. */
+export type Transaction = Decision & {
+  /** `owner` counts for the first event of a stream and is then kept. */
+  readonly append: (
+    kind: AnyAggregate,
+    id: string,
+    drafts: readonly AnyDraft[],
+    owner?: string,
+  ) => void
+}
+
+export type Step<T> = {
+  readonly value: T
+  /** The log position that an answer must carry so that every node can serve it. */
+  readonly position: number
+  readonly receipt: (kind: AnyAggregate, id: string) => Receipt
+}
+
+/** A call that may append: what a command is handed. */
+export type Deciding = Call & {
+  readonly store: {
+    readonly transact: <T>(cx: Deciding, decide: (tx: Transaction) => T) => Promise<Step<T>>
+  }
+}
+
+/**
  * A decision: pure and synchronous; what it returns is appended, in order. `id` is that of the
  * stream, for who asks others about it.
  */
@@ -55,7 +94,7 @@ export type Decide<E extends AnyEvent, State, Input> = (
  * larger step, so that several decisions happen together or not at all.
  */
 export type Command<Input> = {
-  (cx: Cx, id: string, ...input: Given<Input>): Promise<Receipt>
+  (cx: Deciding, id: string, ...input: Given<Input>): Promise<Receipt>
   readonly within: (tx: Transaction, id: string, ...input: Given<Input>) => void
 }
 type Given<Input> = undefined extends Input ? [input?: Input] : [input: Input]
@@ -102,7 +141,7 @@ function commandOf<E extends AnyEvent, State, Input>(
     const drafts = decide(tx.state(kind, id), input as Input, tx, id) as readonly AnyDraft[]
     tx.append(kind, id, drafts)
   }
-  const call = async (cx: Cx, id: string, ...input: Given<Input>) => {
+  const call = async (cx: Deciding, id: string, ...input: Given<Input>) => {
     const step = await cx.store.transact(cx, (tx) => within(tx, id, ...input))
     return step.receipt(kind, id)
   }

@@ -4,19 +4,22 @@ export {
   type AnyAggregate,
   aggregate,
   type Command,
+  type Decision,
+  type Step,
+  type Transaction,
   type Upcaster,
 } from "./aggregate.ts"
+export { cached, cachedBy, ofInstance } from "./cached.ts"
 export { diskFaultOf } from "./disk-error.ts"
 export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
 export { type OpenOptions, openStore } from "./open.ts"
-export { type Pruner, runPruner } from "./pruner.ts"
 export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./reactor.ts"
-export { ofInstance, remembered, rememberedBy } from "./remembered.ts"
+export { type Pruner, runPruner } from "./retention/pruner.ts"
 export type { Filter, Searchable, TextMethod } from "./search/condition.ts"
 export { search } from "./search/search.ts"
 export { textFilter } from "./search/text-filter.ts"
 export { windowOf } from "./search/window.ts"
-export { type Statement, statement, systemStatement } from "./statement.ts"
-export { type Cx, type Decision, type Step, Store, type Transaction } from "./store.ts"
-export { type View, type ViewWriter, view } from "./view.ts"
+export { type Calls, type Cx, Store } from "./store.ts"
+export { type Statement, statement, systemStatement } from "./view/statement.ts"
+export { type View, type ViewWriter, view } from "./view/view.ts"

@@ -10,10 +10,12 @@ import {
   type SummedClaim,
   type SummedState,
   stateName,
-} from "./row.ts"
+} from "./log/row.ts"
 
-// Looks through the database while others work: slice by slice, on a connection that can't write,
-// with pauses, so that it takes a small part of one core and holds no old version for long.
+// Looks through the database while others work, on a connection that can't write, with pauses, so
+// that it takes a small part of one core. Rows are read chunk by chunk; SQLite looks through the
+// pages of a table only at one go, and holds its version meanwhile: seconds for a million rows, in
+// which the WAL grows. It is cut after that, if it has grown beyond measure.
 declare const self: Worker
 
 const rows = 500
@@ -26,7 +28,7 @@ self.onmessage = async (event: MessageEvent<InspectionRequest>) => {
 async function inspect({ file, rest }: InspectionRequest): Promise<Inspected> {
   try {
     using database = new Database(file, { readonly: true, strict: true })
-    for (const damageIn of slices(database)) {
+    for (const damageIn of chunks(database)) {
       const began = performance.now()
       const damage = damageIn()
       if (damage !== undefined) return { damage }
@@ -41,7 +43,7 @@ async function inspect({ file, rest }: InspectionRequest): Promise<Inspected> {
 }
 
 /** Each looks at a part, and names what is damaged there. */
-function* slices(database: Database): Generator<() => string | undefined> {
+function* chunks(database: Database): Generator<() => string | undefined> {
   const tables = database.query<{ name: string }, []>(
     "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
   )

@@ -1,28 +1,28 @@
 import type { Database } from "bun:sqlite"
 import { Fault } from "../kernel/fault.ts"
 import type { AnyAggregate } from "./aggregate.ts"
-import { type Checkpointer, checkpointGate, checkpointWorker, type Gate } from "./checkpoint.ts"
-import { type Opened, openDatabase } from "./database.ts"
 import { diskFaultOf, diskTroubleOf, tryToWrite } from "./disk-error.ts"
-import { commitIsDurable, type Durability, sharedSync } from "./durability.ts"
-import { horizonOf } from "./horizon.ts"
 import { inspector } from "./inspection.ts"
-import { kindsOf, upcaster } from "./kind.ts"
-import type { Apply, Log, LogEvent } from "./log.ts"
-import type { Mark } from "./mark.ts"
+import { type Checkpointer, checkpointGate, checkpointWorker, type Gate } from "./log/checkpoint.ts"
+import { type Opened, openDatabase } from "./log/database.ts"
+import { commitIsDurable, type Durability, sharedSync } from "./log/durability.ts"
+import { eventTypesOf, upcaster } from "./log/event-types.ts"
+import type { Apply, Log, LogEvent } from "./log/log.ts"
+import type { Mark } from "./log/mark.ts"
+import { damagedError, decode, type EventRow, headOf, namesOf } from "./log/row.ts"
+import { sqliteLog } from "./log/sqlite-log.ts"
 import { isPassing, patiently } from "./patience.ts"
-import { type PruneParts, prunerOf } from "./prune.ts"
-import type { Replay, Slice } from "./rebuild.ts"
-import { type Refolded, refold } from "./refold.ts"
-import { damagedError, decode, type EventRow, headOf, namesOf } from "./row.ts"
+import { horizonOf } from "./retention/horizon.ts"
+import { type PruneParts, prunerOf } from "./retention/prune.ts"
+import { purgeOf } from "./retention/purge.ts"
 import { readerOf } from "./search/reader.ts"
-import { sqliteLog } from "./sqlite-log.ts"
-import { statesOf } from "./state.ts"
-import { type Beside, Store } from "./store.ts"
-import { sweeperOf } from "./sweep.ts"
-import type { View } from "./view.ts"
-import { type Inspecting, viewInspector } from "./view-inspection.ts"
-import { viewsOf } from "./views.ts"
+import { type Rebuilt, rebuildStates } from "./state/rebuild.ts"
+import { statesOf } from "./state/state.ts"
+import { type Exclusive, Store } from "./store.ts"
+import { type Inspecting, viewInspector } from "./view/inspection.ts"
+import type { BackgroundChunk, Replay } from "./view/rebuild.ts"
+import type { View } from "./view/view.ts"
+import { viewsOf } from "./view/views.ts"
 
 export type OpenOptions = {
   /** The database file; its folder exists and this process owns it. */
@@ -37,8 +37,10 @@ export type OpenOptions = {
   readonly ready?: (view: string) => void
   /** The disk did not do what somebody asked of it; they have been told. */
   readonly trouble?: (fault: Fault) => void
+  /** From so many rows on a table gets an index of its texts; unless told, where that pays. */
+  readonly textIndexFrom?: number
   /** States had to be folded anew before this start; it took that much longer. */
-  readonly refolded?: (what: Refolded) => void
+  readonly statesRebuilt?: (what: Rebuilt) => void
 }
 
 /**
@@ -60,12 +62,12 @@ export function openStore(options: OpenOptions): Store {
 
 function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const names = namesOf(database)
-  const kinds = kindsOf(database)
+  const eventTypes = eventTypesOf(database)
   const upcast = upcaster(options.aggregates)
   const states = statesOf({ ...options, database, names, upcast })
   const head = headOf(database)
-  const refolded = refold({ ...options, database, names, states, upcast })
-  if (refolded.events > 0) options.refolded?.(refolded)
+  const statesRebuilt = rebuildStates({ ...options, database, names, states, upcast })
+  if (statesRebuilt.events > 0) options.statesRebuilt?.(statesRebuilt)
   const durability =
     process.platform === "linux"
       ? sharedSync(`${options.file}-wal`, head, { failed: options.fatal, mark })
@@ -76,21 +78,21 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
     return fault
   }
   const worker = checkpointWorker(options.file, { failed: options.fatal, refused: faultOf })
-  const reader = readerOf(options.file)
+  const reader = readerOf({ file: options.file, rowsMin: options.textIndexFrom })
   const copying = { ...marked(worker, mark, durability), pause: reader.pause }
   const gate = checkpointGate(copying, () => raw.flush())
   const apply: Apply = (event, folded) => {
     states.apply(event, folded)
     views.apply(event)
   }
-  const raw = sqliteLog({ database, names, kinds, gate, durability, apply, head, faultOf })
+  const raw = sqliteLog({ database, names, eventTypes, gate, durability, apply, head, faultOf })
   let drops = 0
   const log = todaysLog(raw, upcast, () => drops)
   const written = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
   )
-  const beside = besides(gate, options.file)
-  const slice = slices(beside, gate, raw.flush)
+  const exclusive = exclusively(gate, options.file)
+  const chunk = chunks(exclusive, gate, raw.flush)
   const replay: Replay = (position, limit) =>
     written.all(position, limit).map((row) => upcast(decode(row, names)))
   const views = viewsOf({
@@ -98,18 +100,18 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
     views: options.views,
     kindOf: states.known,
     replay,
-    slice,
+    chunk,
     failed: options.notReady,
     recovered: options.ready ?? (() => undefined),
   })
-  const viewInspection = viewInspector({ database, replay, slice, ...views })
+  const viewInspection = viewInspector({ database, replay, chunk, ...views })
   const dropped: PruneParts["dropped"] = (streams) => {
     drops++
     viewInspection.dropped(streams)
   }
   const horizon = horizonOf(database)
-  const parts = { ...options, database, names, states, views, slice, dropped, horizon }
-  const [prune, sweep] = [prunerOf(parts), sweeperOf(parts)]
+  const parts = { ...options, database, names, states, views, chunk, dropped, horizon }
+  const [prune, purge] = [prunerOf(parts), purgeOf(parts)]
   const inspection = inspector(options.file)
   const close = async () => {
     inspection.stop()
@@ -121,11 +123,11 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
     database.close()
     mark.close()
   }
-  const probe = () => slice(() => touch(database))
-  const { cleanse } = gate
+  const probe = () => chunk(() => touch(database))
+  const scrub = () => gate.scrub().then(() => reader.scrub(views.texts))
   const inspect = inspecting(inspection, viewInspection, faultOf)
   const reads = { reader, flush: raw.flush }
-  const work = { ...horizon, ...reads, prune, sweep, cleanse, beside, close }
+  const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close }
   return new Store({ log, database, states, views, inspect, probe, faultOf, ...work })
 }
 
@@ -196,24 +198,24 @@ const marked = (worker: Checkpointer, mark: Mark, durability: Durability): Check
 })
 
 /** What is written while a checkpoint cuts the WAL would be refused, so it waits. */
-const besides =
-  (gate: Gate, file: string): Beside =>
+const exclusively =
+  (gate: Gate, file: string): Exclusive =>
   async (work) => {
     for (let held = gate.open(); held; held = gate.open()) await held
     return patiently(file, work)
   }
 
 /** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */
-const slices =
-  (beside: Beside, gate: Gate, flush: () => void): Slice =>
+const chunks =
+  (exclusive: Exclusive, gate: Gate, flush: () => void): BackgroundChunk =>
   async (work, wrote = () => true) => {
     await new Promise((resolve) => setImmediate(resolve))
-    return beside(() => {
+    return exclusive(() => {
       flush()
       const result = work()
-      if (wrote(result)) gate.committed(sliceWeight)
+      if (wrote(result)) gate.committed(chunkWeight)
       return result
     })
   }
-/** What a slice counts towards the next checkpoint, in events. */
-const sliceWeight = 100
+/** What a chunk counts towards the next checkpoint, in events. */
+const chunkWeight = 100

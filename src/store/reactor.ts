@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../kernel/clock.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
-import type { LogEvent } from "./log.ts"
+import type { LogEvent } from "./log/log.ts"
 import { type Insistence, insistently, isPassing } from "./patience.ts"
 import type { Store } from "./store.ts"
 
@@ -155,7 +155,7 @@ function runner({ store, clock, book, reactor, troubles }: Parts) {
   // Up to the first event that is not done; what is done beyond it may be done again.
   const advance = () =>
     insist(() =>
-      store.beside(() => {
+      store.exclusive(() => {
         const before = Math.min(...underWay.keys()) - 1
         if (!stopped) book.reached(reactor.name, Math.min(read, before))
       }),
@@ -325,10 +325,11 @@ function bookOf(store: Store) {
     position: (name: string) => at.get(name)?.position ?? 0,
     reached: (name: string, position: number) => void move.run(name, position),
     failure: (reactor: Reactor, event: LogEvent, what: { error: string; now: number }) =>
-      store.beside(
+      store.exclusive(
         () => void fail.run(reactor.name, event.position, event.instance, what.error, what.now),
       ),
-    remove: (name: string, position: number) => store.beside(() => void remove.run(name, position)),
+    remove: (name: string, position: number) =>
+      store.exclusive(() => void remove.run(name, position)),
     all: () => all.all(),
     due: (name: string, now: number, most: number) =>
       due.all(name, now, most).map(({ position }) => position),

@@ -5,9 +5,9 @@ import { setUp } from "../../src/domain/setup/index.ts"
 import { createServiceKey } from "../../src/domain/user/index.ts"
 import type { Ids } from "../../src/kernel/id.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
-import { type Base, openBase } from "../../src/server/base.ts"
-import { houseOf } from "../../src/server/house.ts"
-import { setupTicket } from "../../src/server/ticket.ts"
+import { appOf } from "../../src/server/app.ts"
+import { openServices, type ServerServices } from "../../src/server/services.ts"
+import { openSetupToken } from "../../src/server/setup-token.ts"
 import { assertionOf, owner, type ServiceKey, temporaryFolder } from "../support/latchkey.ts"
 import { bearer, methodOf, pathOf, type Reply, reply } from "./service.ts"
 
@@ -30,7 +30,7 @@ export type Pair = {
   readonly one: Side
   readonly two: Side
   /** What both lie in. */
-  readonly store: Base["store"]
+  readonly store: ServerServices["store"]
   readonly close: () => Promise<void>
 }
 
@@ -41,11 +41,11 @@ export async function openPair(logLevel = "fatal"): Promise<Pair> {
   const config = readConfig({ flags, env: {} })
   const claim = await claimFolder(config, systemRandom)
   const { path } = claim.folder
-  const opened = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
+  const opened = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
   const ids = sameIds()
-  const base: Base = { ...opened, ids }
-  const ticket = setupTicket(systemRandom, { open: false, closed: () => undefined })
-  const { answer } = houseOf({ base, ticket, upstream: "http://localhost" })
+  const services: ServerServices = { ...opened, ids }
+  const setupToken = openSetupToken(systemRandom, { open: false, closed: () => undefined })
+  const { answer } = appOf({ services, setupToken, upstream: "http://localhost" })
 
   const side = async (instance: string, name: string): Promise<Side> => {
     const url = `http://${name}.example.com`

@@ -86,12 +86,16 @@ test("nothing of the other organisation was changed by trying", async () => {
 
 type Named = { readonly method: DescMethod; readonly rule: Access }
 
-/** Every operation that names what it is about, once for each way of naming it. */
+/**
+ * Every operation that names what it is about, once for each way of naming it. What an instance
+ * alone permits, no manager of an organisation may do to anything, be it there or not.
+ */
 function named(): readonly Named[] {
   return methods.flatMap((method) => {
     const option = getOption(method, access)
     return [option, ...option.either]
       .filter(({ id, resource }) => id && !id.startsWith("@") && kinds.has(resource))
+      .filter(({ permission }) => !permission.startsWith("iam."))
       .map((rule) => ({ method, rule }))
   })
 }

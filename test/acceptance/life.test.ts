@@ -59,14 +59,15 @@ describe("a token ends at its next use when its user is", () => {
   test.each([
     ["deactivated", "DeactivateUser", "ReactivateUser"],
     ["locked", "LockUser", "UnlockUser"],
-  ])("%s, and counts again afterwards", async (state, stop, resume) => {
+  ])("%s, for good; its key opens again", async (state, stop, resume) => {
     const { id: userId, token, key } = await robot(state)
     expect(await opens(token)).toEqual(all)
     await service.get(stop, { userId })
     expect(await opens(token)).toEqual(none)
     expect(await newTokenStatus(key)).toBe(400)
     await service.get(resume, { userId })
-    expect(await opens(token)).toEqual(all)
+    expect(await opens(token)).toEqual(none)
+    expect(await newTokenStatus(key)).toBe(200)
   })
 
   test("deleted", async () => {
@@ -85,7 +86,8 @@ describe("a token ends at its next use when its user is", () => {
     expect(await opens(token)).toEqual(none)
     expect(await newTokenStatus(key)).toBe(400)
     await service.get("ActivateOrganization", { organizationId })
-    expect(await opens(token)).toEqual(all)
+    expect(await opens(token)).toEqual(none)
+    expect(await newTokenStatus(key)).toBe(200)
   })
 
   test("no administrator any more, as far as that reached", async () => {

@@ -5,12 +5,12 @@ import { claimFolder } from "../../src/boot/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
 import { createSigningPair } from "../../src/kernel/signing-key.ts"
-import { type Base, openBase } from "../../src/server/base.ts"
-import { houseOf } from "../../src/server/house.ts"
+import { appOf } from "../../src/server/app.ts"
 import { type Listener, listenGrpc } from "../../src/server/listener.ts"
+import { keepPurging } from "../../src/server/purging.ts"
+import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup.ts"
-import { keepSweeping } from "../../src/server/sweeping.ts"
-import { setupTicket } from "../../src/server/ticket.ts"
+import { openSetupToken } from "../../src/server/setup-token.ts"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
 import { openGrpc } from "./grpc.ts"
 import { bearer, methodOf, pathOf, type Reply, reply } from "./service.ts"
@@ -24,7 +24,7 @@ vi.mock("../../src/gen/ui-assets.ts", () => ({
 const home = "http://localhost:8080"
 
 type Process = {
-  readonly base: Base
+  readonly services: ServerServices
   /** Sends a request to a host of the process. */
   readonly send: (host: string, path: string, init?: RequestInit, peer?: string) => Promise<Reply>
   readonly page: (host: string, path: string) => Promise<Response>
@@ -47,8 +47,8 @@ async function open(): Promise<Process> {
     },
   })
   const claim = await claimFolder(config, systemRandom)
-  const base = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
-  await setUpByRequest(base, {
+  const services = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
+  await setUpByRequest(services, {
     publicUrl: home,
     org: "Home",
     owner: owner.loginName,
@@ -56,22 +56,22 @@ async function open(): Promise<Process> {
     ownerPassword: owner.password,
     serviceKey: undefined,
   })
-  const ticket = setupTicket(systemRandom, { open: false, closed: () => undefined })
-  const house = houseOf({ base, ticket, upstream: "http://localhost" })
-  const grpc = await listenGrpc(house, { host: "localhost", port: 0 })
+  const setupToken = openSetupToken(systemRandom, { open: false, closed: () => undefined })
+  const app = appOf({ services, setupToken, upstream: "http://localhost" })
+  const grpc = await listenGrpc(app, { host: "localhost", port: 0 })
   const ask = (host: string, path: string, init: RequestInit = {}, peer = "127.0.0.1") => {
     const headers = { host, ...Object(init.headers) }
     const request = new Request(`http://${host}${path}`, { ...init, headers })
-    return house.published(request) ?? house.answer(request, () => peer)
+    return app.published(request) ?? app.answer(request, () => peer)
   }
   return {
-    base,
+    services,
     grpc,
     send: async (...what) => reply(await ask(...what)),
     page: async (host, path) => ask(host, path, { headers: { accept: "text/html" } }),
     close: async () => {
       await grpc.stop()
-      await base.store.close()
+      await services.store.close()
       claim.release()
       folder.remove()
     },
@@ -236,18 +236,18 @@ test("a deleted instance is gone at once, and soon what it had", async () => {
   expect((await connect(host, "GetInstance", {}, pat)).status).toBe(401)
   expect((await ours.send(host, "/.well-known/openid-configuration")).status).toBe(404)
   const left = () =>
-    ours.base.store.database
+    ours.services.store.database
       .query<{ n: number }, [string]>(
         "SELECT count(DISTINCT stream || id) AS n FROM event WHERE instance = ?",
       )
       .get(id)?.n
   expect(left()).toBeGreaterThan(1)
-  const unseen = keepSweeping(ours.base, () => 0)
+  const unseen = keepPurging(ours.services, () => 0)
   await unseen.stop()
   expect(left()).toBeGreaterThan(1)
-  const sweeping = keepSweeping(ours.base, () => Number.MAX_SAFE_INTEGER)
+  const purging = keepPurging(ours.services, () => Number.MAX_SAFE_INTEGER)
   await expect.poll(left).toBe(1)
-  await sweeping.stop()
+  await purging.stop()
   const { status } = await connect(atHome, "DeleteInstance", { instanceId: "1" }, token)
   expect(status).toBe(400)
 })

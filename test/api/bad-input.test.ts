@@ -102,10 +102,52 @@ const bodies: Readonly<Record<string, [body: unknown, words: string]>> = {
   ],
 }
 
+const idsIn = (count: number) => ({
+  inUserIdsQuery: { userIds: Array.from({ length: count }, () => secret) },
+})
+const keysIn = (count: number) => Array.from({ length: count }, () => ({ key: secret }))
+
+/** Lists and texts that are read, and then are too much for whoever works with them. */
+const excess: Readonly<Record<string, [path: string, body: unknown, words: string]>> = {
+  "a list that the book bounds": [
+    createUser,
+    { metadata: keysIn(101) },
+    "metadata may have at most 100 elements",
+  ],
+  "a list of things as dear, deep inside": [
+    createUser,
+    human({ metadata: keysIn(101) }),
+    "human.metadata may have at most 100 elements",
+  ],
+  "a list that nobody bounds": [
+    listUsers,
+    { queries: [idsIn(1000)] },
+    "queries.in_user_ids_query.user_ids may have at most 1000 elements, fewer beside other lists",
+  ],
+  "many lists that are too much together": [
+    listUsers,
+    { queries: Array.from({ length: 10 }, () => ({ orQuery: { queries: [idsIn(100)] } })) },
+    "queries.or_query.queries.in_user_ids_query.user_ids may have at most 1000 elements",
+  ],
+  "a text beyond measure": [
+    createUser,
+    { username: "x".repeat(10_001) },
+    "username may have at most 10000 letters",
+  ],
+  "one in a list": [
+    listUsers,
+    { queries: [{ userNameQuery: { userName: "\u0301\u0316".repeat(5001) } }] },
+    "queries[0].userNameQuery.userName may have at most 10000 letters",
+  ],
+}
+
 describe("Connect JSON refuses, naming the place and no value,", () => {
-  for (const [name, [body, words]] of Object.entries(bodies)) {
+  const onUsers = Object.entries(bodies).map(
+    ([name, [body, words]]) => [name, [createUser, body, words]] as const,
+  )
+  for (const [name, [path, body, words]] of [...onUsers, ...Object.entries(excess)]) {
     test(name, async () => {
-      const { status, body: answer } = await refusal(createUser, json(body))
+      const { status, body: answer } = await refusal(path, json(body))
       expect(status).toBe(400)
       expect(answer.code).toBe("invalid_argument")
       expect(answer.message).toContain(words)
@@ -323,7 +365,7 @@ describe("a body", () => {
   })
 
   test("at the limit is read", async () => {
-    const text = `{"name":"${"x".repeat(bodyBytesMax - 11)}"}`
+    const text = `{"name":"x"${" ".repeat(bodyBytesMax - 12)}}`
     expect((await world.fetch(project, { ...json(text), as: "owner" })).status).toBe(200)
   })
 })

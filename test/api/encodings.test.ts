@@ -155,7 +155,7 @@ const native: Way = (method, request, as) =>
 function nativeFailure({ code, details, metadata }: ServiceError): Failure {
   const status = metadata.get("grpc-status-details-bin")[0]
   // The id is the first text of the detail inside google.rpc.Status.
-  const id = /core\.v1\.ErrorDetail[^a-z]+([a-z_]+\.[a-z_]+)/s.exec(`${status}`)?.[1] ?? ""
+  const id = /core\.v1\.ErrorDetail[^\n]+\n.([a-z_]+\.[a-z_]+)/s.exec(`${status}`)?.[1] ?? ""
   return { code: Code[code] ?? "", message: details, id }
 }
 
@@ -315,12 +315,58 @@ test("nothing of a stranger's message is read where they may not call", async ()
   }
 })
 
+test("lists and texts that are too much are refused in every encoding", async () => {
+  const metadata = Array.from({ length: 101 }, () => ({ key: "k" }))
+  for (const call of Object.values(ways)) {
+    const listed = call(createUser, { organizationId: "o1", metadata }, "owner")
+    await expect(listed).rejects.toMatchObject({ id: "request.too_many_items" })
+    const said = call(createUser, { organizationId: "x".repeat(10_001) }, "owner")
+    // In JSON it is found before the rest is decoded.
+    await expect(said).rejects.toMatchObject({
+      message: expect.stringContaining("may have at most 10000 letters"),
+    })
+  }
+})
+
 test("a message of too many parts is refused in every encoding, before it is made", async () => {
   const metadata = Array.from({ length: 11_000 }, () => ({ key: "k" }))
   for (const call of Object.values(ways)) {
     const sent = call(createUser, { organizationId: "o1", metadata }, "owner")
     await expect(sent).rejects.toMatchObject({ id: "request.too_many_parts" })
   }
+})
+
+describe("a frame that is marked as compressed", () => {
+  const message = Bun.gzipSync(toBinary(getUserByID.input, createMessage({ userId: "u1" })).slice())
+  const frame = Buffer.alloc(5 + message.length)
+  frame.writeUInt8(1)
+  frame.writeUInt32BE(message.length, 1)
+  frame.set(message, 5)
+  const send = async (type: string, encoding?: string) => {
+    const isText = type.includes("text")
+    const answer = await world.fetch("/core.user.v2.UserService/GetUserByID", {
+      method: "POST",
+      as: "owner",
+      body: isText ? frame.toString("base64") : new Uint8Array(frame),
+      headers: { "content-type": type, ...(encoding && { "grpc-encoding": encoding }) },
+    })
+    const text = await answer.text()
+    const told = isText ? Buffer.from(text, "base64").toString("latin1") : text
+    return `${answer.headers.get("grpc-status")} ${answer.headers.get("grpc-message")} ${told}`
+  }
+
+  test.each(["application/grpc-web+proto", "application/grpc-web-text+proto"])(
+    "is read where grpc-encoding says how, and refused otherwise (%s)",
+    async (type) => {
+      expect(await send(type, "gzip")).toMatch(/grpc-status: ?0/)
+      for (const encoding of [undefined, "identity"]) {
+        const said = await send(type, encoding)
+        expect(decodeURIComponent(said.replaceAll(/%(?![0-9A-F]{2})/g, ""))).toContain(
+          "marked as compressed, but grpc-encoding doesn't say how",
+        )
+      }
+    },
+  )
 })
 
 describe("a compressed Connect request", () => {

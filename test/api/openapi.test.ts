@@ -10,6 +10,21 @@ const described: any = openApiOf(entries)
 const files = { readerJs: "/ui/assets/reader.js", readerCss: "/ui/assets/reader.css" }
 const pages = openApiPages(entries, files)
 
+test("what could not be made is made with the next request", async () => {
+  let isBroken = true
+  const failing = new Proxy(entries, {
+    get: (from, key) => {
+      if (isBroken) throw new Error("no memory")
+      return Reflect.get(from, key)
+    },
+  })
+  const own = openApiPages(failing, files)
+  const ask = () => own(new Request("http://nas/openapi/json"), "/openapi/json")
+  await expect(ask()).rejects.toThrow("no memory")
+  isBroken = false
+  expect((await ask())?.status).toBe(200)
+})
+
 async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   const answer = await pages(new Request(`http://nas${path}`, { headers }), path)
   if (!answer) throw new Error(`nothing is at ${path}`)

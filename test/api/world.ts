@@ -55,6 +55,7 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
     nobody: { instance: true, org: "o1", user: "nobody" },
   },
   group: { g1: { instance: true, org: "o1" } },
+  session: { s1: { instance: true, org: "o1", user: "u1" } },
   org_domain: { "o1.example.com": { instance: true, org: "o1" } },
   authorization: { z1: { instance: true, org: "o1", project: "p1" } },
   grant_id: { g1: grantOnP1 },
@@ -141,6 +142,7 @@ export function contextOf(token: string | null, more: Partial<Cx> = {}): Cx {
     random: systemRandom,
     secrets,
     outside: nowhere,
+    warn: () => {},
     instance: "i1",
     caller: person
       ? { kind: "user", userId: token ?? "", orgId: person.org, clientId: "c1" }

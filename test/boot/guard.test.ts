@@ -7,10 +7,10 @@ import { readConfig } from "../../src/boot/settings.ts"
 import { setUp } from "../../src/domain/setup/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
-import { type Base, openBase } from "../../src/server/base.ts"
-import { houseOf } from "../../src/server/house.ts"
+import { appOf } from "../../src/server/app.ts"
 import { type Listener, listenHttp } from "../../src/server/listener.ts"
-import { setupTicket } from "../../src/server/ticket.ts"
+import { openServices, type ServerServices } from "../../src/server/services.ts"
+import { openSetupToken } from "../../src/server/setup-token.ts"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
 
 // The bundler puts files of the console there, which only the binary can carry.
@@ -31,23 +31,23 @@ beforeAll(async () => {
   const folder = temporaryFolder()
   const config = readConfig({ flags: { "--data": folder.path, "--log-level": "fatal" }, env: {} })
   const claim = await claimFolder(config, systemRandom)
-  const opened = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
+  const opened = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
   const broken = (): never => {
     throw new Error("broken on purpose")
   }
-  const limits: Base["limits"] = (origin) => (isBroken ? broken() : opened.limits(origin))
-  const base = { ...opened, limits }
+  const limits: ServerServices["limits"] = (origin) => (isBroken ? broken() : opened.limits(origin))
+  const services = { ...opened, limits }
   for (const [instance, publicUrl] of [
     ["1", `https://${secure}`],
     ["2", `http://${plain}`],
   ] as const) {
     const person = { ...owner, firstName: "Ada", lastName: "Blom" }
     const input = { publicUrl, organization: "Acme", owner: person, serviceKey: undefined }
-    await setUp(base.call(instance, "setup"), input)
+    await setUp(services.call(instance, "setup"), input)
   }
-  const ticket = setupTicket(systemRandom, { open: false, closed: () => undefined })
-  const house = houseOf({ base, ticket, upstream: "http://localhost" })
-  listener = listenHttp(house, { host: "127.0.0.1", port: 0 }, systemClock)
+  const setupToken = openSetupToken(systemRandom, { open: false, closed: () => undefined })
+  const app = appOf({ services, setupToken, upstream: "http://localhost" })
+  listener = listenHttp(app, { host: "127.0.0.1", port: 0 }, systemClock)
   close = async () => {
     await listener.stop()
     await opened.store.close()
@@ -190,7 +190,8 @@ describe("refused before anybody looks at what is asked, in words:", () => {
     [`Host: ${secure}, ${plain}`],
     ["Host: a b"],
   ])("more than one host, or none (RFC 9112 §3.2): %s %s", async (...lines) => {
-    for (const path of ["/healthz", "/ui/console/", "/openapi/json", "/management/v1/iam"]) {
+    const documents = ["/.well-known/openid-configuration", "/oauth/v2/keys", "/openapi/json"]
+    for (const path of ["/healthz", "/ui/console/", "/management/v1/iam", ...documents]) {
       const answer = await raw(request(`GET ${path} HTTP/1.1`, ...lines))
       expect(statusOf(answer)).toMatchObject([400, 3, "request.host_malformed", expect.anything()])
     }

@@ -4,8 +4,8 @@ import { firstInstance } from "../../src/domain/setup/index.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { startBackground } from "../../src/server/background.ts"
-import { type Base, openBase } from "../../src/server/base.ts"
 import { healthAt } from "../../src/server/health.ts"
+import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
@@ -20,19 +20,19 @@ const settings = {
 const config = configOf({ flags: { "--log-level": "fatal" }, env: {}, file: {} })
 
 let folder: ReturnType<typeof temporaryFolder>
-let base: Base
+let services: ServerServices
 beforeEach(() => {
   folder = temporaryFolder()
   const master = new Uint8Array(32)
-  base = openBase({ config, folder: folderAt(folder.path), master, started: 0 })
+  services = openServices({ config, folder: folderAt(folder.path), master, started: 0 })
 })
 afterEach(async () => {
-  await base.store.close()
+  await services.store.close()
   folder.remove()
 })
 
 async function health(path: string) {
-  const answer = healthAt(base, new Request("http://localhost/"), path)
+  const answer = healthAt(services, new Request("http://localhost/"), path)
   return [answer?.status, await answer?.text()]
 }
 
@@ -43,16 +43,16 @@ test("a process that runs is healthy and ready, and other paths are somebody els
 })
 
 test("a reactor that can't read an event makes it not ready, and the event is named", async () => {
-  await setUpByRequest(base, settings)
-  base.store.database.run("UPDATE event SET data = '{}' WHERE position = 2")
-  const [{ name } = { name: "" }] = base.store.database
+  await setUpByRequest(services, settings)
+  services.store.database.run("UPDATE event SET data = '{}' WHERE position = 2")
+  const [{ name } = { name: "" }] = services.store.database
     .query<{ name: string }, []>(
       "SELECT name FROM event JOIN name ON code = event.type WHERE position = 2",
     )
     .all()
   const listening = { [name]: async () => undefined }
-  const background = startBackground(base, [{ name: "logout", on: listening }], config)
-  while (base.notReady() === undefined) await Bun.sleep(20)
+  const background = startBackground(services, [{ name: "logout", on: listening }], config)
+  while (services.notReady() === undefined) await Bun.sleep(20)
   expect(await health("/debug/ready")).toEqual([
     503,
     "not ready: the reactor logout can't go on: event 2 is damaged on disk; " +
@@ -63,8 +63,8 @@ test("a reactor that can't read an event makes it not ready, and the event is na
 })
 
 test("a full disk makes it not ready for as long as it is full", async () => {
-  await setUpByRequest(base, settings)
-  const { database } = base.store
+  await setUpByRequest(services, settings)
+  const { database } = services.store
   const pages = database.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count
   database.run(`PRAGMA max_page_count = ${pages}`)
   const filling = () => database.run("INSERT INTO meta VALUES ('full', zeroblob(1000000))")
@@ -74,32 +74,32 @@ test("a full disk makes it not ready for as long as it is full", async () => {
   } catch (cause) {
     met = cause
   }
-  expect(base.store.faultOf(met)).toMatchObject({ code: "unavailable", id: "store.disk_full" })
+  expect(services.store.faultOf(met)).toMatchObject({ code: "unavailable", id: "store.disk_full" })
   expect(await health("/debug/ready")).toEqual([
     503,
     "not ready: the disk: the disk is full, so nothing can be saved; free some space\n",
   ])
   database.run("PRAGMA max_page_count = 1000000")
-  while (base.notReady() !== undefined) await Bun.sleep(20)
+  while (services.notReady() !== undefined) await Bun.sleep(20)
   expect(await health("/debug/ready")).toEqual([200, "ok\n"])
 })
 
 test("a damaged database keeps it so, also when the disk works again", async () => {
-  base.broke("the disk", new Fault("unavailable", "store.disk_full", "full"))
+  services.broke("the disk", new Fault("unavailable", "store.disk_full", "full"))
   const damaged = Object.assign(new Error("malformed"), {
     name: "SQLiteError",
     code: "SQLITE_CORRUPT",
   })
-  expect(base.store.faultOf(damaged)).toMatchObject({ code: "data_loss" })
-  base.mended("the disk")
+  expect(services.store.faultOf(damaged)).toMatchObject({ code: "data_loss" })
+  services.mended("the disk")
   expect((await health("/debug/ready"))[1]).toMatch(/^not ready: the database: .*damaged/)
 })
 
 test("what a reactor gives up on is listed, and the node stays ready", async () => {
-  await setUpByRequest(base, settings)
+  await setUpByRequest(services, settings)
   const refuse = () => Promise.reject(new Error("nobody there"))
   const background = startBackground(
-    base,
+    services,
     [
       { name: "logout", on: { "instance.added": refuse } },
       { name: "mail", on: {} },

@@ -1,11 +1,11 @@
 // A process that serves HTTP and stops at SIGTERM. It prints how many requests it began.
 import { untilStopped } from "../../src/boot/stop.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import type { House } from "../../src/server/house.ts"
+import type { App } from "../../src/server/app.ts"
 import { listenHttp } from "../../src/server/listener.ts"
 
 let begun = 0
-const house: House = {
+const app: App = {
   published: (request) => {
     if (!request.url.endsWith("/published")) return undefined
     begun++
@@ -22,7 +22,7 @@ const house: House = {
   condition: { isReady: () => true, clock: systemClock },
 }
 
-const listener = listenHttp(house, { host: "127.0.0.1", port: 0 }, systemClock)
+const listener = listenHttp(app, { host: "127.0.0.1", port: 0 }, systemClock)
 const stopped = untilStopped(systemClock, () => listener.stop())
 console.log(listener.port)
 const code = await stopped

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { failureText, listenRefusal } from "../../src/boot/refusal.ts"
+import { failureText, listenError } from "../../src/boot/start-error.ts"
 import { shortVersion, version } from "../../src/boot/version.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { runProgram } from "./child.ts"
@@ -49,12 +49,12 @@ it("says in one line why it does not start, and touches nothing", async () => {
 it("names the flag that changes a port which is taken", () => {
   const address = { host: "127.0.0.1", port: 8080 }
   const taken = Object.assign(new Error("in use"), { code: "EADDRINUSE" })
-  const refused = listenRefusal(taken, "--listen", address)
+  const refused = listenError(taken, "--listen", address)
   expect(refused).toBeInstanceOf(Fault)
   expect(failureText(refused)).toBe(
     "latchkey: another program already listens on 127.0.0.1:8080; " +
       "stop it, or choose another port with --listen HOST:PORT",
   )
   const bug = new Error("else")
-  expect(listenRefusal(bug, "--listen", address)).toBe(bug)
+  expect(listenError(bug, "--listen", address)).toBe(bug)
 })

@@ -7,7 +7,7 @@ import { systemClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { idsOf } from "../../src/kernel/id.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
-import { openBase } from "../../src/server/base.ts"
+import { openServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup.ts"
 
 const [data = "", keyFile = "", moment = ""] = process.argv.slice(2)
@@ -32,14 +32,14 @@ try {
     here: async ({ folder, master }, request) => {
       const flags = { "--data": data, "--log-level": "fatal" }
       const config = configOf({ flags, env: {}, file: {} })
-      const base = openBase({ config, folder, master, started: 0 })
+      const services = openServices({ config, folder, master, started: 0 })
       dieAt("before the step")
-      await setUpByRequest(base, request)
+      await setUpByRequest(services, request)
       dieAt("after the step")
       const { userId = "", keyId = "" } = request.serviceKey ?? {}
-      const cx = base.call(firstInstance, "test")
+      const cx = services.call(firstInstance, "test")
       registered = serviceUserKey(cx, userId, keyId)?.publicKey.trim() ?? ""
-      await base.store.close()
+      await services.store.close()
       // From here on there is nothing but the name that the file does not have yet.
       dieAt("before the name")
     },

@@ -4,15 +4,15 @@ import { configOf } from "../../src/kernel/config.ts"
 import { budgets } from "../../src/kernel/limit.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
 import { pagesWith } from "../../src/login/index.ts"
-import { type Base, openBase } from "../../src/server/base.ts"
 import { originOf } from "../../src/server/origin.ts"
+import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setupPages } from "../../src/server/setup-pages.ts"
-import { setupTicket } from "../../src/server/ticket.ts"
+import { openSetupToken } from "../../src/server/setup-token.ts"
 import { type TextKey, texts } from "../../ui/login/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
 let folder: ReturnType<typeof temporaryFolder>
-let base: Base
+let services: ServerServices
 let secret = ""
 let send: (
   token: string,
@@ -26,22 +26,23 @@ beforeEach(() => {
   const flags = { "--limits": "0.1", "--log-level": "fatal" }
   const config = configOf({ flags, env: {}, file: {} })
   const master = new Uint8Array(32)
-  base = openBase({ config, folder: folderAt(folder.path), master, started: 0 })
-  const ticket = setupTicket(systemRandom, { open: true, closed: () => {} })
-  secret = ticket.renew()
-  const pages = setupPages(base, ticket, pagesWith({ css: "", pageJs: "", icon: "" }))
+  services = openServices({ config, folder: folderAt(folder.path), master, started: 0 })
+  const setupToken = openSetupToken(systemRandom, { open: true, closed: () => {} })
+  secret = setupToken.renew()
+  const assets = { css: "/kit.css", pageJs: "/page.js", icon: "/mark.svg" }
+  const pages = setupPages(services, setupToken, pagesWith(assets))
   send = async (token, address, headers = {}, fields = {}) => {
     const body = new URLSearchParams({ token, publicUrl: "http://localhost", ...fields })
     const request = new Request("http://localhost/setup", { method: "POST", body, headers })
     const answer = await pages(
       request,
-      originOf(base, request, () => address),
+      originOf(services, request, () => address),
     )
     return answer ?? new Response(null, { status: 404 })
   }
 })
 afterEach(async () => {
-  await base.store.close()
+  await services.store.close()
   folder.remove()
 })
 

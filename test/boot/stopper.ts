@@ -1,5 +1,5 @@
 // A process that stops as it is told: at once, never, or by failing.
-import { failureText } from "../../src/boot/refusal.ts"
+import { failureText } from "../../src/boot/start-error.ts"
 import { untilStopped } from "../../src/boot/stop.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 

@@ -209,7 +209,10 @@ function withPathEntries(path: string) {
 
 describe("the shares of the rooms", () => {
   const nothing = () => ({})
-  const told = share<Cx>()(DiagnosisService, { listRefusedRequests: nothing })
+  const told = share<Cx>()(DiagnosisService, {
+    listRefusedRequests: nothing,
+    startTestSignIn: nothing,
+  })
   const makes = { createWebKey: nothing, activateWebKey: nothing }
   const keys = share<Cx>()(WebKeyService, { ...makes, deleteWebKey: nothing })
   const rest = share<Cx>()(WebKeyService, { listWebKeys: nothing })
@@ -222,6 +225,7 @@ describe("the shares of the rooms", () => {
       "DeleteWebKey",
       "ListRefusedRequests",
       "ListWebKeys",
+      "StartTestSignIn",
     ])
   })
 

@@ -130,6 +130,18 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
       .fill("Counts twice")
     await answer("Save")
     await page.getByRole("row").filter({ hasText: "Controlling" }).getByText("Counts").waitFor()
+    await page.getByRole("link", { name: "Controlling" }).click()
+    await page.getByRole("heading", { name: "Controlling", level: 1 }).waitFor()
+    const people = section("People in it")
+    await people.getByRole("button", { name: "Add user" }).click()
+    await dialog().getByText("Grace Hopper").click()
+    await answer("Add user")
+    await people.getByRole("link", { name: "Grace Hopper" }).click()
+    await section("Groups").getByRole("link", { name: "Controlling" }).click()
+    await people.getByRole("button", { name: "Remove: Grace Hopper" }).click()
+    await answer("Remove")
+    await people.getByText("Nobody is in this group yet").waitFor()
+    await page.getByRole("link", { name: "Groups" }).first().click()
     await page.getByRole("button", { name: "Remove: Controlling" }).click()
     await answer("Remove")
     await page.getByText("A group names people who belong together").waitFor()
@@ -214,6 +226,29 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await noted.getByRole("link", { name: /^ada/ }).waitFor()
     await section("History").getByRole("button", { name: "Show more" }).click()
     await rows.filter({ hasText: "Person created" }).waitFor()
+  })
+
+  test("sees where a person is signed in, and who failed to sign in as them", async () => {
+    const theirs = await browser.newContext({ locale: "en" })
+    const login = await theirs.newPage()
+    await login.goto(`${service.url}/ui/login/loginname`)
+    await login.fill('[name="loginName"]', "grace@example.com")
+    await login.click('button[type="submit"]')
+    await login.fill('[name="password"]', "Wrong-horse-9-battery")
+    await login.click('button[type="submit"]')
+    await login.getByRole("alert").first().waitFor()
+    await login.fill('[name="password"]', "Correct-horse-9-battery")
+    await login.click('button[type="submit"]')
+    await login.waitForURL(/password|signedin/)
+
+    await open(`/users/${userId}`, "Admiral Hopper")
+    await section("Failed sign-ins").getByText("Somewhere new").waitFor()
+    await theirs.close()
+    const person = await service.get("ListUsers", {
+      queries: [{ loginNameQuery: { loginName: owner.loginName } }],
+    })
+    await page.goto(`${service.url}/ui/console/users/${person.result[0].userId}`)
+    await section("Sessions").getByRole("row").nth(1).waitFor()
   })
 
   test("says which languages the login pages have, and lifts that again", async () => {

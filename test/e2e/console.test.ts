@@ -83,7 +83,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
   }
 
   test("creates a project and an application that stays signed in", async () => {
-    await page.getByRole("button", { name: "Create project" }).first().click()
+    await page.getByRole("button", { name: "Create project" }).last().click()
     await page.getByLabel("Name", { exact: true }).fill("Intranet")
     await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
     await page.getByText("An application is what people sign in to").waitFor()
@@ -94,13 +94,22 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("button", { name: "Create application" }).click()
     await page.getByText("The application is ready").waitFor()
     secrets.push((await page.locator(".secret code").innerText()).trim())
+    const settings = section("Connect").locator(".snippet")
+    await settings.waitFor()
+    expect(await settings.innerText()).toContain(`OIDC_CLIENT_SECRET=${secrets[0]}\n`)
+    expect(await section("Test sign-in").count()).toBe(0)
     await page.getByRole("link", { name: "Go to the application" }).click()
-    await section("Signing in").getByText("Stay signed in").waitFor()
+    await section("Signing in (grants, client authentication)")
+      .getByText("Stay signed in")
+      .waitFor()
     clientId = await section("Connect")
       .getByText(/^\d{18}$/)
       .first()
       .innerText()
     applicationUrl = page.url()
+    expect(await settings.innerText()).toContain("OIDC_CLIENT_SECRET=YOUR_CLIENT_SECRET\n")
+    await section("Connect").getByText("oauth2-proxy", { exact: true }).click()
+    await section("Connect").getByText("https://wiki.example.org/oauth2/callback").first().waitFor()
     expect(await toldWith(secrets[0] ?? "")).toBe("invalid_grant")
   })
 
@@ -146,7 +155,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
   })
 
   test("changes how people sign in, and is warned of the implicit grant", async () => {
-    const part = section("Signing in")
+    const part = section("Signing in (grants, client authentication)")
     await part.getByRole("button", { name: "Edit" }).click()
     await part.getByLabel("Implicit").check()
     await part.getByText("The implicit grant shows tokens").waitFor()
@@ -160,12 +169,28 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await gone(page.getByText("This works, but it is advised against"))
     await part.getByRole("button", { name: "Edit" }).waitFor()
     await part.getByText("Sign in on a device").waitFor()
+    const rule = "Only by this client authentication"
+    for (const isOn of [true, false]) {
+      await part.getByRole("button", { name: "Edit" }).click()
+      if (isOn) await part.getByText("Stricter rules").click()
+      await part.getByLabel(rule).setChecked(isOn)
+      await part.getByRole("button", { name: "Save" }).click()
+      await part.getByRole("button", { name: "Edit" }).waitFor()
+      expect(await part.getByText(rule).count()).toBe(isOn ? 1 : 0)
+    }
   })
 
   test("judges redirect URIs while they are typed, and says where sign-in is refused", async () => {
-    const part = section("Ways back")
-    await part.getByRole("button", { name: "Edit" }).click()
+    const part = section("Ways back (redirect URIs)")
+    const edit = part.getByRole("button", { name: "Edit" })
     const field = part.getByLabel("Redirect URIs", { exact: true })
+    const isFocused = (at: Locator) => at.evaluate((element) => element === document.activeElement)
+    await edit.focus()
+    await page.keyboard.press("Enter")
+    await expect.poll(() => isFocused(field)).toBe(true)
+    await part.getByRole("button", { name: "Cancel" }).click()
+    await expect.poll(() => isFocused(edit)).toBe(true)
+    await edit.click()
     await field.fill(`${redirectUri}\nhttp://grafana.lan:3000/cb\nhttps://wiki.example.org/#top`)
     const verdicts = part.locator(".verdicts").first().locator("li")
     expect(await verdicts.locator(".badge").allInnerTexts()).toEqual([
@@ -217,7 +242,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
       await new Promise((done) => setTimeout(done, 400))
       await route.continue()
     })
-    const ends = section("Signing out")
+    const ends = section("Signing out (logout)")
     const told = "https://wiki.example.org/told"
     for (const address of [told, ""]) {
       await ends.getByRole("button", { name: "Edit" }).click()
@@ -251,7 +276,28 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     expect(await found.locator(".differs-received").innerText()).toBe("/")
     await found.locator(".gap-expected").waitFor()
     await found.getByRole("link", { name: "Wiki" }).click()
-    await section("Refused requests").getByText("Only the slash at the end differs").waitFor()
+    const part = section("Refused requests")
+    await part.getByText("Only the slash at the end differs").waitFor()
+    await part.getByRole("button", { name: "Add this redirect URI" }).click()
+    await page.getByRole("dialog").getByText("Anybody can send a request").waitFor()
+    await page.getByRole("dialog").getByRole("button", { name: "Add this" }).click()
+    const focused = () => page.evaluate(() => document.activeElement?.textContent)
+    await expect.poll(focused).toContain("Registered now")
+    await section("Ways back (redirect URIs)").getByText(`${redirectUri}/`).waitFor()
+    await gone(page.getByRole("dialog"))
+  })
+
+  test("tries out the sign-in, and sees what the application would be told", async () => {
+    await page.goto(applicationUrl)
+    await section("Test sign-in").getByRole("button", { name: "Test sign-in" }).click()
+    await page.getByText("The sign-in works").waitFor()
+    const claims = await page.locator("pre.snippet").allInnerTexts()
+    expect(claims.map((text) => JSON.parse(text))).toMatchObject([
+      { azp: clientId },
+      { preferred_username: owner.loginName },
+    ])
+    await page.getByRole("link", { name: "Back to the application" }).click()
+    await page.getByRole("heading", { name: "Wiki", level: 1 }).waitFor()
   })
 
   test("finds it from any page by pasting its number into the search", async () => {
@@ -275,6 +321,10 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.goto(applicationUrl)
     await page.getByRole("link", { name: "Intranet" }).click()
     await section("Roles").locator(".empty").getByRole("button").click()
+    await page.getByLabel("Key", { exact: true }).fill("two words")
+    await page.getByText("A key has no spaces").waitFor()
+    const add = page.getByRole("dialog").getByRole("button", { name: "Add role" })
+    expect(await add.isDisabled()).toBe(true)
     await page.getByLabel("Key", { exact: true }).fill("editor")
     await page.getByRole("dialog").getByRole("button", { name: "Add role" }).click()
     const part = section("People with roles")
@@ -283,6 +333,19 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("dialog").getByLabel("editor").check()
     await page.getByRole("dialog").getByRole("button", { name: "Give roles" }).click()
     await part.locator(".badge").getByText("editor").waitFor()
+  })
+
+  test("registers a SAML application by what its service provider says", async () => {
+    const service = "https://crm.example.org/saml"
+    await page.goto(`${server.url}/ui/console/applications`)
+    await page.getByRole("link", { name: "Create application" }).click()
+    await page.getByLabel(/^SAML application/).check()
+    await page.getByLabel("Name", { exact: true }).fill("CRM")
+    await page.getByLabel("Metadata of the service provider").fill(metadataOf(service))
+    await page.getByRole("button", { name: "Create application" }).click()
+    await page.getByText("The application is registered.", { exact: true }).waitFor()
+    await section("Connect").getByText(`${service}/acs`).waitFor()
+    await section("Connect").getByText("nobody can sign in to it yet").waitFor()
   })
 
   test("gives a service user a secret, a token and a key of its own", async () => {
@@ -361,6 +424,15 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     expect(complaints).toEqual([])
   })
 })
+
+/** What a service provider says of itself, as short as it may be. */
+const metadataOf = (entityId: string) => `
+<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}">
+  <SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
+    <AssertionConsumerService index="0" Location="${entityId}/acs"
+      Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"/>
+  </SPSSODescriptor>
+</EntityDescriptor>`
 
 /** Waits until there is nothing of the kind; what a reading brings late has gone by then, too. */
 const gone = (what: Locator) => expect.poll(() => what.count()).toBe(0)

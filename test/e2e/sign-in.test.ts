@@ -61,7 +61,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
   })
 
   test("the owner creates a project and an application, whose secret is shown once", async () => {
-    await page.getByRole("button", { name: "Create project" }).first().click()
+    await page.getByRole("button", { name: "Create project" }).last().click()
     await page.getByLabel("Name", { exact: true }).fill("Intranet")
     await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
     await page.getByRole("heading", { name: "Intranet" }).waitFor()
@@ -74,7 +74,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await page.getByLabel(/Post-logout redirect URIs/).fill(party.postLogoutRedirectUri)
     await page.getByRole("button", { name: "Create application" }).click()
     await page.getByText("The application is ready").waitFor()
-    const facts = await page.locator("dl.facts").innerText()
+    const facts = await page.locator("dl.facts").first().innerText()
     clientId = /Client ID\s+(\d{18})/.exec(facts)?.[1] ?? ""
     clientSecret = (await page.locator(".secret code").innerText()).trim()
     expect(clientId).toMatch(/^\d{18}$/)

@@ -88,6 +88,7 @@ describe("somebody who is invited", () => {
     const end = await browser.post(shown, twice(own))
     expect([end.path, end.response.status]).toEqual(["/ui/login/signedin", 200])
     expect(end.page).toContain("Nina Novak")
+    expect(end.page).not.toContain("/ui/console/")
     expect(profile(provider.cx(), id)?.emailVerified).toBe(true)
     const again = await browserOf(provider).signIn("/ui/login", name, own)
     expect(again.path).toBe("/ui/login/signedin")

@@ -32,11 +32,17 @@ describe("the login pages", () => {
     expect(answerOf(end)).toHaveProperty("code")
   })
 
+  test("ask for the login name alone, for nobody signs in with an e-mail address", async () => {
+    const { page } = await browserOf(provider).go(path())
+    expect(page).toContain(">Login name<")
+  })
+
   test("sign in without an application, too", async () => {
     const browser = browserOf(provider)
     const end = await browser.signIn("/ui/login")
     expect([end.path, end.response.status]).toEqual(["/ui/login/signedin", 200])
     expect(end.page).toContain("Olga Owner")
+    expect(end.page).toContain("/ui/console/")
   })
 
   test("answer an unknown login name like a wrong password", async () => {

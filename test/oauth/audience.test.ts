@@ -5,7 +5,7 @@ import * as instance from "../../src/domain/instance/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as projectGrant from "../../src/domain/projectgrant/index.ts"
+import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import { addRobot, basicOf } from "./clients.ts"
 import { asOf, exchangeGrant, typeOf, userIdType } from "./exchange.ts"
 import {

@@ -2,6 +2,7 @@ import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
 import { publicKeys, verifyJwt } from "../../src/domain/key/index.ts"
+import { createOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
 import { sessionEnds } from "../../src/domain/session/index.ts"
 import {
   createPassword,
@@ -178,22 +179,25 @@ test("every application of the session is told once, and no other", async () => 
 })
 
 describe("whatever ends a session is told", () => {
-  const ends: Readonly<Record<string, (userId: string) => Promise<unknown>>> = {
+  const ends: Readonly<Record<string, (userId: string, orgId: string) => Promise<unknown>>> = {
     "a deactivated user": (id) => deactivateUser(provider.cx(), id),
     "a locked user": (id) => lockUser(provider.cx(), id),
     "a deleted user": (id) => removeUser(provider.cx(), id),
+    "a deactivated organisation": (_, orgId) => deactivateOrganization(provider.cx(), orgId),
     "a new password": async (id) => {
       const password = await createPassword("Another-Horse-9", { names: [] })
       await setPassword(provider.cx(), id, password)
     },
   }
   test.each(Object.entries(ends))("%s", async (_, end) => {
-    const userId = await provider.addPerson("pat")
+    const orgId = provider.cx().ids.next()
+    await createOrganization(provider.cx(), orgId, { name: "Pat & Co" })
+    const userId = await provider.addPerson("pat", orgId)
     const client = await listening("one")
     await enter(browserOf(provider), client)
     await enter(browserOf(provider), client)
     provider.clock.advance(1)
-    await end(userId)
+    await end(userId, orgId)
     const requests = await told()
     expect(requests.map((request) => decodeJwt(tokenIn(request)).sub)).toEqual([userId, userId])
     const sids = requests.map((request) => decodeJwt(tokenIn(request)).sid)

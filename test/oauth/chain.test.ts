@@ -97,11 +97,12 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
   })
 
   test.each([
-    ["locked", user.lockUser, user.unlockUser],
-    ["deactivated", user.deactivateUser, user.reactivateUser],
-  ] as const)("stays worth nothing when its user was %s and is back", async (_, stop, start) => {
-    await stop(provider.cx(), given.userId)
-    await start(provider.cx(), given.userId)
+    ["user was locked", "userId", user.lockUser, user.unlockUser],
+    ["user was deactivated", "userId", user.deactivateUser, user.reactivateUser],
+    ["organisation was deactivated", "orgId", org.deactivateOrganization, org.activateOrganization],
+  ] as const)("stays worth nothing when its %s and is back", async (_, what, stop, start) => {
+    await stop(provider.cx(), given[what])
+    await start(provider.cx(), given[what])
     expect(await statusOf(given.token)).toBe(401)
     const again = await given.browser.signIn(authorizePath(given.client.id), given.name)
     expect(answerOf(again).code).toBeDefined()
@@ -187,6 +188,20 @@ describe("a token of a service user hangs from what it came with:", () => {
     "the service user is locked": [
       ({ userId }) => user.lockUser(provider.cx(), userId),
       Object.keys(ways),
+    ],
+    "the service user was locked and is back": [
+      async ({ userId }) => {
+        await user.lockUser(provider.cx(), userId)
+        await user.unlockUser(provider.cx(), userId)
+      },
+      ["secret/ID", "key/ID"],
+    ],
+    "the service user was deactivated and is back": [
+      async ({ userId }) => {
+        await user.deactivateUser(provider.cx(), userId)
+        await user.reactivateUser(provider.cx(), userId)
+      },
+      ["secret/ID", "key/ID"],
     ],
     "another user's credentials go": [
       async () => {

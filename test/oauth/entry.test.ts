@@ -11,7 +11,7 @@ import {
   createGrant,
   deactivateGrant,
   removeGrant,
-} from "../../src/domain/projectgrant/index.ts"
+} from "../../src/domain/project-grant/index.ts"
 import {
   answerOf,
   askToken,

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { loginPaths } from "../../src/login/index.ts"
 import { oauthPaths } from "../../src/oauth/index.ts"
-import { type House, houseOf } from "../../src/server/house.ts"
+import { type App, appOf } from "../../src/server/app.ts"
 import { chooser, type Hostile, hostile, type Material } from "../support/hostile.ts"
+import { type Worst, worst } from "../support/worst.ts"
 import { addRobot } from "./clients.ts"
 import { type Browser, metadata, post, signedIn, tokensOf, userinfo } from "./must.ts"
 import {
@@ -39,7 +40,7 @@ const everything = {
 } as const
 
 let provider: Provider
-let house: House
+let app: App
 let web: NewClient
 let spa: NewClient
 let native: NewClient
@@ -52,7 +53,7 @@ let bystander: { client: NewClient; browser: Browser; token: string; secrets: re
 
 beforeAll(async () => {
   provider = await openProvider()
-  house = houseAround(provider)
+  app = houseAround(provider)
   web = await provider.addClient({
     ...lists,
     redirectUris: [redirectUri, `${redirectUri}?x=1`],
@@ -84,13 +85,13 @@ async function somebodyElse() {
 }
 
 /** The house as it stands behind the listeners, whose log is kept here. */
-function houseAround({ store, clock, secrets, cx }: Provider): House {
+function houseAround({ store, clock, secrets, cx }: Provider): App {
   const line =
     (level: string) =>
     (...said: readonly unknown[]) =>
       void log.push(`${level} ${JSON.stringify(said)}`)
   const { ids, random } = cx()
-  const base = {
+  const services = {
     ...{ store, clock, secrets, ids, random, systemUsers: [], notReady: () => undefined },
     log: {
       ...Object.fromEntries(
@@ -106,8 +107,8 @@ function houseAround({ store, clock, secrets, cx }: Provider): House {
     call: (instance: string, name: string) => cx({ instance, caller: { kind: "system", name } }),
     broke: (what: string) => void log.push(`broke ${what}`),
   }
-  const ticket = { isOpen: () => false, renew: () => "", matches: () => false, close: () => {} }
-  return houseOf({ base: base as never, ticket, upstream: "http://127.0.0.1:8080" })
+  const setupToken = { isOpen: () => false, renew: () => "", matches: () => false, close: () => {} }
+  return appOf({ services: services as never, setupToken, upstream: "http://127.0.0.1:8080" })
 }
 
 /** Fresh codes and tokens of the prey: what went before may have ended them. */
@@ -176,7 +177,7 @@ const issued = new Set<string>()
 async function tried(request: Hostile, known: readonly string[]): Promise<readonly string[]> {
   const { method, path, headers, body } = request
   const init = { method, headers, body: body ?? null, redirect: "manual" } as const
-  const response = await house.answer(new Request(issuer + path, init), () => "192.0.2.1")
+  const response = await app.answer(new Request(issuer + path, init), () => "192.0.2.1")
   const text = await response.text()
   if (response.status < 400) wentWell.push(`${method} ${new URL(issuer + path).pathname}`)
   const location = response.headers.get("location")
@@ -282,3 +283,46 @@ test("20,000 hostile requests meet no accident, learn nothing, and lead nowhere"
     "code",
   )
 }, 120_000)
+
+const decoders = ["form", "JWT", "query", "cookies"]
+const sizeOf = ({ path, headers = {}, body = "" }: Worst) =>
+  path.length + body.length + Object.values(headers).join().length
+
+/** What a text costs beyond its bytes: into how many pieces it is cut, and what is read as JSON. */
+async function costOf(work: () => Promise<unknown>) {
+  const split = vi.spyOn(String.prototype, "split")
+  const parse = vi.spyOn(JSON, "parse")
+  const find = ["get", "getAll", "has"] as const
+  const finds = find.map((name) => vi.spyOn(URLSearchParams.prototype, name))
+  try {
+    await work()
+    return {
+      pieces: split.mock.results.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+      json: parse.mock.calls.reduce((sum, [text]) => sum + text.length, 0),
+      searches: finds.reduce((sum, { mock }) => sum + mock.calls.length, 0),
+    }
+  } finally {
+    for (const spy of [split, parse, ...finds]) spy.mockRestore()
+  }
+}
+
+test.each(
+  worst.filter(({ decoder }) => decoders.includes(decoder)).map((row) => [row.what, row] as const),
+)("the worst of its kind costs as little as any: %s", async (_, row) => {
+  const { path, headers, type, body, answer } = row
+  const request = new Request(new URL(path.replace("$client", web.id), issuer), {
+    ...{ method: body === undefined ? "GET" : "POST", redirect: "manual" },
+    headers: { ...headers, host: new URL(issuer).host, ...(type && { "content-type": type }) },
+    ...(body !== undefined && { body }),
+  })
+  let said = ""
+  const cost = await costOf(async () => {
+    const response = await app.answer(request, () => "203.0.113.9")
+    said = `${response.status} ${await response.text()}`
+  })
+  expect(said).toMatch(answer)
+  // A cookie is looked for by name a few times; nothing else is cut up.
+  expect(cost.pieces).toBeLessThan(10_000)
+  expect(cost.json).toBeLessThan(4 * sizeOf(row))
+  expect(cost.searches).toBeLessThan(100)
+})

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import * as org from "../../src/domain/org/index.ts"
+import * as project from "../../src/domain/project/index.ts"
 import {
   answered,
   type Browser,
@@ -169,18 +169,16 @@ describe("RFC 9700", () => {
   test("§4.14.2 a refresh token is not used up while its person may not sign in", async () => {
     const grantTypes = ["authorization_code", "refresh_token"] as const
     const client = await provider.addClient({ grantTypes: [...grantTypes] })
-    const orgId = provider.cx().ids.next()
-    await org.createOrganization(provider.cx(), orgId, { name: "Pausing" })
-    await provider.addPerson("pausing", orgId)
+    await provider.addPerson("pausing")
     const person = browserOf(provider)
     await person.signIn(authorizePath(client.id), "pausing")
     const offline = { scope: "openid offline_access" }
     const { refresh_token } = await tokensOf(provider, person, client, offline)
     const fields = { grant_type: "refresh_token", refresh_token: String(refresh_token) }
     const refresh = () => askToken(provider, fields, `${client.id}:${client.secret}`)
-    await org.deactivateOrganization(provider.cx(), orgId)
+    await project.changeProject(provider.cx(), provider.projectId, { projectRoleCheck: true })
     expect((await refresh()).answer.error).toBe("invalid_grant")
-    await org.activateOrganization(provider.cx(), orgId)
+    await project.changeProject(provider.cx(), provider.projectId, { projectRoleCheck: false })
     // Long after the grace that a lost answer has.
     provider.clock.advance(3_600_000)
     expect((await refresh()).status).toBe(200)

@@ -162,7 +162,7 @@ describe("the limit of an address", () => {
     const cx = { ...provider.cx(), allowance }
     const search = formOf(open.id)
     const uri = await keepPushed(cx, open.id, search)
-    expect((await takePushed(cx, uri, open.id)).toString()).toBe(search.toString())
+    expect(await takePushed(cx, uri, open.id)).toEqual({ search: search.toString() })
     await takePushed(cx, await keepPushed(cx, web.id, search), web.id)
     expect(spent).toEqual(["+request", "-request"])
   })

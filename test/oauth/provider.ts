@@ -7,8 +7,9 @@ import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
+import * as policy from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as projectGrant from "../../src/domain/projectgrant/index.ts"
+import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import * as quota from "../../src/domain/quota/index.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
@@ -40,33 +41,34 @@ export type Provider = World & {
 export type NewClient = { readonly appId: string; readonly id: string; readonly secret: string }
 
 const aggregates: readonly AnyAggregate[] = [
-  ...app.aggregates,
-  ...authorization.aggregates,
-  ...grant.aggregates,
-  ...instance.aggregates,
-  ...feature.aggregates,
-  ...key.aggregates,
-  ...member.aggregates,
-  ...org.aggregates,
-  ...project.aggregates,
-  ...projectGrant.aggregates,
-  ...quota.aggregates,
-  ...session.aggregates,
-  ...user.aggregates,
+  ...app.module.aggregates,
+  ...authorization.module.aggregates,
+  ...grant.module.aggregates,
+  ...instance.module.aggregates,
+  ...feature.module.aggregates,
+  ...key.module.aggregates,
+  ...member.module.aggregates,
+  ...org.module.aggregates,
+  ...policy.module.aggregates,
+  ...project.module.aggregates,
+  ...projectGrant.module.aggregates,
+  ...quota.module.aggregates,
+  ...session.module.aggregates,
+  ...user.module.aggregates,
 ]
 const views = [
   app.appView,
-  ...authorization.views,
-  ...grant.views,
+  ...authorization.module.views,
+  ...grant.module.views,
   instance.instanceHostView,
   instance.instanceView,
   key.webKeyView,
   member.memberView,
   org.orgView,
-  ...project.views,
-  ...projectGrant.views,
-  ...session.views,
-  ...user.views,
+  ...project.module.views,
+  ...projectGrant.module.views,
+  ...session.module.views,
+  ...user.module.views,
 ]
 
 const assets = { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" }
@@ -95,7 +97,12 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const projectId = cx.ids.next()
   await project.createProject(cx, projectId, { orgId: setup.orgId, name: "Applications" })
   const show = pagesWith(assets)
-  const login = loginHandler({ show, onward, answering, hrefs: { logout: "/oidc/v1/endsession" } })
+  const login = loginHandler({
+    show,
+    onward,
+    answering,
+    hrefs: { logout: "/oidc/v1/endsession", console: "/ui/console/" },
+  })
   const oauth = oauthHandler({ show, refused: () => undefined })
   let requests = 0
   const send: Provider["send"] = async (path, init, more) => {

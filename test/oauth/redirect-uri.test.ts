@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { changeApplication } from "../../src/domain/app/index.ts"
 import { isExposed, judge } from "../../src/kernel/redirect-uri.ts"
 import { goneSince } from "../../src/oauth/authorize/client.ts"
-import { ownOf } from "../../src/oauth/own.ts"
+import { issuerOf } from "../../src/oauth/issuer.ts"
 import { authorizePath, type NewClient, openProvider, type Provider } from "./provider.ts"
 
 let provider: Provider
@@ -205,7 +205,7 @@ describe("a judgement is what happens", () => {
   test.each(apps)("%o", async (config) => {
     for (const uri of addresses) {
       const client = await provider.addClient({ ...config, redirectUris: [uri] })
-      const { verdict } = judge(uri, config, ownOf(provider.cx()).issuer)
+      const { verdict } = judge(uri, config, issuerOf(provider.cx()).issuer)
       expect(await statusOf(client, uri), uri).toBe(verdict === "refused" ? 400 : 303)
     }
   })

@@ -350,10 +350,6 @@ describe("what a refresh token hangs from", () => {
       (cx, { projectId }) => project.deactivateProject(cx, projectId),
       (cx, { projectId }) => project.activateProject(cx, projectId),
     ],
-    "the organisation is inactive": [
-      (cx, { orgId }) => org.deactivateOrganization(cx, orgId),
-      (cx, { orgId }) => org.activateOrganization(cx, orgId),
-    ],
   }
   test.each(Object.entries(pauses))(
     "while %s, it is refused and not used up",
@@ -374,6 +370,10 @@ describe("what a refresh token hangs from", () => {
     "its user was deactivated and is back": async (cx, { userId }) => {
       await user.deactivateUser(cx, userId)
       await user.reactivateUser(cx, userId)
+    },
+    "its organisation was deactivated and is back": async (cx, { orgId }) => {
+      await org.deactivateOrganization(cx, orgId)
+      await org.activateOrganization(cx, orgId)
     },
     "its user is removed": (cx, { userId }) => user.removeUser(cx, userId),
     "the password is changed": async (cx, { userId }) => {

@@ -3,7 +3,7 @@ import { findClient } from "../../src/domain/app/index.ts"
 import { type Refusal, searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { createUser, generateMachineSecret, user } from "../../src/domain/user/index.ts"
 import { oauthHandler } from "../../src/oauth/index.ts"
-import { stands } from "../../src/oauth/token/chain.ts"
+import { isActive } from "../../src/oauth/token/active.ts"
 import { assertionType } from "./clients.ts"
 import {
   authorizePath,
@@ -152,8 +152,8 @@ test("one user's token is not taken for that of another whose id is a part of it
   await generateMachineSecret(cx, "a/b")
   const state = cx.store.state(cx, user, "a/b")
   const id = "secret" in state ? (state.secret?.id ?? "") : ""
-  expect(stands(cx, { grantId: `secret/${id}`, userId: "a/b" })).toBe(true)
-  expect(stands(cx, { grantId: `secret/${id}/a`, userId: "b" })).toBe(false)
+  expect(isActive(cx, { grantId: `secret/${id}`, userId: "a/b" })).toBe(true)
+  expect(isActive(cx, { grantId: `secret/${id}/a`, userId: "b" })).toBe(false)
 })
 
 test("a client id that is too long to be one is neither looked up nor remembered", async () => {

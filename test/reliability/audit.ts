@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite"
 import { copyFileSync, rmSync } from "node:fs"
-import { aggregates, views } from "../../src/server/rooms.ts"
+import { aggregates, views } from "../../src/server/modules.ts"
 import { type Aggregate, openStore, type Store, type View } from "../../src/store/index.ts"
 
 /** Opens the database of a stopped server, as the server does. */

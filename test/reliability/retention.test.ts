@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import * as grants from "../../src/domain/grant/index.ts"
 import { signIn } from "../../src/domain/session/commands.ts"
 import { endSession, session } from "../../src/domain/session/index.ts"
-import { passwordCheck } from "../../src/domain/user/attempt.ts"
+import { passwordCheck } from "../../src/domain/user/credential/attempt.ts"
 import { createUser } from "../../src/domain/user/index.ts"
-import { aggregates, views } from "../../src/server/rooms.ts"
+import { aggregates, views } from "../../src/server/modules.ts"
 import { furnish, human } from "../domain/user/household.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { dump } from "./audit.ts"
@@ -25,7 +25,7 @@ const cx = () => world.cx()
 const people = 10
 const day = 86_400_000
 
-const asked: grants.Asked = {
+const asked: grants.Requested = {
   clientId: "client",
   appId: "app",
   redirectUri: "https://app.example.com/callback",

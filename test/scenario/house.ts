@@ -8,10 +8,9 @@ import { claimFolder } from "../../src/boot/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
 import { systemRandom } from "../../src/kernel/random.ts"
-import { openBase } from "../../src/server/base.ts"
 import { anonymousCall } from "../../src/server/caller.ts"
-import { operations } from "../../src/server/operations.ts"
-import { authority } from "../../src/server/rooms.ts"
+import { authority, operations } from "../../src/server/modules.ts"
+import { openServices } from "../../src/server/services.ts"
 import type { Cx } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { nowhere } from "../support/outside.ts"
@@ -36,10 +35,10 @@ export async function openHouse(): Promise<House> {
   const folder = temporaryFolder()
   const config = readConfig({ flags: { "--data": folder.path, "--log-level": "fatal" }, env: {} })
   const claim = await claimFolder(config, systemRandom)
-  const opened = openBase({ config, folder: claim.folder, master: claim.master, started: 0 })
+  const opened = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
   // Outside, nobody answers, and no name has a record.
-  const base = { ...opened, outside: { ...nowhere, texts: async () => [] } }
-  const within = () => base.call(firstInstance, "scenario")
+  const services = { ...opened, outside: { ...nowhere, texts: async () => [] } }
+  const within = () => services.call(firstInstance, "scenario")
   const { ownerId, orgId } = await setUp(within(), {
     publicUrl: `https://${host}`,
     organization: "Acme",
@@ -52,19 +51,19 @@ export async function openHouse(): Promise<House> {
   let requestId = ""
   let seen = 0
   const entries = entriesOf<Cx>({
-    operations: operations(),
+    operations: await operations(),
     authority,
     authenticate: async (headers, knock) => {
       requestId = knock.requestId
       const { address } = knock
       const origin = { host, peer: address, address, requestId }
-      const cx = anonymousCall(base, headers, origin)
+      const cx = anonymousCall(services, headers, origin)
       if (!cx) throw new Error("nothing is set up")
       return { ...cx, caller: callerIn(headers.get("authorization") ?? "") }
     },
     hooks: [],
-    clock: base.clock,
-    ids: base.ids,
+    clock: services.clock,
+    ids: services.ids,
   })
   const handle = apiHandler(entries)
   const server = Bun.serve({
@@ -85,19 +84,19 @@ export async function openHouse(): Promise<House> {
     forget: async () => {
       requestId = ""
       for (;;) {
-        const events = await base.store.log.read(seen, 1000)
+        const events = await services.store.log.read(seen, 1000)
         if (events.length === 0) return
         seen = events.at(-1)?.position ?? seen
       }
     },
     written: async () => {
-      const events = await base.store.log.read(seen, 1000)
+      const events = await services.store.log.read(seen, 1000)
       return events.flatMap(({ type, correlation }) => (correlation === requestId ? [type] : []))
     },
     close: async () => {
       await server.stop(true)
       grpc.close()
-      await base.store.close()
+      await services.store.close()
       claim.release()
       folder.remove()
     },

@@ -7,6 +7,7 @@ import { applicationRows } from "./rows/application.ts"
 import { instanceRows } from "./rows/instance.ts"
 import { olderRows } from "./rows/older.ts"
 import { organizationRows } from "./rows/organization.ts"
+import { policyRows } from "./rows/policy.ts"
 import { projectRows } from "./rows/project.ts"
 import { selfRows } from "./rows/self.ts"
 import { systemRows } from "./rows/system.ts"
@@ -20,6 +21,7 @@ const rows = {
   instance: instanceRows,
   older: olderRows,
   organization: organizationRows,
+  policy: policyRows,
   project: projectRows,
   self: selfRows,
   system: systemRows,

@@ -1,6 +1,7 @@
 // What rows name by "$…", made when it is first named, and once for each run of a row.
 import { generateKeyPairSync } from "node:crypto"
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
+import { session } from "../../src/domain/session/index.ts"
 import type { House } from "./house.ts"
 import type { Who } from "./row.ts"
 
@@ -150,6 +151,18 @@ const makers: Readonly<Record<string, Maker>> = {
   group: async (thing, make) => {
     const body = { organizationId: await thing("org"), name: fresh("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
+  },
+  /** Of the user, in a browser of theirs. */
+  session: async (thing, _, house) => {
+    const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]
+    const id = cx.ids.next()
+    const data = { userId, agentId: "browser" }
+    await cx.store.transact(cx, (tx) => {
+      tx.append(session, id, [{ type: "session.added", data }], owner)
+      const passwordVersion = 1
+      tx.append(session, id, [{ type: "session.password.checked", data: { passwordVersion } }])
+    })
+    return id
   },
   customRole: async (_, make) => {
     const key = fresh("helpers").toUpperCase().replace("-", "_")

@@ -139,7 +139,7 @@ export function openFile(
     readonly notReady?: (view: string, cause: unknown) => void
     readonly ready?: NonNullable<OpenOptions["ready"]>
     readonly trouble?: NonNullable<OpenOptions["trouble"]>
-    readonly refolded?: NonNullable<OpenOptions["refolded"]>
+    readonly statesRebuilt?: NonNullable<OpenOptions["statesRebuilt"]>
   } = {},
 ): Store {
   const unexpected = (cause: unknown) => {

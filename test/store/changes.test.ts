@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { aggregate, type Event, remembered } from "../../src/store/index.ts"
+import { aggregate, cached, type Event } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
 
 type Happened<Name extends string> = Event<`${Name}.happened`>
@@ -26,7 +26,7 @@ const happen = (of: typeof red, id = "1") =>
 
 test("what depends on some streams is computed again when one of them was written", async () => {
   let computed = 0
-  const count = remembered(
+  const count = cached(
     (cx) => {
       computed++
       return cx.store.state(cx, red, "1")
@@ -43,7 +43,7 @@ test("what depends on some streams is computed again when one of them was writte
 })
 
 test("what is written can be read at once, while it is not yet on disk", async () => {
-  const count = remembered((cx) => cx.store.state(cx, red, "1"), ["red"])
+  const count = cached((cx) => cx.store.state(cx, red, "1"), ["red"])
   expect(count(world.cx())).toBe(0)
   const writing = happen(red)
   await Promise.resolve()
@@ -52,7 +52,7 @@ test("what is written can be read at once, while it is not yet on disk", async (
 })
 
 test("a refused step leaves what is known as it is", async () => {
-  const count = remembered((cx) => cx.store.state(cx, red, "1"), ["red"])
+  const count = cached((cx) => cx.store.state(cx, red, "1"), ["red"])
   await happen(red)
   expect(count(world.cx())).toBe(1)
   const refused = world.store.transact(world.cx(), (tx) => {
@@ -64,7 +64,7 @@ test("a refused step leaves what is known as it is", async () => {
 })
 
 test("each instance has its own", async () => {
-  const count = remembered((cx) => cx.store.state(cx, red, "1"), ["red"])
+  const count = cached((cx) => cx.store.state(cx, red, "1"), ["red"])
   await happen(red)
   expect(count(world.cx())).toBe(1)
   expect(count(world.cx({ instance: "other" }))).toBe(0)

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite"
 import { statSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { checkpointGate, checkpointWorker, type Progress } from "../../src/store/checkpoint.ts"
+import { checkpointGate, checkpointWorker, type Progress } from "../../src/store/log/checkpoint.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"
 import { allAccounts, openAccount, rooms, temporaryFile } from "./account.ts"
@@ -79,19 +79,19 @@ describe("the checkpoint gate", () => {
   test("cuts the WAL where something was erased, until that has worked", async () => {
     const { gate, copies, cuts, finish, cut } = gated()
     gate.committed(1)
-    await gate.cleanse()
+    await gate.scrub()
     expect([copies.length, cuts.length]).toEqual([0, 0])
     gate.committed(1, true)
     for (const isEmpty of [false, true]) {
-      const cleansed = gate.cleanse()
+      const scrubbed = gate.scrub()
       await new Promise((resolve) => setImmediate(resolve))
       await finish()
       expect([copies.length, cuts.length]).toEqual([0, 1])
       expect(gate.open()).toBeInstanceOf(Promise)
       await cut(isEmpty)
-      await cleansed
+      await scrubbed
     }
-    await gate.cleanse()
+    await gate.scrub()
     expect([copies.length, cuts.length]).toEqual([0, 0])
   })
 
@@ -103,11 +103,11 @@ describe("the checkpoint gate", () => {
     await cut(false)
     expect(gate.open()).toBeUndefined()
     // Nobody has written since; who reads has gone.
-    const cleansed = gate.cleanse()
+    const scrubbed = gate.scrub()
     await new Promise((resolve) => setImmediate(resolve))
     await finish(65_537)
     await cut(true)
-    await cleansed
+    await scrubbed
     gate.committed(3000)
     await finish(65_536)
     expect([copies.length, cuts.length]).toEqual([1, 0])
@@ -174,10 +174,10 @@ test("a WAL gives back what it grew to while another program read", async () => 
   const size = () => statSync(`${file}-wal`).size
   const peak = size()
   gate.committed(3000)
-  await gate.cleanse()
+  await gate.scrub()
   expect(size()).toBe(peak)
   reader.run("COMMIT")
-  await gate.cleanse()
+  await gate.scrub()
   expect(size()).toBe(0)
   reader.close()
   await gate.close()

@@ -1,6 +1,6 @@
 // What every implementation of the log must do. A second one runs this suite as it stands.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import type { Append, Apply, ClaimRequest, Log, NewEvent } from "../../src/store/log.ts"
+import type { Append, Apply, ClaimRequest, Log, NewEvent } from "../../src/store/log/log.ts"
 
 /** Types of the events that the suite appends, all in streams of "note". */
 export const noteTypes = ["note.added", "note.changed", "note.erased"] as const

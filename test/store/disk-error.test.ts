@@ -10,7 +10,8 @@ import {
 import { dirname } from "node:path"
 import { expect, test } from "vitest"
 import { diskFaultOf, diskTroubleOf, readProbe } from "../../src/store/disk-error.ts"
-import { readerOf, readerThread } from "../../src/store/search/reader.ts"
+import { readerOf } from "../../src/store/search/reader.ts"
+import { readerThread } from "../../src/store/search/thread.ts"
 import { temporaryFile } from "./account.ts"
 
 function causeOf(act: () => unknown): unknown {
@@ -96,9 +97,13 @@ test("files of the system say it themselves, and nothing else is trouble of the 
 /** A search of a table of some pages, as the thread is asked for it. */
 const things = (reader: ReturnType<typeof readerOf>, isLate = () => false) => {
   const sql = "SELECT value AS key FROM thing WHERE instance = $instance"
-  const plan = { keys: sql, total: sql, few: sql, many: sql, back: undefined }
-  const rest = { values: { instance: "i" }, limit: 1, offset: 0, most: 10, total: undefined }
-  return reader.read({ plan, ...rest }, { physical: (query) => query.sql, isLate })
+  const none = { back: undefined, seen: undefined, taken: undefined }
+  const plan = { keys: sql, total: sql, few: sql, many: sql, ...none }
+  const asked = { values: { instance: "i" }, limit: 1, offset: 0, most: 10 }
+  return reader.read(
+    { plan, ...asked, total: undefined, texts: undefined },
+    { physical: (query) => query.sql, tables: () => ({}), isLate },
+  )
 }
 
 /** What the disk does to a database that a thread has read before, or reads for the first time. */
@@ -126,7 +131,7 @@ test.each(Object.keys(spoiled))("so is what a thread that reads meets: %s", asyn
   database.run("CREATE TABLE thing (instance, value)")
   database.run("INSERT INTO thing VALUES ('i', zeroblob(20000)), ('i', 1)")
   database.close()
-  const reader = readerOf(file)
+  const reader = readerOf({ file })
   const mend = spoiled[kind]?.(file)
   const cause = await things(reader).catch((error: unknown) => error)
   expect(diskTroubleOf(cause, file)?.kind).toBe(kind)
@@ -141,11 +146,12 @@ test("a thread that ends is replaced, and what it was asked is asked once more",
   using database = new Database(file)
   database.run("CREATE TABLE thing (instance, value)")
   let dying = 1
-  const reader = readerOf(file, () => {
-    const thread = readerThread()
-    if (dying-- > 0) thread.terminate()
-    return thread
-  })
+  const thread = () => {
+    const started = readerThread()
+    if (dying-- > 0) started.terminate()
+    return started
+  }
+  const reader = readerOf({ file, thread })
   expect(await things(reader)).toEqual({ total: 0, rows: [] })
   await reader.close()
   dying = 2
@@ -158,9 +164,10 @@ test("a thread that ends is replaced, and what it was asked is asked once more",
 
 test("a search that nobody waits for any more is not made", async () => {
   const { file, remove } = temporaryFile()
-  const reader = readerOf(file, () => {
+  const thread = () => {
     throw new Error("nothing is to be read")
-  })
+  }
+  const reader = readerOf({ file, thread })
   const late = things(reader, () => true)
   await expect(late).rejects.toMatchObject({ code: "deadline_exceeded" })
   await reader.close()

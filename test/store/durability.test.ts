@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { type Durability, sharedSync } from "../../src/store/durability.ts"
-import { kindsOf } from "../../src/store/kind.ts"
-import type { Apply } from "../../src/store/log.ts"
-import { namesOf } from "../../src/store/row.ts"
-import { sqliteLog } from "../../src/store/sqlite-log.ts"
+import { type Durability, sharedSync } from "../../src/store/log/durability.ts"
+import { eventTypesOf } from "../../src/store/log/event-types.ts"
+import type { Apply } from "../../src/store/log/log.ts"
+import { namesOf } from "../../src/store/log/row.ts"
+import { sqliteLog } from "../../src/store/log/sqlite-log.ts"
 import { openWorld } from "../support/world.ts"
 import { openAccount, refusalOf, renameAccount, rooms, temporaryFile } from "./account.ts"
 
@@ -95,12 +95,12 @@ function storeOn(durability: Durability) {
   const log = sqliteLog({
     ...{ database, durability, apply, head: 0 },
     names: namesOf(database),
-    kinds: kindsOf(database),
+    eventTypes: eventTypesOf(database),
     faultOf: () => undefined,
     gate: {
       open: () => undefined,
       committed: () => undefined,
-      cleanse: async () => undefined,
+      scrub: async () => undefined,
       close: async () => undefined,
     },
   })

@@ -1,7 +1,8 @@
 // What lies on disk is looked through in the background, and damage is told by its name.
+import { Database } from "bun:sqlite"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import type { Fault } from "../../src/kernel/fault.ts"
 import type { Store } from "../../src/store/index.ts"
 import { openWorld } from "../support/world.ts"
@@ -149,6 +150,63 @@ test("rows that change and are erased meanwhile are no damage, and nothing is le
   expect(readdirSync(dirname(file)).filter((each) => each.includes("inspection"))).toEqual([])
 })
 
+/** How many rows were read since it was asked last, by statements that are made from now on. */
+function rowsRead(): { readonly next: () => number; readonly end: () => void } {
+  let rows = 0
+  const counted = <T extends { all: (...values: never[]) => unknown[] }>(made: T): T => {
+    const { all } = made
+    const count = (...values: Parameters<typeof all>) => {
+      const found = all.apply(made, values)
+      rows += found.length
+      return found
+    }
+    return Object.assign(made, { all: count })
+  }
+  const { prepare, query } = Database.prototype
+  const spies = [
+    vi.spyOn(Database.prototype, "prepare").mockImplementation(function (this: Database, ...args) {
+      return counted(prepare.apply(this, args))
+    }),
+    // It keeps what it makes, so each is made here for once.
+    vi.spyOn(Database.prototype, "query").mockImplementation(function (this: Database, ...args) {
+      return counted(query.apply(this, [`${args[0]} -- ${made++}`]))
+    }),
+  ]
+  const next = () => {
+    const count = rows
+    rows = 0
+    return count
+  }
+  return {
+    next,
+    end: () => {
+      for (const spy of spies) spy.mockRestore()
+    },
+  }
+}
+let made = 0
+
+test("no slice reads more than some rows, however many there are", async () => {
+  await store.close()
+  const read = rowsRead()
+  const slices: number[] = []
+  try {
+    open()
+    read.next()
+    // Asked once in each slice, between the events and the rows.
+    const gone = () => {
+      slices.push(read.next())
+      return []
+    }
+    expect(await store.inspect({ ...how, gone })).toBeUndefined()
+  } finally {
+    read.end()
+  }
+  // Fifty events, and fifty rows on each side; all of them were read.
+  expect(Math.max(...slices)).toBeLessThanOrEqual(150)
+  expect(slices.reduce((sum, rows) => sum + rows, 0)).toBeGreaterThanOrEqual(3 * 600)
+})
+
 test("views that are made anew are looked at when they are", async () => {
   await store.close()
   const views = [{ ...accounts, hash: "other" }]
@@ -187,8 +245,8 @@ test("an instance that goes is not looked at, and the others are", async () => {
   const { begun, found } = inspectWith(15, gone)
   await begun
   const keep = { stream: "", view: "" }
-  const swept = store.sweep({ instance: "i0", keep, stopped: () => false })
-  expect([await found, (await swept) > 0]).toEqual([undefined, true])
+  const purged = store.purge({ instance: "i0", keep, stopped: () => false })
+  expect([await found, (await purged) > 0]).toEqual([undefined, true])
   store.database.run("UPDATE accounts_1 SET email = 'stray' WHERE id = '3'")
   expect(await store.inspect({ ...how, gone })).toMatchObject({ id: "store.damaged" })
 })

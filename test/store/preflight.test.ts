@@ -229,9 +229,30 @@ describe("a start is not refused", () => {
     expect(refusal()).toMatch(/^start\.database_missing: /)
   })
 
-  test("with an empty mark, of a start that was killed while it made it", async () => {
+  test.each([
+    ["an empty mark, of a start that was killed", 0],
+    ["a mark of zeros, of a start that lost its power", 128],
+  ])("with %s while it made it", async (_, length) => {
     await killed()
-    truncateSync(`${file}-mark`, 0)
+    writeFileSync(`${file}-mark`, new Uint8Array(length))
+    expect(await shown()).toEqual(all)
+    expect(readFileSync(`${file}-mark`, "utf8")).toMatch(/^latchkey 1 /)
+  })
+
+  test("while another program reads an older state, and the mark promises no more", async () => {
+    await killed()
+    rmSync(`${file}-mark`)
+    const other = new Database(file)
+    other.run("BEGIN")
+    other.query("SELECT count(*) FROM event").get()
+    const writer = new Database(file)
+    writer.run("INSERT INTO meta (key, value) VALUES ('later', 1)")
+    const store = openFile(file)
+    expect(readFileSync(`${file}-mark`, "utf8")).toMatch(/^latchkey 1 0{16} 0 0 cut /)
+    other.run("COMMIT")
+    other.close()
+    writer.close()
+    await store.close()
     expect(await shown()).toEqual(all)
   })
 
@@ -268,7 +289,7 @@ describe("a start is not refused", () => {
     expect(mayBeCut()).toBe(false)
     keep("before")
     await eraseAccount(cx(), "0")
-    await store.cleanse()
+    await store.scrub()
     expect([mayBeCut(), statSync(`${file}-wal`).size]).toEqual([true, 0])
     keep("cut")
     await openAccount(cx(), "x", { name: "x" })

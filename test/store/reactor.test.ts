@@ -231,7 +231,7 @@ test("reactors note how far they are also while the WAL is cut of what was erase
     await openAccount(world.cx(), `${++count}`, { name: `name${count}` })
     await eraseAccount(world.cx(), `${count}`)
     let isCut = false
-    const cutting = world.store.cleanse().then(() => {
+    const cutting = world.store.scrub().then(() => {
       isCut = true
     })
     while (!isCut) {

@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
 import { statement, view } from "../../src/store/index.ts"
-import type { Table } from "../../src/store/view.ts"
+import type { Table } from "../../src/store/view/view.ts"
 import { openWorld } from "../support/world.ts"
 import {
   type AccountEvent,

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { idsOf } from "../../src/kernel/id.ts"
 import { aggregate, type Event, statement, view } from "../../src/store/index.ts"
-import type { Log } from "../../src/store/log.ts"
+import type { Log } from "../../src/store/log/log.ts"
 import { openWorld, type World } from "../support/world.ts"
 import {
   account,
@@ -44,6 +44,15 @@ describe("a step", () => {
     expect(step.receipt(account, "1")).toMatchObject({ version: 2, position: 2 })
     expect(step.receipt(account, "2")).toMatchObject({ version: 1, position: 3 })
     expect(store.receipt(cx, account, "1")).toMatchObject({ version: 3, position: 4 })
+  })
+
+  test("notes in its call where it stands, also when it is given a copy", async () => {
+    const written: { position?: number } = {}
+    const cx = world.cx({ written })
+    await openAccount({ ...cx, languages: ["de"] }, "1", { name: "ada" })
+    expect(cx.written).toEqual({ position: 1 })
+    await world.store.transact(cx, () => undefined)
+    expect(cx.written).toEqual({ position: 1 })
   })
 
   test("fifty at once on one stream all serialize", async () => {

@@ -19,7 +19,7 @@ type Asked = { readonly offset: number; readonly limit?: number; readonly asc?: 
 const page = (rows: readonly Row[], { offset, limit = 2, asc = true }: Asked, caller = "ada") =>
   windowOf(world.cx({ caller: callerOf(caller) }), rows, {
     page: { offset, limit, asc },
-    asked: ["rows"],
+    requested: ["rows"],
     by: ({ name, id }) => [name, id],
   })
 
@@ -37,7 +37,7 @@ test("rows are sorted, cut and counted", () => {
 
 test("truths and numbers are sorted as such", () => {
   const by = (row: Row) => [row.isBig, row.id]
-  const wanted = { page: { offset: 0, limit: 9, asc: true }, asked: [], by }
+  const wanted = { page: { offset: 0, limit: 9, asc: true }, requested: [], by }
   expect(ids(windowOf(world.cx(), rowsOf(3, 10, 2, 1), wanted))).toEqual([2, 10, 1, 3])
 })
 

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { snippetsOf } from "../../ui/console/application/snippets.ts"
 import { needs } from "./prerequisite.ts"
 
 export type Apache = {
@@ -26,8 +27,8 @@ export const apacheUris = (port: number) => ({
 })
 
 /**
- * Apache with mod_auth_openidc in front of one page, as its administrator would set it up: nothing
- * but the provider's discovery document, the client and its secret.
+ * Apache with mod_auth_openidc in front of one page, as its administrator would set it up: with
+ * what the console shows to copy, and nothing else.
  */
 export async function startApache(
   folder: string,
@@ -72,8 +73,6 @@ const loaded = [
 ]
 
 function configOf(folder: string, port: number, registration: Registration): string {
-  const { issuer, clientId, clientSecret } = registration
-  const uris = apacheUris(port)
   const isRoot = process.getuid?.() === 0
   return `
 ServerRoot "${folder}"
@@ -94,18 +93,17 @@ AddOutputFilter INCLUDES .shtml
   Options +Includes
   Require all granted
 </Directory>
-OIDCProviderMetadataURL ${issuer}/.well-known/openid-configuration
-OIDCClientID ${clientId}
-OIDCClientSecret ${clientSecret}
-OIDCRedirectURI ${uris.redirectUri}
-OIDCCryptoPassphrase a-passphrase-of-this-test-alone
-OIDCScope "openid profile email"
-OIDCPKCEMethod S256
-OIDCRemoteUserClaim preferred_username
-OIDCSessionType server-cache
-<Location "/protected">
-  AuthType openid-connect
-  Require valid-user
-</Location>
+${pasted(registration, apacheUris(port).redirectUri)}
 `
+}
+
+/** What the console shows to copy. */
+function pasted({ issuer, clientId, clientSecret }: Registration, redirectUri: string): string {
+  const shown = snippetsOf({
+    ...{ issuer, clientId, secret: clientSecret, auth: "basic", isApi: false },
+    at: (endpoint) => `${issuer}/${endpoint}`,
+    redirectUris: [redirectUri],
+    passphrase: "a-passphrase-of-this-test-alone",
+  })
+  return shown.find(({ name }) => name === "Apache")?.text ?? ""
 }

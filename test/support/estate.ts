@@ -1,82 +1,37 @@
 import { create, type DescMethod } from "@bufbuild/protobuf"
-import { type Access, type Authority, accessOf, authorise } from "../../src/api/access.ts"
-import * as appApi from "../../src/domain/app/api.ts"
+import { type Access, accessOf, authorise } from "../../src/api/access.ts"
 import * as app from "../../src/domain/app/index.ts"
-import * as authorizationApi from "../../src/domain/authorization/api.ts"
-import * as authorization from "../../src/domain/authorization/index.ts"
-import * as featureApi from "../../src/domain/feature/api.ts"
-import * as feature from "../../src/domain/feature/index.ts"
-import * as groupApi from "../../src/domain/group/api.ts"
-import * as group from "../../src/domain/group/index.ts"
-import * as historyApi from "../../src/domain/history/api.ts"
-import * as instanceApi from "../../src/domain/instance/api.ts"
+import { module as grant } from "../../src/domain/grant/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
-import * as key from "../../src/domain/key/index.ts"
-import * as memberApi from "../../src/domain/member/api.ts"
+import { module as key } from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
-import * as orgApi from "../../src/domain/org/api.ts"
 import * as org from "../../src/domain/org/index.ts"
-import * as orgReachApi from "../../src/domain/orgreach/api.ts"
-import * as projectApi from "../../src/domain/project/api.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as projectGrantApi from "../../src/domain/projectgrant/api.ts"
-import * as projectGrant from "../../src/domain/projectgrant/index.ts"
-import * as quotaApi from "../../src/domain/quota/api.ts"
-import * as quota from "../../src/domain/quota/index.ts"
-import * as setupApi from "../../src/domain/setup/api.ts"
-import * as userApi from "../../src/domain/user/api.ts"
+import { module as refusal } from "../../src/domain/refusal/index.ts"
+import { module as session } from "../../src/domain/session/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
-import type { Cx, Transaction } from "../../src/store/index.ts"
+import { aggregates, authority, modules, views } from "../../src/server/modules.ts"
+import type { Transaction } from "../../src/store/index.ts"
 import { ask } from "./ask.ts"
 import { callerOf, openWorld, type World } from "./world.ts"
 
-const rooms = [
-  ...[instance, org, project, projectGrant, app, member, authorization, user],
-  ...[feature, key, quota],
-  group,
-] as const
+const sharesOf = async (chosen: readonly (typeof modules)[number][]) =>
+  (await Promise.all(chosen.map(({ operations }) => operations()))).flatMap(({ shares }) => [
+    ...shares,
+  ])
 
-const shares = [
-  ...instanceApi.shares,
-  ...featureApi.shares,
-  ...quotaApi.shares,
-  ...setupApi.shares,
-  ...orgApi.shares,
-  ...orgReachApi.shares,
-  ...projectApi.shares,
-  ...projectGrantApi.shares,
-  ...appApi.shares,
-  ...memberApi.shares,
-  ...authorizationApi.shares,
-  ...groupApi.shares,
-  ...historyApi.shares,
-]
+/** What is left to tests of their own. */
+const apart = new Set<(typeof modules)[number]>([user.module, key, session, grant, refusal])
+const shares = await sharesOf(modules.filter((each) => !apart.has(each)))
 
-/** The operations of the estate's rooms, "healthz" apart: it looks at nothing. */
+/** The operations of the estate's modules, "healthz" apart: it looks at nothing. */
 export const operationNames: ReadonlySet<string> = new Set(
   shares.flatMap(({ handlers }) => Object.keys(handlers)).filter((name) => name !== "healthz"),
 )
 
 /** Those of users have tests of their own, and can be called here, too. */
-const callable = [...shares, ...userApi.shares]
-
-const authority: Authority<Cx> = {
-  resources: {
-    ...instance.chains,
-    ...org.chains,
-    ...project.chains,
-    ...projectGrant.chains,
-    ...app.chains,
-    ...authorization.chains,
-    ...group.chains,
-    ...user.chains,
-  },
-  memberships: member.memberships,
-  permissions: member.rolePermissions,
-  outranks: member.outranks,
-  outranksAll: member.outranksAll,
-}
+const callable = [...shares, ...(await sharesOf([user.module, session, grant]))]
 
 /** Users of the estate, by the organisation that they belong to. */
 const homes = {
@@ -111,22 +66,7 @@ export type Estate = World & {
  * does the stranger org2. The owner owns the instance, and nobody owns nothing.
  */
 export async function openEstate(instances: readonly string[] = ["i1"]): Promise<Estate> {
-  const world = openWorld({
-    aggregates: rooms.flatMap(({ aggregates }) => [...aggregates]),
-    views: [
-      instance.instanceHostView,
-      instance.instanceView,
-      ...org.views,
-      ...project.views,
-      ...projectGrant.views,
-      ...app.views,
-      ...member.views,
-      ...authorization.views,
-      ...group.views,
-      ...user.views,
-      key.webKeyView,
-    ],
-  })
+  const world = openWorld({ aggregates, views })
   for (const id of instances) {
     await world.store.transact(world.cx({ instance: id }), (tx) => furnish(tx))
   }
@@ -205,6 +145,6 @@ function found(name: string, of = "") {
     return method && share.service.typeName.includes(of) ? [{ share, method }] : []
   })
   const newest = bound.find(({ share }) => share.service.typeName.includes(".v2.")) ?? bound[0]
-  if (!newest) throw new Error(`no room binds ${name}`)
+  if (!newest) throw new Error(`no module binds ${name}`)
   return newest
 }

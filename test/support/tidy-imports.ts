@@ -1,4 +1,5 @@
-import { posix } from "node:path"
+import { readFileSync } from "node:fs"
+import { join, posix } from "node:path"
 import {
   isCallExpression,
   isExportDeclaration,
@@ -10,37 +11,26 @@ import {
 } from "typescript/unstable/ast"
 import { type Finding, findingAt, nodesOf, type Rule, type Source } from "./tidy-source.ts"
 
-/** A room of the domain stands on the kernel and the store, and on the rooms that it names. */
-const domain = (...rooms: readonly string[]) => [
-  "src/kernel",
-  "src/store",
-  ...rooms.map((room) => `src/domain/${room}`),
-]
+/**
+ * The modules of the domain, in the order of the one list of modules: each may import those before
+ * it, so that they can't go round in a circle.
+ */
+const modules: readonly string[] = (() => {
+  const list = readFileSync(join(import.meta.dirname, "../../src/server/modules.ts"), "utf8")
+  const named = list.match(/const modules = \[([^\]]*)\]/)?.[1]?.matchAll(/(\w+)\.module/g) ?? []
+  return [...named].map(([, name = ""]) => name.replace(/[A-Z]/g, (big) => `-${big.toLowerCase()}`))
+})()
 
-/** What stands above the domain may look into all of its rooms but set-up, which runs once. */
-const rooms = [
-  "app",
-  "authorization",
-  "feature",
-  "grant",
-  "group",
-  "history",
-  "instance",
-  "key",
-  "member",
-  "org",
-  "orgreach",
-  "project",
-  "projectgrant",
-  "quota",
-  "refusal",
-  "session",
-  "user",
-]
+const domain = (...names: readonly string[]) => names.map((module) => `src/domain/${module}`)
+
+/** What stands above the domain may look into all of its modules but set-up, which runs once. */
+const above = domain(...modules.filter((module) => module !== "setup"))
+
+const ground = ["src/kernel", "src/store"]
 
 /**
- * Which room may import which others. The list is the architecture: it has no cycle, and an import
- * that is not in it is a finding.
+ * Which module may import which others. The list is the architecture: it has no cycle, and an
+ * import that is not in it is a finding.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/kernel": [],
@@ -49,39 +39,19 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/api": ["src/kernel", "src/gen"],
   "src/boot": ["src/kernel", "src/store"],
   "src/main.ts": ["src/server", "src/boot", "src/kernel"],
-  "src/domain/instance": domain(),
-  "src/domain/feature": domain("instance"),
-  "src/domain/key": domain("instance"),
-  "src/domain/org": domain("instance"),
-  "src/domain/user": domain("instance", "org"),
-  "src/domain/project": domain("instance", "org"),
-  "src/domain/app": domain("instance", "key", "project"),
-  "src/domain/projectgrant": domain("org", "project"),
-  "src/domain/quota": domain("instance"),
-  "src/domain/member": domain("instance", "org", "project", "projectgrant", "user"),
-  "src/domain/group": domain("org"),
-  "src/domain/authorization": domain("member", "project", "projectgrant", "user"),
-  "src/domain/orgreach": domain("app", "instance", "org", "project", "projectgrant", "user"),
-  "src/domain/history": domain("app", "member", "org", "project", "projectgrant", "quota", "user"),
-  "src/domain/session": domain("instance", "user"),
-  "src/domain/grant": domain("app", "instance", "session", "user"),
-  "src/domain/refusal": domain("app"),
-  "src/domain/setup": domain("app", "instance", "key", "member", "org", "project", "user"),
-  "src/login": [...domain(...rooms), "ui/login", "ui/kit"],
-  "src/oauth": [...domain(...rooms), "src/login"],
+  ...Object.fromEntries(
+    modules.map((module, at) => [
+      `src/domain/${module}`,
+      [...ground, ...domain(...modules.slice(0, at))],
+    ]),
+  ),
+  "src/login": [...ground, ...above, "ui/login", "ui/kit"],
+  "src/oauth": [...ground, ...above, "src/login"],
   "src/notify": ["src/kernel"],
   "src/server": [
-    ...domain(...rooms, "setup"),
-    ...[
-      "src/api",
-      "src/boot",
-      "src/gen",
-      "src/login",
-      "src/notify",
-      "src/oauth",
-      "ui/console",
-      "ui/login",
-    ],
+    ...[...ground, ...domain(...modules)],
+    ...["src/api", "src/boot", "src/gen", "src/login", "src/notify", "src/oauth"],
+    ...["ui/console", "ui/login"],
   ],
   "ui/kit": [],
   "ui/login": ["ui/kit"],
@@ -127,11 +97,14 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
 const sharedRules = ["src/kernel/redirect-uri.ts", "src/kernel/wildcard.ts"]
 
 /** Rooms that are entered through one door, their index.ts. */
-const hasDoor = (room: string) =>
-  /^src\/(store$|domain\/|login$|oauth$|saml$|scim$)|^ui\/login$/.test(room)
+const hasDoor = (module: string) =>
+  /^src\/(store$|domain\/|login$|oauth$|saml$|scim$)|^ui\/login$/.test(module)
 
-/** v1.ts and v2.ts bind a room to the book; they alone look at generated code. */
-const isBinding = (path: string) => /^src\/domain\/[^/]+\/v\w+\.ts$/.test(path)
+/**
+ * v1.ts, v2-role.ts and their like bind a module to the book; they alone look at generated code.
+ */
+const isBinding = (path: string) =>
+  /^src\/domain\/[^/]+\/(binding\/)?v\d(alpha)?(-[a-z]+)*\.ts$/.test(path)
 
 /** Tools and tests may look anywhere. */
 const outside = ["scripts/", "test/", "ui/build.ts"]
@@ -156,9 +129,10 @@ export const libraries: Rule = (source) => {
 }
 
 const isUsable = (library: string, path: string) =>
-  mayUse[library]?.some((room) => roomOf(path) === room || path.startsWith(`${room}/`)) ?? false
+  mayUse[library]?.some((module) => roomOf(path) === module || path.startsWith(`${module}/`)) ??
+  false
 
-/** A room's tables of operations have a door of their own, for the book and for other tables. */
+/** A module's tables of operations have a door of their own, for the book and for other tables. */
 const isDoor = (path: string, file: string): boolean =>
   file === "index.ts" || (file === "api.ts" && (isBinding(path) || roomOf(path) === "src/server"))
 
@@ -181,9 +155,8 @@ function mayEnter(path: string, from: string, to: string): boolean {
   return mayImport[from]?.includes(to) ?? false
 }
 
-/** src/domain/user/view.ts → src/domain/user; src/server.ts and all of src/server/ → src/server. */
+/** src/domain/user/view.ts → src/domain/user. */
 export function roomOf(path: string): string {
-  if (/^src\/server(\.ts$|\/)/.test(path)) return "src/server"
   return /^(src\/domain\/[^/]+|(src|ui)\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path
 }
 
@@ -210,23 +183,61 @@ export function deadFiles(sources: readonly Source[]): readonly Finding[] {
     .map(({ path }) => ({ path, line: 1, message: "nothing in service imports this file" }))
 }
 
-/** A cycle of the list, as a path of rooms; undefined when it has none. */
+/** A cycle of the list, as a path of modules; undefined when it has none. */
 export function cycleOf(
   list: Readonly<Record<string, readonly string[]>>,
 ): readonly string[] | undefined {
-  const walk = (room: string, above: readonly string[]): readonly string[] | undefined => {
-    if (above.includes(room)) return [...above, room]
-    for (const next of list[room] ?? []) {
-      const cycle = walk(next, [...above, room])
+  const ended = new Set<string>()
+  const walk = (module: string, above: readonly string[]): readonly string[] | undefined => {
+    if (above.includes(module)) return [...above, module]
+    if (ended.has(module)) return undefined
+    for (const next of list[module] ?? []) {
+      const cycle = walk(next, [...above, module])
       if (cycle) return cycle
     }
+    ended.add(module)
     return undefined
   }
-  for (const room of Object.keys(list)) {
-    const cycle = walk(room, [])
+  for (const module of Object.keys(list)) {
+    const cycle = walk(module, [])
     if (cycle) return cycle
   }
   return undefined
+}
+
+/** Files that import each other in a circle; within one folder they may. */
+export function circles(sources: readonly Source[]): readonly Finding[] {
+  const files = sources.filter(({ path }) => /^(src|ui)\//.test(path))
+  const byPath = new Map(files.map((source) => [source.path, targetsOf(source)]))
+  return connected(byPath).flatMap((circle) => {
+    const [path = "", ...others] = circle.toSorted()
+    const folders = new Set(circle.map((file) => posix.dirname(file)))
+    if (folders.size < 2) return []
+    return [{ path, line: 1, message: `in a circle with ${others.join(", ")}` }]
+  })
+}
+
+const targetsOf = (source: Source): readonly string[] =>
+  importsOf(source).flatMap(({ target }) => target ?? [])
+
+/** Tarjan's strongly connected components. */
+function connected(graph: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const [found, order, stack]: [string[][], Map<string, number>, string[]] = [[], new Map(), []]
+  const visit = (node: string): number => {
+    const own = order.size
+    let low = own
+    order.set(node, own)
+    stack.push(node)
+    for (const next of graph.get(node) ?? []) {
+      const at = order.get(next)
+      if (at === undefined) low = Math.min(low, visit(next))
+      else if (stack.includes(next)) low = Math.min(low, at)
+    }
+    if (low === own) found.push(stack.splice(stack.indexOf(node)))
+    return low
+  }
+  for (const node of graph.keys()) if (!order.has(node)) visit(node)
+  return found
 }
 
 type Import = {

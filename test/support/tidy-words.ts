@@ -30,8 +30,8 @@ const banned: ReadonlyMap<string, string> = new Map([
   ["request.arrayBuffer", "formWithin or bytesWithin"],
 ])
 
-/** The kernel wraps these things; server.ts and main.ts hand them in. */
-const ground = ["src/kernel/", "src/server.ts", "src/main.ts"]
+/** The kernel wraps these things; main.ts hands them in. */
+const ground = ["src/kernel/", "src/main.ts"]
 
 /** Clock, ids, randomness, network and environment are arguments, so that a test can own them. */
 export const bannedCalls: Rule = (source) => {

@@ -31,7 +31,11 @@ export type World = {
   readonly close: () => Promise<void>
 }
 
-type Rooms = { readonly aggregates: readonly AnyAggregate[]; readonly views: readonly View[] }
+type Rooms = {
+  readonly aggregates: readonly AnyAggregate[]
+  readonly views: readonly View[]
+  readonly textIndexFrom?: number
+}
 
 /** A store of its own in a temporary folder, with a clock that stands still. */
 export function openWorld(rooms: Rooms, folder = temporaryFolder()): World {
@@ -59,6 +63,7 @@ export function openWorld(rooms: Rooms, folder = temporaryFolder()): World {
     secrets,
     ids: idsOf(clock),
     outside: nowhere,
+    warn: () => {},
     instance: "i1",
     caller: { kind: "system", name: "test" } as const,
     scope: { all: true, orgs: [], projects: [], grants: [] },

@@ -18,6 +18,7 @@ export type Worst = {
 
 const MB = 1024 * 1024
 const users = "/core.user.v2.UserService"
+const orgs = "/core.org.v2.OrganizationService"
 const [list, create] = [`${users}/ListUsers`, `${users}/CreateUser`]
 const [json, proto, web] = ["application/json", "application/proto", "application/grpc-web+proto"]
 const webText = "application/grpc-web-text"
@@ -42,6 +43,8 @@ const listOf = (head: string, each: string, count: number, tail: string) =>
 
 const unread = /^(401|16) /
 const tooMany = /too_many_parts|keys and values/
+const tooManyItems = /^400 .*may have at most 100/
+const tooLong = /^400 .*letters/
 const large = /^(413|8) /
 
 type Part = Pick<Worst, "what" | "body" | "answer"> & Partial<Worst>
@@ -51,6 +54,13 @@ const rows = (common: Partial<Worst> & Pick<Worst, "decoder" | "path">, parts: r
 const emptyParts = bytesOf("1a00", 2_000_000)
 const unknownKeys = (count: number) =>
   `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join()}}`
+
+const metadataOf = (count: number) =>
+  JSON.stringify(Array.from({ length: count }, (_, at) => ({ key: `key ${at}`, value: "AAAA" })))
+const person = '"profile":{"givenName":"W","familyName":"W"},"email":{"email":"worst@example.com"}'
+const userWith = (count: number) =>
+  `{"organizationId":"$org","username":"worst$fresh",` +
+  `"human":{${person},"metadata":${metadataOf(count)}}}`
 
 const api: readonly Worst[] = [
   ...rows({ decoder: "JSON", path: list, type: json, as: "stranger", answer: unread }, [
@@ -118,12 +128,53 @@ const api: readonly Worst[] = [
     {
       what: "a name of 1 MB of marks",
       body: filled('{"queries":[{"userNameQuery":{"userName":"', "\u0301\u0316", '"}}]}', MB / 2),
-      answer: /^\d+ /,
+      answer: tooLong,
+    },
+    {
+      what: "a name of 10,000 marks",
+      body: filled('{"queries":[{"userNameQuery":{"userName":"', "\u0301\u0316", '"}}]}', 10_000),
+      answer: /^200 /,
     },
     {
       what: "2,000 queries",
       body: listOf('{"queries":[', '{"userNameQuery":{}}', 2000, "]}"),
-      answer: /^\d+ /,
+      answer: tooManyItems,
+    },
+    {
+      what: "9,900 ids",
+      body: listOf('{"queries":[{"inUserIdsQuery":{"userIds":[', '"1"', 9900, "]}}]}"),
+      answer: tooManyItems,
+    },
+    {
+      what: "999 ids",
+      body: listOf('{"queries":[{"inUserIdsQuery":{"userIds":[', '"1"', 999, "]}}]}"),
+      answer: /^200 /,
+    },
+  ]),
+  ...rows({ decoder: "commands", path: create, type: json }, [
+    {
+      what: "a user with 500 keys of metadata",
+      body: userWith(500),
+      answer: tooManyItems,
+    },
+    { what: "a user with 100 keys of metadata", body: userWith(100), answer: /^200 / },
+    {
+      what: "9,900 keys to forget",
+      path: `${users}/DeleteUserMetadata`,
+      body: listOf('{"userId":"$user","keys":[', '"k"', 9900, "]}"),
+      answer: tooManyItems,
+    },
+    {
+      what: "500 keys of an organisation",
+      path: `${orgs}/SetOrganizationMetadata`,
+      body: `{"organizationId":"$org","metadata":${metadataOf(500)}}`,
+      answer: tooManyItems,
+    },
+    {
+      what: "100 keys of an organisation",
+      path: `${orgs}/SetOrganizationMetadata`,
+      body: `{"organizationId":"$org","metadata":${metadataOf(100)}}`,
+      answer: /^200 /,
     },
   ]),
   ...rows({ decoder: "proto", path: list, type: proto }, [
@@ -182,6 +233,7 @@ const deepJwt = (size: number) => {
 }
 const crowdedJwt = (size: number) =>
   `${part('{"alg":"RS256","kid":"1"}')}.${part(`{"a":[${"1,".repeat(size / 3)}1]}`)}.AAAA`
+const dotsOf = (size: number) => ".".repeat(size)
 const grant = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
 
 const oauth: readonly Worst[] = [
@@ -234,16 +286,37 @@ const oauth: readonly Worst[] = [
       answer: /^401 /,
     },
   ]),
+  ...rows({ decoder: "JWT", path: list, type: json, as: "stranger", answer: unread }, [
+    ...Object.entries({ lists: deepJwt, numbers: crowdedJwt, dots: dotsOf }).map(
+      ([what, jwt]): Part => ({
+        what: `a bearer of 14 kB of ${what}`,
+        headers: { authorization: `Bearer ${jwt(14_000)}` },
+        body: "{}",
+        answer: unread,
+      }),
+    ),
+  ]),
+  ...rows({ decoder: "JWT", path: "/oauth/v2/authorize", as: "stranger" }, [
+    ...Object.entries({ lists: deepJwt, numbers: crowdedJwt, dots: dotsOf }).flatMap(
+      ([what, jwt]): Part[] => [
+        {
+          what: `a request object of 14 kB of ${what}`,
+          path: `/oauth/v2/authorize?client_id=$client&request=${jwt(14_000)}`,
+          answer: /^400 /,
+        },
+        {
+          what: `a hint of 14 kB of ${what}`,
+          path: `/oidc/v1/endsession?client_id=$client&id_token_hint=${jwt(14_000)}`,
+          answer: /^\d+ /,
+        },
+      ],
+    ),
+  ]),
   ...rows({ decoder: "query", path: "/oauth/v2/authorize", as: "stranger" }, [
     {
       what: "7,000 parameters",
       path: `/oauth/v2/authorize?${"a&".repeat(7000)}`,
       answer: /^4\d\d |^200 /,
-    },
-    {
-      what: "a hint of 14 kB",
-      path: `/oidc/v1/endsession?id_token_hint=${deepJwt(14_000)}`,
-      answer: /^\d+ /,
     },
   ]),
   ...rows({ decoder: "cookies", path: "/ui/login/loginname", as: "stranger" }, [
@@ -278,19 +351,29 @@ const metadata: readonly Worst[] = rows(
   },
   [
     {
-      what: "9,900 tags",
-      body: saml(`${entity}${"<a/>".repeat(9900)}${closing}`),
-      answer: /^400 /,
+      what: "100,000 tags",
+      body: saml(`${entity}${"<a/>".repeat(100_000)}${closing}`),
+      answer: /^400 .*more than 3000 tags/,
     },
     {
-      what: "4,900 tags in a stack",
-      body: saml(`${entity}${"<a>".repeat(4900)}${"</a>".repeat(4900)}${closing}`),
-      answer: /^400 /,
+      what: "2,900 tags",
+      body: saml(`${entity}${"<a/>".repeat(2900)}${closing}`),
+      answer: /^400 .*SPSSODescriptor/,
+    },
+    {
+      what: "1,490 tags in a stack",
+      body: saml(`${entity}${"<a>".repeat(1490)}${"</a>".repeat(1490)}${closing}`),
+      answer: /^400 .*SPSSODescriptor/,
+    },
+    {
+      what: "990 attributes",
+      body: saml(`${entity}<a ${attributes(990, "a", 450)}/>${closing}`),
+      answer: /^400 .*SPSSODescriptor/,
     },
     {
       what: "9,900 attributes",
       body: saml(`${entity}<a ${attributes(9900, "a", 30)}/>${closing}`),
-      answer: /^400 /,
+      answer: /^400 .*more than 1000 attributes/,
     },
     {
       what: "500 kB of text",
@@ -310,7 +393,7 @@ const metadata: readonly Worst[] = rows(
     {
       what: "500 kB of namespaces",
       body: saml(
-        `${entity}<a ${attributes(190, "xmlns:a", 2000)}>${"<b/>".repeat(5000)}</a>${closing}`,
+        `${entity}<a ${attributes(190, "xmlns:a", 2000)}>${"<b/>".repeat(2900)}</a>${closing}`,
       ),
       answer: /^400 /,
     },

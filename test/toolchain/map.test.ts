@@ -19,7 +19,7 @@ test.each([...new Set(paths)])("%s is where the map says", (path) => {
   expect(existsSync(join(root, path)) || existsSync(join(root, "src", path))).toBe(true)
 })
 
-test.each(Object.keys(mayImport))("%s is in the map", (room) => {
-  const name = room.replace(/^src\//, "").replace(/^domain\/.*/, "domain/<room>")
+test.each(Object.keys(mayImport))("%s is in the map", (module) => {
+  const name = module.replace(/^src\//, "").replace(/^domain\/.*/, "domain/<module>")
   expect(map).toContain(name)
 })

@@ -1,6 +1,8 @@
 import { create } from "@bufbuild/protobuf"
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { Code, ConnectError } from "@connectrpc/connect"
+import { createElement } from "react"
+import { renderToStaticMarkup } from "react-dom/server"
 import { describe, expect, it } from "vitest"
 import {
   OIDCConfigurationSchema,
@@ -21,6 +23,7 @@ import { agoOf } from "../../ui/console/list/time.tsx"
 import { cutOf, visible } from "../../ui/console/refused/difference.ts"
 import { consoleDocument } from "../../ui/console/shell/document.tsx"
 import { isDenied, refusalOf, unreachable } from "../../ui/console/shell/refusal.ts"
+import { ButtonLink } from "../../ui/kit/button.tsx"
 
 describe("what pages say", () => {
   it.each([
@@ -185,6 +188,12 @@ describe("a refusal", () => {
     expect(refusalOf(away).id).toBe(unreachable)
     expect(refusalOf(new ConnectError("full", Code.Unavailable)).id).toBe("")
   })
+})
+
+it("a link that looks like a button does so whatever class a router adds", () => {
+  const added = { className: "active" }
+  const html = renderToStaticMarkup(createElement(ButtonLink, { href: "/here", ...added }))
+  expect(html).toBe('<a href="/here" class="button"></a>')
 })
 
 it("a file is named after a thing whatever that is called", () => {

@@ -8,6 +8,13 @@ const form = { action: "/ui/login/here", csrf: "csrf-value", authRequest: "reque
 const hostile = `"><script>alert(1)</script>`
 const account = { displayName: hostile, loginName: "ada@example.org" }
 const application = { name: hostile, learns: ["identity", "name", "offline"] as const }
+const rules = {
+  minLength: 10,
+  hasUppercase: true,
+  hasLowercase: true,
+  hasNumber: false,
+  hasSymbol: true,
+}
 const invited = { userId: hostile, code: hostile, organization: hostile }
 
 function pages(language: string): Record<string, ReactElement> {
@@ -30,6 +37,7 @@ function pages(language: string): Record<string, ReactElement> {
       proof: hostile,
       account,
       changeHref: "/ui/login",
+      rules,
       errors: { repeat: hostile },
     }),
     invite: createElement(login.InvitePage, { ...base, form, invited, signInHref: "/in" }),
@@ -48,6 +56,7 @@ function pages(language: string): Record<string, ReactElement> {
       account,
       organization: hostile,
       application: hostile,
+      rules,
       errors: { password: hostile },
     }),
     account: createElement(login.AccountPage, { ...base, form, accounts: known, otherHref: "/o" }),
@@ -96,6 +105,18 @@ function pages(language: string): Record<string, ReactElement> {
       application: hostile,
     }),
     setup: createElement(login.SetupPage, { ...base, form, values: setup, error: hostile }),
+    tested: createElement(login.TestPage, {
+      ...base,
+      application: hostile,
+      backHref: "/ui/console/",
+      result: { account, roles: [hostile], told: { id_token: { name: hostile }, userinfo: {} } },
+    }),
+    testRefused: createElement(login.TestPage, {
+      ...base,
+      application: hostile,
+      backHref: "/ui/console/",
+      refusal: { error: hostile, description: hostile, requestId: "1" },
+    }),
     setupLink: createElement(login.SetupLinkPage, base),
     host: createElement(login.HostPage, {
       ...base,

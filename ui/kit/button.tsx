@@ -17,9 +17,9 @@ export function Button({ kind, wide, small, type = "button", ...rest }: ButtonPr
 
 type ButtonLinkProps = Look & Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "className">
 
-/** A link that is the step to take, and so looks like one. */
+/** A link that is the step to take, and looks like one also where a router has its own class. */
 export function ButtonLink({ kind, wide, small, ...rest }: ButtonLinkProps) {
-  return <a className={buttonClass({ kind, wide, small })} {...rest} />
+  return <a {...rest} className={buttonClass({ kind, wide, small })} />
 }
 
 function buttonClass({ kind = "normal", wide, small }: Look): string {

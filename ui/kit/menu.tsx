@@ -26,7 +26,10 @@ export function Menu({ label, name, children }: MenuProps) {
   }, [])
   return (
     <details className="menu" ref={ref}>
-      <summary aria-label={name}>{label}</summary>
+      <summary>
+        {label}
+        <span className="visually-hidden"> {name}</span>
+      </summary>
       <div className="menu-panel">{children}</div>
     </details>
   )

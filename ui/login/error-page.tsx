@@ -7,6 +7,7 @@ export const problems = [
   "unexpected",
   "expired",
   "other_browser",
+  "other_tester",
   "not_found",
   "unknown_application",
   "redirect_uri",

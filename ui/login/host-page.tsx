@@ -1,4 +1,5 @@
 import { Frame, Heading, type PageProps } from "./frame.tsx"
+import { Snippet } from "./snippet.tsx"
 
 export type HostPageProps = PageProps & {
   /** The host name the request named. */
@@ -53,19 +54,6 @@ export function HostPage(props: HostPageProps) {
         </div>
       </section>
     </Frame>
-  )
-}
-
-type SnippetProps = { readonly name: string; readonly text: string; readonly open?: boolean }
-
-function Snippet({ name, text, open }: SnippetProps) {
-  return (
-    <details className="disclosure" open={open}>
-      <summary>{name}</summary>
-      <pre className="snippet">
-        <code>{text}</code>
-      </pre>
-    </details>
   )
 }
 

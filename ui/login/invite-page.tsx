@@ -4,6 +4,7 @@ import { Person } from "../kit/person.tsx"
 import { type Account, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import { type NewPasswordErrors, NewPasswordFields } from "./new-password-fields.tsx"
+import type { PasswordRules } from "./password-rules.ts"
 
 /** Whom a link invites, and the code that it brought or somebody typed. */
 export type Invited = {
@@ -70,7 +71,7 @@ function CodeField({ t, code, error }: CodeFieldProps) {
         autoCorrect="off"
         spellCheck={false}
         enterKeyHint="next"
-        maxLength={20}
+        maxLength={128}
         required
       />
     </div>
@@ -84,12 +85,13 @@ export type InvitePasswordPageProps = PageProps & {
   readonly organization: string
   /** What they are invited to, where that was said. */
   readonly application: string
+  readonly rules: PasswordRules
   readonly errors?: NewPasswordErrors
 }
 
 /** Who invites to what, and as whom; the first password. Posts what brought it here, as well. */
 export function InvitePasswordPage(props: InvitePasswordPageProps) {
-  const { t, form, invited, account, organization, application, errors } = props
+  const { t, form, invited, account, organization, application, rules, errors } = props
   const lead = application
     ? t("invite.password.lead_application", { organization, application })
     : t("invite.password.lead", { organization })
@@ -103,7 +105,7 @@ export function InvitePasswordPage(props: InvitePasswordPageProps) {
         <input type="hidden" name="userId" value={invited.userId} />
         <input type="hidden" name="organization" value={invited.organization} />
         <input type="hidden" name="code" value={invited.code} />
-        <NewPasswordFields {...{ t, account, errors }} />
+        <NewPasswordFields {...{ t, account, rules, errors }} />
         <Button kind="primary" type="submit" wide>
           {t("password_change.submit")}
         </Button>

@@ -1,6 +1,7 @@
 import { PasswordField } from "../kit/field.tsx"
 import type { Account } from "./flow.tsx"
 import type { PageProps } from "./frame.tsx"
+import { type PasswordRules, rulesIn } from "./password-rules.ts"
 
 export type NewPasswordField = "password" | "repeat"
 
@@ -8,11 +9,12 @@ export type NewPasswordErrors = Readonly<Partial<Record<NewPasswordField, string
 
 type NewPasswordFieldsProps = Pick<PageProps, "t"> & {
   readonly account: Account
+  readonly rules: PasswordRules
   readonly errors: NewPasswordErrors
 }
 
 /** A password that somebody chooses for an account, typed twice. */
-export function NewPasswordFields({ t, account, errors }: NewPasswordFieldsProps) {
+export function NewPasswordFields({ t, account, rules, errors }: NewPasswordFieldsProps) {
   const field = {
     show: t("password.show"),
     hide: t("password.hide"),
@@ -34,11 +36,11 @@ export function NewPasswordFields({ t, account, errors }: NewPasswordFieldsProps
       <PasswordField
         {...field}
         label={t("password_change.label")}
-        hint={t("setup.password_hint")}
+        hint={t("password_change.hint", { rules: rulesIn(t, rules) })}
         name="password"
         error={errors?.password}
         enterKeyHint="next"
-        minLength={8}
+        minLength={rules.minLength}
         autoFocus
       />
       <PasswordField

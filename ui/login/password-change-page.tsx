@@ -2,6 +2,7 @@ import { Button } from "../kit/button.tsx"
 import { type Account, AccountChip, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import { type NewPasswordErrors, NewPasswordFields } from "./new-password-fields.tsx"
+import type { PasswordRules } from "./password-rules.ts"
 
 export type PasswordChangePageProps = PageProps & {
   readonly form: Target
@@ -9,19 +10,20 @@ export type PasswordChangePageProps = PageProps & {
   readonly proof: string
   readonly account: Account
   readonly changeHref: string
+  readonly rules: PasswordRules
   readonly errors?: NewPasswordErrors
 }
 
 /** A password that has done its service: posts `proof`, `password` and `repeat`. */
 export function PasswordChangePage(props: PasswordChangePageProps) {
-  const { t, form, proof, account, changeHref, errors } = props
+  const { t, form, proof, account, changeHref, rules, errors } = props
   return (
     <Frame {...props} title={t("password_change.title")}>
       <Heading title={t("password_change.title")} lead={t("password_change.lead")} />
       <AccountChip t={t} account={account} changeHref={changeHref} />
       <FlowForm target={form}>
         <input type="hidden" name="proof" value={proof} />
-        <NewPasswordFields {...{ t, account, errors }} />
+        <NewPasswordFields {...{ t, account, rules, errors }} />
         <Button kind="primary" type="submit" wide>
           {t("password_change.submit")}
         </Button>

@@ -1,9 +1,9 @@
-import { managementCredentials } from "./v1.ts"
-import { management, projectV2, v2 } from "./v2.ts"
-import { v2credential } from "./v2credential.ts"
-import { v2search } from "./v2search.ts"
+import { managementCredentials } from "./binding/v1.ts"
+import { management, projectV2, v2 } from "./binding/v2.ts"
+import { v2credential } from "./binding/v2-credential.ts"
+import { v2search } from "./binding/v2-search.ts"
 
-/** What this room answers of the book. */
+/** What this module answers of the book. */
 export const shares = [
   v2,
   v2search,

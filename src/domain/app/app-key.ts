@@ -3,7 +3,7 @@ import { createSigningPair, never } from "../../kernel/signing-key.ts"
 import { type Cx, type Draft, type Receipt, statement } from "../../store/index.ts"
 import { appChain } from "./client.ts"
 import { type AppEvent, app, isClient } from "./model.ts"
-import { type AppKeyRow, missingKey, mustBeClient, mustExist } from "./view.ts"
+import { type AppKeyRow, missingKeyError, mustBeClient, mustExist } from "./view.ts"
 
 /** A key to be registered, and the file that the application reads its private half from. */
 export type AppKey = {
@@ -83,7 +83,7 @@ const byId = statement<AppKeyRow>(
 export function appKeyOf(cx: Cx, keyId: string, appId?: string): AppKeyRow {
   const row = cx.store.get(cx, byId, { keyId })
   if (row && (appId === undefined || row.app === appId)) return row
-  throw missingKey()
+  throw missingKeyError()
 }
 
 /** What the access to a key hangs from: its application's. */

@@ -1,4 +1,4 @@
-import { type Cx, remembered } from "../../store/index.ts"
+import { type Cx, cached } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
 import { isProjectActive, projectChain } from "../project/index.ts"
 import { type ApiApp, app, isClient, isGone, type OidcApp } from "./model.ts"
@@ -18,7 +18,7 @@ export function findClient(cx: Cx, clientId: string): Client | undefined {
 }
 
 /** Good until an application changes; what is not there is remembered like what is. */
-const found = remembered(() => new Map<string, Client | undefined>(), [app.stream])
+const found = cached(() => new Map<string, Client | undefined>(), [app.stream])
 const foundMax = 10_000
 
 /** No id is longer. Strangers make others up, and all that they make up is remembered. */

@@ -95,15 +95,15 @@ export const changeApplication = app.command<ApplicationChange>((state, input, c
   const name = input.name === undefined ? state.name : givenName("name", input.name)
   if (name !== state.name) drafts.push({ type: "project.application.changed", data: { name } })
   if (input.oidc) {
-    if (state.kind !== "oidc") throw otherKind()
+    if (state.kind !== "oidc") throw otherKindError()
     drafts.push(...oidcChanges(cx, state, input.oidc))
   }
   if (input.api) {
-    if (state.kind !== "api") throw otherKind()
+    if (state.kind !== "api") throw otherKindError()
     drafts.push(...apiChanges(state, input.api))
   }
   if (input.saml) {
-    if (state.kind !== "saml") throw otherKind()
+    if (state.kind !== "saml") throw otherKindError()
     drafts.push(...samlChanges(state, input.saml))
   }
   return drafts
@@ -225,5 +225,5 @@ function mustNotBeConsole(cx: Decision, clientId: string): void {
   )
 }
 
-const otherKind = () =>
+const otherKindError = () =>
   new Fault("invalid_argument", "app.kind_differs", "the application is of another type")

@@ -36,11 +36,10 @@ export { allowedOrigins, oidcDefaults } from "./oidc.ts"
 export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export { apps, appView } from "./view.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [app] as const
-
-/** What this room shows. */
-export const views = [appView] as const
-
-/** What an access rule may hang from, by the name of the resource. */
-export const chains = { app: appChain, app_key: appKeyChain }
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [app],
+  views: [appView],
+  chains: { app: appChain, app_key: appKeyChain },
+  operations: () => import("./api.ts"),
+} as const

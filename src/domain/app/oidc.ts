@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Concern, judge, malformationOf, uriLengthMax } from "../../kernel/redirect-uri.ts"
 import type { Decision } from "../../store/index.ts"
-import { checkLifetimes, noKey } from "../instance/index.ts"
+import { checkLifetimes, noKeyError } from "../instance/index.ts"
 import { activeOf } from "../key/index.ts"
 import type { LoginVersion, OidcConfig, ResponseType, TokenConfig } from "./model.ts"
 
@@ -32,7 +32,8 @@ const clockSkewMax = 5
 export function checkOidc(cx: Decision, config: OidcConfig): void {
   const { redirectUris, postLogoutRedirectUris, additionalOrigins, devMode } = config
   const count = redirectUris.length + postLogoutRedirectUris.length + additionalOrigins.length
-  if (count > urisMax) throw refused("redirect_uris", `must not be more than ${urisMax} in all`)
+  if (count > urisMax)
+    throw refusedError("redirect_uris", `must not be more than ${urisMax} in all`)
   for (const uri of redirectUris) checkUri("redirect_uris", uri, devMode)
   for (const uri of postLogoutRedirectUris) checkUri("post_logout_redirect_uris", uri, devMode)
   for (const origin of config.additionalOrigins) checkOrigin(origin)
@@ -40,7 +41,7 @@ export function checkOidc(cx: Decision, config: OidcConfig): void {
   if (back !== "") checkWeb("back_channel_logout_uri", back)
   checkLogin(config.loginVersion)
   if (config.clockSkewSeconds < 0 || config.clockSkewSeconds > clockSkewMax) {
-    throw refused("clock_skew", `must be 0 to ${clockSkewMax} seconds`)
+    throw refusedError("clock_skew", `must be 0 to ${clockSkewMax} seconds`)
   }
   if (config.frontChannelLogout) checkFrontChannel(config)
   if (config.tokens) checkTokens(cx, config.tokens)
@@ -55,7 +56,8 @@ export function checkLogin(login: LoginVersion): void {
 function checkTokens(cx: Decision, tokens: TokenConfig): void {
   checkLifetimes(tokens)
   for (const algorithm of [tokens.idTokenAlgorithm, tokens.accessTokenAlgorithm]) {
-    if (algorithm !== undefined && activeOf(cx, algorithm) === undefined) throw noKey(algorithm)
+    if (algorithm !== undefined && activeOf(cx, algorithm) === undefined)
+      throw noKeyError(algorithm)
   }
 }
 
@@ -67,13 +69,13 @@ function checkFrontChannel({ frontChannelLogout, redirectUris, devMode }: OidcCo
   const { origin } = new URL(uri)
   const isKnown = redirectUris.some((each) => new URL(each).origin === origin)
   if (isKnown || devMode) return
-  throw refused("front_channel_logout", "must have the origin of one of the redirect URIs")
+  throw refusedError("front_channel_logout", "must have the origin of one of the redirect URIs")
 }
 
 /** RFC 6749 §3.1.2: where people are sent back to. */
 function checkUri(field: string, uri: string, devMode: boolean): void {
   const malformation = malformationOf(uri, devMode)
-  if (malformation) throw refused(field, wellFormed[malformation])
+  if (malformation) throw refusedError(field, wellFormed[malformation])
 }
 
 const wellFormed = {
@@ -89,7 +91,7 @@ const wellFormed = {
 
 function checkOrigin(text: string): void {
   if (!URL.canParse(text) || new URL(text).origin !== text) {
-    throw refused("additional_origins", "must be origins such as https://app.example.com")
+    throw refusedError("additional_origins", "must be origins such as https://app.example.com")
   }
 }
 
@@ -97,12 +99,12 @@ function checkWeb(field: string, uri: string): void {
   const url = URL.canParse(uri) ? new URL(uri) : undefined
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
   if (!isWeb || url.hash || uri.length > uriLengthMax) {
-    throw refused(field, "must begin with https:// or http://")
+    throw refusedError(field, "must begin with https:// or http://")
   }
 }
 
 /** The id names the field, so that a form can show the refusal there. */
-const refused = (field: string, wanted: string) =>
+const refusedError = (field: string, wanted: string) =>
   new Fault("invalid_argument", `app.${field}_invalid`, `${field} ${wanted}`)
 
 /**

@@ -22,15 +22,17 @@ const entityIdMax = 1024
 /** Fetches metadata, once: what its address says later is read when it is set again. */
 export async function fetchMetadata(cx: Cx, url: string): Promise<Metadata> {
   if (url.length > addressMax || !isWeb(url)) {
-    throw refused(`metadata_url must begin with https:// or http://, ${addressMax} letters at most`)
+    throw refusedError(
+      `metadata_url must begin with https:// or http://, ${addressMax} letters at most`,
+    )
   }
   const answer = await cx.outside.send({ url, method: "GET", sizeMax }).catch(() => undefined)
   if (!answer) {
     const wanted = "on the internet, within 5 seconds and 500,000 bytes"
-    throw unreachable(`nothing answers at metadata_url ${wanted}; send metadata_xml instead`)
+    throw unreachableError(`nothing answers at metadata_url ${wanted}; send metadata_xml instead`)
   }
   if (answer.status !== 200)
-    throw unreachable(`metadata_url answers with ${answer.status}, not 200`)
+    throw unreachableError(`metadata_url answers with ${answer.status}, not 200`)
   return readMetadata(Buffer.from(answer.body), cx.clock.now())
 }
 
@@ -40,17 +42,21 @@ export async function readMetadata(xml: Uint8Array, now: number): Promise<Metada
   const entity = await rootOf(metadata)
   const entityId = entity.getAttribute("entityID") ?? ""
   if (!/^[^\s\p{Cc}]+$/u.test(entityId) || entityId.length > entityIdMax) {
-    throw refused(`the metadata must have an entityID of 1 to ${entityIdMax} visible characters`)
+    throw refusedError(
+      `the metadata must have an entityID of 1 to ${entityIdMax} visible characters`,
+    )
   }
   const providers = childrenOf(entity, "SPSSODescriptor").filter(speaksSaml)
   if (providers.length === 0) {
-    throw refused("the metadata must have an SPSSODescriptor that speaks SAML 2.0")
+    throw refusedError("the metadata must have an SPSSODescriptor that speaks SAML 2.0")
   }
   for (const each of [entity, ...providers]) checkValid(each, now)
   const consumers = providers.flatMap((each) => childrenOf(each, "AssertionConsumerService"))
   const usable = consumers.filter((each) => bindings.includes(each.getAttribute("Binding") ?? ""))
   if (usable.length === 0) {
-    throw refused("the metadata must have an AssertionConsumerService for HTTP-POST or -Redirect")
+    throw refusedError(
+      "the metadata must have an AssertionConsumerService for HTTP-POST or -Redirect",
+    )
   }
   for (const each of usable) checkConsumer(each)
   return { metadata, entityId }
@@ -58,19 +64,19 @@ export async function readMetadata(xml: Uint8Array, now: number): Promise<Metada
 
 function textOf(xml: Uint8Array): string {
   if (xml.length === 0 || xml.length > sizeMax) {
-    throw refused(`the metadata must have 1 to ${sizeMax} bytes`)
+    throw refusedError(`the metadata must have 1 to ${sizeMax} bytes`)
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(xml)
   } catch {
-    throw refused("the metadata must be UTF-8")
+    throw refusedError("the metadata must be UTF-8")
   }
 }
 
 /** Within these the parser takes some milliseconds, whatever somebody thinks up. */
 const bounds = [
-  [/</g, 10_000, "tags"],
-  [/=/g, 10_000, "attributes"],
+  [/</g, 3000, "tags"],
+  [/=/g, 1000, "attributes"],
   [/xmlns/g, 200, "namespaces"],
   [/&/g, 10_000, "references"],
   [/-/g, 10_000, "hyphens"],
@@ -78,13 +84,14 @@ const bounds = [
 
 async function rootOf(text: string): Promise<Element> {
   for (const [sign, most, what] of bounds) {
-    if ((text.match(sign)?.length ?? 0) > most) throw refused(`the metadata has too many ${what}`)
+    if ((text.match(sign)?.length ?? 0) > most)
+      throw refusedError(`the metadata has more than ${most} ${what}`)
   }
-  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw refused("the metadata must not have a DOCTYPE")
+  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw refusedError("the metadata must not have a DOCTYPE")
   const { DOMParser } = await import("@xmldom/xmldom")
   const root = parsed(() => new DOMParser({ onError: fail }).parseFromString(text, "text/xml"))
   if (root?.namespaceURI !== metadataNs || root.localName !== "EntityDescriptor") {
-    throw refused("the metadata must be one md:EntityDescriptor, without others around it")
+    throw refusedError("the metadata must be one md:EntityDescriptor, without others around it")
   }
   return root
 }
@@ -98,7 +105,7 @@ function parsed(parse: () => { readonly documentElement: Element | null }): Elem
   try {
     return parse().documentElement
   } catch {
-    throw refused("the metadata is not well-formed XML")
+    throw refusedError("the metadata is not well-formed XML")
   }
 }
 
@@ -118,15 +125,15 @@ function checkValid(element: Element, now: number): void {
   const until = element.getAttribute("validUntil")
   if (!until) return
   const end = Date.parse(until)
-  if (!Number.isFinite(end)) throw refused("validUntil of the metadata must be a time")
-  if (end <= now) throw refused(`the metadata was valid until ${until}; make it anew`)
+  if (!Number.isFinite(end)) throw refusedError("validUntil of the metadata must be a time")
+  if (end <= now) throw refusedError(`the metadata was valid until ${until}; make it anew`)
 }
 
 function checkConsumer(consumer: Element): void {
   const location = consumer.getAttribute("Location") ?? ""
   if (location.length <= addressMax && isWeb(location)) return
   const wanted = "must begin with https:// or http://, without a fragment"
-  throw refused(`Location of an AssertionConsumerService ${wanted}`)
+  throw refusedError(`Location of an AssertionConsumerService ${wanted}`)
 }
 
 function isWeb(text: string): boolean {
@@ -148,7 +155,8 @@ export const takeEntity = (key: string): ClaimChange => ({
 
 export const releaseEntity = (key: string): ClaimChange => ({ release: entityClaim, key })
 
-const refused = (message: string) => new Fault("invalid_argument", "app.metadata_invalid", message)
+const refusedError = (message: string) =>
+  new Fault("invalid_argument", "app.metadata_invalid", message)
 
-const unreachable = (message: string) =>
+const unreachableError = (message: string) =>
   new Fault("failed_precondition", "app.metadata_unreachable", message)

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
-import { randomToken } from "../../kernel/random.ts"
 import { isOneOf } from "../../kernel/secret.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
+import { newClientSecret } from "../policy/index.ts"
 import {
   type ApiApp,
   type AppEvent,
@@ -12,17 +12,14 @@ import {
   methodOf,
   type OidcApp,
 } from "./model.ts"
-import { missingApp, mustBeClient, mustExist } from "./view.ts"
+import { missingAppError, mustBeClient, mustExist } from "./view.ts"
 
 /** What is kept of a secret. */
 export type SecretHash = { readonly id: string; readonly hash: string }
 
-/** A secret of 64 characters, and what is kept of it. */
-export function newSecret(
-  cx: Pick<Cx, "ids" | "random" | "secrets">,
-  appId: string,
-): SecretHash & { readonly plain: string } {
-  const plain = randomToken(cx.random, 48)
+/** A secret as the instance makes them, and what is kept of it. */
+export function newSecret(cx: Cx, appId: string): SecretHash & { readonly plain: string } {
+  const plain = newClientSecret(cx)
   return { id: cx.ids.next(), plain, hash: cx.secrets.hash(plain, aboutOf(appId)) }
 }
 
@@ -48,7 +45,7 @@ const liveSecrets = ({ secrets }: OidcApp | ApiApp, now: number): readonly AppSe
 export function secretsOf(cx: Cx, id: string): readonly Omit<AppSecret, "hash">[] {
   const state = cx.store.state(cx, app, id)
   mustExist(state)
-  if (state.kind === "none") throw missingApp()
+  if (state.kind === "none") throw missingAppError()
   return isClient(state) ? liveSecrets(state, cx.clock.now()) : []
 }
 

@@ -173,7 +173,7 @@ export const appKeys: Searchable = {
   sort: "created",
 }
 
-export const missingKey = (): Fault =>
+export const missingKeyError = (): Fault =>
   new Fault("not_found", "app_key.missing", "there is no such key")
 
 const one = statement<AppRow>("SELECT * FROM apps WHERE instance = $instance AND id = $appId")
@@ -181,18 +181,18 @@ const one = statement<AppRow>("SELECT * FROM apps WHERE instance = $instance AND
 /** One application as it is listed; faults where there is none. */
 export function findApp(cx: Cx, id: string): AppRow {
   const row = cx.store.get(cx, one, { appId: id })
-  if (!row) throw missingApp()
+  if (!row) throw missingAppError()
   return row
 }
 
-export const missingApp = (): Fault =>
+export const missingAppError = (): Fault =>
   new Fault("not_found", "app.missing", "there is no such application")
 
 /** Refuses an application that never was or is removed. */
 export function mustExist(
   state: App,
 ): asserts state is Exclude<App, { status: "absent" | "removed" }> {
-  if (isGone(state)) throw missingApp()
+  if (isGone(state)) throw missingAppError()
 }
 
 /** Refuses an application that has neither secrets nor keys. */

@@ -8,7 +8,7 @@ import {
   keysGranted,
   type ProjectGrant,
   projectGrant,
-} from "../projectgrant/index.ts"
+} from "../project-grant/index.ts"
 import {
   type Authorization,
   type AuthorizationEvent,
@@ -50,7 +50,7 @@ export function addAuthorization(tx: Transaction, id: string, input: Authorizati
 /** The grant over which an organisation may authorize. */
 function grantTo(tx: Transaction, projectId: string, orgId: string): string {
   const id = grantBetween(tx, projectId, orgId)
-  if (id === undefined) throw notGranted()
+  if (id === undefined) throw notGrantedError()
   if (tx.state(projectGrant, id).status === "active") return id
   throw new Fault(
     "failed_precondition",
@@ -122,17 +122,17 @@ export function rolesIn({ on, over }: Basis, held: Authorization): readonly stri
 /** Roles as they are given now. */
 function givenOn(cx: Pick<Decision, "state">, where: On, roleKeys: readonly string[]) {
   const { on, over } = basisOf(cx, where)
-  if (over && !isGrantThere(over)) throw missing()
+  if (over && !isGrantThere(over)) throw missingError()
   checkRoles(over ? keysGranted(on, over) : Object.keys(on.roles), roleKeys)
   const { rolesVersion } = on
   return { roleKeys, rolesVersion, ...(over && { grantVersion: over.changedIn }) }
 }
 
 function mustExist(state: Authorization): void {
-  if (!isThere(state)) throw missing()
+  if (!isThere(state)) throw missingError()
 }
 
-const missing = () =>
+const missingError = () =>
   new Fault("not_found", "authorization.missing", "there is no such authorization")
 
 /** Each role is named once, and is one that the organisation has there. */
@@ -148,7 +148,7 @@ function checkRoles(there: readonly string[], keys: readonly string[]): void {
   )
 }
 
-const notGranted = () =>
+const notGrantedError = () =>
   new Fault(
     "not_found",
     "authorization.org_without_project",

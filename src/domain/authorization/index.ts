@@ -13,11 +13,10 @@ export {
 export { type Authorization, type AuthorizationEvent, authorization } from "./model.ts"
 export { type Held, mayEnter, rolesHeld } from "./query.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [authorization] as const
-
-/** What this room shows. */
-export const views = [authorizationView] as const
-
-/** What an access rule may hang from, by the name of the resource. */
-export const chains = { authorization: authorizationChain }
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [authorization],
+  views: [authorizationView],
+  chains: { authorization: authorizationChain },
+  operations: () => import("./api.ts"),
+} as const

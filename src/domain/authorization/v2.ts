@@ -9,7 +9,7 @@ import {
   type CreateAuthorizationRequest,
   type ListAuthorizationsRequest,
 } from "../../gen/core/authorization/v2/authorization_service_pb.ts"
-import { at, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
+import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
@@ -40,14 +40,14 @@ const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
 
 async function create(cx: Cx, req: CreateAuthorizationRequest) {
   const { userId, projectId, organizationId: orgId, roleKeys } = req
-  if (!userId) throw missing("user_id")
-  if (!orgId) throw missing("organization_id")
+  if (!userId) throw missingError("user_id")
+  if (!orgId) throw missingError("organization_id")
   const id = cx.ids.next()
   const receipt = await createAuthorization(cx, id, { userId, projectId, orgId, roleKeys })
   return { id, creationDate: at(receipt.created) }
 }
 
-const missing = (field: string) =>
+const missingError = (field: string) =>
   new Fault("invalid_argument", "request.field_missing", `${field} is missing`)
 
 async function list(cx: Cx, req: ListAuthorizationsRequest) {
@@ -104,7 +104,7 @@ function filterOf(
     case "projectGrantId":
       return { equals: "grant_id", value: filter.value.id }
     case undefined:
-      throw filterMissing()
+      throw filterMissingError()
   }
 }
 

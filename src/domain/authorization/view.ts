@@ -1,6 +1,6 @@
 import { type Cx, type Filter, type Searchable, statement, view } from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
-import type { ProjectGrantEvent } from "../projectgrant/index.ts"
+import type { ProjectGrantEvent } from "../project-grant/index.ts"
 import type { UserEvent } from "../user/index.ts"
 import type { AuthorizationEvent, AuthorizationStatus } from "./model.ts"
 

@@ -9,7 +9,8 @@ const set = features.command<Given>((state, { level, values }) => {
   const keys = Object.keys(values).filter(isKey)
   const changed = keys.filter((key) => JSON.stringify(values[key]) !== JSON.stringify(state[key]))
   for (const key of changed) {
-    if (level === "instance" && lasting.includes(key) && state[key] === true) throw lasts(key)
+    if (level === "instance" && lasting.includes(key) && state[key] === true)
+      throw notResettableError(key)
   }
   return changed.flatMap((key) => {
     const value = values[key]
@@ -78,5 +79,5 @@ const keys: ReadonlySet<string> = new Set<FeatureKey>([
 
 const isKey = (key: string): key is FeatureKey => keys.has(key)
 
-const lasts = (key: FeatureKey) =>
+const notResettableError = (key: FeatureKey) =>
   new Fault("failed_precondition", "feature.lasting", `${key} can't be turned off again`)

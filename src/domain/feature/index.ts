@@ -3,5 +3,8 @@ import { features } from "./model.ts"
 export { isFeatureOn, setInstanceFeatures } from "./commands.ts"
 export type { FeatureKey, Features } from "./model.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [features] as const
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [features],
+  operations: () => import("./api.ts"),
+} as const

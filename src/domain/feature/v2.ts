@@ -48,10 +48,10 @@ export const v2 = share<Cx>()(FeatureService, {
   getUserFeatures: () => ({}),
 })
 
-type Asked = SetSystemFeaturesRequest | SetInstanceFeaturesRequest
+type Requested = SetSystemFeaturesRequest | SetInstanceFeaturesRequest
 
 /** What a request says; what it leaves out is not among it. */
-function valuesOf(req: Asked): Features {
+function valuesOf(req: Requested): Features {
   const perf = req.improvedPerformance
   const given: { readonly [Key in FeatureKey]?: FeatureValue | undefined } = {
     login_default_org: req.loginDefaultOrg,
@@ -72,7 +72,7 @@ function valuesOf(req: Asked): Features {
 
 function performanceOf(given: readonly number[]): readonly number[] {
   if (given.includes(0) || new Set(given).size < given.length) {
-    throw invalid("improved_performance must name each path once, and none unspecified")
+    throw invalidError("improved_performance must name each path once, and none unspecified")
   }
   return given.toSorted((a, b) => a - b)
 }
@@ -81,10 +81,11 @@ function loginOf({ required, baseUri = "" }: AskedLogin): LoginV2 {
   if (baseUri === "") return { required }
   const url = URL.parse(baseUri)
   if (url?.protocol === "https:" || url?.protocol === "http:") return { required, baseUri }
-  throw invalid("login_v2.base_uri must be an address that starts with https:// or http://")
+  throw invalidError("login_v2.base_uri must be an address that starts with https:// or http://")
 }
 
-const invalid = (message: string) => new Fault("invalid_argument", "feature.value_invalid", message)
+const invalidError = (message: string) =>
+  new Fault("invalid_argument", "feature.value_invalid", message)
 
 type Level = { readonly values: Features; readonly source: Source }
 

@@ -6,19 +6,24 @@ import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
 import {
   type AnsweredAtOnce,
-  type Asked,
   type AuthRequest,
   type AuthRequestEvent,
   authRequest,
-  type ClaimsAsked,
+  type Requested,
+  type RequestedClaims,
 } from "./request.ts"
+import { noteUse } from "./use.ts"
 
 const minute = 60_000
 
 /** How long a person has to sign in, and a client to use its code. */
 export const requestLifetimes = { request: 60 * minute, code: minute } as const
 
-type NewRequest = { readonly agentId: string; readonly asked: Asked; readonly loginHint: string }
+type NewRequest = {
+  readonly agentId: string
+  readonly asked: Requested
+  readonly loginHint: string
+}
 
 /** Keeps what a client asked for, bound to the browser that it was asked in. */
 export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): void {
@@ -74,7 +79,7 @@ export function failRequest(tx: Transaction, id: string, reason: string): void {
   tx.append(authRequest, id, [failed])
 }
 
-function openRequest(tx: Transaction, id: string): Asked {
+function openRequest(tx: Transaction, id: string): Requested {
   const state = tx.state(authRequest, id)
   if (state.status === "open" && tx.now < state.created + requestLifetimes.request) {
     return state.asked
@@ -94,7 +99,7 @@ export type NewGrant = {
   readonly leftOut?: readonly string[] | undefined
   readonly audience: readonly string[]
   readonly consented?: readonly string[] | undefined
-  readonly claims?: ClaimsAsked | undefined
+  readonly claims?: RequestedClaims | undefined
   readonly sessionId: string
   readonly session: Pick<Session, "userId" | "authTime" | "methods" | "passwordVersion">
   readonly accessLifetimeSeconds: number
@@ -135,6 +140,7 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
   }
   const { clientId, scopes } = given
   noteIssued(tx, id, { grantId: id, clientId, userId, grantType, scopes })
+  noteUse(tx, userId, given.appId)
   return id
 }
 

@@ -2,26 +2,26 @@ import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
 
 /** What a device asks for; it waits until a person allows it elsewhere. */
-type Wish = {
+type Requested = {
   readonly clientId: string
   readonly appId: string
   readonly scopes: readonly string[]
   /** What was asked for, too, and not granted; only where it may be refreshed. */
   readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
-  /** As at the authorization endpoint; see `Asked`. */
+  /** As at the authorization endpoint; see `Requested`. */
   readonly foreign?: readonly string[]
   /** RFC 9449: thumbprint of the key that the device showed, when it asked. */
   readonly jkt?: string
 }
 
 export type DeviceEvent =
-  | Event<"device.authorization.added", Wish & { readonly lifetimeSeconds: number }>
+  | Event<"device.authorization.added", Requested & { readonly lifetimeSeconds: number }>
   | Event<"device.authorization.approved", { readonly sessionId: string }>
   | Event<"device.authorization.canceled">
   | Event<"device.authorization.done", { readonly grantId: string }>
 
-type Waiting = Wish & { readonly expires: number }
+type Waiting = Requested & { readonly expires: number }
 
 export type DeviceAuthorization =
   | { readonly status: "absent" }
@@ -42,8 +42,8 @@ export const deviceAuthorization = aggregate<DeviceEvent, DeviceAuthorization>({
   expires: (state) => (state.status === "absent" ? undefined : state.expires + hour),
   initial: absent,
   evolve: {
-    "device.authorization.added": (_, { data: { lifetimeSeconds, ...wish }, time }) => ({
-      ...wish,
+    "device.authorization.added": (_, { data: { lifetimeSeconds, ...requested }, time }) => ({
+      ...requested,
       status: "pending",
       expires: time + lifetimeSeconds * 1000,
     }),
@@ -56,7 +56,7 @@ export const deviceAuthorization = aggregate<DeviceEvent, DeviceAuthorization>({
   },
 })
 
-export type NewDevice = Wish & {
+export type NewDevice = Requested & {
   readonly lifetimeSeconds: number
   /** As it is compared: see `userCodeKey`. */
   readonly userCode: string

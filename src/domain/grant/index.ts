@@ -6,6 +6,7 @@ import { grant } from "./model.ts"
 import { pushedRequest } from "./pushed.ts"
 import { authRequest } from "./request.ts"
 import { revocation } from "./revocation.ts"
+import { applicationUse, applicationUseView } from "./use.ts"
 import { grantView } from "./view.ts"
 
 export { type SpentAssertion, spendAssertion } from "./assertion.ts"
@@ -42,33 +43,38 @@ export {
   pushedLifetimeSeconds,
   pushedRequest,
   pushRequest,
+  requestNamed,
+  requestUri,
+  type TakenRequest,
   takePushedRequest,
 } from "./pushed.ts"
 export { type Renewal, type RenewalEnd, renewGrant } from "./refresh.ts"
 export {
   type AnsweredAtOnce,
-  type Asked,
   type AuthRequest,
   authRequest,
-  type ClaimsAsked,
   type Prompt,
+  type Requested,
+  type RequestedClaims,
   type ResponseMode,
   type ResponseType,
 } from "./request.ts"
 export { type Revocation, revocation, revokeToken } from "./revocation.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [
-  authRequest,
-  grant,
-  pushedRequest,
-  deviceAuthorization,
-  assertion,
-  revocation,
-  exchange,
-  impersonation,
-  issuance,
-] as const
-
-/** What this room shows. */
-export const views = [grantView] as const
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [
+    authRequest,
+    grant,
+    pushedRequest,
+    deviceAuthorization,
+    assertion,
+    revocation,
+    exchange,
+    impersonation,
+    issuance,
+    applicationUse,
+  ],
+  views: [grantView, applicationUseView],
+  operations: () => import("./api.ts"),
+} as const

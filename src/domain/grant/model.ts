@@ -1,5 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
-import type { ClaimsAsked } from "./request.ts"
+import type { RequestedClaims } from "./request.ts"
 
 /** What a person allowed a client, through one sign-in session. */
 type Given = {
@@ -14,7 +14,7 @@ type Given = {
   /** Projects of others that the person allowed by name; absent where there are none. */
   readonly consented?: readonly string[]
   /** What it asked for beside the scopes. */
-  readonly claims?: ClaimsAsked
+  readonly claims?: RequestedClaims
 }
 
 /** How the person had proved who they are; absent in grants from before it was kept. */

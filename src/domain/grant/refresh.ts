@@ -2,6 +2,7 @@ import type { Draft, Transaction } from "../../store/index.ts"
 import { endGrant } from "./commands.ts"
 import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant, offlineUntil } from "./model.ts"
+import { noteUse } from "./use.ts"
 
 /** A use of a refresh token. */
 export type Renewal = {
@@ -46,6 +47,7 @@ export function renewGrant(tx: Transaction, id: string, renewal: Renewal): numbe
   const { clientId, scopes } = renewal
   const { userId } = state
   noteIssued(tx, id, { grantId: id, clientId, userId, grantType: "refresh_token", scopes })
+  noteUse(tx, userId, state.appId)
   if (isLate) return offline.generation
 
   const { idleLifetimeSeconds, accessLifetimeSeconds } = renewal

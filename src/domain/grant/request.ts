@@ -6,13 +6,13 @@ export type ResponseMode = "query" | "fragment" | "form_post"
 export type ResponseType = "code" | "id_token" | "id_token token"
 
 /** OpenID Connect Core §5.5: names of single claims, for the id_token and for userinfo. */
-export type ClaimsAsked = {
+export type RequestedClaims = {
   readonly idToken: readonly string[]
   readonly userinfo: readonly string[]
 }
 
 /** What a client asked for at the authorization endpoint, checked; nothing of it is personal. */
-export type Asked = {
+export type Requested = {
   readonly clientId: string
   readonly appId: string
   readonly redirectUri: string
@@ -35,7 +35,7 @@ export type Asked = {
   readonly languages: readonly string[]
   /** The user that an id_token_hint, or a claim that is asked for, names. */
   readonly hintedUser?: string
-  readonly claims?: ClaimsAsked
+  readonly claims?: RequestedClaims
   /** Values of `acr` that are wished for; any where there are none, absent where none is. */
   readonly acr?: readonly string[]
   /** RFC 9449 §10: thumbprint of the key that the code is bound to. */
@@ -44,6 +44,8 @@ export type Asked = {
   readonly home?: string
   /** Whom the answer is for, where that is a device and no redirect URI. */
   readonly device?: { readonly id: string; readonly userCode: string }
+  /** Who tries the application out: they alone see what comes of it, and no client does. */
+  readonly testedBy?: string
 }
 
 /**
@@ -51,7 +53,7 @@ export type Asked = {
  * so nothing is written until the code is used.
  */
 export type AnsweredAtOnce = {
-  readonly asked: Asked
+  readonly asked: Requested
   readonly sessionId: string
   /** ms UTC. */
   readonly codeAt: number
@@ -60,7 +62,7 @@ export type AnsweredAtOnce = {
 export type AuthRequestEvent =
   | Event<
       "auth_request.added",
-      { readonly agentId: string; readonly asked: Asked },
+      { readonly agentId: string; readonly asked: Requested },
       { readonly loginHint: string }
     >
   | Event<"auth_request.session.linked", { readonly sessionId: string }>
@@ -79,7 +81,7 @@ export type AuthRequestEvent =
 
 type Open = {
   readonly agentId: string
-  readonly asked: Asked
+  readonly asked: Requested
   readonly loginHint: string
   readonly created: number
   /** The session that was chosen or made for this request; empty before. */

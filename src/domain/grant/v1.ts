@@ -27,7 +27,7 @@ export const auth = share<Cx>()(AuthService, {
   revokeMyRefreshToken: async ({ id }, cx) => {
     const userId = callerOf(cx)
     const step = await cx.store.transact(cx, (tx) => {
-      if (!isRefreshable(tx, id, userId)) throw missing()
+      if (!isRefreshable(tx, id, userId)) throw missingError()
       endGrant(tx, id, "revoked by the user")
     })
     return { details: details({ ...step.receipt(grant, id), owner: homeOf(cx) }) }
@@ -68,7 +68,7 @@ function isRefreshable(tx: Transaction, id: string, userId: string): boolean {
 function shown(cx: Cx, id: string): MessageInitShape<typeof RefreshTokenSchema> {
   const state = cx.store.state(cx, grant, id)
   const receipt = cx.store.receipt(cx, grant, id)
-  if (state.status === "absent" || !state.offline || !receipt) throw missing()
+  if (state.status === "absent" || !state.offline || !receipt) throw missingError()
   return {
     id,
     details: details({ ...receipt, owner: homeOf(cx) }),
@@ -83,4 +83,4 @@ function shown(cx: Cx, id: string): MessageInitShape<typeof RefreshTokenSchema> 
 
 const homeOf = (cx: Cx): string => findUser(cx, callerOf(cx)).org
 
-const missing = () => new Fault("not_found", "grant.missing", "you have no such refresh token")
+const missingError = () => new Fault("not_found", "grant.missing", "you have no such refresh token")

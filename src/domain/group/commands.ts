@@ -62,10 +62,10 @@ export const removeGroup = group.command((state) =>
 )
 
 function mustExist({ status }: Group): void {
-  if (status !== "active") throw missing()
+  if (status !== "active") throw missingError()
 }
 
-export const missing = (): Fault =>
+export const missingError = (): Fault =>
   new Fault("not_found", "group.missing", "there is no such group")
 
 const descriptionMax = 200

@@ -1,13 +1,13 @@
+import { groupUser } from "./member.ts"
 import { group } from "./model.ts"
-import { groupChain, groupView } from "./view.ts"
+import { groupChain, groupUserView, groupView } from "./view.ts"
 
 export { createGroup } from "./commands.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [group] as const
-
-/** What this room shows. */
-export const views = [groupView] as const
-
-/** What an access rule may hang from, by the name of the resource. */
-export const chains = { group: groupChain }
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [group, groupUser],
+  views: [groupView, groupUserView],
+  chains: { group: groupChain },
+  operations: () => import("./api.ts"),
+} as const

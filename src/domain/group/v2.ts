@@ -1,16 +1,23 @@
 import { share } from "../../api/method.ts"
-import { FieldName, type GroupsSearchFilter } from "../../gen/core/group/v2/group_pb.ts"
+import {
+  FieldName,
+  type GroupsSearchFilter,
+  type GroupUsersSearchFilter,
+} from "../../gen/core/group/v2/group_pb.ts"
 import {
   type CreateGroupRequest,
   GroupService,
   type ListGroupsRequest,
+  type ListGroupUsersRequest,
 } from "../../gen/core/group/v2/group_service_pb.ts"
-import { at, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
+import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { givenId } from "../../kernel/given.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
+import { shownNames } from "../user/index.ts"
 import { changeGroup, createGroup, removeGroup } from "./commands.ts"
-import { findGroup, type GroupRow, groups } from "./view.ts"
+import { addToGroup, removeFromGroup } from "./member.ts"
+import { findGroup, type GroupRow, type GroupUserRow, groups, groupUsers, hasUser } from "./view.ts"
 
 export const v2 = share<Cx>()(GroupService, {
   createGroup: (req, cx) => add(cx, req),
@@ -21,6 +28,13 @@ export const v2 = share<Cx>()(GroupService, {
     return { changeDate: at(changed) }
   },
   deleteGroup: async (req, cx) => ({ deletionDate: at((await removeGroup(cx, req.id)).changed) }),
+  listGroupUsers: (req, cx) => listUsers(cx, req),
+  addUsersToGroup: async ({ id, userIds }, cx) => ({
+    changeDate: at(await addToGroup(cx, id, userIds)),
+  }),
+  removeUsersFromGroup: async ({ id, userIds }, cx) => ({
+    changeDate: at(await removeFromGroup(cx, id, userIds)),
+  }),
 })
 
 async function add(cx: Cx, { organizationId, name, description, ...req }: CreateGroupRequest) {
@@ -54,8 +68,10 @@ function filterOf({ filter }: GroupsSearchFilter): Filter {
       return textFilter("name", filter.value.name, filter.value.method)
     case "organizationId":
       return { equals: "org", value: filter.value.id }
+    case "userId":
+      return hasUser(filter.value.id)
     default:
-      throw filterMissing()
+      throw filterMissingError()
   }
 }
 
@@ -66,4 +82,38 @@ const toGroup = (row: GroupRow) => ({
   organizationId: row.org,
   creationDate: at(row.created),
   changeDate: at(row.changed),
+})
+
+async function listUsers(cx: Cx, req: ListGroupUsersRequest) {
+  const found = await search<GroupUserRow>(cx, groupUsers, {
+    page: pageOf(req.pagination),
+    filters: req.filters.map(userFilterOf),
+  })
+  return { pagination: pagination(found), groupUsers: found.rows.map((row) => toUser(cx, row)) }
+}
+
+function userFilterOf({ filter }: GroupUsersSearchFilter): Filter {
+  switch (filter.case) {
+    case "groupIds":
+      return { oneOf: "group_id", values: filter.value.ids }
+    case "userIds":
+      return { oneOf: "user_id", values: filter.value.ids }
+    case "nameFilter": {
+      const { name, method } = filter.value
+      return {
+        any: [textFilter("display_name", name, method), textFilter("user_name", name, method)],
+      }
+    }
+    default:
+      throw filterMissingError()
+  }
+}
+
+const toUser = (cx: Cx, row: GroupUserRow) => ({
+  groupId: row.group_id,
+  userId: row.user_id,
+  displayName: row.display_name,
+  preferredLoginName: shownNames(cx, { user_name: row.user_name, org: row.user_org })
+    .preferredLoginName,
+  creationDate: at(row.created),
 })

@@ -1,6 +1,15 @@
-import { type Cx, foldName, type Searchable, statement, view } from "../../store/index.ts"
+import {
+  type Cx,
+  type Filter,
+  foldName,
+  type Searchable,
+  statement,
+  view,
+} from "../../store/index.ts"
 import { isOrgThere, type OrgEvent } from "../org/index.ts"
-import { missing } from "./commands.ts"
+import type { UserEvent } from "../user/index.ts"
+import { missingError } from "./commands.ts"
+import type { GroupUserEvent } from "./member.ts"
 import { type GroupEvent, group } from "./model.ts"
 
 /** A group as it is listed; times are ms UTC. */
@@ -51,6 +60,77 @@ export const groupView = view<GroupEvent | OrgEvent>({
   },
 })
 
+/** Somebody in a group as they are listed; `created` is since when, ms UTC. */
+export type GroupUserRow = {
+  readonly id: string
+  readonly group_id: string
+  readonly user_id: string
+  readonly display_name: string
+  readonly user_name: string
+  readonly user_org: string
+  readonly created: number
+}
+
+const enter = statement(
+  `INSERT INTO group_users (instance, id, group_id, user_id, org, created)
+   VALUES ($instance, $id, $groupId, $userId, $owner, $time)`,
+)
+const leave = statement("DELETE FROM group_users WHERE instance = $instance AND id = $id")
+const leaveGroup = statement(
+  "DELETE FROM group_users WHERE instance = $instance AND group_id = $id",
+)
+const leaveAll = statement("DELETE FROM group_users WHERE instance = $instance AND user_id = $id")
+const leaveOrg = statement("DELETE FROM group_users WHERE instance = $instance AND org = $id")
+
+export const groupUserView = view<GroupUserEvent | GroupEvent | UserEvent | OrgEvent>({
+  name: "group_user",
+  tables: {
+    group_users: {
+      columns: `id TEXT NOT NULL, group_id TEXT NOT NULL, user_id TEXT NOT NULL,
+        org TEXT NOT NULL, created INTEGER NOT NULL`,
+      key: "id",
+      indexes: {
+        group: "group_id, created",
+        user: "user_id",
+        org: "org, created",
+        created: "created",
+      },
+    },
+  },
+  on: {
+    "group.user.added": (db, { data: { groupId, userId } }) => db.run(enter, { groupId, userId }),
+    "group.user.removed": (db) => db.run(leave),
+    "group.removed": (db) => db.run(leaveGroup),
+    "user.removed": (db) => db.run(leaveAll),
+    "org.removed": (db) => db.run(leaveOrg),
+  },
+})
+
+export const groupUsers: Searchable = {
+  table: "group_users",
+  columns: ["org", "group_id", "user_id", "created"],
+  joined: {
+    select: `u.user_name, u.user_name_folded, u.display_name, u.display_name_folded,
+      u.org AS user_org`,
+    from: "JOIN users u ON u.instance = t.instance AND u.id = t.user_id",
+    columns: ["user_name", "user_name_folded", "display_name", "display_name_folded"],
+  },
+  names: ["display_name"],
+  owner: { org: "org" },
+  key: "id",
+  sort: "created",
+}
+
+/** Groups that a user is in. */
+export const hasUser = (userId: string): Filter => ({
+  ...{
+    in: "id",
+    column: "group_id",
+    of: { table: "group_users", columns: ["group_id", "user_id"] },
+  },
+  where: { equals: "user_id", value: userId },
+})
+
 export const groups: Searchable = {
   table: "groups",
   columns: ["org", "name", "name_folded", "created", "changed"],
@@ -65,7 +145,7 @@ const one = statement<GroupRow>("SELECT * FROM groups WHERE instance = $instance
 /** One group as it is shown; faults where there is none. */
 export function findGroup(cx: Cx, id: string): GroupRow {
   const row = cx.store.get(cx, one, { groupId: id })
-  if (!row) throw missing()
+  if (!row) throw missingError()
   return row
 }
 

@@ -1,4 +1,4 @@
 import { auth, management } from "./v1.ts"
 
-/** What this room answers of the book. */
+/** What this module answers of the book. */
 export const shares = [management, auth] as const

@@ -9,7 +9,7 @@ import type { AnyAggregate, Cx } from "../../store/index.ts"
 import { app } from "../app/index.ts"
 import { contextOrg, org } from "../org/index.ts"
 import { project } from "../project/index.ts"
-import { projectGrant } from "../projectgrant/index.ts"
+import { projectGrant } from "../project-grant/index.ts"
 import { user } from "../user/index.ts"
 import { type Change, changesOf } from "./query.ts"
 

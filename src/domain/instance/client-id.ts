@@ -1,3 +1,4 @@
+import { Fault } from "../../kernel/fault.ts"
 import type { ClaimChange } from "../../store/index.ts"
 
 /**
@@ -9,10 +10,17 @@ export const clientClaim = "client"
 
 type Taken = { readonly id: string; readonly message: string }
 
-export const takeClientId = (key: string, taken: Taken): ClaimChange => ({
-  take: clientClaim,
-  key,
-  taken,
-})
+export function takeClientId(key: string, taken: Taken): ClaimChange {
+  // The issuers of all instances stand in audiences, too: they are addresses.
+  if (/^https?:/i.test(key)) throw looksLikeIssuer()
+  return { take: clientClaim, key, taken }
+}
+
+const looksLikeIssuer = () =>
+  new Fault(
+    "invalid_argument",
+    "client.id_is_address",
+    "an id or a name that stands in tokens can't be a web address; choose another",
+  )
 
 export const releaseClientId = (key: string): ClaimChange => ({ release: clientClaim, key })

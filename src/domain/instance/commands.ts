@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
 import { pageLanguages } from "../../kernel/language.ts"
-import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
+import type { Cx, Decision, Draft, Filter, Receipt, Transaction } from "../../store/index.ts"
 import {
   type Instance,
   type InstanceEvent,
@@ -75,6 +75,13 @@ function publicUrlSet(url: string, before?: Instance): Draft<InstanceEvent> {
   }
 }
 
+/** Sets what people read who read none of the other languages. */
+export const setDefaultLanguage = instance.command<string>((state, language) => {
+  mustExist(state)
+  if (language === state.defaultLanguage) return []
+  return [{ type: "instance.default.language.set", data: { language } }]
+})
+
 /** Names the organisation of whoever comes without one; the caller knows that there is one. */
 export const setDefaultOrg = instance.command<string>((state, orgId) => {
   mustExist(state)
@@ -89,7 +96,7 @@ export const renameInstance = instance.command<string>((state, text) => {
 
 /**
  * How well a user can sign in: not at all, for a time only (a service user whose keys and tokens
- * all expire, a person who is invited), or lastingly. Only the room of the users knows.
+ * all expire, a person who is invited), or lastingly. Only the module of the users knows.
  */
 export const standings = { none: 0, expiring: 1, lasting: 2 } as const
 export type Standing = number
@@ -107,23 +114,39 @@ export const bestStanding = (
 
 /** Refuses to leave the instance without an owner, or with none that lasts where one did. */
 export function mustStayOwned({ before, after }: { before: Standing; after: Standing }): void {
-  if (after < Math.max(before, standings.expiring)) throw lastOwner()
+  if (isOwnerless({ before, after })) throw lastOwnerError()
 }
+
+const isOwnerless = ({ before, after }: { before: Standing; after: Standing }): boolean =>
+  after < Math.max(before, standings.expiring)
+
+type Going = { readonly standingOf: StandingOf; readonly left?: Standing }
 
 /** Refuses the same of what makes of one user somebody who can sign in as well as `left`. */
 export function keepOwner(
   cx: Pick<Decision, "state" | "instance">,
   userId: string,
-  { standingOf, left = standings.none }: { standingOf: StandingOf; left?: Standing },
+  going: Going,
 ): void {
-  if (!ownersOf(cx.state(instance, cx.instance)).some((owner) => owner.userId === userId)) return
-  mustStayOwned({
+  if (isLastOwner(cx, userId, going)) throw lastOwnerError()
+}
+
+/** Whether that would leave the instance without an owner, or with none that lasts. */
+export function isLastOwner(
+  cx: Pick<Decision, "state" | "instance">,
+  userId: string,
+  { standingOf, left = standings.none }: Going,
+): boolean {
+  if (!ownersOf(cx.state(instance, cx.instance)).some((owner) => owner.userId === userId)) {
+    return false
+  }
+  return isOwnerless({
     before: bestStanding(cx, standingOf),
     after: bestStanding(cx, (id) => (id === userId ? left : standingOf(id))),
   })
 }
 
-const lastOwner = (): Fault =>
+const lastOwnerError = (): Fault =>
   new Fault(
     "failed_precondition",
     "instance.last_owner",
@@ -158,7 +181,7 @@ export const addInstanceMember = instance.command<Omit<MemberInput, "standingOf"
 export const changeInstanceMember = instance.command<Omit<MemberInput, "orgId">>(
   (state, { userId, roles, standingOf }, cx) => {
     const member = memberOf(state, userId)
-    if (!member) throw missingMember()
+    if (!member) throw missingMemberError()
     if (sameRoles(member.roles, roles)) return []
     if (!roles.includes(ownerRole)) keepOwner(cx, userId, { standingOf })
     return [{ type: "instance.member.changed", data: { userId, roles } }]
@@ -174,6 +197,12 @@ export const removeInstanceMember = instance.command<Pick<MemberInput, "userId" 
   },
 )
 
+/** Whether what has a project in a column is of the instance's own project, or is not. */
+export function internalFilter(cx: Cx, column: string, isInternal: boolean): Filter {
+  const own: Filter = { equals: column, value: requireInstance(cx).projectId }
+  return isInternal ? own : { not: own }
+}
+
 /** The instance as it stands; faults before set-up. */
 export function requireInstance(cx: Pick<Cx, "store" | "instance">): Instance {
   const state = cx.store.state(cx, instance, cx.instance)
@@ -184,23 +213,23 @@ export function requireInstance(cx: Pick<Cx, "store" | "instance">): Instance {
 /** The instance with where its stream stands; faults before set-up. */
 export function findInstance(cx: Pick<Cx, "store" | "instance">): Instance & Receipt {
   const receipt = cx.store.receipt(cx, instance, cx.instance)
-  if (!receipt) throw notSetUp()
+  if (!receipt) throw notSetUpError()
   return { ...requireInstance(cx), ...receipt, owner: cx.instance }
 }
 
 /** Faults before set-up, and for who is removed. */
 export function mustExist(state: Instance): void {
-  if (state.status !== "active") throw notSetUp()
+  if (state.status !== "active") throw notSetUpError()
 }
 
-const notSetUp = () =>
+const notSetUpError = () =>
   new Fault(
     "failed_precondition",
     "instance.not_set_up",
     "nothing is set up yet; open the set-up link that the server printed",
   )
 
-const missingMember = () =>
+const missingMemberError = () =>
   new Fault("not_found", "member.missing", "the user is not an administrator here")
 
 const sameRoles = (left: readonly string[], right: readonly string[]) =>

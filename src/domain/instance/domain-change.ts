@@ -13,7 +13,7 @@ type NewDomain = { readonly domain: string; readonly generated: boolean }
 export const addDomain = instance.command<NewDomain>((state, { domain, generated }) => {
   mustExist(state)
   const name = domainOf("custom_domain", domain)
-  if (name === primaryOf(state) || Object.hasOwn(state.domains, name)) throw hasIt(name)
+  if (name === primaryOf(state) || Object.hasOwn(state.domains, name)) throw hasItError(name)
   mustHaveRoom(Object.keys(state.domains).length)
   const data = { domain: name, generated }
   return [{ type: "instance.domain.added", data, claims: [takeName(name)] }]
@@ -53,7 +53,7 @@ export const keepPrimary = instance.command((state) => {
 export const addTrustedDomain = instance.command<string>((state, text) => {
   mustExist(state)
   const name = domainOf("trusted_domain", text)
-  if (Object.hasOwn(state.trustedDomains, name)) throw hasIt(name)
+  if (Object.hasOwn(state.trustedDomains, name)) throw hasItError(name)
   mustHaveRoom(Object.keys(state.trustedDomains).length)
   return [{ type: "instance.trusted_domain.added", data: { domain: name } }]
 })
@@ -102,5 +102,5 @@ function mustHaveRoom(count: number): void {
   )
 }
 
-const hasIt = (name: string) =>
+const hasItError = (name: string) =>
   new Fault("already_exists", "instance.domain_exists", `${name} is there already`)

@@ -57,7 +57,7 @@ export function searchDomains(
   const rows = all.filter((each) => filters.every((filter) => matches(each, filter)))
   return windowOf(cx, rows, {
     page,
-    asked: ["domains", of, sort, filters],
+    requested: ["domains", of, sort, filters],
     by: (each) => [each[sort], each.domain],
   })
 }

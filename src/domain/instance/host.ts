@@ -118,8 +118,8 @@ export function searchInstances(
   const matching = cx.store
     .all({ instance: "" }, listed)
     .filter(({ id }) => filters.every((filter) => matchesInstance(cx.store, id, filter)))
-  const asked = ["instances", sort, filters]
-  const found = windowOf(cx, matching, { page, asked, by: (row) => [row[sort], row.id] })
+  const requested = ["instances", sort, filters]
+  const found = windowOf(cx, matching, { page, requested, by: (row) => [row[sort], row.id] })
   return { ...found, rows: found.rows.map(({ id }) => id) }
 }
 
@@ -145,12 +145,12 @@ const listed = systemStatement<{ id: string; name: string; created: number }>(
  * name with the public port. Where several instances share a name, only the exact host will do.
  */
 export function grpcHost(store: Store, authority: string): string {
-  const asked = authority.toLowerCase()
-  if (instanceAt(store, asked) !== undefined) return asked
+  const requested = authority.toLowerCase()
+  if (instanceAt(store, requested) !== undefined) return requested
   const [found, another] = store.all({ instance: "" }, byName, {
-    name: nameIn(asked),
+    name: nameIn(requested),
   })
-  return found && !another ? found.host : asked
+  return found && !another ? found.host : requested
 }
 
 /** Instances that are gone, and the position from which on they are. */

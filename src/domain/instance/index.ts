@@ -1,4 +1,5 @@
 import type { Cx } from "../../store/index.ts"
+import { instanceHostView, instanceView } from "./host.ts"
 import { instance } from "./model.ts"
 
 export { clientClaim, releaseClientId, takeClientId } from "./client-id.ts"
@@ -8,12 +9,15 @@ export {
   bestStanding,
   changeInstanceMember,
   findInstance,
+  internalFilter,
+  isLastOwner,
   keepOwner,
   mustStayOwned,
   removeInstanceMember,
   renameInstance,
   requireInstance,
   type Standing,
+  setDefaultLanguage,
   setDefaultOrg,
   setOwnResources,
   setPublicUrl,
@@ -30,39 +34,6 @@ export {
   removeTrustedDomain,
 } from "./domain-change.ts"
 export {
-  type Instance,
-  type InstanceEvent,
-  type InstanceMember,
-  instance,
-  memberOf,
-  ownerRole,
-  ownersOf,
-} from "./model.ts"
-
-export type { KeyRotation, OidcSettings, SecuritySettings } from "./setting.ts"
-export {
-  addOidcSettings,
-  changeOidcSettings,
-  checkLifetimes,
-  noKey,
-  setSecurity,
-  signedLifetimeMax,
-} from "./setting-change.ts"
-
-/** What this room keeps streams of. */
-export const aggregates = [instance] as const
-
-/** What an access rule may hang from, by the name of the resource. */
-export const chains = {
-  /** `true` is how a request says "the instance" where it can't name it. */
-  instance: (cx: Cx, id: string) =>
-    (id === cx.instance || id === "true") &&
-    cx.store.state(cx, instance, cx.instance).status === "active"
-      ? ({ instance: true } as const)
-      : undefined,
-}
-
-export {
   grpcHost,
   type InstanceFilter,
   type InstanceSort,
@@ -74,7 +45,40 @@ export {
   removedInstances,
   searchInstances,
 } from "./host.ts"
+export {
+  type Instance,
+  type InstanceEvent,
+  type InstanceMember,
+  instance,
+  memberOf,
+  ownerRole,
+  ownersOf,
+} from "./model.ts"
 export { domainOf } from "./name.ts"
+export type { KeyRotation, OidcSettings, SecuritySettings } from "./setting.ts"
+export {
+  addOidcSettings,
+  changeOidcSettings,
+  checkLifetimes,
+  noKeyError,
+  setSecurity,
+  signedLifetimeMax,
+} from "./setting-change.ts"
 
 /** What all instances share is kept as if it were of one more, which nobody can reach. */
 export const systemInstance = "system"
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [instance],
+  views: [instanceHostView, instanceView],
+  chains: {
+    /** `true` is how a request says "the instance" where it can't name it. */
+    instance: (cx: Cx, id: string) =>
+      (id === cx.instance || id === "true") &&
+      cx.store.state(cx, instance, cx.instance).status === "active"
+        ? ({ instance: true } as const)
+        : undefined,
+  },
+  operations: () => import("./api.ts"),
+} as const

@@ -5,7 +5,7 @@ import type { OidcSettings, SecuritySettings } from "./setting.ts"
 
 type Input = {
   readonly settings: Partial<OidcSettings>
-  /** Whether a key signs with an algorithm; only the room of the keys knows. */
+  /** Whether a key signs with an algorithm; only the module of the keys knows. */
   readonly isSigning: (cx: Decision, algorithm: string) => boolean
 }
 
@@ -44,7 +44,7 @@ export const changeOidcSettings = instance.command<Input>((state, input, cx) => 
 export const setSecurity = instance.command<SecuritySettings>((state, settings) => {
   mustBeThere(state.status)
   if (settings.enableIframeEmbedding && settings.allowedOrigins.length === 0) {
-    throw refused("allowed_origins must name who may embed the pages, or embedding stays off")
+    throw refusedError("allowed_origins must name who may embed the pages, or embedding stays off")
   }
   for (const origin of settings.allowedOrigins) checkOrigin(origin)
   if (JSON.stringify(settings) === JSON.stringify(state.security)) return []
@@ -74,7 +74,7 @@ const bounds: readonly Bound[] = [
 /** A lifetime within its bounds, in whole seconds. */
 export function checkSeconds(field: string, value: number, min: number, max: number): void {
   if (Number.isInteger(value) && value >= min && value <= max) return
-  throw refused(`${field} must be ${min} to ${max} whole seconds`)
+  throw refusedError(`${field} must be ${min} to ${max} whole seconds`)
 }
 
 /** Refuses lifetimes that nobody can mean; used for the instance and for each application. */
@@ -85,7 +85,9 @@ export function checkLifetimes(settings: Partial<OidcSettings>): void {
   }
   const { refreshTokenIdleExpiration: idle, refreshTokenExpiration: absolute } = settings
   if (idle !== undefined && absolute !== undefined && idle > absolute) {
-    throw refused("refresh_token_idle_expiration must not be more than refresh_token_expiration")
+    throw refusedError(
+      "refresh_token_idle_expiration must not be more than refresh_token_expiration",
+    )
   }
 }
 
@@ -95,15 +97,17 @@ function check(cx: Decision, settings: OidcSettings, { isSigning }: Input): void
   checkSeconds("key_rotation.period", periodSeconds, day, 3650 * day)
   checkSeconds("key_rotation.publish_ahead", aheadSeconds, 10 * minute, 90 * day)
   if (aheadSeconds > periodSeconds / 2) {
-    throw refused("key_rotation.publish_ahead must not be more than half of key_rotation.period")
+    throw refusedError(
+      "key_rotation.publish_ahead must not be more than half of key_rotation.period",
+    )
   }
   for (const algorithm of [settings.idTokenAlgorithm, settings.accessTokenAlgorithm]) {
-    if (!isSigning(cx, algorithm)) throw noKey(algorithm)
+    if (!isSigning(cx, algorithm)) throw noKeyError(algorithm)
   }
 }
 
 /** What a caller gets who chooses an algorithm that nothing signs with. */
-export const noKey = (algorithm: string): Fault =>
+export const noKeyError = (algorithm: string): Fault =>
   new Fault(
     "failed_precondition",
     "web_key.none_active",
@@ -112,7 +116,7 @@ export const noKey = (algorithm: string): Fault =>
 
 function checkOrigin(text: string): void {
   if (URL.canParse(text) && new URL(text).origin === text && /^https?:/.test(text)) return
-  throw refused("allowed_origins must be origins such as https://app.example.com")
+  throw refusedError("allowed_origins must be origins such as https://app.example.com")
 }
 
 function mustBeThere(status: string): void {
@@ -120,5 +124,5 @@ function mustBeThere(status: string): void {
   throw new Fault("failed_precondition", "instance.not_set_up", "nothing is set up yet")
 }
 
-const refused = (wanted: string) =>
+const refusedError = (wanted: string) =>
   new Fault("invalid_argument", "instance.setting_invalid", wanted)

@@ -11,7 +11,7 @@ import {
 } from "../../gen/core/instance/v1/instance_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
-import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
+import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
 import type { Cx } from "../../store/index.ts"
@@ -110,7 +110,7 @@ function filterOf({ query }: DomainSearchQuery): DomainFilter {
   if (query.case === "domainQuery") return { text: query.value.domain, method: query.value.method }
   if (query.case === "generatedQuery") return { generated: query.value.generated }
   if (query.case === "primaryQuery") return { primary: query.value.primary }
-  throw filterMissing()
+  throw filterMissingError()
 }
 
 const toDomain = (cx: Cx, { domain, primary, generated }: InstanceDomain) => ({

@@ -14,7 +14,7 @@ import {
   type ListTrustedDomainsRequest,
 } from "../../gen/core/instance/v2/instance_service_pb.ts"
 import { SettingsService } from "../../gen/core/settings/v2/settings_service_pb.ts"
-import { at, details, filterMissing, meaning, pagination } from "../../kernel/answer.ts"
+import { at, details, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
@@ -66,7 +66,7 @@ function listInstances(cx: Cx, req: ListInstancesRequest) {
     filters: req.filters.map(({ filter }): InstanceFilter => {
       if (filter.case === "inIdsFilter") return { ids: filter.value.ids }
       if (filter.case === "customDomainsFilter") return { domains: filter.value.domains }
-      throw filterMissing()
+      throw filterMissingError()
     }),
   })
   const instances = found.rows.map((instance) => toInstance({ ...cx, instance }))
@@ -88,7 +88,7 @@ function domainFilterOf({ filter }: CustomDomainFilter): DomainFilter {
   if (filter.case === "domainFilter") return textOf(filter.value)
   if (filter.case === "generatedFilter") return { generated: filter.value }
   if (filter.case === "primaryFilter") return { primary: filter.value }
-  throw filterMissing()
+  throw filterMissingError()
 }
 
 const textOf = ({ domain, method }: AskedDomain): DomainFilter => ({ text: domain, method })
@@ -100,7 +100,7 @@ function listTrustedDomains(cx: Cx, req: ListTrustedDomainsRequest) {
     sort: meaning(trustedSorts, req.sortingColumn),
     filters: req.filters.map(({ filter }) => {
       if (filter.case === "domainFilter") return textOf(filter.value)
-      throw filterMissing()
+      throw filterMissingError()
     }),
   })
   const trustedDomain = found.rows.map(({ domain, created }) => ({

@@ -90,13 +90,13 @@ export async function activateWebKey(cx: Cx, id: string): Promise<Receipt> {
 /** The same as a part of a step. */
 export function turnTo(tx: Transaction, id: string): void {
   const state = tx.state(webKey, id)
-  if (state.status === "absent" || state.status === "removed") throw missing()
+  if (state.status === "absent" || state.status === "removed") throw missingError()
   if (state.status === "active") return
   const { algorithm, added } = state
   const former = activeOf(tx, algorithm)
   if (former !== undefined) {
     const early = added + publishedSeconds * 1000 - tx.now
-    if (early > 0) throw tooYoung(Math.ceil(early / 1000))
+    if (early > 0) throw tooYoungError(Math.ceil(early / 1000))
     tx.append(webKey, former, [deactivated(algorithm)])
   }
   tx.append(webKey, id, [activated(algorithm, fromLine(tx, id, algorithm))])
@@ -119,7 +119,7 @@ export async function deleteWebKey(cx: Cx, id: string): Promise<Receipt | undefi
 export function removeWebKey(tx: Transaction, id: string): boolean {
   const state = tx.state(webKey, id)
   if (state.status === "absent" || state.status === "removed") return false
-  if (state.status === "active") throw stillActive()
+  if (state.status === "active") throw stillActiveError()
   const claims = fromLine(tx, id, state.algorithm)
   const removed: Draft<WebKeyEvent> = { type: "web_key.removed", data: {}, claims, erase: {} }
   tx.append(webKey, id, [removed])
@@ -160,9 +160,10 @@ const deactivated = (algorithm: Algorithm): Draft<WebKeyEvent> => ({
   claims: [{ release: activeClaim, key: algorithm }],
 })
 
-const missing = () => new Fault("not_found", "web_key.missing", "there is no web key with this id")
+const missingError = () =>
+  new Fault("not_found", "web_key.missing", "there is no web key with this id")
 
-const tooYoung = (seconds: number) =>
+const tooYoungError = (seconds: number) =>
   new Fault(
     "failed_precondition",
     "web_key.too_young",
@@ -170,7 +171,7 @@ const tooYoung = (seconds: number) =>
       `activate it in ${seconds} seconds`,
   )
 
-const stillActive = () =>
+const stillActiveError = () =>
   new Fault(
     "failed_precondition",
     "web_key.active",

@@ -1,4 +1,5 @@
 import { webKey } from "./model.ts"
+import { webKeyView } from "./view.ts"
 
 export {
   activateWebKey,
@@ -25,5 +26,9 @@ export {
 } from "./signer.ts"
 export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [webKey] as const
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [webKey],
+  views: [webKeyView],
+  operations: () => import("./api.ts"),
+} as const

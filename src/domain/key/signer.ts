@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
-import { bytesOf } from "../../kernel/secret.ts"
-import { type Cx, remembered } from "../../store/index.ts"
+import { jwtParts } from "../../kernel/secret.ts"
+import { type Cx, cached } from "../../store/index.ts"
 import {
   type Claims,
   isSignedBy,
@@ -53,9 +53,9 @@ export function signer(cx: Cx, alg: Algorithm): Signer {
  * the caller's to check.
  */
 export function verifyJwt(cx: Cx, jwt: string, expected: Expected): Claims | undefined {
-  const parts = jwt.split(".")
-  const [head, body, signature] = parts.map(bytesOf)
-  if (parts.length !== 3 || !head || !body || !signature) return undefined
+  const parts = jwtParts(jwt)
+  if (!parts) return undefined
+  const [head, body, signature] = parts
   const header = objectOf(head)
   // RFC 7515 §4.1.11: what must be understood and isn't makes the token invalid.
   if (!header || header.typ !== expected.typ || "crit" in header) return undefined
@@ -90,7 +90,7 @@ type Known = {
 }
 
 /** What is known holds while no key changes. */
-const current = remembered(
+const current = cached(
   (cx): Known => {
     const rows = listWebKeys(cx)
     return {

@@ -1,11 +1,11 @@
-import { admin, auth, management } from "./v1.ts"
-import { mine } from "./v1mine.ts"
-import { system } from "./v1system.ts"
-import { orgV2, projectV2, v2 } from "./v2.ts"
-import { v2role } from "./v2role.ts"
-import { v2search } from "./v2search.ts"
+import { admin, auth, management } from "./binding/v1.ts"
+import { mine } from "./binding/v1-mine.ts"
+import { system } from "./binding/v1-system.ts"
+import { orgV2, projectV2, v2 } from "./binding/v2.ts"
+import { v2role } from "./binding/v2-role.ts"
+import { v2search } from "./binding/v2-search.ts"
 
-/** What this room answers of the book. */
+/** What this module answers of the book. */
 export const shares = [
   v2,
   v2search,

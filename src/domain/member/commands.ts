@@ -10,7 +10,7 @@ import {
 } from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import { isProjectThere, project } from "../project/index.ts"
-import { isGrantThere, projectGrant } from "../projectgrant/index.ts"
+import { isGrantThere, projectGrant } from "../project-grant/index.ts"
 import { hasLeft, standingOf, user } from "../user/index.ts"
 import { customRoles, permissionsIn, roleOf, type StateReader } from "./custom-role.ts"
 import { type MemberEvent, member, memberId, type Target } from "./model.ts"
@@ -38,16 +38,16 @@ export function addMember(tx: Transaction, input: MemberInput): void {
  * guesses ids learns nothing of other organisations, and lays hands on nobody there.
  */
 export function mustSeeUser(tx: Transaction, userId: string, orgId: string): void {
-  if (hasLeft(tx.state(user, userId))) throw missingUser()
+  if (hasLeft(tx.state(user, userId))) throw missingUserError()
   const home = tx.owner(user, userId)
   const { caller } = tx
   if (home === orgId || caller.kind === "system") return
   const isOwn = caller.kind === "user" && caller.userId === userId
   if (isOwn || heldOn(tx, { level: "org", id: home }).has("user.read")) return
-  throw missingUser()
+  throw missingUserError()
 }
 
-const missingUser = () => new Fault("not_found", "user.missing", "there is no such user")
+const missingUserError = () => new Fault("not_found", "user.missing", "there is no such user")
 
 /** Makes whoever created a project its owner; not a gift, so what they hold does not matter. */
 export function addCreator(tx: Transaction, projectId: string, userId: string): void {
@@ -116,7 +116,7 @@ export const isMember = (cx: Decision, target: Target, userId: string): boolean 
   rolesOn(cx, target, userId).length > 0
 
 function putMember(tx: Transaction, { target, userId, roles }: MemberInput): void {
-  if (hasLeft(tx.state(user, userId))) throw missingUser()
+  if (hasLeft(tx.state(user, userId))) throw missingUserError()
   if (target.level === "instance") {
     const orgId = tx.owner(user, userId)
     addInstanceMember.within(tx, tx.instance, { userId, orgId, roles })
@@ -206,10 +206,10 @@ export const rolesFor = (cx: StateReader, level: Target["level"]): readonly stri
  */
 function mustHold(cx: Reader, given: RolesOn): void {
   const lacking = lackingIn(cx, given)
-  if (lacking !== undefined) throw roleTooHigh(lacking)
+  if (lacking !== undefined) throw roleTooHighError(lacking)
 }
 
-export const roleTooHigh = (lacking: string): Fault =>
+export const roleTooHighError = (lacking: string): Fault =>
   new Fault(
     "permission_denied",
     "member.role_too_high",

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/given.ts"
 import type { Cx, Decision } from "../../store/index.ts"
-import { lackingOf, roleTooHigh } from "./commands.ts"
+import { lackingOf, roleTooHighError } from "./commands.ts"
 import { customRole, customRoles } from "./custom-role.ts"
 import type { Target } from "./model.ts"
 import { roles as builtIn, permissionsOf } from "./roles.ts"
@@ -30,8 +30,8 @@ export async function createRole(cx: Cx, input: RoleInput): Promise<number> {
     if (customRole(state, key)) {
       throw new Fault("already_exists", "role.exists", "there is already a role with this key")
     }
-    if (isRoleHeld(cx, key)) throw held()
-    if (Object.keys(state.roles).length >= rolesMax) throw tooMany()
+    if (isRoleHeld(cx, key)) throw roleHeldError()
+    if (Object.keys(state.roles).length >= rolesMax) throw tooManyError()
     mustHoldAll(tx, permissions)
     const data = { key, displayName, level: input.level, permissions }
     tx.append(customRoles, tx.instance, [{ type: "role.added", data }])
@@ -54,7 +54,7 @@ type RoleChange = {
 export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
   const step = await cx.store.transact(cx, (tx) => {
     const known = customRole(tx.state(customRoles, tx.instance), input.key)
-    if (!known) throw missingRole(input.key)
+    if (!known) throw missingRoleError(input.key)
     const displayName =
       input.displayName === undefined
         ? known.displayName
@@ -83,12 +83,12 @@ export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
  * when, in ms UTC; undefined where there was none.
  */
 export async function removeRole(cx: Cx, key: string): Promise<number | undefined> {
-  if (Object.hasOwn(builtIn, key)) throw fixed()
+  if (Object.hasOwn(builtIn, key)) throw roleFixedError()
   const step = await cx.store.transact(cx, (tx) => {
     const known = customRole(tx.state(customRoles, tx.instance), key)
     if (!known) return undefined
     mustHoldAll(tx, known.permissions)
-    if (isRoleHeld(cx, key)) throw held()
+    if (isRoleHeld(cx, key)) throw roleHeldError()
     tx.append(customRoles, tx.instance, [{ type: "role.removed", data: { key } }])
     return tx.now
   })
@@ -98,7 +98,7 @@ export async function removeRole(cx: Cx, key: string): Promise<number | undefine
 /** Roles are of the instance, so what they give must be held there. */
 function mustHoldAll(tx: Decision, permissions: readonly string[]): void {
   const lacking = lackingOf(tx, { level: "instance" }, permissions)
-  if (lacking !== undefined) throw roleTooHigh(lacking)
+  if (lacking !== undefined) throw roleTooHighError(lacking)
 }
 
 /** Lists of roles read "|A|B|", and what built-in roles begin with is kept for more of them. */
@@ -137,22 +137,22 @@ function permissionsFor(level: Target["level"]): ReadonlySet<string> {
   return new Set(fitting.flatMap(([key]) => [...permissionsOf(key)]))
 }
 
-function missingRole(key: string): Fault {
-  if (Object.hasOwn(builtIn, key)) return fixed()
+function missingRoleError(key: string): Fault {
+  if (Object.hasOwn(builtIn, key)) return roleFixedError()
   return new Fault("not_found", "role.missing", "there is no such role")
 }
 
-const fixed = () =>
+const roleFixedError = () =>
   new Fault("failed_precondition", "role.built_in", "built-in roles can't be changed or removed")
 
-const held = () =>
+const roleHeldError = () =>
   new Fault(
     "failed_precondition",
     "role.in_use",
     "somebody still holds a role of this key; ListAdministrators with its key says who",
   )
 
-const tooMany = () =>
+const tooManyError = () =>
   new Fault(
     "failed_precondition",
     "role.too_many",

@@ -16,8 +16,9 @@ export { outranks, outranksAll } from "./rank.ts"
 export { permissionsOf } from "./roles.ts"
 export { type AdministratorRow, type Membership, memberships, memberView } from "./view.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [member, customRoles] as const
-
-/** What this room shows. */
-export const views = [memberView] as const
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [member, customRoles],
+  views: [memberView],
+  operations: () => import("./api.ts"),
+} as const

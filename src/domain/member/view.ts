@@ -2,8 +2,8 @@ import type { Scope } from "../../kernel/context.ts"
 import type { Found, Page } from "../../kernel/page.ts"
 import {
   type Cx,
+  cachedBy,
   type Filter,
-  rememberedBy,
   type Searchable,
   search,
   statement,
@@ -12,7 +12,7 @@ import {
 import type { InstanceEvent } from "../instance/index.ts"
 import type { OrgEvent } from "../org/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
-import { grantIdOf, type ProjectGrantEvent } from "../projectgrant/index.ts"
+import { grantIdOf, type ProjectGrantEvent } from "../project-grant/index.ts"
 import type { UserEvent } from "../user/index.ts"
 import { type MemberEvent, memberId, type Target } from "./model.ts"
 
@@ -148,7 +148,7 @@ const mine = statement<{ level: Membership["level"]; id: string; roles: string }
 )
 
 /** What a user is an administrator of; every call to the API asks. */
-export const memberships = rememberedBy(
+export const memberships = cachedBy(
   (cx, userId): readonly Membership[] =>
     cx.store
       .all(cx, mine, { userId })

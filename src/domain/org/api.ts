@@ -1,9 +1,9 @@
 import { admin, management } from "./v1.ts"
 import { v2 } from "./v2.ts"
-import { v2domain } from "./v2domain.ts"
-import { v2metadata } from "./v2metadata.ts"
+import { v2domain } from "./v2-domain.ts"
+import { v2metadata } from "./v2-metadata.ts"
 
 export { listOrgs } from "./v1.ts"
 
-/** What this room answers of the book. */
+/** What this module answers of the book. */
 export const shares = [management, admin, v2, v2domain, v2metadata] as const

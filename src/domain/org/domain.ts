@@ -3,6 +3,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { randomToken } from "../../kernel/random.ts"
 import type { ClaimChange, Cx, Decision, Draft } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
+import { domainPolicy, policyIn } from "../policy/index.ts"
 import {
   type Challenge,
   domainIn,
@@ -12,7 +13,6 @@ import {
   org,
   type ProofType,
 } from "./model.ts"
-import { type DomainPolicy, standardPolicy } from "./policy.ts"
 
 /** A domain that login names may end in is one organisation's within an instance. */
 export const domainClaim = "org_domain"
@@ -65,7 +65,6 @@ type Added = {
   readonly domain: string
   /** Whether people of other organisations sign in with names that end in it. */
   readonly isUsed: (domain: string) => boolean
-  readonly policy?: DomainPolicy
 }
 
 /**
@@ -73,7 +72,7 @@ type Added = {
  * something by it: names that they sign in with, or names below our own host. On trust login names
  * may end in it, until somebody proves that it is theirs.
  */
-export const addDomain = org.command<Added>((state, input, cx) => {
+export const addDomain = org.command<Added>((state, input, cx, id) => {
   mustExist(state)
   const domain = givenDomain(input.domain)
   if (domainIn(state, domain)) {
@@ -89,7 +88,7 @@ export const addDomain = org.command<Added>((state, input, cx) => {
     throw new Fault("failed_precondition", "org.domains_too_many", message)
   }
   const added: Draft<OrgEvent> = { type: "org.domain.added", data: { domain } }
-  const { validateOrgDomains } = input.policy ?? standardPolicy
+  const { validateOrgDomains } = policyIn(cx, id, domainPolicy)
   const isWanted = holder !== undefined || isOurs(cx, domain) || input.isUsed(domain)
   if (validateOrgDomains || isWanted) return [added]
   return [added, { type: "org.domain.trusted", data: { domain }, claims: [takeDomain(domain)] }]
@@ -130,7 +129,7 @@ export const removeDomain = org.command<string>((state, text) => {
 export const setPrimaryDomain = org.command<string>((state, text) => {
   mustExist(state)
   const domain = domainOf(text)
-  if (!requireDomain(state, domain).verified) throw unproven("prove the domain first")
+  if (!requireDomain(state, domain).verified) throw unprovenError("prove the domain first")
   return domain === state.primaryDomain
     ? []
     : [{ type: "org.domain.primary.set", data: { domain } }]
@@ -175,7 +174,7 @@ export const verifyDomain = org.command<Proven>((state, { domain, challenge }) =
   const held = requireDomain(state, domain)
   if (held.verified) return []
   if (held.challenge?.token !== challenge.token) {
-    throw unproven("another proof was asked for meanwhile; show that one")
+    throw unprovenError("another proof was asked for meanwhile; show that one")
   }
   return [verified(domain)]
 })
@@ -187,7 +186,7 @@ export function requireDomain(state: Org, domain: string) {
   throw new Fault("not_found", "org.domain_missing", message)
 }
 
-export const unproven = (message: string) =>
+export const unprovenError = (message: string) =>
   new Fault("failed_precondition", "org.domain_unproven", message)
 
 export function mustExist(state: Org): void {

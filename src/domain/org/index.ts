@@ -1,9 +1,10 @@
-import type { Cx } from "../../store/index.ts"
+import type { Cx, Decision } from "../../store/index.ts"
 import { domainOf } from "./domain.ts"
 import { orgMetadataView } from "./metadata-view.ts"
 import { isThere, org } from "./model.ts"
 import { orgOfDomain, orgView } from "./view.ts"
 
+export { contextOrg } from "../../kernel/context.ts"
 export {
   activateOrganization,
   addOrganization,
@@ -14,7 +15,6 @@ export {
   temporaryLabel,
   yieldDomain,
 } from "./commands.ts"
-export { contextOrg } from "./context.ts"
 export {
   addDomain,
   challengeDomain,
@@ -34,7 +34,6 @@ export {
   type OrgStatus,
   org,
 } from "./model.ts"
-export { type DomainPolicy, standardPolicy } from "./policy.ts"
 export { findProof } from "./proof.ts"
 export {
   findOrg,
@@ -45,18 +44,6 @@ export {
   orgs,
   orgView,
 } from "./view.ts"
-
-/** What this room keeps streams of. */
-export const aggregates = [org] as const
-
-/** What this room shows. */
-export const views = [orgView, orgMetadataView] as const
-
-/** What an access rule may hang from, by the name of the resource. */
-export const chains = {
-  org: (cx: Cx, id: string) =>
-    isOrgThere(cx, id) ? ({ instance: true, org: id } as const) : undefined,
-}
 
 /** Whether an organisation is there at all, stopped or not. What one that is gone owned is gone. */
 export const isOrgThere = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
@@ -69,6 +56,21 @@ export function orgWithDomain(cx: Cx, text: string): string | undefined {
   return cx.store.state(cx, org, id).primaryDomain === domainOf(text) ? id : undefined
 }
 
+/** How often an organisation was stopped: whatever its people signed in to before is over. */
+export const orgStops = (read: Pick<Decision, "state">, id: string): number =>
+  read.state(org, id).stops
+
 /** Whether an organisation exists and nobody has stopped it. */
 export const isOrgActive = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
   cx.store.state(cx, org, id).status === "active"
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [org],
+  views: [orgView, orgMetadataView],
+  chains: {
+    org: (cx: Cx, id: string) =>
+      isOrgThere(cx, id) ? ({ instance: true, org: id } as const) : undefined,
+  },
+  operations: () => import("./api.ts"),
+} as const

@@ -63,10 +63,10 @@ function checked(given: readonly Metadata[]): readonly Metadata[] {
   if (given.length === 0) throw nothing()
   const entries = given.map(({ key, value }) => ({ key: givenName("metadata key", key), value }))
   if (new Set(entries.map(({ key }) => key)).size < entries.length) {
-    throw invalid("org.metadata_twice", "name each key of the metadata once")
+    throw invalidError("org.metadata_twice", "name each key of the metadata once")
   }
   if (entries.some(({ value }) => value.length > valueMax)) {
-    throw invalid("org.metadata_too_long", `a value may have at most ${valueMax} bytes`)
+    throw invalidError("org.metadata_too_long", `a value may have at most ${valueMax} bytes`)
   }
   return entries
 }
@@ -82,6 +82,6 @@ function mustFit(all: ReadonlyMap<string, Uint8Array>): void {
   )
 }
 
-const nothing = () => invalid("org.metadata_missing", "name at least one key of metadata")
+const nothing = () => invalidError("org.metadata_missing", "name at least one key of metadata")
 
-const invalid = (id: string, message: string) => new Fault("invalid_argument", id, message)
+const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

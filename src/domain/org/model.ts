@@ -40,13 +40,22 @@ export type Org = {
   readonly name: string
   /** The user who stopped it; empty where it isn't stopped, or by no user. */
   readonly stoppedBy: string
+  /** How often it was stopped. */
+  readonly stops: number
   /** One of `domains`; made from the name at first. */
   readonly primaryDomain: string
   /** By name. */
   readonly domains: Readonly<Record<string, Domain>>
 }
 
-const absent: Org = { status: "absent", name: "", stoppedBy: "", primaryDomain: "", domains: {} }
+const absent: Org = {
+  status: "absent",
+  name: "",
+  stoppedBy: "",
+  stops: 0,
+  primaryDomain: "",
+  domains: {},
+}
 
 const unproven: Domain = { verified: false, held: false, challenge: null }
 const trusted: Domain = { ...unproven, held: true }
@@ -55,7 +64,7 @@ const owned: Domain = { ...trusted, verified: true }
 /** The owner of users and projects; it owns itself. */
 export const org = aggregate<OrgEvent, Org>({
   stream: "org",
-  revision: 3,
+  revision: 4,
   initial: absent,
   evolve: {
     "org.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
@@ -65,6 +74,7 @@ export const org = aggregate<OrgEvent, Org>({
       status: "inactive",
       // What the system does, it does without a client; its names are no ids of users.
       stoppedBy: editor.client === "" ? "" : editor.user,
+      stops: state.stops + 1,
     }),
     "org.reactivated": (state) => ({ ...state, status: "active", stoppedBy: "" }),
     "org.removed": () => ({ ...absent, status: "removed" }),

@@ -1,5 +1,5 @@
 import type { Cx } from "../../store/index.ts"
-import { domainOf, mustExist, requireDomain, unproven } from "./domain.ts"
+import { domainOf, mustExist, requireDomain, unprovenError } from "./domain.ts"
 import { type Challenge, org } from "./model.ts"
 
 /** Where the proof of a domain is looked for. */
@@ -22,11 +22,11 @@ export async function findProof(
   const domain = domainOf(text)
   const { verified, challenge } = requireDomain(state, domain)
   if (verified) return undefined
-  if (!challenge) throw unproven("ask how the domain is to be proven first")
+  if (!challenge) throw unprovenError("ask how the domain is to be proven first")
   const place = placeOf(domain, challenge)
   const shown = challenge.type === "dns" ? await records(cx, place) : await page(cx, place)
   if (shown.includes(challenge.token)) return { domain, challenge }
-  throw unproven(
+  throw unprovenError(
     challenge.type === "dns"
       ? `there is no TXT record at ${place} that says the token; it may take a while to show`
       : `${place} does not say the token and nothing else`,

@@ -3,12 +3,12 @@ import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
 import type { ListMyProjectOrgsRequest } from "../../gen/core/auth/v1/auth_service_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { OrgFieldName, type OrgQuery, OrgState } from "../../gen/core/org/v1/org_pb.ts"
-import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
+import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
+import { contextOrg } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { findInstance, instance, setDefaultOrg } from "../instance/index.ts"
-import { contextOrg } from "./context.ts"
 import { mustExist, setPrimaryDomain } from "./domain.ts"
 import { org } from "./model.ts"
 import { findOrg, type OrgRow, orgOfDomain, orgs } from "./view.ts"
@@ -34,7 +34,7 @@ async function choosePrimary(cx: Cx, orgId: string, domain: string): Promise<Rec
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(org, orgId)
     setPrimaryDomain.within(tx, orgId, domain)
-    if (tx.state(org, orgId) === before) throw unchanged()
+    if (tx.state(org, orgId) === before) throw unchangedError()
   })
   return step.receipt(org, orgId)
 }
@@ -44,17 +44,17 @@ async function chooseDefault(cx: Cx, orgId: string): Promise<void> {
   await cx.store.transact(cx, (tx) => {
     const state = tx.state(org, orgId)
     mustExist(state)
-    if (state.status === "inactive") throw stopped()
-    if (tx.state(instance, tx.instance).defaultOrgId === orgId) throw unchanged()
+    if (state.status === "inactive") throw stoppedError()
+    if (tx.state(instance, tx.instance).defaultOrgId === orgId) throw unchangedError()
     setDefaultOrg.within(tx, tx.instance, orgId)
   })
 }
 
 /** v1 tells callers who change nothing so, where v2 lets them pass. */
-const unchanged = () =>
+const unchangedError = () =>
   new Fault("failed_precondition", "org.unchanged", "no changes: it is so already")
 
-const stopped = () =>
+const stoppedError = () =>
   new Fault(
     "failed_precondition",
     "org.inactive",
@@ -94,7 +94,7 @@ function filterOf({ query }: OrgQuery): Filter {
     case "idQuery":
       return { equals: "id", value: query.value.id }
     default:
-      throw filterMissing()
+      throw filterMissingError()
   }
 }
 

@@ -8,14 +8,14 @@ import {
   type ListOrganizationsRequest,
   OrganizationService,
 } from "../../gen/core/org/v2/organization_service_pb.ts"
-import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
+import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { activateOrganization, renameOrganization } from "./commands.ts"
 import { type OrgRow, orgs } from "./view.ts"
 
-/** What reaches no further than the organisation; the rest is in the rooms above. */
+/** What reaches no further than the organisation; the rest is in the modules above. */
 export const v2 = share<Cx>()(OrganizationService, {
   updateOrganization: async (req, cx) =>
     changed(await renameOrganization(cx, req.organizationId, req.name)),
@@ -62,7 +62,7 @@ function filterOf(cx: Cx, { query }: SearchQuery): Filter {
     case "defaultQuery":
       return { equals: "id", value: requireInstance(cx).defaultOrgId }
     default:
-      throw filterMissing()
+      throw filterMissingError()
   }
 }
 

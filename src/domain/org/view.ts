@@ -75,6 +75,7 @@ const removeDomains = statement("DELETE FROM org_domains WHERE instance = $insta
 export const orgView = view<OrgEvent>({
   name: "org",
   revision: 2,
+  texts: { orgs: ["name", "name_folded", "domain", "domain_folded"] },
   tables: {
     orgs: {
       columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,

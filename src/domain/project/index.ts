@@ -31,12 +31,6 @@ export { addRoles, changeRole, type NewRole, removeRole } from "./role.ts"
 export { findRole, projectRoleView, type RoleRow, searchRoles } from "./role-view.ts"
 export { findProject, type ProjectRow, projects, projectsOf, projectView } from "./view.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [project] as const
-
-/** What this room shows. */
-export const views = [projectView, projectRoleView] as const
-
 /** What the access to a project hangs from; undefined where there is none. */
 export function projectChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, project, id)
@@ -49,11 +43,16 @@ export function projectChain(cx: Cx, id: string) {
   return { instance: true, org: state.orgId, project: id } as const
 }
 
-/** What an access rule may hang from, by the name of the resource. */
-export const chains = { project: projectChain }
-
 /** Whether a project and the organisation that owns it are both active. */
 export function isProjectActive(cx: Pick<Cx, "store" | "instance">, id: string): boolean {
   const { status, orgId } = cx.store.state(cx, project, id)
   return status === "active" && isOrgActive(cx, orgId)
 }
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [project],
+  views: [projectView, projectRoleView],
+  chains: { project: projectChain },
+  operations: () => import("./api.ts"),
+} as const

@@ -9,7 +9,7 @@ import {
   type ProjectQuery,
   ProjectState,
 } from "../../gen/core/project/v1/project_pb.ts"
-import { at, details, filterMissing, meaning } from "../../kernel/answer.ts"
+import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
@@ -71,7 +71,7 @@ function filterOf({ query }: ProjectQuery): Filter {
     case "projectResourceOwnerQuery":
       return { equals: "org", value: query.value.resourceOwner }
     default:
-      throw filterMissing()
+      throw filterMissingError()
   }
 }
 

@@ -20,9 +20,9 @@ import { groupsClaims, labelings } from "./model.ts"
 import { findProject, type ProjectRow } from "./view.ts"
 
 /**
- * All but CreateProject, which also makes an administrator (see the room of the members),
+ * All but CreateProject, which also makes an administrator (see the module of the members),
  * DeleteProject, which also removes applications (see theirs), and ListProjects, which also shows
- * what was granted (see the room of the grants).
+ * what was granted (see the module of the grants).
  */
 export const v2 = share<Cx>()(ProjectService, {
   getProject: (req, cx) => ({ project: toProject(findProject(cx, req.projectId)) }),

@@ -47,6 +47,7 @@ const touch = statement(
 export const projectView = view<ProjectEvent>({
   name: "project",
   revision: 2,
+  texts: { projects: ["name", "name_folded"] },
   tables: {
     projects: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL,

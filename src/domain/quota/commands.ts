@@ -22,7 +22,7 @@ export const addQuota = quota.command<Given>((state, given) => {
 export const setQuota = quota.command<Given>((state, given) => {
   check(given)
   const { unit: _, ...wanted } = given
-  if (state.quota && isSame(state.quota, wanted)) throw unchanged("quota")
+  if (state.quota && isSame(state.quota, wanted)) throw unchangedError("quota")
   return [{ type: "quota.set", data: given }]
 })
 
@@ -39,24 +39,24 @@ export const setLimits = limits.command<Limits>((state, given) => {
   checkLimits(given)
   const { auditLogRetention = state.auditLogRetention, block = state.block } = given
   if (auditLogRetention === state.auditLogRetention && block === state.block) {
-    throw unchanged("limits")
+    throw unchangedError("limits")
   }
   return [{ type: "limits.set", data: given }]
 })
 
 /** Lifts all limits. Refuses where there are none. */
 export const resetLimits = limits.command((state) => {
-  if (Object.keys(state).length === 0) throw unchanged("limits")
+  if (Object.keys(state).length === 0) throw unchangedError("limits")
   return [{ type: "limits.reset", data: {} }]
 })
 
 /** Refuses limits that say nothing, or what nobody can mean. */
 export function checkLimits({ auditLogRetention, block }: Limits): void {
   if (auditLogRetention === undefined && block === undefined) {
-    throw invalid("limits.empty", "say what to limit: audit_log_retention, block, or both")
+    throw invalidError("limits.empty", "say what to limit: audit_log_retention, block, or both")
   }
   if (auditLogRetention !== undefined && !(auditLogRetention >= 0)) {
-    throw invalid("limits.retention_invalid", "audit_log_retention must not be negative")
+    throw invalidError("limits.retention_invalid", "audit_log_retention must not be negative")
   }
 }
 
@@ -64,24 +64,24 @@ const notificationsMax = 20
 const addressMax = 200
 
 function checkNotification({ percent, callUrl }: Notification): void {
-  if (percent < 1) throw invalid("quota.percent_invalid", "percent must be 1 at least")
+  if (percent < 1) throw invalidError("quota.percent_invalid", "percent must be 1 at least")
   const url = URL.parse(callUrl)
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
   if (isWeb && !url.username && !url.password && callUrl.length <= addressMax) return
   const wanted = `must begin with https:// or http:// and have at most ${addressMax} characters`
-  throw invalid("quota.call_url_invalid", `call_url ${wanted}`)
+  throw invalidError("quota.call_url_invalid", `call_url ${wanted}`)
 }
 
 function check({ intervalMs, amount, from, notifications = [] }: Given): void {
   if (intervalMs < minuteMs) {
-    throw invalid("quota.interval_invalid", "reset_interval must be a minute at least")
+    throw invalidError("quota.interval_invalid", "reset_interval must be a minute at least")
   }
   if (!Number.isSafeInteger(amount) || amount < 1) {
-    throw invalid("quota.amount_invalid", "amount must be 1 at least")
+    throw invalidError("quota.amount_invalid", "amount must be 1 at least")
   }
-  if (!Number.isSafeInteger(from)) throw invalid("quota.from_invalid", "from is out of range")
+  if (!Number.isSafeInteger(from)) throw invalidError("quota.from_invalid", "from is out of range")
   if (notifications.length > notificationsMax) {
-    throw invalid("quota.too_many", `a quota has at most ${notificationsMax} notifications`)
+    throw invalidError("quota.too_many", `a quota has at most ${notificationsMax} notifications`)
   }
   for (const each of notifications) checkNotification(each)
 }
@@ -93,7 +93,7 @@ const isSame = (left: Quota, right: Quota) =>
   left.limit === right.limit &&
   JSON.stringify(left.notifications ?? []) === JSON.stringify(right.notifications ?? [])
 
-const unchanged = (what: string) =>
+const unchangedError = (what: string) =>
   new Fault("failed_precondition", `${what}.unchanged`, "no changes: it is so already")
 
-const invalid = (id: string, message: string) => new Fault("invalid_argument", id, message)
+const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

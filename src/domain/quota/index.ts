@@ -1,8 +1,13 @@
 import { limits, quota, restrictions, usage } from "./model.ts"
+import { quotaNotifications } from "./reactor.ts"
 
 export { quotaNotifications } from "./reactor.ts"
 export { allowedOf, languagesOf, setRestrictions } from "./restriction.ts"
-export { auditLogRetention, blocked, countRequest, isBlocked } from "./usage.ts"
+export { auditLogRetention, blockedError, countRequest, isBlocked } from "./usage.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [quota, usage, limits, restrictions] as const
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [quota, usage, limits, restrictions],
+  reactors: [quotaNotifications],
+  operations: () => import("./api.ts"),
+} as const

@@ -1,11 +1,11 @@
-import type { Cx, Reactor } from "../../store/index.ts"
+import type { Calls, Reactor } from "../../store/index.ts"
 import type { Due } from "./model.ts"
 
 /**
  * Tells whoever asked for it that so much of a quota is used, at least once. One that does not
  * answer is tried again for a while, and holds up no other.
  */
-export function quotaNotifications(call: (instance: string, name: string) => Cx): Reactor {
+export function quotaNotifications(call: Calls): Reactor {
   return {
     name: "quota-notifications",
     from: "now",

@@ -1,31 +1,34 @@
 import { Fault } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/language.ts"
-import { type Cx, remembered } from "../../store/index.ts"
-import { instance } from "../instance/index.ts"
+import { type Cx, cached } from "../../store/index.ts"
+import { instance, setDefaultLanguage as setInstanceLanguage } from "../instance/index.ts"
 import { type Restrictions, restrictions } from "./model.ts"
 
 /** Sets what the pages leave out; what is not given stays. Refuses what changes nothing. */
 export const setRestrictions = restrictions.command<Partial<Restrictions>>((state, given) => {
   if (Object.keys(given).length === 0) {
     const wanted = "disallow_public_org_registration, allowed_languages, or both"
-    throw invalid("restrictions.empty", `say what to restrict: ${wanted}`)
+    throw invalidError("restrictions.empty", `say what to restrict: ${wanted}`)
   }
   for (const language of given.allowedLanguages ?? []) checkLanguage(language)
   if (JSON.stringify({ ...state, ...given }) !== JSON.stringify(state)) {
     return [{ type: "restrictions.set", data: given }]
   }
-  throw new Fault("failed_precondition", "restrictions.unchanged", "no changes: it is so already")
+  throw unchangedError()
 })
 
 function checkLanguage(language: string): void {
   if (pageLanguages.includes(language)) return
   const spoken = pageLanguages.join(", ")
-  throw invalid("restrictions.language_unknown", `allowed_languages may have these: ${spoken}`)
+  throw invalidError("restrictions.language_unknown", `a language must be one of these: ${spoken}`)
 }
 
-const invalid = (id: string, message: string) => new Fault("invalid_argument", id, message)
+const unchangedError = () =>
+  new Fault("failed_precondition", "restrictions.unchanged", "no changes: it is so already")
 
-export const restrictionsOf = remembered(
+const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)
+
+export const restrictionsOf = cached(
   (cx) => cx.store.state(cx, restrictions, cx.instance),
   ["restrictions"],
 )
@@ -37,6 +40,18 @@ export function languagesOf(cx: Cx): readonly string[] {
   const { defaultLanguage } = cx.store.state(cx, instance, cx.instance)
   if (!allowed.includes(defaultLanguage)) return allowed
   return [defaultLanguage, ...allowed.filter((language) => language !== defaultLanguage)]
+}
+
+/** Sets which of the allowed languages is for everybody else. Refuses what changes nothing. */
+export async function setDefaultLanguage(cx: Cx, language: string): Promise<void> {
+  checkLanguage(language)
+  const allowed = languagesOf(cx)
+  if (!allowed.includes(language)) {
+    const message = `the restrictions allow only ${allowed.join(", ")}; allow it there first`
+    throw new Fault("failed_precondition", "restrictions.language_not_allowed", message)
+  }
+  if (cx.store.state(cx, instance, cx.instance).defaultLanguage === language) throw unchangedError()
+  await setInstanceLanguage(cx, cx.instance, language)
 }
 
 /** Which of a reader's languages the instance allows, best first, and then its own. */

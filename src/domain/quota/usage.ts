@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, ofInstance, remembered } from "../../store/index.ts"
+import { type Cx, cached, ofInstance } from "../../store/index.ts"
 import {
   type Due,
   limits,
@@ -34,7 +34,7 @@ const counters = ofInstance(
   }),
 )
 
-const quotaOf = remembered((cx) => cx.store.state(cx, quota, unit).quota, ["quota"])
+const quotaOf = cached((cx) => cx.store.state(cx, quota, unit).quota, ["quota"])
 
 /** So much of the amount at most is lost when the process dies, and never more than `keepAfter`. */
 const lostShare = 100
@@ -55,7 +55,7 @@ export async function countRequest(cx: Cx): Promise<void> {
     const { count, told } = cx.store.state(cx, usage, period)
     Object.assign(counter, { period, count, told, kept: count, keptAt: now })
   }
-  if (asked.limit && counter.count >= asked.amount) throw usedUp(ends - now)
+  if (asked.limit && counter.count >= asked.amount) throw usedUpError(ends - now)
   counter.count++
   const isTold = dueOf(asked, counter).length > 0
   const due = Math.max(1, Math.min(keepAfter, Math.floor(asked.amount / lostShare)))
@@ -113,7 +113,7 @@ function periodOf({ from, intervalMs }: Quota, now: number) {
   return { period: `${unit}/${begins}/${intervalMs}`, begins, ends: begins + intervalMs }
 }
 
-const usedUp = (ms: number) =>
+const usedUpError = (ms: number) =>
   new Fault(
     "resource_exhausted",
     "quota.used_up",
@@ -121,13 +121,13 @@ const usedUp = (ms: number) =>
     { retryAfterSeconds: Math.ceil(ms / 1000) },
   )
 
-const limitsOf = remembered((cx) => cx.store.state(cx, limits, cx.instance), ["limits"])
+const limitsOf = cached((cx) => cx.store.state(cx, limits, cx.instance), ["limits"])
 
 /** Whether the instance answers nobody but who manages it. */
 export const isBlocked = (cx: Cx): boolean => limitsOf(cx).block === true
 
 /** What everybody else gets who asks a blocked instance. */
-export const blocked = (): Fault =>
+export const blockedError = (): Fault =>
   new Fault(
     "resource_exhausted",
     "limits.blocked",

@@ -14,8 +14,9 @@ import {
 } from "../../gen/core/system/v1/system_service_pb.ts"
 import { details } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { pageLanguages } from "../../kernel/language.ts"
 import type { Cx } from "../../store/index.ts"
-import { instance } from "../instance/index.ts"
+import { findInstance, instance } from "../instance/index.ts"
 import { addQuota, checkLimits, removeQuota, resetLimits, setLimits, setQuota } from "./commands.ts"
 import {
   type Limits,
@@ -25,9 +26,16 @@ import {
   restrictions,
   type Unit,
 } from "./model.ts"
-import { restrictionsOf, setRestrictions } from "./restriction.ts"
+import { languagesOf, restrictionsOf, setDefaultLanguage, setRestrictions } from "./restriction.ts"
 
 export const admin = share<Cx>()(AdminService, {
+  getSupportedLanguages: () => ({ languages: [...pageLanguages] }),
+  getAllowedLanguages: (_, cx) => ({ languages: [...languagesOf(cx)] }),
+  getDefaultLanguage: (_, cx) => ({ language: languagesOf(cx)[0] ?? "" }),
+  setDefaultLanguage: async ({ language }, cx) => {
+    await setDefaultLanguage(cx, language)
+    return { details: details(findInstance(cx)) }
+  },
   getRestrictions: (_, cx) => {
     const { allowedLanguages, disallowPublicOrgRegistration } = restrictionsOf(cx)
     const receipt = cx.store.receipt(cx, restrictions, cx.instance)

@@ -87,7 +87,7 @@ export type Known = Kept & {
 type Wanted = { readonly requestId: string; readonly appId: string; readonly page: Page }
 
 /**
- * The refusals that the caller may see, newest first unless asked: those of the applications in
+ * The refusals that the caller may see, newest first unless requested: those of the applications in
  * their scope. What came from nobody's client is for those who see the whole instance.
  */
 export function searchRefusals(cx: Cx, { requestId, appId, page }: Wanted) {
@@ -106,6 +106,6 @@ export function searchRefusals(cx: Cx, { requestId, appId, page }: Wanted) {
     const application = client && { id: client.appId, name: client.state.name }
     return isSeen ? [{ ...refusal, application }] : []
   })
-  const asked = ["refusals", requestId, appId]
-  return windowOf(cx, seen, { page, asked, by: ({ place }) => [place] })
+  const requested = ["refusals", requestId, appId]
+  return windowOf(cx, seen, { page, requested, by: ({ place }) => [place] })
 }

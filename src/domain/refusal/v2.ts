@@ -5,12 +5,15 @@ import { pageOf } from "../../kernel/page.ts"
 import type { Cx } from "../../store/index.ts"
 import { differenceOf, type Finding } from "./finding.ts"
 import { type Known, searchRefusals } from "./refusal.ts"
+import { startTestSignIn } from "./test-sign-in.ts"
 
 export const v2 = share<Cx>()(DiagnosisService, {
   listRefusedRequests: ({ requestId, applicationId: appId, pagination: asked }, cx) => {
     const found = searchRefusals(cx, { requestId, appId, page: pageOf(asked) })
     return { pagination: pagination(found), refusedRequests: found.rows.map(toRefused) }
   },
+  startTestSignIn: ({ applicationId, scope, chooseAccount }, cx) =>
+    startTestSignIn(cx, applicationId, { scope, chooseAccount }),
 })
 
 const toRefused = ({ place: _, time, application, findings, ...refusal }: Known) => ({

@@ -27,7 +27,7 @@ export function signIn(tx: Transaction, { agentId, userId, hash }: SignIn): stri
     const added: Draft<SessionEvent> = { type: "session.added", data: { userId, agentId } }
     tx.append(session, sessionId, [added], tx.owner(user, userId))
   }
-  const passwordVersion = passwordVersionOf(tx.state(user, userId))
+  const passwordVersion = passwordVersionOf(tx, userId)
   if (passwordVersion === undefined) {
     throw new Fault("unauthenticated", "session.user_gone", "this account can't sign in any more")
   }

@@ -1,4 +1,6 @@
 import { browser, session } from "./model.ts"
+import { sessionChain } from "./query.ts"
+import { sessionEnds } from "./reactor.ts"
 import { sessionView } from "./view.ts"
 
 export { endSession, noteClient } from "./commands.ts"
@@ -16,8 +18,11 @@ export { sessionNow, usableSession } from "./query.ts"
 export { sessionEnds } from "./reactor.ts"
 export { sessionsOf } from "./view.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [browser, session] as const
-
-/** What this room shows. */
-export const views = [sessionView] as const
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [browser, session],
+  views: [sessionView],
+  chains: { session: sessionChain },
+  reactors: [sessionEnds],
+  operations: () => import("./api.ts"),
+} as const

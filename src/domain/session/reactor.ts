@@ -1,37 +1,46 @@
-import type { Cx, Reactor, Recorded, Transaction } from "../../store/index.ts"
-import { type UserEvent, user } from "../user/index.ts"
+import type { Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
+import type { OrgEvent } from "../org/index.ts"
+import type { UserEvent } from "../user/index.ts"
 import { endSession } from "./commands.ts"
 import { session } from "./model.ts"
 import { passwordVersionOf } from "./query.ts"
-import { sessionsOf } from "./view.ts"
+import { sessionsIn, sessionsOf } from "./view.ts"
 
-type AnyRecorded = Pick<Recorded<UserEvent>, "id" | "instance">
+type AnyRecorded = Pick<Recorded<UserEvent | OrgEvent>, "id" | "instance">
 
 /**
  * Ends the sessions of people who may no longer sign in, and those that an older password began.
  * They are worth nothing from the first moment; this is so that applications are told.
  */
-export function sessionEnds(call: (instance: string, name: string) => Cx): Reactor {
-  const ending = async (event: AnyRecorded) => {
-    const cx = call(event.instance, "session-ends")
-    for (const id of sessionsOf(cx, event.id)) {
-      await cx.store.transact(cx, (tx) => {
-        if (isOver(tx, id, event.id)) endSession(tx, id)
-      })
+export function sessionEnds(call: Calls): Reactor {
+  const ofPerson = async ({ instance, id }: AnyRecorded) => {
+    const cx = call(instance, "session-ends")
+    for (const sessionId of sessionsOf(cx, id)) await endIfOver(cx, sessionId)
+  }
+  const ofOrg = async ({ instance, id }: AnyRecorded) => {
+    const cx = call(instance, "session-ends")
+    let some = sessionsIn(cx, id, "")
+    while (some.length > 0) {
+      for (const sessionId of some) await endIfOver(cx, sessionId)
+      some = sessionsIn(cx, id, some.at(-1) ?? "")
     }
   }
   return {
     name: "session-ends",
     from: "now",
     on: {
-      "user.deactivated": ending,
-      "user.locked": ending,
-      "user.removed": ending,
-      "user.human.password.changed": ending,
+      "user.deactivated": ofPerson,
+      "user.locked": ofPerson,
+      "user.removed": ofPerson,
+      "user.human.password.changed": ofPerson,
+      "org.deactivated": ofOrg,
     },
   }
 }
 
 /** Whoever is let in again and signs in meanwhile keeps that. */
-const isOver = (tx: Transaction, sessionId: string, userId: string): boolean =>
-  tx.state(session, sessionId).passwordVersion !== passwordVersionOf(tx.state(user, userId))
+const endIfOver = (cx: Cx, sessionId: string): Promise<unknown> =>
+  cx.store.transact(cx, (tx) => {
+    const { userId, passwordVersion } = tx.state(session, sessionId)
+    if (passwordVersion !== passwordVersionOf(tx, userId)) endSession(tx, sessionId)
+  })

@@ -1,27 +1,60 @@
-import { type Cx, statement, view } from "../../store/index.ts"
-import type { SessionEvent } from "./model.ts"
+import { type Cx, type Searchable, statement, view } from "../../store/index.ts"
+import { lifetimes, type SessionEvent } from "./model.ts"
+
+/** A session as it is listed; times are ms UTC. */
+export type SessionRow = {
+  readonly id: string
+  readonly user_id: string
+  readonly org: string
+  readonly agent: string
+  readonly checked: number
+  readonly expires: number
+}
 
 const insert = statement(
-  "INSERT INTO user_sessions (instance, id, user_id) VALUES ($instance, $id, $userId)",
+  `INSERT INTO user_sessions (instance, id, user_id, org, agent, created, checked, expires)
+   VALUES ($instance, $id, $userId, $owner, $agentId, $time, 0, 0)`,
+)
+const check = statement(
+  `UPDATE user_sessions SET checked = $time, expires = $expires
+   WHERE instance = $instance AND id = $id`,
 )
 const remove = statement("DELETE FROM user_sessions WHERE instance = $instance AND id = $id")
 
-/** Which sessions a person has; those that were ended are gone. */
+/** Which sessions a person has, or all of an organisation; those that were ended are gone. */
 export const sessionView = view<SessionEvent>({
   name: "session",
   tables: {
     user_sessions: {
-      columns: "id TEXT NOT NULL, user_id TEXT NOT NULL",
+      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL, agent TEXT NOT NULL,
+        created INTEGER NOT NULL, checked INTEGER NOT NULL, expires INTEGER NOT NULL`,
       key: "id",
-      indexes: { user: "user_id" },
+      indexes: {
+        user: "user_id",
+        org: "org, created",
+        home: "org, id",
+        agent: "agent",
+        created: "created",
+        expires: "expires",
+      },
     },
   },
   on: {
-    "session.added": (db, { data }) => db.run(insert, { userId: data.userId }),
+    "session.added": (db, { data }) => db.run(insert, data),
+    "session.password.checked": (db, { time }) =>
+      db.run(check, { expires: time + lifetimes.session }),
     "session.terminated": (db) => db.run(remove),
   },
   dropped: { session: (db) => db.run(remove) },
 })
+
+export const sessions: Searchable = {
+  table: "user_sessions",
+  columns: ["user_id", "org", "agent", "created", "expires"],
+  owner: { org: "org", self: "user_id" },
+  key: "id",
+  sort: "created",
+}
 
 const ofUser = statement<{ id: string }>(
   "SELECT id FROM user_sessions WHERE instance = $instance AND user_id = $userId ORDER BY id",
@@ -30,3 +63,12 @@ const ofUser = statement<{ id: string }>(
 /** The sessions of a person that nobody has ended, oldest first; time may have. */
 export const sessionsOf = (cx: Cx, userId: string): readonly string[] =>
   cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
+
+const ofOrg = statement<{ id: string }>(
+  `SELECT id FROM user_sessions WHERE instance = $instance AND org = $orgId AND id > $after
+   ORDER BY id LIMIT 100`,
+)
+
+/** The first of the sessions of an organisation's people that come after one. */
+export const sessionsIn = (cx: Cx, orgId: string, after: string): readonly string[] =>
+  cx.store.all(cx, ofOrg, { orgId, after }).map(({ id }) => id)

@@ -10,7 +10,7 @@ import {
   createServiceKey,
   type NewProfile,
 } from "../user/index.ts"
-import { furnish } from "./furnish.ts"
+import { provision } from "./provision.ts"
 
 /** A new instance, as whoever manages several asks for it. */
 export type InstanceInput = {
@@ -60,7 +60,7 @@ export async function createInstance(cx: Cx, input: InstanceInput): Promise<Crea
   }
   const { owner } = input
   if (owner.kind === "human") {
-    await furnish(there, { ...common, owner: await humanOf(owner) })
+    await provision(there, { ...common, owner: await humanOf(owner) })
     return { instance, token: undefined, keyFile: undefined }
   }
   return createWithMachine(there, common, owner)
@@ -77,7 +77,7 @@ async function createWithMachine(cx: Cx, common: Common, owner: MachineOwner): P
   // The file names the user, whose id is known in the step only.
   const key = owner.key === undefined ? undefined : await createServiceKey(cx, "")
   let token: string | undefined
-  const { ownerId } = await furnish(cx, {
+  const { ownerId } = await provision(cx, {
     ...common,
     owner: {
       kind: "machine",

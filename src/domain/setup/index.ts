@@ -1,7 +1,7 @@
 import { never } from "../../kernel/signing-key.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { addServiceKey, addUser, createPassword } from "../user/index.ts"
-import { furnish, own } from "./furnish.ts"
+import { own, provision } from "./provision.ts"
 
 export { firstInstance } from "./first.ts"
 export { moveInstance } from "./move.ts"
@@ -36,7 +36,7 @@ export type SetupOutcome = { readonly ownerId: string; readonly orgId: string }
 export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
   const { owner, serviceKey } = input
   const password = createPassword(owner.password, { names: [owner.loginName, owner.email] })
-  const made = await furnish(cx, {
+  const made = await provision(cx, {
     name: input.organization,
     organization: input.organization,
     publicUrl: input.publicUrl,
@@ -67,3 +67,8 @@ function addAutomation(tx: Transaction, orgId: string, key: OwnerKey): void {
   addServiceKey.within(tx, userId, { keyId, publicKey, expires: never })
   own(tx, { userId, orgId })
 }
+
+/** What this module is to the whole. */
+export const module = {
+  operations: () => import("./api.ts"),
+} as const

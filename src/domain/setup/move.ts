@@ -1,7 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { changeApplication } from "../app/index.ts"
 import { keepPrimary, requireInstance, setPublicUrl } from "../instance/index.ts"
-import { consoleUris } from "./furnish.ts"
+import { consoleUris } from "./provision.ts"
 
 /**
  * Moves the instance to another public address, and the console with it. Nothing happens where it

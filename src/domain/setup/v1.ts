@@ -46,11 +46,11 @@ async function create(cx: Cx, req: CreateInstanceRequest) {
 function ownerOf({ owner }: CreateInstanceRequest): HumanOwner | MachineOwner {
   if (owner.case === "human") return humanOf(owner.value)
   if (owner.case === "machine") return machineOf(owner.value)
-  throw invalid("instance.owner_missing", "say who owns the instance: human or machine")
+  throw invalidError("instance.owner_missing", "say who owns the instance: human or machine")
 }
 
 function humanOf({ userName, email, profile, password }: CreateInstanceRequest_Human): HumanOwner {
-  if (!email) throw invalid("instance.owner_email_missing", "the owner's email is missing")
+  if (!email) throw invalidError("instance.owner_email_missing", "the owner's email is missing")
   const [local = ""] = (userName || email.email).split("@")
   return {
     kind: "human",
@@ -72,7 +72,7 @@ function machineOf(machine: CreateInstanceRequest_Machine): MachineOwner {
   const { userName, name, personalAccessToken, machineKey } = machine
   if (!personalAccessToken && !machineKey) {
     const message = "ask for a personal_access_token or a machine_key; nobody could sign in"
-    throw invalid("instance.owner_credential_missing", message)
+    throw invalidError("instance.owner_credential_missing", message)
   }
   const ends = (date: Timestamp | undefined) => endOr(date && timestampMs(date))
   return {
@@ -84,4 +84,4 @@ function machineOf(machine: CreateInstanceRequest_Machine): MachineOwner {
   }
 }
 
-const invalid = (id: string, message: string) => new Fault("invalid_argument", id, message)
+const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

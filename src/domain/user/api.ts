@@ -1,19 +1,20 @@
-import { auth, management } from "./v1.ts"
-import { managementCredentials } from "./v1credential.ts"
-import { managementGlobal } from "./v1global.ts"
-import { self } from "./v1self.ts"
-import { v2 } from "./v2.ts"
-import { v2contact } from "./v2contact.ts"
-import { v2invite } from "./v2invite.ts"
-import { v2key } from "./v2key.ts"
-import { v2metadata } from "./v2metadata.ts"
-import { v2search } from "./v2search.ts"
-import { v2token } from "./v2token.ts"
+import { auth, management } from "./binding/v1.ts"
+import { managementCredentials } from "./binding/v1-credential.ts"
+import { managementGlobal } from "./binding/v1-global.ts"
+import { self } from "./binding/v1-self.ts"
+import { v2 } from "./binding/v2.ts"
+import { v2contact } from "./binding/v2-contact.ts"
+import { v2failure } from "./binding/v2-failure.ts"
+import { v2invite } from "./binding/v2-invite.ts"
+import { v2key } from "./binding/v2-key.ts"
+import { v2metadata } from "./binding/v2-metadata.ts"
+import { v2search } from "./binding/v2-search.ts"
+import { v2token } from "./binding/v2-token.ts"
 
-export { callerOf } from "./v1.ts"
-export { codesOf, newHuman } from "./v2.ts"
+export { callerOf } from "./binding/v1.ts"
+export { codesOf, newHuman } from "./binding/v2.ts"
 
-/** The operations that this room answers. */
+/** The operations that this module answers. */
 export const shares = [
   v2,
   v2search,
@@ -27,4 +28,5 @@ export const shares = [
   self,
   managementGlobal,
   v2invite,
+  v2failure,
 ] as const

@@ -17,7 +17,7 @@ const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 export function loginNameOf(text: string): string {
   const name = normalForm(text, "NFKC").trim()
   if (name === "" || name.length > textMax || isUnclear(name)) {
-    throw refused("username", `must have 1 to ${textMax} visible characters`)
+    throw refusedError("username", `must have 1 to ${textMax} visible characters`)
   }
   return name.replace(/ +/g, " ")
 }
@@ -26,7 +26,7 @@ export function loginNameOf(text: string): string {
 export function optionalTextOf(field: string, text: string | undefined, max = textMax): string {
   const shown = normalForm(text ?? "", "NFC").trim()
   if (shown.length > max || control.test(shown)) {
-    throw refused(field, `must have at most ${max} characters and no control characters`)
+    throw refusedError(field, `must have at most ${max} characters and no control characters`)
   }
   return shown
 }
@@ -35,7 +35,7 @@ export function optionalTextOf(field: string, text: string | undefined, max = te
 export function emailOf(text: string): string {
   const address = normalForm(text, "NFC").trim()
   if (address.length > textMax || isUnclear(address) || !emailShape.test(address)) {
-    throw refused("email", "must be an e-mail address such as name@example.com")
+    throw refusedError("email", "must be an e-mail address such as name@example.com")
   }
   return address
 }
@@ -47,7 +47,7 @@ const emailShape = new RegExp(String.raw`^[^\s@"(),:;<>[\\\]]+@${label}(?:\.${la
 export function phoneOf(text: string): string {
   const number = text.trim().replace(/[\s().-]/g, "")
   if (!/^\+[1-9]\d{6,14}$/.test(number)) {
-    throw refused("phone", "must be an international number such as +41791234567")
+    throw refusedError("phone", "must be an international number such as +41791234567")
   }
   return number
 }
@@ -55,7 +55,7 @@ export function phoneOf(text: string): string {
 /** A language tag (BCP 47), or nothing. */
 export function languageOf(text: string): string {
   if (text !== "" && (text.length > 10 || !/^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(text))) {
-    throw refused("preferred_language", "must be a language tag such as en or pt-BR")
+    throw refusedError("preferred_language", "must be a language tag such as en or pt-BR")
   }
   return text
 }
@@ -63,10 +63,10 @@ export function languageOf(text: string): string {
 /** The template of a link that a mail carries: the address of a page, with places to fill in. */
 export function urlTemplateOf(text: string): string {
   if (text !== "" && !/^https?:\/\/[^\s<>"]{1,200}$/.test(text)) {
-    throw refused("url_template", "must be an http or https address")
+    throw refusedError("url_template", "must be an http or https address")
   }
   return text
 }
 
-const refused = (field: string, wanted: string) =>
+const refusedError = (field: string, wanted: string) =>
   new Fault("invalid_argument", `user.${field}_invalid`, `${field} ${wanted}`)

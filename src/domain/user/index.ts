@@ -1,26 +1,25 @@
 import type { Cx } from "../../store/index.ts"
 import { orgWithDomain } from "../org/index.ts"
-import { passwordCheck } from "./attempt.ts"
-import { codeCount } from "./code-count.ts"
-import { userMetadataView } from "./metadata-view.ts"
+import { userMetadataView } from "./account/metadata-view.ts"
+import { passwordCheck } from "./credential/attempt.ts"
+import { codeCount } from "./credential/code-count.ts"
+import { failedSignInView } from "./credential/failure.ts"
+import { failedTries } from "./credential/lockout.ts"
 import { user } from "./model.ts"
 import { userChain } from "./query.ts"
 import { userView } from "./view.ts"
 
 export { never } from "../../kernel/signing-key.ts"
-export { type Attempts, attemptsOf } from "./attempt.ts"
-export { createCode, type NewCode } from "./code.ts"
 export {
   claimUserName,
   deactivateUser,
   lockUser,
   reactivateUser,
   removeUser,
-  standingOf,
   type UserChange,
   unlockUser,
   updateUser,
-} from "./commands.ts"
+} from "./account/commands.ts"
 export {
   addUser,
   createUser,
@@ -29,23 +28,7 @@ export {
   type NewMachine,
   type NewProfile,
   type NewUser,
-} from "./create.ts"
-export {
-  type Admit,
-  changedPassword,
-  checkPassword,
-  createPassword,
-  importPassword,
-  type NewPassword,
-  type PasswordChange,
-  type PasswordCheck,
-  passwordOf,
-  passwordRules,
-  provePassword,
-  replacementOf,
-  replacePassword,
-  setPassword,
-} from "./credential.ts"
+} from "./account/create.ts"
 export {
   acceptInvite,
   checkInvite,
@@ -53,33 +36,59 @@ export {
   invitationOf,
   invitedPassword,
   inviteUser,
-} from "./invite.ts"
-export { findByLoginName, loginNamesOf, shownNames } from "./login-name.ts"
+} from "./account/invite.ts"
+export { findByLoginName, loginNamesOf, shownNames } from "./account/login-name.ts"
+export { type Metadata, removeMetadata, setMetadata } from "./account/metadata.ts"
+export { heldMetadata } from "./account/metadata-view.ts"
+export { standingOf } from "./account/owner.ts"
+export { type Attempts, attemptsOf } from "./credential/attempt.ts"
+export { createCode, type NewCode } from "./credential/code.ts"
+export {
+  type Admit,
+  changedPassword,
+  checkPassword,
+  complexityFor,
+  createPassword,
+  importPassword,
+  type NewPassword,
+  type PasswordChange,
+  type PasswordCheck,
+  passwordFor,
+  passwordOf,
+  provePassword,
+  replacementOf,
+  replacePassword,
+  setPassword,
+} from "./credential/credential.ts"
+export { warmPasswords } from "./credential/password.ts"
 export {
   generateMachineSecret,
   isMachineSecret,
   removeMachineSecret,
-} from "./machine-secret.ts"
-export { type Metadata, removeMetadata, setMetadata } from "./metadata.ts"
-export { heldMetadata } from "./metadata-view.ts"
-export {
-  type AccessTokenType,
-  type Human,
-  hasLeft,
-  type Machine,
-  signInVersion,
-  type User,
-  type UserEvent,
-  user,
-} from "./model.ts"
-export { warmPasswords } from "./password.ts"
+} from "./machine/machine-secret.ts"
 export {
   addPersonalToken,
   createPersonalToken,
   type KnownToken,
   readPersonalToken,
   removePersonalToken,
-} from "./personal-token.ts"
+} from "./machine/personal-token.ts"
+export {
+  addServiceKey,
+  createServiceKey,
+  importServiceKey,
+  removeServiceKey,
+  type ServiceKey,
+} from "./machine/service-key.ts"
+export {
+  type AccessTokenType,
+  type Human,
+  hasLeft,
+  type Machine,
+  type User,
+  type UserEvent,
+  user,
+} from "./model.ts"
 export {
   accountOf,
   findMachine,
@@ -88,7 +97,9 @@ export {
   isUserActive,
   passwordVersion,
   profile,
+  readerOf,
   serviceUserKey,
+  signInVersion,
   strangersOn,
   type UserChain,
   type UserInfo,
@@ -96,27 +107,19 @@ export {
   userNameOf,
   usersOf,
 } from "./query.ts"
-export {
-  addServiceKey,
-  createServiceKey,
-  importServiceKey,
-  removeServiceKey,
-  type ServiceKey,
-} from "./service-key.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 
-/** What this room keeps streams of. */
-export const aggregates = [user, passwordCheck, codeCount] as const
-
-/** What this room shows. */
-export const views = [userView, userMetadataView] as const
-
-/** What an access rule may hang from, by the name of the resource. */
-export const chains = {
-  user: userChain,
-  /** An organisation, by its primary domain. */
-  org_domain: (cx: Cx, domain: string) => {
-    const org = orgWithDomain(cx, domain)
-    return org === undefined ? undefined : ({ instance: true, org } as const)
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [user, passwordCheck, failedTries, codeCount],
+  views: [userView, userMetadataView, failedSignInView],
+  chains: {
+    user: userChain,
+    /** An organisation, by its primary domain. */
+    org_domain: (cx: Cx, domain: string) => {
+      const org = orgWithDomain(cx, domain)
+      return org === undefined ? undefined : ({ instance: true, org } as const)
+    },
   },
+  operations: () => import("./api.ts"),
 } as const

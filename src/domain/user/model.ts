@@ -157,13 +157,6 @@ const nobody: Profile = {
   gender: "unspecified",
 }
 
-/**
- * What a sign-in counts under: a newer password ends it, and so does what stops its person, who
- * signs in anew when they come back. Undefined without a password.
- */
-export const signInVersion = ({ password, stoppedIn = 0 }: Human): number | undefined =>
-  password ? Math.max(password.version, stoppedIn) : undefined
-
 /** Names are gone from the events of a removed user. */
 const nameless: LoginNames = { userName: "", loginNames: [] }
 

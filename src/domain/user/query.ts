@@ -1,10 +1,11 @@
 import { Fault } from "../../kernel/fault.ts"
 import { canonical } from "../../kernel/name.ts"
-import { type Cx, statement } from "../../store/index.ts"
+import { type Cx, type Decision, statement } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
-import { isOrgThere } from "../org/index.ts"
-import { findByLoginName } from "./login-name.ts"
-import { type Gender, hasLeft, type Machine, signInVersion, user } from "./model.ts"
+import { isOrgThere, orgStops } from "../org/index.ts"
+import { findByLoginName } from "./account/login-name.ts"
+import { nobody } from "./credential/attempt.ts"
+import { type Gender, hasLeft, type Machine, user } from "./model.ts"
 import type { UserRow } from "./view.ts"
 
 const one = statement<UserRow>("SELECT * FROM users WHERE instance = $instance AND id = $id")
@@ -48,7 +49,8 @@ export function findMachine(
  * nobody's a stand-in that behaves the same, so that nobody learns which names exist.
  */
 export const accountOf = (cx: Cx, loginName: string): string =>
-  findByLoginName(cx, loginName) ?? `nobody:${cx.secrets.hash(canonical(loginName), "login_name")}`
+  findByLoginName(cx, loginName) ??
+  `${nobody}${cx.secrets.hash(canonical(loginName), "login_name")}`
 
 /** What the userinfo endpoint and id_tokens may tell of a user; empty texts are not known. */
 export type UserInfo = {
@@ -111,13 +113,29 @@ export const isUserActive = (cx: Cx, id: string): boolean =>
   cx.store.state(cx, user, id).status === "active"
 
 /**
- * Raised with every new password, and when somebody is locked or deactivated: whatever signed in
- * while it was lower is over. 0 where there is no password.
+ * What a user signs in under: it is raised with every new password, and when they or their
+ * organisation are stopped. Whatever signed in while it was lower is over, and stays so when they
+ * come back. Undefined for a person without a password.
  */
-export function passwordVersion(cx: Cx, id: string): number {
-  const state = cx.store.state(cx, user, id)
-  return "kind" in state && state.kind === "human" ? (signInVersion(state) ?? 0) : 0
+export function signInVersion(
+  read: Pick<Decision, "state" | "owner">,
+  id: string,
+): number | undefined {
+  const state = read.state(user, id)
+  if (hasLeft(state)) return undefined
+  const version = state.kind === "human" ? state.password?.version : 0
+  if (version === undefined) return undefined
+  return Math.max(version, state.stoppedIn ?? 0) + orgStops(read, read.owner(user, id))
 }
+
+/** The same outside of a step, as things stand now; 0 where there is no password. */
+export const passwordVersion = (cx: Cx, id: string): number => signInVersion(readerOf(cx), id) ?? 0
+
+/** Reads outside of a step as one within it does. */
+export const readerOf = (cx: Cx): Pick<Decision, "state" | "owner"> => ({
+  state: (kind, id) => cx.store.state(cx, kind, id),
+  owner: (kind, id) => cx.store.receipt(cx, kind, id)?.owner ?? "",
+})
 
 /** The public key (PEM, SPKI) that a service user's assertions are checked with; ms UTC. */
 export const serviceUserKey = (

@@ -1,5 +1,5 @@
 import { fold, foldName, type Searchable, statement, view } from "../../store/index.ts"
-import { domainInName } from "./login-name.ts"
+import { domainInName } from "./account/login-name.ts"
 import type { AccessTokenType, Gender, Profile, UserEvent, UserStatus } from "./model.ts"
 
 /** A user as listed; times are ms UTC, flags 0 or 1. What a kind does not have is empty. */
@@ -39,6 +39,14 @@ const foldedColumns = [
   "display_name",
   "email",
 ] as const
+
+/** Texts that are looked for anywhere in them. */
+const texts = [
+  ...foldedColumns,
+  ...foldedColumns.map((name) => `${name}_folded`),
+  "listed_name_folded",
+  "phone",
+]
 
 const insert = statement(
   `INSERT INTO users (instance, id, org, status, kind, user_name, user_name_folded, name_domain,
@@ -110,6 +118,7 @@ const removeTokens = statement(
 /** A service user's name is kept where a person's display name is: both are what one reads. */
 export const userView = view<UserEvent>({
   name: "user",
+  texts: { users: texts },
   tables: {
     users: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, status TEXT NOT NULL, kind TEXT NOT NULL,
@@ -288,16 +297,7 @@ export const users: Searchable = {
   key: "id",
   sort: "created",
   owner: { org: "org", self: "id" },
-  columns: [
-    "org",
-    "status",
-    "kind",
-    ...foldedColumns,
-    ...foldedColumns.map((name) => `${name}_folded`),
-    "listed_name_folded",
-    "phone",
-    "created",
-  ],
+  columns: ["org", "status", "kind", ...texts, "created"],
   names: ["given_name", "family_name", "nick_name", "display_name", "listed_name"],
   also: { display_name_folded: "listed_name_folded" },
 }

@@ -1,10 +1,11 @@
-import type { Asked } from "../../domain/grant/index.ts"
+import type { Requested } from "../../domain/grant/index.ts"
 import type { ShowPage } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 import { redirect } from "../response.ts"
+import { showTestRefused } from "./tested.ts"
 
-type Back = Pick<Asked, "redirectUri" | "responseMode" | "device"> & {
+type Back = Pick<Requested, "clientId" | "redirectUri" | "responseMode" | "device" | "testedBy"> & {
   readonly state?: string | undefined
 }
 
@@ -23,10 +24,11 @@ export type Answer = {
 export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Promise<Response> {
   const { back, application, cookies } = answer
   if (back.device) return showDeviceDone(cx, show, answer)
+  if (back.testedBy !== undefined) return showTestRefused(cx, show, refusedOf(answer))
   const fields = {
     ...answer.fields,
     ...(back.state !== undefined && { state: back.state }),
-    iss: ownOf(cx).issuer,
+    iss: issuerOf(cx).issuer,
   }
   if (back.responseMode === "form_post") {
     return show(
@@ -37,6 +39,13 @@ export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Prom
   }
   const text = new URLSearchParams(fields).toString()
   return redirect(joined(back, text), ...cookies)
+}
+
+/** What a test comes to through here: its success has a page of its own, see `showTested`. */
+function refusedOf({ back, cookies, fields }: Answer) {
+  const { error, error_description: description = "" } = fields
+  if (error === undefined) throw new Error("a test is answered with a page alone")
+  return { clientId: back.clientId, cookies, refusal: { error, description } }
 }
 
 /** RFC 8628 §3.3: the device asks for itself; the person learns that it may. */

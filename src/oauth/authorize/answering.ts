@@ -4,13 +4,14 @@ import type { Transaction } from "../../store/index.ts"
 import { writeCode } from "../code.ts"
 import { answerClient } from "./answer.ts"
 import { goneSince } from "./client.ts"
-import { complete, isForCode } from "./complete.ts"
+import { isForCode } from "./complete.ts"
+import { finish } from "./finish.ts"
 import { inLanguages } from "./language.ts"
 
 /** What the callback does of a request that nothing but a sign-in was missing for, at once. */
 export const answering: Answering = {
   within: (cx, tx, { id, asked, wanted }, session) => {
-    if (!isForCode(asked) || goneSince(cx, asked)) return false
+    if (!isForCode(asked) || asked.testedBy !== undefined || goneSince(cx, asked)) return false
     const step = nextStep({ ...wanted, sessionId: session.id }, [session], tx.now)
     if (step.kind !== "done") return false
     answerRequest(tx, id, session.id)
@@ -29,15 +30,15 @@ export const answering: Answering = {
     const cookies = [setCookie]
     const gone = goneSince(cx, asked)
     if (gone) return showTrouble(show, cx, { ...gone, cookies })
-    const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
     // RFC 8628 §3.3: the device has it already.
-    if (asked.device) return answerClient(cx, show, { ...answer, fields: {} })
+    if (asked.device) {
+      const application = applicationName(cx, asked.clientId)
+      return answerClient(cx, show, { back: asked, application, cookies, fields: {} })
+    }
     // A request of its own, so that each code is still good for one use.
     const id = cx.ids.next()
     const added = { agentId, asked, loginHint: "" }
     const keep = (tx: Transaction) => addAuthRequest(tx, id, added)
-    const fields = await complete(cx, { id, asked, sessionId, keep })
-    if (!fields) return showTrouble(show, cx, { problem: "expired", cookies })
-    return answerClient(cx, show, { ...answer, fields })
+    return finish(cx, show, { ready: { id, asked, sessionId, keep }, cookies })
   },
 }

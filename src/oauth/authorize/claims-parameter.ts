@@ -44,8 +44,8 @@ function membersOf(object: object, place: string): Members {
 function memberOf(value: unknown): Member {
   if (value === null) return { essential: false, values: [] }
   const { essential = false, value: only, values }: Record<string, unknown> = { ...objectIn(value) }
-  if (typeof essential !== "boolean") throw malformed()
-  if (values !== undefined && !Array.isArray(values)) throw malformed()
+  if (typeof essential !== "boolean") throw malformedError()
+  if (values !== undefined && !Array.isArray(values)) throw malformedError()
   return { essential, values: [...(only === undefined ? [] : [only]), ...(values ?? [])] }
 }
 
@@ -76,16 +76,16 @@ function acrOf(
 
 function objectIn(value: unknown): object {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value
-  throw malformed()
+  throw malformedError()
 }
 
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw malformed()
+    throw malformedError()
   }
 }
 
-const malformed = () =>
+const malformedError = () =>
   new OAuthError("invalid_request", "claims must be a JSON object as OpenID Connect Core 5.5 says")

@@ -1,10 +1,10 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
-import type { Asked, ResponseMode } from "../../domain/grant/index.ts"
+import type { Requested, ResponseMode } from "../../domain/grant/index.ts"
 import { type Found, findingOfAddress } from "../../domain/refusal/index.ts"
 import { isExposed } from "../../kernel/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
 import { unusableFindings } from "../client/registered.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 import { repeatedFinding } from "../request.ts"
 import { isRegistered } from "./redirect-uri.ts"
 import { responseModeOf } from "./response-type.ts"
@@ -17,6 +17,8 @@ export type ReturnPath = {
   readonly redirectUri: string
   readonly responseMode: ResponseMode
   readonly state: string | undefined
+  /** Who tries the application out with it. */
+  readonly testedBy?: string
 }
 
 export type Untrusted = {
@@ -61,7 +63,7 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
  */
 export function goneSince(
   cx: Cx,
-  { clientId, redirectUri, device }: Pick<Asked, "clientId" | "redirectUri" | "device">,
+  { clientId, redirectUri, device }: Pick<Requested, "clientId" | "redirectUri" | "device">,
 ): Untrusted | undefined {
   const client = findClient(cx, clientId)
   if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) {
@@ -75,7 +77,7 @@ function distrusted(cx: Cx, { oidc }: OidcApp, redirectUri: string): Untrusted |
     const finding = () => [findingOfAddress("redirect_uri", redirectUri, oidc.redirectUris)]
     return { problem: "redirect_uri", finding }
   }
-  if (!isExposed(oidc, redirectUri, ownOf(cx).issuer)) return undefined
+  if (!isExposed(oidc, redirectUri, issuerOf(cx).issuer)) return undefined
   return { problem: "invalid_request", detail: exposed }
 }
 

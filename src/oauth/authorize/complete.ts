@@ -1,5 +1,5 @@
 import { findClient } from "../../domain/app/index.ts"
-import { type Asked, answerRequest, exchangeCode } from "../../domain/grant/index.ts"
+import { answerRequest, exchangeCode, type Requested } from "../../domain/grant/index.ts"
 import { type Session, usableSession } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { writeCode, writeWholeCode } from "../code.ts"
@@ -12,7 +12,7 @@ import { identityOf } from "./identity.ts"
 /** A request that the person of a session may have answered. */
 export type Ready = {
   readonly id: string
-  readonly asked: Asked
+  readonly asked: Requested
   readonly sessionId: string
   /** Keeps a request that is new, as the first part of the same step. */
   readonly keep?: (tx: Transaction) => void
@@ -26,6 +26,7 @@ type Fields = Readonly<Record<string, string>>
  */
 export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined> {
   const { id, asked, sessionId, keep } = ready
+  if (asked.testedBy !== undefined) throw new Error("a test is answered with a page alone")
   if (keep && isForCode(asked)) {
     const step = await cx.store.transact(cx, (tx) => usableSession(tx, sessionId) && tx.now)
     if (step.value === undefined) return undefined
@@ -50,7 +51,7 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
 }
 
 /** Whether a request asks for a code, and not for the tokens themselves. */
-export const isForCode = ({ responseType = "code" }: Asked): boolean => responseType === "code"
+export const isForCode = ({ responseType = "code" }: Requested): boolean => responseType === "code"
 
 type Granted = { readonly grantId: string; readonly session: Session }
 

@@ -1,4 +1,4 @@
-import type { Asked } from "../../domain/grant/index.ts"
+import type { Requested } from "../../domain/grant/index.ts"
 import type { Session } from "../../domain/session/index.ts"
 import { acrFor } from "../token/acr.ts"
 import type { Identity } from "../token/issue.ts"
@@ -12,7 +12,7 @@ type SignedIn = {
 }
 
 /** What an id_token says that answers an authorization request. */
-export function identityOf(asked: Asked, signedIn: SignedIn): Identity {
+export function identityOf(asked: Requested, signedIn: SignedIn): Identity {
   const { sessionId, session, projects, withUserClaims } = signedIn
   const { clientId, nonce, claims, acr } = asked
   return {

@@ -1,11 +1,11 @@
 import type { OidcApp } from "../../domain/app/index.ts"
-import type { Asked, Prompt, ResponseType } from "../../domain/grant/index.ts"
+import type { Prompt, Requested, ResponseType } from "../../domain/grant/index.ts"
 import { algorithms, verifyJwt } from "../../domain/key/index.ts"
 import { about, because, findingOfAddress } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { findingsInJwt, textOf } from "../client/jwt.ts"
 import { OAuthError } from "../error.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 import { type Parameters, parametersOf, valueFinding, wordsOf } from "../request.ts"
 import { foreignAmong } from "../token/audience.ts"
 import { resourcesOf } from "../token/resource.ts"
@@ -22,7 +22,7 @@ import { languagesOf } from "./language.ts"
 import { responseTypeOf } from "./response-type.ts"
 
 /** Everything a client asked for, checked. */
-export type Checked = { readonly asked: Asked; readonly loginHint: string }
+export type Checked = { readonly asked: Requested; readonly loginHint: string }
 
 /** Reads an authorization request; what is wrong with it goes back to the client. */
 export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams): Checked {
@@ -33,7 +33,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
   const scopes = scopesOf(parameters, app, responseType)
   const projects = projectsOf(cx, parameters, { app, scopes })
   const audience = [...new Set([clientId, ...projects])]
-  const asked: Asked = {
+  const asked: Requested = {
     clientId,
     appId,
     redirectUri,
@@ -47,6 +47,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
     languages: languagesOf(parameters.get("ui_locales")),
     ...given({
       state,
+      testedBy: back.testedBy,
       nonce: nonceOf(parameters, responseType),
       challenge: challengeOf(parameters, responseType === "code" && isPublic(app)),
       dpopJkt: dpopJktOf(parameters),
@@ -191,14 +192,14 @@ function hintedUserOf(cx: Cx, parameters: Parameters): string | undefined {
 /** The claims of an id_token that was issued here, expired or not; undefined for anything else. */
 export function readHint(cx: Cx, hint: string) {
   const claims = verifyJwt(cx, hint, { typ: "JWT", algorithms, expired: "accepted" })
-  return claims?.iss === ownOf(cx).issuer ? claims : undefined
+  return claims?.iss === issuerOf(cx).issuer ? claims : undefined
 }
 
 /** What is wrong with an id_token that is not of this issuer. */
 export const foreignHintError = (cx: Cx, hint: string): OAuthError =>
   new OAuthError("invalid_request", "id_token_hint is not an id_token of this issuer", {
     finding: () => {
-      const { issuer } = ownOf(cx)
+      const { issuer } = issuerOf(cx)
       return findingsInJwt(hint, {
         subject: "id_token_hint",
         beside: ({ iss }) => [

@@ -2,13 +2,13 @@ import { createPublicKey } from "node:crypto"
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose"
 import { appKey } from "../../domain/app/index.ts"
 import { about, because, type Finding, type Found } from "../../domain/refusal/index.ts"
-import { bytesOf } from "../../kernel/secret.ts"
+import { isJwt, jwtParts } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { algorithmsOf, isLive } from "../client/assertion.ts"
 import { besideText, claimsBeside, expected, findingsInJwt, textOf } from "../client/jwt.ts"
 import { onlyKeyOf, registered } from "../client/registered.ts"
 import { OAuthError } from "../error.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 import type { Parameters } from "../request.ts"
 
 const lifetimeMaxSeconds = 3600
@@ -48,7 +48,7 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
   const keyId = named ?? (client ? onlyKeyOf(cx, client) : "")
   const key = client?.kind === "application" ? appKey(cx, client.appId, keyId) : undefined
   const lacksKey = isLive(cx, key) ? undefined : "assertion.app_key"
-  const wanted = { iss: clientId, audience: [ownOf(cx).issuer], lacksKey } as const
+  const wanted = { iss: clientId, audience: [issuerOf(cx).issuer], lacksKey } as const
   const finding = () =>
     findingsInJwt(text, {
       subject: "request",
@@ -63,7 +63,7 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
   const options = {
     algorithms: [...algorithmsOf(publicKey)],
     issuer: clientId,
-    audience: ownOf(cx).issuer,
+    audience: issuerOf(cx).issuer,
     requiredClaims: ["exp"],
     clockTolerance: toleranceSeconds,
     currentDate: new Date(cx.clock.now()),
@@ -78,9 +78,8 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
 
 /** What is said in the header, if it names a key; nothing of it is proven yet. */
 async function keyIdOf(text: string): Promise<string | undefined> {
-  const header = await expected(() => decodeProtectedHeader(text))
-  const parts = text.split(".")
-  if (!header || parts.length !== 3) throw noJwtError()
+  const header = isJwt(text) && (await expected(() => decodeProtectedHeader(text)))
+  if (!header) throw noJwtError()
   const { alg, typ, kid }: Record<string, unknown> = header
   if (alg === "none") {
     throw new OAuthError("request_not_supported", "request objects must be signed", {
@@ -88,7 +87,7 @@ async function keyIdOf(text: string): Promise<string | undefined> {
     })
   }
   // RFC 7515 §2: one spelling only; decoders take others for the same signature.
-  if (!parts.every(bytesOf)) throw noJwtError()
+  if (!jwtParts(text)) throw noJwtError()
   if (typeof alg !== "string" || alg.startsWith("HS")) {
     throw badObjectError(
       "the request object must be signed with a key that is registered for the client",

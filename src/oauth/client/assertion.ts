@@ -2,10 +2,10 @@ import { createPublicKey, type KeyObject } from "node:crypto"
 import { jwtVerify } from "jose"
 import { spendAssertion } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { recent } from "../../kernel/recent.ts"
-import { bytesOf } from "../../kernel/secret.ts"
-import { type Cx, remembered } from "../../store/index.ts"
-import { ownOf, paths } from "../own.ts"
+import { lru } from "../../kernel/lru.ts"
+import { isJwt, jwtParts } from "../../kernel/secret.ts"
+import { type Cx, cached } from "../../store/index.ts"
+import { issuerOf, paths } from "../issuer.ts"
 import { expected, unprovenIn } from "./jwt.ts"
 
 /** A signed assertion that was checked. */
@@ -28,7 +28,7 @@ type Named = { readonly issuer: string; readonly keyId: string | undefined }
 
 export function readAssertion(text: string): Named | undefined {
   // RFC 7515 §2: one spelling only; decoders take others for the same signature.
-  const claims = text.split(".").every(bytesOf) ? unprovenIn(text) : undefined
+  const claims = jwtParts(text) && unprovenIn(text)
   // Types say texts; what a stranger sends may be anything.
   if (typeof claims?.iss !== "string") return undefined
   const { iss, kid } = claims
@@ -69,8 +69,8 @@ export async function verifyAssertion(
     clockTolerance: toleranceSeconds,
     currentDate: new Date(now),
   }
-  const verified = await expected(() => jwtVerify(text, key, options))
-  const { iss, sub, jti, exp = 0, iat } = verified?.payload ?? {}
+  const verified = isJwt(text) && (await expected(() => jwtVerify(text, key, options)))
+  const { iss, sub, jti, exp = 0, iat } = verified ? verified.payload : {}
   if (iss === undefined || iss !== sub || !isLive(cx, rules.key)) return undefined
   const seconds = now / 1000
   const ageMax = rules.as === "client" && jti === undefined ? namelessMaxSeconds : ageMaxSeconds
@@ -98,12 +98,12 @@ function publicKeyOf(pem: string): KeyObject {
   keys.set(pem, key)
   return key
 }
-const keys = recent<KeyObject>(1000)
+const keys = lru<KeyObject>(1000)
 
 /** RFC 7523 §3 (3), OpenID Connect Core §9: the issuer, or an endpoint that asks for the client. */
-export const ownNames = remembered(
+export const ownNames = cached(
   (cx): readonly string[] => {
-    const { issuer } = ownOf(cx)
+    const { issuer } = issuerOf(cx)
     const { token, introspection, revocation, par, deviceAuthorization } = paths
     const asking = [token, introspection, revocation, par, deviceAuthorization]
     return [issuer, ...asking.map((path) => issuer + path)]

@@ -4,7 +4,7 @@ import { type AccessTokenType, isMachineSecret } from "../../domain/user/index.t
 import { isOneOf } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
-import { anchorOf } from "../token/anchor.ts"
+import { credentialParent } from "../token/token-parent.ts"
 import { isLive, ownNames, readAssertion, spend, verifyAssertion } from "./assertion.ts"
 import { type Attempt, attemptOf, type Credentials, type Method, methods } from "./attempt.ts"
 import { claimsBeside, findingsInJwt } from "./jwt.ts"
@@ -55,10 +55,10 @@ export function applicationOf(client: AuthenticatedClient): AuthenticatedApp {
 export function isOwnToken(
   cx: Cx,
   client: AuthenticatedClient,
-  said: { readonly clientId: string; readonly userId: string },
+  claims: { readonly clientId: string; readonly userId: string },
 ): boolean {
-  if (client.kind === "application") return said.clientId === client.clientId
-  return said.userId === client.userId && findClient(cx, said.clientId) === undefined
+  if (client.kind === "application") return claims.clientId === client.clientId
+  return claims.userId === client.userId && findClient(cx, claims.clientId) === undefined
 }
 
 /** How a client may prove itself at the introspection endpoint; discovery names it. */
@@ -116,8 +116,9 @@ function bySecret(
 ): AuthenticatedClient | Unproven {
   const client = registered(cx, clientId)
   const isRight = knowsSecret(cx, client, secret)
-  const anchor =
-    client?.kind === "service user" ? anchorOf("secret", client.state.secret?.id ?? "") : ""
+  const isMachine = client?.kind === "service user"
+  const id = isMachine ? (client.state.secret?.id ?? "") : ""
+  const anchor = isMachine ? credentialParent(cx, "secret", { userId: client.userId, id }) : ""
   return proven(cx, client, { clientId, method, anchor, isRight })
 }
 
@@ -154,15 +155,16 @@ async function byAssertion(
   const claims = () =>
     findingsInJwt(assertion, {
       subject: "client_assertion",
-      beside: (said) => claimsBeside(cx, said, wanted),
+      beside: (claims) => claimsBeside(cx, claims, wanted),
     })
-  const shown = { clientId, method, anchor: anchorOf("key", keyId) }
+  const userId = client?.kind === "service user" ? client.userId : ""
+  const shown = { clientId, method, anchor: credentialParent(cx, "key", { userId, id: keyId }) }
   const found = proven(cx, client, { ...shown, isRight: checked !== undefined, claims })
   if (found.kind === "unproven" || !checked || (await spend(cx, checked))) return found
   return proven(cx, client, { ...shown, isRight: false })
 }
 
-type Shown = {
+type SubjectToken = {
   readonly clientId: string
   readonly method: Method
   readonly anchor: string
@@ -175,7 +177,7 @@ type Shown = {
 function proven(
   cx: Cx,
   client: Registered | undefined,
-  shown: Shown,
+  shown: SubjectToken,
 ): AuthenticatedClient | Unproven {
   const { clientId, method, anchor, isRight, claims } = shown
   const isUsed = client && methodsOf(client).includes(method)

@@ -6,6 +6,7 @@ import {
   type Finding,
   findingOfAddress,
 } from "../../domain/refusal/index.ts"
+import { isJwt } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 
 /** Header and claims of somebody's JWT. Nothing is proven: types say texts, it may be anything. */
@@ -13,6 +14,7 @@ export type Unproven = Readonly<Record<string, unknown>>
 
 /** Reads a JWT without checking it; undefined where it is none. */
 export function unprovenIn(text: string): Unproven | undefined {
+  if (!isJwt(text)) return undefined
   try {
     return { ...decodeProtectedHeader(text), ...decodeJwt(text) }
   } catch (cause) {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto"
 import { calculateJwkThumbprint, EmbeddedJWK, type JWTPayload, jwtVerify } from "jose"
 import { because, findingOfAddress } from "../../domain/refusal/index.ts"
-import { bytesOf, sameText } from "../../kernel/secret.ts"
+import { jwtParts, sameText } from "../../kernel/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 import { besideText, expected, findingsInJwt, textOf, type Unproven } from "./jwt.ts"
 import { isFirstUse } from "./replay.ts"
 
@@ -42,7 +42,7 @@ export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
   if (header === null) return undefined
   const refused = () => badProofError(cx, header, use)
   // RFC 7515 §2: one spelling only; decoders take others for the same signature.
-  if (!header.split(".").every(bytesOf)) throw refused()
+  if (!jwtParts(header)) throw refused()
   // RFC 9449 §4.3 (1) and (2): two headers come to us joined by a comma, which is in no JWT.
   const proven = await expected(() => verified(cx, header))
   const jwk = proven?.protectedHeader.jwk
@@ -81,7 +81,7 @@ function isForThis(cx: Cx, { htm, htu, ath }: JWTPayload, use: Use): boolean {
 
 function isForAddress(cx: Cx, htu: unknown, { path }: Use): boolean {
   const address = typeof htu === "string" ? URL.parse(htu) : null
-  if (address === null || address.origin !== new URL(ownOf(cx).issuer).origin) return false
+  if (address === null || address.origin !== new URL(issuerOf(cx).issuer).origin) return false
   return address.pathname === path && !address.username && !address.password
 }
 
@@ -113,7 +113,7 @@ function besideProof(cx: Cx, { typ, alg, htm, htu, iat }: Unproven, use: Use) {
     },
     besideText("htm", htm, use.method),
     !isForAddress(cx, htu, use) &&
-      findingOfAddress("htu", textOf(htu), [ownOf(cx).issuer + use.path]),
+      findingOfAddress("htu", textOf(htu), [issuerOf(cx).issuer + use.path]),
     !isRecent && {
       ...{ subject: "iat", received: age === undefined ? "" : `${age} s old` },
       expected: [`at most ${ageMaxSeconds} s old`],

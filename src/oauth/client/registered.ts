@@ -1,8 +1,8 @@
 import { appKey, type Client, findClient, isAppActive, methodOf } from "../../domain/app/index.ts"
 import { because, type Finding } from "../../domain/refusal/index.ts"
 import { findMachine, type Machine, serviceUserKey } from "../../domain/user/index.ts"
-import { type Cx, remembered } from "../../store/index.ts"
-import { stands } from "../token/chain.ts"
+import { type Cx, cached } from "../../store/index.ts"
+import { isActive } from "../token/active.ts"
 import type { Method } from "./attempt.ts"
 
 /** Whoever is registered by a client id: an application, or a service user. */
@@ -11,8 +11,8 @@ export type Registered =
   | { readonly kind: "service user"; readonly userId: string; readonly state: Machine }
 
 /**
- * The client of exactly this id, usable or not. Both rooms are always asked, and what is not there
- * is remembered like what is: the time must not tell which ids there are.
+ * The client of exactly this id, usable or not. Both modules are always asked, and what is not
+ * there is remembered like what is: the time must not tell which ids there are.
  */
 export function registered(cx: Cx, clientId: string): Registered | undefined {
   if (clientId.length > lengthMax) return undefined
@@ -29,7 +29,7 @@ export function registered(cx: Cx, clientId: string): Registered | undefined {
 }
 
 /** Good until an application or a user changes. */
-const answers = remembered(() => new Map<string, Registered | undefined>(), ["app", "user"])
+const answers = cached(() => new Map<string, Registered | undefined>(), ["app", "user"])
 const answersMax = 10_000
 
 /** No name and no id is longer. */
@@ -74,11 +74,14 @@ export const keyOf = (cx: Cx, client: Registered | undefined, keyId: string) =>
     ? serviceUserKey(cx, client.userId, keyId)
     : appKey(cx, client?.appId ?? "", keyId)
 
-/** Whether a client may do anything now; `anchor` is what a service user came with. */
+/**
+ * Whether a client may do anything now; `anchor` is the token parent: what a service user came
+ * with.
+ */
 export const isUsable = (cx: Cx, client: Registered, anchor: string): boolean =>
   client.kind === "application"
     ? isAppActive(cx, client.appId)
-    : stands(cx, { grantId: anchor, userId: client.userId })
+    : isActive(cx, { grantId: anchor, userId: client.userId })
 
 /** Why the client of an id can do nothing at all: there is none, or it is switched off. */
 export function unusableFindings(cx: Cx, clientId: string): readonly Finding[] {

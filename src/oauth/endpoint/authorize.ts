@@ -2,22 +2,23 @@ import { addAuthRequest } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import {
   applicationName,
+  browserContextOf,
   nextStep,
   type Step,
   showTrouble,
   stepPath,
-  visitOf,
   wantedOf,
 } from "../../login/index.ts"
 import { answerClient } from "../authorize/answer.ts"
-import { type ReturnPath, returnPathOf } from "../authorize/client.ts"
-import { complete } from "../authorize/complete.ts"
+import { type ReturnPath, returnPathOf, type Untrusted } from "../authorize/client.ts"
+import { finish } from "../authorize/finish.ts"
 import { inLanguages, languagesOf } from "../authorize/language.ts"
 import { type Checked, parseRequest } from "../authorize/parse.ts"
 import { checkWay } from "../authorize/request-rules.ts"
-import { requestedBy } from "../authorize/requested.ts"
+import { type Requested, requestedBy } from "../authorize/requested.ts"
+import { isTester, showTestRefused } from "../authorize/tested.ts"
 import { errorOf, OAuthError } from "../error.ts"
-import { paths } from "../own.ts"
+import { paths } from "../issuer.ts"
 import { recordRefusal } from "../refusal.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -30,8 +31,9 @@ export const authorize: Endpoint = {
     const { request, url } = asking
     if (request.method === "POST") return asGet(await asking.form())
     mustBeShort(url.search)
-    const search = await searchOf(spokenTo(asking, url.searchParams))
-    return search instanceof Response ? search : answerTo(spokenTo(asking, search), search)
+    const requested = await requestOf(spokenTo(asking, url.searchParams))
+    if (requested instanceof Response) return requested
+    return answerTo(spokenTo(asking, requested.search), requested)
   },
 }
 
@@ -41,19 +43,20 @@ const spokenTo = (asking: Asking, search: URLSearchParams): Asking => ({
   show: inLanguages(asking.show, languagesOf(search.get("ui_locales"))),
 })
 
-async function answerTo(asking: Asking, search: URLSearchParams): Promise<Response> {
-  const { cx, show, url } = asking
-  const back = returnPathOf(cx, search)
-  if ("problem" in back) {
-    const { problem: error, detail: description = "", finding } = back
-    await recordRefusal(asking, { error, description, finding })
-    return showTrouble(show, cx, back)
+async function answerTo(asking: Asking, requested: Requested): Promise<Response> {
+  const { cx, show, request, url } = asking
+  const { search, testedBy } = requested
+  if (testedBy !== undefined && !isTester(await browserContextOf(cx, request), requested)) {
+    return showTrouble(show, cx, { problem: "other_tester" })
   }
+  const found = returnPathOf(cx, search)
+  if ("problem" in found) return untrusted(asking, requested, found)
+  const back = { ...found, ...(testedBy !== undefined && { testedBy }) }
   try {
     const isPushed = !!url.searchParams.get("request_uri")
     const isSigned = isPushed || !!url.searchParams.get("request")
     checkWay(back.app, { isPushed, isSigned })
-    return await begin(asking, back, parseRequest(cx, back, search))
+    return await begin(asking, parseRequest(cx, back, search))
   } catch (cause) {
     // RFC 6749 §4.1.2.1: no client would see a 500 or 503 in its person's browser.
     const fault = cause instanceof Fault && !cause.retryAfterSeconds ? errorOf(cause) : cause
@@ -61,6 +64,20 @@ async function answerTo(asking: Asking, search: URLSearchParams): Promise<Respon
     await recordRefusal(asking, fault)
     return sendError(asking, back, fault)
   }
+}
+
+/** Nothing goes anywhere: what is wrong is told to the person. */
+async function untrusted(
+  asking: Asking,
+  { search, testedBy }: Requested,
+  found: Untrusted,
+): Promise<Response> {
+  const { cx, show } = asking
+  const { problem: error, detail: description = "", finding } = found
+  await recordRefusal(asking, { error, description, finding })
+  if (testedBy === undefined) return showTrouble(show, cx, found)
+  const clientId = search.get("client_id") ?? ""
+  return showTestRefused(cx, show, { clientId, cookies: [], refusal: { error, description } })
 }
 
 /**
@@ -85,7 +102,7 @@ const queryMax = 8192
  * The parameters that count; or what to answer where none can be trusted. A bad request object is
  * told to the client if what stands beside it says where that is.
  */
-async function searchOf(asking: Asking): Promise<URLSearchParams | Response> {
+async function requestOf(asking: Asking): Promise<Requested | Response> {
   const { cx, url, show } = asking
   try {
     return await requestedBy(cx, url.searchParams)
@@ -101,22 +118,19 @@ async function searchOf(asking: Asking): Promise<URLSearchParams | Response> {
 }
 
 /** Answers at once where the browser's sessions suffice; else the login pages take over. */
-async function begin(asking: Asking, back: ReturnPath, checked: Checked): Promise<Response> {
+async function begin(asking: Asking, checked: Checked): Promise<Response> {
   const { cx, request, show } = asking
-  const visit = await visitOf(cx, request)
+  const browserContext = await browserContextOf(cx, request)
   const { asked, loginHint } = checked
   const wanted = wantedOf(cx, asked, { loginHint, created: cx.clock.now(), sessionId: "" })
-  const step = nextStep(wanted, visit.present, cx.clock.now())
+  const step = nextStep(wanted, browserContext.present, cx.clock.now())
   const id = cx.ids.next()
-  const cookies = [visit.browser.setCookie]
-  const added = { ...checked, agentId: visit.browser.id }
+  const cookies = [browserContext.browser.setCookie]
+  const added = { ...checked, agentId: browserContext.browser.id }
   if (step.kind === "done") {
     const { sessionId } = step
     const keep = (tx: Parameters<typeof addAuthRequest>[0]) => addAuthRequest(tx, id, added)
-    const fields = await complete(cx, { id, asked, sessionId, keep })
-    if (!fields) return showTrouble(show, cx, { problem: "expired", cookies })
-    const application = applicationName(cx, back.clientId)
-    return answerClient(cx, show, { back, application, cookies, fields })
+    return finish(cx, show, { ready: { id, asked, sessionId, keep }, cookies })
   }
   if (asked.prompts.includes("none")) throw silentError(step)
   cx.allowance?.spend("request")

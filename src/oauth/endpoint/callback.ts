@@ -1,16 +1,17 @@
 import { failRequest } from "../../domain/grant/index.ts"
 import {
   applicationName,
+  browserContextOf,
   nextStep,
   showTrouble,
   stepPath,
-  visitOf,
   waitingRequest,
 } from "../../login/index.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { goneSince } from "../authorize/client.ts"
-import { complete } from "../authorize/complete.ts"
+import { finish } from "../authorize/finish.ts"
 import { inLanguages } from "../authorize/language.ts"
+import { isTester } from "../authorize/tested.ts"
 import { redirect } from "../response.ts"
 import type { Endpoint } from "./endpoint.ts"
 
@@ -19,27 +20,27 @@ export const callback: Endpoint = {
   methods: ["GET"],
   anyOrigin: false,
   answer: async ({ cx, request, url, show: showAny }) => {
-    const visit = await visitOf(cx, request)
-    const cookies = [visit.browser.setCookie]
-    const waiting = waitingRequest(cx, visit, url.searchParams.get("id") ?? "")
+    const browserContext = await browserContextOf(cx, request)
+    const cookies = [browserContext.browser.setCookie]
+    const waiting = waitingRequest(cx, browserContext, url.searchParams.get("id") ?? "")
     if (!waiting) return showTrouble(showAny, cx, { problem: "expired", cookies })
 
     const { id, asked } = waiting
     const show = inLanguages(showAny, asked.languages)
     const gone = goneSince(cx, asked)
     if (gone) return showTrouble(show, cx, { ...gone, cookies })
+    if (!isTester(browserContext, asked)) {
+      return showTrouble(show, cx, { problem: "other_tester", cookies })
+    }
     const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
-    const step = nextStep(waiting.wanted, visit.present, cx.clock.now())
+    const step = nextStep(waiting.wanted, browserContext.present, cx.clock.now())
     if (step.kind === "refuse") {
       const fields = refusals[step.why]
       await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
       return answerClient(cx, show, { ...answer, fields })
     }
     if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
-    const fields = await complete(cx, { id, asked, sessionId: step.sessionId })
-    if (!fields) return showTrouble(show, cx, { problem: "expired", cookies })
-    cx.allowance?.refund("request")
-    return answerClient(cx, show, { ...answer, fields })
+    return finish(cx, show, { ready: { id, asked, sessionId: step.sessionId }, cookies })
   },
 }
 

@@ -7,7 +7,7 @@ import { writeDeviceCode } from "../device/code.ts"
 import { pollSeconds } from "../device/polling.ts"
 import { newUserCode, shownUserCode } from "../device/user-code.ts"
 import { applicationFor } from "../grant/registered.ts"
-import { ownOf, paths } from "../own.ts"
+import { issuerOf, paths } from "../issuer.ts"
 import { type Parameters, parametersOf, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
 import { foreignAmong } from "../token/audience.ts"
@@ -32,7 +32,7 @@ export const deviceAuthorization: Endpoint = {
     cx.allowance?.spend("request")
     const id = cx.ids.next()
     const userCode = await addWithCode(cx, id, { ...wish, ...(proof && { jkt: proof.jkt }) })
-    const page = ownOf(cx).issuer + paths.device
+    const page = issuerOf(cx).issuer + paths.device
     return json({
       device_code: writeDeviceCode(cx, id),
       user_code: userCode,

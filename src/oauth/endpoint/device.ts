@@ -6,10 +6,10 @@ import {
   userCodeClaim,
 } from "../../domain/grant/index.ts"
 import { csrfOf } from "../../domain/session/index.ts"
-import { isOwnForm, showTrouble, type Visit, visitOf } from "../../login/index.ts"
+import { type BrowserContext, browserContextOf, isOwnForm, showTrouble } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { shownUserCode, userCodeOf } from "../device/user-code.ts"
-import { onward, paths } from "../own.ts"
+import { onward, paths } from "../issuer.ts"
 import { parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
 import { orgRestriction } from "../token/scope.ts"
@@ -21,23 +21,23 @@ export const device: Endpoint = {
   anyOrigin: false,
   answer: async (asking) => {
     const { cx, request, url, show } = asking
-    const visit = await visitOf(cx, request)
+    const browserContext = await browserContextOf(cx, request)
     if (request.method !== "POST") {
       const typed = parametersOf(url.searchParams).get("user_code") ?? ""
-      return askCode(asking, visit, { typed })
+      return askCode(asking, browserContext, { typed })
     }
     const form = parametersOf(await asking.form())
-    if (!isOwnForm(cx, visit, { request, csrf: form.get("csrf") ?? "" })) {
+    if (!isOwnForm(cx, browserContext, { request, csrf: form.get("csrf") ?? "" })) {
       return showTrouble(show, cx, { problem: "other_browser", status: 403 })
     }
     const typed = form.get("userCode") ?? ""
     // RFC 8628 §5.1: a code is short, so guessing must cost.
     cx.allowance?.spend("guess")
     const found = waitingDevice(cx, typed)
-    if (!found) return askCode(asking, visit, { typed, isWrong: true })
+    if (!found) return askCode(asking, browserContext, { typed, isWrong: true })
     cx.allowance?.refund("guess")
-    const requestId = await beginSignIn(cx, visit, found)
-    return redirect(onward(requestId), visit.browser.setCookie)
+    const requestId = await beginSignIn(cx, browserContext, found)
+    return redirect(onward(requestId), browserContext.browser.setCookie)
   },
 }
 
@@ -61,7 +61,7 @@ function waitingDevice(cx: Cx, typed: string): Found | undefined {
  * From here on it is a sign-in like any other, that ends on a page of ours. The person is always
  * asked: whoever sent them the code may sit at the device (RFC 8628 §5.4).
  */
-async function beginSignIn(cx: Cx, { browser }: Visit, found: Found): Promise<string> {
+async function beginSignIn(cx: Cx, { browser }: BrowserContext, found: Found): Promise<string> {
   const { clientId, appId, scopes, audience, foreign } = found.state
   const id = cx.ids.next()
   const home = orgRestriction(cx, scopes)
@@ -84,8 +84,12 @@ async function beginSignIn(cx: Cx, { browser }: Visit, found: Found): Promise<st
 
 type Typed = { readonly typed: string; readonly isWrong?: boolean }
 
-function askCode({ cx, show }: Asking, visit: Visit, { typed, isWrong = false }: Typed) {
-  const form = { action: paths.device, csrf: csrfOf(cx, visit.browser) }
+function askCode(
+  { cx, show }: Asking,
+  browserContext: BrowserContext,
+  { typed, isWrong = false }: Typed,
+) {
+  const form = { action: paths.device, csrf: csrfOf(cx, browserContext.browser) }
   const userCode = userCodeOf(typed)
   const shown = userCode ? shownUserCode(userCode) : typed.slice(0, 20)
   return show(
@@ -94,6 +98,6 @@ function askCode({ cx, show }: Asking, visit: Visit, { typed, isWrong = false }:
       const error = isWrong ? shared.t("device.error.wrong") : undefined
       return ui.DevicePage({ ...shared, form, userCode: shown, error })
     },
-    { status: isWrong ? 422 : 200, cookies: [visit.browser.setCookie] },
+    { status: isWrong ? 422 : 200, cookies: [browserContext.browser.setCookie] },
   )
 }

@@ -1,12 +1,12 @@
 import { signingAlgorithms } from "../../domain/key/index.ts"
 import { languagesOf } from "../../domain/quota/index.ts"
-import { remembered } from "../../store/index.ts"
+import { cached } from "../../store/index.ts"
 import { promptValues } from "../authorize/parse.ts"
 import { responseModes, responseTypes } from "../authorize/response-type.ts"
 import { assertionAlgorithms, introspectionMethods, methods } from "../client/authentication.ts"
 import { proofAlgorithms } from "../client/proof.ts"
 import { grants } from "../grant/list.ts"
-import { ownOf, paths } from "../own.ts"
+import { issuerOf, paths } from "../issuer.ts"
 import { published } from "../response.ts"
 import { acrValues } from "../token/acr.ts"
 import { userClaimNames } from "../token/claims.ts"
@@ -21,9 +21,9 @@ export const discovery: Endpoint = {
 }
 
 /** What the endpoint answers, as text. */
-export const discoveryDocument = remembered(
+export const discoveryDocument = cached(
   (cx) => {
-    const { issuer } = ownOf(cx)
+    const { issuer } = issuerOf(cx)
     return JSON.stringify({
       issuer,
       authorization_endpoint: issuer + paths.authorize,

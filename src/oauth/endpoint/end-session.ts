@@ -1,8 +1,14 @@
 import { csrfOf, endSession as end } from "../../domain/session/index.ts"
-import { accountOf, isOwnForm, loginPaths, type Visit, visitOf } from "../../login/index.ts"
+import {
+  accountOf,
+  type BrowserContext,
+  browserContextOf,
+  isOwnForm,
+  loginPaths,
+} from "../../login/index.ts"
+import { paths } from "../issuer.ts"
 import { logoutFrames } from "../logout/front-channel.ts"
 import { type Logout, logoutOf } from "../logout/request.ts"
-import { paths } from "../own.ts"
 import { type Parameters, parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -16,17 +22,18 @@ export const endSession: Endpoint = {
     const posted = request.method === "POST"
     const search = posted ? await asking.form() : new URLSearchParams()
     const parameters = parametersOf(new URLSearchParams([...url.searchParams, ...search]))
-    const visit = await visitOf(cx, request)
+    const browserContext = await browserContextOf(cx, request)
     // A form from another site comes without our cookie (SameSite=Lax); a GET brings it.
-    if (posted && visit.browser.setCookie !== undefined) {
+    if (posted && browserContext.browser.setCookie !== undefined) {
       return redirect(withParameters(paths.endSession, parameters))
     }
     const asked = logoutOf(cx, parameters)
     const csrf = parameters.get("csrf")
-    const confirmed = posted && csrf !== undefined && isOwnForm(cx, visit, { request, csrf })
-    const sessions = sessionsToEnd(visit, asked, confirmed)
+    const confirmed =
+      posted && csrf !== undefined && isOwnForm(cx, browserContext, { request, csrf })
+    const sessions = sessionsToEnd(browserContext, asked, confirmed)
     if (sessions === "ask") {
-      return askFirst(asking, visit, {
+      return askFirst(asking, browserContext, {
         ...asked,
         again: withParameters(paths.endSession, parameters),
       })
@@ -34,7 +41,7 @@ export const endSession: Endpoint = {
     await cx.store.transact(cx, (tx) => {
       for (const id of sessions) end(tx, id)
     })
-    return leave(asking, visit, { ...asked, frames: logoutFrames(cx, sessions) })
+    return leave(asking, browserContext, { ...asked, frames: logoutFrames(cx, sessions) })
   },
 }
 
@@ -42,10 +49,14 @@ export const endSession: Endpoint = {
  * The session that the hint names ends by itself. §2: without proof that the application speaks for
  * this person, the person is asked; then what they see on the page ends.
  */
-function sessionsToEnd(visit: Visit, asked: Logout, confirmed: boolean): readonly string[] | "ask" {
-  const { present, browser } = visit
+function sessionsToEnd(
+  browserContext: BrowserContext,
+  asked: Logout,
+  confirmed: boolean,
+): readonly string[] | "ask" {
+  const { present, browser } = browserContext
   if (confirmed) {
-    const meant = meantOf(visit, asked)
+    const meant = meantOf(browserContext, asked)
     return meant.length === present.length ? browser.sessions : meant.map(({ id }) => id)
   }
   const { sessionId, userId } = asked
@@ -55,7 +66,7 @@ function sessionsToEnd(visit: Visit, asked: Logout, confirmed: boolean): readonl
 }
 
 /** Those whom logout_hint names, where they are here; else everybody. */
-function meantOf({ present }: Visit, { meantUser }: Logout): Visit["present"] {
+function meantOf({ present }: BrowserContext, { meantUser }: Logout): BrowserContext["present"] {
   const meant = present.filter(({ userId }) => userId === meantUser)
   return meant.length > 0 ? meant : present
 }
@@ -69,9 +80,13 @@ function withParameters(path: string, parameters: Parameters): string {
 type Leaving = Logout & { readonly frames: readonly string[] }
 
 /** Sends the browser on; where applications have pages of their own for this, past those. */
-function leave({ cx, show }: Asking, visit: Visit, asked: Leaving): Promise<Response> | Response {
+function leave(
+  { cx, show }: Asking,
+  browserContext: BrowserContext,
+  asked: Leaving,
+): Promise<Response> | Response {
   const { location, frames, languages } = asked
-  const cookies = [visit.browser.setCookie]
+  const cookies = [browserContext.browser.setCookie]
   if (frames.length === 0) return redirect(location, ...cookies)
   return show(
     cx,
@@ -83,14 +98,18 @@ function leave({ cx, show }: Asking, visit: Visit, asked: Leaving): Promise<Resp
 type Question = Logout & { readonly again: string }
 
 /** Asks; the form posts to the address that brings along everything that was asked for. */
-function askFirst({ cx, show }: Asking, visit: Visit, asked: Question): Promise<Response> {
+function askFirst(
+  { cx, show }: Asking,
+  browserContext: BrowserContext,
+  asked: Question,
+): Promise<Response> {
   const { application, languages, again, location } = asked
-  const form = { action: again, csrf: csrfOf(cx, visit.browser) }
-  const accounts = meantOf(visit, asked).map(({ userId }) => accountOf(cx, userId))
+  const form = { action: again, csrf: csrfOf(cx, browserContext.browser) }
+  const accounts = meantOf(browserContext, asked).map(({ userId }) => accountOf(cx, userId))
   const cancelHref = loginPaths.signedIn
   return show(
     cx,
     (ui, shared) => ui.LogoutPage({ ...shared, form, accounts, application, cancelHref }),
-    { target: location, cookies: [visit.browser.setCookie], languages },
+    { target: location, cookies: [browserContext.browser.setCookie], languages },
   )
 }

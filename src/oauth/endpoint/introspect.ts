@@ -4,7 +4,7 @@ import {
   authenticateClient,
   introspectionMethods,
 } from "../client/authentication.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 import { parametersOf, required } from "../request.ts"
 import { json } from "../response.ts"
 import { validToken } from "../token/bearer.ts"
@@ -25,10 +25,12 @@ export const introspect: Endpoint = {
     const authorization = request.headers.get("authorization")
     const credentials = { parameters, authorization }
     const client = await authenticateClient(cx, credentials, introspectionMethods)
-    const said = validToken(cx, required(parameters, "token"))
+    const claims = validToken(cx, required(parameters, "token"))
     // RFC 7662 §2.2: whoever a token is not for learns nothing of it, not even that it exists.
-    if (!said || !isFor(cx, client, said)) return json({ active: false })
-    return json(activeAnswer(cx, said, client.kind === "application" ? client.state.projectId : ""))
+    if (!claims || !isFor(cx, client, claims)) return json({ active: false })
+    return json(
+      activeAnswer(cx, claims, client.kind === "application" ? client.state.projectId : ""),
+    )
   },
 }
 
@@ -44,19 +46,19 @@ function isFor(cx: Cx, client: AuthenticatedClient, { audience }: Statement): bo
 }
 
 /** RFC 7662 §2.2, with RFC 8693 §4.1 and RFC 9449 §6.2. */
-const activeAnswer = (cx: Cx, said: Statement, projectId: string) => ({
-  ...introspectionClaims(cx, said, projectId),
+const activeAnswer = (cx: Cx, claims: Statement, projectId: string) => ({
+  ...introspectionClaims(cx, claims, projectId),
   active: true,
-  scope: said.scopes.join(" "),
-  client_id: said.clientId,
-  token_type: said.jkt === undefined ? "Bearer" : "DPoP",
-  exp: said.expires,
-  iat: said.issued,
-  nbf: said.issued,
-  sub: said.userId,
-  aud: said.audience,
-  iss: ownOf(cx).issuer,
-  jti: jtiOf(said),
-  ...(said.jkt !== undefined && { cnf: { jkt: said.jkt } }),
-  ...(said.actor !== undefined && { act: said.actor }),
+  scope: claims.scopes.join(" "),
+  client_id: claims.clientId,
+  token_type: claims.jkt === undefined ? "Bearer" : "DPoP",
+  exp: claims.expires,
+  iat: claims.issued,
+  nbf: claims.issued,
+  sub: claims.userId,
+  aud: claims.audience,
+  iss: issuerOf(cx).issuer,
+  jti: jtiOf(claims),
+  ...(claims.jkt !== undefined && { cnf: { jkt: claims.jkt } }),
+  ...(claims.actor !== undefined && { act: claims.actor }),
 })

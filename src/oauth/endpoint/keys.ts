@@ -1,5 +1,5 @@
 import { publicKeys } from "../../domain/key/index.ts"
-import { remembered } from "../../store/index.ts"
+import { cached } from "../../store/index.ts"
 import { published } from "../response.ts"
 import type { Endpoint } from "./endpoint.ts"
 
@@ -11,7 +11,4 @@ export const keys: Endpoint = {
 }
 
 /** What the endpoint answers, as text. */
-export const keysDocument = remembered(
-  (cx) => JSON.stringify({ keys: publicKeys(cx) }),
-  ["web_key"],
-)
+export const keysDocument = cached((cx) => JSON.stringify({ keys: publicKeys(cx) }), ["web_key"])

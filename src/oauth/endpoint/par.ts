@@ -8,7 +8,7 @@ import { requestedBy } from "../authorize/requested.ts"
 import { applicationOf, authenticateClient } from "../client/authentication.ts"
 import { proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
-import { paths } from "../own.ts"
+import { paths } from "../issuer.ts"
 import { parametersOf } from "../request.ts"
 import { json } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -28,7 +28,7 @@ export const par: Endpoint = {
     const authorization = request.headers.get("authorization")
     const client = await authenticateClient(cx, { parameters, authorization })
     const { clientId } = applicationOf(client)
-    const search = await requestedBy(cx, withoutCredentials(form, clientId))
+    const { search } = await requestedBy(cx, withoutCredentials(form, clientId))
     await bindToKey(asking, search)
     check(cx, search, parameters.has("request"))
     const request_uri = await keepPushed(cx, clientId, search)

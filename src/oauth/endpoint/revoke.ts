@@ -40,10 +40,10 @@ async function revokeGrant(cx: Cx, client: AuthenticatedClient, grantId: string)
 
 /** An access token goes alone. */
 async function revokeAccess(cx: Cx, client: AuthenticatedClient, token: string): Promise<void> {
-  const said = readToken(cx, token)
-  if (!said) return
-  mustBeOf(cx, client, said)
-  await cx.store.transact(cx, (tx) => revokeToken(tx, said.id, said.expires * 1000))
+  const claims = readToken(cx, token)
+  if (!claims) return
+  mustBeOf(cx, client, claims)
+  await cx.store.transact(cx, (tx) => revokeToken(tx, claims.id, claims.expires * 1000))
 }
 
 /**

@@ -44,13 +44,13 @@ function grantOf(parameters: Parameters): Grant {
   })
 }
 
-type Asked = {
+type Requested = {
   readonly parameters: Parameters
   readonly proof: Proof | undefined
   readonly narrow: Narrow
 }
 
-async function allow({ cx, request }: Asking, grant: Grant, asked: Asked): Promise<Issuance> {
+async function allow({ cx, request }: Asking, grant: Grant, asked: Requested): Promise<Issuance> {
   const authorization = request.headers.get("authorization")
   const credentials = { parameters: asked.parameters, authorization }
   if (grant.client === "none") {

@@ -40,14 +40,14 @@ async function validIn({ cx, request, url }: Asking, presented: Presented): Prom
   })
 }
 
-function claimsFor(cx: Cx, said: Statement): object {
-  if (!said.scopes.includes("openid")) {
+function claimsFor(cx: Cx, claims: Statement): object {
+  if (!claims.scopes.includes("openid")) {
     throw new OAuthError("insufficient_scope", "the access token has not the scope openid", {
       status: 403,
     })
   }
-  const requested = claimsAskedWith(cx, said.grantId)?.userinfo
-  return userinfoClaims(cx, { ...said, requested })
+  const requested = claimsAskedWith(cx, claims.grantId)?.userinfo
+  return userinfoClaims(cx, { ...claims, requested })
 }
 
 /** RFC 6750 §2: a token comes in the header or in the form, never in both. */

@@ -62,7 +62,7 @@ export const authorizationCode: Grant = {
   },
 }
 
-type Asked = {
+type Requested = {
   readonly answered: Answered
   readonly parameters: Parameters
   readonly client: AuthenticatedApp
@@ -78,7 +78,7 @@ type Asked = {
 type Redeemed = Issuance & { readonly offline: boolean }
 
 /** Uses up the code and adds the grant, in one step. */
-function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed | "used before" {
+function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed | "used before" {
   const { answered, parameters, client, oidc } = asked
   const request = ownRequest(requestOf(tx, answered), client)
   if (request.status === "exchanged") {

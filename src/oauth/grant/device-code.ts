@@ -40,7 +40,7 @@ export const deviceCode: Grant = {
   },
 }
 
-type Asked = {
+type Requested = {
   readonly id: string
   readonly client: AuthenticatedApp
   readonly oidc: OidcApp["oidc"]
@@ -55,7 +55,7 @@ type Asked = {
 type Redeemed = Issuance & { readonly offline: boolean }
 
 /** Uses up the code and adds the grant, in one step; or says why that can't be (RFC 8628 §3.5). */
-function redeem(cx: Cx, tx: Transaction, asked: Asked): Redeemed {
+function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed {
   const { id, client, oidc, proof, lifetimes } = asked
   const state = tx.state(deviceAuthorization, id)
   if (state.status === "absent") throw wrongCodeError("code.over")

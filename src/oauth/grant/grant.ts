@@ -5,7 +5,7 @@ import type { Parameters } from "../request.ts"
 import type { Issuance } from "../token/issue.ts"
 import type { Narrow } from "../token/resource.ts"
 
-type Asked<Client> = {
+type Requested<Client> = {
   readonly parameters: Parameters
   readonly client: Client
   /** The key that the client showed that it holds; tokens are bound to it. */
@@ -22,11 +22,11 @@ export type Grant =
   | {
       readonly name: string
       readonly client: "authenticated"
-      readonly allow: (cx: Cx, asked: Asked<AuthenticatedClient>) => Promise<Issuance>
+      readonly allow: (cx: Cx, asked: Requested<AuthenticatedClient>) => Promise<Issuance>
     }
   | {
       readonly name: string
       /** The grant itself proves who asks. */
       readonly client: "none"
-      readonly allow: (cx: Cx, asked: Omit<Asked<never>, "client">) => Promise<Issuance>
+      readonly allow: (cx: Cx, asked: Omit<Requested<never>, "client">) => Promise<Issuance>
     }

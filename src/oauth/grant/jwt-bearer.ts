@@ -6,7 +6,7 @@ import { isLive, ownNames, readAssertion, spend, verifyAssertion } from "../clie
 import { claimsBeside, findingsInJwt } from "../client/jwt.ts"
 import { OAuthError } from "../error.ts"
 import { required } from "../request.ts"
-import { anchorOf } from "../token/anchor.ts"
+import { credentialParent } from "../token/token-parent.ts"
 import type { Grant } from "./grant.ts"
 import { forItself } from "./service-user.ts"
 
@@ -21,7 +21,12 @@ export const jwtBearer: Grant = {
     // A user's id may be chosen; as an application's client id it would pass for that application.
     if (findClient(cx, userId)) throw invalidError(userId)
     const { accessTokenType } = state
-    const client = { userId, clientId: userId, anchor: anchorOf("key", keyId), accessTokenType }
+    const client = {
+      userId,
+      clientId: userId,
+      anchor: credentialParent(cx, "key", { userId, id: keyId }),
+      accessTokenType,
+    }
     required(parameters, "scope")
     const { issuance, projects } = forItself(cx, parameters, client)
     return { ...issuance, identity: { audience: [userId, ...projects] } }

@@ -9,12 +9,12 @@ import type { Cx } from "../../store/index.ts"
 import type { AuthenticatedApp } from "../client/authentication.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, required, wordsOf } from "../request.ts"
-import { refreshAnchor } from "../token/anchor.ts"
+import { isActive } from "../token/active.ts"
 import { openAudience } from "../token/audience.ts"
-import { stands } from "../token/chain.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { readRefreshToken, writeRefreshToken } from "../token/refresh.ts"
 import { audienceOf, projectsAsAudience, scopeError } from "../token/scope.ts"
+import { refreshedParent } from "../token/token-parent.ts"
 import type { Grant } from "./grant.ts"
 import { applicationFor } from "./registered.ts"
 
@@ -31,9 +31,9 @@ export const refreshToken: Grant = {
     const given = givenTo(cx, application, grantId)
     const scopes = scopesOf(given, parameters)
     const { userId } = given
-    const hanging = { grantId: refreshAnchor(cx, grantId), userId, clientId }
+    const hanging = { grantId: refreshedParent(cx, grantId), userId, clientId }
     // What may come to life again, as an organisation, must not use up the token meanwhile.
-    if (!stands(cx, hanging)) throw wrongTokenError("refresh.stopped")
+    if (!isActive(cx, hanging)) throw wrongTokenError("refresh.stopped")
 
     const wide = audienceFor(cx, { given, scopes, projectId: state.projectId })
     const open = openAudience(cx, { ...hanging, audience: wide })
@@ -54,7 +54,7 @@ export const refreshToken: Grant = {
     const projects = projectsAsAudience(cx, [state.projectId])
     return {
       ...{ userId, clientId, audience },
-      grantId: refreshAnchor(cx, grantId),
+      grantId: refreshedParent(cx, grantId),
       scopes,
       tokenType: state.oidc.tokenType,
       clockSkewSeconds: state.oidc.clockSkewSeconds,

@@ -1,6 +1,6 @@
 import type { AccessTokenType } from "../../domain/user/index.ts"
-import { type Cx, remembered } from "../../store/index.ts"
-import { ownOf } from "../own.ts"
+import { type Cx, cached } from "../../store/index.ts"
+import { issuerOf } from "../issuer.ts"
 import { type Parameters, wordsOf } from "../request.ts"
 import { openAudience } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
@@ -28,7 +28,7 @@ export function forItself(
     userId,
     clientId,
     // RFC 9068 §3: without a wish, the token is for ourselves.
-    audience: projects.length > 0 ? projects : [ownOf(cx).issuer],
+    audience: projects.length > 0 ? projects : [issuerOf(cx).issuer],
     scopes,
     tokenType: accessTokenType,
     clockSkewSeconds: 0,
@@ -52,9 +52,6 @@ function wished(cx: Cx, parameters: Parameters): Wish {
 }
 
 /** Good until something changes that decides which projects there are. */
-const answers = remembered(
-  () => new Map<string, Wish>(),
-  ["instance", "org", "project", "app", "user"],
-)
+const answers = cached(() => new Map<string, Wish>(), ["instance", "org", "project", "app", "user"])
 const answersMax = 1000
 const keyMax = 2000

@@ -5,13 +5,13 @@ import type { AuthenticatedApp, AuthenticatedClient } from "../client/authentica
 import type { Proof } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import { exchangeGrant, type Parameters, required, valueFinding, wordsOf } from "../request.ts"
-import { anchorOf, isOpenTo } from "../token/anchor.ts"
 import { isEnterable, mayHaveUnasked } from "../token/audience.ts"
 import { mayActAs } from "../token/impersonation.ts"
 import { targetFinding } from "../token/resource.ts"
 import { projectsAsAudience, scopeError } from "../token/scope.ts"
-import { type Shown, shownIn, tokenTypes } from "../token/shown.ts"
 import type { Actor } from "../token/statement.ts"
+import { type SubjectToken, subjectTokenIn, tokenTypes } from "../token/subject-token.ts"
+import { isOpenTo, tokenParentOf } from "../token/token-parent.ts"
 import type { Grant } from "./grant.ts"
 import { applicationFor } from "./registered.ts"
 
@@ -33,7 +33,7 @@ export const tokenExchange: Grant = {
     }
     if (isTooDeep(cx, subject)) throw tooDeepError("subject_token")
     if (isTooDeep(cx, actor)) throw tooDeepError("actor_token")
-    for (const shown of [subject, actor]) mustBeBound(shown, proof)
+    for (const presented of [subject, actor]) mustBeBound(presented, proof)
     if (!isOpenTo(cx, application.appId, subject.userId)) {
       throw new OAuthError("invalid_grant", "the user may not use this application")
     }
@@ -49,12 +49,12 @@ export const tokenExchange: Grant = {
         ...{ clientId, appId, userId, expires: notAfter * 1000, scopes },
         ...(subject.grantId !== "" && { anchor: subject.grantId }),
         ...(actor && { actor: { userId: actor.userId, anchor: actor.grantId } }),
-        tokenIds: [subject, actor].flatMap((shown) => shown?.id ?? []),
+        tokenIds: [subject, actor].flatMap((presented) => presented?.id ?? []),
         depth: 1 + Math.max(depthOf(cx, subject), depthOf(cx, actor)),
       }),
     )
     return {
-      grantId: anchorOf("exchange", step.value),
+      grantId: tokenParentOf("exchange", step.value),
       userId,
       clientId,
       audience,
@@ -94,7 +94,11 @@ function requestedType(parameters: Parameters): string {
 }
 
 /** RFC 8693 §2.1: the token of whoever acts, with its type; neither without the other. */
-function actorIn(cx: Cx, client: AuthenticatedApp, parameters: Parameters): Shown | undefined {
+function actorIn(
+  cx: Cx,
+  client: AuthenticatedApp,
+  parameters: Parameters,
+): SubjectToken | undefined {
   const token = parameters.get("actor_token")
   const type = parameters.get("actor_token_type")
   if (token === undefined && type === undefined) return undefined
@@ -107,9 +111,13 @@ function actorIn(cx: Cx, client: AuthenticatedApp, parameters: Parameters): Show
   return actor
 }
 
-type Asked = { readonly parameters: Parameters; readonly actor: Shown | undefined }
+type Requested = { readonly parameters: Parameters; readonly actor: SubjectToken | undefined }
 
-function subjectIn(cx: Cx, client: AuthenticatedApp, { parameters, actor }: Asked): Shown {
+function subjectIn(
+  cx: Cx,
+  client: AuthenticatedApp,
+  { parameters, actor }: Requested,
+): SubjectToken {
   const token = required(parameters, "subject_token")
   const type = required(parameters, "subject_token_type")
   if (type === userIdType) {
@@ -125,16 +133,16 @@ type Name = "subject_token" | "actor_token"
 type Given = { readonly name: Name; readonly token: string; readonly type: string }
 
 /** A token that is good, and that this client may come with. */
-function acceptable(cx: Cx, client: AuthenticatedApp, { name, token, type }: Given): Shown {
+function acceptable(cx: Cx, client: AuthenticatedApp, { name, token, type }: Given): SubjectToken {
   const known = [...Object.values(tokenTypes), ...(name === "subject_token" ? [userIdType] : [])]
   if (!known.includes(type))
     throw unacceptableError(name, valueFinding(`${name}_type`, type, known))
-  const shown = shownIn(cx, token, type)
-  if (typeof shown === "string") throw unacceptableError(name, about(name, shown))
-  if (isFor(cx, client, shown)) return shown
+  const presented = subjectTokenIn(cx, token, type)
+  if (typeof presented === "string") throw unacceptableError(name, about(name, presented))
+  if (isFor(cx, client, presented)) return presented
   const subject = `aud of ${name}`
   throw unacceptableError(name, {
-    ...{ subject, received: shown.audience.join(" ") },
+    ...{ subject, received: presented.audience.join(" ") },
     expected: [client.clientId, client.state.projectId],
     ...because(subject, "token.audience"),
   })
@@ -144,22 +152,22 @@ function acceptable(cx: Cx, client: AuthenticatedApp, { name, token, type }: Giv
  * Who exchanges a token must have come by it rightly: it was issued to them, or it is for them. Ids
  * of projects may be chosen: one that is a client's id too stands for that client.
  */
-function isFor(cx: Cx, { clientId, state }: AuthenticatedApp, shown: Shown): boolean {
-  if (shown.clientId === clientId || shown.audience.includes(clientId)) return true
-  const isNamed = shown.audience.includes(state.projectId)
+function isFor(cx: Cx, { clientId, state }: AuthenticatedApp, presented: SubjectToken): boolean {
+  if (presented.clientId === clientId || presented.audience.includes(clientId)) return true
+  const isNamed = presented.audience.includes(state.projectId)
   return isNamed && projectsAsAudience(cx, [state.projectId]).length > 0
 }
 
 /** RFC 9449: what comes of a token that is bound to a key must be bound to one, too. */
-function mustBeBound(shown: Shown | undefined, proof: Proof | undefined): void {
-  if (shown?.jkt === undefined || proof) return
+function mustBeBound(presented: SubjectToken | undefined, proof: Proof | undefined): void {
+  if (presented?.jkt === undefined || proof) return
   throw new OAuthError("invalid_dpop_proof", "a token that is bound to a key wants a DPoP proof")
 }
 
 type Narrowing = { readonly parameters: Parameters; readonly type: string }
 
 /** RFC 8693 §2.1 `scope`: some of those that the exchanged token has; without a wish, all. */
-function scopesFor(subject: Shown, { parameters, type }: Narrowing): readonly string[] {
+function scopesFor(subject: SubjectToken, { parameters, type }: Narrowing): readonly string[] {
   // No refresh token comes of an exchange.
   const most = subject.scopes.filter((scope) => scope !== "offline_access")
   const asked = wordsOf(parameters.get("scope"))
@@ -190,10 +198,10 @@ function audienceFor(cx: Cx, appId: string, { subject, parameters }: Of): readon
   })
 }
 
-type Of = { readonly subject: Shown; readonly parameters: Parameters }
+type Of = { readonly subject: SubjectToken; readonly parameters: Parameters }
 
 /** RFC 8693 §4.1: who acts now, and who acted before; that is never forgotten. */
-function actsFor(subject: Shown, actor: Shown | undefined): Actor | undefined {
+function actsFor(subject: SubjectToken, actor: SubjectToken | undefined): Actor | undefined {
   if (!actor) return subject.actor
   return { sub: actor.userId, ...(subject.actor && { act: subject.actor }) }
 }
@@ -202,10 +210,11 @@ function actsFor(subject: Shown, actor: Shown | undefined): Actor | undefined {
 const exchangesMax = 10
 
 /** Whether a token has come through as many exchanges as there may be. */
-const isTooDeep = (cx: Cx, shown: Shown | undefined): boolean => depthOf(cx, shown) >= exchangesMax
+const isTooDeep = (cx: Cx, presented: SubjectToken | undefined): boolean =>
+  depthOf(cx, presented) >= exchangesMax
 
-function depthOf(cx: Cx, shown: Shown | undefined): number {
-  const [kind, ...id] = shown?.grantId.split("/") ?? []
+function depthOf(cx: Cx, presented: SubjectToken | undefined): number {
+  const [kind, ...id] = presented?.grantId.split("/") ?? []
   if (kind !== "exchange") return 0
   const given = cx.store.state(cx, exchange, id.join("/"))
   return given.status === "absent" ? 0 : (given.depth ?? 1)

@@ -1,10 +1,10 @@
 import { findClient, isAppActive, type OidcConfig } from "../../domain/app/index.ts"
 import { signer } from "../../domain/key/index.ts"
 import { session } from "../../domain/session/index.ts"
+import { lru } from "../../kernel/lru.ts"
 import type { Outbound } from "../../kernel/outbound.ts"
-import { recent } from "../../kernel/recent.ts"
-import type { Cx, Reactor } from "../../store/index.ts"
-import { ownOf } from "../own.ts"
+import type { Calls, Cx, Reactor } from "../../store/index.ts"
+import { issuerOf } from "../issuer.ts"
 import { signingAlgs } from "../token/lifetime.ts"
 import { breakerOf } from "./breaker.ts"
 
@@ -15,11 +15,8 @@ type Notice = { readonly sessionId: string; readonly userId: string; readonly cl
  * OpenID Connect Back-Channel Logout §2.5: tells each application that got tokens through a session
  * that it has ended, at least once. One that does not answer is tried again, and holds up no other.
  */
-export function backChannelLogout(
-  call: (instance: string, name: string) => Cx,
-  outbound: Outbound,
-): Reactor {
-  const told = recent<true>(toldMax)
+export function backChannelLogout(call: Calls, outbound: Outbound): Reactor {
+  const told = lru<true>(toldMax)
   const breaker = breakerOf()
   const tell = async (cx: Cx, notice: Notice) => {
     const client = listener(cx, notice.clientId)
@@ -68,7 +65,7 @@ async function logoutToken(cx: Cx, notice: Notice, skew: number): Promise<string
   const { sessionId, userId, clientId } = notice
   const now = Math.floor(cx.clock.now() / 1000)
   const claims = {
-    iss: ownOf(cx).issuer,
+    iss: issuerOf(cx).issuer,
     sub: userId,
     aud: clientId,
     iat: now - skew,

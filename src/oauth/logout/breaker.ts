@@ -1,5 +1,5 @@
 import type { Call } from "../../kernel/context.ts"
-import { recent } from "../../kernel/recent.ts"
+import { lru } from "../../kernel/lru.ts"
 
 /** Runs `act`, unless what `key` names has failed so often that it is left alone for a while. */
 export type Breaker = (
@@ -17,7 +17,7 @@ const knownMax = 1000
  * a minute, and every try in that time fails at once.
  */
 export function breakerOf(): Breaker {
-  const known = recent<{ readonly failures: number; readonly until: number }>(knownMax)
+  const known = lru<{ readonly failures: number; readonly until: number }>(knownMax)
   return async (cx, key, act) => {
     const { failures, until } = known.get(key) ?? { failures: 0, until: 0 }
     if (failures >= failuresMax && cx.clock.now() < until) {

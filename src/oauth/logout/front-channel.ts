@@ -1,7 +1,7 @@
 import { findClient, isAppActive } from "../../domain/app/index.ts"
 import { session } from "../../domain/session/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 
 /** What a browser does not load in a frame of a page can't be told there; nobody has this many. */
 const framesMax = 50
@@ -14,7 +14,7 @@ export function logoutFrames(cx: Cx, sessionIds: readonly string[]): readonly st
   const frames = sessionIds.flatMap((sid) =>
     cx.store.state(cx, session, sid).clients.flatMap((clientId) => {
       const uri = pageOf(cx, clientId)
-      return uri === "" ? [] : [withSession(uri, { iss: ownOf(cx).issuer, sid })]
+      return uri === "" ? [] : [withSession(uri, { iss: issuerOf(cx).issuer, sid })]
     }),
   )
   return frames.slice(0, framesMax)

@@ -2,12 +2,12 @@ import { appChain, findClient } from "../../domain/app/index.ts"
 import { mayEnter } from "../../domain/authorization/index.ts"
 import { exchange, grant } from "../../domain/grant/index.ts"
 import { isProjectActive, project } from "../../domain/project/index.ts"
-import { hasProject } from "../../domain/projectgrant/index.ts"
-import type { Cx } from "../../store/index.ts"
-import { ownOf } from "../own.ts"
-import { orgOf } from "./anchor.ts"
+import { hasProject } from "../../domain/project-grant/index.ts"
+import { type Cx, cached } from "../../store/index.ts"
+import { issuerOf } from "../issuer.ts"
 import { scopesWithin } from "./scope.ts"
 import type { Statement } from "./statement.ts"
+import { orgOf } from "./token-parent.ts"
 
 type Asking = { readonly appId: string; readonly projectId: string }
 
@@ -18,8 +18,8 @@ type Asking = { readonly appId: string; readonly projectId: string }
  * its person may do.
  */
 function isForeign(cx: Cx, { appId, projectId }: Asking, id: string): boolean {
-  const own = ownOf(cx)
-  if (id === own.projectId) return appId !== own.consoleAppId
+  const issuer = issuerOf(cx)
+  if (id === issuer.projectId) return appId !== issuer.consoleAppId
   return id !== projectId && !hasProject(cx, id, cx.store.state(cx, project, projectId).orgId)
 }
 
@@ -54,12 +54,24 @@ export function asOfNow<T extends Token>(cx: Cx, token: T): T {
   return { ...token, audience, scopes: scopesWithin(cx, token.scopes, audience) }
 }
 
-/** The part of an audience that counts now; see `asOfNow`. */
+/** The part of an audience that counts now; see `asOfNow`. A request asks more than once. */
 export function openAudience(cx: Cx, token: Omit<Token, "scopes">): readonly string[] {
+  const { userId, clientId, grantId, audience } = token
+  const known = answers(cx)
+  const key = [userId, clientId, grantId, ...audience].join("\n")
+  const found = known.get(key) ?? openNow(cx, token)
+  if (known.size < answersMax) known.set(key, found)
+  return found
+}
+
+const answers = cached(() => new Map<string, readonly string[]>())
+const answersMax = 10_000
+
+function openNow(cx: Cx, token: Omit<Token, "scopes">): readonly string[] {
   const { audience, clientId } = token
   const client = findClient(cx, clientId)?.state
   // Whether the client's own project lets the user in is asked with what the token hangs from.
-  const home = client?.projectId === ownOf(cx).projectId ? undefined : client?.projectId
+  const home = client?.projectId === issuerOf(cx).projectId ? undefined : client?.projectId
   const isOwn = (id: string) => client && (id === clientId || id === home)
   const isOpen = (id: string) =>
     isOwn(id) || (isEnterable(cx, token.userId, id) && mayHave(cx, token, id))
@@ -71,7 +83,7 @@ const projectOf = (cx: Cx, id: string): string => findClient(cx, id)?.state.proj
 
 /** Whether a part of an audience is there, and lets a user in. */
 export function isEnterable(cx: Cx, userId: string, id: string): boolean {
-  if (id === ownOf(cx).issuer) return true
+  if (id === issuerOf(cx).issuer) return true
   const projectId = projectOf(cx, id)
   return isProjectActive(cx, projectId) && mayEnter(cx, userId, projectId) === "yes"
 }
@@ -80,7 +92,7 @@ type Hanging = Pick<Statement, "grantId" | "userId">
 
 /** Whether who got a token may have it for a part of an audience, by what it hangs from. */
 function mayHave(cx: Cx, { grantId, userId }: Hanging, id: string): boolean {
-  if (id === ownOf(cx).issuer) return true
+  if (id === issuerOf(cx).issuer) return true
   const projectId = projectOf(cx, id)
   const [kind = "", ...rest] = grantId.split("/")
   if (rest.length === 0) return grantHas(cx, grantId, projectId)
@@ -89,7 +101,7 @@ function mayHave(cx: Cx, { grantId, userId }: Hanging, id: string): boolean {
   if (kind === "session") return appHas(cx, rest.slice(1).join("/"), projectId)
   if (kind === "exchange") return exchangeHas(cx, within, { userId, projectId })
   // A service user acts for itself; there is nobody to ask.
-  return projectId === ownOf(cx).projectId || hasProject(cx, projectId, orgOf(cx, userId))
+  return projectId === issuerOf(cx).projectId || hasProject(cx, projectId, orgOf(cx, userId))
 }
 
 /** Whether an application may have a token for a part of an audience without asking anybody. */

@@ -1,8 +1,8 @@
-import { type Cx, remembered } from "../../store/index.ts"
-import { isRevoked } from "./anchor.ts"
+import { type Cx, cached } from "../../store/index.ts"
+import { isActive } from "./active.ts"
 import { asOfNow } from "./audience.ts"
-import { stands } from "./chain.ts"
 import { readToken, type Statement } from "./statement.ts"
+import { isRevoked } from "./token-parent.ts"
 
 /**
  * What an access token says, if it is ours, has neither expired nor been revoked, and all it hangs
@@ -18,17 +18,17 @@ export function checkedToken(cx: Cx, token: string): Statement | TokenEnd {
   const claims = readToken(cx, token)
   if (!claims) return "token.not_ours"
   if (isRevoked(cx, claims.id)) return "token.revoked"
-  return stands(cx, claims) ? readNow(cx, claims) : "token.ended"
+  return isActive(cx, claims) ? readNow(cx, claims) : "token.ended"
 }
 
 export type TokenEnd = "token.not_ours" | "token.revoked" | "token.ended"
 
-function readNow(cx: Cx, said: Statement): Statement {
+function readNow(cx: Cx, claims: Statement): Statement {
   const known = answers(cx)
-  const now = known.get(said) ?? asOfNow(cx, said)
-  known.set(said, now)
+  const now = known.get(claims) ?? asOfNow(cx, claims)
+  known.set(claims, now)
   return now
 }
 
 /** By what was read of a token, which is kept; good until anything is written. */
-const answers = remembered(() => new WeakMap<Statement, Statement>())
+const answers = cached(() => new WeakMap<Statement, Statement>())

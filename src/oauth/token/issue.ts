@@ -1,14 +1,14 @@
 import { type Claims, halfHash, signer } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
-import { ownOf } from "../own.ts"
-import { orgOf } from "./anchor.ts"
+import { issuerOf } from "../issuer.ts"
+import { isActive } from "./active.ts"
 import { asOfNow, openAudience } from "./audience.ts"
-import { stands } from "./chain.ts"
-import { accessTokenClaims, idTokenClaims } from "./claims.ts"
+import { accessTokenClaims, idTokenClaims, userinfoClaims } from "./claims.ts"
 import { lifetimesOf, signingAlgs } from "./lifetime.ts"
 import { orgRestriction } from "./scope.ts"
 import { type Statement, type TokenType, writeToken } from "./statement.ts"
+import { orgOf } from "./token-parent.ts"
 
 /** What a grant allows; the shared phase makes tokens of it. */
 export type Issuance = Pick<
@@ -72,9 +72,9 @@ export async function issue(cx: Cx, asked: Allowed): Promise<TokenResponse> {
   const issued = now - skew
   const { notAfter = Number.POSITIVE_INFINITY } = allowed
   const expires = Math.min(now + lifetimes.access + skew, notAfter)
-  const said = { grantId, userId, clientId, audience, scopes, actor, jkt, issued, expires }
+  const granted = { grantId, userId, clientId, audience, scopes, actor, jkt, issued, expires }
   const claims = allowed.tokenType === "jwt" ? accessTokenClaims(cx, allowed) : undefined
-  const statement = { ...said, id: cx.ids.next() }
+  const statement = { ...granted, id: cx.ids.next() }
   const accessToken = await writeToken(cx, statement, allowed.tokenType, claims)
   const answer: TokenResponse = {
     ...extra,
@@ -111,11 +111,30 @@ export async function issueIdToken(
   }
 }
 
+/** What each place tells of a person. */
+export type Preview = {
+  readonly id_token: Claims
+  readonly userinfo: Claims
+  /** Absent where access tokens are opaque. */
+  readonly access_token?: Claims
+}
+
+/** What `issue` would say, where somebody only wants to see it. Refuses as it does. */
+export function preview(cx: Cx, asked: Issuance & { readonly identity: Identity }): Preview {
+  const allowed = settled(cx, asked)
+  const issued = Math.floor(cx.clock.now() / 1000) - allowed.clockSkewSeconds
+  return {
+    id_token: idClaims(cx, { ...allowed, issued, accessToken: undefined }),
+    userinfo: userinfoClaims(cx, allowed),
+    ...(allowed.tokenType === "jwt" && { access_token: accessTokenClaims(cx, allowed) }),
+  }
+}
+
 /** RFC 8693 §2.2.1: a token that is no access token comes under that name all the same. */
 async function issueInstead(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   const { identity, audience, extra, notAfter = Number.POSITIVE_INFINITY } = allowed
-  const said = { ...allowed, ...(identity && { identity: { ...identity, audience } }) }
-  const { id_token: idToken = "", ...rest } = await issueIdToken(cx, said)
+  const claims = { ...allowed, ...(identity && { identity: { ...identity, audience } }) }
+  const { id_token: idToken = "", ...rest } = await issueIdToken(cx, claims)
   const now = Math.floor(cx.clock.now() / 1000)
   const expires_in = Math.min(rest.expires_in, notAfter - now)
   return { ...extra, ...rest, access_token: idToken, token_type: "N_A", expires_in }
@@ -142,7 +161,7 @@ function settled<T extends Issuance>(cx: Cx, allowed: T): T {
 }
 
 function mustStand(cx: Cx, allowed: Issuance): void {
-  if (!stands(cx, allowed)) {
+  if (!isActive(cx, allowed)) {
     throw new OAuthError("invalid_grant", "what this was granted for has ended")
   }
   const home = orgRestriction(cx, allowed.scopes)
@@ -151,7 +170,7 @@ function mustStand(cx: Cx, allowed: Issuance): void {
   }
 }
 
-type Said = Issuance & {
+type IdTokenClaims = Issuance & {
   readonly identity: Identity
   readonly issued: number
   /** Undefined where none goes with the id_token. */
@@ -159,14 +178,14 @@ type Said = Issuance & {
 }
 
 /** OpenID Connect Core §2, §3.1.3.6 and §3.3.2.11. */
-function idClaims(cx: Cx, from: Said): Claims {
+function idClaims(cx: Cx, from: IdTokenClaims): Claims {
   const { identity, userId, clientId, issued } = from
   const { nonce, sessionId, authTime, methods, acr, code } = identity
   const alg = signingAlgs(cx, clientId).idToken
   const expires = issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds
   return {
     ...idTokenClaims(cx, { ...from, ...identity, audience: from.audience }),
-    iss: ownOf(cx).issuer,
+    iss: issuerOf(cx).issuer,
     sub: userId,
     aud: identity.audience,
     azp: clientId,

@@ -1,7 +1,7 @@
 import { findClient } from "../../domain/app/index.ts"
 import { type OidcSettings, requireInstance } from "../../domain/instance/index.ts"
 import { type Algorithm, algorithms } from "../../domain/key/index.ts"
-import { type Cx, remembered } from "../../store/index.ts"
+import { type Cx, cached } from "../../store/index.ts"
 
 /** How long what is issued counts, in seconds. */
 export type Lifetimes = {
@@ -39,15 +39,15 @@ export function signingAlgs(cx: Cx, clientId: string): SigningAlgs {
 /** What an application says, and what the instance says of everything else. */
 function settingsFor(cx: Cx, clientId: string): OidcSettings {
   const known = answers(cx)
-  const settings = known.get(clientId) ?? { ...requireInstance(cx).oidc, ...ownOf(cx, clientId) }
+  const settings = known.get(clientId) ?? { ...requireInstance(cx).oidc, ...issuerOf(cx, clientId) }
   if (known.size < answersMax) known.set(clientId, settings)
   return settings
 }
 
-const answers = remembered(() => new Map<string, OidcSettings>(), ["instance", "app"])
+const answers = cached(() => new Map<string, OidcSettings>(), ["instance", "app"])
 const answersMax = 2000
 
-function ownOf(cx: Cx, clientId: string): Partial<OidcSettings> {
+function issuerOf(cx: Cx, clientId: string): Partial<OidcSettings> {
   const state = findClient(cx, clientId)?.state
   return state?.kind === "oidc" ? (state.oidc.tokens ?? {}) : {}
 }

@@ -1,8 +1,8 @@
 import { readPersonalToken } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { anchorOf } from "./anchor.ts"
 import { audienceOf } from "./scope.ts"
 import type { Statement } from "./statement.ts"
+import { tokenParentOf } from "./token-parent.ts"
 
 /**
  * What a personal access token says. The token itself only names its user and itself: the rest
@@ -14,7 +14,7 @@ export function personalStatement(cx: Cx, token: string): Statement | undefined 
   const { id, userId, scopes, created, expires } = known
   return {
     id,
-    grantId: anchorOf("pat", id),
+    grantId: tokenParentOf("pat", id),
     userId,
     clientId: userId,
     audience: audienceOf(cx, scopes),

@@ -9,7 +9,7 @@ import {
   project,
 } from "../../domain/project/index.ts"
 import { findMachineByName } from "../../domain/user/index.ts"
-import { type Cx, remembered } from "../../store/index.ts"
+import { type Cx, cached } from "../../store/index.ts"
 import { namedBy, prefixes, reserved } from "./scope.ts"
 
 /** Who asks for the roles: an application of a project, or nobody but the user themself. */
@@ -34,7 +34,7 @@ export function clientAsking(cx: Cx, clientId: string, place: Place): Asker | un
   return found?.[place]
 }
 
-const askers = remembered(() => new Map<string, AskerAt | null>(), ["app", "project"])
+const askers = cached(() => new Map<string, AskerAt | null>(), ["app", "project"])
 const rememberedMax = 10_000
 
 function askerAt(cx: Cx, clientId: string): AskerAt | null {
@@ -146,4 +146,4 @@ function heldOn(cx: Cx, { userId, scopes }: Told, projectId: string): readonly H
   return orgs.length === 0 ? held : held.filter(({ orgId }) => orgs.includes(orgId))
 }
 
-const allHeld = remembered(() => new Map<string, readonly Held[]>())
+const allHeld = cached(() => new Map<string, readonly Held[]>())

@@ -4,7 +4,7 @@ import { isProjectActive } from "../../domain/project/index.ts"
 import { because } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 import type { Parameters } from "../request.ts"
 
 /** Scopes of OpenID Connect (Core §5.4 and §11) that give something; discovery names them. */
@@ -121,7 +121,7 @@ export const scopesWithin = (
 
 function projectNamed(cx: Cx, scope: string): string | undefined {
   const id = audienceScope.exec(scope)?.[1]
-  return id === "core" ? ownOf(cx).projectId : id
+  return id === "core" ? issuerOf(cx).projectId : id
 }
 
 /**

@@ -1,8 +1,9 @@
 import { decodeProtectedHeader } from "jose"
 import { algorithms, type Claims, publicKeys, signer, verifyJwt } from "../../domain/key/index.ts"
-import { recent } from "../../kernel/recent.ts"
+import { lru } from "../../kernel/lru.ts"
+import { isJwt } from "../../kernel/secret.ts"
 import { type Cx, ofInstance } from "../../store/index.ts"
-import { ownOf } from "../own.ts"
+import { issuerOf } from "../issuer.ts"
 import { wordsOf } from "../request.ts"
 import { signingAlgs } from "./lifetime.ts"
 import { personalStatement } from "./personal.ts"
@@ -13,7 +14,7 @@ import { personalStatement } from "./personal.ts"
  */
 export type Statement = {
   readonly id: string
-  /** What it hangs from: a grant, or what a service user came with; see `anchor.ts`. */
+  /** What it hangs from: a grant, or what a service user came with; see `token-parent.ts`. */
   readonly grantId: string
   readonly userId: string
   readonly clientId: string
@@ -38,13 +39,14 @@ export type TokenType = "bearer" | "jwt"
  */
 export async function writeToken(
   cx: Cx,
-  said: Statement,
+  statement: Statement,
   type: TokenType,
   claims: Claims = {},
 ): Promise<string> {
-  if (type === "bearer") return cx.secrets.seal("token", JSON.stringify(packed(said)), aboutOf(cx))
-  const { accessToken } = signingAlgs(cx, said.clientId)
-  return signer(cx, accessToken).sign({ ...claims, ...claimsOf(cx, said) }, jwtType)
+  if (type === "bearer")
+    return cx.secrets.seal("token", JSON.stringify(packed(statement)), aboutOf(cx))
+  const { accessToken } = signingAlgs(cx, statement.clientId)
+  return signer(cx, accessToken).sign({ ...claims, ...claimsOf(cx, statement) }, jwtType)
 }
 
 /**
@@ -58,7 +60,7 @@ export function readToken(cx: Cx, token: string): Statement | undefined {
   if (!read) return undefined
   known.set(token, read)
   if (read.signed && !isOurs(cx, read.signed)) return undefined
-  return isOver(cx, read.said) ? undefined : read.said
+  return isOver(cx, read.statement) ? undefined : read.statement
 }
 
 /** What was taken for expired stays so, also where a clock that was ahead is set right. */
@@ -68,20 +70,20 @@ function isOver(cx: Cx, { issued, expires }: Statement): boolean {
   return span.expires <= now || cx.store.isForgotten(span, now)
 }
 
-type Read = { readonly said: Statement; readonly signed?: Signed }
+type Read = { readonly statement: Statement; readonly signed?: Signed }
 
 /** By whom, and with which key. */
 type Signed = { readonly issuer: string; readonly kid: string }
 
-const readLately = ofInstance(() => recent<Read>(4096))
+const readLately = ofInstance(() => lru<Read>(4096))
 
 const isOurs = (cx: Cx, { issuer, kid }: Signed): boolean =>
-  issuer === ownOf(cx).issuer && publicKeys(cx).some((key) => key.kid === kid)
+  issuer === issuerOf(cx).issuer && publicKeys(cx).some((key) => key.kid === kid)
 
 function checkToken(cx: Cx, token: string): Read | undefined {
-  if (token.split(".").length === 3) return checkJwt(cx, token)
-  const said = personalStatement(cx, token)
-  return said ? { said } : checkOpaque(cx, token)
+  if (isJwt(token)) return checkJwt(cx, token)
+  const statement = personalStatement(cx, token)
+  return statement ? { statement } : checkOpaque(cx, token)
 }
 
 /** Ids may repeat across instances: a token of one must not open in another. */
@@ -91,17 +93,17 @@ const aboutOf = (cx: Cx) => `access_token/${cx.instance}`
 const jwtType = "at+jwt"
 
 /** A list keeps the token short; what is written here is read only here. */
-const packed = (said: Statement) => [
+const packed = (statement: Statement) => [
   1,
-  said.id,
-  said.grantId,
-  said.userId,
-  said.clientId,
-  said.audience,
-  said.scopes,
-  said.issued,
-  said.expires,
-  ...(said.jkt !== undefined || said.actor ? [said.jkt ?? "", said.actor] : []),
+  statement.id,
+  statement.grantId,
+  statement.userId,
+  statement.clientId,
+  statement.audience,
+  statement.scopes,
+  statement.issued,
+  statement.expires,
+  ...(statement.jkt !== undefined || statement.actor ? [statement.jkt ?? "", statement.actor] : []),
 ]
 
 function checkOpaque(cx: Cx, token: string): Read | undefined {
@@ -110,38 +112,38 @@ function checkOpaque(cx: Cx, token: string): Read | undefined {
   const [version, id, grantId, userId, clientId, audience, scopes, ...rest] = JSON.parse(plain)
   if (version !== 1) return undefined
   const [issued, expires, jkt, actor] = rest
-  const said = { id, grantId, userId, clientId, audience, scopes, issued, expires }
-  return { said: { ...said, ...(jkt && { jkt }), ...(actor && { actor }) } }
+  const statement = { id, grantId, userId, clientId, audience, scopes, issued, expires }
+  return { statement: { ...statement, ...(jkt && { jkt }), ...(actor && { actor }) } }
 }
 
 /** The grant stands before the token's own id. */
 export const jtiOf = ({ grantId, id }: Statement): string => `${grantId}-${id}`
 
 /** RFC 9068 §2.2. */
-const claimsOf = (cx: Cx, said: Statement): Claims => ({
-  iss: ownOf(cx).issuer,
-  sub: said.userId,
-  aud: said.audience,
-  client_id: said.clientId,
-  iat: said.issued,
-  nbf: said.issued,
-  exp: said.expires,
-  jti: jtiOf(said),
-  scope: said.scopes.join(" "),
+const claimsOf = (cx: Cx, statement: Statement): Claims => ({
+  iss: issuerOf(cx).issuer,
+  sub: statement.userId,
+  aud: statement.audience,
+  client_id: statement.clientId,
+  iat: statement.issued,
+  nbf: statement.issued,
+  exp: statement.expires,
+  jti: jtiOf(statement),
+  scope: statement.scopes.join(" "),
   // RFC 9449 §6.1.
-  ...(said.jkt !== undefined && { cnf: { jkt: said.jkt } }),
-  ...(said.actor !== undefined && { act: said.actor }),
+  ...(statement.jkt !== undefined && { cnf: { jkt: statement.jkt } }),
+  ...(statement.actor !== undefined && { act: statement.actor }),
 })
 
 function checkJwt(cx: Cx, token: string): Read | undefined {
   const claims = verifyJwt(cx, token, { typ: jwtType, algorithms })
-  if (claims?.iss !== ownOf(cx).issuer) return undefined
+  if (claims?.iss !== issuerOf(cx).issuer) return undefined
   const { sub, aud, client_id: clientId, iat, exp, jti, scope, cnf, act } = claims
   if (typeof sub !== "string" || typeof clientId !== "string" || typeof jti !== "string") {
     return undefined
   }
   const dash = jti.lastIndexOf("-")
-  const said: Statement = {
+  const statement: Statement = {
     id: jti.slice(dash + 1),
     grantId: jti.slice(0, dash),
     userId: sub,
@@ -153,7 +155,7 @@ function checkJwt(cx: Cx, token: string): Read | undefined {
     ...(typeof cnf === "object" && cnf !== null && { jkt: textOf(Reflect.get(cnf, "jkt")) }),
     ...(act !== undefined && { actor: actorOf(act) }),
   }
-  return { said, signed: { issuer: claims.iss, kid: decodeProtectedHeader(token).kid ?? "" } }
+  return { statement, signed: { issuer: claims.iss, kid: decodeProtectedHeader(token).kid ?? "" } }
 }
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : "")

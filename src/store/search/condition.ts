@@ -1,13 +1,17 @@
 import type { Scope } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { fold, foldName } from "../../kernel/name.ts"
-import type { Value } from "../statement.ts"
-import { literal } from "../view.ts"
-import type { Cursor } from "./cursor.ts"
+import type { TextTable } from "../view/indexes.ts"
+import type { Value, Values } from "../view/statement.ts"
+import { literal } from "../view/view.ts"
 import { headOf, prefixed } from "./prefix.ts"
+import type { Sought, TextCondition } from "./text-index.ts"
 
 /** How a text is compared; in a column whose name ends in `_folded` with the value folded, too. */
 export type TextMethod = "equals" | "starts_with" | "contains" | "ends_with"
+
+/** What a row has in the columns that its list is sorted by. */
+export type Cursor = Values
 
 /** A condition over declared columns. */
 export type Filter =
@@ -72,6 +76,8 @@ export type Built = {
   joins: boolean
   /** The value that nearly all rows have in a column, and which are not in its index. */
   readonly dominant?: (column: string) => string | undefined
+  /** What an index of texts knows of, and the conditions that it may know the rows of. */
+  readonly texts?: { readonly table: TextTable; readonly conditions: TextCondition[] }
 }
 
 /** A table as it stands in a statement: a search has more, a table within a condition has not. */
@@ -105,13 +111,47 @@ export function scoped(built: Built, what: Searchable, scope: Scope): string {
 
 /** A filter as SQL. */
 export function condition(built: Built, what: Source, filter: Filter): string {
-  if (++built.conditions > conditionsMax) throw tooMany()
-  if ("all" in filter) return join(built, what, filter.all, " AND ", "true")
-  if ("any" in filter) return join(built, what, filter.any, " OR ", "false")
+  const texts = textsIn(what, filter)
+  const { table, conditions } = built.texts ?? {}
+  const isKnown = texts?.every(({ column }) => table?.columns.includes(column))
+  if (!texts || !conditions || !isKnown) return plain(condition, { built, what, filter })
+  const sql = plain(wholly, { built, what, filter })
+  const isAnywhere = texts.some(({ method }) => method === "contains" || method === "ends_with")
+  // What begins like a text an index of the table has, too; here it is only counted.
+  if (!isAnywhere && texts.every(({ method }) => method === "equals")) return sql
+  const name = `t${conditions.length}`
+  conditions.push({ name, texts, isAnywhere })
+  return isAnywhere ? `({${name}}${sql})` : sql
+}
+
+type Part = { readonly built: Built; readonly what: Source; readonly filter: Filter }
+
+/** A part of what an index of texts knows as a whole. */
+const wholly: typeof condition = (built, what, filter) => plain(wholly, { built, what, filter })
+
+function plain(each: typeof condition, { built, what, filter }: Part): string {
+  if (++built.conditions > conditionsMax) throw tooManyError()
+  const all = (filters: readonly Filter[]) => filters.map((other) => each(built, what, other))
+  if ("all" in filter) return join(all(filter.all), " AND ", "true")
+  if ("any" in filter) return join(all(filter.any), " OR ", "false")
   // What a NULL makes unknown is not the case either.
-  if ("not" in filter) return `(${condition(built, what, filter.not)}) IS NOT TRUE`
+  if ("not" in filter) return `(${each(built, what, filter.not)}) IS NOT TRUE`
   if ("in" in filter) return inside(built, column(built, what, filter.in), filter)
   return apart(built, filter, leaf(built, what, filter))
+}
+
+/** The texts that a filter looks for, where any of them will do and it asks for nothing else. */
+export function textsIn(what: Source, filter: Filter): readonly Sought[] | undefined {
+  if ("any" in filter) {
+    const each = filter.any.map((other) => textsIn(what, other))
+    return each.length > 0 && each.every((texts) => texts !== undefined) ? each.flat() : undefined
+  }
+  if (!("text" in filter)) return undefined
+  const { text: column, method } = filter
+  const value = foldedValue(what, filter)
+  const other = what.also?.[column]
+  const columns = other ? [column, other] : [column]
+  return value === "" ? undefined : columns.map((name) => ({ column: name, method, value }))
 }
 
 type Leaf = Exclude<
@@ -143,6 +183,14 @@ function apart(built: Built, filter: Leaf, sql: string): string {
   return `(${name}_folded <> '' AND ${sql})`
 }
 
+/** Says that a row lacks the dominant value of a column, where a filter finds what has it. */
+export function withoutDominant(built: Built, filter: Filter): string | undefined {
+  if (!("oneOf" in filter || "equals" in filter)) return undefined
+  const name = nameOf(filter)
+  const own = built.dominant?.(name)
+  return own !== undefined && isLike(own, filter) ? `${name} <> ${literal(own)}` : undefined
+}
+
 function nameOf(filter: Leaf): string {
   if ("text" in filter) return filter.text
   if ("equals" in filter) return filter.equals
@@ -165,7 +213,7 @@ function isLike(own: string, filter: Leaf): boolean {
 /** A query is compiled before it runs: what a caller may nest has an end. */
 const conditionsMax = 100
 
-const tooMany = () =>
+const tooManyError = () =>
   new Fault(
     "invalid_argument",
     "search.too_many_conditions",
@@ -180,10 +228,15 @@ function text(built: Built, what: Source, filter: Text): string {
   return other ? `(${own} OR ${textIn(built, what, { ...filter, text: other })})` : own
 }
 
+/** Folded as the column is. */
+function foldedValue(what: Source, { text: name, value }: Text): string {
+  const raw = rawOf(name)
+  return raw === name ? value : foldingOf(what, raw)(value)
+}
+
 function textIn(built: Built, what: Source, filter: Text): string {
   const name = column(built, what, filter.text)
-  const raw = rawOf(name)
-  const value = raw === name ? filter.value : foldingOf(what, raw)(filter.value)
+  const value = foldedValue(what, filter)
   const { method } = filter
   if (method === "equals") {
     const same = `${name} = ${parameter(built, value)}`
@@ -199,9 +252,9 @@ function textIn(built: Built, what: Source, filter: Text): string {
     })
   }
   // instr and substr compare bytes, so no character of the value is a wildcard.
-  const asked = parameter(built, value)
-  if (method === "contains") return `instr(${name}, ${asked}) > 0`
-  return `(${asked} = '' OR substr(${name}, -length(${asked})) = ${asked})`
+  const requested = parameter(built, value)
+  if (method === "contains") return `instr(${name}, ${requested}) > 0`
+  return `(${requested} = '' OR substr(${name}, -length(${requested})) = ${requested})`
 }
 
 /** What is alike is alike folded, too, and most often it is the folded column that has an index. */
@@ -239,15 +292,8 @@ function inside(
     (SELECT ${column(inner, of, other)} FROM ${of.table} WHERE instance = $instance AND ${found})`
 }
 
-const join = (
-  built: Built,
-  what: Source,
-  filters: readonly Filter[],
-  ...[by, none]: [string, string]
-) =>
-  filters.length === 0
-    ? none
-    : `(${filters.map((filter) => condition(built, what, filter)).join(by)})`
+const join = (conditions: readonly string[], by: string, none: string) =>
+  conditions.length === 0 ? none : `(${conditions.join(by)})`
 
 /** A list is one JSON parameter, so its length doesn't make another statement. */
 export function among(built: Built, name: string, values: readonly Value[]): string {

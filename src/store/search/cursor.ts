@@ -1,11 +1,9 @@
 import { hash } from "node:crypto"
-import { type Recent, recent } from "../../kernel/recent.ts"
-import { ofInstance } from "../remembered.ts"
-import type { Value } from "../statement.ts"
+import { type Lru, lru } from "../../kernel/lru.ts"
+import { ofInstance } from "../cached.ts"
 import type { Cx } from "../store.ts"
-
-/** What a row has in the columns that its list is sorted by. */
-export type Cursor = Readonly<Record<string, Value>>
+import type { Value } from "../view/statement.ts"
+import type { Cursor } from "./condition.ts"
 
 type Kept = { readonly row: Cursor; readonly time: number }
 
@@ -14,7 +12,7 @@ const keptMs = 60_000
 /** What nobody asked for lately goes first, on every instance for itself. */
 const keptMax = 1000
 
-const cursorsOf = ofInstance<Recent<Kept>>(() => recent(keptMax))
+const cursorsOf = ofInstance<Lru<Kept>>(() => lru(keptMax))
 
 /** A page that was read: where it began, what it went on after, and what it showed. */
 type Read = {
@@ -36,11 +34,11 @@ type Read = {
  * list with the same credentials at the same time, both go on where the later one was.
  */
 export function cursors(cx: Cx, query: unknown) {
-  const asked = JSON.stringify([cx.caller, cx.scope, query], (_, value: unknown) =>
+  const requested = JSON.stringify([cx.caller, cx.scope, query], (_, value: unknown) =>
     typeof value === "bigint" ? `${value}` : value,
   )
   const of = cursorsOf(cx)
-  const key = hash("sha256", asked, "base64")
+  const key = hash("sha256", requested, "base64")
   const now = cx.clock.now()
   return {
     at: (offset: number): Cursor | undefined => {

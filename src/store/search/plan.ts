@@ -1,19 +1,19 @@
 import type { Page } from "../../kernel/page.ts"
-import type { Value } from "../statement.ts"
-import { literal } from "../view.ts"
+import type { Index } from "../view/indexes.ts"
+import type { Value } from "../view/statement.ts"
+import { literal } from "../view/view.ts"
 import {
   type Built,
+  type Cursor,
   following,
   orderOf,
   type Searchable,
   sortsOf,
   withJoined,
 } from "./condition.ts"
-import type { Cursor } from "./cursor.ts"
-import type { Index } from "./indexes.ts"
 
 /** What a search asks for, its conditions as SQL. */
-export type Asked = {
+export type Requested = {
   readonly what: Searchable
   readonly built: Built
   readonly where: string
@@ -39,6 +39,9 @@ export type Plan = {
   /** Keys of all that is found, as long as they are few. */
   readonly keys: string
   readonly total: string
+  /** The total as what is left of all that is seen: an index finds what is taken away. */
+  readonly seen: string | undefined
+  readonly taken: string | undefined
   /** The page of those that `$keys` names. */
   readonly few: string
   readonly many: string
@@ -49,46 +52,41 @@ export type Plan = {
 /** So many rows are sorted faster than they are looked for in order. */
 export const fewMax = 5000
 
-export function planOf(asked: Asked, most = fewMax): Plan {
-  const { what, built, where } = asked
+export function planOf(requested: Requested, most = fewMax): Plan {
+  const { what, built, where, except } = requested
   const source =
     built.joins && what.joined ? `(${withJoined(what.joined, what.table)})` : what.table
-  const onward = onwardOf(asked)
-  const along = { ...asked, where: where + onward }
+  const onward = onwardOf(requested)
+  const along = { ...requested, where: where + onward }
   const listed = "IN (SELECT value FROM json_each($keys))"
-  const keyed = asked.isKey ? "instance = $instance" : where
-  const page = (conditions: string) => pageBy(asked, source, conditions)
+  const keyed = requested.isKey ? "instance = $instance" : where
+  const count = (conditions: string) =>
+    `SELECT count(*) AS total FROM ${source} WHERE ${conditions}`
+  const page = (conditions: string) => pageBy(requested, source, conditions)
   return {
     keys: `SELECT ${what.key} AS key FROM ${source} WHERE ${where} LIMIT ${most + 1}`,
-    total: totalOf(asked, source),
+    total: count(where),
+    seen: except && count(except.seen),
+    taken: except && count(`${except.seen} AND ${except.but}`),
     few: page(`${keyed}${onward} AND ${what.key} ${listed}`),
-    many: walk(along, asked.page.asc) ?? page(where + onward),
-    back: asked.after ? undefined : walk(along, !asked.page.asc),
+    many: walk(along, requested.page.asc) ?? page(where + onward),
+    back: requested.after ? undefined : walk(along, !requested.page.asc),
   }
 }
 
-/** What does not fulfil a condition no index finds; what does, one often finds. */
-function totalOf({ where, except }: Asked, source: string): string {
-  const count = (conditions: string) =>
-    `SELECT count(*) AS total FROM ${source} WHERE ${conditions}`
-  if (!except) return count(where)
-  const { seen, but } = except
-  return `SELECT (${count(seen)}) - (${count(`${seen} AND ${but}`)}) AS total`
-}
-
 /** Where rows that are alike are many, what sorts these has an index that the table has anyway. */
-export const tieOf = ({ index, what }: Pick<Asked, "index" | "what">): string | undefined =>
+export const tieOf = ({ index, what }: Pick<Requested, "index" | "what">): string | undefined =>
   index?.dominant === undefined ? undefined : what.sort
 
-function onwardOf({ what, built, sort, page, after, ...asked }: Asked): string {
-  const order = { sort, tie: tieOf({ ...asked, what }) }
+function onwardOf({ what, built, sort, page, after, ...requested }: Requested): string {
+  const order = { sort, tie: tieOf({ ...requested, what }) }
   return after ? ` AND ${following(built, what, { ...order, asc: page.asc, after })}` : ""
 }
 
 /** Rows of the page as SQLite finds them; what they show of others is read for these alone. */
-function pageBy(asked: Asked, source: string, conditions: string): string {
-  const { what, built, sort, page } = asked
-  const order = { sort, tie: tieOf(asked) }
+function pageBy(requested: Requested, source: string, conditions: string): string {
+  const { what, built, sort, page } = requested
+  const order = { sort, tie: tieOf(requested) }
   const by = (row: string) => orderOf(what, order, { asc: page.asc, row })
   const rows = `SELECT * FROM ${source} WHERE ${conditions} ${by("")} LIMIT $limit OFFSET $offset`
   if (!what.joined || built.joins) return rows
@@ -96,14 +94,14 @@ function pageBy(asked: Asked, source: string, conditions: string): string {
 }
 
 /** The keys of the page along an index, and then their rows; undefined where there is no such. */
-function walk(asked: Asked, asc: boolean): string | undefined {
-  const { what, built, sort, page, index, isKey } = asked
+function walk(requested: Requested, asc: boolean): string | undefined {
+  const { what, built, sort, page, index, isKey } = requested
   if (!index || !isKey || built.joins) return undefined
-  const tie = tieOf(asked)
+  const tie = tieOf(requested)
   const keys =
     index.dominant === undefined
-      ? keysAlong(asked, { index, sort, tie, asc })
-      : keysBeside(asked, index.dominant, asc)
+      ? keysAlong(requested, { index, sort, tie, asc })
+      : keysBeside(requested, index.dominant, asc)
   const rows = `SELECT * FROM ${what.table} WHERE instance = $instance AND ${what.key} IN (${keys})`
   const by = orderOf(what, { sort, tie }, { asc: page.asc, row: "t." })
   const shown = what.joined ? withJoined(what.joined, `(${rows})`) : `SELECT t.* FROM (${rows}) t`
@@ -121,8 +119,8 @@ type Along = {
 }
 
 const keysAlong = (
-  { what, ...asked }: Asked,
-  { index, sort, tie, asc, where = asked.where, columns = [what.key], window }: Along,
+  { what, ...requested }: Requested,
+  { index, sort, tie, asc, where = requested.where, columns = [what.key], window }: Along,
 ): string =>
   `SELECT ${columns.join(", ")} FROM ${what.table}${index ? ` INDEXED BY ${index.name}` : ""}
    WHERE ${where} ${orderOf(what, { sort, tie }, { asc })}
@@ -132,16 +130,16 @@ const keysAlong = (
  * Keys in the order of a column where nearly all rows have the same value, which are not in its
  * index: those that come before, these in the order of the list's own index, and those after.
  */
-function keysBeside(asked: Asked, dominant: string, asc: boolean): string {
-  const { what, sort, index, own, where, after } = asked
+function keysBeside(requested: Requested, dominant: string, asc: boolean): string {
+  const { what, sort, index, own, where, after } = requested
   const value = literal(dominant)
   const tie = what.sort
   const columns = sortsOf(what, { sort, tie })
   const part = (by: "<" | "=" | ">"): string => {
     const isIn = by === "=" ? "" : ` AND ${sort} <> ${value}`
-    const onward = after ? ` AND ${beside(asked, { by, after, dominant })}` : ""
+    const onward = after ? ` AND ${onwardIn(requested, { by, after, dominant })}` : ""
     const along = by === "=" ? { index: own, sort: tie, tie: undefined } : { index, sort, tie }
-    return `SELECT * FROM (${keysAlong(asked, {
+    return `SELECT * FROM (${keysAlong(requested, {
       ...along,
       ...{ asc, columns, window: "$limit + $offset" },
       where: `${where}${isIn} AND ${sort} ${by} ${value}${onward}`,
@@ -155,8 +153,8 @@ function keysBeside(asked: Asked, dominant: string, asc: boolean): string {
 type Part = { readonly by: "<" | "=" | ">"; readonly after: Cursor; readonly dominant: string }
 
 /** What of a part comes after a row: all of it, nothing, or what comes after within that part. */
-function beside(asked: Asked, { by, after, dominant }: Part): string {
-  const { what, built, sort, page } = asked
+function onwardIn(requested: Requested, { by, after, dominant }: Part): string {
+  const { what, built, sort, page } = requested
   const found = compareBytes(after[sort] ?? null, dominant)
   const at = found < 0 ? "<" : found > 0 ? ">" : "="
   if (by !== at) return ranks[by] > ranks[at] === page.asc ? "true" : "false"

@@ -1,16 +1,20 @@
 import { Database, SQLiteError, type Statement } from "bun:sqlite"
 import { systemClock } from "../../kernel/clock.ts"
-import { recent } from "../../kernel/recent.ts"
-import type { Value } from "../statement.ts"
+import { lru } from "../../kernel/lru.ts"
+import type { Value, Values } from "../view/statement.ts"
+import { type Candidates, candidatesOf, narrowed } from "./candidates.ts"
 import type { Read, ReadAnswer, ReadRequest } from "./reader.ts"
+import { textIndexOf } from "./text-index.ts"
 
 // The reader thread: it answers searches, one after the other, and writes nothing.
 declare const self: Worker
 
 type Request = Exclude<ReadRequest, { close: true }>
-type Query = Request["plan"]["keys"]
+type Search = Extract<Request, { limit: number }>
+type Query = Search["plan"]["keys"]
+type Connected = ReturnType<typeof connect>
 
-let reading: ReturnType<typeof connect> | undefined
+let reading: Connected | undefined
 let resting: { readonly stop: () => void } | undefined
 /** Whoever is not asked for so long gives back what was kept for the next search. */
 const restMs = 2000
@@ -27,11 +31,15 @@ self.onmessage = (event: MessageEvent<ReadRequest>) => {
 
 function answer(request: Request): ReadAnswer {
   try {
-    reading ??= connect(request.file)
-    const { begin, end } = reading
+    reading ??= connect(request)
+    const { begin, end, index } = reading
+    const tables = Object.values(request.tables)
     begin()
     try {
-      return read(request, reading)
+      if (request.plan) return { ...read(request, reading), isBehind: index.isBehind(tables) }
+      const isBehind = index.work(tables)
+      if (request.purge && !isBehind) index.purge()
+      return { isBehind }
     } finally {
       end()
     }
@@ -51,46 +59,63 @@ const isOutOfMemory = (cause: unknown): boolean =>
   cause instanceof RangeError || (cause instanceof SQLiteError && cause.code === "SQLITE_NOMEM")
 
 /** All that belongs to one answer is read from one state of the database. */
-function read(request: Request, { all }: ReturnType<typeof connect>): Read<unknown> {
-  const { plan, values, limit, offset, most } = request
-  const isMany = request.total !== undefined && request.total > most
-  const keys = isMany ? [] : all<{ key: Value }>(plan.keys, values)
-  if (!isMany && keys.length <= most) {
-    const listed = { ...values, limit, offset, keys: JSON.stringify(keys.map(({ key }) => key)) }
-    return { total: keys.length, rows: keys.length > 0 ? all(plan.few, listed) : [] }
+function read(request: Search, { all, index }: Connected): Read<unknown> {
+  const { plan, limit, offset, most } = request
+  const known = candidatesOf(index, request)
+  const values = { ...request.values, ...known.byName }
+  const run = <Row>(query: Query, more: Values = {}) =>
+    all<Row>(query, { ...values, ...more }, known)
+  const count = (query: Query) => run<{ total: number }>(query)[0]?.total ?? 0
+  const rest = ({ seen, taken }: Search["plan"]) =>
+    seen && taken && (known.rows ?? count(seen)) - count(taken)
+  const told = request.total ?? known.total ?? rest(plan)
+  if (told === undefined || told <= most) {
+    const keys = known.keys ?? run<{ key: Value }>(plan.keys).map(({ key }) => key)
+    if (keys.length <= most) {
+      const few = { limit, offset, keys: JSON.stringify(keys) }
+      return { total: keys.length, rows: keys.length > 0 ? run(plan.few, few) : [] }
+    }
   }
-  const total = request.total ?? all<{ total: number }>(plan.total, values)[0]?.total ?? 0
+  const total = told ?? known.count?.() ?? count(plan.total)
   const behind = total - offset - limit
-  if (!plan.back || behind >= offset) {
-    return { total, rows: all(plan.many, { ...values, limit, offset }) }
-  }
+  if (!plan.back || behind >= offset) return { total, rows: run(plan.many, { limit, offset }) }
   const left = { limit: Math.min(limit, total - offset), offset: Math.max(0, behind) }
-  return { total, rows: left.limit > 0 ? all(plan.back, { ...values, ...left }) : [] }
+  return { total, rows: left.limit > 0 ? run(plan.back, left) : [] }
 }
 
-function connect(file: string) {
+function connect({ file, rowsMin }: Request) {
   const database = new Database(file, { readonly: true, strict: true })
   database.run("PRAGMA temp_store = MEMORY")
   database.run("PRAGMA cache_size = -16384")
   const begin = database.prepare("BEGIN")
   const end = database.prepare("COMMIT")
   type Prepared = Statement<unknown, [Record<string, Value>]>
-  const prepared = recent<Prepared>(100)
+  const prepared = lru<Prepared>(100)
+  const index = textIndexOf({ database, file: `${file}-texts`, rowsMin })
   return {
+    index,
     begin: () => void begin.run(),
     // An error of the disk may have ended it already.
     end: () => void (database.inTransaction && end.run()),
-    all: <Row>({ sql, parameters }: Query, values: Readonly<Record<string, Value>>) => {
+    all: <Row>(query: Query, values: Values, known: Candidates) => {
+      const { sql, names } = narrowed(query.sql, known)
       let found = prepared.get(sql)
       if (!found) {
         found = database.prepare<unknown, [Record<string, Value>]>(sql)
         prepared.set(sql, found)
       }
-      const bound = Object.fromEntries(parameters.map((name) => [name, values[name] ?? null]))
+      const bound = [...query.parameters, ...names].map((name) => [name, values[name] ?? null])
       // Reason for the cast: a statement's Row type is its caller's word about its columns.
-      return found.all(bound) as readonly Row[]
+      return found.all(Object.fromEntries(bound)) as readonly Row[]
     },
-    rest: () => database.run("PRAGMA shrink_memory"),
-    close: () => database.close(),
+    rest: () => {
+      database.run("PRAGMA shrink_memory")
+      // Blocks of texts are large, and nobody waits now.
+      Bun.gc(true)
+    },
+    close: () => {
+      index.close()
+      database.close()
+    },
   }
 }

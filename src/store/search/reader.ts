@@ -1,7 +1,10 @@
 import { Fault, lateError } from "../../kernel/fault.ts"
-import type { Statement, Value } from "../statement.ts"
+import type { TextTable } from "../view/indexes.ts"
+import type { Statement, Value } from "../view/statement.ts"
 import type { Plan } from "./plan.ts"
-import { cached } from "./statement-cache.ts"
+import { cachedStatement } from "./statement-cache.ts"
+import type { TextCondition } from "./text-index.ts"
+import { askerOf, type Ended, type readerThread } from "./thread.ts"
 
 /** A search as the reader thread is asked for it. */
 export type Reading = {
@@ -13,7 +16,23 @@ export type Reading = {
   readonly most: number
   /** How many rows are found, where that is known already. */
   readonly total: number | undefined
+  /** What an index of texts may know of it. */
+  readonly texts: Texts | undefined
 }
+
+export type Texts = {
+  readonly table: string
+  readonly conditions: readonly TextCondition[]
+  /** Whether the caller may see all rows of the instance. */
+  readonly isAll: boolean
+  readonly countable: Countable | undefined
+}
+
+/** Which rows are all that is asked for: all, those of the only condition, or all but these. */
+export type Countable = "all" | "found" | "others"
+
+/** By their names, the tables that get an index of texts where they are long. */
+export type TextTables = Readonly<Record<string, TextTable>>
 
 export type Read<Row> = { readonly total: number; readonly rows: readonly Row[] }
 
@@ -22,14 +41,33 @@ type Queries = {
 }
 type Query = { readonly sql: string; readonly parameters: readonly string[] }
 
+type Tables = () => TextTables
+type How = {
+  readonly physical: (query: Statement) => string
+  readonly tables: Tables
+  readonly isLate: () => boolean
+}
+
 /** What the thread is sent. */
 export type ReadRequest =
   | { readonly close: true }
-  | (Omit<Reading, "plan"> & { readonly file: string; readonly plan: Queries })
+  | (Work & { readonly plan?: undefined; readonly purge: boolean })
+  | (Work & Omit<Reading, "plan"> & { readonly plan: Queries })
+
+type Work = {
+  readonly file: string
+  /** From so many rows on a table gets an index of its texts. */
+  readonly rowsMin: number
+  readonly tables: TextTables
+}
+
+/** Whether the index of texts lacks something. */
+type Behind = { readonly isBehind: boolean }
 
 /** An error loses its class on the way between threads, so it is sent as what tells it apart. */
 export type ReadAnswer =
-  | Read<unknown>
+  | (Read<unknown> & Behind)
+  | Behind
   | { readonly failed: { readonly name: string; readonly code: string; readonly message: string } }
 
 /**
@@ -37,66 +75,55 @@ export type ReadAnswer =
  * however long it takes, keeps the event loop from answering others.
  */
 export type Reader = {
-  /** Drops a search whose turn comes when nobody waits for its answer any more. */
-  readonly read: <Row>(
-    reading: Reading,
-    how: { readonly physical: (query: Statement) => string; readonly isLate: () => boolean },
-  ) => Promise<Read<Row>>
+  /** Drops a search that is reached when nobody waits for its answer any more. */
+  readonly read: <Row>(reading: Reading, how: How) => Promise<Read<Row>>
+  /** Leaves nothing in the index of texts of what has been erased. */
+  readonly scrub: (tables: Tables) => Promise<void>
   /** Resolves when nothing is being read, with what lets those read on who have to wait. */
   readonly pause: () => Promise<() => void>
   readonly close: () => Promise<void>
 }
 
-/** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
-const workerUrl = () =>
-  import.meta.url.endsWith("/reader.ts")
-    ? new URL("./reader-worker.ts", import.meta.url)
-    : new URL("./store/search/reader-worker.js", import.meta.url)
+export type ReaderParts = {
+  readonly file: string
+  /** From so many rows on a table gets an index of its texts. */
+  readonly rowsMin?: number | undefined
+  readonly thread?: typeof readerThread
+}
 
-export const readerThread = () => new Worker(workerUrl().href, { smol: true })
-
-type Ended = { readonly ended: string }
+/** Where tables are so long, a look at all of their rows takes longer than a list should. */
+const usualRowsMin = 50_000
 
 /** The thread is started by the first search, and by the first after its end. */
-export function readerOf(file: string, thread = readerThread): Reader {
-  let worker: Worker | undefined
-  let waiting: PromiseWithResolvers<ReadAnswer | Ended> | undefined
-  let last: Promise<void> = Promise.resolve()
+export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts): Reader {
+  const { ask, queue, isRunning, close } = askerOf(thread)
+  let following: Promise<void> | undefined
+  let isClosed = false
 
-  /** One after the other; resolves with what ends this turn. */
-  const turn = async () => {
-    const before = last
-    const { promise, resolve } = Promise.withResolvers<void>()
-    last = promise
-    await before
-    return resolve
-  }
-  const start = () => {
-    const started = thread()
-    const ended = (why: string) => {
-      if (worker !== started) return
-      worker = undefined
-      waiting?.resolve({ ended: why })
+  /** Asks the thread to go on with its index, a few milliseconds at a time, until it has all. */
+  const follow = async (tables: Tables, purge = false): Promise<void> => {
+    for (let isBehind = true; isBehind && !isClosed; ) {
+      const end = await queue()
+      try {
+        const answer = await ask({ file, rowsMin, tables: tables(), purge })
+        isBehind = "isBehind" in answer && answer.isBehind
+      } finally {
+        end()
+      }
     }
-    started.addEventListener("message", (event: MessageEvent<ReadAnswer>) => {
-      waiting?.resolve(event.data)
-    })
-    started.addEventListener("error", ({ message }) => ended(message))
-    started.addEventListener("close", () => ended("closed"))
-    return started
   }
-  const ask = (request: ReadRequest): Promise<ReadAnswer | Ended> => {
-    worker ??= start()
-    waiting = Promise.withResolvers()
-    worker.postMessage(request)
-    return waiting.promise
+  const followed = (tables: Tables) => {
+    following ??= follow(tables).finally(() => {
+      following = undefined
+    })
   }
   return {
-    read: async <Row>(reading: Reading, { physical, isLate }: Parameters<Reader["read"]>[1]) => {
-      const end = await turn()
+    read: async <Row>(reading: Reading, { physical, isLate, tables }: How) => {
+      const end = await queue()
       try {
         if (isLate()) throw lateError()
-        const request = { ...reading, file, plan: queriesOf(reading.plan, physical) }
+        const plan = queriesOf(reading.plan, physical)
+        const request = { ...reading, file, rowsMin, tables: tables(), plan }
         const first = await ask(request)
         // What ended the thread need not be this search.
         const answer = "ended" in first ? await ask(request) : first
@@ -104,23 +131,23 @@ export function readerOf(file: string, thread = readerThread): Reader {
         if ("failed" in answer) {
           throw Object.assign(new Error(answer.failed.message), answer.failed)
         }
+        if (answer.isBehind) followed(tables)
         // Reason for the cast: a search's Row type is its caller's word about its columns.
-        return answer as Read<Row>
+        const { total, rows } = answer as Read<Row> & Behind
+        return { total, rows }
       } finally {
         end()
       }
     },
-    pause: turn,
-    close: async () => {
-      const end = await turn()
-      if (worker) {
-        const { promise, resolve } = Promise.withResolvers<void>()
-        worker.addEventListener("close", () => resolve())
-        worker.postMessage({ close: true } satisfies ReadRequest)
-        worker = undefined
-        await promise
-      }
-      end()
+    scrub: async (tables) => {
+      if (!isRunning()) return
+      await following
+      await follow(tables, true)
+    },
+    pause: queue,
+    close: () => {
+      isClosed = true
+      return close()
     },
   }
 }
@@ -135,12 +162,14 @@ const endedError = ({ ended }: Ended) =>
 
 function queriesOf(plan: Plan, physical: (query: Statement) => string): Queries {
   const query = (sql: string): Query => {
-    const statement = cached(sql)
+    const statement = cachedStatement(sql)
     return { sql: physical(statement), parameters: statement.parameters }
   }
   return {
     keys: query(plan.keys),
     total: query(plan.total),
+    seen: plan.seen === undefined ? undefined : query(plan.seen),
+    taken: plan.taken === undefined ? undefined : query(plan.taken),
     few: query(plan.few),
     many: query(plan.many),
     back: plan.back === undefined ? undefined : query(plan.back),

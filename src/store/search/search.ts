@@ -1,8 +1,9 @@
+import { type Lru, lru } from "../../kernel/lru.ts"
 import type { Found, Page } from "../../kernel/page.ts"
-import { type Recent, recent } from "../../kernel/recent.ts"
-import { ofInstance } from "../remembered.ts"
+import { ofInstance } from "../cached.ts"
 import type { Cx } from "../store.ts"
 import {
+  type Built,
   blank,
   column,
   condition,
@@ -10,9 +11,13 @@ import {
   type Searchable,
   scoped,
   sortsOf,
+  textsIn,
+  withoutDominant,
 } from "./condition.ts"
 import { cursors } from "./cursor.ts"
 import { fewMax, planOf, tieOf } from "./plan.ts"
+import type { Countable } from "./reader.ts"
+import type { TextCondition } from "./text-index.ts"
 
 export type Query = {
   readonly page: Page
@@ -22,7 +27,7 @@ export type Query = {
 
 type Counted = { readonly stamp: number; readonly total: number }
 const countedMax = 1000
-const totalsOf = ofInstance<Recent<Counted>>(() => recent(countedMax))
+const totalsOf = ofInstance<Lru<Counted>>(() => lru(countedMax))
 
 /**
  * The one way to list things: filters, the caller's scope, sorting, window and total. The total is
@@ -37,14 +42,12 @@ export async function search<Row>(
   if (!cx.scope) throw new Error(`a search of ${what.table} needs the scope of its caller`)
   const { store } = cx
   const dominant = (name: string) => store.index(what.table, name)?.dominant
-  const built = { ...blank(), dominant }
+  const table = store.texts(what.table)
+  const conditions: TextCondition[] = []
+  const built = { ...blank(), dominant, ...(table && { texts: { table, conditions } }) }
   const seen = `instance = $instance AND ${scoped(built, what, cx.scope)}`
-  const [only, ...others] = query.filters
-  const isNot = only !== undefined && "not" in only && others.length === 0
-  const except = isNot ? { seen, but: condition(built, what, only.not) } : undefined
-  const found = except
-    ? [`(${except.but}) IS NOT TRUE`]
-    : query.filters.map((filter) => condition(built, what, filter))
+  const { found, but } = filtered(built, what, query.filters)
+  const except = but === undefined ? undefined : { seen, but }
   const where = [seen, ...found].join(" AND ")
   const sort = column(built, what, query.sort ?? what.sort)
   const { page } = query
@@ -53,7 +56,7 @@ export async function search<Row>(
   const order = { sort, tie: tieOf({ index, what }) }
   const places = cursors(cx, [what.table, order, page.asc, limit, query.filters])
   const after = places.at(offset)
-  const conditions = { ...built.values }
+  const values = { ...built.values }
   const plan = planOf(
     {
       ...{ what, built, where, sort, page, after, index, except },
@@ -63,11 +66,14 @@ export async function search<Row>(
     most,
   )
   const totals = totalsOf(cx)
-  const counted = JSON.stringify([plan.total, conditions], (_, value: unknown) =>
+  const counted = JSON.stringify([plan.total, values], (_, value: unknown) =>
     typeof value === "bigint" ? `${value}` : value,
   )
   const stamp = store.stamp(plan.total)
   const known = totals.get(counted)
+  const isAll = cx.scope.all
+  const countable = countableOf(what, query.filters)
+  const texts = table && { table: what.table, conditions, isAll, countable }
   const { total, rows } = await store.read<Row>(cx, {
     plan,
     values: { ...built.values, instance: cx.instance },
@@ -75,8 +81,34 @@ export async function search<Row>(
     offset: after ? 0 : offset,
     most,
     total: known?.stamp === stamp ? known.total : undefined,
+    texts,
   })
   totals.set(counted, { stamp, total })
   places.keep({ offset, limit, after, rows }, sortsOf(what, order))
   return { total, rows, limit }
+}
+
+/** Filters as SQL, and what a single one leaves out, where an index may have that. */
+function filtered(built: Built, what: Searchable, filters: readonly Filter[]) {
+  const found = (filter: Filter) => condition(built, what, filter)
+  const [only, ...others] = filters
+  if (!only || others.length > 0) return { found: filters.map(found) }
+  if ("not" in only) {
+    const but = found(only.not)
+    return { found: [`(${but}) IS NOT TRUE`], but }
+  }
+  const sql = found(only)
+  const rest = withoutDominant(built, only)
+  return { found: [sql], ...(rest && { but: `${rest} AND (${sql}) IS NOT TRUE` }) }
+}
+
+/** Which rows an index of texts can count: all, those of its only condition, or the others. */
+function countableOf(
+  what: Searchable,
+  [only, ...others]: readonly Filter[],
+): Countable | undefined {
+  if (others.length > 0) return undefined
+  if (!only) return "all"
+  if ("not" in only) return textsIn(what, only.not) && "others"
+  return textsIn(what, only) && "found"
 }

@@ -8,7 +8,7 @@ type Place = readonly (string | number | boolean)[]
 export type Window<Row> = {
   readonly page: Page
   /** What is listed, sorted and filtered how: it tells one list of a caller from another. */
-  readonly asked: readonly unknown[]
+  readonly requested: readonly unknown[]
   readonly by: (row: Row) => Place
 }
 
@@ -17,10 +17,10 @@ export type Window<Row> = {
  * the last row of the page before.
  */
 export function windowOf<Row>(cx: Cx, all: readonly Row[], how: Window<Row>): Found<Row> {
-  const { page, asked, by } = how
+  const { page, requested, by } = how
   const { limit, offset, asc } = page
   const sorted = all.toSorted((a, b) => compare(by(a), by(b)) * (asc ? 1 : -1))
-  const places = cursors(cx, ["window", asked, asc, limit])
+  const places = cursors(cx, ["window", requested, asc, limit])
   const after = places.at(offset)
   const left = after ? sorted.filter((row) => isAfter(by(row), Object.values(after), asc)) : sorted
   const rows = after ? left.slice(0, limit) : left.slice(offset, offset + limit)

@@ -228,6 +228,19 @@ test("ids of projects are in that namespace, too", async () => {
   await robot("robot", "p1")
 })
 
+test("issuers are in that namespace, too: nobody takes a web address", async () => {
+  for (const address of ["https://id.example.com", "HTTP://localhost:8080", "https:x"]) {
+    const named = { organizationId: "org1", projectId: address, name: "One" }
+    const refused = { code: "invalid_argument", id: "client.id_is_address" }
+    await expect(estate.as("manager", "createProject", named)).rejects.toMatchObject(refused)
+    const robot = { kind: "machine", orgId: "org1", name: "R", accessTokenType: "bearer" } as const
+    const withId = createUser(estate.cx(), address, { ...robot, userName: "robot-x" })
+    await expect(withId).rejects.toMatchObject(refused)
+    const withName = createUser(estate.cx(), "r9", { ...robot, userName: address })
+    await expect(withName).rejects.toMatchObject(refused)
+  }
+})
+
 test("a service user's name is not an application's client id", async () => {
   await createUser(estate.cx(), "robot", {
     kind: "machine",
@@ -289,5 +302,7 @@ test("applications are found by project, name, state, type and client id", async
   expect(await ids("typeFilter", 2)).toEqual(["a2"])
   expect(await ids("clientIdFilter", { clientId: "console-client" })).toEqual(["console"])
   expect(await ids("entityIdFilter", { entityId: "x" })).toEqual([])
+  expect(await ids("internalFilter", true)).toEqual(["console"])
+  expect(await ids("internalFilter", false)).toEqual(["a1", "a2"])
   expect((await estate.as("stranger", "listApplications")).applications).toEqual([])
 })

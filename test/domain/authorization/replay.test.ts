@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import * as authorization from "../../../src/domain/authorization/index.ts"
 import { orgView } from "../../../src/domain/org/index.ts"
 import * as project from "../../../src/domain/project/index.ts"
-import { addUser, removeUser, views } from "../../../src/domain/user/index.ts"
+import { addUser, module as people, removeUser } from "../../../src/domain/user/index.ts"
 import { statement } from "../../../src/store/index.ts"
 import { openEstate, person } from "../../support/estate.ts"
 import type { World } from "../../support/world.ts"
@@ -42,11 +42,11 @@ test("replaying the log gives the roles and authorizations that are there", asyn
     [{ role_key: "admin" }, { role_key: "editor", display_name: "Writer" }],
     [{ id: "nobody-p1", state: "inactive" }],
   ])
-  const anew = [...project.views, ...authorization.views].map((view) => ({
+  const anew = [...project.module.views, ...authorization.module.views].map((view) => ({
     ...view,
     hash: `${view.hash} changed`,
   }))
-  const again = await estate.reopen([orgView, ...views, ...anew])
+  const again = await estate.reopen([orgView, ...people.views, ...anew])
   expect(rows(again)).toEqual(live)
   await again.close()
 })

@@ -5,11 +5,11 @@ import { openWorld, type World } from "../../support/world.ts"
 
 let world: World
 beforeEach(() => {
-  world = openWorld({ aggregates: grants.aggregates, views: [] })
+  world = openWorld({ aggregates: grants.module.aggregates, views: [] })
 })
 afterEach(() => world.close())
 
-const asked: grants.Asked = {
+const asked: grants.Requested = {
   clientId: "client",
   appId: "app",
   redirectUri: "https://app.example.com/callback",

@@ -1,5 +1,5 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { shares } from "../../../src/domain/group/api.ts"
 import { ask } from "../../support/ask.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
@@ -158,4 +158,86 @@ test("groups are found by id, name and organisation, sorted and paged", async ()
   expect(await sorted(4)).toEqual(["g2", "g1", "g3"])
   const window = { pagination: { asc: true, offset: 1n, limit: 1 } }
   expect(await listed("manager", window)).toEqual({ ids: ["g2"], total: 3n })
+})
+
+describe("who is in a group", () => {
+  beforeEach(async () => {
+    await made("g1", "One")
+    await made("g2", "Two")
+    await made("g3", "Three", "stranger", "org2")
+  })
+
+  const turn = (name: string, id: string, ...userIds: readonly string[]) =>
+    act(name, { id, userIds })
+  const inside = async (who: Person, ...filters: readonly object[]) => {
+    const request = { filters: filters.map((filter) => ({ filter })), pagination: { asc: true } }
+    const { groupUsers, pagination } = await estate.as(who, "listGroupUsers", request)
+    const pairs = groupUsers.map(({ groupId, userId }: { groupId: string; userId: string }) => [
+      groupId,
+      userId,
+    ])
+    expect(pagination.totalResult).toBe(BigInt(pairs.length))
+    return pairs
+  }
+
+  test("is listed with names, and is found by group, user and name", async () => {
+    await turn("addUsersToGroup", "g1", "nobody", "manager")
+    await turn("addUsersToGroup", "g2", "nobody")
+    expect(await inside("manager")).toHaveLength(3)
+    expect(await inside("manager", { case: "groupIds", value: { ids: ["g2"] } })).toEqual([
+      ["g2", "nobody"],
+    ])
+    expect(await inside("manager", { case: "userIds", value: { ids: ["manager"] } })).toEqual([
+      ["g1", "manager"],
+    ])
+    const named = { case: "nameFilter", value: { name: "NOBOD", method: 5 } }
+    expect(await inside("manager", named)).toHaveLength(2)
+    const theirs = { filters: [{ filter: { case: "userId", value: { id: "nobody" } } }] }
+    expect((await listed("manager", theirs)).ids.toSorted()).toEqual(["g1", "g2"])
+    await expect(inside("manager", {})).rejects.toMatchObject({ id: "search.filter_empty" })
+  })
+
+  test("stays who is in already, and out who is out, without another date", async () => {
+    const { changeDate } = await turn("addUsersToGroup", "g1", "nobody", "nobody")
+    expect(timestampMs(changeDate)).toBe(estate.clock.now())
+    const before = estate.store.log.durable()
+    await turn("addUsersToGroup", "g1", "nobody")
+    await turn("removeUsersFromGroup", "g1", "manager", "absent")
+    expect(estate.store.log.durable()).toBe(before)
+    await turn("removeUsersFromGroup", "g1", "nobody")
+    expect(await inside("manager")).toEqual([])
+    await turn("addUsersToGroup", "g1", "nobody")
+    expect(await inside("manager")).toEqual([["g1", "nobody"]])
+  })
+
+  test("is of its organisation, or nobody of the call is added", async () => {
+    for (const other of ["stranger", "absent"]) {
+      const tried = turn("addUsersToGroup", "g1", "nobody", other)
+      await expect(tried).rejects.toMatchObject({ id: "user.missing" })
+    }
+    expect(await inside("owner")).toEqual([])
+    for (const name of ["addUsersToGroup", "removeUsersFromGroup"]) {
+      await expect(turn(name, "g3", "stranger")).rejects.toMatchObject({ id: "group.missing" })
+      const many = Array.from({ length: 101 }, () => "nobody")
+      await expect(turn(name, "g1", ...many)).rejects.toMatchObject({ id: "group.too_many_users" })
+    }
+    await estate.as("stranger", "addUsersToGroup", { id: "g3", userIds: ["stranger"] })
+    expect(await inside("manager")).toEqual([])
+    expect(await inside("stranger")).toEqual([["g3", "stranger"]])
+    await expect(inside("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+  })
+
+  test("is gone with the person, the group or the organisation", async () => {
+    await turn("addUsersToGroup", "g1", "nobody")
+    await turn("addUsersToGroup", "g2", "nobody", "manager")
+    await estate.as("manager", "deleteGroup", { id: "g1" })
+    expect(await inside("manager")).toHaveLength(2)
+    await estate.as("manager", "deleteUser", { userId: "nobody" })
+    expect(await inside("manager")).toEqual([["g2", "manager"]])
+    const again = turn("addUsersToGroup", "g2", "nobody")
+    await expect(again).rejects.toMatchObject({ id: "user.missing" })
+    await estate.as("stranger", "addUsersToGroup", { id: "g3", userIds: ["stranger"] })
+    await estate.as("owner", "deleteOrganization", { organizationId: "org2" })
+    expect(await inside("owner")).toEqual([["g2", "manager"]])
+  })
 })

@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { addGrant } from "../../../src/domain/projectgrant/index.ts"
+import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { lockUser, removeUser, user } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 import { callerOf } from "../../support/world.ts"

@@ -233,9 +233,9 @@ test("what a deleted instance had goes, and nothing of the others", async () => 
   expect(removedInstances(estate.store)).toMatchObject([{ instance: instanceId }])
   const before = others()
   const keep = { stream: "instance", view: "instance" }
-  const sweep = () => estate.store.sweep({ instance: instanceId, keep, stopped: () => false })
-  expect(await sweep()).toBeGreaterThan(3)
-  expect([left(), others(), await sweep()]).toEqual([0, before, 0])
+  const purge = () => estate.store.purge({ instance: instanceId, keep, stopped: () => false })
+  expect(await purge()).toBeGreaterThan(3)
+  expect([left(), others(), await purge()]).toEqual([0, before, 0])
   const cx = estate.cx({ instance: instanceId })
   expect(estate.store.state(cx, instance, instanceId).status).toBe("removed")
 })

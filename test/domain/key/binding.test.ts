@@ -2,7 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
 import { shares } from "../../../src/domain/key/api.ts"
-import { aggregates, publicKeys, webKeyView } from "../../../src/domain/key/index.ts"
+import { module, publicKeys, webKeyView } from "../../../src/domain/key/index.ts"
 import { ask } from "../../support/ask.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
@@ -10,7 +10,7 @@ const [v2, v3alpha] = shares
 
 let world: World
 beforeEach(() => {
-  world = openWorld({ aggregates: [...aggregates, instances.instance], views: [webKeyView] })
+  world = openWorld({ aggregates: [...module.aggregates, instances.instance], views: [webKeyView] })
 })
 afterEach(() => world.close())
 

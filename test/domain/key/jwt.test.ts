@@ -3,15 +3,14 @@ import { createLocalJWKSet, jwtVerify, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
   activateWebKey,
-  aggregates,
   algorithmOf,
   createWebKey,
   deleteWebKey,
   type KeyKind,
+  module,
   publicKeys,
   signer,
   verifyJwt,
-  webKeyView,
 } from "../../../src/domain/key/index.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
@@ -27,7 +26,7 @@ const kinds: readonly KeyKind[] = [
 
 let world: World
 beforeAll(async () => {
-  world = openWorld({ aggregates, views: [webKeyView] })
+  world = openWorld({ ...module })
   for (const kind of kinds) await activateWebKey(world.cx(), (await create(kind)).id)
 })
 afterAll(() => world.close())

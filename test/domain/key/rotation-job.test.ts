@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
 import {
   addKeys,
-  aggregates,
   listWebKeys,
+  module,
   prepareKeys,
   webKeyView,
 } from "../../../src/domain/key/index.ts"
@@ -17,7 +17,7 @@ const logged: string[] = []
 beforeEach(async () => {
   logged.length = 0
   world = openWorld({
-    aggregates: [...aggregates, instances.instance],
+    aggregates: [...module.aggregates, instances.instance],
     views: [webKeyView, instances.instanceHostView, instances.instanceView],
   })
   for (const instance of ["i1", "i2"]) {

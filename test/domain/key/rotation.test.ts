@@ -7,9 +7,9 @@ import {
   type Algorithm,
   activateWebKey,
   addKeys,
-  aggregates,
   createWebKey,
   listWebKeys,
+  module,
   prepareKeys,
   publicKeys,
   rotateKeys,
@@ -28,7 +28,7 @@ const maxAge = 300_000
 let world: World
 let cx: Cx
 beforeEach(async () => {
-  world = openWorld({ aggregates: [...aggregates, instances.instance], views: [webKeyView] })
+  world = openWorld({ aggregates: [...module.aggregates, instances.instance], views: [webKeyView] })
   cx = world.cx()
   await furnish(cx)
 })

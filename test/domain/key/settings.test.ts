@@ -5,8 +5,8 @@ import { shares } from "../../../src/domain/key/api.ts"
 import {
   activateWebKey,
   addKeys,
-  aggregates,
   createWebKey,
+  module,
   prepareKeys,
   webKeyView,
 } from "../../../src/domain/key/index.ts"
@@ -19,7 +19,7 @@ const day = 24 * hour
 
 let world: World
 beforeEach(async () => {
-  world = openWorld({ aggregates: [...aggregates, instances.instance], views: [webKeyView] })
+  world = openWorld({ aggregates: [...module.aggregates, instances.instance], views: [webKeyView] })
   const pairs = await prepareKeys(world.cx())
   await world.store.transact(world.cx(), (tx) => {
     instances.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" })

@@ -5,10 +5,10 @@ import type { KeyKind } from "../../../src/domain/key/index.ts"
 import {
   activateWebKey,
   addKeys,
-  aggregates,
   createWebKey,
   deleteWebKey,
   listWebKeys,
+  module,
   prepareKeys,
   publicKeys,
   signer,
@@ -20,7 +20,7 @@ const es256: KeyKind = { kind: "ecdsa", curve: "P-256" }
 
 let world: World
 beforeEach(() => {
-  world = openWorld({ aggregates: [...aggregates, instances.instance], views: [webKeyView] })
+  world = openWorld({ aggregates: [...module.aggregates, instances.instance], views: [webKeyView] })
 })
 afterEach(() => world.close())
 

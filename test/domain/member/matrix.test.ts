@@ -4,8 +4,7 @@ import { accessOf, authorise } from "../../../src/api/access.ts"
 import { createGroup } from "../../../src/domain/group/commands.ts"
 import { roles } from "../../../src/domain/member/roles.ts"
 import type { Caller } from "../../../src/kernel/context.ts"
-import { operations } from "../../../src/server/operations.ts"
-import { authority } from "../../../src/server/rooms.ts"
+import { authority, operations } from "../../../src/server/modules.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import {
@@ -89,7 +88,7 @@ function expected(subject: Subject, way: Way): string {
   const isHeld = subject.permissions.has(way.permission)
   const isSelf = passesAsSelf(subject, way)
   if (way.isSearch) return isHeld || isSelf ? "allowed" : "permission_denied"
-  if (isSelf && way.resource === "user" && subject === roleless) return "allowed"
+  if (isSelf && isPersonal(way) && subject === roleless) return "allowed"
   if (!isHeld) return "permission_denied"
   if (subject === elsewhere) return isAboutItself(way) ? "allowed" : "not_found"
   const reaches = subject.on !== undefined && thingOf(way.resource).from.some(isOn(subject.on))
@@ -98,12 +97,16 @@ function expected(subject: Subject, way: Way): string {
 
 const isOn = (on: string) => (level: string) => level === on
 
+/** What the person who has no role can be reached by. */
+const isPersonal = ({ resource }: Way) => resource === "user" || resource === "session"
+
 const passesAsSelf = ({ permissions }: Subject, { self }: Way) =>
   self === "authenticated" || (self !== "" && permissions.has(self))
 
+const flags = ["", "resource.instance", "ctx.instance"]
+
 /** An operation on the instance that is called, or one that a flag chooses. */
-const isAboutItself = ({ resource, id }: Way) =>
-  resource === "instance" && (id === "" || id === "resource.instance")
+const isAboutItself = ({ resource, id }: Way) => resource === "instance" && flags.includes(id)
 
 /** Where the two part, an operation and a way at a time. */
 function disagreeing(subject: Subject, by = unranked): readonly string[] {
@@ -202,7 +205,7 @@ const lists = ruled.filter(
 
 /** What a list answers: its rows, and how many it says there are. */
 async function listed(subject: Subject, method: DescMethod) {
-  const operation = operations().find((each) => each.method === method)
+  const operation = (await operations()).find((each) => each.method === method)
   const request = requestFor(method, unnamed)
   const cx = authorise(authority, accessOf(method, resources), callOf(subject), request)
   const answer = Object(await operation?.handler(request, cx))

@@ -6,11 +6,11 @@ import { addInstance } from "../../../src/domain/instance/index.ts"
 import { addMember, type Target } from "../../../src/domain/member/index.ts"
 import { addOrganization } from "../../../src/domain/org/index.ts"
 import { addProject } from "../../../src/domain/project/index.ts"
-import { addGrant } from "../../../src/domain/projectgrant/index.ts"
-import { addUser } from "../../../src/domain/user/index.ts"
+import { addGrant } from "../../../src/domain/project-grant/index.ts"
+import { session } from "../../../src/domain/session/index.ts"
+import { addUser, user } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/signing-key.ts"
-import { operations } from "../../../src/server/operations.ts"
-import { aggregates, views } from "../../../src/server/rooms.ts"
+import { aggregates, operations, views } from "../../../src/server/modules.ts"
 import type { Transaction } from "../../../src/store/index.ts"
 import { tableOf } from "../../contract/table.ts"
 import { person } from "../../support/estate.ts"
@@ -58,19 +58,20 @@ export function systemWayOf(rule: string): Way | undefined {
 }
 
 /** Every operation with its rule in the golden list. */
-export const ruled: readonly { readonly method: DescMethod; readonly rule: string }[] = (() => {
-  const rules = new Map(
-    tableOf("test/contract/access.tsv").map(({ service, rpc, rule }) => [
-      `${service}/${rpc}`,
-      rule,
-    ]),
-  )
-  return operations().map(({ method }) => {
-    const rule = rules.get(`${method.parent.typeName}/${method.name}`)
-    if (rule === undefined) throw new Error(`test/contract/access.tsv lacks ${method.name}`)
-    return { method, rule }
-  })
-})()
+export const ruled: readonly { readonly method: DescMethod; readonly rule: string }[] =
+  await (async () => {
+    const rules = new Map(
+      tableOf("test/contract/access.tsv").map(({ service, rpc, rule }) => [
+        `${service}/${rpc}`,
+        rule,
+      ]),
+    )
+    return (await operations()).map(({ method }) => {
+      const rule = rules.get(`${method.parent.typeName}/${method.name}`)
+      if (rule === undefined) throw new Error(`test/contract/access.tsv lacks ${method.name}`)
+      return { method, rule }
+    })
+  })()
 
 type Role = { readonly level: string; readonly permissions: ReadonlySet<string> }
 
@@ -107,6 +108,8 @@ export const things: Readonly<
   org_domain: { id: "alpha.id.example.com", from: ["instance", "org"] },
   user: { id: "alpha-user", from: ["instance", "org"] },
   group: { id: "alpha-group", from: ["instance", "org"] },
+  /** Of the user of the same id. */
+  session: { id: "alpha-user", from: ["instance", "org"] },
   project: { id: "alpha-project", from: ["instance", "org", "project"] },
   shared_project: { id: "alpha-project", from: ["instance", "org", "project", "grant"] },
   held_project: { id: "alpha", parent: "alpha-project", from: ["instance", "org", "project"] },
@@ -185,8 +188,15 @@ function furnish(tx: Transaction, name: string): void {
   })
   addAppKey.within(tx, appId, { keyId: `${name}-key`, publicKey: "key", expires: never })
   addUser(tx, userId, person(userId, name))
+  addSession(tx, userId)
   const held = { userId, projectId, orgId: name, roleKeys: [] }
   addAuthorization(tx, `${name}-authorization`, held)
+}
+
+/** A session whose id is that of its user. */
+function addSession(tx: Transaction, id: string): void {
+  const data = { userId: id, agentId: "browser" }
+  tx.append(session, id, [{ type: "session.added", data }], tx.owner(user, id))
 }
 
 /** Somebody of alpha for each role that can be held, and the owner of beta. */
@@ -202,6 +212,7 @@ function populate(tx: Transaction): void {
     if (!on) continue
     const userId = `alpha ${role}`.replace(" ", ".")
     addUser(tx, userId, person(userId, "alpha"))
+    addSession(tx, userId)
     addMember(tx, { userId, target: targets[on], roles: [role] })
   }
   addUser(tx, "beta-owner", person("beta-owner", "beta"))

@@ -8,8 +8,7 @@ import { createOrganization } from "../../../src/domain/org/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { type Access, access } from "../../../src/gen/core/options_pb.ts"
 import type { Caller } from "../../../src/kernel/context.ts"
-import { operations } from "../../../src/server/operations.ts"
-import { authority } from "../../../src/server/rooms.ts"
+import { authority, operations } from "../../../src/server/modules.ts"
 import { person } from "../../support/estate.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import { goldenRoles, heldOn, openMatrix, requestFor, type Way } from "./matrix.ts"
@@ -25,7 +24,7 @@ const wayOf = ({ permission, resource, id, parent, self }: Access): Way => ({
   ...{ permission, resource, id, parent, self, isSearch: false },
 })
 
-const ranked: readonly Ranked[] = operations().flatMap(({ method }) => {
+const ranked: readonly Ranked[] = (await operations()).flatMap(({ method }) => {
   const rule = getOption(method, access)
   const own = (id: string) => requestFor(method, wayOf(rule), id)
   if (!rule.or) return rule.rank === "" ? [] : [{ method, rule, requestFor: own }]

@@ -6,7 +6,7 @@ import { addMember, memberships, type Target } from "../../../src/domain/member/
 import { createProject } from "../../../src/domain/project/index.ts"
 import { addUser, isUserActive } from "../../../src/domain/user/index.ts"
 import { access } from "../../../src/gen/core/options_pb.ts"
-import { operations } from "../../../src/server/operations.ts"
+import { operations } from "../../../src/server/modules.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 import { callerOf } from "../../support/world.ts"
 
@@ -88,8 +88,10 @@ describe("roles that are given or taken are compared by", () => {
     expect(rolesOf("owner")).toEqual(["IAM_OWNER"])
   })
 
-  test("nobody else: each operation of that rank is tried above", () => {
-    const ranked = operations().filter(({ method }) => getOption(method, access).rank === "roles")
+  test("nobody else: each operation of that rank is tried above", async () => {
+    const ranked = (await operations()).filter(
+      ({ method }) => getOption(method, access).rank === "roles",
+    )
     const names = ranked.map(({ method }) => `${method.parent.typeName}/${method.name}`)
     expect(Object.keys(tried).toSorted()).toEqual(names.toSorted())
   })

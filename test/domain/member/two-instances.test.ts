@@ -2,10 +2,11 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { addAppKey } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { org } from "../../../src/domain/org/index.ts"
-import { addGrant } from "../../../src/domain/projectgrant/index.ts"
+import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/signing-key.ts"
 import { type Estate, openEstate, operationNames, person } from "../../support/estate.ts"
+import { callsOf, messageOf, policyRows } from "../../support/policies.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -70,6 +71,8 @@ const helper = { key: "HELPER", displayName: "New" }
 const byId = { projectId: "p1", grantId: "g1" }
 const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
 
+const inOrg1 = { ctx: { resourceOwner: { case: "orgId", value: "org1" } } }
+const hour = { expiry: { seconds: 3600n } }
 const allowance = { unit: 1, from: { seconds: 0n }, resetInterval: { seconds: 3600n } }
 
 /** Every operation of these rooms that changes something, in an order that lets each succeed. */
@@ -118,6 +121,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["deleteRole", { key: "HELPER" }],
   ["createGroup", { organizationId: "org1", name: "New" }],
   ["updateGroup", { id: "g3", name: "Other" }],
+  ["addUsersToGroup", { id: "g3", userIds: ["nobody"] }],
+  ["removeUsersFromGroup", { id: "g3", userIds: ["nobody"] }],
   ["deleteGroup", { id: "g3" }],
   ["updateInstance", { instanceName: "Other" }],
   ["addTrustedDomain", { trustedDomain: "t.example.org" }],
@@ -137,6 +142,28 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["activateFeatureLoginDefaultOrg", {}],
   ...["setOrganizationFeatures", "resetOrganizationFeatures"].map((name) => [name, org2] as const),
   ...["setUserFeatures", "resetUserFeatures"].map((name) => [name, { userId: "nobody" }] as const),
+  ["addNotificationPolicy", { passwordChange: true }],
+  ...policyRows.flatMap((row) => {
+    const { of, more, ...calls } = callsOf(row)
+    const own = { ...more, ...messageOf(row.own) }
+    return [
+      [`update${row.name}Policy`, messageOf(row.instance), "admin.v1"] as const,
+      ...(row.activates ? [[row.activates.instance, {}, "admin.v1"] as const] : []),
+      [calls.add, own, of] as const,
+      [calls.update, { ...more, ...messageOf(row.instance) }, of] as const,
+      ...(row.activates ? [[row.activates.org, {}, of] as const] : []),
+      [calls.reset, more, of] as const,
+      [calls.add, own, of] as const,
+    ]
+  }),
+  ...["admin.v1", "management.v1"].flatMap((of) => [
+    ["addSecondFactorToLoginPolicy", { type: 3 }, of] as const,
+    ["removeSecondFactorFromLoginPolicy", { type: 3 }, of] as const,
+    ["removeMultiFactorFromLoginPolicy", { type: 1 }, "admin.v1"] as const,
+    ["addMultiFactorToLoginPolicy", { type: 1 }, "admin.v1"] as const,
+  ]),
+  ["setDefaultLanguage", { language: "de" }],
+  ["updateSecretGenerator", { generatorType: 1, length: 9, ...hour, includeDigits: true }],
   ["setRestrictions", { allowedLanguages: { list: ["de"] } }],
   ["setSecurityPolicy", { enableImpersonation: true }],
   ["setSecuritySettings", { enableImpersonation: false }],
@@ -175,6 +202,31 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["getSecurityPolicy", {}],
   ["getRestrictions", {}],
   ["getSecuritySettings", {}],
+  ...policyRows.flatMap((row) => {
+    const { of, more, ...calls } = callsOf(row)
+    const { name, settings, isMine } = row
+    return [
+      [`get${name}Policy`, {}, "admin.v1"] as const,
+      [`get${name}Policy`, {}, "management.v1"] as const,
+      [calls.get, more, of] as const,
+      ...(calls.standard ? [[calls.standard, {}] as const] : []),
+      ...(isMine ? [[`getMy${name}Policy`, {}] as const] : []),
+      ...(settings ? [[settings, inOrg1] as const] : []),
+    ]
+  }),
+  ...["admin.v1", "management.v1"].flatMap((of) =>
+    ["SecondFactors", "MultiFactors"].map((list) => [`listLoginPolicy${list}`, {}, of] as const),
+  ),
+  ["getPreviewLabelPolicy", {}, "admin.v1"],
+  ["getPreviewLabelPolicy", {}, "management.v1"],
+  ["getBrandingSettings", inOrg1],
+  ["getGeneralSettings", {}],
+  ["getActiveIdentityProviders", inOrg1],
+  ["getSupportedLanguages", {}],
+  ["getAllowedLanguages", {}],
+  ["getDefaultLanguage", {}],
+  ["listSecretGenerators", {}],
+  ["getSecretGenerator", { generatorType: 1 }],
   ["listInstanceDomains", {}],
   ["listOrganizations", {}],
   ["getMyOrg", {}],
@@ -216,6 +268,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listMyUserChanges", {}],
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],
+  ["listGroupUsers", {}],
 ]
 
 /** Only who manages several instances may call these. */

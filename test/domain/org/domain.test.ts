@@ -7,7 +7,7 @@ import {
   orgWithDomain,
   verifyDomain,
 } from "../../../src/domain/org/index.ts"
-import { claimNames, domainClaims } from "../../../src/domain/orgreach/index.ts"
+import { claimNames, domainClaims } from "../../../src/domain/org-cascade/index.ts"
 import {
   addUser,
   createUser,
@@ -70,6 +70,18 @@ async function prove(domain: string, who: Person = "manager", organizationId = "
   const answers = { cx: outside({ texts: async () => [token] }) }
   return estate.as(who, "verifyOrganizationDomain", request, answers)
 }
+
+test("where an organisation's domains must be proven, none is taken on trust", async () => {
+  await estate.as("owner", "addCustomDomainPolicy", { orgId: "org1", validateOrgDomains: true })
+  await add("acme.example")
+  await add("globex.example", "stranger", "org2")
+  const cx = estate.cx()
+  expect(orgOfDomain(cx, "acme.example")).toBeUndefined()
+  expect(orgOfDomain(cx, "globex.example")).toBe("org2")
+  await estate.as("owner", "updateDomainPolicy", { validateOrgDomains: true })
+  await add("globex.test", "stranger", "org2")
+  expect(orgOfDomain(cx, "globex.test")).toBeUndefined()
+})
 
 describe("a domain", () => {
   test("is taken on trust where nobody loses anything by it", async () => {

@@ -155,6 +155,15 @@ test("one sees the projects of one's organisation and those that one administers
   expect(await listed("nobody")).toEqual(["p1"])
 })
 
+test("the project that the instance made itself can be left out, with its total", async () => {
+  await made("p1")
+  const by = (value: boolean) => listed("owner", { filters: [{ filter: internal(value) }] })
+  expect(await by(false)).toEqual(["p1"])
+  expect(await by(true)).toEqual(["own"])
+})
+
+const internal = (value: boolean) => ({ case: "internalFilter", value }) as const
+
 test("projects are found by name, ids, and owned versus granted", async () => {
   await made("p1", { name: "Alpha" })
   await made("p2", { name: "alphabet" })

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { readdirSync, readFileSync, readlinkSync } from "node:fs"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { shares } from "../../../src/domain/user/api.ts"
 import {
   addServiceKey,
@@ -14,14 +14,16 @@ import {
   setPassword,
   updateUser,
   user,
+  users,
 } from "../../../src/domain/user/index.ts"
+import { search } from "../../../src/store/index.ts"
 import { ask } from "../../support/ask.ts"
 import type { World } from "../../support/world.ts"
 import { anna, openHousehold, robot } from "./household.ts"
 
 let world: World
 beforeEach(async () => {
-  world = await openHousehold()
+  world = await openHousehold("i1", { textIndexFrom: 0 })
 })
 afterEach(() => world.close())
 
@@ -43,6 +45,28 @@ const bytes = (): string =>
     .map((end) => `${world.store.database.filename}${end}`)
     .map((file) => readFileSync(file).toString("latin1"))
     .join()
+
+/** Every byte of the index of texts, whose file has no name any more. */
+function indexBytes(): string {
+  const open = "/proc/self/fd"
+  const targetOf = (fd: string): string => {
+    try {
+      return readlinkSync(`${open}/${fd}`)
+    } catch {
+      return ""
+    }
+  }
+  const file = `${world.store.database.filename}-texts (deleted)`
+  const [fd] = readdirSync(open).filter((each) => targetOf(each) === file)
+  return fd === undefined ? "" : readFileSync(`${open}/${fd}`).toString("latin1")
+}
+
+/** Somebody is looked for, so that there is an index. */
+async function lookFor(name: string): Promise<number> {
+  const page = { offset: 0, limit: 10, asc: true }
+  const filters = [{ text: "email_folded", method: "contains", value: name }] as const
+  return (await search(world.cx(), users, { page, filters })).total
+}
 
 const eventsOf = async (id: string) =>
   (await world.store.log.read(0, 500)).filter((event) => event.id === id)
@@ -96,9 +120,16 @@ test("no byte of removed people is left in the files of the database", async () 
     })
   }
   for (const trace of traces) expect(bytes().includes(trace), trace).toBe(true)
+  expect(await lookFor("wolpertinger")).toBe(100)
+  await vi.waitFor(() => {
+    for (const trace of traces) expect(indexBytes().includes(trace), trace).toBe(true)
+  })
   for (const id of people) await removeUser(world.cx(), id)
-  await world.store.cleanse()
+  await world.store.scrub()
   for (const trace of traces) expect(bytes().includes(trace), trace).toBe(false)
+  expect(indexBytes()).not.toBe("")
+  for (const trace of traces) expect(indexBytes().includes(trace), trace).toBe(false)
+  expect(await lookFor("wolpertinger")).toBe(0)
   await createUser(world.cx(), "next", {
     ...{ kind: "human", orgId: "org1", userName: "next" },
     profile: { givenName: "Next", familyName: "One" },

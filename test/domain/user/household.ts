@@ -1,20 +1,24 @@
 import * as instances from "../../../src/domain/instance/index.ts"
 import * as orgs from "../../../src/domain/org/index.ts"
+import * as policies from "../../../src/domain/policy/index.ts"
 import {
-  aggregates,
   createUser,
   type NewHuman,
   type NewMachine,
-  views,
+  module as people,
 } from "../../../src/domain/user/index.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
 /** A world with an instance and two organisations, whose domains are acme and globex.localhost. */
-export async function openHousehold(instance = "i1"): Promise<World> {
+export async function openHousehold(
+  instance = "i1",
+  options: Pick<Parameters<typeof openWorld>[0], "textIndexFrom"> = {},
+): Promise<World> {
   const world = openWorld({
-    aggregates: [instances.instance, orgs.org, ...aggregates],
-    views: [orgs.orgView, ...views],
+    ...options,
+    aggregates: [instances.instance, orgs.org, ...policies.module.aggregates, ...people.aggregates],
+    views: [orgs.orgView, ...people.views],
   })
   await furnish(world.cx({ instance }))
   return world

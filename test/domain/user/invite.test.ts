@@ -12,7 +12,7 @@ import {
   type User,
   user,
 } from "../../../src/domain/user/index.ts"
-import type { LogEvent } from "../../../src/store/log.ts"
+import type { LogEvent } from "../../../src/store/log/log.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 
 let estate: Estate

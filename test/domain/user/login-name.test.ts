@@ -39,6 +39,22 @@ test("whoever has a user name signs in with each domain of their organisation", 
   }
 })
 
+test("where a user name must have a domain, it is no login name without one", async () => {
+  const cx = estate.cx()
+  const said = { orgId: "org1", userLoginMustBeDomain: true }
+  await estate.as("owner", "addCustomDomainPolicy", said)
+  expect(findByLoginName(cx, "nobody")).toBeUndefined()
+  expect(findByLoginName(cx, "nobody@acme.id.example.com")).toBe("nobody")
+  expect(findByLoginName(cx, "stranger")).toBe("stranger")
+  const { user } = await estate.as("owner", "getUserByID", { userId: "nobody" })
+  expect(user).toMatchObject({
+    preferredLoginName: "nobody@acme.id.example.com",
+    loginNames: ["nobody@acme.id.example.com"],
+  })
+  await estate.as("owner", "resetCustomDomainPolicyToDefault", { orgId: "org1" })
+  expect(findByLoginName(cx, "nobody")).toBe("nobody")
+})
+
 test("a name at a known domain that is nobody's is unknown, whoever has it elsewhere", () => {
   const cx = estate.cx()
   const unknown = accountOf(cx, "stranger@acme.id.example.com")

@@ -5,9 +5,9 @@ import {
   addUser,
   findUser,
   heldMetadata,
+  module as people,
   removeUser,
   setMetadata,
-  views,
 } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 import { anna, openHousehold } from "./household.ts"
@@ -261,7 +261,7 @@ test("replaying the log gives the rows that are there", async () => {
   await setMetadata(cx, "u1", entries({ a: "3" }))
   const live = heldMetadata(cx, "u1")
   expect(live.get("a")).toEqual(bytes("3"))
-  const changed = views.map((view) => ({ ...view, hash: `${view.hash} changed` }))
+  const changed = people.views.map((view) => ({ ...view, hash: `${view.hash} changed` }))
   const again = await world.reopen([orgView, ...changed])
   expect(heldMetadata(again.cx(), "u1")).toEqual(live)
   await again.close()

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { takeName } from "../../../src/domain/user/account/login-name.ts"
 import {
   accountOf,
   createUser,
@@ -9,7 +10,6 @@ import {
   user,
   userNameOf,
 } from "../../../src/domain/user/index.ts"
-import { takeName } from "../../../src/domain/user/login-name.ts"
 import type { World } from "../../support/world.ts"
 import { anna, human, machine, openHousehold, robot } from "./household.ts"
 

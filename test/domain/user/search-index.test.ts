@@ -1,7 +1,7 @@
 // A column that people are searched or sorted by has an index, or a million are walked over.
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { users } from "../../../src/domain/user/view.ts"
-import { aggregates, views } from "../../../src/server/rooms.ts"
+import { aggregates, views } from "../../../src/server/modules.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
 let world: World

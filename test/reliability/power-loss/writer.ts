@@ -21,6 +21,7 @@ const cx: Cx = {
   random: systemRandom,
   secrets: noSecrets(),
   outside: nowhere,
+  warn: () => {},
   instance: "i1",
   caller: { kind: "system", name: "writer" },
   requestId: "r",
@@ -41,7 +42,7 @@ async function write(): Promise<void> {
     })
     ftruncateSync(acks, number)
     if (number % 10 === 0) await eraseAccount(cx, id)
-    if (number % 400 === 0) await store.cleanse()
+    if (number % 400 === 0) await store.scrub()
   }
 }
 

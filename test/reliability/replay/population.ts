@@ -27,6 +27,7 @@ export async function populate(file: string, events: number): Promise<void> {
     random: systemRandom,
     secrets: noSecrets(),
     outside: nowhere,
+    warn: () => {},
     instance: firstInstance,
     caller: { kind: "system", name: "population" },
     requestId: "population",

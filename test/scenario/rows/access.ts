@@ -55,6 +55,37 @@ export const accessRows: readonly Row[] = [
     body: { id: "$group", name: "$fresh" },
     events: ["group.changed"],
   },
+  {
+    call: "group.v2.GroupService/AddUsersToGroup",
+    body: { id: "$group", userIds: ["$user", "$robot"] },
+    events: ["group.user.added", "group.user.added"],
+  },
+  {
+    call: "group.v2.GroupService/AddUsersToGroup",
+    name: "of another organisation",
+    body: { id: "$group", userIds: ["$user", "$stranger"] },
+    code: "not_found",
+    id: "user.missing",
+  },
+  {
+    call: "group.v2.GroupService/ListGroupUsers",
+    given: [["group.v2.GroupService/AddUsersToGroup", { id: "$group", userIds: ["$user"] }]],
+    body: { filters: [{ groupIds: { ids: ["$group"] } }] },
+    expect: { groupUsers: [{ groupId: "$group", userId: "$user", displayName: "Ada Lovelace" }] },
+  },
+  {
+    call: "group.v2.GroupService/ListGroups",
+    name: "of a user",
+    given: [["group.v2.GroupService/AddUsersToGroup", { id: "$group", userIds: ["$user"] }]],
+    body: { filters: [{ userId: { id: "$user" } }] },
+    expect: { groups: [{ id: "$group" }] },
+  },
+  {
+    call: "group.v2.GroupService/RemoveUsersFromGroup",
+    given: [["group.v2.GroupService/AddUsersToGroup", { id: "$group", userIds: ["$user"] }]],
+    body: { id: "$group", userIds: ["$user", "$nobody"] },
+    events: ["group.user.removed"],
+  },
   { call: "group.v2.GroupService/DeleteGroup", body: { id: "$group" }, events: ["group.removed"] },
   {
     call: "internal_permission.v2.InternalPermissionService/CreateAdministrator",

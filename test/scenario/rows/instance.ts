@@ -137,6 +137,18 @@ export const instanceRows: readonly Row[] = [
   },
   { call: "resources.webkey.v3alpha.CoreWebKeys/ListWebKeys", as: "owner" },
   { call: "diagnosis.v2.DiagnosisService/ListRefusedRequests", as: "owner" },
+  {
+    call: "diagnosis.v2.DiagnosisService/StartTestSignIn",
+    body: { applicationId: "$app" },
+    events: ["pushed_request.added"],
+  },
+  {
+    call: "diagnosis.v2.DiagnosisService/StartTestSignIn",
+    name: "of an application that nobody signs in to",
+    body: { applicationId: "$api" },
+    code: "failed_precondition",
+    id: "app.test_kind",
+  },
   { call: "feature.v2.FeatureService/GetInstanceFeatures", as: "owner" },
   {
     call: "feature.v2.FeatureService/SetInstanceFeatures",

@@ -3,6 +3,59 @@ import type { Row } from "../row.ts"
 
 export const userRows: readonly Row[] = [
   {
+    call: "session.v2.SessionService/ListSessions",
+    body: { queries: [{ idsQuery: { ids: ["$session"] } }] },
+    expect: {
+      details: { totalResult: "1" },
+      sessions: [{ id: "$session", factors: { user: { id: "$user" } } }],
+    },
+  },
+  {
+    call: "session.v2.SessionService/ListSessions",
+    name: "of another organisation",
+    as: "stranger",
+    body: { queries: [{ idsQuery: { ids: ["$session"] } }] },
+    expect: { details: {} },
+  },
+  {
+    call: "session.v2.SessionService/DeleteSession",
+    body: { sessionId: "$session" },
+    events: ["session.terminated"],
+  },
+  {
+    call: "session.v2.SessionService/DeleteSession",
+    name: "one's own",
+    as: "user",
+    body: { sessionId: "$session" },
+    events: ["session.terminated"],
+  },
+  {
+    call: "session.v2.SessionService/DeleteSession",
+    name: "of another organisation",
+    as: "stranger",
+    body: { sessionId: "$session" },
+    code: "not_found",
+    id: "session.missing",
+  },
+  {
+    call: "activity.v2.ActivityService/ListFailedSignIns",
+    body: { userId: "$user" },
+    expect: { pagination: {} },
+  },
+  {
+    call: "activity.v2.ActivityService/ListFailedSignIns",
+    name: "of another organisation",
+    as: "stranger",
+    body: { userId: "$user" },
+    code: "not_found",
+    id: "user.missing",
+  },
+  {
+    call: "activity.v2.ActivityService/ListApplicationUses",
+    body: { userId: "$user" },
+    expect: { pagination: {} },
+  },
+  {
     call: "user.v2.UserService/CreateUser",
     body: {
       organizationId: "$org",

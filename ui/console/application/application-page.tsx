@@ -1,17 +1,17 @@
-import { useNavigate, useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useNavigate, useParams } from "@tanstack/react-router"
+import { useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { DeleteButton, TurnButton } from "../form/confirm.tsx"
 import { Rename } from "../form/rename.tsx"
-import { History } from "../list/history.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Copyable, Facts, Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import { ApiProof, methodOf } from "./api-proof.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
@@ -21,10 +21,15 @@ import { Keys } from "./keys.tsx"
 import { Problems } from "./problems.tsx"
 import { authOf } from "./protocol.ts"
 import { RefusedRequests } from "./refused.tsx"
-import { Secrets } from "./secrets.tsx"
+import { type Made, Secrets } from "./secrets.tsx"
 import { SignOut } from "./sign-out.tsx"
 import { Tokens } from "./tokens.tsx"
+import { UsedThisWeek } from "./used.tsx"
 import { WaysBack } from "./ways-back.tsx"
+
+// What stands further down, or is seldom opened, is loaded once the page stands.
+const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
+const Changes = lazyRouteComponent(() => import("../list/changes.tsx"), "ApplicationChanges")
 
 export function ApplicationPage() {
   const { applicationId } = useParams({ from: "/applications/$applicationId" })
@@ -54,11 +59,9 @@ function Inside({ application }: ApplicationPart) {
       <Protocol application={application} />
       <RefusedRequests application={application} />
       <About application={application} />
-      <History
-        method={ManagementService.method.listAppChanges}
-        ask={(query) => ({ projectId, appId, query })}
-        find={({ result }) => result}
-      />
+      <Part>
+        <Changes projectId={projectId} appId={appId} />
+      </Part>
       <Remove application={application} />
     </Page>
   )
@@ -66,16 +69,22 @@ function Inside({ application }: ApplicationPart) {
 
 /** What an application is in OAuth's words, the everyday first. */
 function Protocol(part: ApplicationPart) {
-  const { application } = part
-  const { configuration } = application
+  const { configuration } = part.application
+  const [secret, setSecret] = useState<Made | undefined>(undefined)
+  const connect = (
+    <Part rows={5}>
+      <Connect {...part} secret={secret?.secret} />
+    </Part>
+  )
+  if (configuration.case === "samlConfiguration") return connect
+  const secrets = <Secrets {...part} made={secret} onMade={setSecret} />
   if (configuration.case === "apiConfiguration") {
     const api = configuration.value
-    const proof = proofs[methodOf(api)]
     return (
       <>
-        <Connection application={application} proof={proof} />
+        {connect}
         <ApiProof {...part} api={api} />
-        {proof === "secret" && <Secrets {...part} />}
+        {proofs[methodOf(api)] === "secret" && secrets}
         <Keys {...part} />
       </>
     )
@@ -86,18 +95,16 @@ function Protocol(part: ApplicationPart) {
   return (
     <>
       <Problems oidc={oidc} />
-      <Connection application={application} proof={proof} />
+      {connect}
       <WaysBack {...part} oidc={oidc} />
       <Flows {...part} oidc={oidc} />
       <Tokens {...part} oidc={oidc} />
-      {proof === "secret" && <Secrets {...part} />}
+      {proof === "secret" && secrets}
       {proof !== "none" && <Keys {...part} />}
       <SignOut {...part} oidc={oidc} />
     </>
   )
 }
-
-type Proof = "secret" | "key" | "none"
 
 const proofs = { basic: "secret", post: "secret", private_key_jwt: "key", none: "none" } as const
 
@@ -120,33 +127,16 @@ function Turn({ application }: ApplicationPart) {
     <TurnButton
       what={name}
       isOn={isActive(application)}
-      consequence={t("applications.deactivate_text")}
+      consequence={
+        <>
+          <p>{t("applications.deactivate_text")}</p>
+          <Part rows={1}>
+            <UsedThisWeek applicationId={applicationId} />
+          </Part>
+        </>
+      }
       act={(on) => (on ? call(reactivateApplication, ids) : call(deactivateApplication, ids))}
     />
-  )
-}
-
-type ConnectionProps = ApplicationPart & { readonly proof: Proof }
-
-/** What the application is told about us. */
-function Connection({ application, proof }: ConnectionProps) {
-  const { t } = useText()
-  const { configuration } = application
-  if (configuration.case !== "oidcConfiguration" && configuration.case !== "apiConfiguration") {
-    return null
-  }
-  const [issuer, id] = [t("field.issuer"), t("field.client_id")]
-  const { clientId } = configuration.value
-  return (
-    <Section title={t("applications.connect")}>
-      <Facts
-        rows={[
-          [issuer, <Copyable key="issuer" value={location.origin} what={issuer} />],
-          [id, <Copyable key="id" value={clientId} what={id} />],
-        ]}
-      />
-      {proof === "none" && <p className="quiet">{t("secret.none")}</p>}
-    </Section>
   )
 }
 

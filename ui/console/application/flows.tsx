@@ -1,6 +1,7 @@
 import { Alert } from "../../kit/alert.tsx"
 import { Checks } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
+import { Disclosure } from "../../kit/disclosure.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { useText } from "../shell/text.ts"
@@ -15,10 +16,13 @@ import {
   grantsOf,
   grantTypes,
   type ResponseName,
+  type RuleName,
   responseNames,
   responsesFor,
   responsesOf,
   responseTypes,
+  ruleNames,
+  rulesOf,
 } from "./protocol.ts"
 
 /** How people get in, and how the application proves who it is. */
@@ -61,6 +65,18 @@ function Facts({ oidc }: OidcPart) {
       )}
       <dt>{t("flows.auth")}</dt>
       <dd>{t(`auth.${authOf(oidc)}`)}</dd>
+      {rulesOf(oidc).length > 0 && (
+        <>
+          <dt>{t("request_rules.title")}</dt>
+          <dd>
+            <ul className="value-list">
+              {rulesOf(oidc).map((name) => (
+                <li key={name}>{t(`request_rules.${name}`)}</li>
+              ))}
+            </ul>
+          </dd>
+        </>
+      )}
     </dl>
   )
 }
@@ -71,6 +87,7 @@ type Draft = {
   readonly grants: readonly GrantName[]
   readonly responses: readonly ResponseName[]
   readonly auth: AuthName
+  readonly rules: readonly RuleName[]
 }
 
 function FlowForm({ id, close, ...part }: OidcForm) {
@@ -78,12 +95,18 @@ function FlowForm({ id, close, ...part }: OidcForm) {
   const { oidc } = part
   const form = useForm<Draft>({
     id,
-    initial: { grants: grantsOf(oidc), responses: responsesOf(oidc), auth: authOf(oidc) },
-    save: ({ grants, responses, auth }) =>
+    initial: {
+      grants: grantsOf(oidc),
+      responses: responsesOf(oidc),
+      auth: authOf(oidc),
+      rules: rulesOf(oidc),
+    },
+    save: ({ grants, responses, auth, rules }) =>
       changeOidc(part, {
         grantTypes: grants.map((name) => grantTypes[name]),
         responseTypes: responses.map((name) => responseTypes[name]),
         authMethodType: authMethods[auth],
+        requestRules: Object.fromEntries(ruleNames.map((name) => [name, rules.includes(name)])),
       }),
     done: close,
   })
@@ -123,7 +146,36 @@ function FlowForm({ id, close, ...part }: OidcForm) {
         value={draft.auth}
         onChange={(auth) => change({ auth })}
       />
+      <Rules
+        open={rulesOf(oidc).length > 0}
+        values={draft.rules}
+        onChange={(rules) => change({ rules })}
+      />
     </Fields>
+  )
+}
+
+type RulesProps = {
+  readonly open: boolean
+  readonly values: readonly RuleName[]
+  readonly onChange: (values: readonly RuleName[]) => void
+}
+
+/** What most applications do without; each refuses requests that come otherwise. */
+function Rules({ open, ...checks }: RulesProps) {
+  const { t } = useText()
+  return (
+    <Disclosure summary={t("request_rules.title")} open={open}>
+      <Checks
+        legend={t("request_rules.legend")}
+        options={ruleNames.map((value) => ({
+          value,
+          label: t(`request_rules.${value}`),
+          hint: t(`request_rules.${value}.hint`),
+        }))}
+        {...checks}
+      />
+    </Disclosure>
   )
 }
 

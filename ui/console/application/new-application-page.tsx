@@ -1,4 +1,4 @@
-import { useNavigate, useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useNavigate, useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import {
   OIDCApplicationType,
@@ -17,18 +17,20 @@ import { SelectField } from "../../kit/select.tsx"
 import { Fields, useErrorOf } from "../form/form.tsx"
 import { linesOf } from "../form/lines.ts"
 import { type Form, useForm } from "../form/use-form.ts"
+import { OnceBox } from "../list/once-box.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { type Crumb, Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import { useBelongsTo, useOrganization } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
-import { type Credentials, CredentialsBox } from "./credentials-box.tsx"
+import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 
-const kinds = ["web", "user_agent", "native", "api"] as const
+const kinds = ["web", "user_agent", "native", "api", "saml"] as const
 type Kind = (typeof kinds)[number]
 
-/** What kinds that people sign in to mean in the protocol: only the first can keep a secret. */
+/** What kinds of OpenID Connect mean in the protocol: only the first can keep a secret. */
 const protocol = {
   web: {
     applicationType: OIDCApplicationType.OIDC_APP_TYPE_WEB,
@@ -42,7 +44,7 @@ const protocol = {
     applicationType: OIDCApplicationType.OIDC_APP_TYPE_NATIVE,
     authMethodType: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_NONE,
   },
-} as const satisfies Record<Exclude<Kind, "api">, unknown>
+} as const satisfies Record<Exclude<Kind, "api" | "saml">, unknown>
 
 const blank = {
   kind: "web",
@@ -50,6 +52,7 @@ const blank = {
   name: "",
   redirectUris: "",
   postLogoutUris: "",
+  metadata: "",
   privateHttp: false,
   refresh: false,
 } as const
@@ -62,11 +65,15 @@ type Values = {
   readonly name: string
   readonly redirectUris: string
   readonly postLogoutUris: string
+  /** Of a SAML application: the XML, or where it can be fetched. */
+  readonly metadata: string
   readonly privateHttp: boolean
   readonly refresh: boolean
 }
 
-type Created = Credentials & { readonly applicationId: string }
+type Created = { readonly applicationId: string; readonly name: string; readonly secret: string }
+
+const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
 
 /** A new application of one project. */
 export function NewApplicationPage() {
@@ -90,7 +97,8 @@ export function AnyNewApplicationPage() {
   const { projects } = useRead(ProjectService.method.listProjects, {
     pagination: { limit: 500, asc: true },
     sortingColumn: ProjectFieldName.NAME,
-    filters: [{ filter: own }],
+    // Our own project is none to put an application into.
+    filters: [{ filter: own }, { filter: { case: "internalFilter", value: false } }],
   })
   const crumbs = [{ label: t("nav.applications"), link: { to: "/applications" } }] as const
   const owned = projects.filter((one) => one.grantedOrganizationId === undefined)
@@ -106,25 +114,34 @@ type NewApplicationProps = {
   readonly canCreate?: boolean
 }
 
-/** Which kind, what it is called, where it returns to; then its credentials, this once. */
+/** Which kind, what it is called, where it returns to; then how to connect it. */
 function NewApplication({ crumbs, ...form }: NewApplicationProps) {
   const { t } = useText()
   const [created, setCreated] = useState<Created | undefined>(undefined)
   const title = created ? created.name : t("applications.create")
   return (
     <Page title={title} crumbs={crumbs} narrow>
-      {created ? <Done created={created} /> : <NewForm {...form} onCreated={setCreated} />}
+      {created ? <Done {...created} /> : <NewForm {...form} onCreated={setCreated} />}
     </Page>
   )
 }
 
-function Done({ created }: { readonly created: Created }) {
+function Done({ applicationId, name, secret }: Created) {
   const { t } = useText()
-  const { applicationId } = created
+  const { application } = useRead(ApplicationService.method.getApplication, { applicationId })
   return (
     <div className="stack stack-wide">
-      <Alert tone="done">{t("applications.created")}</Alert>
-      <CredentialsBox credentials={created} />
+      <Alert tone="done">
+        {t(application && kindOf(application) === "saml" ? "saml.created" : "applications.created")}
+      </Alert>
+      {secret && (
+        <OnceBox title={t("secret.client")} secret={secret} file={`${name}-client-secret.txt`} />
+      )}
+      {application && (
+        <Part rows={5}>
+          <Connect application={application} secret={secret || undefined} />
+        </Part>
+      )}
       <div className="row">
         <LinkButton kind="primary" to="/applications/$applicationId" params={{ applicationId }}>
           {t("applications.open")}
@@ -150,6 +167,7 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
       name: ["app.name", "app.exists"],
       redirectUris: ["app.redirect_uris_invalid"],
       postLogoutUris: ["app.post_logout_redirect_uris_invalid"],
+      metadata: ["app.metadata", "app.entity_id"],
       projectName: ["project."],
     },
     save: async (values) => {
@@ -157,11 +175,9 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
       return call(ApplicationService.method.createApplication, requestOf(projectId, values))
     },
     done: ({ applicationId, applicationType: made }) => {
-      const { clientId, clientSecret } =
-        made.case === "oidcConfiguration" || made.case === "apiConfiguration"
-          ? made.value
-          : { clientId: "", clientSecret: "" }
-      onCreated({ applicationId, name: form.values.name.trim(), clientId, clientSecret })
+      const hasSecret = made.case === "oidcConfiguration" || made.case === "apiConfiguration"
+      const secret = hasSecret ? made.value.clientSecret : ""
+      onCreated({ applicationId, name: form.values.name.trim(), secret })
     },
   })
   const errorOf = useErrorOf(form)
@@ -170,7 +186,7 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
     <Fields
       form={form}
       submit={t("applications.create")}
-      disabled={values.kind !== "api" && isUnfit(values)}
+      disabled={isUnfit(values)}
       onCancel={() => void navigate({ to: "/applications" })}
     >
       {canCreate && <ProjectFields {...{ form, projects }} />}
@@ -192,7 +208,20 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
         {...form.text("name")}
         required
       />
-      {values.kind !== "api" && <SignInFields form={form} />}
+      {isOidc(values.kind) && <SignInFields form={form} kind={values.kind} />}
+      {values.kind === "saml" && (
+        <TextArea
+          label={t("saml.metadata")}
+          hint={t("saml.metadata_hint")}
+          error={errorOf("metadata")}
+          placeholder="https://app.example.org/saml/metadata"
+          rows={5}
+          {...form.text("metadata")}
+          maxLength={500_000}
+          spellCheck={false}
+          required
+        />
+      )}
     </Fields>
   )
 }
@@ -233,18 +262,22 @@ function ProjectFields({ form, projects }: ProjectFieldsProps) {
   )
 }
 
-const isUnfit = ({ redirectUris, postLogoutUris }: Values) =>
-  hasInvalid(redirectUris, false) || hasInvalid(postLogoutUris, false)
-
 /** An API only checks tokens that others got: nobody is sent back to it. */
-function SignInFields({ form }: { readonly form: Form<Values> }) {
+const isOidc = (kind: Kind): kind is keyof typeof protocol => Object.hasOwn(protocol, kind)
+
+const isUnfit = ({ kind, redirectUris, postLogoutUris }: Values) =>
+  isOidc(kind) && (hasInvalid(redirectUris, false) || hasInvalid(postLogoutUris, false))
+
+type SignInFieldsProps = { readonly form: Form<Values>; readonly kind: keyof typeof protocol }
+
+function SignInFields({ form, kind }: SignInFieldsProps) {
   const { t } = useText()
   const errorOf = useErrorOf(form)
   const { values, change } = form
-  const { kind, privateHttp } = values
-  const by = { appType: kind === "api" ? "web" : kind, devMode: false, privateHttp } as const
+  const { privateHttp } = values
+  const by = { appType: kind, devMode: false, privateHttp } as const
   const example =
-    values.kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback"
+    kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback"
   return (
     <>
       <TextArea
@@ -294,6 +327,11 @@ function requestOf(projectId: string, draft: Values) {
     const applicationType = { case: "apiConfiguration", value: {} } as const
     return { projectId, name, applicationType }
   }
+  if (draft.kind === "saml") {
+    const value = { metadata: metadataOf(draft.metadata.trim()) }
+    const applicationType = { case: "samlConfiguration", value } as const
+    return { projectId, name, applicationType }
+  }
   const value = {
     ...protocol[draft.kind],
     redirectUris: linesOf(draft.redirectUris),
@@ -308,3 +346,8 @@ function requestOf(projectId: string, draft: Values) {
   const applicationType = { case: "oidcConfiguration", value } as const
   return { projectId, name, applicationType }
 }
+
+const metadataOf = (typed: string) =>
+  /^https?:/.test(typed)
+    ? ({ case: "metadataUrl", value: typed } as const)
+    : ({ case: "metadataXml", value: new TextEncoder().encode(typed) } as const)

@@ -67,6 +67,13 @@ export const responsesOf = (oidc: OIDCConfiguration) =>
 export const authOf = (oidc: OIDCConfiguration): AuthName =>
   authNames.find((name) => authMethods[name] === oidc.authMethodType) ?? "basic"
 
+/** How requests must come, by the names of the interface. */
+export const ruleNames = ["authMethodRequired", "pushedRequired", "signedRequired"] as const
+export type RuleName = (typeof ruleNames)[number]
+
+export const rulesOf = ({ requestRules }: OIDCConfiguration): readonly RuleName[] =>
+  ruleNames.filter((name) => requestRules?.[name])
+
 export const tokenOf = (oidc: OIDCConfiguration): TokenName =>
   tokenNames.find((name) => tokenTypes[name] === oidc.accessTokenType) ?? "opaque"
 

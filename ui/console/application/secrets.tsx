@@ -1,5 +1,4 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
-import { useState } from "react"
 import type { ClientSecret } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
@@ -18,18 +17,22 @@ import type { ApplicationPart } from "./change.ts"
 
 const { listClientSecrets, generateClientSecret, removeClientSecret } = ApplicationService.method
 
+type SecretsProps = ApplicationPart & {
+  readonly made: Made | undefined
+  readonly onMade: (made: Made | undefined) => void
+}
+
 /** The secrets that are good now; a new one can stand beside the old until all have moved. */
-export function Secrets({ application }: ApplicationPart) {
+export function Secrets({ application, made, onMade }: SecretsProps) {
   const { t } = useText()
   const { applicationId, projectId, name } = application
-  const [made, setMade] = useState<Made | undefined>(undefined)
   const [open, setOpen] = useOpen("secrets")
   const found = useReadIfAllowed(listClientSecrets, { applicationId, projectId })
   if (!found) return null
   const close = () => setOpen(undefined)
   const drop = async (secretId: string) => {
     await call(removeClientSecret, { applicationId, projectId, secretId })
-    if (made?.id === secretId) setMade(undefined)
+    if (made?.id === secretId) onMade(undefined)
   }
   const create = <Button onClick={() => setOpen("new")}>{t("secret.renew")}</Button>
   return (
@@ -38,7 +41,7 @@ export function Secrets({ application }: ApplicationPart) {
         <Create
           application={application}
           hasSecret={found.secrets.length > 0}
-          onMade={setMade}
+          onMade={onMade}
           close={close}
         />
       )}
@@ -50,7 +53,8 @@ export function Secrets({ application }: ApplicationPart) {
   )
 }
 
-type Made = { readonly id: string; readonly secret: string }
+/** A secret that is shown, this once. */
+export type Made = { readonly id: string; readonly secret: string }
 
 const hour = 3_600_000
 

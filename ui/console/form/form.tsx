@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from "react"
+import { type ReactNode, useEffect, useRef, useState } from "react"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { Section } from "../shell/detail.tsx"
@@ -94,18 +94,38 @@ type EditSectionProps = {
   readonly form: (id: string, close: () => void) => ReactNode
 }
 
-/** Something that is shown, and changed where it stands. */
+/** Something that is shown, and changed where it stands. The focus goes along, and comes back. */
 export function EditSection({ title, facts, form }: EditSectionProps) {
   const { t } = useText()
   const [open, setOpen] = useOpen(title)
+  const [turned, setTurned] = useState(false)
+  const ref = useRef<HTMLDivElement>(null)
+  const turn = (next: "edit" | undefined) => {
+    setTurned(true)
+    setOpen(next)
+  }
+  useEffect(() => {
+    if (!turned || open === undefined) return
+    const first = ref.current?.querySelector("input, textarea, select")
+    if (first instanceof HTMLElement) first.focus()
+  }, [turned, open])
   const edit = open === undefined && (
-    <Button small aria-label={`${t("action.edit")}: ${title}`} onClick={() => setOpen("edit")}>
+    <Button
+      small
+      autoFocus={turned}
+      aria-label={`${t("action.edit")}: ${title}`}
+      onClick={() => turn("edit")}
+    >
       {t("action.edit")}
     </Button>
   )
   return (
     <Section title={title} actions={edit}>
-      {open === undefined ? facts : form(formId(title, open), () => setOpen(undefined))}
+      {open === undefined ? (
+        facts
+      ) : (
+        <div ref={ref}>{form(formId(title, open), () => turn(undefined))}</div>
+      )}
     </Section>
   )
 }

@@ -1,17 +1,17 @@
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import { FieldName, type Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { TextField } from "../../kit/field.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { type Asked, found, pageOf } from "../list/listing.tsx"
 import { call } from "../shell/call.ts"
 import { Copyable } from "../shell/detail.tsx"
+import { Link } from "../shell/link.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
+import { GroupTexts, useGroupForm } from "./group-form.tsx"
 
 /** The groups of an organisation. */
 export function GroupsPage() {
@@ -29,7 +29,15 @@ export function GroupsPage() {
       })}
       find={({ groups, pagination }) => found(groups, pagination)}
       columns={[
-        { label: t("field.name"), sort: "name", cell: (group) => <strong>{group.name}</strong> },
+        {
+          label: t("field.name"),
+          sort: "name",
+          cell: (group) => (
+            <Link to="/groups/$groupId" params={{ groupId: group.id }}>
+              {group.name}
+            </Link>
+          ),
+        },
         {
           label: t("field.description"),
           cell: ({ description }) => <Clip text={description} />,
@@ -59,20 +67,8 @@ type GroupFormProps = {
 
 function GroupForm({ organizationId, group, close }: GroupFormProps) {
   const { t } = useText()
-  const { createGroup, updateGroup } = GroupService.method
-  const form = useForm({
-    id: formId("groups", group?.id ?? "+"),
-    initial: { name: group?.name ?? "", description: group?.description ?? "" },
-    refusals: { name: ["group.name", "group.exists"] },
-    save: async (values) => {
-      const wanted = { name: values.name.trim(), description: values.description.trim() }
-      await (group
-        ? call(updateGroup, { ...wanted, id: group.id })
-        : call(createGroup, { ...wanted, organizationId }))
-    },
-    done: close,
-  })
-  const errorOf = useErrorOf(form)
+  const id = formId("groups", group?.id ?? "+")
+  const form = useGroupForm({ id, group, close, organizationId })
   const create = t("groups.create")
   return (
     <DialogForm
@@ -81,19 +77,7 @@ function GroupForm({ organizationId, group, close }: GroupFormProps) {
       form={form}
       onCancel={close}
     >
-      <TextField
-        label={t("field.name")}
-        error={errorOf("name")}
-        {...form.text("name")}
-        required
-        autoFocus
-      />
-      <TextField
-        label={t("field.description")}
-        optional={t("form.optional")}
-        {...form.text("description")}
-        maxLength={500}
-      />
+      <GroupTexts form={form} />
     </DialogForm>
   )
 }

@@ -15,7 +15,7 @@ type Family = (typeof usual)[number] | (typeof seldom)[number]
 const usual = ["authorizations", "custom_roles", "groups", "roles"] as const
 
 /** Most things do without these: an empty list says so in a line, and not what comes first. */
-const seldom = ["administrators", "domains", "grants", "metadata"] as const
+const seldom = ["administrators", "domains", "grants", "group_users", "metadata"] as const
 
 type CollectionProps<I extends DescMessage, O extends DescMessage, Row> = Pick<
   ListingProps<I, O, Row>,

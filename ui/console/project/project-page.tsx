@@ -1,13 +1,10 @@
-import { useNavigate, useParams } from "@tanstack/react-router"
-import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { lazyRouteComponent, useNavigate, useParams } from "@tanstack/react-router"
 import { ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { EmptyState } from "../../kit/empty-state.tsx"
 import { applicationColumns, applicationsOf } from "../application/application-list.tsx"
 import { DeleteButton, TurnButton } from "../form/confirm.tsx"
 import { Rename } from "../form/rename.tsx"
-import { Administrators } from "../instance/administrators.tsx"
-import { History } from "../list/history.tsx"
 import { Listing } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
@@ -16,12 +13,20 @@ import { Copyable, Facts, Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import { Authorizations } from "./authorizations.tsx"
-import { Grants } from "./grants.tsx"
 import type { ProjectPart } from "./part.ts"
 import { Roles } from "./roles.tsx"
 import { Rules } from "./rules.tsx"
+
+// What stands further down is loaded once the page stands.
+const Administrators = lazyRouteComponent(
+  () => import("../instance/administrators.tsx"),
+  "Administrators",
+)
+const Grants = lazyRouteComponent(() => import("./grants.tsx"), "Grants")
+const Changes = lazyRouteComponent(() => import("../list/changes.tsx"), "ProjectChanges")
 
 export function ProjectPage() {
   const { t } = useText()
@@ -39,15 +44,17 @@ export function ProjectPage() {
       <Applications projectId={projectId} />
       <Roles projectId={projectId} />
       <Authorizations project={project} />
-      <Grants project={project} />
+      <Part>
+        <Grants project={project} />
+      </Part>
       <Rules project={project} />
-      <Administrators of={{ case: "projectId", value: projectId }} />
+      <Part>
+        <Administrators of={{ case: "projectId", value: projectId }} />
+      </Part>
       <About project={project} />
-      <History
-        method={ManagementService.method.listProjectChanges}
-        ask={(query) => ({ projectId, query })}
-        find={({ result }) => result}
-      />
+      <Part>
+        <Changes projectId={projectId} />
+      </Part>
       <Remove project={project} />
     </Page>
   )

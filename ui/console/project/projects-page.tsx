@@ -15,7 +15,7 @@ import { TextField } from "../../kit/field.tsx"
 import { DialogForm, useErrorOf } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
-import { useCreating } from "../list/list-state.ts"
+import { useCreating, useFilter } from "../list/list-state.ts"
 import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
@@ -25,6 +25,7 @@ import { Link } from "../shell/link.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
+import { FirstSteps } from "../start/first-steps.tsx"
 
 const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 
@@ -43,15 +44,18 @@ export function ProjectsPage() {
       {t("projects.empty.text")}
     </EmptyState>
   )
+  const isInternal = useFilter("show", ["own", "internal"])[0] === "internal"
   const type = ProjectOrganizationIDFilter_Type.OWNED_OR_GRANTED
   const own = {
     case: "organizationIdFilter",
     value: { organizationId: organization.id, type },
   } as const
+  const internal = { case: "internalFilter", value: isInternal } as const
   const named = (projectName: string) =>
     ({ case: "projectNameFilter", value: { projectName, method } }) as const
   return (
     <Page title={t("nav.projects")} owner={organization.name} actions={create}>
+      <FirstSteps />
       <Listing
         caption={t("nav.projects")}
         method={ProjectService.method.listProjects}
@@ -59,7 +63,11 @@ export function ProjectsPage() {
           pagination: pageOf(asked),
           sortingColumn:
             asked.by === "created" ? ProjectFieldName.CREATION_DATE : ProjectFieldName.NAME,
-          filters: [{ filter: own }, ...(asked.text ? [{ filter: named(asked.text) }] : [])],
+          filters: [
+            { filter: own },
+            { filter: internal },
+            ...(asked.text ? [{ filter: named(asked.text) }] : []),
+          ],
         })}
         find={({ projects, pagination }) => found(projects, pagination)}
         columns={columnsOf(texts)}

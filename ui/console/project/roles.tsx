@@ -56,7 +56,7 @@ type RoleFormProps = {
 type Values = { readonly key: string; readonly displayName: string; readonly group: string }
 
 /** What a key may be made of: it travels in claims, and people type it into configurations. */
-const keyPattern = "[^\\s]+"
+const isKey = (text: string) => !/[\s\p{Cc}]/u.test(text.trim())
 
 function RoleForm({ projectId, role, close }: RoleFormProps) {
   const { t } = useText()
@@ -77,17 +77,22 @@ function RoleForm({ projectId, role, close }: RoleFormProps) {
     done: close,
   })
   const errorOf = useErrorOf(form)
+  const isUnfit = !isKey(form.values.key)
   const title = role?.key ?? t("roles.create")
   return (
-    <DialogForm title={title} submit={role ? undefined : title} form={form} onCancel={close}>
+    <DialogForm
+      title={title}
+      submit={role ? undefined : title}
+      form={form}
+      onCancel={close}
+      disabled={isUnfit}
+    >
       {!role && (
         <TextField
           label={t("roles.key")}
           hint={t("roles.key_hint")}
-          error={errorOf("key")}
+          error={isUnfit ? t("roles.key_rule") : errorOf("key")}
           {...form.text("key")}
-          pattern={keyPattern}
-          title={t("roles.key_rule")}
           autoCapitalize="none"
           spellCheck={false}
           required

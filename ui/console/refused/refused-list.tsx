@@ -1,3 +1,4 @@
+import { lazyRouteComponent } from "@tanstack/react-router"
 import { Fragment } from "react"
 import type {
   Finding,
@@ -7,8 +8,15 @@ import { sentenceOf } from "../../kit/sentence.ts"
 import { Time } from "../list/time.tsx"
 import { Copyable, Facts } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
+import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import { Compared } from "./compared.tsx"
+
+/** It knows how applications are changed, and few refusals are about an address. */
+const AddRedirectUri = lazyRouteComponent(
+  () => import("../application/add-redirect-uri.tsx"),
+  "AddRedirectUri",
+)
 
 type RefusedListProps = {
   readonly requests: readonly RefusedRequest[]
@@ -56,7 +64,12 @@ function Refused({ request, open, isNamed }: RefusedProps) {
       </summary>
       <div className="refused-body">
         {request.findings.map((finding) => (
-          <Found key={finding.subject} finding={finding} isSaid={finding === mainOf(request)} />
+          <Found
+            key={finding.subject}
+            finding={finding}
+            isSaid={finding === mainOf(request)}
+            applicationId={request.applicationId}
+          />
         ))}
         <About request={request} isNamed={isNamed} />
       </div>
@@ -86,10 +99,14 @@ function Cause({ finding }: Pick<FoundProps, "finding">) {
   return has(key) ? t(key, { subject }) : <span lang="en">{likelyCause}</span>
 }
 
-type FoundProps = { readonly finding: Finding; readonly isSaid: boolean }
+type FoundProps = {
+  readonly finding: Finding
+  readonly isSaid: boolean
+  readonly applicationId: string
+}
 
-function Found({ finding, isSaid }: FoundProps) {
-  const { likelyCause, subject } = finding
+function Found({ finding, isSaid, applicationId }: FoundProps) {
+  const { likelyCause, subject, received } = finding
   return (
     <div className="finding">
       <div>
@@ -101,6 +118,11 @@ function Found({ finding, isSaid }: FoundProps) {
         )}
       </div>
       <Compared finding={finding} />
+      {subject === "redirect_uri" && received && applicationId && (
+        <Part rows={1}>
+          <AddRedirectUri applicationId={applicationId} uri={received} />
+        </Part>
+      )}
     </div>
   )
 }

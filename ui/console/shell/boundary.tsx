@@ -32,7 +32,7 @@ function NothingHere() {
   const { t } = useText()
   return (
     <Gate title={t("gate.no_organization")} action={t("nav.sign_out")} onAct={() => void signOut()}>
-      {t("gate.no_organization_text")}
+      {t("gate.no_organization_text")} <a href="/ui/login/signedin">{t("gate.account")}</a>
     </Gate>
   )
 }

@@ -118,7 +118,7 @@ function PaletteButton() {
   return (
     <>
       <div className="search-open">
-        <Button small aria-label={t("search.open")} onClick={() => setOpen(true)}>
+        <Button small onClick={() => setOpen(true)}>
           <Icon name="search" />
           <span className="search-word">{t("search.open")}</span>
           <kbd>{/mac/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>

@@ -111,6 +111,12 @@ const groups = createRoute({
   component: page(() => import("../group/groups-page.tsx"), "GroupsPage"),
 })
 
+const group = createRoute({
+  getParentRoute,
+  path: "/groups/$groupId",
+  component: page(() => import("../group/group-page.tsx"), "GroupPage"),
+})
+
 const organizations = createRoute({
   getParentRoute,
   path: "/organizations",
@@ -166,6 +172,7 @@ const routeTree = root.addChildren([
   newUser,
   user,
   groups,
+  group,
   organizations,
   organization,
   administrators,

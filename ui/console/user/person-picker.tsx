@@ -6,11 +6,20 @@ import { useText } from "../shell/text.ts"
 import { namedLike } from "./query.ts"
 import { loginNameOf, nameOf } from "./user.ts"
 
-type PickedProps = { readonly value: string; readonly onChange: (id: string) => void }
+type PickedProps = {
+  readonly value: string
+  readonly onChange: (id: string) => void
+  /** Only those of one organisation. */
+  readonly organizationId?: string
+}
 
 /** One user of all that one may see, found by any of their names. */
-export function PersonPicker(picked: PickedProps) {
+export function PersonPicker({ organizationId, ...picked }: PickedProps) {
   const { t } = useText()
+  const own = {
+    case: "organizationIdQuery",
+    value: { organizationId: organizationId ?? "" },
+  } as const
   return (
     <Picker
       label={t("authorizations.who")}
@@ -19,7 +28,7 @@ export function PersonPicker(picked: PickedProps) {
       ask={(text) => ({
         query: { limit: 6, asc: true },
         sortingColumn: UserFieldName.DISPLAY_NAME,
-        queries: text ? [namedLike(text)] : [],
+        queries: [...(organizationId ? [{ query: own }] : []), ...(text ? [namedLike(text)] : [])],
       })}
       find={({ result }) => result}
       idOf={({ userId }) => userId}

@@ -1,16 +1,15 @@
 import { useNavigate, useParams } from "@tanstack/react-router"
-import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { lazy } from "react"
 import type { User } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { DeleteButton, TurnButton } from "../form/confirm.tsx"
-import { History } from "../list/history.tsx"
-import { Metadata } from "../list/metadata.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
 import { useSession } from "../shell/session.ts"
 import { useText } from "../shell/text.ts"
 import { About } from "./about.tsx"
@@ -23,6 +22,9 @@ import { ServiceSecret } from "./service-secret.tsx"
 import { ServiceTokenType } from "./service-token-type.tsx"
 import { ServiceTokens } from "./service-tokens.tsx"
 import { nameOf, stateOf } from "./user.ts"
+
+/** Loaded beside the rest: what it reads of has descriptors of its own. */
+const Activity = lazy(async () => ({ default: (await import("./activity.tsx")).Activity }))
 
 export function UserPage() {
   const { t } = useText()
@@ -43,18 +45,9 @@ export function UserPage() {
       <Credentials user={user} />
       <Access user={user} />
       <Duties user={user} />
-      <Metadata
-        method={UserService.method.listUserMetadata}
-        ask={(asked) => ({ ...asked, userId })}
-        find={(answer) => answer}
-        set={(metadata) => call(UserService.method.setUserMetadata, { userId, metadata })}
-        remove={(keys) => call(UserService.method.deleteUserMetadata, { userId, keys })}
-      />
-      <History
-        method={ManagementService.method.listUserChanges}
-        ask={(query) => ({ userId, query })}
-        find={({ result }) => result}
-      />
+      <Part>
+        <Activity user={user} />
+      </Part>
       <Remove user={user} />
     </Page>
   )

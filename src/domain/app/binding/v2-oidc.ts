@@ -1,0 +1,214 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
+import type {
+  OIDCTokenSettings,
+  OIDCTokenSettingsSchema,
+} from "../../../gen/core/application/v2/application_pb.ts"
+import type {
+  CreateOIDCApplicationRequest,
+  UpdateOIDCApplicationConfigurationRequest,
+} from "../../../gen/core/application/v2/application_service_pb.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { OidcConfig, TokenConfig } from "../model.ts"
+import { allowedOrigins, complianceProblems } from "../oidc.ts"
+import { loginVersionOf, toLoginVersion } from "./v2-login.ts"
+
+// The enums of the interface.
+const responseTypes = { code: 1, id_token: 2, id_token_token: 3 } as const
+const grantTypes = {
+  authorization_code: 0,
+  implicit: 1,
+  refresh_token: 2,
+  device_code: 3,
+  token_exchange: 4,
+} as const
+const appTypes = { web: 0, user_agent: 1, native: 2 } as const
+const authMethods = { basic: 0, post: 1, none: 2, private_key_jwt: 3 } as const
+const tokenTypes = { bearer: 0, jwt: 1 } as const
+
+/** What a new application is asked to be; an empty list leaves the default. */
+export const newOidc = (req: CreateOIDCApplicationRequest): Partial<OidcConfig> => ({
+  ...listsOf(req),
+  appType: named(appTypes, req.applicationType),
+  authMethod: named(authMethods, req.authMethodType),
+  tokenType: named(tokenTypes, req.accessTokenType),
+  devMode: req.developmentMode,
+  ...(req.privateNetworkHttp && { privateHttp: true }),
+  clockSkewSeconds: secondsOf(req.clockSkew) ?? 0,
+  accessTokenRoleAssertion: req.accessTokenRoleAssertion,
+  idTokenRoleAssertion: req.idTokenRoleAssertion,
+  idTokenUserinfoAssertion: req.idTokenUserinfoAssertion,
+  skipNativeAppSuccessPage: req.skipNativeAppSuccessPage,
+  backChannelLogoutUri: req.backChannelLogoutUri,
+  loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
+  ...own(req),
+})
+
+/** What is to change; an empty list can't be told from none, so it changes nothing. */
+export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Partial<OidcConfig> =>
+  given({
+    ...listsOf(req),
+    appType: optional(appTypes, req.applicationType),
+    authMethod: optional(authMethods, req.authMethodType),
+    tokenType: optional(tokenTypes, req.accessTokenType),
+    devMode: req.developmentMode,
+    privateHttp: req.privateNetworkHttp,
+    clockSkewSeconds: secondsOf(req.clockSkew),
+    accessTokenRoleAssertion: req.accessTokenRoleAssertion,
+    idTokenRoleAssertion: req.idTokenRoleAssertion,
+    idTokenUserinfoAssertion: req.idTokenUserinfoAssertion,
+    skipNativeAppSuccessPage: req.skipNativeAppSuccessPage,
+    backChannelLogoutUri: req.backChannelLogoutUri,
+    loginVersion: loginVersionOf(req.loginVersion),
+    ...own(req),
+  })
+
+/** A configuration as it is shown. */
+export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => ({
+  redirectUris: [...config.redirectUris],
+  postLogoutRedirectUris: [...config.postLogoutRedirectUris],
+  responseTypes: config.responseTypes.map((type) => responseTypes[type]),
+  grantTypes: config.grantTypes.map((type) => grantTypes[type]),
+  applicationType: appTypes[config.appType],
+  authMethodType: authMethods[config.authMethod],
+  accessTokenType: tokenTypes[config.tokenType],
+  clientId,
+  ...compliance(config, issuer),
+  developmentMode: config.devMode,
+  privateNetworkHttp: config.privateHttp ?? false,
+  accessTokenRoleAssertion: config.accessTokenRoleAssertion,
+  idTokenRoleAssertion: config.idTokenRoleAssertion,
+  idTokenUserinfoAssertion: config.idTokenUserinfoAssertion,
+  clockSkew: durationFromMs(config.clockSkewSeconds * 1000),
+  additionalOrigins: [...config.additionalOrigins],
+  allowedOrigins: [...allowedOrigins(config)],
+  skipNativeAppSuccessPage: config.skipNativeAppSuccessPage,
+  backChannelLogoutUri: config.backChannelLogoutUri,
+  loginVersion: toLoginVersion(config.loginVersion),
+  ...(config.tokens && { tokenSettings: toTokens(config.tokens) }),
+  ...(config.frontChannelLogout && { frontChannelLogout: { ...config.frontChannelLogout } }),
+  ...(config.requestRules && {
+    requestRules: {
+      pushedRequired: config.requestRules.pushed,
+      signedRequired: config.requestRules.signed,
+      authMethodRequired: config.requestRules.authMethod ?? false,
+    },
+  }),
+})
+
+/** What is not the interface's but ours. */
+const own = (req: Own): Pick<OidcConfig, "tokens" | "frontChannelLogout" | "requestRules"> => ({
+  ...(req.tokenSettings && { tokens: tokensOf(req.tokenSettings) }),
+  ...(req.frontChannelLogout && {
+    frontChannelLogout: {
+      uri: req.frontChannelLogout.uri,
+      sessionRequired: req.frontChannelLogout.sessionRequired,
+    },
+  }),
+  ...(req.requestRules && {
+    requestRules: {
+      pushed: req.requestRules.pushedRequired,
+      signed: req.requestRules.signedRequired,
+      authMethod: req.requestRules.authMethodRequired,
+    },
+  }),
+})
+
+type Own = Pick<
+  CreateOIDCApplicationRequest,
+  "tokenSettings" | "frontChannelLogout" | "requestRules"
+>
+
+const tokensOf = (message: OIDCTokenSettings): TokenConfig =>
+  known({
+    accessTokenLifetime: secondsOf(message.accessTokenLifetime),
+    idTokenLifetime: secondsOf(message.idTokenLifetime),
+    refreshTokenIdleExpiration: secondsOf(message.refreshTokenIdleExpiration),
+    refreshTokenExpiration: secondsOf(message.refreshTokenExpiration),
+    refreshTokenGrace: secondsOf(message.refreshTokenGrace),
+    idTokenAlgorithm: message.idTokenSigningAlgorithm,
+    accessTokenAlgorithm: message.accessTokenSigningAlgorithm,
+  })
+
+const toTokens = (tokens: TokenConfig): MessageInitShape<typeof OIDCTokenSettingsSchema> =>
+  known({
+    accessTokenLifetime: durationOf(tokens.accessTokenLifetime),
+    idTokenLifetime: durationOf(tokens.idTokenLifetime),
+    refreshTokenIdleExpiration: durationOf(tokens.refreshTokenIdleExpiration),
+    refreshTokenExpiration: durationOf(tokens.refreshTokenExpiration),
+    refreshTokenGrace: durationOf(tokens.refreshTokenGrace),
+    idTokenSigningAlgorithm: tokens.idTokenAlgorithm,
+    accessTokenSigningAlgorithm: tokens.accessTokenAlgorithm,
+  })
+
+/** What is refused or advised against, in words. */
+export function compliance(config: OidcConfig, issuer: string) {
+  const problems = complianceProblems(config, issuer)
+  return {
+    nonCompliant: problems.length > 0,
+    complianceProblems: problems.map(({ key, message, refuses }) => ({
+      key,
+      localizedMessage: message,
+      refusesSignIn: refuses,
+    })),
+  }
+}
+
+type Lists = Pick<
+  CreateOIDCApplicationRequest,
+  "redirectUris" | "responseTypes" | "grantTypes" | "postLogoutRedirectUris" | "additionalOrigins"
+>
+
+const listsOf = (req: Lists): Partial<OidcConfig> => ({
+  ...(req.redirectUris.length > 0 && { redirectUris: unique(req.redirectUris) }),
+  ...(req.postLogoutRedirectUris.length > 0 && {
+    postLogoutRedirectUris: unique(req.postLogoutRedirectUris),
+  }),
+  ...(req.responseTypes.length > 0 && {
+    responseTypes: unique(req.responseTypes.map((type) => named(responseTypes, type))),
+  }),
+  ...(req.grantTypes.length > 0 && {
+    grantTypes: unique(req.grantTypes.map((type) => named(grantTypes, type))),
+  }),
+  ...(req.additionalOrigins.length > 0 && { additionalOrigins: unique(req.additionalOrigins) }),
+})
+
+const unique = <T>(list: readonly T[]): readonly T[] => [...new Set(list)]
+
+/** The name of an enum's number; refuses numbers that the book does not know. */
+function named<Numbers extends Readonly<Record<string, number>>>(
+  numbers: Numbers,
+  value: number,
+): Extract<keyof Numbers, string> {
+  for (const name in numbers) if (numbers[name] === value) return name
+  throw new Fault("invalid_argument", "request.enum_unknown", `${value} is not a known value`)
+}
+
+const optional = <Numbers extends Readonly<Record<string, number>>>(
+  numbers: Numbers,
+  value: number | undefined,
+) => (value === undefined ? undefined : named(numbers, value))
+
+type Requested = { readonly [Field in keyof OidcConfig]?: OidcConfig[Field] | undefined }
+
+/** Only the fields that were given. */
+const given = (fields: Requested): Partial<OidcConfig> => known(fields)
+
+type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+
+function known<Fields extends object>(fields: Fields): Known<Fields> {
+  const copy: Known<Fields> = {}
+  for (const name in fields) {
+    const value = fields[name]
+    if (isKnown(value)) copy[name] = value
+  }
+  return copy
+}
+
+const isKnown = <T>(value: T): value is Exclude<T, undefined> => value !== undefined
+
+const durationOf = (seconds: number | undefined): Duration | undefined =>
+  seconds === undefined ? undefined : durationFromMs(seconds * 1000)
+
+const secondsOf = (duration: Duration | undefined): number | undefined =>
+  duration && durationMs(duration) / 1000

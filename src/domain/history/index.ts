@@ -1,0 +1,4 @@
+/** What this module is to the whole. */
+export const module = {
+  operations: () => import("./api.ts"),
+} as const

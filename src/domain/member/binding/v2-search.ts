@@ -1,0 +1,154 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { timestampMs } from "@bufbuild/protobuf/wkt"
+import { share } from "../../../api/method.ts"
+import {
+  type TimestampFilter,
+  TimestampFilterMethod,
+} from "../../../gen/core/filter/v2/filter_pb.ts"
+import {
+  AdministratorFieldName,
+  type AdministratorSchema,
+  type AdministratorSearchFilter,
+  type ResourceFilter,
+} from "../../../gen/core/internal_permission/v2/internal_permission_pb.ts"
+import {
+  InternalPermissionService,
+  type ListAdministratorsRequest,
+} from "../../../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
+import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import { pageOf } from "../../../kernel/page.ts"
+import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
+import type { Target } from "../model.ts"
+import { type AdministratorRow, grantTarget, rolesIn, searchAdministrators } from "../view.ts"
+
+export const v2search = share<Cx>()(InternalPermissionService, {
+  listAdministrators: (req, cx) => list(cx, req),
+})
+
+async function list(cx: Cx, req: ListAdministratorsRequest) {
+  const found = await searchAdministrators(cx, {
+    page: pageOf(req.pagination),
+    sort: meaning(columns, req.sortingColumn),
+    filters: req.filters.map((filter) => filterOf(cx, filter, 1)),
+  })
+  return { pagination: pagination(found), administrators: found.rows.map(toAdministrator) }
+}
+
+const columns = {
+  [AdministratorFieldName.UNSPECIFIED]: "created",
+  [AdministratorFieldName.USER_ID]: "user_id",
+  [AdministratorFieldName.CREATION_DATE]: "created",
+  [AdministratorFieldName.CHANGE_DATE]: "changed",
+} as const
+
+/** Filters hold filters; deeper than this nobody means it. */
+const depthMax = 10
+
+function filterOf(cx: Cx, { filter }: AdministratorSearchFilter, depth: number): Filter {
+  if (depth > depthMax) {
+    const message = `filters may be nested ${depthMax} deep at most`
+    throw new Fault("invalid_argument", "search.filter_too_deep", message)
+  }
+  const inner = (each: AdministratorSearchFilter) => filterOf(cx, each, depth + 1)
+  switch (filter.case) {
+    case "creationDate":
+      return timeFilter("created", filter.value)
+    case "changeDate":
+      return timeFilter("changed", filter.value)
+    case "inUserIdsFilter":
+      return { oneOf: "user_id", values: filter.value.ids }
+    case "userOrganizationId":
+      return { equals: "user_org", value: filter.value.id }
+    case "userPreferredLoginName":
+      return textFilter("login_name", filter.value.preferredLoginName, filter.value.method)
+    case "userDisplayName":
+      return textFilter("display_name", filter.value.displayName, filter.value.method)
+    case "resource":
+      return resourceFilter(cx, filter.value)
+    case "role":
+      return { text: "roles", method: "contains", value: `|${filter.value.roleKey}|` }
+    case "and":
+      return { all: filter.value.queries.map(inner) }
+    case "or":
+      return { any: filter.value.queries.map(inner) }
+    case "not":
+      if (!filter.value.query) throw filterMissingError()
+      return { not: inner(filter.value.query) }
+    default:
+      throw filterMissingError()
+  }
+}
+
+function timeFilter(column: string, { timestamp, method }: TimestampFilter): Filter {
+  if (!timestamp) throw filterMissingError()
+  const value = timestampMs(timestamp)
+  const by = meaning(comparisons, method)
+  return by === "=" ? { equals: column, value } : { compare: column, by, value }
+}
+
+const comparisons = {
+  [TimestampFilterMethod.EQUALS]: "=",
+  [TimestampFilterMethod.AFTER]: ">",
+  [TimestampFilterMethod.AFTER_OR_EQUALS]: ">=",
+  [TimestampFilterMethod.BEFORE]: "<",
+  [TimestampFilterMethod.BEFORE_OR_EQUALS]: "<=",
+} as const
+
+function resourceFilter(cx: Cx, { resource }: ResourceFilter): Filter {
+  switch (resource.case) {
+    case "instance":
+      return { equals: "level", value: "instance" }
+    case "organizationId":
+      return onTarget({ level: "org", id: resource.value })
+    case "projectId":
+      return onTarget({ level: "project", id: resource.value })
+    case "projectGrant": {
+      const grant = grantTarget(cx, resource.value)
+      return grant ? onTarget(grant) : { any: [] }
+    }
+    default:
+      throw filterMissingError()
+  }
+}
+
+const onTarget = ({ level, id }: Exclude<Target, { level: "instance" }>): Filter => ({
+  all: [
+    { equals: "level", value: level },
+    { equals: "target", value: id },
+  ],
+})
+
+const toAdministrator = (row: AdministratorRow): MessageInitShape<typeof AdministratorSchema> => ({
+  creationDate: at(row.created),
+  changeDate: at(row.changed),
+  user: {
+    id: row.user_id,
+    preferredLoginName: row.login_name,
+    displayName: row.display_name,
+    organizationId: row.user_org,
+  },
+  resource: resourceOf(row),
+  roles: [...rolesIn(row.roles)],
+})
+
+function resourceOf(
+  row: AdministratorRow,
+): NonNullable<MessageInitShape<typeof AdministratorSchema>["resource"]> {
+  if (row.level === "instance") return { case: "instance", value: true }
+  const { target: id } = row
+  if (row.level === "org") {
+    return { case: "organization", value: { id, name: row.org_name ?? "" } }
+  }
+  const name = row.project_name ?? ""
+  if (row.level === "project") {
+    return { case: "project", value: { id, name, organizationId: row.org } }
+  }
+  return {
+    case: "projectGrant",
+    value: {
+      ...{ id, projectId: row.project, projectName: name, organizationId: row.project_org ?? "" },
+      grantedOrganizationId: row.org,
+    },
+  }
+}

@@ -1,0 +1,165 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx, Decision, Draft, Receipt } from "../../store/index.ts"
+import type { Policy, Values } from "./kind.ts"
+import { type Policies, type PolicyEvent, policies, type Said } from "./model.ts"
+
+/** The organisation that says it; undefined: the instance, for whoever says nothing themselves. */
+export type Place = string | undefined
+
+/** Ids are callers' choice: one of an organisation may be any text. */
+const idOf = (place: Place): string => (place === undefined ? "instance" : `org/${place}`)
+
+/** What is said of a policy, by what was so before; what is left out stays. */
+type Saying<V extends Values> = {
+  readonly policy: Policy<V>
+  readonly say: (before: V) => Partial<V>
+}
+
+/** Says for the first time what holds at a place. */
+export const addPolicy = <V extends Values>(
+  cx: Cx,
+  place: Place,
+  { policy, say }: Saying<V>,
+): Promise<Receipt> =>
+  write(cx, place, (before) => {
+    if (before[policy.kind]) throw alreadyThereError()
+    return [added(place, policy, say(policy.standard))]
+  })
+
+/** Changes what holds at a place. An organisation must have said something before. */
+export const changePolicy = <V extends Values>(
+  cx: Cx,
+  place: Place,
+  { policy, say }: Saying<V>,
+): Promise<Receipt> =>
+  write(cx, place, (before) => {
+    const own = before[policy.kind]
+    if (!own && place !== undefined) throw missingError()
+    const had = { ...policy.standard, ...own?.values }
+    return [changed(place, policy, { had, said: say(had), isOwn: own !== undefined })]
+  })
+
+/** Makes of what was said of one policy what another says: a preview of what everybody sees. */
+export const activatePolicy = <V extends Values>(
+  cx: Cx,
+  place: Place,
+  { preview, policy }: { readonly preview: Policy<V>; readonly policy: Policy<V> },
+): Promise<Receipt> =>
+  write(cx, place, (before) => {
+    const own = before[policy.kind]
+    if (!before[preview.kind]) throw place === undefined ? unchangedError() : missingError()
+    const said = { ...preview.standard, ...before[preview.kind]?.values }
+    const had = { ...policy.standard, ...own?.values }
+    return [changed(place, policy, { had, said, isOwn: own !== undefined })]
+  })
+
+/** Takes back what an organisation has said: from then on what the instance says counts. */
+export const resetPolicy = <V extends Values>(
+  cx: Cx,
+  orgId: string,
+  ...asked: readonly Policy<V>[]
+): Promise<Receipt> =>
+  write(cx, orgId, (before) => {
+    const said = asked.filter(({ kind }) => before[kind])
+    if (said.length === 0) throw missingError()
+    return said.map(({ kind }) => ({ type: `org.policy.${kind}.removed`, data: {} }))
+  })
+
+function added<V extends Values>(
+  place: Place,
+  { kind, standard, check }: Policy<V>,
+  said: Partial<V>,
+): Draft<PolicyEvent> {
+  const values = { ...standard, ...said }
+  check(values)
+  return { type: `${levelOf(place)}.policy.${kind}.added`, data: values }
+}
+
+function changed<V extends Values>(
+  place: Place,
+  policy: Policy<V>,
+  { had, said, isOwn }: { readonly had: V; readonly said: Partial<V>; readonly isOwn: boolean },
+): Draft<PolicyEvent> {
+  const values: V = { ...had, ...said }
+  const others = Object.entries(values).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(had[name]),
+  )
+  if (others.length === 0) throw unchangedError()
+  if (!isOwn) return added(place, policy, values)
+  policy.check(values)
+  const data: Values = Object.fromEntries(others)
+  return { type: `${levelOf(place)}.policy.${policy.kind}.changed`, data }
+}
+
+const levelOf = (place: Place) => (place === undefined ? "instance" : "org")
+
+async function write(
+  cx: Cx,
+  place: Place,
+  decide: (before: Policies) => readonly Draft<PolicyEvent>[],
+): Promise<Receipt> {
+  const id = idOf(place)
+  const owner = place ?? cx.instance
+  const step = await cx.store.transact(cx, (tx) =>
+    tx.append(policies, id, decide(tx.state(policies, id)), owner),
+  )
+  return step.receipt(policies, id)
+}
+
+/** What a policy says, and who: an organisation, or the instance. */
+export type Found<V extends Values> = {
+  readonly values: V
+  readonly isDefault: boolean
+  /** Where what was said stands; version 0 where nobody has said anything. */
+  readonly stand: Omit<Said, "values"> & { readonly owner: string }
+}
+
+/** Finds what a policy says at a place. */
+export function findPolicy<V extends Values>(cx: Cx, place: Place, policy: Policy<V>): Found<V> {
+  const at = (where: Place) => cx.store.state(cx, policies, idOf(where))[policy.kind]
+  const own = place === undefined ? undefined : at(place)
+  const said = own ?? at(undefined)
+  const { version, created, changed } = said ?? { version: 0, created: 0, changed: 0 }
+  return {
+    values: { ...policy.standard, ...said?.values },
+    isDefault: own === undefined,
+    stand: { version, created, changed, owner: own && place ? place : cx.instance },
+  }
+}
+
+/** What a policy says for an organisation; an empty id asks for the instance's. */
+export const policyOf = <V extends Values>(cx: Cx, orgId: string, policy: Policy<V>): V =>
+  holding((id) => cx.store.state(cx, policies, id), orgId, policy)
+
+/** The same for a decision, which is made anew where it has changed meanwhile. */
+export const policyIn = <V extends Values>(
+  cx: Pick<Decision, "state">,
+  orgId: string,
+  policy: Policy<V>,
+): V => holding((id) => cx.state(policies, id), orgId, policy)
+
+function holding<V extends Values>(
+  read: (id: string) => Policies,
+  orgId: string,
+  { kind, standard }: Policy<V>,
+): V {
+  const own = orgId === "" ? undefined : read(idOf(orgId))[kind]
+  return { ...standard, ...(own ?? read(idOf(undefined))[kind])?.values }
+}
+
+const alreadyThereError = () =>
+  new Fault(
+    "already_exists",
+    "policy.exists",
+    "this has been said here already; change it, or reset it first",
+  )
+
+const missingError = () =>
+  new Fault(
+    "not_found",
+    "policy.missing",
+    "the organisation has said nothing of its own here; add it first",
+  )
+
+const unchangedError = () =>
+  new Fault("failed_precondition", "policy.unchanged", "no changes: it is so already")

@@ -1,0 +1,30 @@
+import type { Policy } from "./kind.ts"
+
+export type DomainPolicy = {
+  /** Whether a user name is no login name without a domain behind it. */
+  readonly userLoginMustBeDomain: boolean
+  /** Whether a domain counts only once it is proven. */
+  readonly validateOrgDomains: boolean
+  /** Whether mails come from an address of the instance's own domain alone. */
+  readonly smtpSenderAddressMatchesInstanceDomain: boolean
+}
+
+/** What login names and domains must be. */
+export const domainPolicy: Policy<DomainPolicy> = {
+  kind: "domain",
+  standard: {
+    userLoginMustBeDomain: false,
+    validateOrgDomains: false,
+    smtpSenderAddressMatchesInstanceDomain: false,
+  },
+  check: () => {},
+}
+
+export type NotificationPolicy = { readonly passwordChange: boolean }
+
+/** What people are written to about. */
+export const notification: Policy<NotificationPolicy> = {
+  kind: "notification",
+  standard: { passwordChange: true },
+  check: () => {},
+}

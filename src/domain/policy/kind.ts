@@ -1,0 +1,24 @@
+/** A policy by its name in events. */
+export type Kind =
+  | "domain"
+  | "label"
+  | "label.preview"
+  | "lockout"
+  | "login"
+  | "notification"
+  | "password.age"
+  | "password.complexity"
+  | "privacy"
+
+type Setting = boolean | number | string | readonly (number | string)[]
+
+/** What a policy says, by the names of its fields. */
+export type Values = Readonly<Record<string, Setting>>
+
+/** One policy: what holds where nobody has said anything, and what may be said. */
+export type Policy<V extends Values> = {
+  readonly kind: Kind
+  readonly standard: V
+  /** Refuses what nobody can mean, and what would shut everybody out. */
+  readonly check: (values: V) => void
+}

@@ -1,0 +1,88 @@
+import { refusedError, webAddress, wholeNumber } from "./bound.ts"
+import type { Policy } from "./kind.ts"
+
+/** Second factors, and what is several factors at once, as the interface names them. */
+export const secondFactors = ["otp", "u2f", "otp_email", "otp_sms", "recovery_codes"] as const
+export const multiFactors = ["u2f_with_verification"] as const
+
+export type SecondFactor = (typeof secondFactors)[number]
+export type MultiFactor = (typeof multiFactors)[number]
+
+/** Times are seconds. */
+export type Login = {
+  readonly allowUsernamePassword: boolean
+  readonly allowRegister: boolean
+  readonly allowExternalIdp: boolean
+  readonly allowDomainDiscovery: boolean
+  readonly allowPasswordless: boolean
+  readonly forceMfa: boolean
+  readonly forceMfaLocalOnly: boolean
+  readonly hidePasswordReset: boolean
+  readonly ignoreUnknownUsernames: boolean
+  readonly disableLoginWithEmail: boolean
+  readonly disableLoginWithPhone: boolean
+  readonly defaultRedirectUri: string
+  readonly passwordCheckLifetime: number
+  readonly externalLoginCheckLifetime: number
+  readonly mfaInitSkipLifetime: number
+  readonly secondFactorCheckLifetime: number
+  readonly multiFactorCheckLifetime: number
+  readonly secondFactors: readonly SecondFactor[]
+  readonly multiFactors: readonly MultiFactor[]
+}
+
+const hour = 3600
+const year = 365 * 24 * hour
+
+/** How people sign in. */
+export const login: Policy<Login> = {
+  kind: "login",
+  standard: {
+    allowUsernamePassword: true,
+    allowRegister: true,
+    allowExternalIdp: true,
+    allowDomainDiscovery: true,
+    allowPasswordless: true,
+    forceMfa: false,
+    forceMfaLocalOnly: false,
+    hidePasswordReset: false,
+    // Else the pages would tell strangers who has an account.
+    ignoreUnknownUsernames: true,
+    disableLoginWithEmail: false,
+    disableLoginWithPhone: false,
+    defaultRedirectUri: "",
+    passwordCheckLifetime: 240 * hour,
+    externalLoginCheckLifetime: 240 * hour,
+    mfaInitSkipLifetime: 720 * hour,
+    secondFactorCheckLifetime: 18 * hour,
+    multiFactorCheckLifetime: 12 * hour,
+    secondFactors: ["otp", "u2f"],
+    multiFactors: ["u2f_with_verification"],
+  },
+  check: (values) => {
+    mustOpen(values)
+    webAddress("default_redirect_uri", values.defaultRedirectUri)
+    const bounds = { min: 0, max: year }
+    wholeNumber("password_check_lifetime", values.passwordCheckLifetime, bounds)
+    wholeNumber("external_login_check_lifetime", values.externalLoginCheckLifetime, bounds)
+    wholeNumber("mfa_init_skip_lifetime", values.mfaInitSkipLifetime, bounds)
+    wholeNumber("second_factor_check_lifetime", values.secondFactorCheckLifetime, bounds)
+    wholeNumber("multi_factor_check_lifetime", values.multiFactorCheckLifetime, bounds)
+  },
+}
+
+/** Nobody could come in any more, not even whoever would change it back. */
+function mustOpen(values: Login): void {
+  // The pages know no other first factor yet.
+  if (!values.allowUsernamePassword) {
+    throw refusedError(
+      "allow_username_password must stay on: people have no other way to sign in yet",
+    )
+  }
+  const forced = values.forceMfa || values.forceMfaLocalOnly
+  if (forced && values.secondFactors.length + values.multiFactors.length === 0) {
+    throw refusedError(
+      "force_mfa and force_mfa_local_only need a second factor that is allowed; allow one first",
+    )
+  }
+}

@@ -1,0 +1,59 @@
+import { refusedError, wholeNumber } from "./bound.ts"
+import type { Policy } from "./kind.ts"
+
+export type PasswordComplexity = {
+  readonly minLength: number
+  readonly hasUppercase: boolean
+  readonly hasLowercase: boolean
+  readonly hasNumber: boolean
+  readonly hasSymbol: boolean
+}
+
+/** What every new password must have. */
+export const passwordComplexity: Policy<PasswordComplexity> = {
+  kind: "password.complexity",
+  standard: {
+    minLength: 8,
+    hasUppercase: true,
+    hasLowercase: true,
+    hasNumber: true,
+    hasSymbol: true,
+  },
+  // NIST SP 800-63B §5.1.1.2: at least 64 characters must do.
+  check: ({ minLength }) => wholeNumber("min_length", minLength, { min: 1, max: 64 }),
+}
+
+export type Lockout = {
+  /** 0: nobody is locked. */
+  readonly maxPasswordAttempts: number
+  readonly maxOtpAttempts: number
+}
+
+/** How many failed tries in a row lock a user. */
+export const lockout: Policy<Lockout> = {
+  kind: "lockout",
+  standard: { maxPasswordAttempts: 0, maxOtpAttempts: 0 },
+  check: ({ maxPasswordAttempts, maxOtpAttempts }) => {
+    wholeNumber("max_password_attempts", maxPasswordAttempts, { min: 0, max: 1000 })
+    wholeNumber("max_otp_attempts", maxOtpAttempts, { min: 0, max: 1000 })
+  },
+}
+
+export type PasswordAge = {
+  /** 0: a password is good for good. */
+  readonly maxAgeDays: number
+  readonly expireWarnDays: number
+}
+
+/** How long a password is good for. */
+export const passwordAge: Policy<PasswordAge> = {
+  kind: "password.age",
+  standard: { maxAgeDays: 0, expireWarnDays: 0 },
+  check: ({ maxAgeDays, expireWarnDays }) => {
+    wholeNumber("max_age_days", maxAgeDays, { min: 0, max: 3650 })
+    wholeNumber("expire_warn_days", expireWarnDays, { min: 0, max: 3650 })
+    if (expireWarnDays > 0 && expireWarnDays >= maxAgeDays) {
+      throw refusedError("expire_warn_days must be less than max_age_days")
+    }
+  },
+}

@@ -1,0 +1,74 @@
+import { share } from "../../api/method.ts"
+import {
+  type ListGrantedProjectRolesRequest,
+  type ListGrantedProjectsRequest,
+  ManagementService,
+} from "../../gen/core/management/v1/management_service_pb.ts"
+import { ProjectGrantState, type ProjectQuery } from "../../gen/core/project/v1/project_pb.ts"
+import { at, details, filterMissingError } from "../../kernel/answer.ts"
+import { type Found, pageOf } from "../../kernel/page.ts"
+import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
+import { contextOrg } from "../org/index.ts"
+import { roleFilter, toRole } from "../project/api.ts"
+import { searchRoles } from "../project/index.ts"
+import { missingError } from "./commands.ts"
+import { rolesGranted } from "./query.ts"
+import { type GrantRow, grantRow, projectGrants } from "./view.ts"
+
+/** What was granted to an organisation. */
+export const management = share<Cx>()(ManagementService, {
+  listGrantedProjects: (req, cx) => list(cx, req),
+  getGrantedProjectByID: async (req, cx) => {
+    const row = await grantRow(cx, req.grantId)
+    if (!row) throw missingError()
+    return { grantedProject: toGranted(cx, row) }
+  },
+  listGrantedProjectRoles: (req, cx) => listRoles(cx, req),
+})
+
+async function list(cx: Cx, req: ListGrantedProjectsRequest) {
+  const found = await search<GrantRow>(cx, projectGrants, {
+    page: pageOf(req.query),
+    filters: [{ equals: "granted_org", value: contextOrg(cx) }, ...req.queries.map(filterOf)],
+  })
+  return { details: listDetails(cx, found), result: found.rows.map((row) => toGranted(cx, row)) }
+}
+
+function filterOf({ query }: ProjectQuery): Filter {
+  switch (query.case) {
+    case "nameQuery":
+      return textFilter("project_name", query.value.name, query.value.method)
+    case "projectResourceOwnerQuery":
+      return { equals: "org", value: query.value.resourceOwner }
+    default:
+      throw filterMissingError()
+  }
+}
+
+async function listRoles(cx: Cx, req: ListGrantedProjectRolesRequest) {
+  const granted: Filter = { oneOf: "role_key", values: rolesGranted(cx, req.grantId) }
+  const found = await searchRoles(cx, req.projectId, {
+    page: pageOf(req.query),
+    filters: [granted, ...req.queries.map(roleFilter)],
+  })
+  return { details: listDetails(cx, found), result: found.rows.map(toRole) }
+}
+
+const listDetails = (cx: Cx, found: Found<unknown>) => ({
+  totalResult: BigInt(found.total),
+  processedSequence: BigInt(cx.store.log.durable()),
+  viewTimestamp: at(cx.clock.now()),
+})
+
+const toGranted = (cx: Cx, row: GrantRow) => ({
+  grantId: row.id,
+  grantedOrgId: row.granted_org,
+  grantedOrgName: row.granted_org_name,
+  grantedRoleKeys: [...rolesGranted(cx, row.id)],
+  state: row.state === "active" ? ProjectGrantState.ACTIVE : ProjectGrantState.INACTIVE,
+  projectId: row.project,
+  projectName: row.project_name,
+  projectOwnerId: row.org,
+  projectOwnerName: row.org_name,
+  details: details({ ...row, owner: row.org }),
+})

@@ -1,6 +1,0 @@
-import { management } from "./v1.ts"
-import { v2 } from "./v2.ts"
-import { v2project } from "./v2project.ts"
-
-/** What this room answers of the book. */
-export const shares = [management, v2, v2project] as const

@@ -1,0 +1,122 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx, Draft, Receipt, Step, Transaction } from "../../../store/index.ts"
+import { type CodeFor, type CodeOf, codeAbout, type NewCode } from "../credential/code.ts"
+import { countFailure, countRequest, mayTryCode } from "../credential/code-count.ts"
+import { type Code, type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
+import { existing, type UserChange, updateUser } from "./commands.ts"
+import { codeAdded } from "./create.ts"
+
+/** Changes a user in a larger step; a code that comes with a new address is counted. */
+export function changeUser(tx: Transaction, id: string, change: UserChange): void {
+  const before = tx.state(user, id)
+  updateUser.within(tx, id, change)
+  const after = tx.state(user, id)
+  for (const of of ["email", "phone"] as const) {
+    const code = codeOf(after, of)
+    if (code && code.sealed !== codeOf(before, of)?.sealed) countRequest(tx, id, of)
+  }
+}
+
+type Renewal = { readonly of: CodeOf; readonly code: NewCode }
+
+/** Gives a person a new code for the address that they have; the one before is worth nothing. */
+const renewCode = user.command<Renewal>((state, { of, code }) => {
+  const { address, isVerified } = contactOf(personOf(state), of)
+  if (address === "") throw contactMissingError(of)
+  if (isVerified) {
+    throw new Fault("failed_precondition", `user.${of}_verified`, `the ${of} is verified already`)
+  }
+  return [codeAdded(of, code)]
+})
+
+/** The same in a step of its own; refuses where too many were asked for. */
+export async function requestCode(cx: Cx, id: string, renewal: Renewal): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    renewCode.within(tx, id, renewal)
+    countRequest(tx, id, renewal.of)
+  })
+  return step.receipt(user, id)
+}
+
+/**
+ * Takes an address for verified by the code that went to it, once. A wrong one is counted before
+ * it is refused, so that those that come at the same moment are few, too.
+ */
+export async function verifyContact(
+  cx: Cx,
+  id: string,
+  { of, code }: { readonly of: CodeOf; readonly code: string },
+): Promise<Receipt> {
+  const step: Step<boolean> = await cx.store.transact(cx, (tx) => {
+    const person = personOf(tx.state(user, id))
+    mayTryCode(tx, id, of)
+    if (!isCode(tx, { id, of, sent: codeOf(person, of), given: code })) {
+      countFailure(tx, id, of)
+      return false
+    }
+    const verified: Draft<UserEvent> = {
+      type: `user.human.${of}.verified`,
+      data: {},
+      erase: { types: [`user.human.${of}.code.added`] },
+    }
+    tx.append(user, id, [verified])
+    return true
+  })
+  if (step.value) return step.receipt(user, id)
+  throw codeWrongError()
+}
+
+export const codeWrongError = () =>
+  new Fault(
+    "invalid_argument",
+    "user.code_wrong",
+    "the code is wrong or no longer good; ask for a new one",
+  )
+
+/** Takes a person's phone away; nothing happens where there is none. */
+export const removePhone = user.command((state) =>
+  personOf(state).phone ? [{ type: "user.human.phone.removed", data: {} }] : [],
+)
+
+/** Whether what somebody says is the code of a user, and still good. */
+export function isCode(
+  tx: Transaction,
+  asked: {
+    readonly id: string
+    readonly of: CodeFor
+    readonly sent: Code | null
+    readonly given: string
+  },
+): boolean {
+  const { sent, of, given } = asked
+  if (!sent || tx.now >= sent.expires) return false
+  const plain = tx.secrets.open("seal", sent.sealed, codeAbout(asked.id, of))
+  const typed = given.trim()
+  // Who reads capitals may type small letters; where both count, only what was sent does.
+  return plain !== undefined && (plain === typed || plain === typed.toUpperCase())
+}
+
+/** The code that a person may verify an address with. */
+export function codeOf(state: User, of: CodeOf): Code | null {
+  if (hasLeft(state) || state.kind !== "human") return null
+  return of === "email" ? state.emailCode : state.phoneCode
+}
+
+const contactOf = ({ email, phone }: Human, of: CodeOf) =>
+  of === "email"
+    ? { address: email.address, isVerified: email.verified }
+    : { address: phone?.number ?? "", isVerified: phone?.verified ?? false }
+
+/** Only people have addresses that codes are sent to. */
+export function personOf(state: User): Human {
+  const present = existing(state)
+  if (present.kind === "human") return present
+  throw new Fault(
+    "failed_precondition",
+    "user.not_human",
+    "this is a service user; only people have an e-mail address and a phone",
+  )
+}
+
+const contactMissingError = (of: CodeOf) =>
+  new Fault("failed_precondition", `user.${of}_missing`, `the user has no ${of}`)

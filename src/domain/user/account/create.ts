@@ -1,0 +1,181 @@
+import { Fault } from "../../../kernel/fault.ts"
+import { givenName as nameOf } from "../../../kernel/given.ts"
+import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import { releaseClientId, takeClientId } from "../../instance/index.ts"
+import { isThere as isOrgThere, org } from "../../org/index.ts"
+import type { CodeOf, NewCode } from "../credential/code.ts"
+import { type NewPassword, passwordChanged } from "../credential/credential.ts"
+import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
+import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "../model.ts"
+import { mustBeFree, takeName } from "./login-name.ts"
+import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
+
+/** Names as they are given; what is left out is derived or empty. */
+export type NewProfile = {
+  readonly givenName: string
+  readonly familyName: string
+  readonly nickName?: string | undefined
+  readonly displayName?: string | undefined
+  readonly preferredLanguage?: string | undefined
+  readonly gender?: Gender | undefined
+}
+
+/** Verified by whoever may say so, or to be verified with a code. */
+export type NewContact = {
+  readonly value: string
+  readonly verified: boolean
+  readonly code?: NewCode | undefined
+}
+
+export type NewHuman = {
+  readonly kind: "human"
+  readonly orgId: string
+  /** The e-mail address where it is left out. */
+  readonly userName?: string | undefined
+  readonly profile: NewProfile
+  readonly email: NewContact
+  readonly phone?: NewContact | undefined
+  readonly password?: NewPassword | undefined
+  readonly metadata?: readonly Metadata[] | undefined
+}
+
+export type NewMachine = {
+  readonly kind: "machine"
+  readonly orgId: string
+  /** The id where it is left out. */
+  readonly userName?: string | undefined
+  readonly name: string
+  readonly description?: string | undefined
+  readonly accessTokenType: AccessTokenType
+  readonly metadata?: readonly Metadata[] | undefined
+}
+
+export type NewUser = NewHuman | NewMachine
+
+/**
+ * Adds a user to an active organisation; new users are active. Refuses an id that was ever used and
+ * a name that somebody else signs in with.
+ */
+export function addUser(tx: Transaction, id: string, input: NewUser): void {
+  const home = tx.state(org, input.orgId)
+  if (!isOrgThere(home)) throw orgMissingError()
+  if (home.status === "inactive") throw orgInactiveError()
+  if (tx.state(user, id).status !== "absent") throw idTakenError()
+  const userName = loginNameOf(givenUserName(id, input))
+  mustBeFree(tx, { id, orgId: input.orgId, userName })
+  const drafts =
+    input.kind === "human" ? humanAdded(input, userName) : machineAdded(id, input, userName)
+  tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
+}
+
+/** Adds a user in a step of its own; see `addUser`. */
+export async function createUser(cx: Cx, id: string, input: NewUser): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => addUser(tx, id, input))
+  return step.receipt(user, id)
+}
+
+const givenUserName = (id: string, input: NewUser): string =>
+  input.userName ?? (input.kind === "human" ? input.email.value : id)
+
+function humanAdded(input: NewHuman, userName: string): readonly Draft<UserEvent>[] {
+  const { email, phone, password } = input
+  const added: Draft<UserEvent> = {
+    type: "user.human.added",
+    data: { emailVerified: email.verified, phoneVerified: phone?.verified ?? false },
+    private: {
+      userName,
+      loginNames: [userName],
+      profile: profileOf(input.profile),
+      email: emailOf(email.value),
+      phone: phone ? phoneOf(phone.value) : "",
+    },
+    claims: [takeName(userName)],
+  }
+  return [
+    added,
+    ...(email.code ? [codeAdded("email", email.code)] : []),
+    ...(phone?.code ? [codeAdded("phone", phone.code)] : []),
+    ...(password ? [passwordChanged(password)] : []),
+  ]
+}
+
+function machineAdded(
+  id: string,
+  input: NewMachine,
+  userName: string,
+): readonly Draft<UserEvent>[] {
+  const added: Draft<UserEvent> = {
+    type: "user.machine.added",
+    data: { accessTokenType: input.accessTokenType },
+    private: {
+      userName,
+      loginNames: [userName],
+      name: nameOf("name", input.name),
+      description: optionalTextOf("description", input.description, 500),
+    },
+    claims: [takeName(userName), takeClient(userName), takeClientId(id, idIsClient)],
+  }
+  return [added]
+}
+
+/** Checks names and fills in what was left out. */
+export function profileOf(given: NewProfile): Profile {
+  const givenName = nameOf("given_name", given.givenName)
+  const familyName = nameOf("family_name", given.familyName)
+  const displayName = optionalTextOf("display_name", given.displayName)
+  return {
+    givenName,
+    familyName,
+    nickName: optionalTextOf("nick_name", given.nickName),
+    displayName: displayName || fullName({ givenName, familyName }),
+    preferredLanguage: languageOf(given.preferredLanguage ?? ""),
+    gender: given.gender ?? "unspecified",
+  }
+}
+
+/** What a person is shown as who has chosen nothing else. */
+export const fullName = ({ givenName, familyName }: Pick<Profile, "givenName" | "familyName">) =>
+  `${givenName} ${familyName}`
+
+/** The event of a new code; an older one is forgotten. */
+export function codeAdded(of: CodeOf, code: NewCode): Draft<UserEvent> {
+  const type = `user.human.${of}.code.added` as const
+  const { sealed, expires, returned, urlTemplate } = code
+  return {
+    type,
+    data: { expires, returned, urlTemplate },
+    private: { sealed },
+    erase: { types: [type] },
+  }
+}
+
+const taken = {
+  id: "user.name_taken",
+  message: "another client or project already has this name; choose another",
+}
+
+export const takeClient = (userName: string): ClaimChange => takeClientId(userName, taken)
+
+const idIsClient = {
+  id: "user.id_is_client",
+  message: "this id is that of a client or project; choose another",
+}
+
+/**
+ * What a service user is a client by, its id apart: that one is kept as long as the user is.
+ */
+export const releaseClient = (id: string, userName: string): readonly ClaimChange[] =>
+  userName === id ? [] : [releaseClientId(userName)]
+
+const orgMissingError = () =>
+  new Fault("not_found", "org.missing", "there is no organisation with this id")
+
+const orgInactiveError = () =>
+  new Fault(
+    "failed_precondition",
+    "org.inactive",
+    "the organisation is deactivated; activate it before adding users",
+  )
+
+const idTakenError = () =>
+  new Fault("already_exists", "user.id_taken", "there is or was a user with this id")

@@ -1,0 +1,166 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx, Decision, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import { org } from "../../org/index.ts"
+import type { NewCode } from "../credential/code.ts"
+import { countFailure, countRequest, mayTryCode } from "../credential/code-count.ts"
+import {
+  homeOf,
+  type NewPassword,
+  namesOf,
+  passwordChanged,
+  passwordFor,
+} from "../credential/credential.ts"
+import { optionalTextOf } from "../field.ts"
+import { type Human, hasLeft, type InviteMail, type User, type UserEvent, user } from "../model.ts"
+import { codeWrongError, isCode, personOf } from "./contact.ts"
+
+/** A code, and what it invites to; without a word, what the invitation before was to. */
+export type NewInvite = { readonly code: NewCode; readonly applicationName?: string | undefined }
+
+/** An invitation that is to go out again, as the one before was to. */
+export type Renewal = { readonly code: NewCode; readonly again: true }
+
+const addInvite = user.command<NewInvite | Renewal>((state, given, cx, id) => {
+  const person = invitable(cx, id, state)
+  return [inviteAdded(given.code, "again" in given ? mailBefore(person) : mailOf(given))]
+})
+
+/**
+ * Invites a person who can't sign in yet, or invites them again; the code before is worth nothing.
+ * Refuses where too many were made, and for who is locked out.
+ */
+export async function inviteUser(cx: Cx, id: string, given: NewInvite | Renewal): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    addInvite.within(tx, id, given)
+    countRequest(tx, id, "invite")
+  })
+  return step.receipt(user, id)
+}
+
+/**
+ * Uses the code of an invitation up and takes the e-mail address for verified: it has reached the
+ * person. A wrong code is counted before it is refused.
+ */
+export async function verifyInvite(cx: Cx, id: string, code: string): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const person = invitable(tx, id, tx.state(user, id))
+    const isRight = tryCode(tx, id, code)
+    if (isRight) tx.append(user, id, accepted(person))
+    return isRight
+  })
+  if (step.value) return step.receipt(user, id)
+  throw codeWrongError()
+}
+
+/** `wrong` is all that is said of whoever was never invited, or isn't there. */
+export type InviteCheck = "ok" | "wrong" | "locked" | "inactive"
+
+/**
+ * Looks at a code that anybody may show, and leaves it good. A wrong one is counted in the same
+ * step, whoever it is said to be for; whether an account is locked is told to who has the code.
+ */
+export async function checkInvite(cx: Cx, id: string, code: string): Promise<InviteCheck> {
+  if (id === "" || id.length > idMax) return "wrong"
+  const step = await cx.store.transact(cx, (tx): InviteCheck => {
+    if (!tryCode(tx, id, code)) return "wrong"
+    const state = tx.state(user, id)
+    if (state.status === "locked" || state.status === "inactive") return state.status
+    return isHomeActive(tx, id) ? "ok" : "inactive"
+  })
+  return step.value
+}
+
+const idMax = 200
+
+/** What somebody is invited to: their organisation, and an application where one was named. */
+export function invitationOf(cx: Cx, id: string) {
+  const state = cx.store.state(cx, user, id)
+  const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
+  const home = cx.store.state(cx, org, orgId)
+  const organization = "name" in home ? home.name : ""
+  const applicationName = isPerson(state) ? (state.invite?.applicationName ?? "") : ""
+  return { orgId, organization, applicationName }
+}
+
+/** Prepares the password that an invited person has chosen. */
+export const invitedPassword = (cx: Cx, id: string, plain: string): Promise<NewPassword> =>
+  passwordFor(cx, homeOf(cx, id), plain, {
+    names: namesOf(personOf(cx.store.state(cx, user, id))),
+  })
+
+/** Gives an invited person their first password, and uses the code up, in a larger step. */
+export function acceptInvite(
+  tx: Transaction,
+  id: string,
+  { code, password }: { readonly code: string; readonly password: NewPassword },
+): void {
+  const person = invitable(tx, id, tx.state(user, id))
+  if (!isCode(tx, { id, of: "invite", sent: person.invite ?? null, given: code })) {
+    throw refusedError("user.invite_over", "the invitation is over; ask for a new one")
+  }
+  tx.append(user, id, [...accepted(person), passwordChanged(password)])
+}
+
+/** Whether it is the code of this user; counts it where it is not. */
+function tryCode(tx: Transaction, id: string, given: string): boolean {
+  mayTryCode(tx, id, "invite")
+  const state = tx.state(user, id)
+  const sent = isPerson(state) ? (state.invite ?? null) : null
+  const isRight = isCode(tx, { id, of: "invite", sent, given })
+  if (!isRight) countFailure(tx, id, "invite")
+  return isRight
+}
+
+const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
+
+/** The person who may be invited. Whoever can sign in needs no invitation, and must not get one. */
+function invitable(cx: Decision, id: string, state: User): Human {
+  const person = personOf(state)
+  if (person.password)
+    throw refusedError("user.can_sign_in", "this person has a password to sign in with")
+  if (person.status === "locked")
+    throw refusedError("user.locked", "the user is locked; unlock them first")
+  if (person.status === "inactive") {
+    throw refusedError("user.inactive", "the user is deactivated; activate them first")
+  }
+  if (isHomeActive(cx, id)) return person
+  throw refusedError("org.inactive", "the organisation is deactivated; activate it first")
+}
+
+const isHomeActive = (cx: Decision, id: string): boolean =>
+  cx.state(org, cx.owner(user, id)).status === "active"
+
+const mailOf = ({ code, applicationName }: NewInvite): InviteMail => ({
+  urlTemplate: code.urlTemplate,
+  applicationName: optionalTextOf("application_name", applicationName),
+})
+
+function mailBefore({ invite }: Human): InviteMail {
+  if (invite) return invite
+  throw refusedError("user.not_invited", "there is no invitation to send again; create one")
+}
+
+/** The event of a new code; an older one is forgotten. */
+function inviteAdded(code: NewCode, { urlTemplate, applicationName }: InviteMail) {
+  const { sealed, expires, returned } = code
+  const added: Draft<UserEvent> = {
+    type: "user.human.invite.code.added",
+    data: { expires, returned, urlTemplate, applicationName },
+    private: { sealed },
+    erase: { types: ["user.human.invite.code.added"] },
+  }
+  return added
+}
+
+function accepted({ email }: Human): readonly Draft<UserEvent>[] {
+  const used: Draft<UserEvent> = {
+    type: "user.human.invite.check.succeeded",
+    data: {},
+    erase: { types: ["user.human.invite.code.added"] },
+  }
+  if (email.verified) return [used]
+  const types = ["user.human.email.code.added"] as const
+  return [used, { type: "user.human.email.verified", data: {}, erase: { types } }]
+}
+
+const refusedError = (id: string, message: string) => new Fault("failed_precondition", id, message)

@@ -1,0 +1,160 @@
+import { Fault } from "../../../kernel/fault.ts"
+import { canonical } from "../../../kernel/name.ts"
+import {
+  type ClaimChange,
+  type Cx,
+  type Decision,
+  type Filter,
+  fold,
+  type TextMethod,
+} from "../../../store/index.ts"
+import {
+  domainClaim,
+  domainOf,
+  heldDomains,
+  inOrgWithDomain,
+  isOrgThere,
+  type Org,
+  org,
+  orgOfDomain,
+} from "../../org/index.ts"
+import { type DomainPolicy, domainPolicy, policyOf } from "../../policy/index.ts"
+import { hasLeft, user } from "../model.ts"
+
+/** User names are unique within an instance, whatever the spelling. */
+const loginClaim = "login_name"
+
+const taken = {
+  id: "user.name_taken",
+  message: "somebody else already signs in with this name; choose another",
+}
+
+export const takeName = (userName: string): ClaimChange => ({
+  take: loginClaim,
+  key: fold(userName),
+  taken,
+})
+
+export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
+  loginNames.map((name) => ({ release: loginClaim, key: fold(name) }))
+
+/** The parts of a name around its last "@"; undefined where it has no domain. */
+function partsOf(name: string) {
+  const at = name.lastIndexOf("@")
+  if (at < 1 || at === name.length - 1) return undefined
+  return { local: name.slice(0, at), domain: name.slice(at + 1) }
+}
+
+/** The domain that a name ends in, in the form in which domains are compared; empty for none. */
+export function domainInName(userName: string): string {
+  const parts = partsOf(fold(userName))
+  return parts ? domainOf(parts.domain) : ""
+}
+
+/**
+ * The names that somebody signs in with: their own, and with each domain of their organisation
+ * behind it. Only the first is kept, the others follow the domains.
+ */
+export function loginNamesOf(
+  userName: string,
+  home: Pick<Org, "primaryDomain" | "domains">,
+  policy: DomainPolicy,
+): readonly string[] {
+  const long = heldDomains(home).map((domain) => `${userName}@${domain}`)
+  return policy.userLoginMustBeDomain ? long : [userName, ...long]
+}
+
+/** The same for a user as they are listed, and the one that they are shown by. */
+export function shownNames(cx: Cx, row: { readonly user_name: string; readonly org: string }) {
+  const policy = policyOf(cx, row.org, domainPolicy)
+  const loginNames = loginNamesOf(row.user_name, cx.store.state(cx, org, row.org), policy)
+  return { loginNames: [...loginNames], preferredLoginName: loginNames[0] ?? row.user_name }
+}
+
+/**
+ * The user who signs in with a name, however it is spelled. Names of old may have what nobody sees:
+ * who has one is found by that, and by no other spelling.
+ */
+export const findByLoginName = (cx: Cx, text: string): string | undefined =>
+  findFolded(cx, fold(text.trim())) ?? findFolded(cx, canonical(text))
+
+/**
+ * A name that ends in an organisation's domain is that organisation's to give: nobody else is found
+ * by it, whatever they are called.
+ */
+function findFolded(cx: Cx, name: string): string | undefined {
+  const parts = partsOf(name)
+  const home = parts && orgOfDomain(cx, parts.domain)
+  const own = named(cx, name)
+  if (!parts || home === undefined) return own && isShortEnough(cx, own.orgId) ? own.id : undefined
+  return [own, named(cx, parts.local)].find((each) => each?.orgId === home)?.id
+}
+
+/** Whether a name counts without a domain of its organisation behind it. */
+const isShortEnough = (cx: Cx, orgId: string): boolean =>
+  !policyOf(cx, orgId, domainPolicy).userLoginMustBeDomain
+
+/** The user of a name. Claims of old also stand for longer forms, which count no more. */
+function named(cx: Cx, name: string) {
+  const holder = cx.store.log.holder(cx.instance, loginClaim, name, cx.clock.now())
+  if (holder?.stream !== user.stream) return undefined
+  const state = cx.store.state(cx, user, holder.id)
+  if (hasLeft(state) || fold(state.userName) !== name) return undefined
+  const orgId = cx.store.receipt(cx, user, holder.id)?.owner ?? ""
+  return isOrgThere(cx, orgId) ? { id: holder.id, orgId } : undefined
+}
+
+type Wanted = { readonly id: string; readonly orgId: string; readonly userName: string }
+
+/**
+ * Refuses a user name of which some form is somebody else's, or that ends in the domain of another
+ * organisation. Two who ask at the same moment may both get theirs; then the longer one counts.
+ */
+export function mustBeFree(cx: Decision, { id, orgId, userName }: Wanted): void {
+  const name = fold(userName)
+  const isOthers = (form: string, home: string): boolean => {
+    const holder = cx.holder(loginClaim, form)
+    if (holder === undefined || holder.id === id) return false
+    return cx.owner(user, holder.id) === home
+  }
+  const parts = partsOf(name)
+  const home = parts && cx.holder(domainClaim, domainOf(parts.domain))?.id
+  if (parts && home !== undefined) {
+    if (isOthers(parts.local, home)) throw nameTakenError()
+    if (home !== orgId) throw domainTakenError()
+  }
+  const forms = heldDomains(cx.state(org, orgId)).map((domain) => `${name}@${domain}`)
+  if (forms.some((form) => isOthers(form, orgId))) throw nameTakenError()
+}
+
+const nameTakenError = () => new Fault("already_exists", taken.id, taken.message)
+
+const domainTakenError = () =>
+  new Fault(
+    "failed_precondition",
+    "user.name_of_other_org",
+    "this name ends in the domain of another organisation; choose one without it",
+  )
+
+/** How the two parts of a name are compared for the whole of it to be found. */
+const halves: Readonly<Record<TextMethod, { local: TextMethod; domain: TextMethod }>> = {
+  equals: { local: "equals", domain: "equals" },
+  starts_with: { local: "equals", domain: "starts_with" },
+  ends_with: { local: "ends_with", domain: "equals" },
+  contains: { local: "ends_with", domain: "starts_with" },
+}
+
+/** Finds users by any of their login names; case says nothing there. */
+export function loginNameFilter(text: string, method: TextMethod): Filter {
+  const value = fold(text)
+  const plain: Filter = { text: "user_name_folded", method, value }
+  const at = value.lastIndexOf("@")
+  if (at >= 0) {
+    const { local, domain } = halves[method]
+    const home = inOrgWithDomain(domain, value.slice(at + 1))
+    const name: Filter = { text: "user_name_folded", method: local, value: value.slice(0, at) }
+    return { any: [plain, { all: [home, name] }] }
+  }
+  if (method === "equals" || method === "starts_with") return plain
+  return { any: [plain, inOrgWithDomain(method, value)] }
+}

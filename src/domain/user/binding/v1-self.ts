@@ -1,0 +1,149 @@
+import { share } from "../../../api/method.ts"
+import {
+  AuthService,
+  type ListMyMetadataRequest,
+  type UpdateMyProfileRequest,
+} from "../../../gen/core/auth/v1/auth_service_pb.ts"
+import type { MetadataQuery } from "../../../gen/core/metadata/v1/metadata_pb.ts"
+import { Gender as Genders } from "../../../gen/core/user/v1/user_pb.ts"
+import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import { pageOf } from "../../../kernel/page.ts"
+import { type Cx, type Filter, search, textFilter } from "../../../store/index.ts"
+import { removeUser, type UserChange } from "../account/commands.ts"
+import {
+  changeUser,
+  personOf,
+  removePhone,
+  requestCode,
+  verifyContact,
+} from "../account/contact.ts"
+import { type MetadataRow, metadataEntries } from "../account/metadata-view.ts"
+import { type CodeOf, createCode } from "../credential/code.ts"
+import { type Gender, user } from "../model.ts"
+import { findUser } from "../query.ts"
+import type { UserRow } from "../view.ts"
+import { callerOf, toHuman } from "./v1.ts"
+
+/** What callers see and change of themselves. */
+export const self = share<Cx>()(AuthService, {
+  getMyProfile: (_, cx) => ({ ...standing(me(cx)), profile: toHuman(me(cx)).profile }),
+  getMyEmail: (_, cx) => ({ ...standing(me(cx)), email: toHuman(me(cx)).email }),
+  getMyPhone: (_, cx) => ({ ...standing(me(cx)), ...phoneOf(me(cx)) }),
+  updateMyProfile: (req, cx) => change(cx, { human: { profile: profileIn(req) } }),
+  updateMyUserName: ({ userName }, cx) => change(cx, { userName }),
+  setMyEmail: ({ email: value }, cx) => change(cx, { human: { email: mine(cx, "email", value) } }),
+  setMyPhone: ({ phone: value }, cx) => change(cx, { human: { phone: mine(cx, "phone", value) } }),
+  removeMyPhone: async (_, cx) => {
+    if (!personOf(cx.store.state(cx, user, callerOf(cx))).phone) throw unchangedError()
+    return { details: details(await removePhone(cx, callerOf(cx))) }
+  },
+  resendMyEmailVerification: (_, cx) => resend(cx, "email"),
+  resendMyPhoneVerification: (_, cx) => resend(cx, "phone"),
+  verifyMyEmail: ({ code }, cx) => verify(cx, "email", code),
+  verifyMyPhone: ({ code }, cx) => verify(cx, "phone", code),
+  // There is nothing yet that somebody could sign in with beside their password.
+  listMyAuthFactors: () => ({ result: [] }),
+  listMyMetadata: (req, cx) => listMetadata(cx, req),
+  getMyMetadata: async ({ key }, cx) => {
+    const found = await metadata(cx, { filters: [{ equals: "meta_key", value: key }] })
+    const [row] = found.rows
+    if (row) return { metadata: toMetadata(row) }
+    throw new Fault("not_found", "user.metadata_absent", "nothing is noted under this key")
+  },
+  removeMyUser: async (_, cx) => ({ details: details(await removeUser(cx, callerOf(cx))) }),
+})
+
+/** The caller, who is a person. */
+function me(cx: Cx): UserRow {
+  const id = callerOf(cx)
+  personOf(cx.store.state(cx, user, id))
+  return findUser(cx, id)
+}
+
+const standing = (row: UserRow) => ({ details: details({ ...row, owner: row.org }) })
+
+function phoneOf(row: UserRow) {
+  const { phone } = toHuman(row)
+  return phone ? { phone } : {}
+}
+
+async function change(cx: Cx, wanted: UserChange) {
+  const id = callerOf(cx)
+  const step = await cx.store.transact(cx, (tx) => {
+    const before = tx.state(user, id)
+    changeUser(tx, id, wanted)
+    if (tx.state(user, id) === before) throw unchangedError()
+  })
+  return { details: details(step.receipt(user, id)) }
+}
+
+const profileIn = ({ firstName, lastName, gender, ...names }: UpdateMyProfileRequest) => ({
+  givenName: firstName,
+  familyName: lastName,
+  nickName: names.nickName,
+  displayName: names.displayName,
+  preferredLanguage: names.preferredLanguage,
+  gender: meaning(genders, gender),
+})
+
+/** One's own address is verified by the code that goes there, and by nothing else. */
+const mine = (cx: Cx, of: CodeOf, value: string) => ({
+  value,
+  verified: false,
+  code: createCode(cx, callerOf(cx), { of, returned: false }),
+})
+
+async function resend(cx: Cx, of: CodeOf) {
+  const id = callerOf(cx)
+  const code = createCode(cx, id, { of, returned: false })
+  return { details: details(await requestCode(cx, id, { of, code })) }
+}
+
+const verify = async (cx: Cx, of: CodeOf, code: string) => ({
+  details: details(await verifyContact(cx, callerOf(cx), { of, code })),
+})
+
+async function listMetadata(cx: Cx, req: ListMyMetadataRequest) {
+  const found = await metadata(cx, { query: req.query, filters: req.queries.map(filterOf) })
+  return {
+    details: {
+      totalResult: BigInt(found.total),
+      processedSequence: BigInt(cx.store.log.durable()),
+      viewTimestamp: at(cx.clock.now()),
+    },
+    result: found.rows.map(toMetadata),
+  }
+}
+
+type Asked = {
+  readonly query?: ListMyMetadataRequest["query"]
+  readonly filters: readonly Filter[]
+}
+
+function metadata(cx: Cx, { query, filters }: Asked) {
+  const userId = callerOf(cx)
+  const scope = { all: false, orgs: [], projects: [], grants: [], self: userId }
+  return search<MetadataRow>({ ...cx, scope }, metadataEntries, { page: pageOf(query), filters })
+}
+
+function filterOf({ query }: MetadataQuery): Filter {
+  if (query.case === undefined) throw filterMissingError()
+  return textFilter("meta_key", query.value.key, query.value.method)
+}
+
+const toMetadata = (row: MetadataRow) => ({
+  key: row.meta_key,
+  value: row.value,
+  details: details({ ...row, owner: row.org }),
+})
+
+const genders: Readonly<Record<number, Gender>> = {
+  [Genders.UNSPECIFIED]: "unspecified",
+  [Genders.FEMALE]: "female",
+  [Genders.MALE]: "male",
+  [Genders.DIVERSE]: "diverse",
+}
+
+const unchangedError = () =>
+  new Fault("failed_precondition", "user.unchanged", "no changes: it is so already")

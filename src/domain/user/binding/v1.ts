@@ -1,0 +1,76 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { share } from "../../../api/method.ts"
+import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
+import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
+import {
+  AccessTokenType,
+  Gender,
+  type UserSchema,
+  UserState,
+} from "../../../gen/core/user/v1/user_pb.ts"
+import { at, details } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx } from "../../../store/index.ts"
+import { shownNames } from "../account/login-name.ts"
+import { findUser } from "../query.ts"
+import type { UserRow } from "../view.ts"
+
+export const management = share<Cx>()(ManagementService, {
+  getUserByID: (req, cx) => ({ user: toUser(cx, findUser(cx, req.id)) }),
+})
+
+export const auth = share<Cx>()(AuthService, {
+  getMyUser: (_, cx) => ({ user: toUser(cx, findUser(cx, callerOf(cx))) }),
+})
+
+/** Who calls, for what is about nobody else. */
+export function callerOf({ caller }: Cx): string {
+  if (caller.kind === "user") return caller.userId
+  throw new Fault("unauthenticated", "user.nobody", "sign in to see who you are")
+}
+
+export const toUser = (cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> => ({
+  id: row.id,
+  details: details({ ...row, owner: row.org }),
+  state: states[row.status],
+  userName: row.user_name,
+  ...shownNames(cx, row),
+  type:
+    row.kind === "human"
+      ? { case: "human", value: toHuman(row) }
+      : { case: "machine", value: toMachine(row) },
+})
+
+export const toHuman = (row: UserRow) => ({
+  profile: {
+    firstName: row.given_name,
+    lastName: row.family_name,
+    nickName: row.nick_name,
+    displayName: row.display_name,
+    preferredLanguage: row.preferred_language,
+    gender: genders[row.gender],
+  },
+  email: { email: row.email, isEmailVerified: row.email_verified === 1 },
+  ...(row.phone ? { phone: { phone: row.phone, isPhoneVerified: row.phone_verified === 1 } } : {}),
+  ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
+})
+
+const toMachine = (row: UserRow) => ({
+  name: row.display_name,
+  description: row.description,
+  hasSecret: row.has_secret === 1,
+  accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
+})
+
+const states = {
+  active: UserState.ACTIVE,
+  inactive: UserState.INACTIVE,
+  locked: UserState.LOCKED,
+} as const
+
+const genders = {
+  unspecified: Gender.UNSPECIFIED,
+  female: Gender.FEMALE,
+  male: Gender.MALE,
+  diverse: Gender.DIVERSE,
+} as const

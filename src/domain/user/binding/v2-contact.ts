@@ -1,0 +1,98 @@
+import { share } from "../../../api/method.ts"
+import type { SetHumanEmail, SetHumanPhone } from "../../../gen/core/user/v2/user_pb.ts"
+import {
+  type SetEmailRequest,
+  type SetPhoneRequest,
+  UserService,
+} from "../../../gen/core/user/v2/user_service_pb.ts"
+import { details } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx } from "../../../store/index.ts"
+import { changeUser, codeOf, removePhone, requestCode, verifyContact } from "../account/contact.ts"
+import type { NewContact } from "../account/create.ts"
+import { type CodeOf, createCode } from "../credential/code.ts"
+import { mustOutrank } from "../credential/credential.ts"
+import { user } from "../model.ts"
+
+/** The addresses of people, and the codes that prove whose they are. */
+export const v2contact = share<Cx>()(UserService, {
+  setEmail: (req, cx) => set(cx, "email", req),
+  setPhone: (req, cx) => set(cx, "phone", req),
+  removePhone: async ({ userId }, cx) => ({ details: details(await removePhone(cx, userId)) }),
+  resendEmailCode: (req, cx) => request(cx, "email", req),
+  sendEmailCode: (req, cx) => request(cx, "email", req),
+  resendPhoneCode: (req, cx) => request(cx, "phone", req),
+  verifyEmail: (req, cx) => verify(cx, "email", req),
+  verifyPhone: (req, cx) => verify(cx, "phone", req),
+})
+
+/** How an address is to be verified, as any request says it. */
+type Verification = SetHumanEmail["verification"] | SetHumanPhone["verification"]
+
+async function set(cx: Cx, of: CodeOf, req: SetEmailRequest | SetPhoneRequest) {
+  const { userId, verification } = req
+  const value = "email" in req ? req.email : req.phone
+  const given = notOneself(cx, userId, contact(cx, userId, { of, value, verification }))
+  const step = await cx.store.transact(cx, (tx) => {
+    changeUser(tx, userId, { human: { [of]: given } })
+    return codeOf(tx.state(user, userId), of)?.sealed === given.code?.sealed
+  })
+  return {
+    details: details(step.receipt(user, userId)),
+    ...(step.value && given.code?.returned ? { verificationCode: given.code.plain } : {}),
+  }
+}
+
+async function request(
+  cx: Cx,
+  of: CodeOf,
+  { userId, verification }: { readonly userId: string; readonly verification: Verification },
+) {
+  const asked = contact(cx, userId, { of, value: "", verification })
+  const { code } = notOneself(cx, userId, asked)
+  if (!code) throw new Fault("invalid_argument", "user.code_unwanted", "say where the code goes")
+  if (code.returned) mustOutrank(cx, userId)
+  const receipt = await requestCode(cx, userId, { of, code })
+  return {
+    details: details(receipt),
+    ...(code.returned ? { verificationCode: code.plain } : {}),
+  }
+}
+
+async function verify(
+  cx: Cx,
+  of: CodeOf,
+  {
+    userId,
+    verificationCode: code,
+  }: { readonly userId: string; readonly verificationCode: string },
+) {
+  return { details: details(await verifyContact(cx, userId, { of, code })) }
+}
+
+/** Without a word a code is sent. */
+export function contact(
+  cx: Cx,
+  id: string,
+  asked: { readonly of: CodeOf; readonly value: string; readonly verification: Verification },
+): NewContact {
+  const { of, value, verification } = asked
+  if (verification.case === "isVerified") return { value, verified: verification.value }
+  const returned = verification.case === "returnCode"
+  const urlTemplate = urlTemplateIn(verification)
+  return { value, verified: false, code: createCode(cx, id, { of, returned, urlTemplate }) }
+}
+
+const urlTemplateIn = ({ case: how, value }: Verification): string =>
+  how === "sendCode" && "urlTemplate" in value ? (value.urlTemplate ?? "") : ""
+
+/** Nobody vouches for their own address, whatever they may do to others'. */
+export function notOneself(cx: Cx, id: string, given: NewContact): NewContact {
+  const isOwn = cx.caller.kind === "user" && cx.caller.userId === id
+  if (!isOwn || !(given.verified || given.code?.returned)) return given
+  throw new Fault(
+    "permission_denied",
+    "user.verify_own",
+    "nobody can call their own address verified, nor have its code returned; have it sent",
+  )
+}

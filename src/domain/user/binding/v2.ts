@@ -1,0 +1,266 @@
+import { share } from "../../../api/method.ts"
+import {
+  AccessTokenType as AccessTokenTypes,
+  Gender as Genders,
+  type SetHumanEmail,
+  type SetHumanPhone,
+  type SetPassword,
+} from "../../../gen/core/user/v2/user_pb.ts"
+import {
+  type AddHumanUserRequest,
+  type CreateUserRequest,
+  type CreateUserRequest_Human,
+  type SetPasswordRequest,
+  type UpdateHumanUserRequest,
+  type UpdateUserRequest,
+  type UpdateUserRequest_Human,
+  UserService,
+} from "../../../gen/core/user/v2/user_service_pb.ts"
+import { at, details, meaning } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import { givenId } from "../../../kernel/given.ts"
+import type { Cx } from "../../../store/index.ts"
+import { orgWithDomain } from "../../org/index.ts"
+import {
+  deactivateUser,
+  type HumanChange,
+  lockUser,
+  reactivateUser,
+  removeUser,
+  type UserChange,
+  unlockUser,
+} from "../account/commands.ts"
+import { changeUser, codeOf } from "../account/contact.ts"
+import { createUser, type NewContact, type NewHuman, type NewUser } from "../account/create.ts"
+import { type Metadata, noteMetadata } from "../account/metadata.ts"
+import type { CodeOf } from "../credential/code.ts"
+import {
+  changedPassword,
+  importPassword,
+  mustOutrank,
+  type NewPassword,
+  type PasswordChange,
+  passwordFor,
+  setPassword,
+} from "../credential/credential.ts"
+import { type AccessTokenType, type Gender, type User, user } from "../model.ts"
+import { contact, notOneself } from "./v2-contact.ts"
+
+/** Changing users; looking at them is in v2search.ts, their addresses are in v2contact.ts. */
+export const v2 = share<Cx>()(UserService, {
+  createUser: (req, cx) => create(cx, givenId(cx.ids, "user_id", req.userId), req),
+  addHumanUser: (req, cx) => addHuman(cx, givenId(cx.ids, "user_id", req.userId), req),
+  updateUser: async (req, cx) => {
+    const { receipt, codes } = await update(cx, req.userId, await userChange(cx, req))
+    return { changeDate: at(receipt.changed), ...codes }
+  },
+  updateHumanUser: async (req, cx) => {
+    const { userId, username: userName } = req
+    const human = await humanChange(cx, userId, req)
+    const { receipt, codes } = await update(cx, userId, { userName, human })
+    return { details: details(receipt), ...codes }
+  },
+  deactivateUser: async (req, cx) => ({ details: details(await deactivateUser(cx, req.userId)) }),
+  reactivateUser: async (req, cx) => ({ details: details(await reactivateUser(cx, req.userId)) }),
+  lockUser: async (req, cx) => ({ details: details(await lockUser(cx, req.userId)) }),
+  unlockUser: async (req, cx) => ({ details: details(await unlockUser(cx, req.userId)) }),
+  deleteUser: async (req, cx) => ({ details: details(await removeUser(cx, req.userId)) }),
+  setPassword: async (req, cx) => ({
+    details: details(await setPassword(cx, req.userId, await wantedPassword(cx, req))),
+  }),
+})
+
+async function create(cx: Cx, id: string, req: CreateUserRequest) {
+  const input = await newUser(cx, id, req)
+  const { created } = await createUser(cx, id, input)
+  return { id, creationDate: at(created), ...(input.kind === "human" ? codesOf(input) : {}) }
+}
+
+async function addHuman(cx: Cx, id: string, req: AddHumanUserRequest) {
+  const { username: userName, organization } = req
+  const { case: by, value = "" } = organization?.org ?? {}
+  const orgId = by === "orgDomain" ? (orgWithDomain(cx, value) ?? "") : value
+  const input: NewHuman = { orgId, userName, ...(await newHuman(cx, id, req, { orgId, userName })) }
+  const receipt = await createUser(cx, id, input)
+  return { userId: id, details: details(receipt), ...codesOf(input) }
+}
+
+async function newUser(cx: Cx, id: string, req: CreateUserRequest): Promise<NewUser> {
+  const { organizationId: orgId, username: userName, metadata } = req
+  const { case: kind, value } = req.userType
+  if (kind === "human") {
+    const human = await newHuman(cx, id, value, { orgId, userName })
+    return { orgId, userName, ...human, metadata: [...metadata, ...value.metadata] }
+  }
+  if (kind === undefined)
+    throw invalidError("user.kind_missing", "say what the user is: human, machine")
+  const { name, description } = value
+  const accessTokenType = meaning(accessTokenTypes, value.accessTokenType)
+  return { orgId, userName, kind, name, description, accessTokenType, metadata }
+}
+
+/** Reads a new person from any request that describes one. */
+export async function newHuman(
+  cx: Cx,
+  id: string,
+  human: Omit<CreateUserRequest_Human, "$typeName" | "metadata"> & {
+    readonly metadata: readonly Metadata[]
+  },
+  { orgId, userName = "" }: { readonly orgId: string; readonly userName?: string | undefined },
+): Promise<Omit<NewHuman, "orgId" | "userName">> {
+  refuseFactors(human)
+  const { profile, email, phone, passwordType } = human
+  if (!profile) throw invalidError("user.profile_missing", "a person needs a profile")
+  if (!email) throw invalidError("user.email_missing", "a person needs an e-mail address")
+  return {
+    kind: "human",
+    profile: { ...profile, gender: genderOf(profile.gender) },
+    email: contact(cx, id, { of: "email", value: email.email, ...email }),
+    phone: phone?.phone
+      ? contact(cx, id, { of: "phone", value: phone.phone, ...phone })
+      : undefined,
+    password: await firstPassword(cx, orgId, passwordType, [userName, email.email]),
+    metadata: human.metadata,
+  }
+}
+
+async function firstPassword(
+  cx: Cx,
+  orgId: string,
+  { case: form, value }: CreateUserRequest_Human["passwordType"],
+  names: readonly string[],
+): Promise<NewPassword | undefined> {
+  if (form === undefined) return undefined
+  if (form === "hashedPassword") return importPassword(value.hash, value.changeRequired)
+  return passwordFor(cx, orgId, value.password, { names, changeRequired: value.changeRequired })
+}
+
+/** A change that was read, and what is to be noted with it. */
+async function update(
+  cx: Cx,
+  id: string,
+  { metadata = [], ...change }: UserChange & { readonly metadata?: readonly Metadata[] },
+) {
+  const { userName, human } = change
+  // Whoever has a person's name or address can have their password set anew.
+  if (userName !== undefined || human?.email || human?.phone || human?.password) mustOutrank(cx, id)
+  const step = await cx.store.transact(cx, (tx) => {
+    changeUser(tx, id, change)
+    noteMetadata(cx, tx, id, metadata)
+    return keptCodes(tx.state(user, id), human ?? {})
+  })
+  return { receipt: step.receipt(user, id), codes: step.value }
+}
+
+async function userChange(cx: Cx, req: UpdateUserRequest) {
+  const { userId, username: userName, metadata } = req
+  const { case: kind, value } = req.userType
+  if (kind === undefined) return { userName, metadata }
+  if (kind === "human") {
+    return { userName, metadata, human: await humanChange(cx, userId, value) }
+  }
+  const { name, description, accessTokenType: type } = value
+  const accessTokenType = type === undefined ? undefined : meaning(accessTokenTypes, type)
+  return { userName, metadata, machine: { name, description, accessTokenType } }
+}
+
+/** What is to become of a person, as any request says it. */
+type RequestedHuman =
+  | Pick<UpdateUserRequest_Human, "profile" | "email" | "phone" | "password">
+  | Pick<UpdateHumanUserRequest, "profile" | "email" | "phone" | "password">
+
+async function humanChange(cx: Cx, id: string, requested: RequestedHuman): Promise<HumanChange> {
+  const { profile, email, phone, password } = requested
+  const given = (of: CodeOf, value: string, how: SetHumanEmail | SetHumanPhone) =>
+    notOneself(cx, id, contact(cx, id, { of, value, verification: how.verification }))
+  return {
+    profile: profile && { ...profile, gender: genderOf(profile.gender) },
+    email: email && given("email", email.email, email),
+    phone: phone && given("phone", phone.phone, phone),
+    password: password && (await changedPassword(cx, id, passwordWish(password))),
+  }
+}
+
+function wantedPassword(cx: Cx, req: SetPasswordRequest): Promise<NewPassword> {
+  const { newPassword: value, verification, userId } = req
+  if (!value) throw passwordMissing()
+  const asked = passwordWish({ passwordType: { case: "password", value }, verification })
+  return changedPassword(cx, userId, asked)
+}
+
+function passwordWish({
+  passwordType,
+  verification,
+}: Pick<SetPassword, "passwordType" | "verification">): PasswordChange {
+  const { case: form, value } = passwordType
+  if (form === undefined) throw passwordMissing()
+  const { changeRequired } = value
+  return {
+    wanted:
+      form === "password"
+        ? { plain: value.password, changeRequired }
+        : { hash: value.hash, changeRequired },
+    proof: proofOf(verification),
+  }
+}
+
+function proofOf({ case: by, value }: SetPassword["verification"]): PasswordChange["proof"] {
+  if (by === undefined) return undefined
+  return by === "currentPassword" ? { current: value } : { code: value }
+}
+
+type Contacts = { email?: NewContact | undefined; phone?: NewContact | undefined }
+
+/** The codes that the caller asked to have returned; those that are sent stay secret. */
+export function codesOf({ email, phone }: Contacts): { emailCode?: string; phoneCode?: string } {
+  return {
+    ...(email?.code?.returned ? { emailCode: email.code.plain } : {}),
+    ...(phone?.code?.returned ? { phoneCode: phone.code.plain } : {}),
+  }
+}
+
+/** The same, of what has been kept: a verified address that stays as it is needs no code. */
+function keptCodes(state: User, { email, phone }: Contacts) {
+  const kept = (of: CodeOf, given: NewContact | undefined) =>
+    codeOf(state, of)?.sealed === given?.code?.sealed ? given : undefined
+  return codesOf({ email: kept("email", email), phone: kept("phone", phone) })
+}
+
+/**
+ * A link leads to a provider, and there is none. Codes can't be asked for at sign-in: an account
+ * that wants them would either be open to who has its password alone, or to nobody.
+ */
+function refuseFactors({ idpLinks, totpSecret }: Factors): void {
+  const [link] = idpLinks
+  if (link) {
+    const message = `there is no identity provider ${JSON.stringify(link.idpId)} to link to`
+    throw new Fault("not_found", "idp.missing", message)
+  }
+  if (totpSecret === undefined) return
+  throw new Fault(
+    "failed_precondition",
+    "user.totp_unavailable",
+    "sign-in can't ask for one-time codes yet, so nobody could enter; leave totp_secret out",
+  )
+}
+
+type Factors = Pick<CreateUserRequest_Human, "idpLinks" | "totpSecret">
+
+const genderOf = (gender: Genders | undefined): Gender | undefined =>
+  gender === undefined ? undefined : meaning(genders, gender)
+
+const genders: Readonly<Record<number, Gender>> = {
+  [Genders.UNSPECIFIED]: "unspecified",
+  [Genders.FEMALE]: "female",
+  [Genders.MALE]: "male",
+  [Genders.DIVERSE]: "diverse",
+}
+
+const accessTokenTypes: Readonly<Record<number, AccessTokenType>> = {
+  [AccessTokenTypes.BEARER]: "bearer",
+  [AccessTokenTypes.JWT]: "jwt",
+}
+
+const passwordMissing = () => invalidError("user.password_missing", "say the new password")
+
+const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

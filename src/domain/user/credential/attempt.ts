@@ -1,0 +1,229 @@
+import { Fault } from "../../../kernel/fault.ts"
+import { paceMs } from "../../../kernel/limit.ts"
+import { aggregate, type Cx, type Event, type Store } from "../../../store/index.ts"
+import { waitingMax } from "./password.ts"
+
+export type PasswordCheckEvent =
+  | Event<"user.human.password.check.failed">
+  | Event<"user.human.password.check.succeeded">
+
+/** Failed tries since the last one that worked; `last` is when one last failed, ms UTC. */
+export type Attempts = { readonly failures: number; readonly last: number }
+
+/**
+ * Tries of one account, whatever the spelling it was asked for by, apart from the user's own
+ * stream: that one is kept forever, these only as long as they say something.
+ */
+export const passwordCheck = aggregate<PasswordCheckEvent, Attempts>({
+  stream: "password_check",
+  retention: "transient",
+  expires: ({ last }) => last + 86_400_000,
+  revision: 2,
+  initial: { failures: 0, last: 0 },
+  evolve: {
+    "user.human.password.check.failed": ({ failures }, { time }) => ({
+      failures: failures + 1,
+      last: time,
+    }),
+    // What failed before is shown to those concerned as long as what failed after.
+    "user.human.password.check.succeeded": ({ last }) => ({ failures: 0, last }),
+  },
+})
+
+/** What the streams of accounts that are nobody's begin with. */
+export const nobody = "nobody:"
+
+/** What tries are counted on: those from a device that is known don't stand behind strangers'. */
+export const lineOf = (account: string, device: string | undefined): string =>
+  device === undefined ? account : `${account}${onDevice}${device}`
+
+const onDevice = " device:"
+
+/** Whose account a line is of, and whether it is that of a device they have signed in from. */
+export function accountIn(line: string): {
+  readonly userId: string | undefined
+  readonly isKnown: boolean
+} {
+  const [account = "", device] = line.split(onDevice)
+  const userId = account.startsWith(nobody) ? undefined : account
+  return { userId, isKnown: device !== undefined }
+}
+
+/** The failed tries of an account (see `accountOf`). */
+export const attemptsOf = (cx: Cx, account: string): Attempts =>
+  cx.store.state(cx, passwordCheck, account)
+
+/** From so many failed tries on, the next ones come one by one, and slower with each further so. */
+const triesUntilSlow = 5
+
+/** Nobody is kept longer than this, until they are told; a connection would not last. */
+const patienceMs = 15_000
+
+/** As slow as it may get while one more can wait behind who has just had their turn. */
+const slowestSeconds = Math.floor((patienceMs / 2 - paceMs) / 1000)
+const rememberedMs = 15 * 60_000
+
+/**
+ * How many tries of an account are looked at together as long as few have failed: no more, so that
+ * those of one account with an imported hash leave the lane of these to others, and are through
+ * before failures are told.
+ */
+const together = 2
+
+/** Somebody whose try waits for its turn. */
+type Waiting = PromiseWithResolvers<void> & {
+  readonly source: string | undefined
+  /** How many tries from the same address have their turn before it. */
+  readonly before: number
+  /** Decides among those of whom `before` is the same. */
+  readonly lot: number
+  /** When it came, ms UTC. */
+  readonly came: number
+}
+
+/** The tries of one account that are under way: those that are looked at, and those that wait. */
+type Line = {
+  inside: number
+  failures: number
+  /** When the last one that was let in will have been told, ms UTC. */
+  until: number
+  /** In the order in which they have their turn. */
+  waiting: readonly Waiting[]
+  /** How many tries were let in from each address. */
+  readonly turns: Map<string, number>
+}
+
+const linesByStore = new WeakMap<Store, Map<string, Line>>()
+
+/**
+ * Lets a try of an account be made in its turn: tries that come at the same moment don't slip past
+ * the delay that failed ones have earned. `check` answers whether it was right. Faults where too
+ * many wait already, without that the try is made.
+ */
+export async function inTurn<T>(
+  cx: Cx,
+  account: string,
+  check: (delay: Promise<void>) => Promise<{ readonly value: T; readonly isRight: boolean }>,
+): Promise<T> {
+  const lines = linesByStore.get(cx.store) ?? new Map<string, Line>()
+  linesByStore.set(cx.store, lines)
+  const key = `${cx.instance}/${account}`
+  const line = lines.get(key) ?? newLine(recentFailures(cx, account))
+  lines.set(key, line)
+
+  const place = enter(cx, line)
+  if (place) await place.promise
+  let isRight = false
+  try {
+    const checked = await check(after(cx, delaySeconds(line.failures)))
+    isRight = checked.isRight
+    return checked.value
+  } finally {
+    line.failures = isRight ? 0 : line.failures + 1
+    leave(cx, line)
+    if (line.inside === 0) lines.delete(key)
+  }
+}
+
+const newLine = (failures: number): Line => ({
+  inside: 0,
+  failures,
+  until: 0,
+  waiting: [],
+  turns: new Map(),
+})
+
+function recentFailures(cx: Cx, account: string): number {
+  const { failures, last } = attemptsOf(cx, account)
+  return cx.clock.now() - last < rememberedMs ? failures : 0
+}
+
+/** Each further five failed tries make the next one wait a second longer. */
+const delaySeconds = (failures: number): number =>
+  Math.min(Math.floor(failures / triesUntilSlow), slowestSeconds)
+
+/** How long a try takes, with the delay before it and until it may be told. */
+const tryMs = (failures: number): number => delaySeconds(failures) * 1000 + paceMs
+
+function after(cx: Cx, seconds: number): Promise<void> {
+  if (seconds === 0) return Promise.resolve()
+  return new Promise((resolve) => cx.clock.after(seconds * 1000, resolve))
+}
+
+const isSlow = ({ failures }: Line): boolean => failures >= triesUntilSlow
+const roomInside = (line: Line): number => (isSlow(line) ? 1 : together)
+
+/**
+ * Lets a try in, or answers its place among those that wait. Addresses take turns: who has had
+ * fewer than others comes before them, and chance decides among equals, so that nobody keeps others
+ * out by being there first.
+ */
+function enter(cx: Cx, line: Line): Waiting | undefined {
+  const source = cx.allowance?.source()
+  const now = cx.clock.now()
+  if (line.waiting.length === 0 && line.inside < roomInside(line)) {
+    letIn(line, source, now)
+    return undefined
+  }
+  const same = line.waiting.filter((other) => other.source === source).length
+  // Where it is slow, whoever comes from one address leaves room for others.
+  if (same > 0 && source !== undefined && isSlow(line)) throw tooManyError(line)
+  const before = (line.turns.get(source ?? "") ?? 0) + same
+  const lot = Buffer.from(cx.random.bytes(4)).readUInt32LE()
+  const place: Waiting = { ...Promise.withResolvers<void>(), source, before, lot, came: now }
+  line.waiting = [...line.waiting, place].sort((a, b) => a.before - b.before || a.lot - b.lot)
+  sendAway(line, now)
+  return place
+}
+
+function letIn(line: Line, source: string | undefined, now: number): void {
+  line.inside++
+  line.until = now + tryMs(line.failures)
+  line.turns.set(source ?? "", (line.turns.get(source ?? "") ?? 0) + 1)
+}
+
+/** Lets the next ones in, as many as there is room for, and sends away who would wait too long. */
+function leave(cx: Cx, line: Line): void {
+  const now = cx.clock.now()
+  line.inside--
+  sendAway(line, now)
+  while (line.inside < roomInside(line)) {
+    const [next, ...others] = line.waiting
+    if (!next) break
+    line.waiting = others
+    letIn(line, next.source, now)
+    next.resolve()
+  }
+}
+
+/**
+ * Those go who would be kept too long if all before them fail: each that does slows down the next.
+ * As long as few have failed, nobody is expected to.
+ */
+function sendAway(line: Line, now: number): void {
+  let failures = line.failures + line.inside
+  let until = line.inside === 0 ? now : Math.max(line.until, now)
+  let staying = 0
+  line.waiting = line.waiting.filter((each) => {
+    const told = until + (isSlow(line) ? tryMs(failures) : 0)
+    if (staying === waitingMax || told > each.came + patienceMs) {
+      each.reject(tooManyError(line))
+      return false
+    }
+    staying++
+    failures++
+    until = told
+    return true
+  })
+}
+
+function tooManyError(line: Line): Fault {
+  const seconds = Math.max(delaySeconds(line.failures), 1)
+  const retryAfterSeconds = (line.waiting.length + 1) * seconds
+  return new Fault(
+    "resource_exhausted",
+    "password.too_many_tries",
+    "too many tries wait for this account already; try again in a moment",
+    { retryAfterSeconds },
+  )
+}

@@ -1,0 +1,347 @@
+import { Fault } from "../../../kernel/fault.ts"
+import { type Cx, fold, type Store, type Transaction } from "../../../store/index.ts"
+import { type PasswordComplexity, passwordComplexity, policyOf } from "../../policy/index.ts"
+import { type Human, hasLeft, type Password, type User, user } from "../model.ts"
+import { readArgon2 } from "./argon2.ts"
+import { inTurn, lineOf, passwordCheck } from "./attempt.ts"
+import { countFailedTry, forgetFailedTries } from "./lockout.ts"
+import { hashPassword, isOwn, verifyNothing, verifyPassword } from "./password.ts"
+
+/** A password that is ready to be stored. */
+export type NewPassword = { readonly hash: string; readonly changeRequired: boolean }
+
+/** What a password of this complexity lacks, in words. */
+function missingIn(plain: string, wanted: PasswordComplexity): readonly string[] {
+  const { minLength, hasLowercase, hasUppercase, hasNumber, hasSymbol } = wanted
+  const rules = [
+    [[...plain].length >= minLength, `at least ${minLength} characters`],
+    [!hasLowercase || /\p{Ll}/u.test(plain), "a lower-case letter"],
+    [!hasUppercase || /\p{Lu}/u.test(plain), "an upper-case letter"],
+    [!hasNumber || /\p{Nd}/u.test(plain), "a digit"],
+    [!hasSymbol || /[^\p{L}\p{N}]/u.test(plain), "a symbol"],
+  ] as const
+  return rules.flatMap(([isMet, rule]) => (isMet ? [] : [rule]))
+}
+
+type Wish = { readonly names: readonly string[]; readonly changeRequired?: boolean }
+
+/** Prepares a new password for somebody of an organisation, by what that wants of passwords. */
+export const passwordFor = (
+  cx: Cx,
+  orgId: string,
+  plain: string,
+  requested: Wish,
+): Promise<NewPassword> =>
+  createPassword(plain, { ...requested, complexity: policyOf(cx, orgId, passwordComplexity) })
+
+/**
+ * Checks a new password and hashes it, before any decision. `names` are what it must not be: the
+ * user's own. Without a word on its complexity the standard counts: nobody can have said more yet.
+ */
+export async function createPassword(
+  plain: string,
+  requested: Wish & { readonly complexity?: PasswordComplexity },
+): Promise<NewPassword> {
+  const { names, changeRequired = false, complexity = passwordComplexity.standard } = requested
+  const missing = missingIn(plain, complexity)
+  if (missing.length > 0) {
+    throw refusedError("user.password_too_simple", `the password needs ${missing.join(", ")}`)
+  }
+  if (names.some((name) => fold(name) === fold(plain))) {
+    throw refusedError("user.password_is_name", "the password must not be the user's name")
+  }
+  return { hash: await hashPassword(plain), changeRequired }
+}
+
+/**
+ * Takes over a hash that somebody else made; of the forms there are, argon2 is understood. What a
+ * check of it costs, strangers can ask for, so there is a bound to that.
+ */
+export function importPassword(hash: string, changeRequired: boolean): NewPassword {
+  const cost = readArgon2(hash)
+  if (!cost) {
+    throw refusedError(
+      "user.password_hash_unsupported",
+      "the hash must be argon2 in PHC form, such as $argon2id$v=19$m=19456,t=2,p=1$…$…: m at " +
+        "least 8 times p, salt (8 to 64 bytes) and output (12 to 64) in base64 without padding",
+    )
+  }
+  const { memory, passes, lanes } = cost
+  if (memory * passes > importCostMax || Math.max(passes, lanes) > importRepeatMax) {
+    throw refusedError(
+      "user.password_hash_too_costly",
+      `the hash costs too much to check: m times t may be at most ${importCostMax}, t and p ` +
+        `${importRepeatMax}; import the person without a password and invite them to choose one`,
+    )
+  }
+  return { hash, changeRequired }
+}
+
+/**
+ * In KiB that are gone through: what RFC 9106 §4 recommends where 2 GiB are too much, 64 MiB three
+ * times. That is five times one of our own, and a failed try is told so late (`paceMs`) that
+ * nobody sees which it was. Each pass begins each lane anew, which costs time without any memory.
+ */
+const importCostMax = 3 * 65_536
+const importRepeatMax = 16
+
+/** A request for a new password, and what it is backed by. */
+export type PasswordChange = {
+  readonly wanted:
+    | { readonly plain: string; readonly changeRequired: boolean }
+    | { readonly hash: string; readonly changeRequired: boolean }
+  readonly proof?: { readonly current: string } | { readonly code: string } | undefined
+}
+
+/**
+ * Prepares a new password for a person. Their own they change with the current one only; others'
+ * need the permission, or the current one.
+ */
+export async function changedPassword(
+  cx: Cx,
+  id: string,
+  { wanted, proof }: PasswordChange,
+): Promise<NewPassword> {
+  const state = personOf(cx.store.state(cx, user, id))
+  if (proof && "code" in proof) {
+    throw refusedError("user.password_code_wrong", "the code is wrong or no longer good")
+  }
+  if (proof && (await checkPassword(cx, id, proof.current)) !== "ok") {
+    throw refusedError("user.password_wrong", "the current password is wrong")
+  }
+  const isOwn = cx.caller.kind === "user" && cx.caller.userId === id
+  // user.write, which lets in to some of the ways here, is less than this.
+  const mayUnasked = isOwn ? state.password === null : cx.holds?.("user.credential.write")
+  if (!proof && !mayUnasked) {
+    throw refusedError("user.current_password_missing", "say the current password to set a new one")
+  }
+  if ("hash" in wanted) return importPassword(wanted.hash, wanted.changeRequired)
+  const { plain, changeRequired } = wanted
+  return passwordFor(cx, homeOf(cx, id), plain, { names: namesOf(state), changeRequired })
+}
+
+/**
+ * Who gives a user a credential, a name or an address can act as them from then on: nobody does so
+ * for a user who may do more than they themself, be it elsewhere. Only for operations that do it by
+ * some of their fields; of the others the book says it.
+ */
+export function mustOutrank(cx: Cx, id: string): void {
+  if (cx.caller.kind === "system" || cx.outranks?.(id)) return
+  throw new Fault(
+    "permission_denied",
+    "user.outranks_you",
+    "this user has roles elsewhere that you lack, and whoever does this can act with them; " +
+      "take these roles from them first, or ask somebody who may do as much",
+  )
+}
+
+/** Gives a person a password that was prepared before; the old hash is erased. */
+export const setPassword = user.command<NewPassword>((state, password) => {
+  personOf(state)
+  return [passwordChanged(password)]
+})
+
+/** Answers the person whose password is still the one of this version; see `passwordVersion`. */
+function mustStillHave(state: User, version: number): Human & { password: Password } {
+  const person = personOf(state)
+  const { password } = person
+  if (password?.version === version) return { ...person, password }
+  throw new Fault(
+    "failed_precondition",
+    "user.password_replaced",
+    "the password has been replaced meanwhile; sign in with the new one",
+  )
+}
+
+/** Prepares what comes in the place of a password that must be changed; not the same again. */
+export async function replacementOf(
+  cx: Cx,
+  id: string,
+  { plain, version }: { readonly plain: string; readonly version: number },
+): Promise<NewPassword> {
+  const person = mustStillHave(cx.store.state(cx, user, id), version)
+  if (await verifyPassword(person.password.hash, plain)) {
+    throw refusedError("user.password_unchanged", "the new password must be another one")
+  }
+  return passwordFor(cx, homeOf(cx, id), plain, { names: namesOf(person) })
+}
+
+type Replacement = { readonly version: number; readonly password: NewPassword }
+
+/** Gives a person a new password, in the place of the one of this version. */
+export const replacePassword = user.command<Replacement>((state, { version, password }) => {
+  mustStillHave(state, version)
+  return [passwordChanged(password)]
+})
+
+/** What the next password of a user must have. */
+export const complexityFor = (cx: Cx, id: string): PasswordComplexity =>
+  policyOf(cx, homeOf(cx, id), passwordComplexity)
+
+/** The organisation of a user, whose policies count for them. */
+export const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user, id)?.owner ?? ""
+
+/** What a password must not be. */
+export const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
+
+function personOf(state: User): Human {
+  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
+  if (state.kind === "human") return state
+  throw new Fault(
+    "failed_precondition",
+    "user.not_human",
+    "only people have a password; give a service user a key",
+  )
+}
+
+/** The event of a new password; what it replaces is forgotten. */
+export const passwordChanged = ({ hash, changeRequired }: NewPassword) =>
+  ({
+    type: "user.human.password.changed",
+    data: { changeRequired },
+    private: { hash },
+    erase: { types: hashes },
+  }) as const
+
+/** The events that a hash stands in. */
+const hashes = ["user.human.password.changed", "user.human.password.hash.updated"] as const
+
+/** `none`: no such account, or one without a password; never say so to whoever is asking. */
+export type PasswordCheck = "ok" | "wrong" | "locked" | "inactive" | "none"
+
+/**
+ * Checks a password. Failed tries slow the next ones down; an account that doesn't exist makes the
+ * same work, and waits as long. Whether an account is locked is told only to who knows its
+ * password. Faults where too many tries wait already.
+ */
+export const checkPassword = (cx: Cx, account: string, plain: string): Promise<PasswordCheck> =>
+  provePassword(cx, { account, plain }, async (admit) => (await cx.store.transact(cx, admit)).value)
+
+/** A try with a password. */
+export type Try = {
+  readonly account: string
+  readonly plain: string
+  /** Names a device from which somebody has signed in to this account before. */
+  readonly device?: string | undefined
+}
+
+/** Decides, as a part of a step, whether a right password still opens its account. */
+export type Admit = (tx: Transaction) => PasswordCheck
+
+/**
+ * Checks a password as `checkPassword` does. Whatever a right one is for happens in `enter`, in one
+ * step that begins with `admit`.
+ */
+export function provePassword<T>(
+  cx: Cx,
+  tried: Try,
+  enter: (admit: Admit) => Promise<T>,
+): Promise<T | "wrong" | "none"> {
+  const { account, plain, device } = tried
+  const line = lineOf(account, device)
+  return inTurn<T | "wrong" | "none">(cx, line, async (delay) => {
+    await delay
+    const paced = cx.allowance?.pace()
+    if (unkept.has(cx.store)) await keepFailure(cx, line)
+    const password = passwordOf(cx.store.state(cx, user, account))
+    if (!password) await verifyNothing(plain)
+    const refused = (cause: unknown) => warnOfHash(cx, account, cause)
+    if (!password || !(await verifyPassword(password.hash, plain, refused))) {
+      // Tries that are under way are counted by the line that they stand in.
+      await keepFailure(cx, line, (tx) => countFailedTry(tx, account))
+      await paced?.()
+      return { value: password ? "wrong" : "none", isRight: false }
+    }
+    const { version, hash } = password
+    // What was imported is worth what it costs to break: from now on that is what ours costs.
+    const own = isOwn(hash) ? undefined : await hashPassword(plain)
+    let isRight = false
+    const value = await enter((tx) => {
+      const admitted = admit(tx, { account, line, version, own })
+      isRight = admitted === "ok"
+      return admitted
+    })
+    return { value, isRight }
+  })
+}
+
+/** Whose hash was told of. */
+const toldOf = new WeakMap<Store, Set<string>>()
+
+/** Tells once of each account that its hash can't be checked; whoever tries it hears "wrong". */
+function warnOfHash(cx: Cx, account: string, cause: unknown): void {
+  const told = toldOf.get(cx.store) ?? new Set<string>()
+  toldOf.set(cx.store, told)
+  const key = `${cx.instance}/${account}`
+  if (told.has(key)) return
+  told.add(key)
+  cx.warn(`the password of user ${account} can't be checked, give them a new one: ${cause}`)
+}
+
+/**
+ * Stores that could not keep a failed try, as with a full disk: until one can be written again,
+ * each is written before it is looked at, so that nobody guesses uncounted.
+ */
+const unkept = new WeakSet<Store>()
+
+async function keepFailure(cx: Cx, line: string, more?: (tx: Transaction) => void): Promise<void> {
+  try {
+    await cx.store.transact(cx, (tx) => {
+      fail(tx, line)
+      more?.(tx)
+    })
+    unkept.delete(cx.store)
+  } catch (cause) {
+    unkept.add(cx.store)
+    throw cause
+  }
+}
+
+type Right = {
+  readonly account: string
+  readonly line: string
+  /** Of the password that was right, and our own hash of it where it was imported. */
+  readonly version: number
+  readonly own: string | undefined
+}
+
+/** The password was right; what else has become of the account meanwhile decides. */
+function admit(tx: Transaction, { account, line, version, own }: Right): PasswordCheck {
+  const refusal = refusalOf(tx.state(user, account), version)
+  if (refusal) {
+    fail(tx, line)
+    return refusal
+  }
+  if (own !== undefined) keepOwn.within(tx, account, own)
+  // Where nothing has failed there is nothing to forget; the session tells who signed in.
+  if (tx.state(passwordCheck, line).failures > 0) {
+    tx.append(passwordCheck, line, [{ type: "user.human.password.check.succeeded", data: {} }])
+  }
+  forgetFailedTries(tx, account)
+  return "ok"
+}
+
+/** Replaces an imported hash by our own of the same password. Twice is once. */
+const keepOwn = user.command<string>((state, hash) => {
+  const password = passwordOf(state)
+  if (!password || isOwn(password.hash)) return []
+  const { changeRequired, changed, version } = password
+  const data = { changeRequired, changed, version }
+  const type = "user.human.password.hash.updated"
+  return [{ type, data, private: { hash }, erase: { types: hashes } }]
+})
+
+function refusalOf(state: User, version: number): Exclude<PasswordCheck, "ok"> | undefined {
+  if (hasLeft(state)) return "none"
+  if (passwordOf(state)?.version !== version) return "wrong"
+  return state.status === "active" ? undefined : state.status
+}
+
+const fail = (tx: Transaction, line: string): void =>
+  tx.append(passwordCheck, line, [{ type: "user.human.password.check.failed", data: {} }])
+
+/** What a person's password is known by; null for who has none. */
+export const passwordOf = (state: User): Password | null =>
+  "kind" in state && state.kind === "human" ? state.password : null
+
+const refusedError = (id: string, message: string) => new Fault("invalid_argument", id, message)

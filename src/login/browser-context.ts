@@ -1,0 +1,126 @@
+import { findClient } from "../domain/app/index.ts"
+import { mayEnter } from "../domain/authorization/index.ts"
+import { authRequest, type Requested, requestLifetimes } from "../domain/grant/index.ts"
+import { requireInstance } from "../domain/instance/index.ts"
+import { isOrgActive } from "../domain/org/index.ts"
+import { csrfMatches, type KnownBrowser, readBrowser, sessionNow } from "../domain/session/index.ts"
+import { findByLoginName, user } from "../domain/user/index.ts"
+import type { Cx } from "../store/index.ts"
+import type { Bar, Present, Wanted } from "./flow.ts"
+
+/** One request of one browser to the pages. */
+export type BrowserContext = {
+  readonly issuer: string
+  readonly secure: boolean
+  readonly browser: KnownBrowser
+  /** The cookies that it came with. */
+  readonly header: string | null
+  /** Who is signed in here, oldest sign-in first. */
+  readonly present: readonly Present[]
+}
+
+/** Reads who comes. */
+export async function browserContextOf(cx: Cx, request: Request): Promise<BrowserContext> {
+  const issuer = requireInstance(cx).publicUrl
+  const secure = issuer.startsWith("https:")
+  const header = request.headers.get("cookie")
+  const browser = await readBrowser(cx, secure, header)
+  return { issuer, secure, browser, header, present: presentIn(cx, browser) }
+}
+
+/** The people who are signed in to a browser now. */
+export function presentIn(cx: Cx, { sessions }: Pick<KnownBrowser, "sessions">): Present[] {
+  return sessions.flatMap((id) => {
+    const usable = sessionNow(cx, id)
+    return usable && isHomeActive(cx, usable.userId)
+      ? [{ id, userId: usable.userId, authTime: usable.authTime }]
+      : []
+  })
+}
+
+/** Whether nobody has stopped the organisation that a person belongs to. */
+export const isHomeActive = (cx: Cx, userId: string): boolean =>
+  isOrgActive(cx, cx.store.receipt(cx, user, userId)?.owner ?? "")
+
+/** A request to sign somebody in that still waits in this browser. */
+export type Waiting = {
+  readonly id: string
+  readonly asked: Requested
+  readonly loginHint: string
+  readonly wanted: Wanted
+}
+
+/** The open request with this id. Undefined for one that is over, or another browser's. */
+export function waitingRequest(
+  cx: Cx,
+  browserContext: BrowserContext,
+  id: string,
+): Waiting | undefined {
+  const state = cx.store.state(cx, authRequest, id)
+  if (state.status !== "open" || state.agentId !== browserContext.browser.id) return undefined
+  if (cx.clock.now() >= state.created + requestLifetimes.request) return undefined
+  const { asked, loginHint } = state
+  return { id, asked, loginHint, wanted: wantedOf(cx, asked, state) }
+}
+
+/** A request that was answered a moment ago; `sessionId` is whose it was. */
+export type JustAnswered = {
+  readonly asked: Requested
+  readonly agentId: string
+  readonly sessionId: string
+}
+
+/**
+ * The request of this id where a session of this very browser has answered it, and the answer has
+ * not been used yet: a browser in which a form was posted twice has lost it, and may have another.
+ */
+export function justAnswered(
+  cx: Cx,
+  browserContext: BrowserContext,
+  id: string,
+): JustAnswered | undefined {
+  const state = cx.store.state(cx, authRequest, id)
+  if (state.status !== "answered" || state.agentId !== browserContext.browser.id) return undefined
+  const { asked, agentId, sessionId, codeAt } = state
+  const isHere = browserContext.present.some((each) => each.id === sessionId)
+  if (!isHere || cx.clock.now() >= codeAt + requestLifetimes.code) return undefined
+  return { asked, agentId, sessionId }
+}
+
+type Rest = Pick<Wanted, "created" | "sessionId" | "consent" | "isDenied"> & {
+  readonly loginHint: string
+}
+
+/** What the flow must know of a request. */
+export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
+  const { loginHint, created, sessionId, consent, isDenied = false } = rest
+  // A name that is nobody's suggests nobody here, like that of somebody who is elsewhere.
+  const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
+  const barOf = (userId: string) => barAgainst(cx, asked, userId)
+  return { ...asked, suggestedUser, created, sessionId, consent, isDenied, barOf }
+}
+
+/** Why a person may not use the application that asks; undefined for who may. */
+function barAgainst(cx: Cx, { clientId, home }: Requested, userId: string): Bar | undefined {
+  if (home !== undefined && home !== cx.store.receipt(cx, user, userId)?.owner) {
+    return "organisation"
+  }
+  const entry = mayEnter(cx, userId, findClient(cx, clientId)?.state.projectId ?? "")
+  if (entry === "yes") return undefined
+  return entry === "no roles" ? "roles" : "project"
+}
+
+/** Whether a form was posted from a page that we gave to this very browser. */
+export function isOwnForm(
+  cx: Cx,
+  browserContext: BrowserContext,
+  posted: { request: Request; csrf: string },
+) {
+  const origin = posted.request.headers.get("origin")
+  if (origin !== null && origin !== "null" && origin !== browserContext.issuer) return false
+  return csrfMatches(cx, browserContext.browser, posted.csrf)
+}
+
+/** Name of an application as people know it; empty where it is gone. */
+export const applicationName = (cx: Cx, clientId: string): string =>
+  findClient(cx, clientId)?.state.name ?? ""

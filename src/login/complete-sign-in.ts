@@ -1,0 +1,64 @@
+import { authRequest, linkSession } from "../domain/grant/index.ts"
+import { deviceCookie, enterBrowser } from "../domain/session/index.ts"
+import type { Transaction } from "../store/index.ts"
+import { isHomeActive, type JustAnswered, waitingRequest } from "./browser-context.ts"
+import { afterwards, type LoginContext } from "./context.ts"
+import { goTo } from "./form.ts"
+
+/** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
+export type Completing<Refusal extends object> = {
+  readonly userId: string
+  readonly first: (tx: Transaction) => Refusal | undefined
+}
+
+/**
+ * Signs a person in to the browser of the context and goes on from there: to the application at
+ * once, where nothing else is to be done, since the request is then answered in the same step.
+ */
+export async function completeSignIn<Refusal extends object = never>(
+  loginContext: LoginContext,
+  { userId, first }: Completing<Refusal>,
+): Promise<Response | Refusal> {
+  const { cx, browserContext, waiting, answering } = loginContext
+  let isAnswered = false
+  let before: JustAnswered | undefined
+  const entered = await enterBrowser<Refusal>(cx, browserContext.browser.id, {
+    userId,
+    secure: browserContext.secure,
+    first,
+    also: (tx, id) => {
+      if (!waiting) return
+      // As things stand now: a password takes its time, and other tabs go on meanwhile.
+      const isHome = isHomeActive(cx, userId)
+      const now = isHome ? waitingRequest(cx, browserContext, waiting.id) : undefined
+      const session = { id, userId, authTime: tx.now }
+      isAnswered = now !== undefined && answering.within(cx, tx, now, session)
+      // A double click has posted the form twice, and the other one was faster.
+      before = isHome && !isAnswered ? answeredBy(tx, waiting.id, id) : undefined
+      if (!isAnswered && !before) linkSession(tx, waiting.id, id)
+    },
+  })
+  if (typeof entered !== "string") return entered
+  const answer = await onward(loginContext, entered, { isAnswered, before })
+  answer.headers.append("set-cookie", deviceCookie(cx, browserContext, userId))
+  return answer
+}
+
+type Outcome = { readonly isAnswered: boolean; readonly before: JustAnswered | undefined }
+
+function onward(
+  loginContext: LoginContext,
+  cookie: string,
+  { isAnswered, before }: Outcome,
+): Promise<Response> | Response {
+  const { waiting, answering } = loginContext
+  if (waiting && isAnswered) return answering.tell(loginContext, waiting, cookie)
+  return before
+    ? answering.again(loginContext, before, cookie)
+    : goTo(afterwards(loginContext), cookie)
+}
+
+function answeredBy(tx: Transaction, id: string, sessionId: string): JustAnswered | undefined {
+  const state = tx.state(authRequest, id)
+  return state.status === "answered" && state.sessionId === sessionId ? state : undefined
+}

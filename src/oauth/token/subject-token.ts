@@ -1,0 +1,48 @@
+import { findClient } from "../../domain/app/index.ts"
+import { algorithms, verifyJwt } from "../../domain/key/index.ts"
+import { isJwt } from "../../kernel/secret.ts"
+import type { Cx } from "../../store/index.ts"
+import { issuerOf } from "../issuer.ts"
+import { isActive } from "./active.ts"
+import { checkedToken, type TokenEnd } from "./bearer.ts"
+import type { Statement } from "./statement.ts"
+import { tokenParentOf } from "./token-parent.ts"
+
+/** RFC 8693 §3: the types of tokens that we make and take. */
+export const tokenTypes = {
+  accessToken: "urn:ietf:params:oauth:token-type:access_token",
+  jwt: "urn:ietf:params:oauth:token-type:jwt",
+  idToken: "urn:ietf:params:oauth:token-type:id_token",
+} as const
+
+/** What a token says that was shown to speak for somebody; an id_token has no id to revoke. */
+export type SubjectToken = Omit<Statement, "id" | "issued"> & { readonly id?: string }
+
+/**
+ * Reads a token of a type that a request names, or says why it is worth nothing: it is none of
+ * ours, or something that it hangs from does not stand any more.
+ */
+export function subjectTokenIn(cx: Cx, token: string, type: string): SubjectToken | TokenEnd {
+  if (type === tokenTypes.accessToken) return checkedToken(cx, token)
+  if (type === tokenTypes.jwt) {
+    return isJwt(token) ? checkedToken(cx, token) : "token.not_ours"
+  }
+  return type === tokenTypes.idToken ? identified(cx, token) : "token.not_ours"
+}
+
+/**
+ * An id_token is worth what its sign-in is worth; without one it can't be exchanged. It names no
+ * scopes, so that there are none but openid.
+ */
+function identified(cx: Cx, token: string): SubjectToken | TokenEnd {
+  const claims = verifyJwt(cx, token, { typ: "JWT", algorithms })
+  if (claims?.iss !== issuerOf(cx).issuer) return "token.not_ours"
+  const { sub: userId, azp: clientId, sid, aud, exp } = claims
+  if (typeof userId !== "string" || typeof clientId !== "string" || typeof sid !== "string") {
+    return "token.not_ours"
+  }
+  const grantId = tokenParentOf("session", `${sid}/${findClient(cx, clientId)?.appId ?? ""}`)
+  if (!isActive(cx, { grantId, userId })) return "token.ended"
+  const audience = Array.isArray(aud) ? aud.map(String) : [String(aud)]
+  return { grantId, userId, clientId, audience, scopes: ["openid"], expires: Number(exp) }
+}

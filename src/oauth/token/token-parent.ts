@@ -1,0 +1,128 @@
+import { appChain, isAppActive } from "../../domain/app/index.ts"
+import { mayEnter } from "../../domain/authorization/index.ts"
+import { exchange, grant, type Party, revocation } from "../../domain/grant/index.ts"
+import { isOrgActive } from "../../domain/org/index.ts"
+import { session, sessionNow } from "../../domain/session/index.ts"
+import { isUserActive, passwordVersion, user } from "../../domain/user/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { mayActAs } from "./impersonation.ts"
+
+/**
+ * What tokens hang from, beside their user: a person's grant together with its session, named by
+ * its id alone; or by kind and id a grant without its session, a session with an application, an
+ * exchange of tokens, or what a service user came with.
+ */
+type Kind = "exchange" | "key" | "offline" | "secret" | "session" | "pat"
+
+/** A personal access token hangs from itself. */
+export const tokenParentOf = (kind: Kind, id: string): string => `${kind}/${id}`
+
+/**
+ * A service user grants itself, with a key or a secret: what it got so ends with it, and for good
+ * when they or their organisation are stopped.
+ */
+export const credentialParent = (
+  cx: Cx,
+  kind: "key" | "secret",
+  { userId, id }: { readonly userId: string; readonly id: string },
+): string => tokenParentOf(kind, `${id}/${passwordVersion(cx, userId)}`)
+
+/**
+ * When what somebody's tokens hang from ends as things stand, ms UTC; 0 where it has ended, or
+ * where they or their organisation are not active.
+ */
+export function partyUntil(cx: Cx, { userId, anchor }: Party): number {
+  if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return 0
+  return parentUntil(cx, userId, anchor)
+}
+
+/** The organisation that a user belongs to. */
+export const orgOf = (cx: Cx, userId: string): string =>
+  cx.store.receipt(cx, user, userId)?.owner ?? ""
+
+function parentUntil(cx: Cx, userId: string, anchor: string): number {
+  const [kind = "", ...id] = anchor.split("/")
+  if (id.length === 0) return grantUntil(cx, userId, anchor)
+  if (kind === "offline") return offlineUntil(cx, userId, id.join("/"))
+  if (kind === "session") return sessionUntil(cx, userId, id)
+  if (kind === "exchange") return exchangeUntil(cx, userId, id.join("/"))
+  return credentialUntil(cx, userId, [kind, ...id])
+}
+
+/**
+ * What a refreshed token hangs from. While the session goes on, its end ends what was issued until
+ * then; a token that is issued later hangs from the grant alone (OpenID Connect Back-Channel
+ * Logout §2.7).
+ */
+export function refreshedParent(cx: Cx, grantId: string): string {
+  const given = cx.store.state(cx, grant, grantId)
+  const sessionId = given.status === "absent" ? "" : given.sessionId
+  const { status, expires } = cx.store.state(cx, session, sessionId)
+  const goesOn = status === "active" && cx.clock.now() < expires
+  return goesOn ? grantId : tokenParentOf("offline", grantId)
+}
+
+function grantUntil(cx: Cx, userId: string, grantId: string): number {
+  const given = activeGrant(cx, userId, grantId)
+  if (!given) return 0
+  if (!given.offline) return sessionNow(cx, given.sessionId)?.expires ?? 0
+  const isEnded = cx.store.state(cx, session, given.sessionId).status !== "active"
+  return isEnded ? 0 : offlineUntil(cx, userId, grantId)
+}
+
+/** No time ends it, but a new password does, and whatever stops its person. */
+function offlineUntil(cx: Cx, userId: string, grantId: string): number {
+  const offline = activeGrant(cx, userId, grantId)?.offline
+  return offline?.passwordVersion === passwordVersion(cx, userId) ? Number.POSITIVE_INFINITY : 0
+}
+
+function activeGrant(cx: Cx, userId: string, grantId: string) {
+  const given = cx.store.state(cx, grant, grantId)
+  if (given.status !== "active" || given.userId !== userId) return undefined
+  return isOpenTo(cx, given.appId, userId) ? given : undefined
+}
+
+/** Whether an application is on, and its project lets a user in. */
+export function isOpenTo(cx: Cx, appId: string, userId: string): boolean {
+  if (!isAppActive(cx, appId)) return false
+  // A project may ask for an authorization: without it, what it let in before has ended too.
+  return mayEnter(cx, userId, appChain(cx, appId)?.parent ?? "") === "yes"
+}
+
+/** What an id_token hangs from. */
+function sessionUntil(cx: Cx, userId: string, [id = "", ...appId]: readonly string[]): number {
+  const state = sessionNow(cx, id)
+  if (state?.userId !== userId || !isOpenTo(cx, appId.join("/"), userId)) return 0
+  return state.expires
+}
+
+/** Whether an access token was revoked by itself, whatever became of what it hangs from. */
+export const isRevoked = (cx: Cx, tokenId: string): boolean =>
+  cx.store.state(cx, revocation, tokenId).revoked
+
+/** All that was shown must still stand, and whoever acts for another must still be allowed to. */
+function exchangeUntil(cx: Cx, userId: string, id: string): number {
+  const given = cx.store.state(cx, exchange, id)
+  if (given.status === "absent" || given.userId !== userId) return 0
+  if (!isOpenTo(cx, given.appId, userId)) return 0
+  const { anchor, actor, expires, tokenIds = [] } = given
+  if (actor && !mayActAs(cx, actor.userId, userId)) return 0
+  if (tokenIds.some((tokenId) => isRevoked(cx, tokenId))) return 0
+  return Math.min(
+    expires,
+    anchor === undefined ? expires : parentUntil(cx, userId, anchor),
+    actor ? partyUntil(cx, actor) : expires,
+  )
+}
+
+/** What a service user came with; a secret ends when it is replaced or removed. */
+function credentialUntil(cx: Cx, userId: string, anchor: readonly string[]): number {
+  const [kind, id = "", version = "0"] = anchor
+  const state = cx.store.state(cx, user, userId)
+  if (!("kind" in state) || state.kind !== "machine") return 0
+  const { keys, personalTokens: tokens } = state
+  if (kind === "pat") return (Object.hasOwn(tokens, id) ? tokens[id] : undefined)?.expires ?? 0
+  if (version !== `${passwordVersion(cx, userId)}`) return 0
+  if (kind === "secret") return state.secret?.id === id ? Number.POSITIVE_INFINITY : 0
+  return (kind === "key" && Object.hasOwn(keys, id) ? keys[id] : undefined) ?? 0
+}

@@ -1,0 +1,223 @@
+import type { Logger } from "@logtape/logtape"
+import type { Condition } from "../api/grpc-health.ts"
+import { notFound, respondFault } from "../api/respond.ts"
+import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
+import { blockedError, isBlocked } from "../domain/quota/index.ts"
+import { warmPasswords } from "../domain/user/index.ts"
+import { uiEntry } from "../gen/ui-assets.ts"
+import { languagesOf, wantsPage } from "../kernel/accept.ts"
+import { Fault } from "../kernel/fault.ts"
+import { lazily } from "../kernel/lazy.ts"
+import {
+  loginHandler,
+  loginPaths,
+  pagesWith,
+  type ShowPage,
+  showFault,
+  showTrouble,
+} from "../login/index.ts"
+import { answering, oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
+import type { Cx } from "../store/index.ts"
+import type { Api } from "./api.ts"
+import { assetAt } from "./asset.ts"
+import { anonymousCall, callAt, type Origin } from "./caller.ts"
+import { consoleHandler } from "./console.ts"
+import { guarded, refusalOf, securityHeaders } from "./guard.ts"
+import { healthAt } from "./health.ts"
+import { asMeant } from "./instance-host.ts"
+import { originOf } from "./origin.ts"
+import { refusalLog } from "./refusal-log.ts"
+import type { ServerServices } from "./services.ts"
+import { setupPages } from "./setup-pages.ts"
+import type { SetupToken } from "./setup-token.ts"
+
+/** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
+export type App = {
+  /** `peer` tells the address of the other end; it is asked when somebody needs it. */
+  readonly answer: (request: Request, peer: () => string) => Promise<Response>
+  /** The hot documents, at once; undefined for what `answer` is for. */
+  readonly published: (request: Request) => Response | undefined
+  /** The last step of every other answer: puts on it what all have. */
+  readonly guarded: (request: Request, response: Response) => Response
+  /** The management interface, read with the first call of it. */
+  readonly api: () => Promise<Api>
+  /** The public host that the :authority of a gRPC call means. */
+  readonly grpcHost: (authority: string) => string
+  /** What the health check of gRPC says. */
+  readonly condition: Condition
+}
+
+export type AppParts = {
+  readonly services: ServerServices
+  readonly setupToken: SetupToken
+  /** Where this process listens, as a proxy on the same machine would reach it. */
+  readonly upstream: string
+}
+
+/**
+ * Joins the modules. The book of the management interface is large, and a server that signs people
+ * in may never need it: it is read when somebody calls, and the check has read it before.
+ */
+export function appOf(parts: AppParts): App {
+  const { services, setupToken } = parts
+  const api = lazily(async (): Promise<Api> => (await import("./api.ts")).apiOf(services))
+  const show = pagesWith(uiEntry)
+  const handlers = {
+    api,
+    show,
+    setup: setupPages(services, setupToken, show),
+    instance: instanceHandler(services, show),
+  }
+  return {
+    api,
+    published: publishedHandler(
+      (host) => callAt(services, host),
+      ({ instance }) => securityHeaders(services, instance),
+    ),
+    guarded: (request, response) => guarded(services, request, response),
+    answer: async (request, peer) =>
+      refusalOf(request) ??
+      answer(parts, handlers, { request: asMeant(services, request, peer), peer }),
+    grpcHost: (authority) => grpcHost(services.store, authority),
+    condition: { isReady: () => services.notReady() === undefined, clock: services.clock },
+  }
+}
+
+type Handlers = {
+  readonly api: App["api"]
+  readonly show: ShowPage
+  readonly setup: ReturnType<typeof setupPages>
+  readonly instance: ReturnType<typeof instanceHandler>
+}
+
+async function answer(
+  parts: AppParts,
+  handlers: Handlers,
+  { request, peer }: { readonly request: Request; readonly peer: () => string },
+): Promise<Response> {
+  const { services, setupToken } = parts
+  const url = new URL(request.url)
+  const { pathname } = url
+  const health = healthAt(services, request, pathname)
+  if (health) return health
+  if (pathname.startsWith("/ui/assets/")) return (await assetAt(request, pathname)) ?? notFound()
+  if (/^\/openapi(\/|$)/.test(pathname)) {
+    return (await (await handlers.api()).description(request, pathname)) ?? notFound()
+  }
+  const origin = originOf(services, request, peer)
+  try {
+    const cx = anonymousCall(services, request.headers, origin)
+    const isShut = cx !== undefined && isBlocked(cx)
+    const page = cx
+      ? isShut
+        ? undefined
+        : await handlers.instance(request, cx, url)
+      : setupToken.isOpen()
+        ? await handlers.setup(request, origin)
+        : await elsewhere(parts, handlers.show, { request, origin })
+    const answered = page ?? (await (await handlers.api()).answer(request, origin))
+    return answered ?? (isShut ? shut : missing)(handlers.show, request, cx)
+  } catch (cause) {
+    return failed(parts, handlers.show, { request, origin, cause })
+  }
+}
+
+type Failure = { readonly request: Request; readonly origin: Origin; readonly cause: unknown }
+
+/** A page or an endpoint that failed: the log gets the cause, the caller an id that finds it. */
+async function failed(
+  { services }: AppParts,
+  show: ShowPage,
+  { request, origin, cause }: Failure,
+): Promise<Response> {
+  const { requestId } = origin
+  const fault = services.store.faultOf(cause)
+  if (fault && !wantsPage(request)) return respondFault(fault, {})
+  services.log.error("{method} {path} failed ({requestId}): {cause}", {
+    method: request.method,
+    path: new URL(request.url).pathname,
+    requestId,
+    cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
+  })
+  const cx = anonymousCall(services, request.headers, origin)
+  if (cx && wantsPage(request)) {
+    return fault
+      ? showFault(show, cx, fault)
+      : showTrouble(show, cx, { problem: "unexpected", status: 500 })
+  }
+  const said = `something went wrong here; the log says more about request ${requestId}`
+  return respondFault(new Fault("internal", "internal", said), {})
+}
+
+/** What browsers and OAuth clients of an instance ask for. */
+function instanceHandler({ log, clock }: ServerServices, show: ShowPage) {
+  const oauth = oauthHandler({ show, refused: refusalLog(log, clock) })
+  const login = loginHandler({ show, onward, answering, hrefs })
+  const console = consoleHandler(uiEntry)
+  const warm = once(() => warmed(log))
+  return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
+    const answer = await oauth(request, cx, url)
+    if (answer) return answer
+    const { pathname } = url
+    if (pathname.startsWith(loginPaths.entry)) warm()
+    if (pathname === "/setup" && wantsPage(request)) {
+      return showTrouble(show, cx, {
+        problem: "set_up_done",
+        status: 404,
+        startHref: "/ui/console/",
+      })
+    }
+    return (await login(request, cx, url)) ?? console(request, cx)
+  }
+}
+
+/**
+ * Loads the password library while a person still types, and not at start: a server that nobody
+ * signs in to does without its memory.
+ */
+async function warmed(log: Logger): Promise<void> {
+  if ((await warmPasswords()) !== "Bun.password") return
+  log.warning("the addon for argon2 can't load here; passwords are checked more slowly")
+}
+
+function once(act: () => Promise<void>): () => void {
+  let acted = false
+  return () => {
+    if (acted) return
+    acted = true
+    void act()
+  }
+}
+
+const hrefs = { logout: oauthPaths.endSession, console: "/ui/console/" }
+
+/** A browser that asked for a host we don't serve sees what to mend. */
+async function elsewhere(
+  { services, upstream }: AppParts,
+  show: ShowPage,
+  { request, origin }: { readonly request: Request; readonly origin: Origin },
+): Promise<Response | undefined> {
+  const [instance] = instanceIds(services.store)
+  if (instance === undefined || !wantsPage(request)) return undefined
+  const languages = languagesOf(request.headers.get("accept-language"))
+  const cx = { ...services.call(instance, "host"), requestId: origin.requestId, languages }
+  const page = {
+    received: origin.host,
+    expected: requireInstance(cx).publicUrl,
+    upstream: upstream.replace(/^https?:\/\//, ""),
+    forwardedHost: request.headers.get("x-forwarded-host") ?? undefined,
+    trustedProxy: services.isProxy(origin.peer),
+  }
+  return show(cx, (ui, shared) => ui.HostPage({ ...shared, ...page }), { status: 421 })
+}
+
+/** Whoever runs the service has blocked the instance: its pages and endpoints say no more. */
+async function shut(show: ShowPage, request: Request, cx: Cx | undefined): Promise<Response> {
+  if (!cx || !wantsPage(request)) return respondFault(blockedError(), {})
+  return showTrouble(show, cx, { problem: "blocked", status: 429 })
+}
+
+async function missing(show: ShowPage, request: Request, cx: Cx | undefined): Promise<Response> {
+  if (!cx || !wantsPage(request)) return notFound()
+  return showTrouble(show, cx, { problem: "not_found", status: 404 })
+}

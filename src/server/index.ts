@@ -1,0 +1,77 @@
+import type { Running, Start } from "../boot/running.ts"
+import { type SetupRequest, setupRequest } from "../boot/setup.ts"
+import { keepSetupLink } from "../boot/setup-link.ts"
+import { instanceIds } from "../domain/instance/index.ts"
+import { localOrigin } from "../kernel/address.ts"
+import { appOf } from "./app.ts"
+import { startBackground } from "./background.ts"
+import { keepInspecting } from "./inspecting.ts"
+import { type Listener, listenGrpc, listenHttp } from "./listener.ts"
+import { reactors } from "./modules.ts"
+import { keepPurging } from "./purging.ts"
+import { keepRotating } from "./rotation.ts"
+import { openServices } from "./services.ts"
+import { followPublicUrl, setUpByRequest } from "./setup.ts"
+import { openSetupToken } from "./setup-token.ts"
+
+/** Opens the data folder, answers on both listeners, and says where. */
+export async function serve(start: Start): Promise<Running> {
+  const { config, folder } = start
+  const services = openServices(start)
+  await followPublicUrl(services, config.publicUrl)
+  const setupToken = openSetupToken(services.random, {
+    open: instanceIds(services.store).length === 0,
+    closed: () => keepSetupLink(folder, undefined),
+  })
+  const app = appOf({ services, setupToken, upstream: localOrigin(config.listen) })
+
+  const listeners: Listener[] = []
+  const working: { readonly stop: () => Promise<void> }[] = []
+  const stop = async () => {
+    await Promise.all(listeners.map((each) => each.stop()))
+    await Promise.all(working.map((each) => each.stop()))
+    await services.store.close()
+  }
+  try {
+    listeners.push(await listenGrpc(app, config.grpcListen))
+    listeners.unshift(listenHttp(app, config.listen, services.clock))
+    // Whoever finds the port taken has done nothing yet.
+    const background = startBackground(services, reactors(services.call, services.outbound), config)
+    working.push(background)
+    working.push(keepRotating(services))
+    working.push(keepInspecting(services))
+    working.push(keepPurging(services, background.reactors.passed))
+  } catch (cause) {
+    await stop()
+    throw cause
+  }
+  const url = localOrigin({ ...config.listen, port: listeners[0]?.port ?? config.listen.port })
+  const link = () => `${config.publicUrl ?? url}/setup#${setupToken.renew()}`
+
+  return {
+    url,
+    ...(setupToken.isOpen() ? { setupUrl: link() } : {}),
+    stop,
+    control: {
+      "setup-link": async () => {
+        const fresh = link()
+        keepSetupLink(folder, fresh)
+        return fresh
+      },
+      setup: async (input) => {
+        await setUpByRequest(services, setupRequest.parse(input))
+        setupToken.close()
+      },
+    },
+  }
+}
+
+/** Sets up without serving: opens the store, takes the one step, closes it. */
+export async function setup(start: Start, request: SetupRequest): Promise<void> {
+  const services = openServices(start)
+  try {
+    await setUpByRequest(services, request)
+  } finally {
+    await services.store.close()
+  }
+}

@@ -1,0 +1,91 @@
+import type { Authority } from "../api/access.ts"
+import { join } from "../api/method.ts"
+import * as app from "../domain/app/index.ts"
+import * as authorization from "../domain/authorization/index.ts"
+import * as feature from "../domain/feature/index.ts"
+import * as grant from "../domain/grant/index.ts"
+import * as group from "../domain/group/index.ts"
+import * as history from "../domain/history/index.ts"
+import * as instance from "../domain/instance/index.ts"
+import * as key from "../domain/key/index.ts"
+import * as member from "../domain/member/index.ts"
+import * as org from "../domain/org/index.ts"
+import * as orgCascade from "../domain/org-cascade/index.ts"
+import * as policy from "../domain/policy/index.ts"
+import * as project from "../domain/project/index.ts"
+import * as projectGrant from "../domain/project-grant/index.ts"
+import * as quota from "../domain/quota/index.ts"
+import * as refusal from "../domain/refusal/index.ts"
+import * as session from "../domain/session/index.ts"
+import * as setup from "../domain/setup/index.ts"
+import * as user from "../domain/user/index.ts"
+import type { Outbound } from "../kernel/outbound.ts"
+import * as oauth from "../oauth/index.ts"
+import type { AnyAggregate, Calls, Cx, Reactor, View } from "../store/index.ts"
+
+/**
+ * Every module. One may use those that stand before it, and no others: test/tidy.test.ts reads the
+ * order here.
+ */
+export const modules = [
+  instance.module,
+  feature.module,
+  quota.module,
+  key.module,
+  policy.module,
+  org.module,
+  user.module,
+  project.module,
+  projectGrant.module,
+  app.module,
+  member.module,
+  group.module,
+  authorization.module,
+  orgCascade.module,
+  session.module,
+  grant.module,
+  history.module,
+  refusal.module,
+  setup.module,
+] as const satisfies readonly Module[]
+
+/** What a module may bring; whatever it has none of it leaves out. */
+type Module = {
+  /** What it keeps streams of. */
+  readonly aggregates?: readonly AnyAggregate[]
+  /** Its read models. */
+  readonly views?: readonly View[]
+  /** What an access rule may hang from, by the name of the resource. */
+  readonly chains?: Authority<Cx>["resources"]
+  /** What happens outside of transactions because of an event. */
+  readonly reactors?: readonly ((call: Calls, outbound: Outbound) => Reactor)[]
+  /** What it answers of the book, read with the first call of an operation. */
+  readonly operations?: () => Promise<{ readonly shares: readonly object[] }>
+}
+const all: readonly Module[] = [...modules, oauth.module]
+
+export const aggregates = all.flatMap((each) => each.aggregates ?? [])
+
+export const views = all.flatMap((each) => each.views ?? [])
+
+export const reactors = (call: Calls, outbound: Outbound): readonly Reactor[] =>
+  all.flatMap((each) => each.reactors ?? []).map((make) => make(call, outbound))
+
+/** Every operation of the book with its module's answer. */
+export async function operations() {
+  const { book } = await import("../api/book.ts")
+  const read = await Promise.all(modules.map((each) => each.operations()))
+  return join(
+    book,
+    read.flatMap(({ shares }) => [...shares]),
+  )
+}
+
+/** Who owns what, and who may do what. */
+export const authority: Authority<Cx> = {
+  resources: Object.fromEntries(all.flatMap(({ chains = {} }) => Object.entries(chains))),
+  memberships: member.memberships,
+  permissions: member.rolePermissions,
+  outranks: member.outranks,
+  outranksAll: member.outranksAll,
+}

@@ -1,0 +1,105 @@
+import type { Logger } from "@logtape/logtape"
+import { openLog } from "../boot/logging.ts"
+import { exposedKey } from "../boot/master-key.ts"
+import type { Start } from "../boot/running.ts"
+import { matcherOf } from "../kernel/address.ts"
+import { systemClock } from "../kernel/clock.ts"
+import type { Services } from "../kernel/context.ts"
+import { idsOf } from "../kernel/id.ts"
+import { type Limits, limitsOf } from "../kernel/limit.ts"
+import { systemNetwork } from "../kernel/network.ts"
+import type { Outbound } from "../kernel/outbound.ts"
+import { systemRandom } from "../kernel/random.ts"
+import type { SystemUser } from "../kernel/system-user.ts"
+import { outboundOf } from "../notify/outbound.ts"
+import { type Calls, diskFaultOf, openKeyring, openStore, type Store } from "../store/index.ts"
+import { diskWatch } from "./disk-watch.ts"
+import { aggregates, views } from "./modules.ts"
+import { type Readiness, readinessOf } from "./readiness.ts"
+
+/** What everything in the process stands on. */
+export type ServerServices = Services &
+  Readiness & {
+    readonly store: Store
+    readonly log: Logger
+    /** Whether a peer is one of the proxies whose forwarded headers count. */
+    readonly isProxy: (address: string) => boolean
+    /** The way out, to what people entered. */
+    readonly outbound: Outbound
+    /** What each address may still cost. */
+    readonly limits: Limits
+    /** Who may manage instances, by the configuration. */
+    readonly systemUsers: readonly SystemUser[]
+    /** The public address, where the configuration says it. */
+    readonly publicUrl: string | undefined
+    /** A call of the process itself, on one instance. */
+    readonly call: Calls
+  }
+
+/** Opens the store of the data folder and everything that every call needs. */
+export function openServices({ config, folder, master }: Start): ServerServices {
+  const log = openLog(config)
+  warnOfExposedKey(log, { config, folder })
+  const readiness = readinessOf(log, (cause) => diskFaultOf(cause, folder.database))
+  const { broke, mended } = readiness
+  const rebuilding = (view: string) => `the view ${view} can't be rebuilt`
+  const store: Store = openStore({
+    file: folder.database,
+    aggregates,
+    views,
+    // Nobody knows what is on disk any more: the next start reads what really is.
+    fatal: (cause) => {
+      log.fatal("the disk failed; stopping: {cause}", { cause: String(cause) })
+      process.exit(1)
+    },
+    notReady: (view, cause) => broke(rebuilding(view), cause),
+    ready: (view) => mended(rebuilding(view)),
+    trouble: diskWatch({ ...readiness, clock: systemClock, store: () => store }),
+    statesRebuilt: ({ streams, events }) =>
+      log.info("folded the states of {streams} anew, from {events} events", {
+        streams: streams.join(", "),
+        events,
+      }),
+  })
+  const random = systemRandom
+  const secrets = openKeyring(store, random, master)
+  const outbound = outboundOf({
+    ...systemNetwork,
+    clock: systemClock,
+    allow: config.outboundAllow,
+  })
+  const shared: Services = {
+    clock: systemClock,
+    ids: idsOf(systemClock, 0, store.newest()),
+    random,
+    secrets,
+    outside: { send: outbound, texts: systemNetwork.texts },
+    warn: (said) => log.warning("{said}", { said }),
+  }
+  return {
+    ...shared,
+    ...readiness,
+    store,
+    log,
+    isProxy: matcherOf(config.trustedProxies),
+    outbound,
+    limits: limitsOf(systemClock, config.limits),
+    systemUsers: config.systemUsers,
+    publicUrl: config.publicUrl,
+    call: (instance, name) => ({
+      ...shared,
+      store,
+      instance,
+      caller: { kind: "system", name },
+      requestId: shared.ids.next(),
+      languages: [],
+    }),
+  }
+}
+
+function warnOfExposedKey(log: Logger, { config, folder }: Pick<Start, "config" | "folder">): void {
+  const exposed = exposedKey(folder, config)
+  if (exposed?.isBesideData)
+    log.warning("others may use the master key ({mode}): run chmod 600 {file}", { ...exposed })
+  else if (exposed) log.info("others may use the master key in {file} ({mode})", { ...exposed })
+}

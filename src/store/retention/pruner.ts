@@ -1,0 +1,54 @@
+import type { Clock, Timer } from "../../kernel/clock.ts"
+import type { Store } from "../store.ts"
+
+export type PrunerParts = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly auditRetentionDays: number
+  /** How long instances keep their audits that keep them less long, in ms. */
+  readonly auditsKept?: () => ReadonlyMap<string, number>
+  /** The position that every reactor has passed. */
+  readonly passed: () => number
+  /** A pass broke off, of a full disk for instance; the next one comes in a minute. */
+  readonly failed: (cause: unknown) => void
+}
+
+export type Pruner = { readonly stop: () => Promise<void> }
+
+const everyMs = 60_000
+const dayMs = 86_400_000
+
+/** Drops what has expired, once a minute. */
+export function runPruner(parts: PrunerParts): Pruner {
+  const { store, clock, passed, failed, auditsKept } = parts
+  let isStopped = false
+  let timer: Timer | undefined
+  let pass: Promise<void> = Promise.resolve()
+
+  const prune = async () => {
+    const now = clock.now()
+    await store.prune({
+      now,
+      auditedBefore: now - parts.auditRetentionDays * dayMs,
+      ...(auditsKept && {
+        auditedSooner: () => new Map([...auditsKept()].map(([id, ms]) => [id, now - ms])),
+      }),
+      position: passed(),
+      stopped: () => isStopped,
+    })
+  }
+  const wait = () => {
+    if (isStopped) return
+    timer = clock.after(everyMs, () => {
+      pass = prune().catch(failed).then(wait)
+    })
+  }
+  wait()
+  return {
+    stop: async () => {
+      isStopped = true
+      timer?.stop()
+      await pass
+    },
+  }
+}

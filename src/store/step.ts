@@ -1,0 +1,165 @@
+import type { Call } from "../kernel/context.ts"
+import { Fault } from "../kernel/fault.ts"
+import type { Aggregate, AnyAggregate, Deciding, Transaction } from "./aggregate.ts"
+import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
+import { revisionOf } from "./log/event-types.ts"
+import type { Append, ClaimRequest, Expectation, Folded, Log, NewEvent } from "./log/log.ts"
+import type { StateRow, States } from "./state/state.ts"
+
+/** What decisions read. */
+export type StepReading = Pick<States, "fold"> & {
+  readonly row: (instance: string, kind: AnyAggregate, id: string) => StateRow
+  readonly holder: Log["holder"]
+}
+
+/** What one attempt of a step has decided so far, stream by stream. */
+export type Drafting = { readonly now: number; readonly pending: Map<string, Pending> }
+
+/** A stream as a step sees it. */
+type Pending = {
+  readonly kind: AnyAggregate
+  readonly id: string
+  readonly row: StateRow
+  state: unknown
+  owner: string
+  readonly drafts: { readonly draft: AnyDraft; readonly event: NewEvent }[]
+}
+
+/** Opens one attempt of a step. */
+export function transactionOf(
+  reading: StepReading,
+  cx: Deciding,
+  { now, pending }: Drafting,
+): Transaction {
+  const { store: _, clock: __, ...call } = cx
+  const open = (kind: AnyAggregate, id: string): Pending => {
+    const key = `${kind.stream}/${id}`
+    const known = pending.get(key)
+    if (known) return known
+    const row = reading.row(cx.instance, kind, id)
+    const entry: Pending = { kind, id, row, state: row.state, owner: row.owner, drafts: [] }
+    pending.set(key, entry)
+    return entry
+  }
+  return {
+    ...call,
+    now,
+    // Reason for the cast: the registry keys states by stream name, so the type is the kind's.
+    state: <E extends AnyEvent, S>(kind: Aggregate<E, S>, id: string) => open(kind, id).state as S,
+    owner: (kind, id) => open(kind, id).owner,
+    holder: (kind, key) => reading.holder(cx.instance, kind, key, now),
+    append: (kind, id, drafts, owner) => {
+      const entry = open(kind, id)
+      if (entry.row.version + entry.drafts.length === 0) entry.owner = owner ?? ""
+      for (const draft of drafts) {
+        const event = eventOf({ cx: call, entry, draft, now })
+        entry.drafts.push({ draft, event })
+        entry.state = reading.fold(entry.state, event)
+      }
+    },
+  }
+}
+
+/** Where a stream stood right after a step that ended at `position`; undefined for others. */
+export function rowAfter(
+  draft: Drafting,
+  { stream }: AnyAggregate,
+  { id, position }: { readonly id: string; readonly position: number },
+): StateRow | undefined {
+  const entry = draft.pending.get(`${stream}/${id}`)
+  return entry && standing(entry, draft, position)
+}
+
+/** Where a stream stood right after a step that ended at `position`, whatever came later. */
+function standing(entry: Pending, { now, pending }: Drafting, position: number): StateRow {
+  const { row, drafts, owner, state } = entry
+  if (drafts.length === 0) return row
+  // A step writes stream by stream.
+  let later = 0
+  let isPast = false
+  for (const other of pending.values()) {
+    if (isPast) later += other.drafts.length
+    isPast ||= other === entry
+  }
+  return {
+    version: row.version + drafts.length,
+    position: position - later,
+    created: row.version === 0 ? now : row.created,
+    changed: now,
+    owner,
+    state,
+  }
+}
+
+function eventOf(from: {
+  cx: Omit<Call, "clock">
+  entry: Pending
+  draft: AnyDraft
+  now: number
+}): NewEvent {
+  const { cx, entry, draft, now } = from
+  const caller = cx.caller
+  return {
+    instance: cx.instance,
+    stream: entry.kind.stream,
+    id: entry.id,
+    version: entry.row.version + entry.drafts.length + 1,
+    type: draft.type,
+    revision: revisionOf(entry.kind, draft.type),
+    data: draft.data,
+    private: draft.private ?? null,
+    time: now,
+    editor:
+      caller.kind === "user"
+        ? { user: caller.userId, client: caller.clientId }
+        : { user: caller.kind === "system" ? caller.name : "", client: "" },
+    owner: entry.owner,
+    correlation: cx.requestId,
+    erase: draft.erase ?? null,
+  }
+}
+
+/** What an attempt hands to the log. */
+export function appendOf(cx: Deciding, { now, pending }: Drafting): Append {
+  const expect: Expectation[] = []
+  const events: NewEvent[] = []
+  const claims: ClaimRequest[] = []
+  const folded: Folded[] = []
+  for (const { kind, id, row, state, owner, drafts } of pending.values()) {
+    const { stream } = kind
+    expect.push({ stream, id, version: row.version })
+    if (drafts.length > 0) {
+      const version = row.version + drafts.length
+      const created = row.version === 0 ? now : row.created
+      folded.push({ stream, id, version, state, created, owner })
+    }
+    for (const { draft, event } of drafts) {
+      events.push(event)
+      claims.push(...claimsOf(kind, id, draft))
+    }
+  }
+  // A key that one part of the step releases and another takes must be free when it is taken.
+  claims.sort((a, b) => Number("take" in a) - Number("take" in b))
+  const idTime = cx.ids.newest()
+  return { instance: cx.instance, time: now, expect, events, claims, folded, idTime }
+}
+
+/** A claim is dropped by its own time, so one without would outlive a stream that is dropped. */
+function claimsOf(kind: AnyAggregate, id: string, { claims = [] }: AnyDraft): ClaimRequest[] {
+  const { stream, retention } = kind
+  const isEndless = (claim: ClaimChange) => "take" in claim && claim.expires === undefined
+  if (retention !== "forever" && claims.some(isEndless)) {
+    throw new Error(`streams of ${stream} are not kept, so their claims must say when they expire`)
+  }
+  return claims.map((claim) => ({ ...claim, stream, id }))
+}
+
+export function takenError(claim: ClaimChange): Fault {
+  if (!("taken" in claim)) throw new Error("a release can't be refused")
+  return new Fault("already_exists", claim.taken.id, claim.taken.message)
+}
+
+export function receiptOf(id: string, row: StateRow): Receipt {
+  const { version, position, created, changed, owner } = row
+  return { id, version, position, created, changed, owner }
+}

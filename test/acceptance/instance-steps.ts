@@ -1,0 +1,310 @@
+// What two instances are asked and told, with the same ids in both.
+import { policyChanges, policyLooks } from "./policy-steps.ts"
+import { personOf } from "./service.ts"
+
+export type Step = readonly [name: string, request: object]
+
+const org = { organizationId: "org" }
+const project = { projectId: "project" }
+const app = { applicationId: "app", projectId: "project" }
+const older = { appId: "app", projectId: "project" }
+const api = { ...app, applicationId: "api" }
+const granted = { ...project, grantedOrganizationId: "guest" }
+const grantResource = { projectGrant: { ...project, organizationId: "guest" } }
+const user = { userId: "user" }
+/** Somebody's name ends in it, so that it must be proven. */
+const usedDomain = { domain: "used.example", type: "DOMAIN_VALIDATION_TYPE_DNS" }
+const robot = { userId: "robot" }
+const seat = { ...user, resource: org }
+const expirationDate = "2099-01-01T00:00:00Z"
+const helper = { key: "HELPER", level: "ROLE_LEVEL_ORGANIZATION" }
+const newPassword = { password: "Correct-horse-8-battery" }
+const callback = { redirectUris: ["https://app.example.com/callback"] }
+const lifetimes = {
+  accessTokenLifetime: "600s",
+  idTokenLifetime: "600s",
+  refreshTokenIdleExpiration: "600s",
+  refreshTokenExpiration: "900s",
+}
+const admin = (name: string) => `core.admin.v1.AdminService/${name}`
+const auth = (name: string) => `core.auth.v1.AuthService/${name}`
+const management = (name: string) => `core.management.v1.ManagementService/${name}`
+export const webKeys = (name: string) => `core.resources.webkey.v3alpha.CoreWebKeys/${name}`
+
+/** What both instances have, with the same ids and their own names. */
+export const furniture = (name: string): readonly Step[] => [
+  ["AddOrganization", { ...org, name: `Org ${name}` }],
+  [
+    "CreateUser",
+    {
+      ...{ ...org, ...user, username: "user@used.example" },
+      human: personOf(`Person ${name}`.replace(" ", "-")),
+    },
+  ],
+  ["CreateUser", { ...org, ...robot, username: "robot", machine: { name: `Robot ${name}` } }],
+  ["AddKey", { ...robot, expirationDate }],
+  ["CreateProject", { ...org, ...project, name: `Project ${name}` }],
+  ["CreateApplication", { ...app, name: `App ${name}`, oidcConfiguration: callback }],
+  ["CreateAdministrator", { ...seat, roles: ["ORG_OWNER"] }],
+  ["CreateWebKey", { ed25519: {} }],
+  ["CreateProject", { ...org, projectId: "second", name: `Project ${name} again` }],
+  ["AddProjectRole", { ...project, roleKey: "editor", displayName: `Role ${name}` }],
+  ["CreateAuthorization", { ...org, ...project, ...robot, roleKeys: ["editor"] }],
+  ["SetUserMetadata", { ...robot, metadata: [{ key: `Metadata ${name}`, value: "eA==" }] }],
+  ["AddKey", { ...robot, expirationDate }],
+  ["AddPersonalAccessToken", { ...robot, expirationDate }],
+  ["AddPersonalAccessToken", { ...robot, expirationDate }],
+  ["CreateApplicationKey", app],
+  ["CreateApplicationKey", app],
+  ["CreateApplication", { ...api, name: `API ${name}`, apiConfiguration: {} }],
+  ["AddOrganization", { organizationId: "guest", name: `Org ${name} guest` }],
+  ["CreateProjectGrant", { ...granted, roleKeys: ["editor"] }],
+  ["CreateAdministrator", { ...robot, resource: grantResource, roles: ["PROJECT_GRANT_OWNER"] }],
+  ["ListAdministrators", { filters: [{ resource: grantResource }] }],
+  ["CreateRole", { ...helper, displayName: `Role ${name} too`, permissions: ["user.read"] }],
+  ["CreateGroup", { ...org, id: "group", name: `Group ${name}` }],
+  ["AddUsersToGroup", { id: "group", userIds: ["user"] }],
+  ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
+  ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
+]
+
+export const looks: readonly Step[] = [
+  ...["system", "admin", "auth", "management"].map((family): Step => {
+    const service = `${family[0]?.toUpperCase()}${family.slice(1)}Service`
+    return [`core.${family}.v1.${service}/Healthz`, {}]
+  }),
+  ["core.admin.v1.AdminService/GetMyInstance", {}],
+  ["core.admin.v1.AdminService/ListInstanceDomains", {}],
+  ...["GetOIDCSettings", "GetRestrictions", "GetSecurityPolicy"].map(
+    (name): Step => [admin(name), {}],
+  ),
+  ...["GetSecuritySettings", "ListRefusedRequests"].map((name): Step => [name, {}]),
+  [auth("GetMyUser"), {}],
+  ...[
+    "ListMyUserSessions",
+    "ListMyMetadata",
+    "ListMyRefreshTokens",
+    "ListMyAuthFactors",
+    "ListMyCorePermissions",
+    "ListMyMemberships",
+  ].map((name): Step => [auth(name), {}]),
+  ["core.auth.v1.AuthService/ListMyProjectOrgs", {}],
+  ["GetInstance", {}],
+  ...["ListCustomDomains", "ListTrustedDomains"].map((name): Step => [name, {}]),
+  ["GetInstanceFeatures", { inheritance: true }],
+  ["GetOrganizationFeatures", org],
+  ["GetUserFeatures", user],
+  ...["GetIAM", "GetOIDCInformation"].map((name): Step => [management(name), {}]),
+  [management("GetOIDCInformation"), {}],
+  [management("GetMyOrg"), {}],
+  [management("GetUserByID"), { id: "user" }],
+  [management("GetUserByLoginNameGlobal"), { loginName: "robot" }],
+  [management("GetProjectByID"), { id: "project" }],
+  [management("ListProjects"), {}],
+  ["ListOrganizations", {}],
+  ["ListOrganizationDomains", org],
+  ["ListOrganizationMetadata", org],
+  [management("GetOrgByDomainGlobal"), { domain: "shared.example" }],
+  [management("ListOrgMemberRoles"), {}],
+  [admin("ListIAMMemberRoles"), {}],
+  ["GetUserByID", user],
+  ["ListUsers", {}],
+  ["ListKeys", {}],
+  ["GetProject", project],
+  ["ListProjects", {}],
+  ["GetApplication", { applicationId: "app" }],
+  ["ListApplications", {}],
+  ["ListClientSecrets", app],
+  ["ListApplicationKeys", {}],
+  [management("ListAppKeys"), older],
+  ["ListPersonalAccessTokens", {}],
+  [management("ListPersonalAccessTokens"), robot],
+  [management("ListMachineKeys"), robot],
+  ["ListAdministrators", {}],
+  ["ListRoles", {}],
+  [management("ListUserChanges"), { userId: "user" }],
+  [management("ListOrgChanges"), {}],
+  [management("ListProjectChanges"), project],
+  [management("ListAppChanges"), older],
+  ["core.auth.v1.AuthService/ListMyUserChanges", {}],
+  ["GetGroup", { id: "group" }],
+  ["ListGroups", {}],
+  ["ListGroupUsers", {}],
+  ["ListProjectRoles", project],
+  [management("ListProjectRoles"), project],
+  ["ListAuthorizations", {}],
+  ["ListProjectGrants", {}],
+  [management("ListGrantedProjects"), {}],
+  [management("ListProjectMemberRoles"), {}],
+  [management("ListProjectGrantMemberRoles"), {}],
+  ["ListUserMetadata", robot],
+  ["ListWebKeys", {}],
+  [webKeys("ListWebKeys"), {}],
+  ["ListFailedSignIns", user],
+  ...["ListApplicationUses", "ListSessions"].map((name): Step => [name, {}]),
+  ...policyLooks,
+]
+
+/** Every operation that changes something, in an order in which each one can. */
+export const changes = (webKeyId: string, id: string, homeId: string): readonly Step[] => [
+  ["AddOrganizationDomain", { organizationId: homeId, domain: "home.example" }],
+  [admin("SetDefaultOrg"), { orgId: "guest" }],
+  [admin("SetDefaultOrg"), { orgId: homeId }],
+  ["UpdateOrganization", { ...org, name: "Other" }],
+  ["DeactivateOrganization", org],
+  ["ActivateOrganization", org],
+  ["SetOrganizationMetadata", { ...org, metadata: [{ key: "plan", value: "eA==" }] }],
+  ["DeleteOrganizationMetadata", { ...org, keys: ["plan"] }],
+  ["AddOrganizationDomain", { ...org, domain: "example.org" }],
+  ["DeleteOrganizationDomain", { ...org, domain: "example.org" }],
+  ["AddOrganizationDomain", { organizationId: "guest", domain: "used.example" }],
+  ["GenerateOrganizationDomainValidation", { organizationId: "guest", ...usedDomain }],
+  ["UpdateUser", { ...user, human: { profile: { givenName: "Other" } } }],
+  ...["CreateInviteCode", "ResendInviteCode"].map((name): Step => [name, user]),
+  ["SetPassword", { ...user, newPassword }],
+  [
+    "AddHumanUser",
+    { userId: "human", organization: { orgId: "org" }, ...personOf("Human"), username: "human" },
+  ],
+  ["UpdateHumanUser", { userId: "human", username: "older" }],
+  ["SetEmail", { ...user, email: "new@example.com" }],
+  ...["SendEmailCode", "ResendEmailCode"].map((name): Step => [name, user]),
+  ["SetPhone", { ...user, phone: "+41791234567" }],
+  ...["ResendPhoneCode", "RemovePhone"].map((name): Step => [name, user]),
+  [auth("UpdateMyUserName"), { userName: "renamed" }],
+  [auth("RevokeAllMyRefreshTokens"), {}],
+  ["DeactivateUser", user],
+  ["ReactivateUser", user],
+  ["LockUser", user],
+  ["UnlockUser", user],
+  ["UpdateProject", { ...project, name: "Other" }],
+  ["DeactivateProject", project],
+  ["ActivateProject", project],
+  [management("UpdateProject"), { id: "project", name: "Older" }],
+  [management("DeactivateProject"), { id: "project" }],
+  [management("ReactivateProject"), { id: "project" }],
+  [management("AddProject"), { name: "New" }],
+  ["StartTestSignIn", { applicationId: "app" }],
+  ["UpdateApplication", { ...app, name: "Other" }],
+  ["DeactivateApplication", app],
+  ["ReactivateApplication", app],
+  ["UpdateAdministrator", { ...seat, roles: ["ORG_OWNER_VIEWER"] }],
+  ["DeleteAdministrator", seat],
+  ["ActivateWebKey", { id: webKeyId }],
+  [webKeys("CreateWebKey"), { key: { ed25519: {} } }],
+  [webKeys("ActivateWebKey"), { id: webKeyId }],
+  ["CreateWebKey", { ed25519: {} }],
+  [admin("AddOIDCSettings"), lifetimes],
+  [admin("UpdateOIDCSettings"), { ...lifetimes, idTokenLifetime: "60s" }],
+  ["UpdateInstance", { instanceName: "Other" }],
+  ["AddTrustedDomain", { trustedDomain: "trusted.example" }],
+  ["RemoveTrustedDomain", { trustedDomain: "trusted.example" }],
+  ["SetInstanceFeatures", { userSchema: true }],
+  ["ResetInstanceFeatures", {}],
+  ...["SetOrganizationFeatures", "ResetOrganizationFeatures"].map((name): Step => [name, org]),
+  ...["SetUserFeatures", "ResetUserFeatures"].map((name): Step => [name, user]),
+  [admin("ActivateFeatureLoginDefaultOrg"), {}],
+  [admin("SetRestrictions"), { allowedLanguages: { list: ["de"] } }],
+  [admin("SetSecurityPolicy"), { enableImpersonation: true }],
+  ["SetSecuritySettings", { embeddedIframe: { allowedOrigins: [] } }],
+  ["UpdateRole", { key: "HELPER", displayName: "Other" }],
+  ["DeleteRole", { key: "HELPER" }],
+  ["UpdateGroup", { id: "group", name: "Other" }],
+  ["AddUsersToGroup", { id: "group", userIds: ["robot"] }],
+  ["RemoveUsersFromGroup", { id: "group", userIds: ["user"] }],
+  ["DeleteGroup", { id: "group" }],
+  ["UpdateProjectGrant", { ...granted, roleKeys: [] }],
+  ["DeactivateProjectGrant", granted],
+  ["ActivateProjectGrant", granted],
+  ["DeleteProjectGrant", granted],
+  ["UpdateAuthorization", { id, roleKeys: [] }],
+  ["DeactivateAuthorization", { id }],
+  ["ActivateAuthorization", { id }],
+  ["DeleteAuthorization", { id }],
+  ["UpdateProjectRole", { ...project, roleKey: "editor", displayName: "Other" }],
+  ["RemoveProjectRole", { ...project, roleKey: "editor" }],
+  [management("AddProjectRole"), { ...project, roleKey: "a/b", displayName: "Slash" }],
+  [management("BulkAddProjectRoles"), { ...project, roles: [{ key: "c", displayName: "C" }] }],
+  [management("UpdateProjectRole"), { ...project, roleKey: "a/b", displayName: "Other" }],
+  [management("RemoveProjectRole"), { ...project, roleKey: "a/b" }],
+  ["DeleteUserMetadata", { ...robot, keys: ["Metadata one"] }],
+  ["DeleteUser", user],
+  ["DeleteApplication", app],
+  ["DeleteProject", project],
+  [management("RemoveProject"), { id: "second" }],
+  ["DeleteOrganization", { organizationId: "guest" }],
+  ...policyChanges,
+]
+
+const code = { code: "AAAAAA" }
+const wrong = { ...user, verificationCode: "AAAAAA" }
+
+/** What is refused for want of the right code, or to a service user, and with which status. */
+export const refusals: readonly (readonly [...Step, status: number])[] = [
+  ["VerifyOrganizationDomain", { ...org, domain: "absent.example" }, 404],
+  [management("SetPrimaryOrgDomain"), { domain: "absent.example" }, 404],
+  ["DeleteSession", { sessionId: "absent" }, 404],
+  ["VerifyEmail", wrong, 400],
+  ["VerifyPhone", wrong, 400],
+  ["VerifyInviteCode", wrong, 400],
+  [auth("GetMyMetadata"), { key: "absent" }, 404],
+  [auth("RevokeMyRefreshToken"), { id: "absent" }, 404],
+  [auth("RemoveMyUser"), {}, 403],
+  [auth("GetMyProfile"), {}, 400],
+  [auth("GetMyEmail"), {}, 400],
+  [auth("GetMyPhone"), {}, 400],
+  [auth("UpdateMyProfile"), { firstName: "A", lastName: "B" }, 400],
+  [auth("SetMyEmail"), { email: "new@example.com" }, 400],
+  [auth("SetMyPhone"), { phone: "+41791234567" }, 400],
+  [auth("ResendMyEmailVerification"), {}, 400],
+  [auth("ResendMyPhoneVerification"), {}, 400],
+  [auth("VerifyMyEmail"), code, 400],
+  [auth("VerifyMyPhone"), code, 400],
+  [auth("RemoveMyPhone"), {}, 400],
+]
+
+/** What looks at a grant by its own id, which none but its administrators' list tells. */
+export const grantLooks = (grantId: string): readonly Step[] => [
+  [management("GetGrantedProjectByID"), { ...project, grantId }],
+  [management("ListGrantedProjectRoles"), { ...project, grantId }],
+  [management("ListProjectGrantChanges"), { ...project, grantId }],
+]
+
+type Credentials = {
+  readonly keyIds: readonly string[]
+  readonly tokenIds: readonly string[]
+  readonly appKeyIds: readonly string[]
+}
+
+/** The same of what service users and applications prove themselves with. */
+export const credentialChanges = ({
+  keyIds,
+  tokenIds,
+  appKeyIds,
+}: Credentials): readonly Step[] => {
+  const [[keyId, otherKeyId], [tokenId, otherTokenId]] = [keyIds, tokenIds]
+  const [appKeyId, otherAppKeyId] = appKeyIds
+  return [
+    [management("GetMachineKeyByIDs"), { ...robot, keyId }],
+    [management("RemoveMachineKey"), { ...robot, keyId }],
+    [management("AddMachineKey"), { ...robot, type: "KEY_TYPE_JSON" }],
+    ["RemoveKey", { ...robot, keyId: otherKeyId }],
+    [management("GetPersonalAccessTokenByIDs"), { ...robot, tokenId }],
+    [management("RemovePersonalAccessToken"), { ...robot, tokenId }],
+    [management("AddPersonalAccessToken"), robot],
+    ["RemovePersonalAccessToken", { ...robot, tokenId: otherTokenId }],
+    ["AddSecret", robot],
+    ["RemoveSecret", robot],
+    [management("GenerateMachineSecret"), robot],
+    [management("RemoveMachineSecret"), robot],
+    ["GetApplicationKey", { keyId: appKeyId }],
+    ["DeleteApplicationKey", { ...app, keyId: appKeyId }],
+    [management("GetAppKey"), { ...older, keyId: otherAppKeyId }],
+    [management("RemoveAppKey"), { ...older, keyId: otherAppKeyId }],
+    [management("AddAppKey"), { ...older, type: "KEY_TYPE_JSON" }],
+    ["GenerateClientSecret", app],
+    ["RemoveClientSecret", { ...app, secretId: "0" }],
+    [management("RegenerateOIDCClientSecret"), older],
+    [management("RegenerateAPIClientSecret"), { ...older, appId: "api" }],
+  ]
+}

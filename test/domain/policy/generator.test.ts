@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import {
+  type GeneratorType,
+  generatorTypes,
+  newCode,
+} from "../../../src/domain/policy/generator.ts"
+import { type Estate, openEstate } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+const app = 6
+const code = { generatorType: 2, length: 8, expiry: { seconds: 600n }, includeDigits: true }
+const update = (request: object) => estate.as("owner", "updateSecretGenerator", request)
+const get = async (generatorType: number) =>
+  (await estate.as("owner", "getSecretGenerator", { generatorType })).secretGenerator
+
+const drawn = (type: GeneratorType) => {
+  const cx = estate.cx()
+  const made = newCode(cx, type)
+  return { plain: made.plain, seconds: (made.expires - cx.clock.now()) / 1000 }
+}
+
+test("codes and secrets are made of what is said of their kind, and of no other", async () => {
+  expect(drawn("verify_email_code")).toMatchObject({ seconds: 3600 })
+  expect(drawn("verify_email_code").plain).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
+  await update(code)
+  expect(await get(2)).toMatchObject({ length: 8, includeDigits: true, includeUpperLetters: false })
+  expect(drawn("verify_email_code")).toMatchObject({ seconds: 600 })
+  expect(drawn("verify_email_code").plain).toMatch(/^[0-9]{8}$/)
+  expect(drawn("verify_phone_code").plain).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
+  await update({ ...code, length: 20, includeLowerLetters: true, includeSymbols: true })
+  const { plain } = drawn("verify_email_code")
+  expect(plain).toMatch(/^[a-z2-9!#$*+=?@_-]{20}$/)
+  expect(plain).not.toMatch(/[ilo01]/)
+})
+
+test("every kind is listed with what holds, and found by its number", async () => {
+  const list = async (request = {}) => estate.as("owner", "listSecretGenerators", request)
+  const { result, details } = await list({ query: { asc: true } })
+  expect(details.totalResult).toBe(BigInt(generatorTypes.length))
+  expect(result.map((each: { generatorType: number }) => each.generatorType)).toEqual([
+    1, 2, 3, 4, 5, 6, 7, 8,
+  ])
+  const query = { query: { case: "typeQuery", value: { generatorType: app } } }
+  const found = await list({ queries: [query] })
+  expect(found.result).toMatchObject([{ length: 64, expiry: { seconds: 0n } }])
+})
+
+test("each character is as likely as any other", () => {
+  const counts = new Map<string, number>()
+  for (let made = 0; made < 500; made++) {
+    for (const letter of drawn("otp_sms").plain) counts.set(letter, (counts.get(letter) ?? 0) + 1)
+  }
+  expect(counts.size).toBe(10)
+  for (const count of counts.values()) expect(Math.abs(count - 400)).toBeLessThan(120)
+})
+
+test.each([
+  [{ ...code, length: 4 }, "guessed"],
+  [{ ...code, length: 5, includeDigits: true }, "guessed"],
+  [{ ...code, includeDigits: false }, "include"],
+  [{ ...code, length: 0 }, "length"],
+  [{ ...code, length: 129 }, "length"],
+  [{ ...code, expiry: { seconds: 59n } }, "expiry"],
+  [{ ...code, expiry: undefined }, "expiry"],
+  [{ ...code, expiry: { seconds: 2_592_001n } }, "expiry"],
+  [{ ...code, generatorType: app, expiry: undefined }, "guessed"],
+  [{ ...code, generatorType: app, length: 64 }, "expiry"],
+] as const)("what is too weak is refused, row %#, and says %s", async (request, what) => {
+  await expect(update(request)).rejects.toMatchObject({
+    code: "invalid_argument",
+    message: expect.stringContaining(what),
+  })
+})
+
+test("an unknown kind is refused, and so is what changes nothing", async () => {
+  await expect(update({ ...code, generatorType: 0 })).rejects.toMatchObject({
+    id: "request.enum_unknown",
+  })
+  await update(code)
+  await expect(update(code)).rejects.toMatchObject({ id: "policy.unchanged" })
+})
+
+test("only who owns the instance changes them", async () => {
+  for (const person of ["manager", "nobody", "stranger"] as const) {
+    const tried = async () => estate.as(person, "updateSecretGenerator", code)
+    await expect(tried(), person).rejects.toMatchObject({ code: "permission_denied" })
+  }
+})

@@ -1,0 +1,252 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { deactivateOrganization } from "../../../src/domain/org/index.ts"
+import { addRoles, removeRole } from "../../../src/domain/project/index.ts"
+import { grantIdOf, hasProject, rolesGranted } from "../../../src/domain/project-grant/index.ts"
+import type { Person } from "../../support/estate.ts"
+import { type Granting, grant, openGranting, roleOf } from "./estate.ts"
+
+let estate: Granting
+beforeEach(async () => {
+  estate = await openGranting()
+})
+afterEach(() => estate.close())
+
+const listed = async (who: Person = "manager", request: object = {}) => {
+  const { projectGrants, pagination } = await estate.as(who, "listProjectGrants", {
+    pagination: { asc: true },
+    ...request,
+  })
+  expect(pagination.totalResult).toBe(BigInt(projectGrants.length))
+  return projectGrants
+}
+
+const create = (more: object = {}, who: Person = "manager") =>
+  estate.as(who, "createProjectGrant", { ...grant, grantedOrganizationId: "org3", ...more })
+
+const idOf = (orgId = "org2") => grantIdOf(estate.cx(), "p1", orgId) ?? ""
+const has = (orgId: string) => hasProject(estate.cx(), "p1", orgId)
+
+describe("a grant", () => {
+  test("is there at once, with the names of what it joins", async () => {
+    const [found] = await listed()
+    expect(found).toMatchObject({
+      organizationId: "org1",
+      grantedOrganizationId: "org2",
+      grantedOrganizationName: "Globex",
+      grantedRoleKeys: ["admin", "editor"],
+      projectId: "p1",
+      projectName: "Portal",
+      state: 1,
+    })
+    expect(timestampMs(found.creationDate)).toBe(estate.clock.now())
+    expect(has("org2")).toBe(true)
+    expect(has("org1")).toBe(true)
+    expect(has("org3")).toBe(false)
+  })
+
+  test("is one for a project and an organisation, also when twenty ask at once", async () => {
+    const all = await Promise.allSettled(Array.from({ length: 20 }, () => create()))
+    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
+    await expect(create()).rejects.toMatchObject({ code: "already_exists", id: "grant.exists" })
+    expect(await listed()).toHaveLength(2)
+  })
+
+  test("has its roles replaced; what is so already changes nothing", async () => {
+    const update = async (roleKeys: readonly string[]) => {
+      estate.clock.advance(1000)
+      const { changeDate } = await estate.as("manager", "updateProjectGrant", {
+        ...grant,
+        roleKeys,
+      })
+      return estate.clock.now() - timestampMs(changeDate)
+    }
+    expect(await update(["auditor", "admin"])).toBe(0)
+    expect(rolesGranted(estate.cx(), idOf())).toEqual(["auditor", "admin"])
+    expect(await update(["admin", "auditor"])).toBe(1000)
+    expect(await update([])).toBe(0)
+    expect((await listed())[0].grantedRoleKeys).toEqual([])
+  })
+
+  test("counts while it is active, and keeps its roles when it is not", async () => {
+    const turn = (name: string) => estate.as("manager", name, grant)
+    const { changeDate } = await turn("deactivateProjectGrant")
+    expect(has("org2")).toBe(false)
+    expect((await listed())[0]).toMatchObject({ state: 2, grantedRoleKeys: ["admin", "editor"] })
+    estate.clock.advance(1000)
+    expect((await turn("deactivateProjectGrant")).changeDate).toEqual(changeDate)
+    await turn("activateProjectGrant")
+    expect(has("org2")).toBe(true)
+  })
+
+  test("does not count while the organisation that has it is deactivated", async () => {
+    await deactivateOrganization(estate.cx(), "org2")
+    expect(has("org2")).toBe(false)
+  })
+
+  test("can be given anew after it was taken away, as another one", async () => {
+    const before = idOf()
+    const { deletionDate } = await estate.as("manager", "deleteProjectGrant", grant)
+    expect(timestampMs(deletionDate)).toBe(estate.clock.now())
+    expect(await listed()).toEqual([])
+    expect(has("org2")).toBe(false)
+    expect(await estate.as("manager", "deleteProjectGrant", grant)).toMatchObject({})
+    expect((await estate.as("manager", "deleteProjectGrant", grant)).deletionDate).toBeUndefined()
+    await create({ grantedOrganizationId: "org2" })
+    expect(idOf()).not.toBe(before)
+  })
+
+  test("goes with its project", async () => {
+    await estate.as("manager", "deleteProject", { projectId: "p1" })
+    expect(await listed("owner")).toEqual([])
+    expect(has("org2")).toBe(false)
+    expect(has("org1")).toBe(false)
+    expect(() => estate.as("manager", "activateProjectGrant", grant)).toThrow("no such project")
+  })
+
+  test("loses a role with the project, which does not come back with its key", async () => {
+    await removeRole(estate.cx(), "p1", "admin")
+    const byKey = { filters: [filter("roleKeyFilter", { key: "admin" })] }
+    expect(rolesGranted(estate.cx(), idOf())).toEqual(["editor"])
+    expect(await listed("manager", byKey)).toEqual([])
+    await addRoles(estate.cx(), "p1", [roleOf("admin")])
+    expect((await listed())[0].grantedRoleKeys).toEqual(["editor"])
+    expect(await listed("manager", byKey)).toEqual([])
+
+    // Whoever names it again means the new one.
+    const roleKeys = ["admin", "editor"]
+    await estate.as("manager", "updateProjectGrant", { ...grant, roleKeys })
+    expect(rolesGranted(estate.cx(), idOf())).toEqual(roleKeys)
+    expect(await listed("manager", byKey)).toHaveLength(1)
+  })
+
+  test("gives roles of any key", async () => {
+    const odd = ["__proto__", "constructor", "a/b", "ключ"]
+    await estate.step((tx) => addRoles.within(tx, "p1", odd.map(roleOf)))
+    await create({ roleKeys: odd })
+    expect(rolesGranted(estate.cx(), idOf("org3"))).toEqual(odd)
+    await estate.as("manager", "updateProjectGrant", {
+      ...grant,
+      grantedOrganizationId: "org3",
+      roleKeys: odd.slice(1),
+    })
+    expect(rolesGranted(estate.cx(), idOf("org3"))).toEqual(odd.slice(1))
+  })
+})
+
+describe("it is refused", () => {
+  const cases: readonly (readonly [string, object, string])[] = [
+    ["a role that the project lacks", { roleKeys: ["root"] }, "grant.role_unknown"],
+    ["a role of another spelling", { roleKeys: ["Admin"] }, "grant.role_unknown"],
+    ["what only looks like a role", { roleKeys: ["constructor"] }, "grant.role_unknown"],
+    ["a role twice", { roleKeys: ["admin", "admin"] }, "grant.role_twice"],
+    ["no organisation", { grantedOrganizationId: "" }, "request.field_missing"],
+    ["an organisation that is not there", { grantedOrganizationId: "absent" }, "org.missing"],
+    ["the organisation that owns it", { grantedOrganizationId: "org1" }, "grant.to_owner"],
+  ]
+  test.each(cases)("%s", async (_, wrong, id) => {
+    await expect(create(wrong)).rejects.toMatchObject({ id })
+    expect(await listed("owner")).toHaveLength(1)
+  })
+
+  test("a change of what is not there", async () => {
+    const absent = { projectId: "p1", grantedOrganizationId: "org3" }
+    for (const name of ["update", "deactivate", "activate"]) {
+      await expect(estate.as("manager", `${name}ProjectGrant`, absent)).rejects.toMatchObject({
+        id: "grant.missing",
+      })
+    }
+  })
+})
+
+describe("who may", () => {
+  for (const name of ["create", "update", "deactivate", "activate", "delete"]) {
+    test(`${name}: who owns the project, not who has it`, async () => {
+      const ask = (who: string, orgId: string) => () =>
+        estate.by(who, orgId, `${name}ProjectGrant`, {
+          ...grant,
+          ...(name === "create" && { grantedOrganizationId: "org3" }),
+        })
+      await estate.manageGrant("guest")
+      expect(ask("stranger", "org2")).toThrow("there is no such project")
+      expect(ask("third", "org3")).toThrow("there is no such project")
+      expect(ask("guest", "org2")).toThrow(`needs the permission project.grant.`)
+      expect(ask("nobody", "org1")).toThrow(`needs the permission project.grant.`)
+      await ask("manager", "org1")()
+    })
+  }
+
+  test("list: who gives sees all of theirs, who has them their own, others none", async () => {
+    await create()
+    const orgs = async (who: string, orgId: string) => {
+      const answer = await estate.by(who, orgId, "listProjectGrants", { pagination: { asc: true } })
+      const { projectGrants, pagination } = answer
+      expect(pagination.totalResult).toBe(BigInt(projectGrants.length))
+      return projectGrants.map((each: any) => each.grantedOrganizationId)
+    }
+    await estate.manageGrant("guest", "PROJECT_GRANT_OWNER_VIEWER")
+    expect(await orgs("owner", "org1")).toEqual(["org2", "org3"])
+    expect(await orgs("manager", "org1")).toEqual(["org2", "org3"])
+    expect(await orgs("stranger", "org2")).toEqual(["org2"])
+    expect(await orgs("guest", "org2")).toEqual(["org2"])
+    expect(await orgs("third", "org3")).toEqual(["org3"])
+    expect(() => estate.as("nobody", "listProjectGrants")).toThrow("needs the permission")
+  })
+})
+
+const filter = (kind: string, value: object) => ({ filter: { case: kind, value } })
+
+describe("a list", () => {
+  beforeEach(async () => {
+    estate.clock.advance(1000)
+    await create({ roleKeys: ["auditor"] })
+    const p0 = { projectId: "p0", organizationId: "org3", name: "Zeta" }
+    await estate.by("third", "org3", "createProject", p0)
+    estate.clock.advance(1000)
+    await estate.by("third", "org3", "createProjectGrant", {
+      projectId: "p0",
+      grantedOrganizationId: "org2",
+    })
+  })
+
+  const all = ["p1 org2", "p1 org3", "p0 org2"]
+  const cases: readonly (readonly [string, object, readonly string[]])[] = [
+    ["projectNameFilter", { projectName: "port", method: 3 }, ["p1 org2", "p1 org3"]],
+    ["projectNameFilter", { projectName: "port" }, []],
+    ["roleKeyFilter", { key: "auditor" }, ["p1 org3"]],
+    ["roleKeyFilter", { key: "EDIT", method: 5 }, ["p1 org2"]],
+    ["inProjectIdsFilter", { ids: ["p0", "absent"] }, ["p0 org2"]],
+    ["organizationIdFilter", { id: "org1" }, ["p1 org2", "p1 org3"]],
+    ["grantedOrganizationIdFilter", { id: "org2" }, ["p1 org2", "p0 org2"]],
+  ]
+  const shown = (rows: readonly any[]) =>
+    rows.map(({ projectId, grantedOrganizationId }) => `${projectId} ${grantedOrganizationId}`)
+  test.each(cases)("is narrowed by %s %j", async (kind, value, rows) => {
+    expect(shown(await listed("owner", { filters: [filter(kind, value)] }))).toEqual(rows)
+  })
+
+  test("is narrowed by a role and all else at once", async () => {
+    const role = filter("roleKeyFilter", { key: "admin" })
+    const at = (id: string) => filter("grantedOrganizationIdFilter", { id })
+    expect(shown(await listed("owner", { filters: [role, at("org2")] }))).toEqual(["p1 org2"])
+    expect(shown(await listed("owner", { filters: [at("org3"), role] }))).toEqual([])
+  })
+
+  test("is sorted, and refuses an empty filter", async () => {
+    for (const sortingColumn of [0, 2, 3]) {
+      expect(shown(await listed("owner", { sortingColumn }))).toEqual(all)
+    }
+    const byProject = await listed("owner", { sortingColumn: 1 })
+    expect(shown(byProject)[0]).toBe("p0 org2")
+    await expect(listed("owner", { filters: [{ filter: {} }] })).rejects.toMatchObject({
+      id: "search.filter_empty",
+    })
+  })
+
+  test("is paged, with totals of what one may see", async () => {
+    const page = { pagination: { asc: true, limit: 1, offset: 1n } }
+    const answer = await estate.as("stranger", "listProjectGrants", page)
+    expect(shown(answer.projectGrants)).toEqual(["p0 org2"])
+    expect(answer.pagination).toMatchObject({ totalResult: 2n, appliedLimit: 1n })
+  })
+})

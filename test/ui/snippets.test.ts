@@ -1,0 +1,144 @@
+import { spawnSync } from "node:child_process"
+import { describe, expect, it } from "vitest"
+import {
+  endpointNames,
+  type Registered,
+  secretPlaceholder,
+  snippetsOf,
+} from "../../ui/console/application/snippets.ts"
+import { openProvider } from "../oauth/provider.ts"
+
+const issuer = "https://id.example.org"
+const registered: Registered = {
+  issuer,
+  at: (endpoint) => `${issuer}/${endpoint}`,
+  clientId: "123",
+  secret: undefined,
+  auth: "basic",
+  isApi: false,
+  redirectUris: ["https://wiki.example.org/protected/callback"],
+  passphrase: "0123456789abcdef0123456789abcdef",
+}
+
+const named = (name: string, changes: Partial<Registered> = {}) => {
+  const found = snippetsOf({ ...registered, ...changes }).find((each) => each.name === name)
+  if (!found) throw new Error(`no snippet is called ${name}`)
+  return found
+}
+
+/** What lines of a shell say, where curl and openssl only tell what they were given. */
+function saidBy(lines: string): string {
+  const stubs = `curl() { printf '%s\\n' "$@"; }; openssl() { echo abc; }; TOKEN=t ASSERTION=a\n`
+  const { stdout, status } = spawnSync("sh", ["-c", stubs + lines], { input: "code-1\n" })
+  expect(status).toBe(0)
+  return stdout.toString()
+}
+
+describe("what is pasted into other software", () => {
+  it.each([
+    ["basic", false, [".env", "oauth2-proxy", "Grafana", "Apache", "curl"]],
+    ["post", false, [".env", "oauth2-proxy", "Grafana", "Apache", "curl"]],
+    ["private_key_jwt", false, [".env", "curl"]],
+    ["none", false, [".env", "curl"]],
+    ["basic", true, [".env", "curl"]],
+    ["private_key_jwt", true, [".env", "curl"]],
+  ] as const)("of a client with %s, an API: %s, is what it can use", (auth, isApi, names) => {
+    const snippets = snippetsOf({ ...registered, auth, isApi })
+    expect(snippets.map(({ name }) => name)).toEqual(names)
+    const hasSecret = auth === "basic" || auth === "post"
+    expect(snippets.some(({ text }) => text.includes(secretPlaceholder))).toBe(hasSecret)
+  })
+
+  it("names endpoints that discovery names, too", async () => {
+    const provider = await openProvider()
+    const answer = await provider.send("/.well-known/openid-configuration")
+    const document = await answer.json()
+    for (const name of endpointNames) expect(document, name).toHaveProperty(name)
+  })
+
+  it("has the secret only while it is shown", () => {
+    for (const { text } of snippetsOf({ ...registered, secret: "s3cret" })) {
+      expect(text).toContain("s3cret")
+      expect(text).not.toContain(secretPlaceholder)
+    }
+  })
+
+  it("is read by oauth2-proxy as it is meant, whatever the redirect URI is made of", () => {
+    const uri = 'https://a.example/"x"\\/oauth2/callback'
+    const { text, wants } = named("oauth2-proxy", { redirectUris: ["https://b.example/", uri] })
+    expect(Bun.TOML.parse(text)).toMatchObject({
+      provider: "oidc",
+      oidc_issuer_url: issuer,
+      client_id: "123",
+      client_secret: secretPlaceholder,
+      redirect_url: uri,
+      cookie_secret: registered.passphrase,
+      cookie_secure: true,
+    })
+    expect(wants).toBeUndefined()
+  })
+
+  it.each([
+    ["oauth2-proxy", "https://wiki.example.org/oauth2/callback"],
+    ["Grafana", "https://wiki.example.org/login/generic_oauth"],
+  ])("says which redirect URI %s wants, where it is not registered", (name, wants) => {
+    expect(named(name).wants).toBe(wants)
+    expect(named(name, { redirectUris: [wants] }).wants).toBeUndefined()
+    expect(named(name, { redirectUris: ["com.example:/cb"] }).wants).toMatch(/^https:\/\/app\./)
+  })
+
+  it("tells Grafana its own address without its path", () => {
+    const redirectUris = ["http://grafana.lan:3000/grafana/login/generic_oauth"]
+    const { text } = named("Grafana", { redirectUris })
+    expect(text).toContain("\nroot_url = http://grafana.lan:3000/grafana/\n")
+  })
+
+  it("protects in Apache what the redirect URI lies in", () => {
+    expect(named("Apache").text).toContain('<Location "/protected">')
+    const redirectUris = ["https://wiki.example.org/callback"]
+    expect(named("Apache", { redirectUris }).text).toContain('<Location "/">')
+  })
+
+  const hostile = "https://a.example/cb?x='$(echo pwned)'&y=`id`;"
+
+  it("is a file of settings that a shell reads as it is meant", () => {
+    const { text } = named(".env", { redirectUris: [hostile], secret: "a$b 'c" })
+    const shown = `${text}\nprintf '%s\\n' "$OIDC_CLIENT_SECRET" "$OIDC_REDIRECT_URI" "$OIDC_SCOPE"`
+    expect(saidBy(shown).split("\n")).toEqual(["a$b 'c", hostile, "openid profile email", ""])
+  })
+
+  it("asks by hand for what is registered, and runs nothing that is written in it", () => {
+    const said = saidBy(named("curl", { redirectUris: [hostile] }).text).split("\n")
+    const asked = new URL(said[0]?.replace("Open ", "") ?? "")
+    expect(Object.fromEntries(asked.searchParams)).toMatchObject({
+      redirect_uri: hostile,
+      client_id: "123",
+      code_challenge: "abc",
+      code_challenge_method: "S256",
+    })
+    expect(said).toContain(`redirect_uri=${hostile}`)
+    expect(said).toContain("code=code-1")
+    expect(said).toContain("code_verifier=abc")
+  })
+
+  it.each([
+    ["basic", ["-u", "123:YOUR_CLIENT_SECRET"]],
+    ["post", ["client_id=123", "client_secret=YOUR_CLIENT_SECRET"]],
+    ["none", ["client_id=123"]],
+    ["private_key_jwt", ["client_assertion=a"]],
+  ] as const)("proves who asks by %s where that is registered", (auth, said) => {
+    const lines = saidBy(named("curl", { auth }).text).split("\n")
+    expect(lines).toEqual(expect.arrayContaining([...said]))
+    expect(lines.includes("-u")).toBe(auth === "basic")
+  })
+
+  it("asks what a token means, for an API", () => {
+    const lines = saidBy(named("curl", { isApi: true }).text).split("\n")
+    expect(lines).toEqual(expect.arrayContaining([`${issuer}/introspection_endpoint`, "token=t"]))
+  })
+
+  it("takes no pattern for an address", () => {
+    const { text } = named(".env", { redirectUris: ["https://*.example.org/cb"] })
+    expect(text).not.toContain("*")
+  })
+})

@@ -1,0 +1,158 @@
+import { useSuspenseQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { Alert } from "../../kit/alert.tsx"
+import { Chips } from "../../kit/choice.tsx"
+import { CopyButton } from "../../kit/copy-button.tsx"
+import { Disclosure } from "../../kit/disclosure.tsx"
+import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import { methodOf } from "./api-proof.tsx"
+import type { ApplicationPart } from "./change.ts"
+import { authOf } from "./protocol.ts"
+import { SamlConnection } from "./saml-connection.tsx"
+import {
+  type EndpointName,
+  endpointNames,
+  hasSecret,
+  type Registered,
+  type Snippet,
+  snippetsOf,
+} from "./snippets.ts"
+import { TestSignIn } from "./test-sign-in.tsx"
+
+type ConnectProps = ApplicationPart & {
+  /** While it is shown, this once. */
+  readonly secret?: string | undefined
+}
+
+/** What an application is told of us, and what to paste where. */
+export function Connect({ application, secret }: ConnectProps) {
+  const { configuration } = application
+  switch (configuration.case) {
+    case "samlConfiguration":
+      return <SamlConnection saml={configuration.value} />
+    case "oidcConfiguration":
+    case "apiConfiguration":
+      return <Client {...{ application, configuration, secret }} />
+    default:
+      return null
+  }
+}
+
+type Configuration = Extract<
+  ApplicationPart["application"]["configuration"],
+  { readonly case: "oidcConfiguration" | "apiConfiguration" }
+>
+
+type ClientProps = ConnectProps & { readonly configuration: Configuration }
+
+function Client({ application, configuration, secret }: ClientProps) {
+  const { t } = useText()
+  const [passphrase] = useState(randomWord)
+  const at = useEndpoint()
+  const issuer = location.origin
+  const { clientId } = configuration.value
+  const from: Registered = {
+    ...{ issuer, at, clientId, secret, passphrase },
+    ...(configuration.case === "apiConfiguration"
+      ? { auth: methodOf(configuration.value), isApi: true, redirectUris: [] }
+      : {
+          auth: authOf(configuration.value),
+          isApi: false,
+          redirectUris: configuration.value.redirectUris,
+        }),
+  }
+  const [issuerName, id] = [t("field.issuer"), t("field.client_id")]
+  return (
+    <>
+      <Section title={t("applications.connect")}>
+        <Facts
+          rows={[
+            [issuerName, <Copyable key="issuer" value={issuer} what={issuerName} />],
+            [id, <Copyable key="id" value={clientId} what={id} />],
+          ]}
+        />
+        {from.auth === "none" && <p className="quiet">{t("secret.none")}</p>}
+        <Disclosure summary={t("connect.endpoints")}>
+          <EndpointList at={at} />
+        </Disclosure>
+        <Snippets snippets={snippetsOf(from)} hidesSecret={hasSecret(from) && !secret} />
+      </Section>
+      {/* It leaves the page, and a secret is shown once. */}
+      {!from.isApi && secret === undefined && (
+        <TestSignIn
+          application={application}
+          authorizationEndpoint={at("authorization_endpoint")}
+        />
+      )}
+    </>
+  )
+}
+
+const discoveryPath = "/.well-known/openid-configuration"
+
+/** What discovery says, so that nothing is named here that is not there. */
+function useEndpoint() {
+  const { data } = useSuspenseQuery({
+    queryKey: ["discovery"],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }): Promise<Record<string, unknown>> =>
+      (await fetch(discoveryPath, { signal })).json(),
+  })
+  return (name: EndpointName) => String(data[name] ?? "")
+}
+
+function EndpointList({ at }: Pick<Registered, "at">) {
+  const { t } = useText()
+  const discovery = t("connect.discovery")
+  const named = endpointNames.map((name) => {
+    const what = t(`connect.${name}`)
+    return [what, <Copyable key={name} value={at(name)} what={what} />] as const
+  })
+  return (
+    <Facts
+      rows={[
+        [
+          discovery,
+          <Copyable key="discovery" value={location.origin + discoveryPath} what={discovery} />,
+        ],
+        ...named,
+      ]}
+    />
+  )
+}
+
+type SnippetsProps = { readonly snippets: readonly Snippet[]; readonly hidesSecret: boolean }
+
+function Snippets({ snippets, hidesSecret }: SnippetsProps) {
+  const { t } = useText()
+  const [chosen, choose] = useState(".env")
+  const shown = snippets.find(({ name }) => name === chosen) ?? snippets[0]
+  if (!shown) return null
+  const { name, text, wants } = shown
+  return (
+    <div className="stack">
+      <Chips
+        legend={t("connect.settings_for")}
+        name="snippet"
+        options={snippets.map((one) => ({ value: one.name, label: one.name }))}
+        value={name}
+        onChange={choose}
+      />
+      {wants && <Alert tone="warning">{t("connect.wants", { name, uri: wants })}</Alert>}
+      <pre className="snippet">
+        <code>{text}</code>
+      </pre>
+      <div className="row">
+        <CopyButton value={text} label={t("copy.do")} done={t("copy.done")} what={name} />
+        {hidesSecret && <p className="quiet small">{t("connect.placeholder")}</p>}
+      </div>
+    </div>
+  )
+}
+
+/** 32 characters; the generator is there on plain http, too. */
+function randomWord(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")
+}

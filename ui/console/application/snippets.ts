@@ -1,0 +1,207 @@
+import type { AuthName } from "./protocol.ts"
+
+/** The endpoints by their names in discovery (OpenID Connect Discovery §3). */
+export const endpointNames = [
+  "authorization_endpoint",
+  "token_endpoint",
+  "userinfo_endpoint",
+  "introspection_endpoint",
+  "revocation_endpoint",
+  "end_session_endpoint",
+  "jwks_uri",
+  "device_authorization_endpoint",
+  "pushed_authorization_request_endpoint",
+] as const
+export type EndpointName = (typeof endpointNames)[number]
+
+export type Registered = {
+  readonly issuer: string
+  readonly at: (endpoint: EndpointName) => string
+  readonly clientId: string
+  /** Only while it is shown; it is kept as a hash. */
+  readonly secret: string | undefined
+  /** How it proves who it is. */
+  readonly auth: AuthName
+  /** It asks about tokens, and nobody signs in to it. */
+  readonly isApi: boolean
+  readonly redirectUris: readonly string[]
+  /** Of the application alone, for cookies; 32 characters that nobody guesses. */
+  readonly passphrase: string
+}
+
+export type Snippet = {
+  readonly name: string
+  readonly text: string
+  /** Where this software wants people sent back to, if nothing like it is registered yet. */
+  readonly wants?: string
+}
+
+/** What stands for a secret that nobody can be shown any more. */
+export const secretPlaceholder = "YOUR_CLIENT_SECRET"
+
+/** Settings to copy, for the software that most people put behind a sign-in. */
+export function snippetsOf(from: Registered): readonly Snippet[] {
+  if (from.isApi) return [environment(from), introspection(from)]
+  if (!hasSecret(from)) return [environment(from), curl(from)]
+  return [environment(from), oauth2Proxy(from), grafana(from), apache(from), curl(from)]
+}
+
+const scope = "openid profile email"
+
+export const hasSecret = ({ auth }: Pick<Registered, "auth">) => auth === "basic" || auth === "post"
+
+const secretOf = ({ secret = secretPlaceholder }: Registered) => secret
+
+function environment(from: Registered): Snippet {
+  const lines = [
+    ["OIDC_ISSUER", from.issuer],
+    ["OIDC_CLIENT_ID", from.clientId],
+    ...(hasSecret(from) ? [["OIDC_CLIENT_SECRET", secretOf(from)] as const] : []),
+    ...(from.isApi
+      ? [["OIDC_INTROSPECTION_ENDPOINT", from.at("introspection_endpoint")] as const]
+      : [["OIDC_REDIRECT_URI", back(from)] as const, ["OIDC_SCOPE", scope] as const]),
+  ] as const
+  const text = lines.map(([name, value]) => `${name}=${shell(value)}`).join("\n")
+  return { name: ".env", text }
+}
+
+function oauth2Proxy(from: Registered): Snippet {
+  const { issuer, clientId, passphrase } = from
+  const { uri, ...wants } = backTo(from, "/oauth2/callback")
+  const settings = [
+    ["provider", "oidc"],
+    ["oidc_issuer_url", issuer],
+    ["client_id", clientId],
+    ["client_secret", secretOf(from)],
+    ["redirect_url", uri],
+    ["scope", scope],
+    ["code_challenge_method", "S256"],
+    ["cookie_secret", passphrase],
+  ] as const
+  const text = `# oauth2-proxy.cfg
+${settings.map(([name, value]) => `${name} = ${quoted(value)}`).join("\n")}
+cookie_secure = ${uri.startsWith("https:")}
+email_domains = [ "*" ]
+http_address = "0.0.0.0:4180"
+upstreams = [ "http://127.0.0.1:8000/" ]`
+  return { name: "oauth2-proxy", text, ...wants }
+}
+
+function grafana(from: Registered): Snippet {
+  const { clientId, at } = from
+  const path = "/login/generic_oauth"
+  const { uri, ...wants } = backTo(from, path)
+  const text = `; grafana.ini
+[server]
+root_url = ${uri.slice(0, -path.length)}/
+
+[auth.generic_oauth]
+enabled = true
+name = Latchkey
+client_id = ${clientId}
+client_secret = ${secretOf(from)}
+scopes = ${scope}
+auth_url = ${at("authorization_endpoint")}
+token_url = ${at("token_endpoint")}
+api_url = ${at("userinfo_endpoint")}
+signout_redirect_url = ${at("end_session_endpoint")}
+login_attribute_path = preferred_username
+name_attribute_path = name
+use_pkce = true`
+  return { name: "Grafana", text, ...wants }
+}
+
+function apache(from: Registered): Snippet {
+  const { clientId, passphrase } = from
+  const uri = back(from)
+  const settings = [
+    ["OIDCProviderMetadataURL", `${from.issuer}/.well-known/openid-configuration`],
+    ["OIDCClientID", clientId],
+    ["OIDCClientSecret", secretOf(from)],
+    ["OIDCRedirectURI", uri],
+    ["OIDCCryptoPassphrase", passphrase],
+    ["OIDCScope", scope],
+    ["OIDCPKCEMethod", "S256"],
+    ["OIDCRemoteUserClaim", "preferred_username"],
+  ] as const
+  const text = `# Apache with mod_auth_openidc; the redirect URI lies within what is protected.
+${settings.map(([name, value]) => `${name} ${quoted(value)}`).join("\n")}
+
+<Location ${quoted(folderOf(uri))}>
+  AuthType openid-connect
+  Require valid-user
+</Location>`
+  return { name: "Apache", text }
+}
+
+/** RFC 7636 by hand: open the address, sign in, and redeem the code that comes back. */
+function curl(from: Registered): Snippet {
+  const { clientId, at } = from
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: clientId,
+    redirect_uri: back(from),
+    scope,
+  })
+  const text = `VERIFIER=$(openssl rand -hex 32)
+CHALLENGE=$(printf %s "$VERIFIER" | openssl dgst -sha256 -binary | openssl base64 \\
+  | tr '+/' '-_' | tr -d =)
+ASK=${shell(`${at("authorization_endpoint")}?${query}`)}
+echo "Open $ASK&code_challenge_method=S256&code_challenge=$CHALLENGE"
+printf 'The code in the address that you come back to: '
+read -r CODE
+curl ${shell(at("token_endpoint"))} \\
+${proofLines(from)}
+  -d grant_type=authorization_code \\
+  --data-urlencode redirect_uri=${shell(back(from))} \\
+  -d code="$CODE" -d code_verifier="$VERIFIER"`
+  return { name: "curl", text }
+}
+
+function introspection(from: Registered): Snippet {
+  const text = `curl ${shell(from.at("introspection_endpoint"))} \\
+${proofLines(from)}
+  -d token="$TOKEN"`
+  return { name: "curl", text }
+}
+
+/** How a client proves who it is, in lines of curl. */
+function proofLines(from: Registered): string {
+  const id = `  -d client_id=${shell(from.clientId)}`
+  switch (from.auth) {
+    case "basic":
+      return `  -u ${shell(`${from.clientId}:${secretOf(from)}`)} \\`
+    case "post":
+      return `${id} -d client_secret=${shell(secretOf(from))} \\`
+    case "private_key_jwt":
+      // RFC 7523 §2.2.
+      return `  -d client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer \\
+  -d client_assertion="$ASSERTION" \\`
+    case "none":
+      return `${id} \\`
+  }
+}
+
+/** A registered redirect URI; a pattern is none. */
+const back = ({ redirectUris }: Registered) =>
+  redirectUris.find((uri) => !uri.includes("*")) ?? "https://app.example.org/callback"
+
+/** The registered redirect URI that software with a fixed path needs, or what it would be. */
+function backTo(from: Registered, path: string): { readonly uri: string; readonly wants?: string } {
+  const fitting = from.redirectUris.find((uri) => uri.endsWith(path) && !uri.includes("*"))
+  if (fitting !== undefined) return { uri: fitting }
+  const known = back(from)
+  const { origin } = new URL(known)
+  const uri = (origin === "null" ? "https://app.example.org" : origin) + path
+  return { uri, wants: uri }
+}
+
+/** The path above the last segment. */
+const folderOf = (uri: string) => new URL(uri).pathname.replace(/\/[^/]*$/, "") || "/"
+
+/** As a word of a shell, and of files that are read like one. */
+const shell = (text: string) =>
+  /^[\w.:/@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+/** In double quotes, as TOML and Apache read them. */
+const quoted = (text: string) => `"${text.replace(/["\\]/g, (sign) => `\\${sign}`)}"`

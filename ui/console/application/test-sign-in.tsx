@@ -1,0 +1,49 @@
+import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { Check } from "../../kit/check.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { Fields, useErrorOf } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { call } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import type { ApplicationPart } from "./change.ts"
+
+type TestProps = ApplicationPart & { readonly authorizationEndpoint: string }
+
+/** Leaves for the sign-in as the application's people do; the result is a page of the server. */
+export function TestSignIn({ application, authorizationEndpoint }: TestProps) {
+  const { t } = useText()
+  const { applicationId } = application
+  const form = useForm({
+    id: "test-sign-in",
+    initial: { scope: "openid profile email", chooseAccount: false },
+    refusals: { scope: ["app.test_scope"] },
+    save: (wanted) => call(DiagnosisService.method.startTestSignIn, { applicationId, ...wanted }),
+    done: ({ clientId, requestUri }) => {
+      const query = new URLSearchParams({ client_id: clientId, request_uri: requestUri })
+      location.assign(`${authorizationEndpoint}?${query}`)
+    },
+  })
+  const errorOf = useErrorOf(form)
+  return (
+    <Section title={t("test.title")}>
+      <p className="quiet section-lead">{t("test.lead")}</p>
+      <Fields form={form} submit={t("test.submit")}>
+        <TextField
+          label={t("test.scope")}
+          hint={t("test.scope_hint")}
+          error={errorOf("scope")}
+          {...form.text("scope")}
+          maxLength={2000}
+          spellCheck={false}
+        />
+        <Check
+          label={t("test.choose")}
+          hint={t("test.choose_hint")}
+          checked={form.values.chooseAccount}
+          onChange={(chooseAccount) => form.change({ chooseAccount })}
+        />
+      </Fields>
+    </Section>
+  )
+}

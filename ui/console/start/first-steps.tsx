@@ -1,0 +1,22 @@
+import { lazy, useState } from "react"
+import { useSeesInstance } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
+import { isAway, putAway } from "./away.ts"
+
+const Checklist = lazy(async () => ({ default: (await import("./checklist.tsx")).Checklist }))
+
+/** What comes after set-up, for who looks after the instance, until they put it away. */
+export function FirstSteps() {
+  const [away, setAway] = useState(isAway)
+  const isTheirs = useSeesInstance()
+  if (away || !isTheirs) return null
+  const close = () => {
+    putAway()
+    setAway(true)
+  }
+  return (
+    <Part rows={4}>
+      <Checklist close={close} />
+    </Part>
+  )
+}

@@ -1,0 +1,182 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
+import { useState } from "react"
+import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
+import { FieldName } from "../../../src/gen/core/group/v2/group_pb.ts"
+import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { SessionService } from "../../../src/gen/core/session/v2/session_service_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { TimestampQueryMethod } from "../../../src/gen/core/v1/time_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { Clip } from "../list/badges.tsx"
+import { History } from "../list/history.tsx"
+import { found, Listing, pageOf } from "../list/listing.tsx"
+import { Metadata } from "../list/metadata.tsx"
+import { Time } from "../list/time.tsx"
+import { call } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Link } from "../shell/link.tsx"
+import { useText } from "../shell/text.ts"
+import type { UserPart } from "./part.ts"
+
+/** What somebody belongs to, what they do with their account, and what was done to it. */
+export function Activity({ user }: UserPart) {
+  const { userId, type } = user
+  return (
+    <>
+      <Groups user={user} />
+      {type.case === "human" && (
+        <>
+          <Applications user={user} />
+          <Sessions user={user} />
+          <FailedSignIns user={user} />
+        </>
+      )}
+      <Metadata
+        method={UserService.method.listUserMetadata}
+        ask={(asked) => ({ ...asked, userId })}
+        find={(answer) => answer}
+        set={(metadata) => call(UserService.method.setUserMetadata, { userId, metadata })}
+        remove={(keys) => call(UserService.method.deleteUserMetadata, { userId, keys })}
+      />
+      <History
+        method={ManagementService.method.listUserChanges}
+        ask={(query) => ({ userId, query })}
+        find={({ result }) => result}
+      />
+    </>
+  )
+}
+
+function Applications({ user: { userId } }: UserPart) {
+  const { t } = useText()
+  return (
+    <Listing
+      name="applications"
+      caption={t("uses.title")}
+      method={ActivityService.method.listApplicationUses}
+      ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
+      find={({ applicationUses, pagination }) => found(applicationUses, pagination)}
+      columns={[
+        {
+          label: t("search.application"),
+          cell: ({ applicationId, applicationName }) => (
+            <Link to="/applications/$applicationId" params={{ applicationId }}>
+              {applicationName}
+            </Link>
+          ),
+        },
+        { label: t("uses.last"), cell: ({ lastUsed }) => <Time at={lastUsed} /> },
+      ]}
+      keyOf={({ applicationId }) => applicationId}
+      empty={<p className="quiet section-lead">{t("uses.empty")}</p>}
+      frame={(list) => <Section title={t("uses.title")}>{list}</Section>}
+    />
+  )
+}
+
+function Groups({ user: { userId } }: UserPart) {
+  const { t } = useText()
+  const theirs = { case: "userId" as const, value: { id: userId } }
+  return (
+    <Listing
+      name="groups"
+      caption={t("groups.title")}
+      method={GroupService.method.listGroups}
+      ask={(asked) => ({
+        pagination: pageOf(asked),
+        sortingColumn: FieldName.NAME,
+        filters: [{ filter: theirs }],
+      })}
+      find={({ groups, pagination }) => found(groups, pagination)}
+      columns={[
+        {
+          label: t("field.name"),
+          cell: ({ id: groupId, name }) => (
+            <Link to="/groups/$groupId" params={{ groupId }}>
+              {name}
+            </Link>
+          ),
+        },
+        { label: t("field.description"), cell: ({ description }) => <Clip text={description} /> },
+      ]}
+      keyOf={({ id }) => id}
+      empty={<p className="quiet section-lead">{t("groups.of_nobody")}</p>}
+      frame={(list) => <Section title={t("groups.title")}>{list}</Section>}
+    />
+  )
+}
+
+/** Those that still count; what has ended by itself is no longer of interest. */
+function Sessions({ user: { userId } }: UserPart) {
+  const { t } = useText()
+  const [expirationDate] = useState(() => timestampFromMs(Date.now()))
+  const method = TimestampQueryMethod.GREATER
+  const queries = [
+    { query: { case: "userIdQuery", value: { id: userId } } as const },
+    { query: { case: "expirationDateQuery", value: { expirationDate, method } } as const },
+  ]
+  const end = (sessionId: string) => call(SessionService.method.deleteSession, { sessionId })
+  return (
+    <Listing
+      name="sessions"
+      caption={t("sessions.title")}
+      method={SessionService.method.listSessions}
+      ask={({ offset, limit }) => ({ query: { offset, limit }, queries })}
+      find={({ sessions, details }) => found(sessions, details)}
+      columns={[
+        { label: t("sessions.since"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+        {
+          label: t("sessions.checked"),
+          cell: ({ factors }) => <Time at={factors?.user?.verifiedAt} />,
+        },
+        { label: t("field.expires"), cell: ({ expirationDate: at }) => <Time at={at} /> },
+        {
+          label: "",
+          cell: ({ id }) => (
+            <div className="row-actions">
+              <ConfirmButton
+                small
+                label={t("sessions.end")}
+                what={t("sessions.one")}
+                consequence={t("sessions.end_text")}
+                act={() => end(id)}
+              />
+            </div>
+          ),
+        },
+      ]}
+      keyOf={({ id }) => id}
+      empty={<p className="quiet section-lead">{t("sessions.empty")}</p>}
+      frame={(list) => <Section title={t("sessions.title")}>{list}</Section>}
+    />
+  )
+}
+
+function FailedSignIns({ user: { userId } }: UserPart) {
+  const { t } = useText()
+  return (
+    <Listing
+      name="failed"
+      caption={t("failed.title")}
+      method={ActivityService.method.listFailedSignIns}
+      ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
+      find={({ failedSignIns, pagination }) => {
+        const rows = failedSignIns.map((failed, at) => ({ ...failed, at }))
+        return found(rows, pagination)
+      }}
+      columns={[
+        { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+        {
+          label: t("failed.from"),
+          cell: ({ knownDevice }) =>
+            knownDevice ? t("failed.known") : <Badge tone="warning">{t("failed.unknown")}</Badge>,
+        },
+      ]}
+      keyOf={({ at }) => String(at)}
+      empty={<p className="quiet section-lead">{t("failed.empty")}</p>}
+      frame={(list) => <Section title={t("failed.title")}>{list}</Section>}
+    />
+  )
+}

@@ -1,0 +1,101 @@
+import { Alert } from "../kit/alert.tsx"
+import { ButtonLink } from "../kit/button.tsx"
+import { Person } from "../kit/person.tsx"
+import type { Account } from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+import { Snippet } from "./snippet.tsx"
+
+type Claims = Readonly<Record<string, unknown>>
+
+export type TestPageProps = PageProps & {
+  readonly application: string
+  readonly backHref: string
+  /** Who signed in, what they may do there, and what the application would be told. */
+  readonly result?: Result | undefined
+  /** Why nobody did. */
+  readonly refusal?: Refused | undefined
+}
+
+type Result = {
+  readonly account: Account
+  /** On the project of the application, told or not. */
+  readonly roles: readonly string[]
+  readonly told: {
+    readonly id_token: Claims
+    readonly userinfo: Claims
+    readonly access_token?: Claims
+  }
+}
+
+type Refused = {
+  readonly error: string
+  readonly description: string
+  /** Names it in the list of refused requests; absent where it is not there. */
+  readonly requestId?: string | undefined
+}
+
+/** What came of trying out how people sign in to an application. */
+export function TestPage(props: TestPageProps) {
+  const { t, application, backHref, result, refusal } = props
+  const title = t("test.title", { application })
+  return (
+    <Frame {...props} title={title} wide>
+      <Heading title={title} lead={t("test.lead", { application })} />
+      {result && <Told t={t} application={application} result={result} />}
+      {refusal && <Refusal t={t} refusal={refusal} />}
+      <ButtonLink kind="primary" href={backHref} wide>
+        {t("test.back")}
+      </ButtonLink>
+    </Frame>
+  )
+}
+
+type ToldProps = Pick<PageProps, "t"> & {
+  readonly application: string
+  readonly result: Result
+}
+
+function Told({ t, application, result }: ToldProps) {
+  const { account, roles, told } = result
+  const { id_token: idToken, userinfo, access_token: accessToken } = told
+  return (
+    <>
+      <Alert tone="done">{t("test.works")}</Alert>
+      <div className="account-chip">
+        <Person name={account.displayName} loginName={account.loginName} />
+      </div>
+      <p>
+        {t("test.roles")} {roles.length === 0 ? t("test.no_roles") : roles.join(", ")}
+      </p>
+      <p>{t("test.told", { application })}</p>
+      <div>
+        <Snippet name={t("test.id_token")} text={textOf(idToken)} open />
+        <Snippet name={t("test.userinfo")} text={textOf(userinfo)} open />
+        {accessToken && <Snippet name={t("test.access_token")} text={textOf(accessToken)} />}
+      </div>
+    </>
+  )
+}
+
+const textOf = (claims: Claims) => JSON.stringify(claims, undefined, 2)
+
+type RefusalProps = Pick<PageProps, "t"> & { readonly refusal: Refused }
+
+function Refusal({ t, refusal }: RefusalProps) {
+  const { error, description, requestId } = refusal
+  return (
+    <>
+      <Alert tone="danger" title={t("test.refused")}>
+        <p lang="en">{description || error}</p>
+        <p>
+          <code>{error}</code>
+        </p>
+      </Alert>
+      {requestId && (
+        <p>
+          {t("test.why")} <a href={`/ui/console/refused-requests/${requestId}`}>{requestId}</a>
+        </p>
+      )}
+    </>
+  )
+}

@@ -22,7 +22,7 @@ import type { Api } from "./api.ts"
 import { assetAt } from "./asset.ts"
 import { anonymousCall, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
-import { guarded, refusalOf, securityHeaders } from "./guard.ts"
+import { guarded, refusalOf, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant } from "./instance-host.ts"
 import { originOf } from "./origin.ts"
@@ -72,7 +72,7 @@ export function appOf(parts: AppParts): App {
     api,
     published: publishedHandler(
       (host) => callAt(services, host),
-      ({ instance }) => securityHeaders(services, instance),
+      (host, headers) => secured(services, host, headers),
     ),
     guarded: (request, response) => guarded(services, request, response),
     answer: async (request, peer) =>

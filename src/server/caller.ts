@@ -3,7 +3,7 @@ import { blockedError, countRequest, isBlocked } from "../domain/quota/index.ts"
 import { languagesOf } from "../kernel/accept.ts"
 import { Fault } from "../kernel/fault.ts"
 import { systemCaller, type Use } from "../oauth/index.ts"
-import type { Cx } from "../store/index.ts"
+import type { Cx, Store } from "../store/index.ts"
 import type { ServerServices } from "./services.ts"
 
 /** What a request tells about where it came from, before anybody looks at who sent it. */
@@ -19,23 +19,40 @@ export type Origin = {
   readonly requestId: string
 }
 
+/** What a host names. */
+type Served = {
+  readonly instance: string
+  /** Whether people reach it by https. */
+  readonly isSecure: boolean
+}
+
 /**
- * The instance that a host names; undefined for an unknown host, and before set-up. Answers are
- * kept while no instance changes: every request asks.
+ * What a host names; undefined for an unknown host, and before set-up. Answers are kept while no
+ * instance changes: every request asks.
  */
-export function instanceOf({ store }: ServerServices, host: string): string | undefined {
-  const changes = store.log.changesOf(["instance"])
+export function servedAt({ store }: ServerServices, host: string): Served | undefined {
+  const changes = store.log.changesOf(instances)
   if (known.store !== store || known.changes !== changes || known.hosts.size > hostsMax) {
     known = { store, changes, hosts: new Map() }
   }
-  if (!known.hosts.has(host)) known.hosts.set(host, instanceAt(store, host.toLowerCase()))
-  return known.hosts.get(host)
+  const served = known.hosts.get(host)
+  if (served !== undefined || known.hosts.has(host)) return served
+  const instance = instanceAt(store, host.toLowerCase())
+  const found =
+    instance === undefined ? undefined : { instance, isSecure: isSecure(store, instance) }
+  known.hosts.set(host, found)
+  return found
 }
 
+const instances = ["instance"]
+
+const isSecure = (store: Store, instance: string): boolean =>
+  requireInstance({ store, instance }).publicUrl.startsWith("https:")
+
 type Known = {
-  readonly store: ServerServices["store"] | undefined
+  readonly store: Store | undefined
   readonly changes: number
-  readonly hosts: Map<string, string | undefined>
+  readonly hosts: Map<string, Served | undefined>
 }
 let known: Known = { store: undefined, changes: 0, hosts: new Map() }
 const hostsMax = 1000
@@ -46,14 +63,14 @@ export function anonymousCall(
   headers: Headers,
   origin: Origin,
 ): Cx | undefined {
-  const instance = instanceOf(services, origin.host)
-  return instance === undefined ? undefined : callOn(services, instance, { headers, origin })
+  const served = servedAt(services, origin.host)
+  return served && callOn(services, served.instance, { headers, origin })
 }
 
 /** A call of the process itself on the instance of a host; undefined where there is none. */
 export function callAt(services: ServerServices, host: string): Cx | undefined {
-  const instance = instanceOf(services, host)
-  const cx = instance === undefined ? undefined : services.call(instance, "published")
+  const served = servedAt(services, host)
+  const cx = served && services.call(served.instance, "published")
   return cx && !isBlocked(cx) ? cx : undefined
 }
 
@@ -75,7 +92,10 @@ function callOn(
     instance,
     caller: { kind: "anonymous" },
     written: {},
-    allowance: limits(origin),
+    // Most requests spend nothing.
+    get allowance() {
+      return limits(origin)
+    },
     get requestId() {
       return origin.requestId
     },

@@ -1,8 +1,7 @@
 import { tooLargeError } from "../api/body.ts"
 import { respondFault } from "../api/respond.ts"
-import { requireInstance } from "../domain/instance/index.ts"
 import { Fault } from "../kernel/fault.ts"
-import { instanceOf } from "./caller.ts"
+import { servedAt } from "./caller.ts"
 import type { ServerServices } from "./services.ts"
 
 /**
@@ -11,7 +10,10 @@ import type { ServerServices } from "./services.ts"
  */
 const bodyBytesMax = 16 * 1024 * 1024
 
-/** Of the head of a request; what is twice as large, the listener refuses without a word. */
+/**
+ * Of what grows in the head of a request: its address, cookies and credentials. A head that is twice
+ * as large, the listener refuses without a word.
+ */
 export const headBytesMax = 16 * 1024
 
 /** Refuses a request that nobody should look at, whatever it asks for. */
@@ -24,15 +26,11 @@ function faultIn({ url, headers }: Request): Fault | undefined {
   // Bun joins several Host headers, and gives no address for what is no host's name.
   if (headers.get("host")?.includes(",") || !URL.canParse(url)) return malformedError()
   if (Number(headers.get("content-length")) > bodyBytesMax) return tooLargeError(bodyBytesMax)
-  let size = url.length
-  headers.forEach((value, name) => {
-    size += name.length + value.length + separators
-  })
-  return size > headBytesMax ? headTooLargeError() : undefined
+  const cookie = headers.get("cookie")?.length ?? 0
+  const authorization = headers.get("authorization")?.length ?? 0
+  // To look at all headers would cost more than most answers; no other is taken apart.
+  return url.length + cookie + authorization > headBytesMax ? headTooLargeError() : undefined
 }
-
-/** RFC 9112 §5: a colon, a space and the end of the line. */
-const separators = 4
 
 /** RFC 9112 §3.2: 400, whatever else the request says. */
 const malformedError = () =>
@@ -42,31 +40,23 @@ const headTooLargeError = () =>
   new Fault(
     "resource_exhausted",
     "request.head_too_large",
-    `address and headers are larger than ${headBytesMax / 1024} kB; remove cookies or parameters`,
+    `address and headers hold more than ${headBytesMax / 1024} kB; remove cookies or parameters`,
   )
 
-type Headers = Readonly<Record<string, string>>
-
-/** What every answer tells browsers; `instance` is undefined where it is nobody's. */
-export const securityHeaders = (services: ServerServices, instance: string | undefined): Headers =>
-  instance !== undefined && isSecure(services, instance) ? overTls : plain
-
-/** Fetch §3.6: an answer is never taken for another type than it says. */
-const plain: Headers = { "x-content-type-options": "nosniff" }
-
-/** RFC 6797 §6.1. Other names below this one are not ours to speak for. */
-const overTls: Headers = { ...plain, "strict-transport-security": "max-age=31536000" }
-
-const isSecure = ({ store }: ServerServices, instance: string): boolean =>
-  requireInstance({ store, instance }).publicUrl.startsWith("https:")
+/** Puts on an answer what all tell browsers. */
+export function secured(services: ServerServices, host: string, headers: Headers): void {
+  // Fetch §3.6: an answer is never taken for another type than it says.
+  headers.set("x-content-type-options", "nosniff")
+  // RFC 6797 §6.1. Other names below this one are not ours to speak for.
+  if (servedAt(services, host)?.isSecure) {
+    headers.set("strict-transport-security", "max-age=31536000")
+  }
+}
 
 /** The outermost step: puts on an answer what all have, by whatever way it came about. */
 export function guarded(services: ServerServices, request: Request, response: Response): Response {
   const { headers } = response
-  const instance = instanceOf(services, request.headers.get("host") ?? "")
-  for (const [name, value] of Object.entries(securityHeaders(services, instance))) {
-    headers.set(name, value)
-  }
+  secured(services, request.headers.get("host") ?? "", headers)
   if (headers.get("content-type")?.startsWith("text/html")) {
     headers.set("cross-origin-opener-policy", openerPolicy(request))
   }

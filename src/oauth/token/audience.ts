@@ -58,7 +58,7 @@ export function asOfNow<T extends Token>(cx: Cx, token: T): T {
 export function openAudience(cx: Cx, token: Omit<Token, "scopes">): readonly string[] {
   const { userId, clientId, grantId, audience } = token
   const known = answers(cx)
-  const key = [userId, clientId, grantId, ...audience].join("\n")
+  const key = `${userId}\n${clientId}\n${grantId}\n${audience.join("\n")}`
   const found = known.get(key) ?? openNow(cx, token)
   if (known.size < answersMax) known.set(key, found)
   return found

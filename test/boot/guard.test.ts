@@ -35,8 +35,12 @@ beforeAll(async () => {
   const broken = (): never => {
     throw new Error("broken on purpose")
   }
-  const limits: ServerServices["limits"] = (origin) => (isBroken ? broken() : opened.limits(origin))
-  const services = { ...opened, limits }
+  const services: ServerServices = {
+    ...opened,
+    get secrets() {
+      return isBroken ? broken() : opened.secrets
+    },
+  }
   for (const [instance, publicUrl] of [
     ["1", `https://${secure}`],
     ["2", `http://${plain}`],

@@ -141,6 +141,22 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     expect(kept).not.toContain("Edsger")
   })
 
+  test("a button that an empty list has itself is never shown twice, nor taken away", async () => {
+    const buttons = page.getByRole("button", { name: "Create project" })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route("**/ListProjects", async (route) => {
+      await promise
+      await route.continue()
+    })
+    await page.goto(at("/projects"))
+    await page.getByRole("status", { name: "Loading" }).waitFor()
+    expect(await buttons.count()).toBe(0)
+    resolve()
+    await page.locator(".empty").waitFor()
+    expect(await buttons.count()).toBe(1)
+    await page.unroute("**/ListProjects")
+  })
+
   test("a sign-in that the network kept from being renewed is asked for again", async () => {
     const last = page.getByRole("button", { name: "Create project" }).last()
     await page.goto(at("/projects"))

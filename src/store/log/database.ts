@@ -1,5 +1,6 @@
 import { constants, Database } from "bun:sqlite"
 import { closeSync, fdatasyncSync, openSync } from "node:fs"
+import { pathToFileURL } from "node:url"
 import { Fault } from "../../kernel/fault.ts"
 import type { AnyAggregate } from "../aggregate.ts"
 import {
@@ -59,7 +60,7 @@ function inspect(
   aggregates: readonly AnyAggregate[],
 ): Database | undefined {
   if (found.isAbsent) return undefined
-  const database = new Database(file, { readonly: true, strict: true })
+  const database = openUntouched(file, found)
   try {
     if (isEmpty(database)) {
       if (found.durable) throw goneError(file)
@@ -67,7 +68,7 @@ function inspect(
       return undefined
     }
     checkOwn(database)
-    checkHead(database, found)
+    checkHead(database, file, found)
     const names = namesOf(database)
     checkEventTypes(database, names, aggregates)
     // The newest events are what a torn write would hurt; the rest is `verify`'s to read.
@@ -80,6 +81,16 @@ function inspect(
     database.close()
     throw cause
   }
+}
+
+/**
+ * Opens the file for reading alone. Where there is a WAL, its index is made beside it; where there
+ * is none, SQLite would make both, and so it is told to look at the one file.
+ */
+function openUntouched(file: string, { hasFrames }: Preflight): Database {
+  if (hasFrames) return new Database(file, { readonly: true, strict: true })
+  const alone = `${pathToFileURL(file).href}?immutable=1`
+  return new Database(alone, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
 const isEmpty = (database: Database): boolean =>

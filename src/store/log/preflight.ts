@@ -13,6 +13,8 @@ export type Preflight = {
   readonly durable: Durable | undefined
   /** The WAL is gone, and nothing says that the database file has all of it. */
   readonly lacksWal: boolean
+  /** The WAL holds something: what the database file says is not all. */
+  readonly hasFrames: boolean
 }
 
 /**
@@ -28,16 +30,17 @@ export function preflight(file: string): Preflight {
     if (durable) throw goneError(file)
     const walSize = sizeOf(walOf(file))
     if (walSize > 0) throw missing(file, `its WAL, ${walOf(file)}, has ${walSize} bytes of data`)
-    return { isAbsent: true, durable, lacksWal: false }
+    return { isAbsent: true, durable, lacksWal: false, hasFrames: false }
   }
   if (!isDatabase(file)) throw foreign(file)
-  return { isAbsent: false, durable, lacksWal: durable !== undefined && !hasWal(file, durable) }
+  const lacksWal = durable !== undefined && !hasWal(file, durable)
+  return { isAbsent: false, durable, lacksWal, hasFrames: sizeOf(walOf(file)) > 0 }
 }
 
 /** Holds what SQLite reads against the same. */
-export function checkHead(database: Database, { durable, lacksWal }: Preflight): void {
+export function checkHead(database: Database, file: string, found: Preflight): void {
+  const { durable, lacksWal } = found
   if (!durable) return
-  const file = database.filename
   const head = headOf(database)
   if (lacksWal && !(head >= durable.position && isSound(database))) throw withoutWal(file, durable)
   if (head < durable.position) throw behind(file, head, durable)

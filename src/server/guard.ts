@@ -11,8 +11,8 @@ import type { ServerServices } from "./services.ts"
 const bodyBytesMax = 16 * 1024 * 1024
 
 /**
- * Of what grows in the head of a request: its address, cookies and credentials. A head that is twice
- * as large, the listener refuses without a word.
+ * Of what grows in the head of a request: its address, cookies and credentials. A head that is
+ * twice as large, the listener refuses without a word.
  */
 export const headBytesMax = 16 * 1024
 

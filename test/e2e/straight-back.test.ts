@@ -119,6 +119,8 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
   test.each([0, 20, 60, 150])("is found by a double click, %s ms apart", async (apart) => {
     pause = 400
     const page = await opened(`http://localhost:${port}/callback`, false)
+    // Until its sheets are there, the button is elsewhere.
+    await page.waitForLoadState()
     const box = await page.locator('button[type="submit"]').boundingBox()
     if (!box) throw new Error("the button is not there")
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)

@@ -18,6 +18,7 @@ import * as quota from "../domain/quota/index.ts"
 import * as refusal from "../domain/refusal/index.ts"
 import * as session from "../domain/session/index.ts"
 import * as setup from "../domain/setup/index.ts"
+import * as text from "../domain/text/index.ts"
 import * as user from "../domain/user/index.ts"
 import type { Outbound } from "../kernel/outbound.ts"
 import * as oauth from "../oauth/index.ts"
@@ -33,6 +34,7 @@ export const modules = [
   quota.module,
   key.module,
   policy.module,
+  text.module,
   org.module,
   user.module,
   project.module,

@@ -1,0 +1,105 @@
+import { Fault } from "../../kernel/fault.ts"
+import { pageLanguages } from "../../kernel/language.ts"
+import type { Cx, Draft, Receipt } from "../../store/index.ts"
+import { customText, type Meant, type TextEvent, type Texts } from "./model.ts"
+import type { Template } from "./template.ts"
+
+/** The organisation that says it; undefined: the instance, for whoever says nothing themselves. */
+export type Place = string | undefined
+
+/** Ids are callers' choice: one of an organisation may be any text, so it stands last. */
+const idOf = (place: Place, { template, language }: Meant): string =>
+  `${template}/${language}/${place === undefined ? "instance" : `org/${place}`}`
+
+const levelOf = (place: Place) => (place === undefined ? "instance" : "org")
+
+/** A template in one language. */
+export type Asked = { readonly template: Template; readonly language: string }
+
+/** Says at a place what is given, and nothing else; an empty text says nothing. */
+export const setText = (cx: Cx, place: Place, asked: Asked, given: Texts): Promise<Receipt> =>
+  write(cx, place, asked, (before) => {
+    const texts = Object.fromEntries(Object.entries(given).filter(([, text]) => text !== ""))
+    for (const [key, text] of Object.entries(texts)) asked.template.check(key, text)
+    const isSame = JSON.stringify(sorted(texts)) === JSON.stringify(sorted(before ?? {}))
+    if (isSame) throw unchangedError()
+    if (Object.keys(texts).length === 0) return [removed(place, meantBy(asked))]
+    const type = `${levelOf(place)}.customtext.set` as const
+    return [{ type, data: meantBy(asked), private: { texts } }]
+  })
+
+/** Takes back what a place has said: from then on what stands above it counts. */
+export const resetText = (cx: Cx, place: Place, asked: Asked): Promise<Receipt> =>
+  write(cx, place, asked, (before) => {
+    if (!before) throw missingError()
+    return [removed(place, meantBy(asked))]
+  })
+
+/** The texts themselves go as well: they are an organisation's, who may want them forgotten. */
+const removed = (place: Place, data: Meant): Draft<TextEvent> => ({
+  type: `${levelOf(place)}.customtext.template.removed`,
+  data,
+  erase: {},
+})
+
+async function write(
+  cx: Cx,
+  place: Place,
+  asked: Asked,
+  decide: (before: Texts | undefined) => readonly Draft<TextEvent>[],
+): Promise<Receipt> {
+  checkLanguage(asked.language)
+  const id = idOf(place, meantBy(asked))
+  const step = await cx.store.transact(cx, (tx) =>
+    tx.append(customText, id, decide(tx.state(customText, id).texts), place ?? cx.instance),
+  )
+  return step.receipt(customText, id)
+}
+
+const meantBy = ({ template, language }: Asked): Meant => ({ template: template.name, language })
+
+const sorted = (texts: Texts) => Object.entries(texts).toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+/** What a template says at a place, whole, and who says it: an organisation, or the instance. */
+export type Found = {
+  readonly texts: Texts
+  /** Whether the place itself says nothing. */
+  readonly isDefault: boolean
+  /** Where what was said stands; version 0 where nobody has said anything. */
+  readonly stand: Pick<Receipt, "version" | "created" | "changed" | "owner">
+}
+
+/** Finds what a template says at a place. */
+export function findText(cx: Cx, place: Place, asked: Asked): Found {
+  checkLanguage(asked.language)
+  const meant = meantBy(asked)
+  const own = place === undefined ? undefined : saidAt(cx, place, meant)
+  const above = saidAt(cx, undefined, meant)
+  const receipt =
+    (own ?? above) ? cx.store.receipt(cx, customText, idOf(own && place, meant)) : undefined
+  return {
+    texts: { ...asked.template.standard(asked.language), ...above, ...own },
+    isDefault: (place === undefined ? above : own) === undefined,
+    stand: receipt ?? { version: 0, created: 0, changed: 0, owner: cx.instance },
+  }
+}
+
+/** What a place itself says with a template; undefined: nothing. */
+export const saidAt = (cx: Pick<Cx, "store" | "instance">, place: Place, meant: Meant) =>
+  cx.store.state(cx, customText, idOf(place, meant)).texts
+
+export function checkLanguage(language: string): void {
+  if (pageLanguages.includes(language)) return
+  const message = `language must be one of these: ${pageLanguages.join(", ")}`
+  throw new Fault("invalid_argument", "text.language_unknown", message)
+}
+
+const missingError = () =>
+  new Fault(
+    "not_found",
+    "text.missing",
+    "nothing of its own is said here, so that nothing is reset",
+  )
+
+const unchangedError = () =>
+  new Fault("failed_precondition", "text.unchanged", "no changes: it is so already")

@@ -1,0 +1,33 @@
+import type { MessageField, MessageKind } from "../kind.ts"
+import de from "./de.json" with { type: "json" }
+import en from "./en.json" with { type: "json" }
+
+export type Message = { readonly [Field in MessageField]: string }
+
+/** The texts of one language; most kinds greet and end alike, and are headed by their subject. */
+export type Standard = { readonly [Kind in MessageKind]: Partial<Message> } & {
+  readonly greeting: string
+  readonly footer: string
+}
+
+/** What messages say where nobody has said anything else, by language; English is always there. */
+export const standards: { readonly en: Standard } & Readonly<Record<string, Standard>> = { en, de }
+
+const nothing: Message = {
+  title: "",
+  preHeader: "",
+  subject: "",
+  greeting: "",
+  text: "",
+  buttonText: "",
+  footerText: "",
+}
+
+/** A message of one kind in one language, complete. A text message has a text, and nothing else. */
+export function standardMessage(language: string, kind: MessageKind): Message {
+  const standard = standards[language] ?? standards.en
+  const said = standard[kind]
+  if (said.subject === undefined) return { ...nothing, ...said }
+  const { greeting, footer: footerText } = standard
+  return { ...nothing, title: said.subject, greeting, footerText, ...said }
+}

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { messageKinds } from "../../../src/domain/text/kind.ts"
+import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
+import { standardMessage, standards } from "../../../src/domain/text/standard/index.ts"
+import { pageLanguages } from "../../../src/kernel/language.ts"
+import { type Estate, openEstate } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+type Kind = keyof typeof messageKinds
+
+const kinds = Object.keys(messageKinds).filter((kind): kind is Kind => kind in messageKinds)
+
+const placeholdersIn = (text: string) =>
+  [...new Set([...text.matchAll(/\{\{\.(\w+)\}\}/g)].map(([, name]) => name))].toSorted()
+
+const person = {
+  DisplayName: "Ada Lovelace",
+  FirstName: "Ada",
+  LastName: "Lovelace",
+  NickName: "",
+  UserName: "ada",
+  PreferredLoginName: "ada@example.com",
+  LastEmail: "ada@example.com",
+  VerifiedEmail: "",
+  LastPhone: "",
+  VerifiedPhone: "",
+}
+
+test("messages are written in every language of the pages", () => {
+  expect(Object.keys(standards)).toEqual(pageLanguages)
+})
+
+describe.each(pageLanguages)("in %s", (language) => {
+  test.each(kinds)("%s says as much as in English, and passes its own check", (kind) => {
+    const message = standardMessage(language, kind)
+    for (const [field, english] of Object.entries(standardMessage("en", kind))) {
+      const text = Object.entries(message).find(([name]) => name === field)?.[1] ?? ""
+      expect(text.trim() === "", field).toBe(english === "")
+      expect(placeholdersIn(text), field).toEqual(placeholdersIn(english))
+      expect(text).not.toContain("!")
+      messageTemplate(kind).check(field, text)
+    }
+  })
+})
+
+test("a message is filled with values, in the language of the person", () => {
+  const asked = { kind: "verify_email_otp", orgId: "org1", language: "de-AT" } as const
+  const values = { ...person, OTP: "123456", Expiry: 300, Domain: "login.example.com" }
+  const message = messageText(estate.cx(), asked, values)
+  expect(message).toMatchObject({
+    language: "de",
+    greeting: "Hallo Ada Lovelace,",
+    preHeader: "Gültigkeit: 5 Minuten.",
+  })
+  expect(message.text).toContain("123456 ist dein Code für die Anmeldung bei login.example.com.")
+})
+
+test("a value adds no lines, and is no pattern itself", () => {
+  const asked = { kind: "verify_email", orgId: "org1", language: "en" } as const
+  const DisplayName = "Ada\r\nBcc: eve@example.com {{.Code}} $1"
+  const { greeting } = messageText(estate.cx(), asked, { ...person, DisplayName, Code: "S3CRET" })
+  expect(greeting).toBe("Hello Ada Bcc: eve@example.com {{.Code}} $1,")
+})

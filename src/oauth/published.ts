@@ -1,12 +1,21 @@
 import type { Cx } from "../store/index.ts"
-import { discoveryDocument } from "./endpoint/discovery.ts"
-import { keysDocument } from "./endpoint/keys.ts"
+import { discoveryDocument, discoveryStreams } from "./endpoint/discovery.ts"
+import { keysDocument, keysStreams } from "./endpoint/keys.ts"
 import { paths } from "./issuer.ts"
 import { publicJson } from "./response.ts"
 
-const documents: readonly (readonly [path: string, document: (cx: Cx) => string])[] = [
-  [paths.keys, keysDocument],
-  [paths.discovery, discoveryDocument],
+type Published = {
+  readonly path: string
+  readonly document: (cx: Cx) => string
+  /** What it is made of, and what says whether it is shown at all. */
+  readonly streams: readonly string[]
+}
+
+const shown = ["instance", "limits"]
+
+const documents: readonly Published[] = [
+  { path: paths.keys, document: keysDocument, streams: [...keysStreams, ...shown] },
+  { path: paths.discovery, document: discoveryDocument, streams: [...discoveryStreams, ...shown] },
 ]
 
 /**
@@ -23,26 +32,27 @@ export function publishedHandler(
     // RFC 9112 §3.2: of two Host headers, which come joined, the address has one.
     if (method !== "GET" || asked.get("host")?.includes(",")) return undefined
     const known = ready.get(url)
-    if (known && known.changes === changesOf(known.cx)) {
+    if (known && known.changes === changesOf(known)) {
       return new Response(known.body, { headers: known.headers })
     }
-    const document = documents.find(([path]) => url.endsWith(path))
-    if (!document) return undefined
+    const found = documents.find(({ path }) => url.endsWith(path))
+    if (!found) return undefined
+    const { path, document, streams } = found
     const address = URL.parse(url)
-    if (address?.pathname !== document[0]) return undefined
+    if (address?.pathname !== path) return undefined
     const cx = call(address.host)
     if (!cx) return undefined
     if (ready.size >= readyMax) ready.clear()
-    const changes = changesOf(cx)
-    const body = document[1](cx)
+    const changes = changesOf({ cx, streams })
+    const body = document(cx)
     const headers = new Headers(publicJson)
     secured(address.host, headers)
-    ready.set(url, { changes, body, headers, cx })
+    ready.set(url, { changes, body, headers, cx, streams })
     return new Response(body, { headers })
   }
 }
 
-type Ready = {
+type Ready = Pick<Published, "streams"> & {
   readonly changes: number
   readonly body: string
   /** Made with it, for speed. */
@@ -53,5 +63,5 @@ type Ready = {
 /** Hosts are known ones, but a query makes any address new. */
 const readyMax = 100
 
-/** What both documents are made of. */
-const changesOf = (cx: Cx): number => cx.store.log.changesOf(["instance", "web_key", "limits"])
+const changesOf = ({ cx, streams }: Pick<Ready, "cx" | "streams">): number =>
+  cx.store.log.changesOf(streams)

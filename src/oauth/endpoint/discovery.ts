@@ -20,54 +20,54 @@ export const discovery: Endpoint = {
   answer: ({ cx }) => published(discoveryDocument(cx)),
 }
 
+/** The streams that the answer is made of. */
+export const discoveryStreams = ["instance", "restrictions", "web_key"] as const
+
 /** What the endpoint answers, as text. */
-export const discoveryDocument = cached(
-  (cx) => {
-    const { issuer } = issuerOf(cx)
-    return JSON.stringify({
-      issuer,
-      authorization_endpoint: issuer + paths.authorize,
-      pushed_authorization_request_endpoint: issuer + paths.par,
-      require_pushed_authorization_requests: false,
-      token_endpoint: issuer + paths.token,
-      device_authorization_endpoint: issuer + paths.deviceAuthorization,
-      introspection_endpoint: issuer + paths.introspection,
-      revocation_endpoint: issuer + paths.revocation,
-      userinfo_endpoint: issuer + paths.userinfo,
-      jwks_uri: issuer + paths.keys,
-      end_session_endpoint: issuer + paths.endSession,
-      scopes_supported: standardScopes,
-      response_types_supported: responseTypes,
-      response_modes_supported: responseModes,
-      // RFC 7591 §2.1: who gets tokens at the front channel uses the grant of that name.
-      grant_types_supported: [...grants.map(({ name }) => name), "implicit"],
-      subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: signingAlgorithms(cx),
-      token_endpoint_auth_methods_supported: methods,
-      token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
-      introspection_endpoint_auth_methods_supported: introspectionMethods,
-      introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
-      revocation_endpoint_auth_methods_supported: methods,
-      revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
-      code_challenge_methods_supported: ["S256"],
-      dpop_signing_alg_values_supported: proofAlgorithms,
-      claims_supported: [...idTokenClaims, ...userClaimNames],
-      prompt_values_supported: promptValues,
-      ui_locales_supported: languagesOf(cx),
-      acr_values_supported: acrValues,
-      claims_parameter_supported: true,
-      request_parameter_supported: true,
-      request_object_signing_alg_values_supported: assertionAlgorithms,
-      request_uri_parameter_supported: false,
-      authorization_response_iss_parameter_supported: true,
-      frontchannel_logout_supported: true,
-      frontchannel_logout_session_supported: true,
-      backchannel_logout_supported: true,
-      backchannel_logout_session_supported: true,
-    })
-  },
-  ["instance", "restrictions", "web_key"],
-)
+export const discoveryDocument = cached((cx) => {
+  const { issuer } = issuerOf(cx)
+  return JSON.stringify({
+    issuer,
+    authorization_endpoint: issuer + paths.authorize,
+    pushed_authorization_request_endpoint: issuer + paths.par,
+    require_pushed_authorization_requests: false,
+    token_endpoint: issuer + paths.token,
+    device_authorization_endpoint: issuer + paths.deviceAuthorization,
+    introspection_endpoint: issuer + paths.introspection,
+    revocation_endpoint: issuer + paths.revocation,
+    userinfo_endpoint: issuer + paths.userinfo,
+    jwks_uri: issuer + paths.keys,
+    end_session_endpoint: issuer + paths.endSession,
+    scopes_supported: standardScopes,
+    response_types_supported: responseTypes,
+    response_modes_supported: responseModes,
+    // RFC 7591 §2.1: who gets tokens at the front channel uses the grant of that name.
+    grant_types_supported: [...grants.map(({ name }) => name), "implicit"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: signingAlgorithms(cx),
+    token_endpoint_auth_methods_supported: methods,
+    token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    introspection_endpoint_auth_methods_supported: introspectionMethods,
+    introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    revocation_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    code_challenge_methods_supported: ["S256"],
+    dpop_signing_alg_values_supported: proofAlgorithms,
+    claims_supported: [...idTokenClaims, ...userClaimNames],
+    prompt_values_supported: promptValues,
+    ui_locales_supported: languagesOf(cx),
+    acr_values_supported: acrValues,
+    claims_parameter_supported: true,
+    request_parameter_supported: true,
+    request_object_signing_alg_values_supported: assertionAlgorithms,
+    request_uri_parameter_supported: false,
+    authorization_response_iss_parameter_supported: true,
+    frontchannel_logout_supported: true,
+    frontchannel_logout_session_supported: true,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
+  })
+}, discoveryStreams)
 
 const idTokenClaims = [
   "iss",

@@ -10,5 +10,8 @@ export const keys: Endpoint = {
   answer: ({ cx }) => published(keysDocument(cx)),
 }
 
+/** The streams that the answer is made of. */
+export const keysStreams = ["web_key"] as const
+
 /** What the endpoint answers, as text. */
-export const keysDocument = cached((cx) => JSON.stringify({ keys: publicKeys(cx) }), ["web_key"])
+export const keysDocument = cached((cx) => JSON.stringify({ keys: publicKeys(cx) }), keysStreams)

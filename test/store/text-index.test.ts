@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite"
-import { existsSync } from "node:fs"
+import { existsSync, readdirSync, readlinkSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { blockOf, findIn, soughtOf, textsAt } from "../../src/store/search/text-block.ts"
@@ -168,4 +168,28 @@ test("its file has no name, and one that cannot be made leaves a table without",
   index = textIndexOf({ database, file: join(folder.path, "none", "texts"), rowsMin: 3 })
   expect(work()).toBe(1)
   expect(index.of("thing_1", "i1")).toBeUndefined()
+})
+
+/** Where an open file is; that of the folder which names it is closed by now. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ""
+  }
+}
+
+test("the room that it takes on the disk is given back at once when it is let go of", () => {
+  const open = () =>
+    readdirSync("/proc/self/fd").filter((each) =>
+      linkOf(join("/proc/self/fd", each)).startsWith(file()),
+    )
+  setMany(2500)
+  work()
+  set("00001", "renamed")
+  work()
+  expect(found("renamed")?.keys).toEqual(["00001"])
+  expect(open()).toHaveLength(1)
+  index.close()
+  expect(open()).toEqual([])
 })

@@ -40,27 +40,28 @@ export function openBlockFile(file: string) {
 const columnsMax = 1000
 
 function statementsOf(database: Database) {
-  const prepare = <Row>(sql: string) => database.prepare<Row, (string | number | Uint8Array)[]>(sql)
+  // Not `prepare`: what is open of that keeps the file, and the room it takes, after `close`.
+  const query = <Row>(sql: string) => database.query<Row, (string | number | Uint8Array)[]>(sql)
   const within = "source = ? AND instance = ?"
   const sql = {
-    all: prepare<Blocks>(`SELECT id, first, rows FROM range WHERE ${within} ORDER BY first`),
-    at: prepare<Blocks>(
+    all: query<Blocks>(`SELECT id, first, rows FROM range WHERE ${within} ORDER BY first`),
+    at: query<Blocks>(
       `SELECT id, first, rows FROM range WHERE ${within} AND first <= ?
        ORDER BY first DESC LIMIT 1`,
     ),
-    next: prepare<Pick<Range, "first">>(
+    next: query<Pick<Range, "first">>(
       `SELECT first FROM range WHERE ${within} AND first > ? ORDER BY first LIMIT 1`,
     ),
-    instances: prepare<Pick<Range, "instance">>(
+    instances: query<Pick<Range, "instance">>(
       "SELECT DISTINCT instance FROM range WHERE source = ?",
     ),
-    texts: prepare<{ texts: Uint8Array }>("SELECT texts FROM block WHERE id = ?"),
-    add: prepare<{ id: number }>(
+    texts: query<{ texts: Uint8Array }>("SELECT texts FROM block WHERE id = ?"),
+    add: query<{ id: number }>(
       "INSERT INTO range (source, instance, first, rows) VALUES (?, ?, ?, ?) RETURNING id",
     ),
-    write: prepare("INSERT INTO block VALUES (?, ?)"),
-    remove: prepare("DELETE FROM range WHERE id = ?"),
-    removeBlocks: prepare("DELETE FROM block WHERE id BETWEEN ? AND ?"),
+    write: query("INSERT INTO block VALUES (?, ?)"),
+    remove: query("DELETE FROM range WHERE id = ?"),
+    removeBlocks: query("DELETE FROM block WHERE id BETWEEN ? AND ?"),
   }
   return {
     all: ({ table, instance }: Omit<Range, "first">) => sql.all.all(table, instance),

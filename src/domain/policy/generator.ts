@@ -119,7 +119,10 @@ function check(type: GeneratorType, wanted: Generator): void {
   }
 }
 
-/** What is read and typed has nothing that people take for something else, but among digits. */
+/**
+ * What is read and typed has nothing that people take for something else, but among digits. Of the
+ * symbols none is read in another way where clients and their settings encode nothing.
+ */
 function alphabetOf(wanted: Generator): string {
   const { includeLowerLetters, includeUpperLetters, includeDigits, includeSymbols } = wanted
   const hasLetters = includeLowerLetters || includeUpperLetters
@@ -127,7 +130,7 @@ function alphabetOf(wanted: Generator): string {
     includeLowerLetters ? "abcdefghjkmnpqrstuvwxyz" : "",
     includeUpperLetters ? "ABCDEFGHJKLMNPQRSTUVWXYZ" : "",
     includeDigits ? (hasLetters ? "23456789" : "0123456789") : "",
-    includeSymbols ? "!#$*+-=?@_" : "",
+    includeSymbols ? "!*-.:=?@_~" : "",
   ].join("")
 }
 

@@ -4,6 +4,7 @@ import {
   generatorTypes,
   newCode,
 } from "../../../src/domain/policy/generator.ts"
+import { basicIn } from "../../../src/oauth/client/attempt.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate
@@ -34,7 +35,7 @@ test("codes and secrets are made of what is said of their kind, and of no other"
   expect(drawn("verify_phone_code").plain).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
   await update({ ...code, length: 20, includeLowerLetters: true, includeSymbols: true })
   const { plain } = drawn("verify_email_code")
-  expect(plain).toMatch(/^[a-z2-9!#$*+=?@_-]{20}$/)
+  expect(plain).toMatch(/^[a-z2-9!*.:=?@_~-]{20}$/)
   expect(plain).not.toMatch(/[ilo01]/)
 })
 
@@ -48,6 +49,19 @@ test("every kind is listed with what holds, and found by its number", async () =
   const query = { query: { case: "typeQuery", value: { generatorType: app } } }
   const found = await list({ queries: [query] })
   expect(found.result).toMatchObject([{ length: 64, expiry: { seconds: 0n } }])
+})
+
+test("a secret of symbols is read as it is, where nothing is encoded", async () => {
+  const all = { includeLowerLetters: true, includeUpperLetters: true, includeSymbols: true }
+  await update({ ...all, generatorType: app, length: 128, includeDigits: true })
+  for (let made = 0; made < 20; made++) {
+    const { plain } = drawn("app_secret")
+    // RFC 6749 §2.3.1: what comes in the body or the header is form-decoded.
+    expect(new URLSearchParams(`secret=${plain}`).get("secret")).toBe(plain)
+    expect(basicIn(`Basic ${btoa(`id:${plain}`)}`)?.secret).toBe(plain)
+    // In files of settings these begin a comment, or stand for something else.
+    expect(plain).not.toMatch(/[#;$%"'`\\]/)
+  }
 })
 
 test("each character is as likely as any other", () => {

@@ -100,6 +100,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     ["/groups/$groupId", "Finance"],
     ["/organizations", "Organisations"],
     ["/organizations/$organizationId", "Acme"],
+    ["/organizations/$organizationId/policies", "Policies"],
     ["/administrators", "Administrators"],
     ["/refused-requests", "Refused requests"],
     ["/signing-keys", "Signing keys"],

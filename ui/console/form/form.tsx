@@ -90,13 +90,18 @@ export function DialogForm<Values extends object>({ title, ...fields }: DialogFo
 type EditSectionProps = {
   readonly title: string
   readonly facts: ReactNode
-  /** The form in place of the facts, whose id it is handed, and what closes it. */
-  readonly form: (id: string, close: () => void) => ReactNode
+  /** The form in place of the facts, whose id it is handed, and what closes it; else it stays. */
+  readonly form?: (id: string, close: () => void) => ReactNode
+  /** What opens the form; editing, where nothing is said. */
+  readonly action?: string
+  /** What else can be done while the form is closed. */
+  readonly more?: ReactNode
 }
 
 /** Something that is shown, and changed where it stands. The focus goes along, and comes back. */
-export function EditSection({ title, facts, form }: EditSectionProps) {
+export function EditSection(props: EditSectionProps) {
   const { t } = useText()
+  const { title, facts, form, action = t("action.edit"), more } = props
   const [open, setOpen] = useOpen(title)
   const [turned, setTurned] = useState(false)
   const ref = useRef<HTMLDivElement>(null)
@@ -109,19 +114,27 @@ export function EditSection({ title, facts, form }: EditSectionProps) {
     const first = ref.current?.querySelector("input, textarea, select")
     if (first instanceof HTMLElement) first.focus()
   }, [turned, open])
-  const edit = open === undefined && (
+  const edit = form && open === undefined && (
     <Button
       small
       autoFocus={turned}
-      aria-label={`${t("action.edit")}: ${title}`}
+      aria-label={`${action}: ${title}`}
       onClick={() => turn("edit")}
     >
-      {t("action.edit")}
+      {action}
     </Button>
   )
+  const actions = more ? (
+    <div className="row">
+      {open === undefined && more}
+      {edit}
+    </div>
+  ) : (
+    edit
+  )
   return (
-    <Section title={title} actions={edit}>
-      {open === undefined ? (
+    <Section title={title} actions={actions}>
+      {open === undefined || !form ? (
         facts
       ) : (
         <div ref={ref}>{form(formId(title, open), () => turn(undefined))}</div>

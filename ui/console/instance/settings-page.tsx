@@ -1,8 +1,13 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
+import { policies } from "../policy/policies.ts"
+import { PolicySection } from "../policy/policy-section.tsx"
 import { useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
+import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
+import { Embedding } from "./embedding.tsx"
+import { Generators } from "./generators.tsx"
 import { Lifetimes } from "./lifetimes.tsx"
 import { useOidcSettings } from "./oidc.ts"
 import { Restrictions } from "./restrictions.tsx"
@@ -17,7 +22,16 @@ export function SettingsPage() {
   return (
     <Page title={t("nav.settings")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("settings.lead")}</p>
+      {policies.map((policy) => (
+        <Part key={policy.name}>
+          <PolicySection policy={policy} place={undefined} />
+        </Part>
+      ))}
       <Lifetimes settings={settings} />
+      <Part>
+        <Generators />
+      </Part>
+      {security?.settings && <Embedding security={security.settings} />}
       {security?.settings && <Security security={security.settings} />}
       {restrictions && <Restrictions restrictions={restrictions} />}
       <OidcSwitches settings={settings} />

@@ -14,6 +14,7 @@ import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Copyable, Facts, Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
+import { Link } from "../shell/link.tsx"
 import { useChoose, useOrganization, useSeesInstance } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import { Domains } from "./domains.tsx"
@@ -53,6 +54,7 @@ export function OrganizationPage() {
       actions={<Turns organization={organization} />}
     >
       <About organization={organization} />
+      <Policies organization={organization} />
       <Domains organizationId={organizationId} />
       <Administrators of={{ case: "organizationId", value: organizationId }} />
       <Metadata
@@ -119,6 +121,21 @@ function About({ organization }: Part) {
           [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
         ]}
       />
+    </Section>
+  )
+}
+
+function Policies({ organization }: Part) {
+  const { t } = useText()
+  const { id: organizationId } = organization
+  return (
+    <Section title={t("policies.title")}>
+      <p className="quiet section-lead">{t("policies.lead_organization")}</p>
+      <div className="row">
+        <Link to="/organizations/$organizationId/policies" params={{ organizationId }}>
+          {t("policies.open")}
+        </Link>
+      </div>
     </Section>
   )
 }

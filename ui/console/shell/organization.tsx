@@ -21,7 +21,7 @@ export function useOrganizations(): readonly Organization[] {
     queryKey: ["organizations"],
     queryFn: async ({ signal }) => {
       const method = "core.org.v2.OrganizationService/ListOrganizations"
-      const answer = await readPlain(method, organizationsAsked, signal)
+      const answer = await readPlain(method, organizationsAsked, { signal })
       const rows: unknown = answer?.result
       return Array.isArray(rows) ? rows.map(organizationOf) : []
     },
@@ -39,7 +39,8 @@ export function useSeesInstance(): boolean {
   const { data } = useSuspenseQuery({
     queryKey: ["instance"],
     queryFn: async ({ signal }) => {
-      const answer = await readPlain("core.admin.v1.AdminService/GetMyInstance", {}, signal)
+      const method = "core.admin.v1.AdminService/GetMyInstance"
+      const answer = await readPlain(method, {}, { signal })
       return answer !== undefined
     },
   })

@@ -8,24 +8,34 @@ import { accessToken, tokenAfter } from "./session.ts"
 export async function readPlain(
   method: string,
   body: object,
-  signal: AbortSignal,
+  asking: Asking,
 ): Promise<Record<string, unknown> | undefined> {
   const token = await accessToken()
-  let answer = await send(method, body, { token, signal })
+  let answer = await send(method, body, { ...asking, token })
   if (answer.status === 401) {
-    answer = await send(method, body, { token: await tokenAfter(token), signal })
+    answer = await send(method, body, { ...asking, token: await tokenAfter(token) })
   }
   if (answer.status === 403) return undefined
   if (!answer.ok) throw new ConnectError(answer.statusText, Code.Unavailable)
   return answer.json()
 }
 
-type Sending = { readonly token: string; readonly signal: AbortSignal }
+type Asking = {
+  readonly signal: AbortSignal
+  /** The organisation that is meant, where the operation has no field for it. */
+  readonly within?: string | undefined
+}
 
-const send = (method: string, body: object, { token, signal }: Sending) =>
+type Sending = Asking & { readonly token: string }
+
+const send = (method: string, body: object, { token, signal, within }: Sending) =>
   fetch(`/${method}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      ...(within && { "x-core-orgid": within }),
+    },
     body: JSON.stringify(body),
     signal,
   })

@@ -129,6 +129,15 @@ const organization = createRoute({
   component: page(() => import("../organization/organization-page.tsx"), "OrganizationPage"),
 })
 
+const organizationPolicies = createRoute({
+  getParentRoute,
+  path: "/organizations/$organizationId/policies",
+  component: page(
+    () => import("../policy/organization-policies-page.tsx"),
+    "OrganizationPoliciesPage",
+  ),
+})
+
 const administrators = createRoute({
   getParentRoute,
   path: "/administrators",
@@ -175,6 +184,7 @@ const routeTree = root.addChildren([
   group,
   organizations,
   organization,
+  organizationPolicies,
   administrators,
   refusedRequests,
   refusedRequest,

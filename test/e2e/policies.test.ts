@@ -1,0 +1,151 @@
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { owner } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const password = "Correct-horse-8-battery"
+
+describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
+  let service: Service
+  let browser: Browser
+  let page: Page
+  let organizationId = ""
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    service = await openService()
+    organizationId = (await service.get("ListOrganizations")).result[0].id
+    browser = await openBrowser()
+    page = await signedIn(owner)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  type Person = { readonly loginName: string; readonly password: string }
+
+  async function signedIn(person: Person): Promise<Page> {
+    const context = await browser.newContext({ locale: "en" })
+    const fresh = await context.newPage()
+    fresh.setDefaultTimeout(15_000)
+    fresh.on("pageerror", (error) => complaints.push(error.message))
+    fresh.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+    await fresh.goto(`${service.url}/ui/console`)
+    await fresh.fill('[name="loginName"]', person.loginName)
+    await fresh.click('button[type="submit"]')
+    await fresh.fill('[name="password"]', person.password)
+    await fresh.click('button[type="submit"]')
+    await fresh.locator("main.content").waitFor()
+    return fresh
+  }
+
+  const open = async (path: string, heading: string, on = page) => {
+    await on.goto(`${service.url}/ui/console${path}`)
+    await on.getByRole("heading", { name: heading, level: 1 }).waitFor()
+  }
+
+  const section = (title: string, on = page) =>
+    on
+      .locator("section.section")
+      .filter({ has: on.getByRole("heading", { name: title, exact: true, level: 2 }) })
+
+  const minLengthOf = async () => {
+    const headers = { "x-core-orgid": organizationId, authorization: `Bearer ${service.token}` }
+    const url = `${service.url}/management/v1/policies/password/complexity`
+    const { policy } = await (await fetch(url, { headers })).json()
+    return [Number(policy.minLength), policy.isDefault ?? false]
+  }
+
+  test("says it for everybody, and an organisation for its own until it is reset", async () => {
+    await open("/settings", "Settings")
+    const passwords = section("Passwords")
+    await passwords.getByRole("button", { name: "Edit" }).click()
+    await passwords.getByLabel("Characters at least").fill("10")
+    await passwords.getByLabel("A symbol or space").uncheck()
+    await passwords.getByRole("button", { name: "Save" }).click()
+    await passwords.getByText("10", { exact: true }).waitFor()
+    expect(await minLengthOf()).toEqual([10, true])
+
+    await open(`/organizations/${organizationId}`, "Acme")
+    await page.getByRole("link", { name: "See and change the policies" }).click()
+    await page.getByRole("heading", { name: "Policies", level: 1 }).waitFor()
+    await passwords.getByRole("button", { name: "Set own" }).click()
+    await passwords.getByLabel("Characters at least").fill("14")
+    await passwords.getByRole("button", { name: "Save" }).click()
+    await passwords.getByText("own; the instance says: 10").waitFor()
+    expect(await minLengthOf()).toEqual([14, false])
+
+    await passwords.getByRole("button", { name: "Use the instance's" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByText("10", { exact: true }).waitFor()
+    await dialog.getByRole("button", { name: "Use the instance's" }).click()
+    await dialog.waitFor({ state: "detached" })
+    await passwords.getByText("from the instance").first().waitFor()
+    expect(await minLengthOf()).toEqual([10, true])
+    await page.getByRole("button", { name: "Undo" }).click()
+    await passwords.getByText("own; the instance says: 10").waitFor()
+    expect(await minLengthOf()).toEqual([14, false])
+  })
+
+  test("keeps what a form doesn't show", async () => {
+    const asked = { maxPasswordAttempts: 3, maxOtpAttempts: 7 }
+    await service.get("core.admin.v1.AdminService/UpdateLockoutPolicy", asked)
+    await open("/settings", "Settings")
+    const lockout = section("Locking after wrong passwords")
+    await lockout.getByRole("button", { name: "Edit" }).click()
+    await lockout.getByLabel("Lock after").fill("5")
+    await lockout.getByRole("button", { name: "Save" }).click()
+    await lockout.getByText("5", { exact: true }).waitFor()
+    const { policy } = await service.get("core.admin.v1.AdminService/GetLockoutPolicy")
+    expect(policy).toMatchObject({ maxPasswordAttempts: "5", maxOtpAttempts: "7" })
+  })
+
+  test("says what codes are made of, and is told what would be guessed", async () => {
+    const codes = section("Codes and secrets")
+    await codes.getByRole("button", { name: "Edit: Invitations" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("Characters", { exact: true }).fill("3")
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByText("guessed too easily").waitFor()
+    await dialog.getByLabel("Characters", { exact: true }).fill("9")
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.waitFor({ state: "detached" })
+    await codes.getByText("9 characters: upper-case letters and digits; good for 3 days").waitFor()
+  })
+
+  test("says who may show the sign-in in a frame", async () => {
+    const frames = section("Sign-in in frames")
+    await frames.getByRole("button", { name: "Edit" }).click()
+    await frames.getByLabel("Allow other sites").check()
+    await frames.getByLabel("Sites", { exact: true }).fill("https://portal.example.com")
+    await frames.getByRole("button", { name: "Save" }).click()
+    await frames.getByText("https://portal.example.com").waitFor()
+    const login = await fetch(`${service.url}/ui/login/signedin`)
+    expect(login.headers.get("content-security-policy")).toContain(
+      "frame-ancestors https://portal.example.com",
+    )
+  })
+
+  test("whoever may only look is offered nothing that would be refused", async () => {
+    const userId = await addPerson(service, organizationId, "grace")
+    const resource = { organizationId }
+    await service.get("CreateAdministrator", { userId, resource, roles: ["ORG_OWNER_VIEWER"] })
+    await service.get("SetPassword", { userId, newPassword: { password } })
+    const { user } = await service.get("GetUserByID", { userId })
+    const viewer = await signedIn({ loginName: user.preferredLoginName, password })
+    await open(`/organizations/${organizationId}/policies`, "Policies", viewer)
+    await section("Login names and domains", viewer).getByText("Domains must be proven").waitFor()
+    await section("Passwords", viewer).getByText("own; the instance says: 10").waitFor()
+    expect(await viewer.locator("main").getByRole("button").count()).toBe(0)
+    await viewer.context().close()
+  })
+
+  test("no page broke, or asked for anything that its policy forbids", () => {
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,90 @@
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import type { Policy } from "./policy.ts"
+
+const admin = AdminService.method
+const management = ManagementService.method
+
+const complexity: Policy = {
+  name: "complexity",
+  title: "policy.complexity",
+  lead: "policy.complexity.lead",
+  fields: [
+    { name: "minLength", label: "policy.complexity.minLength", kind: "count", min: 1, max: 64 },
+    { name: "hasLowercase", label: "policy.complexity.hasLowercase", kind: "check" },
+    { name: "hasUppercase", label: "policy.complexity.hasUppercase", kind: "check" },
+    { name: "hasNumber", label: "policy.complexity.hasNumber", kind: "check" },
+    { name: "hasSymbol", label: "policy.complexity.hasSymbol", kind: "check" },
+  ],
+  instance: {
+    get: admin.getPasswordComplexityPolicy,
+    update: admin.updatePasswordComplexityPolicy,
+  },
+  organization: {
+    get: management.getPasswordComplexityPolicy,
+    inherited: management.getDefaultPasswordComplexityPolicy,
+    add: management.addCustomPasswordComplexityPolicy,
+    update: management.updateCustomPasswordComplexityPolicy,
+    reset: management.resetPasswordComplexityPolicyToDefault,
+  },
+}
+
+const lockout: Policy = {
+  name: "lockout",
+  title: "policy.lockout",
+  lead: "policy.lockout.lead",
+  fields: [
+    {
+      name: "maxPasswordAttempts",
+      label: "policy.lockout.maxPasswordAttempts",
+      hint: "policy.lockout.maxPasswordAttempts.hint",
+      kind: "count",
+      min: 0,
+      max: 1000,
+      zero: "policy.lockout.never",
+    },
+  ],
+  instance: { get: admin.getLockoutPolicy, update: admin.updateLockoutPolicy },
+  organization: {
+    get: management.getLockoutPolicy,
+    inherited: management.getDefaultLockoutPolicy,
+    add: management.addCustomLockoutPolicy,
+    update: management.updateCustomLockoutPolicy,
+    reset: management.resetLockoutPolicyToDefault,
+  },
+}
+
+/** Whoever manages the instance alone decides it, also for one organisation. */
+const domain: Policy = {
+  name: "domain",
+  title: "policy.domain",
+  lead: "policy.domain.lead",
+  fields: [
+    {
+      name: "userLoginMustBeDomain",
+      label: "policy.domain.userLoginMustBeDomain",
+      hint: "policy.domain.userLoginMustBeDomain.hint",
+      kind: "check",
+    },
+    {
+      name: "validateOrgDomains",
+      label: "policy.domain.validateOrgDomains",
+      hint: "policy.domain.validateOrgDomains.hint",
+      kind: "check",
+    },
+  ],
+  instance: { get: admin.getDomainPolicy, update: admin.updateDomainPolicy },
+  organization: {
+    get: management.getDomainPolicy,
+    inherited: admin.getDomainPolicy,
+    add: admin.addCustomDomainPolicy,
+    update: admin.updateCustomDomainPolicy,
+    reset: admin.resetCustomDomainPolicyToDefault,
+  },
+}
+
+/**
+ * The policies that can be changed here, with those fields that something asks: a switch that does
+ * nothing would lie. `test/contract/policies.tsv` says which these are.
+ */
+export const policies: readonly Policy[] = [complexity, lockout, domain]

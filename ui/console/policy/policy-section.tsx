@@ -1,0 +1,152 @@
+import { Check } from "../../kit/check.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { Facts } from "../shell/detail.tsx"
+import { tell } from "../shell/notice.tsx"
+import { useMay } from "../shell/permission.ts"
+import { useText } from "../shell/text.ts"
+import type { Field, Policy, Values } from "./policy.ts"
+import { type Place, resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
+
+type PolicyProps = { readonly policy: Policy; readonly place: Place }
+
+/** One policy at a place: what holds, who says so, and its form for whoever may change it. */
+export function PolicySection({ policy, place }: PolicyProps) {
+  const { t } = useText()
+  const standing = usePolicy(policy, place)
+  const may = useMay(place)
+  if (!standing) return null
+  const part = { policy, place, standing }
+  const { add, update, reset } = policy.organization
+  const isHere = place === undefined || standing.isOwn
+  const change = place === undefined ? policy.instance.update : standing.isOwn ? update : add
+  return (
+    <EditSection
+      title={t(policy.title)}
+      facts={<Said {...part} />}
+      {...(!isHere && { action: t("policy.set_own") })}
+      {...(standing.isOwn && may(reset) && { more: <Reset {...part} /> })}
+      {...(may(change) && {
+        form: (id: string, close: () => void) => <PolicyForm {...part} {...{ id, close }} />,
+      })}
+    />
+  )
+}
+
+type Part = PolicyProps & { readonly standing: Standing }
+
+function Said({ policy, place, standing }: Part) {
+  const { t } = useText()
+  const words = useWords()
+  const { values, isOwn, inherited } = standing
+  const source = (field: Field) => {
+    if (!isOwn) return t("policy.inherited")
+    const above = inherited && words(field, inherited)
+    const isOther = above !== undefined && above !== words(field, values)
+    return isOther ? t("policy.own_other", { value: above }) : t("policy.own")
+  }
+  return (
+    <>
+      <p className="quiet section-lead">{t(policy.lead)}</p>
+      <Facts
+        rows={policy.fields.map((field) => [
+          t(field.label),
+          <>
+            {words(field, values)}
+            {place !== undefined && <span className="quiet small">{source(field)}</span>}
+          </>,
+        ])}
+      />
+    </>
+  )
+}
+
+/** What a field says, in words. */
+function useWords(): (field: Field, values: Values) => string {
+  const { t } = useText()
+  return (field, values) => {
+    const value = values[field.name]
+    if (field.kind === "check") return t(value === true ? "policy.yes" : "policy.no")
+    return field.zero && value === "0" ? t(field.zero) : String(value)
+  }
+}
+
+type FormProps = Part & { readonly id: string; readonly close: () => void }
+
+function PolicyForm({ policy, place, standing, id, close }: FormProps) {
+  const { t } = useText()
+  const form = useForm<Values>({
+    id,
+    initial: standing.values,
+    save: (values) => savePolicy(policy, place, standing, values),
+    done: close,
+  })
+  return (
+    <Fields form={form} onCancel={close}>
+      <p className="quiet section-lead">{t(policy.lead)}</p>
+      <div className="checks">
+        {policy.fields.map((field) => (
+          <PolicyField
+            key={field.name}
+            field={field}
+            value={form.values[field.name] ?? ""}
+            onChange={(value) => form.change({ [field.name]: value })}
+          />
+        ))}
+      </div>
+    </Fields>
+  )
+}
+
+type FieldProps = {
+  readonly field: Field
+  readonly value: string | boolean
+  readonly onChange: (value: string | boolean) => void
+}
+
+function PolicyField({ field, value, onChange }: FieldProps) {
+  const { t } = useText()
+  const text = { label: t(field.label), ...(field.hint && { hint: t(field.hint) }) }
+  if (field.kind === "check") return <Check {...text} checked={value === true} {...{ onChange }} />
+  return (
+    <TextField
+      {...text}
+      name={field.name}
+      type="number"
+      inputMode="numeric"
+      min={field.min}
+      max={field.max}
+      step={1}
+      required
+      value={String(value)}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
+}
+
+/** Back to what the instance says: what that changes is said first, and it can be undone. */
+function Reset({ policy, place, standing }: Part) {
+  const { t } = useText()
+  const words = useWords()
+  const { values, inherited = values } = standing
+  const title = t(policy.title)
+  const others = policy.fields.filter((field) => inherited[field.name] !== values[field.name])
+  const undo = () => savePolicy(policy, place, { ...standing, isOwn: false }, values)
+  return (
+    <ConfirmButton
+      small
+      label={t("policy.reset")}
+      what={title}
+      consequence={
+        <>
+          <p>{t("policy.reset_text")}</p>
+          <Facts rows={others.map((field) => [t(field.label), words(field, inherited)])} />
+        </>
+      }
+      act={() => resetPolicy(policy, place)}
+      done={() => tell({ text: t("policy.reset_told", { name: title }), undo })}
+    />
+  )
+}

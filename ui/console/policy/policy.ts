@@ -1,0 +1,40 @@
+import type { DescMethodUnary } from "@bufbuild/protobuf"
+import type { TextKey } from "../shell/texts/index.ts"
+
+/** How a field is asked for and shown. */
+type Kind =
+  | { readonly kind: "check" }
+  /** A whole number; `zero` says what none of it means. */
+  | {
+      readonly kind: "count"
+      readonly min: number
+      readonly max: number
+      readonly zero?: TextKey
+    }
+
+/** One field of a policy, by its name in the messages, with its words. */
+export type Field = Kind & {
+  readonly name: string
+  readonly label: TextKey
+  readonly hint?: TextKey
+}
+
+/** One policy: what is asked for, and the operations that read and write it. */
+export type Policy = {
+  readonly name: string
+  readonly title: TextKey
+  readonly lead: TextKey
+  readonly fields: readonly Field[]
+  readonly instance: { readonly get: DescMethodUnary; readonly update: DescMethodUnary }
+  readonly organization: {
+    readonly get: DescMethodUnary
+    /** What holds there while the organisation says nothing of its own. */
+    readonly inherited: DescMethodUnary
+    readonly add: DescMethodUnary
+    readonly update: DescMethodUnary
+    readonly reset: DescMethodUnary
+  }
+}
+
+/** What a form holds of a policy, by the names of its fields; numbers as they are typed. */
+export type Values = Readonly<Record<string, string | boolean>>

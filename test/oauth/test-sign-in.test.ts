@@ -154,8 +154,9 @@ describe("a test that is refused", () => {
     expect(shown.page).toContain("The request is refused")
     expect(shown.page).toContain(why)
     expect(shown.page).toContain(`/ui/console/applications/${made.appId}`)
-    const { requestId, application } = lastRefusal() ?? {}
+    const { requestId, application, findings } = lastRefusal() ?? {}
     expect(application?.id).toBe(made.appId)
+    expect(findings).toMatchObject([{ likelyCauseKey: expect.stringMatching(/./) }])
     expect(shown.page).toContain(`/ui/console/refused-requests/${requestId}`)
   })
 

@@ -1,6 +1,6 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
 import type { Requested, ResponseMode } from "../../domain/grant/index.ts"
-import { type Found, findingOfAddress } from "../../domain/refusal/index.ts"
+import { because, type Found, findingOfAddress } from "../../domain/refusal/index.ts"
 import { isExposed } from "../../kernel/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
 import { unusableFindings } from "../client/registered.ts"
@@ -78,7 +78,10 @@ function distrusted(cx: Cx, { oidc }: OidcApp, redirectUri: string): Untrusted |
     return { problem: "redirect_uri", finding }
   }
   if (!isExposed(oidc, redirectUri, issuerOf(cx).issuer)) return undefined
-  return { problem: "invalid_request", detail: exposed }
+  const subject = "redirect_uri"
+  const why = because(subject, "address.exposed")
+  const finding = () => [{ subject, received: redirectUri, expected: [], ...why }]
+  return { problem: "invalid_request", detail: exposed, finding }
 }
 
 const exposed =

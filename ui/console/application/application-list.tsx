@@ -42,10 +42,12 @@ export const applicationsOf = (wanted: Wanted) => ({
 function filtersOf({ projectId, organizationId, state }: Wanted, { text }: Asked) {
   const named = { name: text, method: TextFilterMethod.CONTAINS_IGNORE_CASE }
   const project = { case: "projectIdFilter", value: { projectId: projectId ?? "" } } as const
+  const others = { case: "internalFilter", value: false } as const
   const org = { case: "organizationIdFilter", value: { id: organizationId ?? "" } } as const
   return [
     ...(projectId ? [{ filter: project }] : []),
-    ...(organizationId ? [{ filter: org }] : []),
+    // Our own console is found through its project alone.
+    ...(organizationId ? [{ filter: org }, { filter: others }] : []),
     ...(text ? [{ filter: { case: "nameFilter", value: named } as const }] : []),
     ...(state ? [{ filter: { case: "stateFilter", value: state } as const }] : []),
   ]

@@ -55,9 +55,6 @@ type RoleFormProps = {
 
 type Values = { readonly key: string; readonly displayName: string; readonly group: string }
 
-/** What a key may be made of: it travels in claims, and people type it into configurations. */
-const isKey = (text: string) => !/[\s\p{Cc}]/u.test(text.trim())
-
 function RoleForm({ projectId, role, close }: RoleFormProps) {
   const { t } = useText()
   const optional = t("form.optional")
@@ -77,21 +74,14 @@ function RoleForm({ projectId, role, close }: RoleFormProps) {
     done: close,
   })
   const errorOf = useErrorOf(form)
-  const isUnfit = !isKey(form.values.key)
   const title = role?.key ?? t("roles.create")
   return (
-    <DialogForm
-      title={title}
-      submit={role ? undefined : title}
-      form={form}
-      onCancel={close}
-      disabled={isUnfit}
-    >
+    <DialogForm title={title} submit={role ? undefined : title} form={form} onCancel={close}>
       {!role && (
         <TextField
           label={t("roles.key")}
           hint={t("roles.key_hint")}
-          error={isUnfit ? t("roles.key_rule") : errorOf("key")}
+          error={errorOf("key")}
           {...form.text("key")}
           autoCapitalize="none"
           spellCheck={false}

@@ -98,13 +98,14 @@ function useHits(text: string) {
   const named = { pagination: { limit: few }, filters: [] }
   const project = { case: "projectNameFilter", value: { projectName: text, method } } as const
   const application = { case: "nameFilter", value: { name: text, method } } as const
+  const others = { case: "internalFilter", value: false } as const
   const options = { transport }
   const [projects, applications, users, refused] = useQueries({
     queries: [
       {
         ...createQueryOptions(
           ProjectService.method.listProjects,
-          { ...named, filters: [{ filter: project }] },
+          { ...named, filters: [{ filter: project }, { filter: others }] },
           options,
         ),
         enabled,
@@ -112,7 +113,7 @@ function useHits(text: string) {
       {
         ...createQueryOptions(
           ApplicationService.method.listApplications,
-          { ...named, filters: [{ filter: application }] },
+          { ...named, filters: [{ filter: application }, { filter: others }] },
           options,
         ),
         enabled,

@@ -7,7 +7,6 @@ import { allowedOf } from "../domain/quota/index.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
 import type { Cx } from "../store/index.ts"
-import { type Fill, fillerOf } from "./fill.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
 
@@ -29,10 +28,10 @@ export type PageOptions = {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Shows one page, an element or what `fill` made, with the headers that every page has. */
+/** Shows one page, with the headers that every page has. */
 export type ShowPage = (
   cx: Cx,
-  render: (ui: Ui, shared: PageProps, fill: Fill) => ReactElement | string,
+  render: (ui: Ui, shared: PageProps) => ReactElement,
   options?: PageOptions,
 ) => Promise<Response>
 
@@ -40,16 +39,13 @@ export type ShowPage = (
 const loadUi = lazily((): Promise<Ui> => import("../../ui/login/index.ts"))
 
 export function pagesWith(assets: Assets): ShowPage {
-  let fill: Fill | undefined
   return async (cx, render, options = {}) => {
     const ui = await loadUi()
-    fill ??= fillerOf(ui.renderPage, Buffer.from(cx.random.bytes(16)).toString("hex"))
     const wanted = [...(options.languages ?? []), ...cx.languages]
     const { language, t } = ui.translator(allowedOf(cx, wanted))
     const brand = brandOf(cx, options.orgId)
     const embedders = embeddersOf(cx)
-    const page = render(ui, { t, language, assets, brand }, fill)
-    const html = typeof page === "string" ? page : ui.renderPage(page)
+    const html = ui.renderPage(render(ui, { t, language, assets, brand }))
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,

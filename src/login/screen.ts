@@ -1,4 +1,4 @@
-import type { Account, Target } from "../../ui/login/index.ts"
+import type { Account } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import { memberships } from "../domain/member/index.ts"
 import {
@@ -134,23 +134,13 @@ function loginNamePage(
   const application = applicationOf(loginContext)
   return loginContext.show(
     loginContext.cx,
-    (ui, shared, fill) => {
+    (ui, shared) => {
       const error = missing ? shared.t("login_name.error.missing") : undefined
-      return fill({
-        page: ui.LoginNamePage,
-        words: { ...wordsOf(form), loginName },
-        props: ({ loginName, ...words }) => ({
-          ...{ ...shared, application, error, loginName },
-          form: { action: form.action, ...words },
-        }),
-      })
+      return ui.LoginNamePage({ ...shared, application, error, loginName, form })
     },
     optionsOf(loginContext, missing ? 422 : 200),
   )
 }
-
-/** What a form carries unseen is another each time. */
-const wordsOf = ({ csrf, authRequest = "" }: Target) => ({ csrf, authRequest })
 
 type PasswordProblem =
   | { readonly key: "password.error.missing" | "password.error.wrong" | "password.error.busy" }
@@ -167,17 +157,9 @@ function passwordPage(
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return loginContext.show(
     loginContext.cx,
-    (ui, shared, fill) => {
+    (ui, shared) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
-      const initials = ui.initialsOf(account.displayName)
-      return fill({
-        page: ui.PasswordPage,
-        words: { ...wordsOf(form), changeHref, ...account, initials },
-        props: ({ csrf, authRequest, changeHref, ...account }) => ({
-          ...{ ...shared, application, error, changeHref, account },
-          form: { action: form.action, csrf, authRequest },
-        }),
-      })
+      return ui.PasswordPage({ ...shared, application, error, changeHref, account, form })
     },
     { ...optionsOf(loginContext, statusOf(problem)), retryAfterSeconds: seconds },
   )

@@ -1,16 +1,14 @@
 type PersonProps = {
   readonly name: string
   readonly loginName: string
-  /** Those of the name, where nothing else is said. */
-  readonly initials?: string | undefined
 }
 
 /** Who somebody is: initials, name, and the name they sign in with. */
-export function Person({ name, loginName, initials = initialsOf(name) }: PersonProps) {
+export function Person({ name, loginName }: PersonProps) {
   return (
     <span className="person">
       <span className="avatar" aria-hidden="true">
-        {initials}
+        {initialsOf(name)}
       </span>
       <span className="person-text">
         <bdi className="person-name" title={name}>
@@ -26,7 +24,7 @@ export function Person({ name, loginName, initials = initialsOf(name) }: PersonP
   )
 }
 
-export function initialsOf(name: string): string {
+function initialsOf(name: string): string {
   const words = name.split(/[\s._@-]+/u).filter(Boolean)
   const chosen = words.length > 1 ? [words[0], words.at(-1)] : [words[0]]
   return chosen

@@ -20,8 +20,6 @@ export type Application = {
 export type Account = {
   readonly displayName: string
   readonly loginName: string
-  /** Those of the name to show, where nothing else is said. */
-  readonly initials?: string
 }
 
 /** Where a form posts to, and what it carries unseen. */
@@ -88,10 +86,10 @@ type AccountChipProps = Pick<PageProps, "t"> & {
 
 /** The account in question, with the way to another one. */
 export function AccountChip({ t, account, changeHref }: AccountChipProps) {
-  const { displayName, loginName, initials } = account
+  const { displayName, loginName } = account
   return (
     <div className="account-chip">
-      <Person name={displayName} loginName={loginName} initials={initials} />
+      <Person name={displayName} loginName={loginName} />
       <a href={changeHref} aria-label={t("account.change_long")}>
         {t("account.change")}
       </a>

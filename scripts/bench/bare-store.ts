@@ -1,14 +1,14 @@
 // The store alone, in a process of its own: `bare-store.ts SECONDS`. Each command appends an event
 // with private data, takes a claim, and writes a state and a view row. Prints its figures as JSON.
 import { statSync } from "node:fs"
-import { allAccounts, openAccount, rooms } from "../../test/store/account.ts"
+import { allAccounts, modules, openAccount } from "../../test/store/account.ts"
 import { temporaryFolder } from "../../test/support/latchkey.ts"
 import { openWorld } from "../../test/support/world.ts"
 import { measure, watchLoop } from "./figure.ts"
 
 const seconds = Number(process.argv[2] ?? 60)
 const folder = temporaryFolder()
-const world = openWorld(rooms, folder)
+const world = openWorld(modules, folder)
 const wal = `${folder.path}/latchkey.db-wal`
 let walMax = 0
 const sampling = setInterval(() => {

@@ -67,7 +67,7 @@ function fieldProblem(
 ): string | undefined {
   // null stands for "not set" everywhere but within a list.
   if (value === null) return undefined
-  const each = (item: unknown, place: string) => explainOne(field, item, place, depth)
+  const each = (item: unknown, place: string) => valueProblem(field, item, place, depth)
   if (field.fieldKind === "list") {
     if (!Array.isArray(value)) return `${at} must be a list`
     return firstOf(value.entries(), (item, index) => each(item, `${at}[${index}]`))
@@ -90,20 +90,20 @@ function firstOf<K>(
   return undefined
 }
 
-function explainOne(
+function valueProblem(
   field: DescField,
   value: unknown,
   at: string,
   depth: number,
 ): string | undefined {
   if (field.message) return decodeProblem(field.message, value, at, depth + 1)
-  if (field.enum) return explainEnum(field.enum, value, at)
+  if (field.enum) return enumProblem(field.enum, value, at)
   if (isTooLong(field, value)) return `${at} ${tooLong}`
   const expected = field.scalar === undefined ? undefined : scalars[field.scalar]
   return expected && !expected.fits(value) ? `${at} must be ${expected.name}` : undefined
 }
 
-function explainEnum(values: DescEnum, value: unknown, at: string): string | undefined {
+function enumProblem(values: DescEnum, value: unknown, at: string): string | undefined {
   const isKnown = values.values.some(({ name, number }) => value === name || value === number)
   if (isKnown) return undefined
   return `${at} must be one of ${values.values.map(({ name }) => name).join(", ")}`

@@ -1,4 +1,4 @@
-// A small house with the real book and made-up rooms: handlers that answer from maps.
+// A small app with the real book and made-up modules: handlers that answer from maps.
 
 import type { Authority, Chain, Membership } from "../../src/api/access.ts"
 import { book } from "../../src/api/book.ts"

@@ -207,7 +207,7 @@ function withPathEntries(path: string) {
   )
 }
 
-describe("the shares of the rooms", () => {
+describe("the shares of the modules", () => {
   const nothing = () => ({})
   const told = share<Cx>()(DiagnosisService, {
     listRefusedRequests: nothing,

@@ -6,14 +6,14 @@ import { endSession, session } from "../../src/domain/session/index.ts"
 import { passwordCheck } from "../../src/domain/user/credential/attempt.ts"
 import { createUser } from "../../src/domain/user/index.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
-import { furnish, human } from "../domain/user/household.ts"
+import { human, provision } from "../domain/user/household.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { dump } from "./audit.ts"
 
 let world: World
 beforeEach(async () => {
   world = openWorld({ aggregates, views })
-  await furnish(cx())
+  await provision(cx())
   for (let n = 0; n < people; n++) {
     const password = { hash: `hash ${n}`, changeRequired: false }
     await createUser(cx(), `u${n}`, human({ userName: `person${n}`, password }))

@@ -128,9 +128,9 @@ export const allAccounts = statement<AccountRow>(
   "SELECT id, name, email FROM accounts WHERE instance = $instance ORDER BY id",
 )
 
-export const rooms = { aggregates: [account], views: [accounts] } as const
+export const modules = { aggregates: [account], views: [accounts] } as const
 
-/** Opens a file with other rooms than usual, or to see what it says when it can't. */
+/** Opens a file with other modules than usual, or to see what it says when it can't. */
 export function openFile(
   file: string,
   parts: {
@@ -146,7 +146,7 @@ export function openFile(
     throw cause
   }
   const notReady = (_: string, cause: unknown) => unexpected(cause)
-  return openStore({ ...rooms, fatal: unexpected, notReady, file, ...parts })
+  return openStore({ ...modules, fatal: unexpected, notReady, file, ...parts })
 }
 
 /** A file in a folder of its own. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest"
 import { checkpointGate, checkpointWorker, type Progress } from "../../src/store/log/checkpoint.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"
-import { allAccounts, openAccount, rooms, temporaryFile } from "./account.ts"
+import { allAccounts, modules, openAccount, temporaryFile } from "./account.ts"
 
 /** A gate whose copies end when the test says so. */
 function gated(pause?: () => Promise<() => void>) {
@@ -129,7 +129,7 @@ describe("the checkpoint gate", () => {
 
 test("a busy store's WAL is copied and begun anew, and no commit is lost by it", async () => {
   const folder = temporaryFolder()
-  const world = openWorld(rooms, folder)
+  const world = openWorld(modules, folder)
   const file = `${folder.path}/latchkey.db`
   const sizes: number[] = []
   let n = 0
@@ -145,7 +145,7 @@ test("a busy store's WAL is copied and begun anew, and no commit is lost by it",
   // 8,000 events unbounded would come to more than 200 MB.
   expect(Math.max(...sizes)).toBeLessThan(100_000_000)
   await world.store.close()
-  const again = openWorld(rooms, folder)
+  const again = openWorld(modules, folder)
   expect(again.store.all(again.cx(), allAccounts)).toHaveLength(n)
   expect(again.store.database.query("PRAGMA integrity_check").get()).toEqual({
     integrity_check: "ok",

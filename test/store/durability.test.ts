@@ -6,7 +6,7 @@ import type { Apply } from "../../src/store/log/log.ts"
 import { namesOf } from "../../src/store/log/row.ts"
 import { sqliteLog } from "../../src/store/log/sqlite-log.ts"
 import { openWorld } from "../support/world.ts"
-import { openAccount, refusalOf, renameAccount, rooms, temporaryFile } from "./account.ts"
+import { modules, openAccount, refusalOf, renameAccount, temporaryFile } from "./account.ts"
 
 /** A disk whose syncs end when the test says so. */
 function slowDisk() {
@@ -88,7 +88,7 @@ describe("the shared sync", () => {
 
 /** A store whose log syncs by what it is given. */
 function storeOn(durability: Durability) {
-  const world = openWorld(rooms)
+  const world = openWorld(modules)
   const { database } = world.store
   const applied: string[] = []
   const apply: Apply = (event) => applied.push(event.type)

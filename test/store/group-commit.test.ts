@@ -1,11 +1,11 @@
 // Steps of one turn of the event loop share a transaction, and none may feel the others.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { openWorld, type World } from "../support/world.ts"
-import { account, allAccounts, openAccount, refusalOf, renameAccount, rooms } from "./account.ts"
+import { account, allAccounts, modules, openAccount, refusalOf, renameAccount } from "./account.ts"
 
 let world: World
 beforeEach(async () => {
-  world = openWorld(rooms)
+  world = openWorld(modules)
   await openAccount(world.cx(), "0", { name: "first" })
 })
 afterEach(() => world.close())

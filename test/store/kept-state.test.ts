@@ -3,17 +3,17 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { openWorld, type World } from "../support/world.ts"
 import {
   account,
+  modules,
   openAccount,
   openFile,
   refusalOf,
   renameAccount,
-  rooms,
   temporaryFile,
 } from "./account.ts"
 
 let world: World
 beforeEach(async () => {
-  world = openWorld(rooms)
+  world = openWorld(modules)
   await openAccount(world.cx(), "1", { name: "ada" })
 })
 afterEach(() => world.close())
@@ -130,10 +130,10 @@ describe("a stream of one event", () => {
       ],
     }
     const { file, remove } = temporaryFile()
-    let store = openFile(file, rooms)
+    let store = openFile(file, modules)
     await openAccount({ ...world.cx(), store }, "1", { name: "ada" })
     await store.close()
-    store = openFile(file, { ...rooms, aggregates: [{ ...account, upcasters }] })
+    store = openFile(file, { ...modules, aggregates: [{ ...account, upcasters }] })
     expect(store.state(world.cx(), account, "1").name).toBe("ada!")
     await store.close()
     remove()

@@ -209,11 +209,11 @@ function inOrder(rows: readonly Folded[], sort: string, asc: boolean): readonly 
   return rows.toSorted(compare)
 }
 
-const rooms = { aggregates: [thing], views: [things] }
+const modules = { aggregates: [thing], views: [things] }
 let world: World
 const rows = new Map<string, Folded>()
 beforeAll(() => {
-  world = openWorld(rooms)
+  world = openWorld(modules)
 })
 beforeEach(async () => {
   rows.clear()
@@ -301,7 +301,7 @@ describe("so does one by an index of texts", () => {
   let other: World
   beforeAll(() => {
     other = world
-    world = openWorld({ ...rooms, textIndexFrom: 0 })
+    world = openWorld({ ...modules, textIndexFrom: 0 })
   })
   afterAll(async () => {
     await world.close()

@@ -3,12 +3,12 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { aggregate, type Event } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld, type World } from "../support/world.ts"
-import { eraseAccount, moveAccount, openAccount, refusalOf, rooms } from "./account.ts"
+import { eraseAccount, modules, moveAccount, openAccount, refusalOf } from "./account.ts"
 
 describe("an erasure", () => {
   let world: World
   beforeEach(async () => {
-    world = openWorld(rooms)
+    world = openWorld(modules)
     await openAccount(world.cx(), "1", { name: "ada", email: "first@example.com" })
     await openAccount(world.cx(), "2", { name: "bob", email: "bob@example.com" })
   })
@@ -54,14 +54,14 @@ describe("a damaged event is refused by name:", () => {
   for (const [what, change] of Object.entries(damages)) {
     test(what, async () => {
       const folder = temporaryFolder()
-      const world = openWorld(rooms, folder)
+      const world = openWorld(modules, folder)
       await openAccount(world.cx(), "1", { name: "ada" })
       await openAccount(world.cx(), "2", { name: "bob" })
       world.store.database.run(`UPDATE event SET ${change} WHERE position = 1`)
       expect(await refusalOf(world.store.log.read(0, 9))).toBe("data_loss store.event_damaged")
       await expect(world.store.log.read(0, 9)).rejects.toThrow("event 1 is damaged")
       await world.store.close()
-      expect(() => openWorld(rooms, folder)).toThrow("event 1 is damaged")
+      expect(() => openWorld(modules, folder)).toThrow("event 1 is damaged")
       folder.remove()
     })
   }

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { Fault } from "../../src/kernel/fault.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"
-import { allAccounts, eraseAccount, openAccount, openFile, rooms } from "./account.ts"
+import { allAccounts, eraseAccount, modules, openAccount, openFile } from "./account.ts"
 
 let file: string
 let folder: ReturnType<typeof temporaryFolder>
@@ -52,7 +52,7 @@ function become(name: string): void {
 const put = (name: string, end: (typeof kept)[number]) =>
   copyFileSync(`${folder.path}/${name}${end}`, `${file}${end}`)
 
-const world = () => openWorld(rooms, { path: dirname(file), remove: () => undefined })
+const world = () => openWorld(modules, { path: dirname(file), remove: () => undefined })
 
 /** A store with accounts whose process was killed; as it was with half of them is kept, too. */
 async function killed(): Promise<void> {

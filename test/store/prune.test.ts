@@ -18,12 +18,12 @@ import {
 } from "./visit.ts"
 
 let world: World
-const rooms = {
+const modules = {
   aggregates: [account, ...visitRooms.aggregates],
   views: [accounts, ...visitRooms.views],
 }
 beforeEach(() => {
-  world = openWorld(rooms)
+  world = openWorld(modules)
 })
 afterEach(() => world.close())
 
@@ -281,14 +281,14 @@ describe("a log that was pruned", () => {
 
   test("makes, folded anew, the states that are there", async () => {
     const { file, remove } = temporaryFile()
-    let store = openFile(file, rooms)
+    let store = openFile(file, modules)
     const states = () => store.database.query("SELECT * FROM state").all()
     await live(() => ({ ...cx(), store }))
     const before = states()
     await store.close()
-    const aggregates = rooms.aggregates.map((kind) => ({ ...kind, revision: 2 }))
+    const aggregates = modules.aggregates.map((kind) => ({ ...kind, revision: 2 }))
     const told: unknown[] = []
-    store = openFile(file, { ...rooms, aggregates, statesRebuilt: (what) => told.push(what) })
+    store = openFile(file, { ...modules, aggregates, statesRebuilt: (what) => told.push(what) })
     expect(told).toHaveLength(1)
     expect(states()).toEqual(before)
     await store.close()
@@ -341,14 +341,14 @@ restart",
 
   test("is left alone while a view is made anew, which would show what has gone", async () => {
     const { file, remove } = temporaryFile()
-    let store = openFile(file, rooms)
+    let store = openFile(file, modules)
     const at = () => ({ ...cx(), store })
     await begin(at(), "1", { name: "ada" })
     await end(at(), "1")
     await openAccount(at(), "1", { name: "ada" })
     world.clock.advance(day)
     await store.close()
-    store = openFile(file, { ...rooms, views: [accounts, { ...visits, hash: "anew" }] })
+    store = openFile(file, { ...modules, views: [accounts, { ...visits, hash: "anew" }] })
     const limits = { now: world.clock.now(), auditedBefore: 0, position: 9, stopped: () => false }
     const early = store.prune(limits)
     expect(store.rebuilding()).toEqual(["visit"])

@@ -2,12 +2,12 @@ import type { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type Reactor, type Reactors, runReactors } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
-import { account, eraseAccount, openAccount, renameAccount, rooms } from "./account.ts"
+import { account, eraseAccount, modules, openAccount, renameAccount } from "./account.ts"
 
 let world: World
 let running: Reactors | undefined
 beforeEach(() => {
-  world = openWorld(rooms)
+  world = openWorld(modules)
 })
 afterEach(async () => {
   await running?.stop()

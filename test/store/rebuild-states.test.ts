@@ -7,12 +7,12 @@ import { openWorld } from "../support/world.ts"
 import {
   account,
   eraseAccount,
+  modules,
   moveAccount,
   on,
   openAccount,
   openFile,
   renameAccount,
-  rooms,
   temporaryFile,
 } from "./account.ts"
 
@@ -35,7 +35,7 @@ afterEach(async () => {
   remove()
 })
 
-const calls = openWorld(rooms)
+const calls = openWorld(modules)
 /** A call on the store as it now is. */
 const cx = (instance = "i1") => ({ ...calls.cx(on(instance)), store })
 const nameOf = (id: string, instance = "i1") => store.state(cx(instance), account, id).name

@@ -10,11 +10,11 @@ import {
   accounts,
   allAccounts,
   eraseAccount,
+  modules,
   moveAccount,
   openAccount,
   openFile,
   renameAccount,
-  rooms,
   temporaryFile,
 } from "./account.ts"
 
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 /** A call on the store as it now is. */
 const cx = () => ({ ...calls.cx(), store })
-const calls = openWorld(rooms)
+const calls = openWorld(modules)
 const rows = () => store.all(cx(), allAccounts)
 
 async function reopen(

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { Fault } from "../../src/kernel/fault.ts"
 import { aggregate, type Event, statement, systemStatement, view } from "../../src/store/index.ts"
 import { openWorld } from "../support/world.ts"
-import { account, openFile, rooms, temporaryFile } from "./account.ts"
+import { account, modules, openFile, temporaryFile } from "./account.ts"
 
 let file: string
 let remove: () => void
@@ -137,12 +137,12 @@ describe("a planted violation stops the start:", () => {
   })
 
   test("two views with one table", () => {
-    const [one] = rooms.views
+    const [one] = modules.views
     expect(open({ views: [one, { ...one, name: "other" }] })).toThrow(/two views declare/)
   })
 
   test("an event that its aggregate does not know, at the append", async () => {
-    const world = openWorld(rooms)
+    const world = openWorld(modules)
     const odd = world.store.transact(world.cx(), (tx) =>
       tx.append(account, "1", [{ type: "pot.filled", data: {} }]),
     )

@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
 import { openWorld } from "../support/world.ts"
-import { accounts, openAccount, openFile, rooms, temporaryFile } from "./account.ts"
+import { accounts, modules, openAccount, openFile, temporaryFile } from "./account.ts"
 
 let file: string
 let remove: () => void
@@ -13,7 +13,7 @@ beforeEach(async () => {
   file = made.file
   remove = made.remove
   store = openFile(file)
-  await openAccount({ ...openWorld(rooms).cx(), store }, "1", { name: "one" })
+  await openAccount({ ...openWorld(modules).cx(), store }, "1", { name: "one" })
 })
 afterEach(async () => {
   await store.close()

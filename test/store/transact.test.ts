@@ -9,18 +9,18 @@ import {
   accounts,
   allAccounts,
   eraseAccount,
+  modules,
   on,
   openAccount,
   refusalOf,
   renameAccount,
   reserveCode,
-  rooms,
 } from "./account.ts"
 
 describe("a step", () => {
   let world: World
   beforeEach(() => {
-    world = openWorld(rooms)
+    world = openWorld(modules)
   })
   afterEach(() => world.close())
   const names = (call = {}) => world.store.all(world.cx(call), allAccounts).map((row) => row.name)
@@ -186,7 +186,7 @@ describe("a step", () => {
 
 describe("two instances with equal ids everywhere", () => {
   test("see and change nothing of each other", async () => {
-    const world = openWorld(rooms)
+    const world = openWorld(modules)
     const [one, two] = [world.cx(on("i1")), world.cx(on("i2"))]
     await openAccount(one, "1", { name: "ada" })
     await openAccount(two, "1", { name: "ada", email: "two@example.com" })
@@ -207,7 +207,7 @@ describe("two instances with equal ids everywhere", () => {
   })
 
   test("stay apart though a query is handed the other's name as a value", async () => {
-    const world = openWorld(rooms)
+    const world = openWorld(modules)
     await openAccount(world.cx(), "1", { name: "ada" })
     expect(world.store.all(world.cx(on("i2")), allAccounts, { instance: "i1" })).toEqual([])
     await world.close()

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { windowOf } from "../../src/store/index.ts"
 import { callerOf, openWorld, type World } from "../support/world.ts"
-import { rooms } from "./account.ts"
+import { modules } from "./account.ts"
 
 let world: World
 beforeEach(() => {
-  world = openWorld(rooms)
+  world = openWorld(modules)
 })
 afterEach(() => world.close())
 

@@ -68,7 +68,7 @@ export type Estate = World & {
 export async function openEstate(instances: readonly string[] = ["i1"]): Promise<Estate> {
   const world = openWorld({ aggregates, views })
   for (const id of instances) {
-    await world.store.transact(world.cx({ instance: id }), (tx) => furnish(tx))
+    await world.store.transact(world.cx({ instance: id }), (tx) => provision(tx))
   }
   return {
     ...world,
@@ -90,7 +90,7 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
   }
 }
 
-function furnish(tx: Transaction): void {
+function provision(tx: Transaction): void {
   const name = tx.instance === "i1" ? "id" : tx.instance
   instance.addInstance(tx, { name: "Home", publicUrl: `https://${name}.example.com` })
   org.addOrganization(tx, "org1", { name: "Acme" })

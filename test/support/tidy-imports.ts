@@ -96,7 +96,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
  */
 const sharedRules = ["src/kernel/redirect-uri.ts", "src/kernel/wildcard.ts"]
 
-/** Rooms that are entered through one door, their index.ts. */
+/** Modules that are entered through one door, their index.ts. */
 const hasDoor = (module: string) =>
   /^src\/(store$|domain\/|login$|oauth$|saml$|scim$)|^ui\/login$/.test(module)
 

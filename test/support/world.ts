@@ -31,14 +31,14 @@ export type World = {
   readonly close: () => Promise<void>
 }
 
-type Rooms = {
+type Modules = {
   readonly aggregates: readonly AnyAggregate[]
   readonly views: readonly View[]
   readonly textIndexFrom?: number
 }
 
 /** A store of its own in a temporary folder, with a clock that stands still. */
-export function openWorld(rooms: Rooms, folder = temporaryFolder()): World {
+export function openWorld(modules: Modules, folder = temporaryFolder()): World {
   const clock = manualClock(Date.UTC(2026, 0, 2))
   const random = countingRandom()
   const rows = purposes.map((purpose) => {
@@ -47,7 +47,7 @@ export function openWorld(rooms: Rooms, folder = temporaryFolder()): World {
   })
   const secrets = secretsOf(random, new Uint8Array(keyLength), rows)
   const store = openStore({
-    ...rooms,
+    ...modules,
     file: `${folder.path}/latchkey.db`,
     fatal: (cause) => {
       throw cause
@@ -77,7 +77,7 @@ export function openWorld(rooms: Rooms, folder = temporaryFolder()): World {
     cx: (call = {}) => ({ ...base, ...call }),
     reopen: async (views) => {
       await store.close()
-      const again = openWorld({ ...rooms, views }, folder)
+      const again = openWorld({ ...modules, views }, folder)
       await again.store.rebuilt()
       return again
     },

@@ -65,8 +65,8 @@ describe("a translator", () => {
 })
 
 describe("the history of things", () => {
-  const rooms = ["user", "org", "project", "app"]
-  const models = rooms.flatMap((room) => {
+  const modules = ["user", "org", "project", "app"]
+  const models = modules.flatMap((room) => {
     const text = readFileSync(new URL(`../../src/domain/${room}/model.ts`, import.meta.url), "utf8")
     return [...text.matchAll(/"((?:user|org|project)\.[a-z._]+)"/g)].map(([, type]) => type)
   })

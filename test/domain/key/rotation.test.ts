@@ -30,11 +30,11 @@ let cx: Cx
 beforeEach(async () => {
   world = openWorld({ aggregates: [...module.aggregates, instances.instance], views: [webKeyView] })
   cx = world.cx()
-  await furnish(cx)
+  await provision(cx)
 })
 afterEach(() => world.close())
 
-async function furnish(on: Cx): Promise<void> {
+async function provision(on: Cx): Promise<void> {
   const pairs = await prepareKeys(on)
   await on.store.transact(on, (tx) => {
     instances.addInstance(tx, { name: "Home", publicUrl: `https://${on.instance}.example.com` })
@@ -137,7 +137,7 @@ test("a run that is cut off after any of its writes is made good by the next", a
   for (let allowed = 0; allowed < 4; allowed++) {
     const instance = `cut${allowed}`
     const whole = world.cx({ instance })
-    await furnish(whole)
+    await provision(whole)
     const cut = cutAfter(whole, allowed)
     for (let passed = 0; passed < 125; passed++) {
       world.clock.advance(day)
@@ -241,7 +241,7 @@ test("turned off, nothing happens; with other times, those hold", async () => {
 test("each instance's keys have their own time", async () => {
   const other = world.cx({ instance: "i2" })
   world.clock.advance(50 * day)
-  await furnish(other)
+  await provision(other)
   world.clock.advance(40 * day)
   await rotateKeys(cx)
   await rotateKeys(other)

@@ -160,8 +160,8 @@ export async function openMatrix(): Promise<World> {
   const world = openWorld({ aggregates, views })
   await world.store.transact(world.cx(), (tx) => {
     addInstance(tx, { name: "One", publicUrl: "https://id.example.com" })
-    furnish(tx, "beta")
-    furnish(tx, "alpha")
+    provision(tx, "beta")
+    provision(tx, "alpha")
     addOrganization(tx, "guest", { name: "guest" })
     const grant = { projectId: "alpha-project", grantedOrgId: "guest", roleKeys: [] }
     addGrant(tx, "alpha-grant", grant)
@@ -178,7 +178,7 @@ export async function openMatrix(): Promise<World> {
 }
 
 /** An organisation with one of everything, whose ids and names all begin alike. */
-function furnish(tx: Transaction, name: string): void {
+function provision(tx: Transaction, name: string): void {
   const [projectId, appId, userId] = [`${name}-project`, `${name}-app`, `${name}-user`]
   addOrganization(tx, name, { name })
   addProject(tx, projectId, { orgId: name, name: projectId })

@@ -75,7 +75,7 @@ const inOrg1 = { ctx: { resourceOwner: { case: "orgId", value: "org1" } } }
 const hour = { expiry: { seconds: 3600n } }
 const allowance = { unit: 1, from: { seconds: 0n }, resetInterval: { seconds: 3600n } }
 
-/** Every operation of these rooms that changes something, in an order that lets each succeed. */
+/** Every operation of these modules that changes something, in an order that lets each succeed. */
 const changes: readonly (readonly [string, object, string?])[] = [
   ["addOrganization", { name: "New", organizationId: "org3" }],
   ["updateOrganization", { ...org2, name: "Other" }],
@@ -284,7 +284,7 @@ const ofAll = [
   ...["resetSystemFeatures", "setSystemFeatures"],
 ]
 
-test("every operation of these rooms is tried", () => {
+test("every operation of these modules is tried", () => {
   const tried = [...[...changes, ...looks].map(([name]) => name), ...ofAll]
   const remedy = "add a row to changes, or to looks where it changes nothing"
   expect(new Set(["createApplication", ...tried]), remedy).toEqual(operationNames)

@@ -20,12 +20,12 @@ export async function openHousehold(
     aggregates: [instances.instance, orgs.org, ...policies.module.aggregates, ...people.aggregates],
     views: [orgs.orgView, ...people.views],
   })
-  await furnish(world.cx({ instance }))
+  await provision(world.cx({ instance }))
   return world
 }
 
 /** Gives an instance of a world what users need; each has an address of its own. */
-export async function furnish(cx: Cx): Promise<void> {
+export async function provision(cx: Cx): Promise<void> {
   const host = cx.instance === "i1" ? "localhost" : `${cx.instance}.localhost`
   await cx.store.transact(cx, (tx) => {
     instances.addInstance(tx, { name: "Home", publicUrl: `http://${host}:8080` })

@@ -168,8 +168,8 @@ test("a name of nobody's has an account to count tries on, one for every spellin
 
 test("two instances have the same names and ids, and nothing in common", async () => {
   const there = world.cx({ instance: "i2" })
-  const { furnish } = await import("./household.ts")
-  await furnish(there)
+  const { provision } = await import("./household.ts")
+  await provision(there)
   await anna(world.cx())
   await anna(there, { email: { value: "other@example.com", verified: true } })
   await removeUser(there, "u1")

@@ -1,14 +1,14 @@
 // Adds people and looks for them by an index of their names, until it is killed.
 import { addUser } from "../../../src/domain/user/index.ts"
 import { aggregates, views } from "../../../src/server/modules.ts"
-import { furnish, human } from "../../domain/user/household.ts"
+import { human, provision } from "../../domain/user/household.ts"
 import { openWorld } from "../../support/world.ts"
 import { countOf } from "./look.ts"
 
 const folder = { path: process.argv[2] ?? "", remove: () => undefined }
 const world = openWorld({ aggregates, views, textIndexFrom: 0 }, folder)
 const cx = world.cx()
-await furnish(cx)
+await provision(cx)
 for (let count = 0; ; count++) {
   await cx.store.transact(cx, (tx) => {
     for (let each = 0; each < 50; each++) {

@@ -89,7 +89,7 @@ export const causes = {
   "address.query": "Only the query differs: it is part of the address.",
   "address.fragment": "There is a fragment (#), which no address may have.",
   "address.exposed":
-    "Plain http can be read on the way: use https, or allow it for private networks or development.",
+    "Plain http can be read on the way: use https, or allow it (private networks, development).",
   "address.host":
     "The path is right, but it belongs to another host: is that the right application?",
   "address.path": "The host is right, the path is another one.",

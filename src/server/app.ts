@@ -24,7 +24,7 @@ import { anonymousCall, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
 import { guarded, refusalOf, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
-import { asMeant } from "./instance-host.ts"
+import { asMeant, namesInstance } from "./instance-host.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
 import type { ServerServices } from "./services.ts"
@@ -68,12 +68,13 @@ export function appOf(parts: AppParts): App {
     setup: setupPages(services, setupToken, show),
     instance: instanceHandler(services, show),
   }
+  const published = publishedHandler(
+    (host) => callAt(services, host),
+    (host, headers) => secured(services, host, headers),
+  )
   return {
     api,
-    published: publishedHandler(
-      (host) => callAt(services, host),
-      (host, headers) => secured(services, host, headers),
-    ),
+    published: (request) => (namesInstance(request) ? undefined : published(request)),
     guarded: (request, response) => guarded(services, request, response),
     answer: async (request, peer) =>
       refusalOf(request) ??

@@ -3,6 +3,9 @@ import type { ServerServices } from "./services.ts"
 
 const header = "x-core-instance-host"
 
+/** Whether a request says that it is for another instance than its host's; see `asMeant`. */
+export const namesInstance = ({ headers }: Request): boolean => headers.has(header)
+
 /**
  * The request as it is meant: a proxy that is trusted may name the instance with a header, where
  * people know it by another name that the instance trusts. From anybody else, and for any other

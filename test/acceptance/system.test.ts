@@ -210,6 +210,20 @@ test("the default organisation's name stands on the pages once that is turned on
   expect((await ours.send(host, "/admin/v1/features/login_default_org", init)).status).toBe(400)
 })
 
+test("a proxy under the name of one instance is shown the documents of the one that it names", async () => {
+  const { host, id } = await create("behind.localhost")
+  const token = await tokenFor(`http://${host}`)
+  const request = { instanceId: id, trustedDomain: new URL(home).hostname }
+  const added = await connect(host, "AddTrustedDomain", request, token)
+  expect(added.status, JSON.stringify(added.body)).toBe(200)
+  for (const path of ["/.well-known/openid-configuration", "/oauth/v2/keys"]) {
+    const own = await ours.send(host, path)
+    const shown = await ours.send(atHome, path, { headers: { "x-core-instance-host": host } })
+    expect(shown.body).toEqual(own.body)
+    expect(shown.body).not.toEqual((await ours.send(atHome, path)).body)
+  }
+})
+
 test("a proxy may name the instance of a trusted domain, and nobody else may", async () => {
   const { host, pat, id } = await create("hidden.localhost")
   const trusted = "shop.example.com"

@@ -210,7 +210,7 @@ test("the default organisation's name stands on the pages once that is turned on
   expect((await ours.send(host, "/admin/v1/features/login_default_org", init)).status).toBe(400)
 })
 
-test("a proxy under the name of one instance is shown the documents of the one that it names", async () => {
+test("a proxy is shown the documents of the instance that it names, under any name", async () => {
   const { host, id } = await create("behind.localhost")
   const token = await tokenFor(`http://${host}`)
   const request = { instanceId: id, trustedDomain: new URL(home).hostname }

@@ -1,4 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
+import { sameText } from "../../../kernel/secret.ts"
 import type { Cx, Draft, Receipt, Step, Transaction } from "../../../store/index.ts"
 import { type CodeFor, type CodeOf, codeAbout, type NewCode } from "../credential/code.ts"
 import { countFailure, countRequest, mayTryCode } from "../credential/code-count.ts"
@@ -91,9 +92,10 @@ export function isCode(
   const { sent, of, given } = asked
   if (!sent || tx.now >= sent.expires) return false
   const plain = tx.secrets.open("seal", sent.sealed, codeAbout(asked.id, of))
+  if (plain === undefined) return false
   const typed = given.trim()
   // Who reads capitals may type small letters; where both count, only what was sent does.
-  return plain !== undefined && (plain === typed || plain === typed.toUpperCase())
+  return sameText(plain, typed) || sameText(plain, typed.toUpperCase())
 }
 
 /** The code that a person may verify an address with. */

@@ -1,5 +1,6 @@
 import { isIP } from "node:net"
 import { matcherOf, type Range, rangeOf } from "./address.ts"
+import type { SendMail } from "./mail.ts"
 
 /** What is sent to an address that somebody else named. */
 export type OutboundRequest = {
@@ -24,6 +25,8 @@ export type Outbound = (request: OutboundRequest) => Promise<OutboundReply>
 /** What calls may ask of the world outside: the guarded way out, and the records of names. */
 export type Outside = {
   readonly send: Outbound
+  /** Hands a mail to the SMTP server that somebody entered. */
+  readonly mail: SendMail
   /** The TXT records of a name; none where nobody knows it. Rejects where nobody answers. */
   readonly texts: (name: string) => Promise<readonly string[]>
 }

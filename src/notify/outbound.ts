@@ -31,13 +31,30 @@ export function outboundOf(parts: OutboundParts): Outbound {
   }
 }
 
-type MayReach = (host: string, address: string) => boolean
+export type MayReach = (host: string, address: string) => boolean
 
-function reachable(allow: readonly OutboundAllowed[]): MayReach {
+/** Whether what somebody entered may lead to an address. */
+export function reachable(allow: readonly OutboundAllowed[]): MayReach {
   const isAllowed = matcherOf(allow.flatMap((each) => ("host" in each ? [] : [each])))
   const hosts = new Set(allow.flatMap((each) => ("host" in each ? [each.host] : [])))
   return (host, address) =>
     isPublicAddress(address) || isAllowed(address) || (isIP(address) !== 0 && hosts.has(host))
+}
+
+/** The address of a host that may be reached; the connection goes to that very one. */
+export async function addressOf(
+  resolve: OutboundParts["resolve"],
+  host: string,
+  mayReach: MayReach,
+): Promise<string> {
+  const addresses = isIP(host) === 0 ? await resolve(host) : [host]
+  const address = addresses.find((each) => mayReach(host, each))
+  if (address !== undefined) return address
+  throw new Error(
+    addresses.length === 0
+      ? `${host} has no address`
+      : `${host} is not a host on the internet; allow it by outbound_allow if it is meant`,
+  )
 }
 
 type Bounds = { readonly mayReach: MayReach; readonly signal: AbortSignal }
@@ -49,15 +66,7 @@ async function send(
 ) {
   const url = webUrl(request.url)
   const host = url.hostname.replace(/^\[|\]$/g, "")
-  const addresses = isIP(host) === 0 ? await resolve(host) : [host]
-  const address = addresses.find((each) => mayReach(host, each))
-  if (address === undefined) {
-    throw new Error(
-      addresses.length === 0
-        ? `${host} has no address`
-        : `${host} is not a host on the internet; allow it by outbound_allow if it is meant`,
-    )
-  }
+  const address = await addressOf(resolve, host, mayReach)
   const authority = url.host
   url.hostname = isIP(address) === 6 ? `[${address}]` : address
   const response = await send(url, {

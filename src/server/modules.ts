@@ -9,6 +9,7 @@ import * as history from "../domain/history/index.ts"
 import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
+import * as messageProvider from "../domain/message-provider/index.ts"
 import * as org from "../domain/org/index.ts"
 import * as orgCascade from "../domain/org-cascade/index.ts"
 import * as policy from "../domain/policy/index.ts"
@@ -35,6 +36,7 @@ export const modules = [
   key.module,
   policy.module,
   text.module,
+  messageProvider.module,
   org.module,
   user.module,
   project.module,

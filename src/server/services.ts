@@ -12,6 +12,7 @@ import type { Outbound } from "../kernel/outbound.ts"
 import { systemRandom } from "../kernel/random.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
 import { outboundOf } from "../notify/outbound.ts"
+import { mailerOf } from "../notify/smtp.ts"
 import { type Calls, diskFaultOf, openKeyring, openStore, type Store } from "../store/index.ts"
 import { diskWatch } from "./disk-watch.ts"
 import { aggregates, views } from "./modules.ts"
@@ -63,17 +64,14 @@ export function openServices({ config, folder, master }: Start): ServerServices 
   })
   const random = systemRandom
   const secrets = openKeyring(store, random, master)
-  const outbound = outboundOf({
-    ...systemNetwork,
-    clock: systemClock,
-    allow: config.outboundAllow,
-  })
+  const way = { ...systemNetwork, clock: systemClock, allow: config.outboundAllow }
+  const outbound = outboundOf(way)
   const shared: Services = {
     clock: systemClock,
     ids: idsOf(systemClock, 0, store.newest()),
     random,
     secrets,
-    outside: { send: outbound, texts: systemNetwork.texts },
+    outside: { send: outbound, texts: systemNetwork.texts, mail: mailerOf(way) },
     warn: (said) => log.warning("{said}", { said }),
   }
   return {

@@ -192,6 +192,29 @@ const makers: Readonly<Record<string, Maker>> = {
     return domain
   },
   newDomain: async () => `${fresh("new")}.example.com`,
+  mailServer: async (_, make) => {
+    const body = { senderAddress: "id@example.com", senderName: "Acme", host: "mail.example.com" }
+    return (
+      await make("admin.v1.AdminService/AddEmailProviderSMTP", {
+        ...body,
+        tls: true,
+        user: "id",
+        password: "secret",
+      })
+    ).id
+  },
+  mailService: async (_, make) => {
+    const body = { endpoint: "https://mail.example.com/send" }
+    return (await make("admin.v1.AdminService/AddEmailProviderHTTP", body)).id
+  },
+  twilio: async (_, make) => {
+    const body = { sid: "AC1", token: "secret", senderNumber: "+41791234567" }
+    return (await make("admin.v1.AdminService/AddSMSProviderTwilio", body)).id
+  },
+  smsService: async (_, make) => {
+    const body = { endpoint: "https://sms.example.com/send" }
+    return (await make("admin.v1.AdminService/AddSMSProviderHTTP", body)).id
+  },
   webKey: async (_, make) =>
     (await make("webkey.v2.WebKeyService/CreateWebKey", { ed25519: {} })).id,
   instance: async (_, make) => {

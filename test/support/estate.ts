@@ -5,6 +5,7 @@ import { module as grant } from "../../src/domain/grant/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { module as key } from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
+import { module as messageProvider } from "../../src/domain/message-provider/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { module as refusal } from "../../src/domain/refusal/index.ts"
@@ -22,7 +23,9 @@ const sharesOf = async (chosen: readonly (typeof modules)[number][]) =>
   ])
 
 /** What is left to tests of their own. */
-const apart = new Set<(typeof modules)[number]>([user.module, key, session, grant, refusal])
+const apart = new Set<(typeof modules)[number]>([
+  ...[user.module, key, session, grant, refusal, messageProvider],
+])
 const shares = await sharesOf(modules.filter((each) => !apart.has(each)))
 
 /** The operations of the estate's modules, "healthz" apart: it looks at nothing. */
@@ -31,7 +34,7 @@ export const operationNames: ReadonlySet<string> = new Set(
 )
 
 /** Those of users have tests of their own, and can be called here, too. */
-const callable = [...shares, ...(await sharesOf([user.module, session, grant]))]
+const callable = [...shares, ...(await sharesOf([user.module, session, grant, messageProvider]))]
 
 /** Users of the estate, by the organisation that they belong to. */
 const homes = {

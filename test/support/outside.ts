@@ -3,4 +3,4 @@ import type { Outside } from "../../src/kernel/outbound.ts"
 const nobody = () => Promise.reject(new Error("nobody answers"))
 
 /** A world outside in which nobody answers. */
-export const nowhere: Outside = { send: nobody, texts: nobody }
+export const nowhere: Outside = { send: nobody, texts: nobody, mail: nobody }

@@ -83,6 +83,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   jose: ["src/domain/key", "src/oauth", "ui/console"],
   lucia: ["src/domain/session"],
   messageformat: ["ui/kit"],
+  nodemailer: ["src/notify"],
   "openid-client": ["ui/console"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],

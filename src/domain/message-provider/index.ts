@@ -1,0 +1,11 @@
+import { messageProviders, providerSecret } from "./model.ts"
+
+export { activeProvider } from "./commands.ts"
+export type { Channel, Provider } from "./model.ts"
+export { deliver, type Message } from "./send.ts"
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [messageProviders, providerSecret],
+  operations: () => import("./api.ts"),
+} as const

@@ -1,0 +1,132 @@
+import { createHmac } from "node:crypto"
+import type { Delivery, MailServer } from "../../kernel/mail.ts"
+import type { OutboundRequest } from "../../kernel/outbound.ts"
+import type { Cx } from "../../store/index.ts"
+import { hostOf } from "./check.ts"
+import { secretOf } from "./commands.ts"
+import type { Channel, Http, Provider, Smtp, Twilio } from "./model.ts"
+import { accessToken } from "./xoauth2.ts"
+
+/** A message that is ready to go. An SMS is its text alone. */
+export type Message = {
+  readonly channel: Channel
+  /** The same for each try; of a mail, its Message-ID. */
+  readonly messageId: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  /** What it is about, by the name of its text, and what was filled in. */
+  readonly kind: string
+  readonly values: Readonly<Record<string, string>>
+}
+
+/** Hands a message to a provider; what that fails to do is an answer, too. */
+export async function deliver(cx: Cx, provider: Provider, message: Message): Promise<Delivery> {
+  const secret = secretOf(cx, provider.id)
+  try {
+    if (provider.kind === "smtp") return await bySmtp(cx, { provider, secret }, message)
+    const request =
+      provider.kind === "http"
+        ? httpRequest(cx, { provider, secret }, message)
+        : twilioRequest({ provider, secret }, message)
+    return judged(await cx.outside.send({ ...request, timeoutMs }))
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    return { done: false, lasting: false, reason, steps: [] }
+  }
+}
+
+const timeoutMs = 15_000
+
+type With<P> = { readonly provider: P & { readonly id: string }; readonly secret: string }
+
+async function bySmtp(cx: Cx, { provider, secret }: With<Smtp>, message: Message) {
+  const { senderAddress, senderName, replyToAddress } = provider
+  const { messageId, to, subject, text, html } = message
+  const from = { name: senderName, address: senderAddress }
+  const server = await serverOf(cx, provider, secret)
+  return cx.outside.mail(server, {
+    messageId,
+    from,
+    to,
+    replyTo: replyToAddress,
+    subject,
+    text,
+    html,
+  })
+}
+
+/** Where the mails of a provider go, and what they are let in by. */
+export async function serverOf(cx: Cx, smtp: Smtp, secret: string): Promise<MailServer> {
+  const { host = "", port = 0 } = hostOf(smtp.host) ?? {}
+  const { tls, user, auth } = smtp
+  if (auth.kind === "none") return { host, port, tls, auth: { kind: "none" } }
+  if (secret === "") throw new Error("its secret is missing: say it anew")
+  const given = auth.kind === "plain" ? secret : await accessToken(cx, auth, secret)
+  return { host, port, tls, auth: { kind: auth.kind, user, secret: given } }
+}
+
+/** The text as we would write it, and what it was made of; signed with the key of the provider. */
+function httpRequest(cx: Cx, { provider, secret }: With<Http>, message: Message): OutboundRequest {
+  const { channel, messageId, to, kind, subject, text, html, values } = message
+  const recipient =
+    channel === "email" ? { recipientEmailAddress: to } : { recipientPhoneNumber: to }
+  const body = JSON.stringify({
+    contextInfo: {
+      eventType: kind,
+      provider: { id: provider.id, description: provider.description },
+      ...recipient,
+    },
+    messageId,
+    message: { subject, text, ...(html !== "" && { html }) },
+    args: values,
+  })
+  return {
+    url: provider.endpoint,
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "idempotency-key": messageId,
+      ...(secret !== "" && { "x-core-signature": signatureOf(cx, secret, body) }),
+    },
+    body,
+  }
+}
+
+/** The time is signed, too, so that what somebody has overheard is of no use later. */
+function signatureOf(cx: Cx, key: string, body: string): string {
+  const seconds = Math.floor(cx.clock.now() / 1000)
+  const signature = createHmac("sha256", key).update(`${seconds}.${body}`).digest("hex")
+  return `t=${seconds},v1=${signature}`
+}
+
+/** With a service for verifications, Twilio writes the text around our code. */
+function twilioRequest({ provider, secret }: With<Twilio>, message: Message): OutboundRequest {
+  const { sid, senderNumber, verifyServiceSid } = provider
+  const { code } = message.values
+  const isVerification = verifyServiceSid !== "" && code !== undefined
+  const form = isVerification
+    ? { To: message.to, Channel: "sms", CustomCode: code }
+    : { To: message.to, From: senderNumber, Body: message.text }
+  const url = isVerification
+    ? `https://verify.twilio.com/v2/Services/${verifyServiceSid}/Verifications`
+    : `https://api.twilio.com/2010-04-01/Accounts/${sid}/Messages.json`
+  return {
+    url,
+    method: "POST",
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      authorization: `Basic ${Buffer.from(`${sid}:${secret}`).toString("base64")}`,
+      "i-twilio-idempotency-token": message.messageId,
+    },
+    body: `${new URLSearchParams(form)}`,
+  }
+}
+
+/** Who calls a message wrong will do so tomorrow; all else may be mended meanwhile. */
+function judged({ status }: { readonly status: number }): Delivery {
+  if (status >= 200 && status <= 299) return { done: true, steps: [] }
+  const lasting = status === 400 || status === 422
+  return { done: false, lasting, reason: `it answered with status ${status}`, steps: [] }
+}

@@ -1,0 +1,86 @@
+import type {
+  AddEmailProviderSMTPRequest,
+  SMTPXOAuth2Auth,
+} from "../../gen/core/admin/v1/email_provider_pb.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { MailStep } from "../../kernel/mail.ts"
+import type { Cx } from "../../store/index.ts"
+import { destinationOf, findProvider, secretOf, type Wish } from "./commands.ts"
+import type { Smtp, SmtpAuth } from "./model.ts"
+
+/** An SMTP server as the requests of the older operations say it. */
+export type Plain = {
+  readonly senderAddress: string
+  readonly senderName: string
+  readonly tls: boolean
+  readonly host: string
+  readonly user: string
+  readonly password: string
+}
+
+type Optional = { readonly replyToAddress?: string; readonly description?: string }
+
+type Auth = AddEmailProviderSMTPRequest["Auth"]
+
+/** Reads an SMTP server. Without a word on how it is let in, a user is let in by a password. */
+export function wishOf(
+  req: Plain & Optional & { readonly Auth?: Auth },
+): Wish & { settings: Smtp } {
+  const { senderAddress, senderName, tls, host, user, replyToAddress = "", description = "" } = req
+  const { auth, secret } = authOf(req)
+  return {
+    settings: {
+      kind: "smtp",
+      ...{ description, host, tls, user, senderAddress, senderName, replyToAddress, auth },
+    },
+    ...(secret !== "" && { secret }),
+  }
+}
+
+function authOf({ Auth: how, user, password }: Plain & { readonly Auth?: Auth }): {
+  readonly auth: SmtpAuth
+  readonly secret: string
+} {
+  if (how?.case === "none") return { auth: { kind: "none" }, secret: "" }
+  if (how?.case === "xoauth2") return xoauth2Of(how.value)
+  const secret = how?.case === "plain" ? how.value.password : password
+  const isIn = how?.case === "plain" || user !== ""
+  return isIn ? { auth: { kind: "plain" }, secret } : { auth: { kind: "none" }, secret: "" }
+}
+
+function xoauth2Of({ tokenEndpoint, scopes, OAuth2Type: by }: SMTPXOAuth2Auth) {
+  if (by.case === undefined) {
+    throw new Fault(
+      "invalid_argument",
+      "message_provider.field_invalid",
+      "client_credentials must say who asks the token endpoint",
+    )
+  }
+  const { clientId, clientSecret: secret } = by.value
+  return {
+    auth: { kind: "xoauth2", tokenEndpoint, scopes: [...scopes], clientId },
+    secret,
+  } as const
+}
+
+/** A secret that is kept goes only where it went before. */
+export function secretFor(cx: Cx, { id, wish }: { id: string; wish: Wish }): string {
+  if (wish.secret || id === "") return wish.secret ?? ""
+  const kept = findProvider(cx, "email", id)
+  return destinationOf(kept) === destinationOf(wish.settings) ? secretOf(cx, id) : ""
+}
+
+/** An SMTP server that is kept; refuses what is none. */
+export function smtpOf(cx: Cx, id: string): Smtp {
+  const found = findProvider(cx, "email", id)
+  if (found.kind === "smtp") return found
+  throw new Fault(
+    "failed_precondition",
+    "message_provider.not_smtp",
+    "this is a service, and no SMTP server; only those can be tried",
+  )
+}
+
+export const stepsOf = (steps: readonly MailStep[]) => ({
+  steps: steps.map(({ name, detail }) => ({ name, detail })),
+})

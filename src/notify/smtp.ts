@@ -1,0 +1,145 @@
+import { isIP } from "node:net"
+import { hostname } from "node:os"
+import type SMTPConnection from "nodemailer/lib/smtp-connection"
+import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/mail.ts"
+import { addressOf, type OutboundParts, reachable } from "./outbound.ts"
+
+export type MailerParts = Omit<OutboundParts, "send"> & {
+  /** A certificate that is trusted beside those of the system; PEM. */
+  readonly trusted?: string
+}
+
+/** All that one mail may take, and one silence of the server. */
+const timeMax = 30_000
+const silenceMax = 10_000
+
+/**
+ * Sends mails by SMTP, to servers that somebody entered: guarded as every way out is. One mail is
+ * one connection, so that nothing of one server's trouble reaches another's mails. The library is
+ * loaded with the first mail.
+ */
+export function mailerOf({ resolve, clock, allow, trusted }: MailerParts): SendMail {
+  const mayReach = reachable(allow)
+  return async (server, mail) => {
+    const steps: MailStep[] = []
+    try {
+      const address = await addressOf(resolve, server.host, mayReach)
+      steps.push({ name: "resolved", detail: address })
+      const connection = await connectionTo(server, { address, trusted })
+      const timer = clock.after(timeMax, () => connection.close())
+      try {
+        await converse(connection, { server, mail, steps })
+      } finally {
+        timer.stop()
+        connection.close()
+      }
+      return { done: true, steps }
+    } catch (cause) {
+      return { ...failureOf(cause), steps }
+    }
+  }
+}
+
+async function connectionTo(
+  server: MailServer,
+  { address, trusted }: { readonly address: string; readonly trusted: string | undefined },
+): Promise<SMTPConnection> {
+  const { default: Connection } = await import("nodemailer/lib/smtp-connection")
+  const { host, port, tls } = server
+  return new Connection({
+    host: address,
+    port,
+    secure: port === implicitTls,
+    requireTLS: tls,
+    // Encrypted by chance is encrypted by nobody's decision; a certificate nobody checks, too.
+    ignoreTLS: !tls,
+    name: hostname(),
+    connectionTimeout: silenceMax,
+    greetingTimeout: silenceMax,
+    socketTimeout: silenceMax,
+    dnsTimeout: silenceMax,
+    maxResponseSize: 65_536,
+    tls: {
+      minVersion: "TLSv1.2",
+      ...(trusted !== undefined && { ca: trusted }),
+      ...(isIP(host) === 0 && { servername: host }),
+    },
+  })
+}
+
+const implicitTls = 465
+
+type Talk = { readonly server: MailServer; readonly mail: Mail; readonly steps: MailStep[] }
+
+async function converse(connection: SMTPConnection, { server, mail, steps }: Talk): Promise<void> {
+  const { auth, port } = server
+  await step(connection, (done) => connection.connect(done))
+  steps.push({ name: "connected", detail: `port ${port}` })
+  if (connection.secure) steps.push({ name: "secured", detail: "TLS, by a trusted certificate" })
+  if (auth.kind !== "none") {
+    const login = await loginOf(auth)
+    await step(connection, (done) => connection.login(login, done))
+    steps.push({ name: "authenticated", detail: auth.user })
+  }
+  const message = await built(mail)
+  const envelope = { from: mail.from.address, to: mail.to }
+  const said = await new Promise<string>((resolve, reject) => {
+    connection.once("error", reject)
+    connection.once("end", () => reject(new Error("the server hung up")))
+    connection.send(envelope, message, (cause, info) =>
+      cause ? reject(cause) : resolve(info?.response ?? ""),
+    )
+  })
+  steps.push({ name: "accepted", detail: shortened(said) })
+}
+
+/** One thing that is asked of the server: it answers, breaks, or hangs up. */
+const step = (connection: SMTPConnection, ask: (done: (cause?: Error | null) => void) => void) =>
+  new Promise<void>((resolve, reject) => {
+    connection.once("error", reject)
+    connection.once("end", () => reject(new Error("the server hung up, or said nothing in time")))
+    ask((cause) => (cause ? reject(cause) : resolve()))
+  })
+
+async function loginOf({ kind, user, secret }: Exclude<MailServer["auth"], { kind: "none" }>) {
+  if (kind === "plain") return { user, pass: secret }
+  const { default: XOAuth2 } = await import("nodemailer/lib/xoauth2")
+  return { user, oauth2: new XOAuth2({ user, accessToken: secret }) }
+}
+
+/** RFC 5322 and MIME: nothing of a mail's texts can end a header. */
+async function built(mail: Mail): Promise<Buffer> {
+  const { default: Composer } = await import("nodemailer/lib/mail-composer")
+  const { from, to, replyTo, subject, text, html, messageId } = mail
+  return new Composer({
+    from,
+    to: { name: "", address: to },
+    ...(replyTo !== "" && { replyTo: { name: "", address: replyTo } }),
+    subject,
+    text,
+    html,
+    messageId: `<${messageId}>`,
+    // RFC 3834 §5: no holiday note answers it.
+    headers: { "Auto-Submitted": "auto-generated" },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+    .compile()
+    .build()
+}
+
+/** RFC 5321 §4.2.1: what begins with 5 is so tomorrow, too; but only of this mail is that said. */
+function failureOf(cause: unknown): Omit<Extract<Delivery, { done: false }>, "steps"> {
+  const found = cause instanceof Error ? cause : new Error(String(cause))
+  const code = "code" in found ? found.code : undefined
+  const response = "responseCode" in found ? Number(found.responseCode) : 0
+  const isOfMail = code === "EENVELOPE" || code === "EMESSAGE"
+  return { done: false, lasting: isOfMail && response >= 500, reason: shortened(found.message) }
+}
+
+/** What servers say is shown to administrators, on one line. */
+const shortened = (text: string): string =>
+  text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+    .trim()
+    .slice(0, 300)

@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { activeProvider, deliver } from "../../../src/domain/message-provider/index.ts"
+import type { MailServer } from "../../../src/kernel/mail.ts"
+import type { OutboundRequest } from "../../../src/kernel/outbound.ts"
+import { type Estate, openEstate } from "../../support/estate.ts"
+import { nowhere } from "../../support/outside.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate(["i1", "i2"])
+})
+afterEach(() => estate.close())
+
+const smtp = {
+  ...{ senderAddress: "konto@example.com", senderName: "Acme", tls: true, user: "konto" },
+  ...{ host: "mail.example.com:465", password: "s3cret" },
+}
+const ask = (name: string, request: object = {}, cx = {}) =>
+  estate.as("owner", name, request, { cx })
+const message = {
+  ...{ channel: "email", messageId: "m1@id", to: "ada@example.com", subject: "Hallo" },
+  ...{ text: "Code 4711", html: "<p>", kind: "verify_email", values: { code: "4711" } },
+} as const
+
+/** A world outside that takes everything and tells what it got. */
+function taking(answer: (url: string) => string = () => "") {
+  const servers: MailServer[] = []
+  const requests: OutboundRequest[] = []
+  const outside = {
+    ...nowhere,
+    mail: async (server: MailServer) => {
+      servers.push(server)
+      return { done: true, steps: [{ name: "accepted", detail: "250" }] } as const
+    },
+    send: async (request: OutboundRequest) => {
+      requests.push(request)
+      return { status: 200, body: answer(request.url) }
+    },
+  }
+  return { outside, servers, requests }
+}
+
+async function sent(outside: ReturnType<typeof taking>["outside"], channel: "email" | "sms") {
+  const cx = estate.cx({ outside })
+  const provider = activeProvider(cx, channel)
+  return provider && deliver(cx, provider, { ...message, channel })
+}
+
+describe("of several providers one is active", () => {
+  test("and a message goes by that one, with its password", async () => {
+    const { id } = await ask("addEmailProviderSMTP", smtp)
+    await ask("addEmailProviderHTTP", { endpoint: "https://send.example.com" })
+    const { outside, servers } = taking()
+    expect(await sent(outside, "email")).toBeUndefined()
+    await ask("activateEmailProvider", { id })
+    expect(await sent(outside, "email")).toMatchObject({ done: true })
+    const auth = { kind: "plain", user: "konto", secret: "s3cret" }
+    expect(servers).toEqual([{ host: "mail.example.com", port: 465, tls: true, auth }])
+    const { result } = await ask("listEmailProviders")
+    expect(result).toHaveLength(2)
+    await ask("removeEmailProvider", { id })
+    expect(await sent(outside, "email")).toBeUndefined()
+  })
+
+  test("of one instance; the other has none, and can't reach it by its id", async () => {
+    const { id } = await ask("addEmailProviderSMTP", smtp)
+    const there = { instance: "i2" }
+    expect((await ask("listEmailProviders", {}, there)).result).toEqual([])
+    for (const call of ["activateEmailProvider", "removeEmailProvider", "getEmailProviderById"]) {
+      const tried = async () => ask(call, { id }, there)
+      await expect(tried(), call).rejects.toMatchObject({ code: "not_found" })
+    }
+  })
+})
+
+describe("a secret", () => {
+  test("is never shown, nor written where it can be read", async () => {
+    const { id } = await ask("addEmailProviderSMTP", smtp)
+    const shown = JSON.stringify(
+      [await ask("listEmailProviders"), await ask("getSMTPConfigById", { id })],
+      (_, value) => (typeof value === "bigint" ? `${value}` : value),
+    )
+    expect(shown).not.toContain("s3cret")
+    expect(JSON.stringify(await estate.store.log.read(0, 1000))).not.toContain("s3cret")
+  })
+
+  test("stays with the host that it was given to", async () => {
+    const { id } = await ask("addEmailProviderSMTP", smtp)
+    await ask("activateEmailProvider", { id })
+    const { password: _, ...open } = smtp
+    await ask("updateEmailProviderSMTP", { id, ...open, senderName: "Acme AG" })
+    const { outside, servers } = taking()
+    expect(await sent(outside, "email")).toMatchObject({ done: true })
+    await ask("updateEmailProviderSMTP", { id, ...open, host: "evil.example.com:465" })
+    expect(await sent(outside, "email")).toMatchObject({
+      done: false,
+      reason: expect.stringContaining("secret"),
+    })
+    expect(servers).toHaveLength(1)
+    const tried = { id, ...open, host: "evil.example.com:465", receiverAddress: "eve@example.com" }
+    await expect(ask("testEmailProviderSMTP", tried, { outside })).rejects.toMatchObject({
+      id: "message_provider.test_failed",
+    })
+  })
+})
+
+test("a test says each step", async () => {
+  const { outside } = taking()
+  const { id } = await ask("addEmailProviderSMTP", smtp)
+  const request = { id, receiverAddress: "ada@example.com" }
+  expect(await ask("testEmailProviderSMTPById", request, { outside })).toMatchObject({
+    steps: [{ name: "accepted", detail: "250" }],
+  })
+})
+
+test("XOAUTH2: an access token is fetched once, and used until it ends", async () => {
+  const clientCredentials = { clientId: "latchkey", clientSecret: "s3cret" }
+  const { password: _, ...open } = smtp
+  const { id } = await ask("addEmailProviderSMTP", {
+    ...open,
+    Auth: {
+      case: "xoauth2",
+      value: {
+        tokenEndpoint: "https://login.example.com/token",
+        scopes: ["smtp.send"],
+        OAuth2Type: { case: "clientCredentials", value: clientCredentials },
+      },
+    },
+  })
+  await ask("activateEmailProvider", { id })
+  const { outside, servers, requests } = taking(() => `{"access_token":"t1","expires_in":3600}`)
+  await sent(outside, "email")
+  await sent(outside, "email")
+  expect(servers.map(({ auth }) => auth)).toEqual(
+    Array(2).fill({ kind: "xoauth2", user: "konto", secret: "t1" }),
+  )
+  expect(requests).toHaveLength(1)
+  estate.clock.advance(3_600_000)
+  await sent(outside, "email")
+  expect(requests).toHaveLength(2)
+})
+
+test("a service is told what is to be said, signed and with the id of the message", async () => {
+  const { id, signingKey } = await ask("addSMSProviderHTTP", {
+    endpoint: "https://sms.example.com",
+  })
+  await ask("activateSMSProvider", { id })
+  const { outside, requests } = taking()
+  expect(await sent(outside, "sms")).toMatchObject({ done: true })
+  const [{ body = "", headers = {} } = {}] = requests
+  expect(JSON.parse(body)).toMatchObject({
+    contextInfo: { eventType: "verify_email", recipientPhoneNumber: "ada@example.com" },
+    args: { code: "4711" },
+  })
+  expect(headers["idempotency-key"]).toBe("m1@id")
+  const [, seconds = "", given = ""] =
+    /^t=(\d+),v1=([0-9a-f]{64})$/.exec(headers["x-core-signature"] ?? "") ?? []
+  const hasher = new Bun.CryptoHasher("sha256", signingKey)
+  expect(hasher.update(`${seconds}.${body}`).digest("hex")).toBe(given)
+})
+
+test("Twilio is asked with its account and token", async () => {
+  const { id } = await ask("addSMSProviderTwilio", {
+    sid: "AC1",
+    token: "s3cret",
+    senderNumber: "+4179",
+  })
+  await ask("activateSMSProvider", { id })
+  const { outside, requests } = taking()
+  await sent(outside, "sms")
+  expect(requests).toMatchObject([
+    {
+      url: "https://api.twilio.com/2010-04-01/Accounts/AC1/Messages.json",
+      headers: { authorization: `Basic ${btoa("AC1:s3cret")}` },
+      body: "To=ada%40example.com&From=%2B4179&Body=Code+4711",
+    },
+  ])
+})
+
+test.each([
+  [{ host: "mail.example.com/../x" }, "host"],
+  [{ host: "mail.example.com:70000" }, "host"],
+  [{ host: "mail.example.com", tls: false }, "tls"],
+  [{ senderAddress: "konto@example.com\r\nBcc: eve@example.com" }, "sender_address"],
+  [{ senderName: "Acme\r\nBcc: eve@example.com" }, "sender_name"],
+  [{ replyToAddress: "a@example.com, b@example.com" }, "reply_to_address"],
+  [{ description: "\u{202e}" }, "description"],
+])("what no mail could go by is refused: row %#", async (change, field) => {
+  await expect(ask("addEmailProviderSMTP", { ...smtp, ...change })).rejects.toMatchObject({
+    code: "invalid_argument",
+    message: expect.stringContaining(field),
+  })
+})
+
+test("nobody keeps more than a hundred providers", async () => {
+  for (let count = 0; count < 100; count++) await ask("addEmailProviderSMTP", smtp)
+  await expect(ask("addEmailProviderSMTP", smtp)).rejects.toMatchObject({
+    code: "resource_exhausted",
+  })
+})
+
+test("where the instance wants it, mails come from its own domain", async () => {
+  await ask("updateDomainPolicy", { smtpSenderAddressMatchesInstanceDomain: true })
+  await expect(ask("addEmailProviderSMTP", smtp)).rejects.toMatchObject({
+    id: "message_provider.sender_foreign",
+  })
+  await ask("addEmailProviderSMTP", { ...smtp, senderAddress: "konto@id.example.com" })
+})

@@ -1,0 +1,168 @@
+import { createServer, type Server } from "node:net"
+import { afterEach, describe, expect, test } from "vitest"
+import { systemClock } from "../../src/kernel/clock.ts"
+import type { Mail, MailServer } from "../../src/kernel/mail.ts"
+import { outboundAllowedOf } from "../../src/kernel/outbound.ts"
+import { mailerOf } from "../../src/notify/smtp.ts"
+import { certificate } from "../support/mail-certificate.ts"
+import { mailServer } from "../support/mail-server.ts"
+
+const allow = [outboundAllowedOf("127.0.0.1") ?? { host: "" }]
+const send = mailerOf({
+  resolve: async () => ["127.0.0.1"],
+  clock: systemClock,
+  allow,
+  trusted: certificate,
+})
+
+const mail: Mail = {
+  messageId: "1.2@id.example.com",
+  from: { name: "Zürich, Konto", address: "konto@example.com" },
+  to: "ada@example.com",
+  replyTo: "hilfe@example.com",
+  subject: "Bestätigen Sie Ihre Adresse – 確認",
+  text: "Grüezi Ada\nIhr Code: 4711",
+  html: "<p>Grüezi Ada</p>",
+}
+const at = (port: number, more: Partial<MailServer> = {}): MailServer => ({
+  host: "mail.example.com",
+  port,
+  tls: false,
+  auth: { kind: "none" },
+  ...more,
+})
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+async function serving(wanted: Parameters<typeof mailServer>[0] = {}) {
+  const server = await mailServer(wanted)
+  closing.push(server.close)
+  return server
+}
+function raw(talk: (socket: import("node:net").Socket) => void): Promise<number> {
+  return new Promise((resolve) => {
+    const server: Server = createServer(talk)
+    closing.push(() => server.close())
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      resolve(typeof address === "object" && address ? address.port : 0)
+    })
+  })
+}
+const names = ({ steps }: Awaited<ReturnType<typeof send>>) => steps.map(({ name }) => name)
+
+const login = { user: "konto", secret: "s3cret" }
+
+describe("a mail reaches a real server, and says how", () => {
+  test("in the plain, without a password", async () => {
+    const server = await serving()
+    const result = await send(at(server.port), mail)
+    expect(result).toMatchObject({ done: true })
+    expect(names(result)).toEqual(["resolved", "connected", "accepted"])
+    const [got] = server.received
+    expect(got?.recipients).toEqual(["ada@example.com"])
+    expect(got?.mail).toMatchObject({
+      subject: mail.subject,
+      messageId: "<1.2@id.example.com>",
+      from: { value: [{ name: "Zürich, Konto", address: "konto@example.com" }] },
+      replyTo: { value: [{ address: "hilfe@example.com" }] },
+    })
+    expect(got?.mail.text).toContain("Ihr Code: 4711")
+    expect(got?.mail.html).toContain("<p>Grüezi Ada</p>")
+    expect(got?.mail.headers.get("auto-submitted")).toBe("auto-generated")
+    expect(got?.raw).toMatch(/multipart\/alternative/)
+  })
+
+  test.each(["plain", "xoauth2"] as const)("by STARTTLS, proved by %s", async (kind) => {
+    const server = await serving({ tls: "starttls", login })
+    const result = await send(at(server.port, { tls: true, auth: { kind, ...login } }), mail)
+    expect(result).toMatchObject({ done: true })
+    expect(names(result)).toEqual(["resolved", "connected", "secured", "authenticated", "accepted"])
+    expect(server.received).toMatchObject([{ isSecure: true, user: "konto" }])
+  })
+})
+
+describe("what keeps a mail back is told, with how far it came", () => {
+  test.each([
+    {
+      what: "a wrong password",
+      wanted: { tls: "starttls", login },
+      asked: { auth: { kind: "plain", user: "konto", secret: "x" }, tls: true },
+      steps: ["resolved", "connected", "secured"],
+      lasting: false,
+    },
+    {
+      what: "no TLS where it is wanted",
+      wanted: { tls: "none" },
+      asked: { tls: true },
+      steps: ["resolved"],
+      lasting: false,
+    },
+    {
+      what: "another's certificate",
+      wanted: { tls: "starttls" },
+      asked: { tls: true, host: "other.example.com" },
+      steps: ["resolved"],
+      lasting: false,
+    },
+    {
+      what: "an address that is refused for good",
+      wanted: { judge: () => ({ status: 550, text: "no such user" }) },
+      asked: {},
+      steps: ["resolved", "connected"],
+      lasting: true,
+    },
+    {
+      what: "greylisting",
+      wanted: { judge: () => ({ status: 451, text: "try again later" }) },
+      asked: {},
+      steps: ["resolved", "connected"],
+      lasting: false,
+    },
+  ] as const)("$what", async ({ wanted, asked, steps, lasting }) => {
+    const server = await serving(wanted)
+    const result = await send(at(server.port, asked), mail)
+    expect(result).toMatchObject({ done: false, lasting })
+    expect(names(result)).toEqual(steps)
+    expect(JSON.stringify(result)).not.toContain("s3cret")
+    expect(server.received).toEqual([])
+  })
+
+  test("a server that is down, hangs up, or speaks something else", async () => {
+    expect(await send(at(1), mail)).toMatchObject({ done: false, lasting: false })
+    const hangsUp = await raw((socket) => socket.end())
+    expect(await send(at(hangsUp), mail)).toMatchObject({ done: false, lasting: false })
+    const web = await raw((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))
+    expect(await send(at(web), mail)).toMatchObject({ done: false, lasting: false })
+  })
+
+  test("one that says nothing is left after ten seconds", { timeout: 20_000 }, async () => {
+    const silent = await raw(() => {})
+    const began = performance.now()
+    expect(await send(at(silent), mail)).toMatchObject({ done: false, lasting: false })
+    expect(performance.now() - began).toBeLessThan(15_000)
+  })
+
+  test("an address in a private network is not called", async () => {
+    const server = await serving()
+    const guarded = mailerOf({ resolve: async () => ["127.0.0.1"], clock: systemClock, allow: [] })
+    const result = await guarded(at(server.port), mail)
+    expect(result).toMatchObject({ done: false, steps: [] })
+    expect(result.done || result.reason).toMatch(/outbound_allow/)
+  })
+})
+
+test("nothing that a name, an address or a subject says becomes a header", async () => {
+  const server = await serving()
+  const evil = "x\r\nBcc: eve@example.com\r\n\r\n<script>"
+  const from = { name: evil, address: "konto@example.com" }
+  await send(at(server.port), { ...mail, from, subject: evil, messageId: "1" })
+  const [got] = server.received
+  expect(got?.recipients).toEqual(["ada@example.com"])
+  expect(got?.mail.headers.has("bcc")).toBe(false)
+  const to = "ada@example.com>\r\nRCPT TO:<eve@example.com"
+  await send(at(server.port), { ...mail, to })
+  expect(server.received.flatMap(({ recipients }) => recipients).join()).not.toContain("eve")
+})

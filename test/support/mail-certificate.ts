@@ -1,0 +1,20 @@
+/** A certificate of mail.example.com that nobody but tests trusts, and its key. */
+export const certificate = `-----BEGIN CERTIFICATE-----
+MIIBqjCCAVCgAwIBAgIUa7KO7lauvNfstMvGnYrUt7zJY7wwCgYIKoZIzj0EAwIw
+GzEZMBcGA1UEAwwQbWFpbC5leGFtcGxlLmNvbTAgFw0yNjExMjIyMDIwMzhaGA8y
+MTI2MTAyOTIwMjAzOFowGzEZMBcGA1UEAwwQbWFpbC5leGFtcGxlLmNvbTBZMBMG
+ByqGSM49AgEGCCqGSM49AwEHA0IABNl9dJabLWyVaf7qzV5p+nnLYVdDaY2A6qh1
+Qvs10C5KfmOCIsax2ZALFphp52uC6Bc1f5HN9EMbccHjvM97OL6jcDBuMB0GA1Ud
+DgQWBBRB8NqlaUvZP9OiznuYuO/l/8m+QjAfBgNVHSMEGDAWgBRB8NqlaUvZP9Oi
+znuYuO/l/8m+QjAPBgNVHRMBAf8EBTADAQH/MBsGA1UdEQQUMBKCEG1haWwuZXhh
+bXBsZS5jb20wCgYIKoZIzj0EAwIDSAAwRQIhAKSXapFJ8TJc6S9m6txwQCyUPqZq
+qTlmjyJut6quJtfGAiA/4Y14MZr0Rzrvsk1vMrX/ntZ8By/AeZ2VkkVMr5DnOg==
+-----END CERTIFICATE-----
+`
+
+export const certificateKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgUP4O8zXZjEGfNAug
+Uhrt1+vJ7WubUGyrweNoCcFkSJihRANCAATZfXSWmy1slWn+6s1eafp5y2FXQ2mN
+gOqodUL7NdAuSn5jgiLGsdmQCxaYaedrgugXNX+RzfRDG3HB47zPezi+
+-----END PRIVATE KEY-----
+`

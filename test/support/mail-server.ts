@@ -1,0 +1,82 @@
+import { type ParsedMail, simpleParser } from "mailparser"
+import { SMTPServer, type SMTPServerOptions } from "smtp-server"
+import { certificate, certificateKey } from "./mail-certificate.ts"
+
+export type MailServerOfTests = {
+  readonly port: number
+  /** Everything that was accepted, parsed by somebody else's parser, oldest first. */
+  readonly received: readonly Received[]
+  readonly close: () => Promise<void>
+}
+
+export type Received = {
+  readonly mail: ParsedMail
+  readonly raw: string
+  readonly recipients: readonly string[]
+  readonly isSecure: boolean
+  readonly user: string
+}
+
+/** Refuses a mail with a status of SMTP; undefined takes it. */
+export type Judge = (
+  recipient: string,
+) => { readonly status: number; readonly text: string } | undefined
+
+type Wanted = {
+  /** TLS from the first byte, by STARTTLS, or not at all. */
+  readonly tls?: "implicit" | "starttls" | "none"
+  /** Who may send; anybody where it is left out. */
+  readonly login?: { readonly user: string; readonly secret: string }
+  readonly judge?: Judge
+  /** How long it thinks about each mail. */
+  readonly delayMs?: number
+}
+
+/** A real SMTP server on a free port of this machine. */
+export async function mailServer(wanted: Wanted = {}): Promise<MailServerOfTests> {
+  const { tls = "none", login, judge = () => undefined, delayMs = 0 } = wanted
+  const received: Received[] = []
+  const options: SMTPServerOptions = {
+    secure: tls === "implicit",
+    key: certificateKey,
+    cert: certificate,
+    disabledCommands: [...(tls === "none" ? ["STARTTLS"] : []), ...(login ? [] : ["AUTH"])],
+    authMethods: ["PLAIN", "XOAUTH2"],
+    authOptional: !login,
+    closeTimeout: 100,
+    disableReverseLookup: true,
+    onAuth: ({ username, password, accessToken }, _, done) => {
+      const isRight = username === login?.user && (accessToken ?? password) === login?.secret
+      if (isRight) done(null, { user: username ?? "" })
+      else done(new Error("Authentication credentials invalid"))
+    },
+    onRcptTo: ({ address }, _, done) => {
+      const refused = judge(address)
+      done(
+        refused ? Object.assign(new Error(refused.text), { responseCode: refused.status }) : null,
+      )
+    },
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = []
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk))
+      stream.on("end", async () => {
+        const raw = Buffer.concat(chunks).toString()
+        const recipients = session.envelope.rcptTo.map(({ address }) => address)
+        const mail = await simpleParser(raw)
+        await new Promise((resolve) => setTimeout(resolve, delayMs))
+        const { secure: isSecure } = session
+        received.push({ mail, raw, recipients, isSecure, user: String(session.user ?? "") })
+        done(null)
+      })
+    },
+  }
+  const server = new SMTPServer(options)
+  server.on("error", () => {})
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.server.address()
+  return {
+    port: typeof address === "object" && address ? address.port : 0,
+    received,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}

@@ -4,8 +4,10 @@ import { isFeatureOn } from "../domain/feature/index.ts"
 import { instance } from "../domain/instance/index.ts"
 import { org } from "../domain/org/index.ts"
 import { allowedOf } from "../domain/quota/index.ts"
+import { type LoginWords, loginWords } from "../domain/text/index.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
+import { lru } from "../kernel/lru.ts"
 import type { Cx } from "../store/index.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
@@ -39,11 +41,15 @@ export type ShowPage = (
 const loadUi = lazily((): Promise<Ui> => import("../../ui/login/index.ts"))
 
 export function pagesWith(assets: Assets): ShowPage {
+  const translators = translatorsKept()
   return async (cx, render, options = {}) => {
     const ui = await loadUi()
     const wanted = [...(options.languages ?? []), ...cx.languages]
-    const { language, t } = ui.translator(allowedOf(cx, wanted))
-    const brand = brandOf(cx, options.orgId)
+    const home = homeOf(cx, options.orgId)
+    const spoken = ui.translator(allowedOf(cx, wanted))
+    const said = loginWords(cx, home?.id, spoken.language)
+    const { language, t } = said ? translators(ui, spoken.language, said) : spoken
+    const brand = home?.name
     const embedders = embeddersOf(cx)
     const html = ui.renderPage(render(ui, { t, language, assets, brand }))
     const headers = new Headers({
@@ -64,15 +70,31 @@ export function pagesWith(assets: Assets): ShowPage {
   }
 }
 
+/** Translators that speak in somebody's own words, at most twice as many. */
+const translatorsMax = 64
+
+/** Keeps translators, which read each text once. */
+function translatorsKept() {
+  const kept = lru<Translator>(translatorsMax)
+  return (ui: Ui, language: string, { id, texts }: LoginWords): Translator => {
+    const key = `${language}/${id}`
+    const known = kept.get(key) ?? ui.translatorSaying(language, texts)
+    kept.set(key, known)
+    return known
+  }
+}
+
+type Translator = ReturnType<Ui["translatorSaying"]>
+
 /**
  * Whose pages these are: those of the organisation that the request is for, else, where the
  * instance wants that, those of the default one; undefined: ours.
  */
-function brandOf(cx: Cx, orgId: string | undefined): string | undefined {
+function homeOf(cx: Cx, orgId: string | undefined) {
   const isDefault = orgId === undefined && isFeatureOn(cx, "login_default_org")
   const id = isDefault ? cx.store.state(cx, instance, cx.instance).defaultOrgId : orgId
   const home = id ? cx.store.state(cx, org, id) : undefined
-  return home?.status === "active" ? home.name : undefined
+  return id && home?.status === "active" ? { id, name: home.name } : undefined
 }
 
 /** Whose pages may show ours in a frame: nobody's, unless the instance says so. */

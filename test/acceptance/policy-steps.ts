@@ -1,5 +1,6 @@
 // What two instances are asked and told of their policies, from the one list of policies.
 import { callsOf, type PolicyRow, policyRows } from "../support/policies.ts"
+import { admin, changesOf, language, looksOf, textRows } from "../support/texts.ts"
 import type { Step } from "./instance-steps.ts"
 
 const services = {
@@ -41,11 +42,20 @@ export const policyLooks: readonly Step[] = [
   ]),
   ...["getBrandingSettings", "getActiveIdentityProviders"].map(settingsStep),
   ["GetGeneralSettings", {}],
+  ...textRows.flatMap((row) => looksOf(row).map(textStep)),
+  [translation("Get"), { instance: true, locale: language }],
   ...["Supported", "Allowed"].map((which) => step("admin", `get${which}Languages`)),
   step("admin", "getDefaultLanguage"),
   step("admin", "listSecretGenerators"),
   step("admin", "getSecretGenerator", { generatorType: 1 }),
 ]
+
+const textStep = ([name, request, of]: readonly [string, object, string]): Step =>
+  step(of === admin ? "admin" : "management", name, request)
+
+function translation(what: "Get" | "Set"): string {
+  return `core.settings.v2.SettingsService/${what}HostedLoginTranslation`
+}
 
 function settingsStep(name: string): Step {
   return [`core.settings.v2.SettingsService/${name.charAt(0).toUpperCase()}${name.slice(1)}`, ofOrg]
@@ -77,6 +87,11 @@ export const policyChanges: readonly Step[] = [
   step("admin", "addMultiFactorToLoginPolicy", { type: 1 }),
   step("management", "addMultiFactorToLoginPolicy", { type: 1 }),
   step("management", "removeMultiFactorFromLoginPolicy", { type: 1 }),
+  ...textRows.flatMap((row) => changesOf(row).map(textStep)),
+  [
+    translation("Set"),
+    { instance: true, locale: language, translations: { password: { title: "Passwort" } } },
+  ],
   step("admin", "setDefaultLanguage", { language: "de" }),
   step("admin", "updateSecretGenerator", {
     ...{ generatorType: 1, length: 9, expiry: "3600s", includeDigits: true },

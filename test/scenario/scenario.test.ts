@@ -12,6 +12,7 @@ import { policyRows } from "./rows/policy.ts"
 import { projectRows } from "./rows/project.ts"
 import { selfRows } from "./rows/self.ts"
 import { systemRows } from "./rows/system.ts"
+import { textRows } from "./rows/text.ts"
 import { userRows } from "./rows/user.ts"
 import { methods, runRow, waysTo } from "./run.ts"
 import { closeWays, type Way } from "./ways.ts"
@@ -27,6 +28,7 @@ const rows = {
   project: projectRows,
   self: selfRows,
   system: systemRows,
+  text: textRows,
   user: userRows,
 }
 

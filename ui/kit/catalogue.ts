@@ -1,4 +1,4 @@
-import { MessageFormat } from "messageformat"
+import { MessageError, MessageFormat, parseMessage, validate } from "messageformat"
 
 export type Values = Readonly<Record<string, string | number>>
 export type Translate<Key extends string> = (key: Key, values?: Values) => string
@@ -31,7 +31,11 @@ export type Language<Key extends string> = {
   readonly messages: Readonly<Record<Key, string>>
 }
 
-function translatorOf<Key extends string>({ language, messages }: Language<Key>): Translator<Key> {
+/** The function that speaks one language, in whoever's words. */
+export function translatorOf<Key extends string>({
+  language,
+  messages,
+}: Language<Key>): Translator<Key> {
   const parsed = new Map<Key, MessageFormat>()
   const t: Translate<Key> = (key, values) => {
     let message = parsed.get(key)
@@ -42,4 +46,46 @@ function translatorOf<Key extends string>({ language, messages }: Language<Key>)
     return message.format(values)
   }
   return { language, t }
+}
+
+/**
+ * What is wrong with a message that takes the place of another, in words that follow its name;
+ * undefined: nothing. It has the other's values, which are texts, or numbers where they are named.
+ */
+export function complaintAbout(
+  text: string,
+  { values, numbers }: { readonly values: readonly string[]; readonly numbers: readonly string[] },
+): string | undefined {
+  const read = readingOf(text)
+  if (typeof read === "string") return read
+  const unknown = [...read.variables].find((name) => !values.includes(name))
+  if (unknown !== undefined) {
+    const known = values.map((name) => `{$${name}}`).join(", ")
+    const rest = known ? `what can stand in it is ${known}` : "it has no values"
+    return `has {$${unknown}}, which stands for nothing here; ${rest}`
+  }
+  const sample = Object.fromEntries(
+    values.map((name) => [name, numbers.includes(name) ? 3 : "text"]),
+  )
+  let complaint: string | undefined
+  new MessageFormat("en", text).format(sample, (error) => {
+    complaint = `can't be filled: ${error instanceof Error ? error.message : String(error)}`
+  })
+  return complaint
+}
+
+/** The values that a message has. */
+export const valuesIn = (text: string): readonly string[] => {
+  const read = readingOf(text)
+  return typeof read === "string" ? [] : [...read.variables]
+}
+
+/** What a message is made of, or why nobody can read it. */
+function readingOf(text: string): ReturnType<typeof validate> | string {
+  try {
+    return validate(parseMessage(text))
+  } catch (error) {
+    if (error instanceof MessageError) return `is no message that can be read: ${error.message}`
+    throw error
+  }
 }

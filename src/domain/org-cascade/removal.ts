@@ -5,6 +5,7 @@ import { bestStanding, instance, mustStayOwned, type Standing } from "../instanc
 import { deactivateOrganization, org, removeOrganization } from "../org/index.ts"
 import { project, projectsOf } from "../project/index.ts"
 import { grantsTo, removeGrant } from "../project-grant/index.ts"
+import { dropTexts } from "../text/index.ts"
 import { removeUser, standingOf, usersOf } from "../user/index.ts"
 
 /** How many of each go in one step; a project takes its applications along. */
@@ -33,6 +34,7 @@ export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Rec
     const before = owned(tx)
     removeOrganization.within(tx, id)
     mustBeDispensable(tx, id, before)
+    dropTexts(tx, id)
     removeSome(cx, tx, id)
   })
   await clearOrganization(cx, id, stepsAwaited)

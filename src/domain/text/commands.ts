@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/language.ts"
-import type { Cx, Draft, Receipt } from "../../store/index.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { customText, type Meant, type TextEvent, type Texts } from "./model.ts"
 import type { Template } from "./template.ts"
 
@@ -17,16 +17,29 @@ const levelOf = (place: Place) => (place === undefined ? "instance" : "org")
 export type Asked = { readonly template: Template; readonly language: string }
 
 /** Says at a place what is given, and nothing else; an empty text says nothing. */
+export const putText = (cx: Cx, place: Place, asked: Asked, given: Texts): Promise<Receipt> =>
+  write(cx, place, asked, (before) => saying(place, asked, { before, given }))
+
+/** The same, and refuses what changes nothing. */
 export const setText = (cx: Cx, place: Place, asked: Asked, given: Texts): Promise<Receipt> =>
   write(cx, place, asked, (before) => {
-    const texts = Object.fromEntries(Object.entries(given).filter(([, text]) => text !== ""))
-    for (const [key, text] of Object.entries(texts)) asked.template.check(key, text)
-    const isSame = JSON.stringify(sorted(texts)) === JSON.stringify(sorted(before ?? {}))
-    if (isSame) throw unchangedError()
-    if (Object.keys(texts).length === 0) return [removed(place, meantBy(asked))]
-    const type = `${levelOf(place)}.customtext.set` as const
-    return [{ type, data: meantBy(asked), private: { texts } }]
+    const drafts = saying(place, asked, { before, given })
+    if (drafts.length === 0) throw unchangedError()
+    return drafts
   })
+
+function saying(
+  place: Place,
+  asked: Asked,
+  { before, given }: { readonly before: Texts | undefined; readonly given: Texts },
+): readonly Draft<TextEvent>[] {
+  const texts = Object.fromEntries(Object.entries(given).filter(([, text]) => text !== ""))
+  for (const [key, text] of Object.entries(texts)) asked.template.check(key, text)
+  if (JSON.stringify(sorted(texts)) === JSON.stringify(sorted(before ?? {}))) return []
+  const data = meantBy(asked)
+  if (Object.keys(texts).length === 0) return [removed(place, data)]
+  return [{ type: `${levelOf(place)}.customtext.set`, data, private: { texts } }]
+}
 
 /** Takes back what a place has said: from then on what stands above it counts. */
 export const resetText = (cx: Cx, place: Place, asked: Asked): Promise<Receipt> =>
@@ -34,6 +47,17 @@ export const resetText = (cx: Cx, place: Place, asked: Asked): Promise<Receipt> 
     if (!before) throw missingError()
     return [removed(place, meantBy(asked))]
   })
+
+/** Takes back all that an organisation has said, with these names. */
+export function dropTexts(tx: Transaction, orgId: string, names: readonly string[]): void {
+  for (const template of names) {
+    for (const language of pageLanguages) {
+      const id = idOf(orgId, { template, language })
+      const { texts } = tx.state(customText, id)
+      if (texts) tx.append(customText, id, [removed(orgId, { template, language })])
+    }
+  }
+}
 
 /** The texts themselves go as well: they are an organisation's, who may want them forgotten. */
 const removed = (place: Place, data: Meant): Draft<TextEvent> => ({
@@ -82,6 +106,13 @@ export function findText(cx: Cx, place: Place, asked: Asked): Found {
     isDefault: (place === undefined ? above : own) === undefined,
     stand: receipt ?? { version: 0, created: 0, changed: 0, owner: cx.instance },
   }
+}
+
+/** Finds what a template says where nobody says anything else. */
+export function findStandard(cx: Cx, { template, language }: Asked): Found {
+  checkLanguage(language)
+  const stand = { version: 0, created: 0, changed: 0, owner: cx.instance }
+  return { texts: template.standard(language), isDefault: true, stand }
 }
 
 /** What a place itself says with a template; undefined: nothing. */

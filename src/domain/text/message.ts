@@ -1,6 +1,6 @@
-import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { allowedOf } from "../quota/index.ts"
+import { refusedError } from "./bound.ts"
 import { findText } from "./commands.ts"
 import { durationIn } from "./duration.ts"
 import { type MessageField, type MessageKind, type MessageValues, messageKinds } from "./kind.ts"
@@ -42,9 +42,6 @@ export const messageTemplate = (kind: MessageKind): Template => ({
     checkPlaceholders(key, text, messageKinds[kind])
   },
 })
-
-const refusedError = (message: string): Fault =>
-  new Fault("invalid_argument", "text.value_invalid", message)
 
 /** What is to be said, to whom: the organisation that they belong to says it in its words. */
 export type MessageAsked<Kind extends MessageKind> = {

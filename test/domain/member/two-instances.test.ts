@@ -7,6 +7,13 @@ import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/signing-key.ts"
 import { type Estate, openEstate, operationNames, person } from "../../support/estate.ts"
 import { callsOf, messageOf, policyRows } from "../../support/policies.ts"
+import {
+  changesOf,
+  looksOf,
+  textRows,
+  translationChange,
+  translationLook,
+} from "../../support/texts.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -162,6 +169,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
     ["removeMultiFactorFromLoginPolicy", { type: 1 }, "admin.v1"] as const,
     ["addMultiFactorToLoginPolicy", { type: 1 }, "admin.v1"] as const,
   ]),
+  ...textRows.flatMap(changesOf),
+  translationChange,
   ["setDefaultLanguage", { language: "de" }],
   ["updateSecretGenerator", { generatorType: 1, length: 9, ...hour, includeDigits: true }],
   ["setRestrictions", { allowedLanguages: { list: ["de"] } }],
@@ -217,6 +226,8 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ...["admin.v1", "management.v1"].flatMap((of) =>
     ["SecondFactors", "MultiFactors"].map((list) => [`listLoginPolicy${list}`, {}, of] as const),
   ),
+  ...textRows.flatMap(looksOf),
+  translationLook,
   ["getPreviewLabelPolicy", {}, "admin.v1"],
   ["getPreviewLabelPolicy", {}, "management.v1"],
   ["getBrandingSettings", inOrg1],

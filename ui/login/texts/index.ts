@@ -1,4 +1,10 @@
-import { catalogue } from "../../kit/catalogue.ts"
+import {
+  catalogue,
+  complaintAbout,
+  type Translator,
+  translatorOf,
+  valuesIn,
+} from "../../kit/catalogue.ts"
 import de from "./de.json" with { type: "json" }
 import en from "./en.json" with { type: "json" }
 
@@ -12,3 +18,21 @@ export const translator = catalogue<TextKey>([
   { language: "en", messages: texts.en },
   { language: "de", messages: texts.de },
 ])
+
+/** The function that speaks a language, but for the texts that somebody says otherwise. */
+export const translatorSaying = (
+  language: string,
+  said: Readonly<Record<string, string>>,
+): Translator<TextKey> => {
+  const spoken = Object.entries(texts).find(([each]) => each === language)?.[1]
+  return translatorOf({ language, messages: { ...texts.en, ...spoken, ...said } })
+}
+
+export const isTextKey = (key: string): key is TextKey => Object.hasOwn(texts.en, key)
+
+/** Values that are numbers, of whatever text. */
+const numbers = ["count", "minutes"]
+
+/** Why a text can't stand at a key, in words that follow its name; undefined: it can. */
+export const complaintOf = (key: TextKey, text: string): string | undefined =>
+  complaintAbout(text, { values: valuesIn(texts.en[key]), numbers })

@@ -23,6 +23,12 @@ const nothing: Message = {
   footerText: "",
 }
 
+/** A message of which some fields are said. */
+export const wholeMessage = (said: { readonly [Field in MessageField]?: string }): Message => ({
+  ...nothing,
+  ...said,
+})
+
 /** A message of one kind in one language, complete. A text message has a text, and nothing else. */
 export function standardMessage(language: string, kind: MessageKind): Message {
   const standard = standards[language] ?? standards.en

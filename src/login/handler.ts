@@ -1,5 +1,6 @@
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
+import { showSheet } from "./branding.ts"
 import { browserContextOf } from "./browser-context.ts"
 import { askConsent, takeConsent } from "./consent.ts"
 import {
@@ -44,6 +45,7 @@ type Route = {
 export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
   const routes = routesOf(hrefs)
   return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
+    if (url.pathname === loginPaths.sheet) return showSheet(cx, url.searchParams)
     const route = routes[url.pathname]
     if (!route) return undefined
     try {

@@ -9,6 +9,7 @@ import type { Code, Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
 import { lru } from "../kernel/lru.ts"
 import type { Cx } from "../store/index.ts"
+import { sheetOf } from "./branding.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
 
@@ -50,8 +51,9 @@ export function pagesWith(assets: Assets): ShowPage {
     const said = loginWords(cx, home?.id, spoken.language)
     const { language, t } = said ? translators(ui, spoken.language, said) : spoken
     const brand = home?.name
+    const sheet = sheetOf(cx, home?.id)
     const embedders = embeddersOf(cx)
-    const html = ui.renderPage(render(ui, { t, language, assets, brand }))
+    const html = ui.renderPage(render(ui, { t, language, assets, brand, sheet }))
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,

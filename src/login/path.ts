@@ -10,6 +10,7 @@ export const loginPaths = {
   consent: "/ui/login/consent",
   invite: "/ui/login/verify",
   invitePassword: "/ui/login/verify/password",
+  sheet: "/ui/login/branding.css",
   signedIn: "/ui/login/signedin",
   signedOut: "/ui/login/signedout",
 } as const

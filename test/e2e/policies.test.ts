@@ -54,6 +54,14 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
       .locator("section.section")
       .filter({ has: on.getByRole("heading", { name: title, exact: true, level: 2 }) })
 
+  /** Colours change in a moment, not at once. */
+  const hasColour = (on: Page, selector: string, colour: string) =>
+    expect
+      .poll(() =>
+        on.evaluate(`getComputedStyle(document.querySelector("${selector}")).backgroundColor`),
+      )
+      .toBe(colour)
+
   const minLengthOf = async () => {
     const headers = { "x-core-orgid": organizationId, authorization: `Bearer ${service.token}` }
     const url = `${service.url}/management/v1/policies/password/complexity`
@@ -116,6 +124,24 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await dialog.getByRole("button", { name: "Save" }).click()
     await dialog.waitFor({ state: "detached" })
     await codes.getByText("9 characters: upper-case letters and digits; good for 3 days").waitFor()
+  })
+
+  test("chooses colours beside a picture of the page, which then has them", async () => {
+    const look = section("Look of the sign-in")
+    await look.getByRole("button", { name: "Edit" }).click()
+    await look.getByLabel("Accent, light", { exact: true }).fill("#ffe066")
+    await look.getByText("Accent, light: #ffe066 can't be read there").waitFor()
+    await look.getByLabel("Accent, light", { exact: true }).fill("#0b6e4f")
+    await look.getByText("can't be read there").waitFor({ state: "detached" })
+    await hasColour(page, ".preview-page .button-primary", "rgb(11, 110, 79)")
+    await look.getByRole("button", { name: "Save" }).click()
+    await look.getByText("#0b6e4f").waitFor()
+    const strangers = await browser.newContext({ colorScheme: "light" })
+    const login = await strangers.newPage()
+    await login.goto(`${service.url}/ui/console`)
+    await login.locator('[name="loginName"]').waitFor()
+    await hasColour(login, "button[type=submit]", "rgb(11, 110, 79)")
+    await strangers.close()
   })
 
   test("says who may show the sign-in in a frame", async () => {

@@ -18,7 +18,7 @@ describe.each(policies)("the form for the $name policy", ({ fields, instance, or
 
   test("offers nothing that nothing asks", () => {
     for (const { name } of fields) {
-      expect(asked.get(`${of?.name}.${snake(name)}`), name).toMatch(/^src\//)
+      expect(asked.get(`${of?.name}.${snake(name)}`), name).toMatch(/^(src|ui)\//)
     }
   })
 

@@ -13,6 +13,8 @@ export type PageProps = {
   readonly assets: Assets
   /** Whose pages these are, where that is not us. */
   readonly brand?: string | undefined
+  /** Where the sheet is that makes them look so, if there is one. */
+  readonly sheet?: string | undefined
 }
 
 type FrameProps = PageProps & {
@@ -24,7 +26,7 @@ type FrameProps = PageProps & {
 
 /** The document around one card: the same head, sign and foot for every page. */
 export function Frame(props: FrameProps) {
-  const { language, assets, brand = "Latchkey", title, children, foot, wide } = props
+  const { language, assets, brand = "Latchkey", sheet, title, children, foot, wide } = props
   return (
     <html lang={language}>
       <head>
@@ -35,12 +37,13 @@ export function Frame(props: FrameProps) {
         <meta name="referrer" content="no-referrer" />
         <meta name="robots" content="noindex" />
         <link rel="stylesheet" href={assets.css} />
+        {sheet && <link rel="stylesheet" href={sheet} />}
         <link rel="icon" href={assets.icon} type="image/svg+xml" />
         <script src={assets.pageJs} />
       </head>
       <body className="gate">
         <div className={wide ? "gate-column gate-column-wide" : "gate-column"}>
-          <header className="brand">
+          <header className={props.brand === undefined ? "brand brand-ours" : "brand"}>
             <Mark />
             {brand}
           </header>

@@ -5,7 +5,7 @@ export { policyIn, policyOf } from "./commands.ts"
 export { type DomainPolicy, domainPolicy } from "./domain.ts"
 export { newClientSecret, newCode } from "./generator.ts"
 export { login } from "./login.ts"
-export { privacy } from "./page.ts"
+export { type Label, label, privacy } from "./page.ts"
 export { lockout, type PasswordComplexity, passwordAge, passwordComplexity } from "./password.ts"
 
 /** What this module is to the whole. */

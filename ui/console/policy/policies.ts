@@ -1,5 +1,8 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
+import { delivered, unsaid } from "../../kit/branding.ts"
+import { BrandingPreview } from "./branding-preview.tsx"
 import type { Policy } from "./policy.ts"
 
 const admin = AdminService.method
@@ -83,8 +86,67 @@ const domain: Policy = {
   },
 }
 
+const colours = [
+  { name: "primaryColor", delivered: delivered.light.accent },
+  { name: "backgroundColor", delivered: delivered.light.page },
+  { name: "fontColor", delivered: delivered.light.text },
+  { name: "warnColor", delivered: delivered.light.danger },
+  { name: "primaryColorDark", delivered: delivered.dark.accent },
+  { name: "backgroundColorDark", delivered: delivered.dark.page },
+  { name: "fontColorDark", delivered: delivered.dark.text },
+  { name: "warnColorDark", delivered: delivered.dark.danger },
+] as const
+
+/** It is shown beside the form while it is changed, and to everybody once it is saved. */
+const branding: Policy = {
+  name: "branding",
+  title: "policy.branding",
+  lead: "policy.branding.lead",
+  preview: BrandingPreview,
+  fields: [
+    {
+      name: "themeMode",
+      label: "policy.branding.themeMode",
+      kind: "choice",
+      options: [
+        { value: String(ThemeMode.AUTO), label: "policy.branding.auto" },
+        { value: String(ThemeMode.LIGHT), label: "policy.branding.light" },
+        { value: String(ThemeMode.DARK), label: "policy.branding.dark" },
+      ],
+    },
+    ...colours.map(
+      (colour) =>
+        ({
+          ...colour,
+          kind: "color",
+          label: `policy.branding.${colour.name}`,
+          unsaid: unsaid[colour.name],
+        }) as const,
+    ),
+    {
+      name: "disableWatermark",
+      label: "policy.branding.disableWatermark",
+      hint: "policy.branding.disableWatermark.hint",
+      kind: "check",
+    },
+  ],
+  instance: {
+    get: admin.getPreviewLabelPolicy,
+    update: admin.updateLabelPolicy,
+    activate: admin.activateLabelPolicy,
+  },
+  organization: {
+    get: management.getPreviewLabelPolicy,
+    inherited: management.getDefaultLabelPolicy,
+    add: management.addCustomLabelPolicy,
+    update: management.updateCustomLabelPolicy,
+    activate: management.activateCustomLabelPolicy,
+    reset: management.resetLabelPolicyToDefault,
+  },
+}
+
 /**
  * The policies that can be changed here, with those fields that something asks: a switch that does
  * nothing would lie. `test/contract/policies.tsv` says which these are.
  */
-export const policies: readonly Policy[] = [complexity, lockout, domain]
+export const policies: readonly Policy[] = [complexity, lockout, domain, branding]

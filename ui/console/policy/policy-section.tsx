@@ -1,5 +1,3 @@
-import { Check } from "../../kit/check.tsx"
-import { TextField } from "../../kit/field.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
@@ -8,6 +6,7 @@ import { tell } from "../shell/notice.tsx"
 import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import type { Field, Policy, Values } from "./policy.ts"
+import { PolicyField } from "./policy-field.tsx"
 import { type Place, resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
 
 type PolicyProps = { readonly policy: Policy; readonly place: Place }
@@ -69,6 +68,11 @@ function useWords(): (field: Field, values: Values) => string {
   return (field, values) => {
     const value = values[field.name]
     if (field.kind === "check") return t(value === true ? "policy.yes" : "policy.no")
+    if (field.kind === "color") return String(value) || t("policy.branding.unsaid")
+    if (field.kind === "choice") {
+      const chosen = field.options.find((option) => option.value === value)
+      return chosen ? t(chosen.label) : String(value)
+    }
     return field.zero && value === "0" ? t(field.zero) : String(value)
   }
 }
@@ -77,6 +81,7 @@ type FormProps = Part & { readonly id: string; readonly close: () => void }
 
 function PolicyForm({ policy, place, standing, id, close }: FormProps) {
   const { t } = useText()
+  const { preview: Preview } = policy
   const form = useForm<Values>({
     id,
     initial: standing.values,
@@ -86,43 +91,20 @@ function PolicyForm({ policy, place, standing, id, close }: FormProps) {
   return (
     <Fields form={form} onCancel={close}>
       <p className="quiet section-lead">{t(policy.lead)}</p>
-      <div className="checks">
-        {policy.fields.map((field) => (
-          <PolicyField
-            key={field.name}
-            field={field}
-            value={form.values[field.name] ?? ""}
-            onChange={(value) => form.change({ [field.name]: value })}
-          />
-        ))}
+      <div className={Preview ? "beside" : undefined}>
+        <div className="checks">
+          {policy.fields.map((field) => (
+            <PolicyField
+              key={field.name}
+              field={field}
+              value={form.values[field.name] ?? ""}
+              onChange={(value) => form.change({ [field.name]: value })}
+            />
+          ))}
+        </div>
+        {Preview && <Preview values={form.values} />}
       </div>
     </Fields>
-  )
-}
-
-type FieldProps = {
-  readonly field: Field
-  readonly value: string | boolean
-  readonly onChange: (value: string | boolean) => void
-}
-
-function PolicyField({ field, value, onChange }: FieldProps) {
-  const { t } = useText()
-  const text = { label: t(field.label), ...(field.hint && { hint: t(field.hint) }) }
-  if (field.kind === "check") return <Check {...text} checked={value === true} {...{ onChange }} />
-  return (
-    <TextField
-      {...text}
-      name={field.name}
-      type="number"
-      inputMode="numeric"
-      min={field.min}
-      max={field.max}
-      step={1}
-      required
-      value={String(value)}
-      onChange={(event) => onChange(event.target.value)}
-    />
   )
 }
 

@@ -1,4 +1,5 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
+import type { ComponentType } from "react"
 import type { TextKey } from "../shell/texts/index.ts"
 
 /** How a field is asked for and shown. */
@@ -10,6 +11,19 @@ type Kind =
       readonly min: number
       readonly max: number
       readonly zero?: TextKey
+    }
+  /** #rrggbb; empty while pages keep the colour that they have by themselves. */
+  | {
+      readonly kind: "color"
+      /** What the interface answers then. */
+      readonly unsaid: string
+      /** What pages have then. */
+      readonly delivered: string
+    }
+  /** One of an enum, by its numbers. */
+  | {
+      readonly kind: "choice"
+      readonly options: readonly { readonly value: string; readonly label: TextKey }[]
     }
 
 /** One field of a policy, by its name in the messages, with its words. */
@@ -25,13 +39,21 @@ export type Policy = {
   readonly title: TextKey
   readonly lead: TextKey
   readonly fields: readonly Field[]
-  readonly instance: { readonly get: DescMethodUnary; readonly update: DescMethodUnary }
+  /** What the form's values look like, beside them. */
+  readonly preview?: ComponentType<{ readonly values: Values }>
+  readonly instance: {
+    readonly get: DescMethodUnary
+    readonly update: DescMethodUnary
+    /** What makes it hold, where changing alone doesn't. */
+    readonly activate?: DescMethodUnary
+  }
   readonly organization: {
     readonly get: DescMethodUnary
     /** What holds there while the organisation says nothing of its own. */
     readonly inherited: DescMethodUnary
     readonly add: DescMethodUnary
     readonly update: DescMethodUnary
+    readonly activate?: DescMethodUnary
     readonly reset: DescMethodUnary
   }
 }

@@ -44,9 +44,10 @@ function saidIn(answer: object): object {
 const valuesOf = ({ fields }: Policy, said: object): Values =>
   Object.fromEntries(fields.map((field) => [field.name, shownOf(field, said)]))
 
-function shownOf({ name, kind }: Field, said: object): string | boolean {
-  const value: unknown = Reflect.get(said, name)
-  return kind === "check" ? value === true : String(value)
+function shownOf(field: Field, said: object): string | boolean {
+  const value: unknown = Reflect.get(said, field.name)
+  if (field.kind === "check") return value === true
+  return field.kind === "color" && value === field.unsaid ? "" : String(value)
 }
 
 /** Says at a place what a form holds. What the form doesn't show stays as it is. */
@@ -62,10 +63,16 @@ export async function savePolicy(
   const kept = method.input.fields.map(({ localName }) => [localName, countable(said, localName)])
   const changed = policy.fields.map((field) => [field.name, wantedOf(field, values)])
   const wanted = Object.fromEntries([...kept, ...changed])
+  await unlessUnchanged(call(method, { ...wanted, ...named(method, place) }, at(place)))
+  const { activate } = place === undefined ? instance : organization
+  if (activate) await unlessUnchanged(call(activate, {}, at(place)))
+}
+
+/** What is saved as it was is nothing to tell anybody. */
+async function unlessUnchanged(change: Promise<unknown>): Promise<void> {
   try {
-    await call(method, { ...wanted, ...named(method, place) }, at(place))
+    await change
   } catch (failure) {
-    // Saved as it was: nothing to tell anybody.
     if (refusalOf(failure).id !== "policy.unchanged") throw failure
   }
 }
@@ -77,7 +84,7 @@ function countable(said: object, name: string): unknown {
 }
 
 function wantedOf({ name, kind }: Field, values: Values): unknown {
-  return kind === "count" ? Number(values[name]) : values[name]
+  return kind === "count" || kind === "choice" ? Number(values[name]) : values[name]
 }
 
 /** Takes back what the organisation says itself. */

@@ -1,0 +1,105 @@
+import { useEffect, useRef } from "react"
+import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import {
+  type Branding,
+  type Corrected,
+  type Mode,
+  modes,
+  type Palette,
+  paletteOf,
+  unsaid,
+} from "../../kit/branding.ts"
+import { Button } from "../../kit/button.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { Mark } from "../../kit/mark.tsx"
+import { useText } from "../shell/text.ts"
+import type { Values } from "./policy.ts"
+
+/** What the pages for signing in would look like, light and dark, before it is saved. */
+export function BrandingPreview({ values }: { readonly values: Values }) {
+  const { t } = useText()
+  const branding = brandingOf(values)
+  const shown = modes
+    .filter((mode) => branding.themeMode === "auto" || branding.themeMode === mode)
+    .map((mode) => ({ mode, palette: paletteOf(branding, mode) }))
+  return (
+    <div className="previews">
+      {shown.map(({ mode, palette }) => (
+        <figure key={mode} className="preview">
+          <figcaption className="quiet small">{t(`policy.branding.preview_${mode}`)}</figcaption>
+          <Page mode={mode} palette={palette} hasSign={!branding.disableWatermark} />
+          {palette.corrected.map((one) => (
+            <Correction key={one.field} corrected={one} />
+          ))}
+        </figure>
+      ))}
+    </div>
+  )
+}
+
+/** What a form holds; what is not a colour yet, while it is typed, says nothing. */
+function brandingOf(values: Values): Branding {
+  const said = Object.entries(values).filter(
+    ([, value]) => typeof value === "string" && /^#[0-9a-f]{6}$/i.test(value),
+  )
+  const disableWatermark = values.disableWatermark === true
+  const themeMode = themes[String(values.themeMode)] ?? "auto"
+  return { ...unsaid, ...Object.fromEntries(said), disableWatermark, themeMode }
+}
+
+const themes: Readonly<Record<string, Mode>> = {
+  [ThemeMode.LIGHT]: "light",
+  [ThemeMode.DARK]: "dark",
+}
+
+type PageProps = {
+  readonly mode: Mode
+  readonly palette: Palette
+  readonly hasSign: boolean
+}
+
+/** A picture of the page, made of what the page is made of. */
+function Page({ mode, palette, hasSign }: PageProps) {
+  const { t } = useText()
+  const ref = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const { style } = ref.current ?? {}
+    if (!style) return
+    style.cssText = ""
+    style.colorScheme = mode
+    for (const [name, value] of Object.entries(palette.variables)) {
+      style.setProperty(`--${name}`, value)
+    }
+  }, [mode, palette])
+  return (
+    <div className="preview-page" ref={ref} inert>
+      {hasSign && (
+        <div className="brand">
+          <Mark />
+          Latchkey
+        </div>
+      )}
+      <div className="card gate-card">
+        <p className="preview-title">{t("policy.branding.sample_title")}</p>
+        <TextField
+          label={t("policy.branding.sample_field")}
+          error={t("policy.branding.sample_error")}
+          readOnly
+          value="ada@example.com"
+        />
+        <Button kind="primary">{t("policy.branding.sample_button")}</Button>
+        <span className="preview-link">{t("policy.branding.sample_link")}</span>
+      </div>
+    </div>
+  )
+}
+
+function Correction({ corrected }: { readonly corrected: Corrected }) {
+  const { t, language } = useText()
+  const { field, chosen, used, ratio } = corrected
+  const number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 })
+  const name = field === "disableWatermark" || field === "themeMode" ? "primaryColor" : field
+  const values = { name: t(`policy.branding.${name}`), chosen, used, ratio: number.format(ratio) }
+  return <Alert tone="warning">{t("policy.branding.corrected", values)}</Alert>
+}

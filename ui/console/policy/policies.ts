@@ -75,6 +75,11 @@ const domain: Policy = {
       hint: "policy.domain.validateOrgDomains.hint",
       kind: "check",
     },
+    {
+      name: "smtpSenderAddressMatchesInstanceDomain",
+      label: "policy.domain.smtpSenderAddressMatchesInstanceDomain",
+      kind: "check",
+    },
   ],
   instance: { get: admin.getDomainPolicy, update: admin.updateDomainPolicy },
   organization: {

@@ -87,7 +87,7 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   }
   const raw = sqliteLog({ database, names, eventTypes, gate, durability, apply, head, faultOf })
   let drops = 0
-  const log = todaysLog(raw, upcast, () => drops)
+  const log = todaysLog(raw, upcast, () => drops + views.generation())
   const written = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
   )
@@ -131,12 +131,15 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   return new Store({ log, database, states, views, inspect, probe, faultOf, ...work })
 }
 
-/** The log as this version reads it; what was dropped changes it, too. */
-function todaysLog(raw: Log, upcast: (event: LogEvent) => LogEvent, drops: () => number): Log {
+/**
+ * The log as this version reads it. What else changes answers is counted with it, or those that are
+ * kept would stay: what was dropped, and tables that have taken the place of others.
+ */
+function todaysLog(raw: Log, upcast: (event: LogEvent) => LogEvent, others: () => number): Log {
   return {
     ...raw,
-    changes: () => raw.changes() + drops(),
-    changesOf: (names) => raw.changesOf(names) + drops(),
+    changes: () => raw.changes() + others(),
+    changesOf: (names) => raw.changesOf(names) + others(),
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
     history: async (window) => (await raw.history(window)).map(upcast),
     find: async (...what) => {

@@ -201,7 +201,7 @@ export class Store implements Upkeep {
 
   /** Grows when an event is written that changes what a statement finds, or is undone. */
   stamp(sql: string): number {
-    return this.log.changesOf(this.#views.typesIn(sql)) + this.#views.generation()
+    return this.log.changesOf(this.#views.typesIn(sql))
   }
 
   /** What an index may have of a table's texts; undefined where nobody looks for any. */

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
-import { statement, view } from "../../src/store/index.ts"
+import { cached, statement, view } from "../../src/store/index.ts"
 import type { Table } from "../../src/store/view/view.ts"
 import { openWorld } from "../support/world.ts"
 import {
@@ -95,6 +95,17 @@ describe("a changed view", () => {
     await store.rebuilt()
     expect(store.rebuilding()).toEqual([])
     expect(store.all(cx(), shouts).map((row) => row.shout)).toContain("NAME10")
+  })
+
+  test.each([
+    ["anything", undefined],
+    ["its streams", ["account"]],
+  ])("is asked again for answers that are kept until %s changes", async (_, streams) => {
+    await reopen([added])
+    const kept = cached((of) => store.all(of, shouts), streams)
+    expect(kept(cx())[0]).toEqual({ shout: null })
+    await store.rebuilt()
+    expect(kept(cx())[0]).toEqual({ shout: "NAME10" })
   })
 
   test("shows during its rebuild what is written meanwhile, and loses nothing of it", async () => {

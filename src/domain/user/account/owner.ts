@@ -14,9 +14,16 @@ export const keepAnOwner = (cx: Decision, id: string, left?: Machine): void =>
     left: left ? standingAs(cx, id, left) : standings.none,
   })
 
-/** Whether nobody could administer the instance if this user were kept out. */
+/**
+ * Whether no person could administer the instance if this one were kept out. A service user might,
+ * but whoever has its key need not know of it, nor know what to do.
+ */
 export const isOnlyOwner = (cx: Decision, id: string): boolean =>
-  isLastOwner(cx, id, { standingOf: (each) => standingOf(cx, each) })
+  isLastOwner(cx, id, {
+    standingOf: (each) => (isMachine(cx.state(user, each)) ? standings.none : standingOf(cx, each)),
+  })
+
+const isMachine = (state: User): boolean => !hasLeft(state) && state.kind === "machine"
 
 /** How well a user can sign in: what makes an owner count. */
 export const standingOf = (cx: Decision, id: string): Standing =>

@@ -29,8 +29,8 @@ export const failedTries = aggregate<LockoutEvent, FailedTries>({
 
 /**
  * Counts a wrong password, and locks its user where the policy of their organisation says so. The
- * last one who could administer the instance is slowed down as everybody is, and never locked: any
- * stranger could do that, and nobody could undo it.
+ * last person who could administer the instance is slowed down as everybody is, and never locked:
+ * any stranger could do that, and nobody could undo it.
  */
 export function countFailedTry(tx: Transaction, id: string): void {
   const state = tx.state(user, id)

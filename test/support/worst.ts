@@ -398,6 +398,28 @@ const metadata: readonly Worst[] = rows(
       answer: /^400 /,
     },
     {
+      what: "500 kB of lines",
+      body: saml(`${entity}${`${"\n".repeat(160)}<a/>`.repeat(2900)}${closing}`),
+      answer: /^400 .*SPSSODescriptor/,
+    },
+    {
+      what: "500 kB of carriage returns",
+      body: saml(filled(entity, "\r", closing, 499_000)),
+      answer: /^400 .*more than 20000 carriage returns/,
+    },
+    {
+      what: "500 kB of protocols",
+      body: saml(
+        filled(
+          `${entity}<SPSSODescriptor protocolSupportEnumeration="`,
+          "a ",
+          `"></SPSSODescriptor>${closing}`,
+          499_000,
+        ),
+      ),
+      answer: /^400 .*SPSSODescriptor/,
+    },
+    {
       what: "500 kB cut off",
       body: saml(filled(`${entity}<a b="`, "x", "", 499_000)),
       answer: /^400 /,

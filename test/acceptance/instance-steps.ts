@@ -104,7 +104,6 @@ export const looks: readonly Step[] = [
   ["ListOrganizations", {}],
   ["ListOrganizationDomains", org],
   ["ListOrganizationMetadata", org],
-  [management("GetOrgByDomainGlobal"), { domain: "shared.example" }],
   [management("ListOrgMemberRoles"), {}],
   [admin("ListIAMMemberRoles"), {}],
   ["GetUserByID", user],
@@ -239,10 +238,11 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
 const code = { code: "AAAAAA" }
 const wrong = { ...user, verificationCode: "AAAAAA" }
 
-/** What is refused for want of the right code, or to a service user, and with which status. */
+/** What is refused for want of the right code or a proof, or to a service user; with its status. */
 export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["VerifyOrganizationDomain", { ...org, domain: "absent.example" }, 404],
   [management("SetPrimaryOrgDomain"), { domain: "absent.example" }, 404],
+  [management("GetOrgByDomainGlobal"), { domain: "shared.example" }, 404],
   ["DeleteSession", { sessionId: "absent" }, 404],
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],

@@ -11,12 +11,12 @@ import { type Cx, type Filter, type Receipt, search, textFilter } from "../../st
 import { findInstance, instance, setDefaultOrg } from "../instance/index.ts"
 import { mustExist, setPrimaryDomain } from "./domain.ts"
 import { org } from "./model.ts"
-import { findOrg, type OrgRow, orgOfDomain, orgs } from "./view.ts"
+import { findOrg, type OrgRow, orgOfProvenDomain, orgs } from "./view.ts"
 
 export const management = share<Cx>()(ManagementService, {
   getMyOrg: (_, cx) => ({ org: toOrg(findOrg(cx, contextOrg(cx))) }),
   getOrgByDomainGlobal: ({ domain }, cx) => ({
-    org: toOrg(findOrg(cx, orgOfDomain(cx, domain) ?? "")),
+    org: toOrg(findOrg(cx, orgOfProvenDomain(cx, domain) ?? "")),
   }),
   setPrimaryOrgDomain: async ({ domain }, cx) => ({
     details: details(await choosePrimary(cx, contextOrg(cx), domain)),

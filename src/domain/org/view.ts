@@ -9,7 +9,7 @@ import {
   view,
 } from "../../store/index.ts"
 import { domainClaim, domainOf } from "./domain.ts"
-import { type OrgEvent, type OrgStatus, org, type ProofType } from "./model.ts"
+import { domainIn, type OrgEvent, type OrgStatus, org, type ProofType } from "./model.ts"
 
 /** An organisation as it is listed. Times are ms UTC. */
 export type OrgRow = {
@@ -178,6 +178,16 @@ export function orgOfDomain(
 ): string | undefined {
   const holder = cx.store.log.holder(cx.instance, domainClaim, domainOf(text), cx.clock.now())
   return holder?.stream === org.stream ? holder.id : undefined
+}
+
+/**
+ * The organisation that has proven that a domain is its own, or got it from us. What is held on
+ * trust says nothing of whose it is, and names nobody.
+ */
+export function orgOfProvenDomain(cx: Cx, text: string): string | undefined {
+  const id = orgOfDomain(cx, text)
+  if (id === undefined) return undefined
+  return domainIn(cx.store.state(cx, org, id), domainOf(text))?.verified ? id : undefined
 }
 
 const domains = { table: "org_domains", columns: ["org", "domain", "held"] } as const

@@ -481,14 +481,18 @@ describe("the primary domain", () => {
   })
 })
 
-test("an organisation is found by its domains by who holds the permission somewhere", async () => {
+test("an organisation is found by its proven domains, by who holds the permission", async () => {
   await add("example.org")
   const find = (who: Person, domain: string) => estate.as(who, "getOrgByDomainGlobal", { domain })
-  expect((await find("stranger", "EXAMPLE.org")).org.id).toBe("org1")
-  for (const domain of ["", "absent.example"]) {
+  const onTrust = ["example.org"]
+  for (const domain of ["", "absent.example", ...onTrust]) {
     await expect(async () => find("stranger", domain), domain).rejects.toMatchObject({
       code: "not_found",
     })
+  }
+  await prove("example.org")
+  for (const domain of ["EXAMPLE.org", "acme.id.example.com"]) {
+    expect((await find("stranger", domain)).org.id).toBe("org1")
   }
   expect(() => find("nobody", "example.org")).toThrow("org.global.read")
 })

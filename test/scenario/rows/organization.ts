@@ -117,7 +117,18 @@ export const organizationRows: readonly Row[] = [
     id: "org.domain_unproven",
   },
   { call: "management.v1.ManagementService/GetMyOrg", expect: { org: { id: "$org" } } },
-  { call: "management.v1.ManagementService/GetOrgByDomainGlobal", body: { domain: "$domain" } },
+  {
+    call: "management.v1.ManagementService/GetOrgByDomainGlobal",
+    body: { domain: "$ownDomain" },
+    expect: { org: { id: "$org" } },
+  },
+  {
+    call: "management.v1.ManagementService/GetOrgByDomainGlobal",
+    name: "by a domain that nobody has proven",
+    body: { domain: "$domain" },
+    code: "not_found",
+    id: "org.missing",
+  },
   {
     call: "management.v1.ManagementService/SetPrimaryOrgDomain",
     name: "to one that is not proven",

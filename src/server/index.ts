@@ -8,6 +8,7 @@ import { startBackground } from "./background.ts"
 import { keepInspecting } from "./inspecting.ts"
 import { type Listener, listenGrpc, listenHttp } from "./listener.ts"
 import { reactors } from "./modules.ts"
+import { watchOwners } from "./owner-watch.ts"
 import { keepPurging } from "./purging.ts"
 import { keepRotating } from "./rotation.ts"
 import { openServices } from "./services.ts"
@@ -39,6 +40,7 @@ export async function serve(start: Start): Promise<Running> {
     const background = startBackground(services, reactors(services.call, services.outbound), config)
     working.push(background)
     working.push(keepRotating(services))
+    working.push(watchOwners(services))
     working.push(keepInspecting(services))
     working.push(keepPurging(services, background.reactors.passed))
   } catch (cause) {

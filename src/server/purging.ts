@@ -1,5 +1,5 @@
 import { removedInstances } from "../domain/instance/index.ts"
-import type { Timer } from "../kernel/clock.ts"
+import { keepRounds } from "./round.ts"
 import type { ServerServices } from "./services.ts"
 
 const every = 60_000
@@ -11,32 +11,12 @@ type Parts = Pick<ServerServices, "store" | "clock" | "log">
  * minute, until it is stopped. `passed` is the position that every reactor has passed: until they
  * saw an instance go, it stays.
  */
-export function keepPurging(
-  parts: Parts,
-  passed: () => number,
-): { readonly stop: () => Promise<void> } {
-  let timer: Timer | undefined
-  let isStopped = false
-  let working: Promise<void> = Promise.resolve()
-  const stopped = () => isStopped
-  const round = () => {
-    working = sweepAll(parts, { passed, stopped })
-      .catch((cause) =>
-        parts.log.warning("what removed instances had stays: {cause}", { cause: String(cause) }),
-      )
-      .then(() => {
-        if (!isStopped) timer = parts.clock.after(every, round)
-      })
-  }
-  round()
-  return {
-    stop: async () => {
-      isStopped = true
-      timer?.stop()
-      await working
-    },
-  }
-}
+export const keepPurging = (parts: Parts, passed: () => number) =>
+  keepRounds(parts.clock, every, (stopped) =>
+    sweepAll(parts, { passed, stopped }).catch((cause) =>
+      parts.log.warning("what removed instances had stays: {cause}", { cause: String(cause) }),
+    ),
+  )
 
 async function sweepAll(
   { store, log }: Parts,

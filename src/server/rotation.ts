@@ -1,29 +1,13 @@
 import { instanceIds } from "../domain/instance/index.ts"
 import { rotateKeys } from "../domain/key/index.ts"
-import type { Timer } from "../kernel/clock.ts"
+import { keepRounds } from "./round.ts"
 import type { ServerServices } from "./services.ts"
 
 const every = 3_600_000
 
 /** Looks at the keys of every instance now and each hour, until it is stopped. */
-export function keepRotating(services: ServerServices): { readonly stop: () => Promise<void> } {
-  let timer: Timer | undefined
-  let stopped = false
-  let working: Promise<void> = Promise.resolve()
-  const round = () => {
-    working = rotateAll(services).then(() => {
-      if (!stopped) timer = services.clock.after(every, round)
-    })
-  }
-  round()
-  return {
-    stop: async () => {
-      stopped = true
-      timer?.stop()
-      await working
-    },
-  }
-}
+export const keepRotating = (services: ServerServices) =>
+  keepRounds(services.clock, every, () => rotateAll(services))
 
 /** What fails for one instance is logged and comes up again; the others don't wait for it. */
 async function rotateAll(services: ServerServices): Promise<void> {

@@ -9,6 +9,7 @@ import {
   createPassword,
   createServiceKey,
   type NewProfile,
+  warnOfLeaving,
 } from "../user/index.ts"
 import { provision } from "./provision.ts"
 
@@ -49,8 +50,13 @@ export type Created = {
 
 /** Makes an instance beside the others, reached by a name of its own at the address we have. */
 export async function createInstance(cx: Cx, input: InstanceInput): Promise<Created> {
-  const instance = cx.ids.next()
-  const there: Cx = { ...cx, instance }
+  const there: Cx = { ...cx, instance: cx.ids.next() }
+  const created = await createAt(there, input)
+  await warnOfLeaving(there)
+  return created
+}
+
+async function createAt(cx: Cx, input: InstanceInput): Promise<Created> {
   const publicUrl = publicUrlFor(cx, input)
   const common = {
     name: input.name,
@@ -60,10 +66,10 @@ export async function createInstance(cx: Cx, input: InstanceInput): Promise<Crea
   }
   const { owner } = input
   if (owner.kind === "human") {
-    await provision(there, { ...common, owner: await humanOf(owner) })
-    return { instance, token: undefined, keyFile: undefined }
+    await provision(cx, { ...common, owner: await humanOf(owner) })
+    return { instance: cx.instance, token: undefined, keyFile: undefined }
   }
-  return createWithMachine(there, common, owner)
+  return createWithMachine(cx, common, owner)
 }
 
 type Common = {

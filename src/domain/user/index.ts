@@ -40,7 +40,7 @@ export {
 export { findByLoginName, loginNamesOf, shownNames } from "./account/login-name.ts"
 export { type Metadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
-export { standingOf } from "./account/owner.ts"
+export { standingOf, warnOfLeaving } from "./account/owner.ts"
 export { type Attempts, attemptsOf } from "./credential/attempt.ts"
 export { createCode, type NewCode } from "./credential/code.ts"
 export {

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import {
   instance,
   instanceAt,
@@ -8,8 +9,10 @@ import {
 import { allowedOf, setRestrictions } from "../../../src/domain/quota/index.ts"
 import { moveInstance } from "../../../src/domain/setup/index.ts"
 import { readPersonalToken } from "../../../src/domain/user/index.ts"
+import { watchOwners } from "../../../src/server/owner-watch.ts"
 import { statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { callerOf } from "../../support/world.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -80,6 +83,46 @@ test("a service user who owns it gets a token and a key, for this instance only"
     type: "serviceaccount",
     userId: token?.userId,
   })
+})
+
+const ownedBy = (more: object) => ({
+  owner: { case: "machine", value: { userName: "robot", ...more } },
+})
+const soon = () => timestampFromMs(estate.clock.now() + 60_000)
+
+test.each([
+  ["a token that expires", () => ownedBy({ personalAccessToken: { expirationDate: soon() } }), 1],
+  ["a token that stays", () => ownedBy({ personalAccessToken: {} }), 0],
+  ["a person without a password", () => ({ owner: byHuman }), 1],
+])(
+  "who makes an instance for %s is warned in the log if it can be lost",
+  async (_, more, times) => {
+    const warn = vi.fn()
+    const asked = { instanceName: "Acme", customDomain: "acme.example.net", ...more() }
+    const { instanceId } = await estate.as("system", "createInstance", asked, { cx: { warn } })
+    const said = expect.stringContaining(`nobody can administer instance ${instanceId}`)
+    expect(warn.mock.calls).toEqual(Array.from({ length: times }, () => [said]))
+  },
+)
+
+test("an instance that can be lost is warned of each day, until it can't", async () => {
+  const { instanceId } = await create(ownedBy({ personalAccessToken: { expirationDate: soon() } }))
+  const said: string[] = []
+  const warn = (text: string) => void (text.includes(instanceId) && said.push(text))
+  const { stop } = watchOwners({
+    ...{ clock: estate.clock, store: estate.store, log: {} },
+    call: (instance: string) => estate.cx({ instance, warn }),
+  } as never)
+  const last = () => said.at(-1)
+  await expect.poll(last).toContain("when their keys, tokens and invitations expire: give one")
+  estate.clock.advance(86_400_000)
+  await expect.poll(last).toContain("now: give one of its owners a password or a secret")
+  const [owner = ""] = Object.keys(requireInstance(estate.cx({ instance: instanceId })).members)
+  const own = { instance: instanceId, caller: callerOf(owner) }
+  await estate.as("nobody", "addSecret", { userId: owner }, { cx: own })
+  estate.clock.advance(86_400_000)
+  await stop()
+  expect(said).toHaveLength(2)
 })
 
 test.each([

@@ -9,6 +9,7 @@ import * as history from "../domain/history/index.ts"
 import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
+import * as message from "../domain/message/index.ts"
 import * as messageProvider from "../domain/message-provider/index.ts"
 import * as org from "../domain/org/index.ts"
 import * as orgCascade from "../domain/org-cascade/index.ts"
@@ -39,6 +40,7 @@ export const modules = [
   messageProvider.module,
   org.module,
   user.module,
+  message.module,
   project.module,
   projectGrant.module,
   app.module,

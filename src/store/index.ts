@@ -11,7 +11,7 @@ export {
 } from "./aggregate.ts"
 export { cached, cachedBy, ofInstance } from "./cached.ts"
 export { diskFaultOf } from "./disk-error.ts"
-export type { ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
+export type { AnyEvent, ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
 export { type OpenOptions, openStore } from "./open.ts"
 export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./reactor.ts"

@@ -13,9 +13,9 @@ import {
   setPassword,
   unlockUser,
 } from "../../src/domain/user/index.ts"
+import { breakerOf } from "../../src/kernel/breaker.ts"
 import type { OutboundRequest } from "../../src/kernel/outbound.ts"
 import { backChannelLogout } from "../../src/oauth/index.ts"
-import { breakerOf } from "../../src/oauth/logout/breaker.ts"
 import { type Reactors, runReactors } from "../../src/store/index.ts"
 import {
   answerOf,

@@ -45,6 +45,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
       [...ground, ...domain(...modules.slice(0, at))],
     ]),
   ),
+  "src/domain/message": [
+    ...[...ground, ...domain(...modules.slice(0, modules.indexOf("message")))],
+    "ui/mail",
+  ],
   "src/login": [...ground, ...above, "ui/login", "ui/kit"],
   "src/oauth": [...ground, ...above, "src/login"],
   "src/notify": ["src/kernel"],
@@ -54,6 +58,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["ui/console", "ui/login"],
   ],
   "ui/kit": [],
+  "ui/mail": [],
   "ui/login": ["ui/kit"],
   "ui/console": ["ui/kit", "src/gen"],
   "ui/openapi": ["ui/kit"],

@@ -2,7 +2,7 @@ import { generators } from "./generator.ts"
 import { policies } from "./model.ts"
 
 export { policyIn, policyOf } from "./commands.ts"
-export { type DomainPolicy, domainPolicy } from "./domain.ts"
+export { type DomainPolicy, domainPolicy, notification } from "./domain.ts"
 export { newClientSecret, newCode } from "./generator.ts"
 export { login } from "./login.ts"
 export { type Label, label, privacy } from "./page.ts"

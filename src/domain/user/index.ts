@@ -61,6 +61,7 @@ export {
   setPassword,
 } from "./credential/credential.ts"
 export { warmPasswords } from "./credential/password.ts"
+export { sentCode } from "./credential/sent-code.ts"
 export {
   generateMachineSecret,
   isMachineSecret,

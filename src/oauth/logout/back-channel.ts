@@ -1,12 +1,12 @@
 import { findClient, isAppActive, type OidcConfig } from "../../domain/app/index.ts"
 import { signer } from "../../domain/key/index.ts"
 import { session } from "../../domain/session/index.ts"
+import { breakerOf } from "../../kernel/breaker.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Outbound } from "../../kernel/outbound.ts"
 import type { Calls, Cx, Reactor } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { signingAlgs } from "../token/lifetime.ts"
-import { breakerOf } from "./breaker.ts"
 
 /** That the session of a person with a client has ended. */
 type Notice = { readonly sessionId: string; readonly userId: string; readonly clientId: string }

@@ -1,5 +1,5 @@
-import type { Call } from "../../kernel/context.ts"
-import { lru } from "../../kernel/lru.ts"
+import type { Call } from "./context.ts"
+import { lru } from "./lru.ts"
 
 /** Runs `act`, unless what `key` names has failed so often that it is left alone for a while. */
 export type Breaker = (

@@ -1,0 +1,11 @@
+import { message, messageCount } from "./model.ts"
+import { messageReactor } from "./reactor.ts"
+import { messageView } from "./view.ts"
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [message, messageCount],
+  views: [messageView],
+  reactors: [messageReactor],
+  operations: () => import("./api.ts"),
+} as const

@@ -1,0 +1,99 @@
+import { aggregate, type Event } from "../../store/index.ts"
+import type { Channel } from "../message-provider/index.ts"
+
+const day = 86_400_000
+
+/** So long a message is kept after it was written. */
+export const keptMs = 30 * day
+
+/** What is written to people about, by the names of its texts. */
+export type Kind = "verify_email" | "verify_phone" | "invite_user" | "password_change"
+
+/** What was to be said, to whom, and why; the code itself stays with the person. */
+export type Cause = {
+  readonly kind: Kind
+  readonly channel: Channel
+  readonly userId: string
+  /** Until when its code is good, ms UTC; 0 where it has none. It tells one code from another. */
+  readonly codeExpires: number
+  readonly urlTemplate: string
+}
+
+export type MessageEvent =
+  | Event<"message.added", Cause, { readonly to: string }>
+  | Event<"message.delayed", { readonly error: string }>
+  | Event<"message.sent", { readonly providerId: string }>
+  | Event<"message.failed", { readonly error: string }>
+  | Event<"message.requeued">
+  | Event<"message.viewed">
+  | Event<"message.erased">
+
+export type Message = Cause & {
+  readonly status: "absent" | "queued" | "sent" | "failed"
+  /** Empty once the person is gone. */
+  readonly to: string
+  /** ms UTC, as is when it was queued last. */
+  readonly added: number
+  readonly queued: number
+  /** How often it was queued: another round is another message to the receiver's server. */
+  readonly round: number
+  /** What kept it back last; empty where nothing did. */
+  readonly error: string
+}
+
+const absent: Message = {
+  status: "absent",
+  ...{ kind: "verify_email", channel: "email", userId: "", codeExpires: 0, urlTemplate: "" },
+  ...{ to: "", added: 0, queued: 0, round: 0, error: "" },
+}
+
+/** One message to one person; the id is where its cause stands in the log. */
+export const message = aggregate<MessageEvent, Message>({
+  stream: "message",
+  retention: "transient",
+  initial: absent,
+  expires: ({ added }) => added + keptMs,
+  evolve: {
+    "message.added": (_, { data, private: secret, time }) => ({
+      ...data,
+      status: "queued",
+      to: secret?.to ?? "",
+      ...{ added: time, queued: time, round: 1, error: "" },
+    }),
+    "message.delayed": (state, { data }) => ({ ...state, error: data.error }),
+    "message.sent": (state) => ({ ...state, status: "sent", error: "" }),
+    "message.failed": (state, { data }) => ({ ...state, status: "failed", error: data.error }),
+    "message.requeued": (state, { time }) => ({
+      ...state,
+      status: "queued",
+      ...{ queued: time, round: state.round + 1, error: "" },
+    }),
+    "message.viewed": (state) => state,
+    "message.erased": (state) => ({ ...state, status: "failed", to: "" }),
+  },
+})
+
+const hour = 3_600_000
+
+type Counted = { readonly since: number; readonly count: number }
+
+/**
+ * Messages to one address within an hour, whoever they are for; the id is a keyed hash of it, so
+ * that nobody who is written to stands here.
+ */
+export const messageCount = aggregate<Event<"message.counted">, Counted>({
+  stream: "message_count",
+  retention: "transient",
+  initial: { since: 0, count: 0 },
+  expires: ({ since }) => since + hour,
+  evolve: {
+    "message.counted": ({ since, count }, { time }) =>
+      time < since + hour ? { since, count: count + 1 } : { since: time, count: 1 },
+  },
+})
+
+/** More than any person asks for; less than what anybody could be bothered with. */
+export const perAddressMax = 20
+
+export const isFull = ({ since, count }: Counted, now: number): boolean =>
+  now < since + hour && count >= perAddressMax

@@ -1,0 +1,113 @@
+import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
+import { notification, policyOf } from "../policy/index.ts"
+import { hasLeft, user } from "../user/index.ts"
+import { type Cause, isFull, type Kind, message, messageCount } from "./model.ts"
+import { senderOf } from "./send.ts"
+import { messagesTo, waitingFor } from "./view.ts"
+
+type Recordedly = Recorded<AnyEvent>
+
+/**
+ * Writes what people are told by mail or SMS, and sends it, at least once: what kept it back is
+ * tried again, ever more seldom, for half a day. A message is named by where its cause stands in
+ * the log, so that no try writes a second one.
+ */
+export function messageReactor(call: Calls): Reactor {
+  const name = "messages"
+  const send = senderOf()
+  const write = (kind: Kind) => async (event: Recordedly) => {
+    const cx = call(event.instance, name)
+    const cause = causeOf(cx, kind, event)
+    if (!cause) return
+    const id = String(event.position)
+    await addMessage(cx, id, cause)
+    await send(cx, id)
+  }
+  const again = (channel: Cause["channel"]) => async (event: Recordedly) => {
+    const cx = call(event.instance, name)
+    await requeueAll(cx, channel)
+  }
+  return {
+    name,
+    from: "now",
+    parallel: 64,
+    on: {
+      "user.human.email.code.added": write("verify_email"),
+      "user.human.phone.code.added": write("verify_phone"),
+      "user.human.invite.code.added": write("invite_user"),
+      "user.human.password.changed": write("password_change"),
+      "user.removed": async ({ instance, id }) => eraseAll(call(instance, name), id),
+      "message.requeued": async ({ instance, id }) => send(call(instance, name), id),
+      "instance.smtp.config.activated": again("email"),
+      "instance.sms.configactivated": again("sms"),
+    },
+  }
+}
+
+/** Why somebody is written to; undefined where nobody is. */
+function causeOf(cx: Cx, kind: Kind, event: Recordedly): Cause | undefined {
+  const { data, id: userId, owner } = event
+  const channel = kind === "verify_phone" ? "sms" : "email"
+  if (kind === "password_change") {
+    // The password that somebody begins with is no news to them.
+    const isFirst = cx.store.receipt(cx, user, userId)?.created === event.time
+    const isTold = !isFirst && policyOf(cx, owner, notification).passwordChange
+    return isTold ? { kind, channel, userId, codeExpires: 0, urlTemplate: "" } : undefined
+  }
+  if (!isCode(data)) throw new Error("the event does not say what to send")
+  const { expires: codeExpires, urlTemplate } = data
+  return data.returned ? undefined : { kind, channel, userId, codeExpires, urlTemplate }
+}
+
+type CodeData = {
+  readonly expires: number
+  readonly returned: boolean
+  readonly urlTemplate: string
+}
+
+/** An event of these few types, as the list of a reactor does not know it. */
+const isCode = (data: object): data is CodeData => "expires" in data && "returned" in data
+
+/**
+ * Puts a message into the outbox, once. One too many to the same address within an hour is kept,
+ * and does not go out by itself.
+ */
+const addMessage = (cx: Cx, id: string, cause: Cause) =>
+  cx.store.transact(cx, (tx) => {
+    if (tx.state(message, id).status !== "absent") return
+    const person = tx.state(user, cause.userId)
+    if (hasLeft(person) || person.kind !== "human") return
+    const to = cause.channel === "email" ? person.email.address : (person.phone?.number ?? "")
+    if (to === "") return
+    const owner = tx.owner(user, cause.userId)
+    tx.append(message, id, [{ type: "message.added", data: cause, private: { to } }], owner)
+    const address = tx.secrets.hash(to.toLowerCase(), "message_address")
+    if (isFull(tx.state(messageCount, address), tx.now)) {
+      const error = "too many messages went to this address within an hour"
+      tx.append(message, id, [{ type: "message.failed", data: { error } }])
+    } else tx.append(messageCount, address, [{ type: "message.counted", data: {} }], owner)
+  })
+
+/** What waited for a provider goes by the new one; each by itself. */
+async function requeueAll(cx: Cx, channel: Cause["channel"]): Promise<void> {
+  let some = waitingFor(cx, channel, "")
+  while (some.length > 0) {
+    for (const id of some) {
+      await cx.store.transact(cx, (tx) => {
+        if (tx.state(message, id).status !== "queued") return
+        tx.append(message, id, [{ type: "message.requeued", data: {} }])
+      })
+    }
+    some = waitingFor(cx, channel, some.at(-1) ?? "")
+  }
+}
+
+/** Nothing is left of whom a removed person's messages went to. */
+async function eraseAll(cx: Cx, userId: string): Promise<void> {
+  for (const id of messagesTo(cx, userId)) {
+    await cx.store.transact(cx, (tx) => {
+      if (tx.state(message, id).to === "") return
+      tx.append(message, id, [{ type: "message.erased", data: {}, erase: {} }])
+    })
+  }
+}

@@ -1,0 +1,81 @@
+import { type Cx, type Searchable, statement, view } from "../../store/index.ts"
+import type { UserEvent } from "../user/index.ts"
+import type { Message, MessageEvent } from "./model.ts"
+
+/** A message as it is listed; times are ms UTC. */
+export type MessageRow = {
+  readonly id: string
+  readonly user_id: string
+  readonly org: string
+  readonly kind: Message["kind"]
+  readonly channel: Message["channel"]
+  readonly status: Exclude<Message["status"], "absent">
+  readonly error: string
+  readonly created: number
+  readonly changed: number
+}
+
+const insert = statement(
+  `INSERT INTO messages (instance, id, user_id, org, kind, channel, status, error, created, changed)
+   VALUES ($instance, $id, $userId, $owner, $kind, $channel, 'queued', '', $time, $time)`,
+)
+const set = statement(
+  `UPDATE messages SET status = $status, error = $error, changed = $time
+   WHERE instance = $instance AND id = $id`,
+)
+const remove = statement("DELETE FROM messages WHERE instance = $instance AND id = $id")
+
+/** What was written to whom, and what became of it. */
+export const messageView = view<MessageEvent | UserEvent>({
+  name: "message",
+  tables: {
+    messages: {
+      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL, kind TEXT NOT NULL,
+        channel TEXT NOT NULL, status TEXT NOT NULL, error TEXT NOT NULL,
+        created INTEGER NOT NULL, changed INTEGER NOT NULL`,
+      key: "id",
+      indexes: {
+        user: "user_id, created",
+        org: "org, created",
+        status: "status, created",
+        created: "created",
+      },
+    },
+  },
+  on: {
+    "message.added": (db, { data: { userId, kind, channel } }) =>
+      db.run(insert, { userId, kind, channel }),
+    "message.delayed": (db, { data }) => db.run(set, { status: "queued", error: data.error }),
+    "message.sent": (db) => db.run(set, { status: "sent", error: "" }),
+    "message.failed": (db, { data }) => db.run(set, { status: "failed", error: data.error }),
+    "message.requeued": (db) => db.run(set, { status: "queued", error: "" }),
+    "message.erased": (db) => db.run(remove),
+  },
+  dropped: { message: (db) => db.run(remove) },
+})
+
+export const messages: Searchable = {
+  table: "messages",
+  columns: ["user_id", "org", "status", "created"],
+  owner: { org: "org" },
+  key: "id",
+  sort: "created",
+}
+
+const ofUser = statement<{ id: string }>(
+  "SELECT id FROM messages WHERE instance = $instance AND user_id = $userId ORDER BY id",
+)
+
+/** All messages to a person that are still kept. */
+export const messagesTo = (cx: Cx, userId: string): readonly string[] =>
+  cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
+
+const waiting = statement<{ id: string }>(
+  `SELECT id FROM messages
+   WHERE instance = $instance AND status = 'queued' AND channel = $channel AND id > $after
+   ORDER BY id LIMIT 100`,
+)
+
+/** The first of the messages that are yet to go out by a channel, of those after one. */
+export const waitingFor = (cx: Cx, channel: string, after: string): readonly string[] =>
+  cx.store.all(cx, waiting, { channel, after }).map(({ id }) => id)

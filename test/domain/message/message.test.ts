@@ -1,0 +1,263 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { message } from "../../../src/domain/message/model.ts"
+import { messageReactor } from "../../../src/domain/message/reactor.ts"
+import { systemClock } from "../../../src/kernel/clock.ts"
+import type { Delivery, Mail } from "../../../src/kernel/mail.ts"
+import { outboundAllowedOf } from "../../../src/kernel/outbound.ts"
+import { mailerOf } from "../../../src/notify/smtp.ts"
+import { type Reactors, runReactors } from "../../../src/store/index.ts"
+import { type Estate, openEstate } from "../../support/estate.ts"
+import { mailServer } from "../../support/mail-server.ts"
+import { nowhere } from "../../support/outside.ts"
+
+let estate: Estate
+const closing: (() => unknown)[] = []
+beforeEach(async () => {
+  estate = await openEstate(["i1"])
+})
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+  await estate.close()
+})
+
+const ask = (name: string, request: object = {}) => estate.as("owner", name, request)
+
+/** Runs what sends, in a world outside that may be another after a restart. */
+function running(outside: Partial<typeof nowhere>): Reactors {
+  const call = (instance: string) => ({
+    ...estate.cx({ instance }),
+    outside: { ...nowhere, ...outside },
+  })
+  const reactors = runReactors(estate.store, estate.clock, [messageReactor(call)])
+  closing.push(reactors.stop)
+  return reactors
+}
+
+/** Until nothing is left to do; time goes on for whoever waits for it. */
+async function drained(reactors: Reactors): Promise<void> {
+  let isDone = false
+  const done = reactors.drain().then(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    estate.clock.advance(100)
+  }
+  await done
+}
+
+async function activeServer(): Promise<string> {
+  const smtp = { senderAddress: "konto@example.com", senderName: "Acme", host: "127.0.0.1:25" }
+  const { id } = await ask("addEmailProviderSMTP", smtp)
+  await ask("activateEmailProvider", { id })
+  return id
+}
+
+const added = { organizationId: "org1", username: "eva" }
+const human = (more: object = {}, language = "de") => ({
+  case: "human",
+  value: {
+    profile: { givenName: "Eva", familyName: "<b>Müller</b>", preferredLanguage: language },
+    email: { email: "eva@example.com", verification: { case: "sendCode", value: {} } },
+    ...more,
+  },
+})
+const addEva = (more?: object, language?: string) =>
+  ask("createUser", { ...added, userId: "eva", userType: human(more, language) })
+
+/** All messages to Eva, as they stand. */
+const outbox = async () => {
+  const events = await estate.store.log.find(0, 1000, ["message.added"])
+  return events.events.map(({ id }) => estate.store.state(estate.cx(), message, id))
+}
+
+/** An SMTP server in memory that answers as it is told, the last answer from then on. */
+function answering(...answers: readonly (Delivery | Error)[]) {
+  const tried: Mail[] = []
+  const mail = async (_: unknown, sent: Mail): Promise<Delivery> => {
+    tried.push(sent)
+    const answer = answers[tried.length - 1] ?? answers.at(-1) ?? taken
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  return { mail, tried }
+}
+const taken: Delivery = { done: true, steps: [] }
+const refused = (lasting: boolean): Delivery => ({
+  ...{ done: false, lasting, steps: [] },
+  reason: lasting ? "550 no such user" : "451 try again later",
+})
+
+describe("each kind arrives at a real server, in the language of whom it is for", () => {
+  test.each([
+    ["en", "Code", /code/i],
+    ["de", "Code", /Code/],
+  ] as const)("%s", async (language, _, word) => {
+    const server = await mailServer()
+    closing.push(server.close)
+    const local = outboundAllowedOf("127.0.0.1")
+    const mail = mailerOf({
+      resolve: async () => ["127.0.0.1"],
+      clock: systemClock,
+      allow: local ? [local] : [],
+    })
+    const here = { host: `127.0.0.1:${server.port}` }
+    const smtp = { senderAddress: "konto@example.com", senderName: "Zürich AG", ...here }
+    const { id } = await ask("addEmailProviderSMTP", smtp)
+    await ask("activateEmailProvider", { id })
+    const reactors = running({ mail })
+    await addEva({}, language)
+    await ask("createInviteCode", { userId: "eva" })
+    await drained(reactors)
+    estate.clock.advance(1000)
+    const newPassword = { password: "Correct-horse-7-battery" }
+    await ask("setPassword", { userId: "eva", newPassword })
+    await drained(reactors)
+    expect((await outbox()).map(({ kind, status }) => [kind, status])).toEqual([
+      ["verify_email", "sent"],
+      ["invite_user", "sent"],
+      ["password_change", "sent"],
+    ])
+    const byTime = server.received.toSorted((a, b) => (a.raw < b.raw ? -1 : 1))
+    expect(byTime).toHaveLength(3)
+    for (const { mail: got, raw, recipients } of server.received) {
+      expect(recipients).toEqual(["eva@example.com"])
+      expect(got.from?.value).toEqual([{ name: "Zürich AG", address: "konto@example.com" }])
+      expect(got.subject).not.toBe("")
+      expect(got.messageId).toMatch(/^<\d+\.1@id\.example\.com>$/)
+      expect(raw).toMatch(/multipart\/alternative/)
+      expect(String(got.html)).toContain(`lang="${language}"`)
+      expect(String(got.html)).not.toContain("<b>Müller")
+      expect(got.text ?? "").not.toContain("{{")
+    }
+    const invited = server.received.find(({ mail: { text } }) => text?.includes("invite=true"))
+    expect(invited?.mail.text).toContain("https://id.example.com/ui/login/verify?userId=eva")
+    expect(server.received.map(({ mail: { text } }) => text).join()).toMatch(word)
+  })
+})
+
+test("without a provider it waits, and goes out once there is one", async () => {
+  const { mail, tried } = answering()
+  const reactors = running({ mail })
+  await addEva()
+  await drained(reactors)
+  expect(await outbox()).toMatchObject([{ status: "queued", to: "eva@example.com" }])
+  await activeServer()
+  await drained(reactors)
+  expect(await outbox()).toMatchObject([{ status: "sent" }])
+  expect(tried).toHaveLength(1)
+})
+
+test("greylisting: it is tried again under the same id, then sent", async () => {
+  await activeServer()
+  const { mail, tried } = answering(refused(false), refused(false), taken)
+  const reactors = running({ mail })
+  await addEva()
+  await drained(reactors)
+  expect(await outbox()).toMatchObject([{ status: "sent", error: "" }])
+  expect(tried).toHaveLength(3)
+  expect(new Set(tried.map(({ messageId }) => messageId)).size).toBe(1)
+})
+
+test("what a server refuses for good has failed, and says why", async () => {
+  await activeServer()
+  const { mail, tried } = answering(refused(true))
+  const reactors = running({ mail })
+  await addEva()
+  await drained(reactors)
+  expect(await outbox()).toMatchObject([{ status: "failed", error: "550 no such user" }])
+  expect(tried).toHaveLength(1)
+})
+
+test("a server that is down for an hour loses nothing but what is no longer good", async () => {
+  await activeServer()
+  const { mail } = answering(new Error("nobody answers"))
+  const reactors = running({ mail })
+  await addEva()
+  await ask("createInviteCode", { userId: "eva" })
+  await drained(reactors)
+  expect(await outbox()).toMatchObject([{ status: "queued" }, { status: "queued" }])
+  expect(reactors.failed()).toHaveLength(2)
+  await reactors.stop()
+  estate.clock.advance(3_600_000)
+  const again = running({ mail: answering().mail })
+  for (const { reactor, position } of again.failed()) await again.retry(reactor, position)
+  expect(await outbox()).toMatchObject([
+    { kind: "verify_email", status: "failed", error: "its code is no longer good" },
+    { kind: "invite_user", status: "sent" },
+  ])
+})
+
+test("what is handled anew after a crash is neither written nor sent twice", async () => {
+  await activeServer()
+  const first = answering(taken)
+  const reactors = running({ mail: first.mail })
+  await addEva()
+  await drained(reactors)
+  await reactors.stop()
+  estate.store.database.run("UPDATE reactor SET position = 0")
+  const second = answering(taken)
+  await drained(running({ mail: second.mail }))
+  expect(second.tried).toEqual([])
+  expect(await outbox()).toHaveLength(1)
+})
+
+test("a newer code takes the place of one that is still waiting", async () => {
+  const { mail, tried } = answering()
+  const reactors = running({ mail })
+  await addEva()
+  await drained(reactors)
+  estate.clock.advance(1000)
+  const sendCode = { verification: { case: "sendCode", value: {} } }
+  await ask("resendEmailCode", { userId: "eva", ...sendCode })
+  await drained(reactors)
+  await activeServer()
+  await drained(reactors)
+  expect((await outbox()).map(({ status }) => status)).toEqual(["failed", "sent"])
+  expect(tried).toHaveLength(1)
+})
+
+test("a code that is returned is not sent", async () => {
+  const reactors = running({})
+  const email = { email: "eva@example.com", verification: { case: "returnCode", value: {} } }
+  await addEva({ email })
+  await drained(reactors)
+  expect(await outbox()).toEqual([])
+})
+
+test("a link of the caller's own has its places filled, and nothing else", async () => {
+  await activeServer()
+  const { mail, tried } = answering()
+  const reactors = running({ mail })
+  const urlTemplate = "https://app.example.com/v?u={{.UserID}}&c={{.Code}}&o={{.OrgID}}&x={{.No}}"
+  const verification = { case: "sendCode", value: { urlTemplate } }
+  await addEva({ email: { email: "eva@example.com", verification } })
+  await drained(reactors)
+  expect(tried[0]?.text).toMatch(/https:\/\/app\.example\.com\/v\?u=eva&c=\w{6}&o=org1&x=\s/)
+})
+
+test("nobody is written to more than twenty times an hour, whoever it is for", async () => {
+  await activeServer()
+  const { mail, tried } = answering()
+  const reactors = running({ mail })
+  for (let count = 0; count < 25; count++) {
+    await ask("createUser", { ...added, username: `eva${count}`, userType: human() })
+  }
+  await drained(reactors)
+  expect(tried).toHaveLength(20)
+  expect((await outbox()).filter(({ status }) => status === "failed")).toHaveLength(5)
+})
+
+test("with the person goes whom it was sent to; the code is never in the outbox", async () => {
+  const reactors = running({})
+  await addEva()
+  await drained(reactors)
+  const events = async () => JSON.stringify(await estate.store.log.read(0, 1000))
+  const before = await estate.store.log.find(0, 1000, ["message.added"])
+  expect(JSON.stringify(before)).toContain("eva@example.com")
+  expect(JSON.stringify(before)).not.toContain("sealed")
+  await ask("deleteUser", { userId: "eva" })
+  await drained(reactors)
+  expect(await events()).not.toContain("eva@example.com")
+  expect(await outbox()).toMatchObject([{ to: "" }])
+})

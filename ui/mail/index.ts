@@ -1,0 +1,1 @@
+export { type MailPage, renderMail } from "./mail.tsx"

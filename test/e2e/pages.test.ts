@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { addPerson, openService, personOf, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -27,12 +27,21 @@ describe.runIf(needs("chromium"))("every page", () => {
     await get("AddProjectRole", { projectId, roleKey: "editor", displayName: "Editor" })
     const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
     const app = { projectId, name: "Wiki", oidcConfiguration }
-    const { applicationId } = await get("CreateApplication", app)
+    const { applicationId, oidcConfiguration: created } = await get("CreateApplication", app)
     const userId = await addPerson({ get }, organizationId, "grace")
     const { id: groupId } = await get("CreateGroup", { organizationId, name: "Finance" })
     await get("AddUsersToGroup", { id: groupId, userIds: [userId] })
     await get("CreateAuthorization", { organizationId, projectId, userId, roleKeys: ["editor"] })
+    const { clientId } = created
+    const { organizationId: other } = await get("AddOrganization", { name: "Bakery" })
+    const { projectId: grantedId } = await get("CreateProject", {
+      organizationId: other,
+      name: "Orders",
+    })
+    const grant = { projectId: grantedId, grantedOrganizationId: organizationId }
+    await get("CreateProjectGrant", grant)
     Object.assign(ids, { organizationId, projectId, applicationId, userId, groupId })
+    Object.assign(ids, { clientId, grantedId })
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en", bypassCSP: true })
     page = await context.newPage()
@@ -44,14 +53,14 @@ describe.runIf(needs("chromium"))("every page", () => {
   })
 
   /** What axe has against the page as it stands, in each width and scheme. */
-  async function flaws(): Promise<readonly string[]> {
+  async function flaws(on = page): Promise<readonly string[]> {
     const found: string[] = []
     for (const width of widths) {
-      await page.setViewportSize({ width, height: 900 })
+      await on.setViewportSize({ width, height: 900 })
       for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
-        await page.evaluate(axe)
-        const seen: string[] = await page.evaluate(`axe.run(document, {
+        await on.emulateMedia({ colorScheme, reducedMotion: "reduce" })
+        await on.evaluate(axe)
+        const seen: string[] = await on.evaluate(`axe.run(document, {
           runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
           resultTypes: ["violations"],
         }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
@@ -60,8 +69,8 @@ describe.runIf(needs("chromium"))("every page", () => {
         found.push(...seen.map((flaw) => `${width} ${colorScheme} ${flaw}`))
       }
     }
-    await page.setViewportSize({ width: 1280, height: 900 })
-    await page.emulateMedia({ colorScheme: "light" })
+    await on.setViewportSize({ width: 1280, height: 900 })
+    await on.emulateMedia({ colorScheme: "light" })
     return found
   }
 
@@ -86,10 +95,65 @@ describe.runIf(needs("chromium"))("every page", () => {
     }
   })
 
+  const authorizePath = (changes: Readonly<Record<string, string>>) => {
+    const redirect_uri = "https://app.example.com/callback"
+    const asked = { response_type: "code", scope: "openid email", redirect_uri }
+    const whose = { client_id: ids.clientId ?? "" }
+    return `/oauth/v2/authorize?${new URLSearchParams({ ...asked, ...whose, ...changes })}`
+  }
+
+  test("of the question what an application may learn is usable by anybody", async () => {
+    await page.goto(`${service.url}${authorizePath({ prompt: "consent" })}`)
+    await page.getByRole("heading", { name: "Let Wiki in?" }).waitFor()
+    expect(await flaws()).toEqual([])
+  })
+
+  test("of an invitation is usable by anybody", async () => {
+    const { get } = service
+    const { userId, organizationId } = ids
+    const { inviteCode } = await get("CreateInviteCode", { userId, returnCode: {} })
+    const invited = await (await browser.newContext({ locale: "en", bypassCSP: true })).newPage()
+    const search = `userId=${userId}&organization=${organizationId}&invite=true`
+    await invited.goto(`${service.url}/ui/login/verify?${search}#${inviteCode}`)
+    await invited.getByRole("heading", { name: "You have been invited" }).waitFor()
+    expect(await flaws(invited)).toEqual([])
+    await invited.getByRole("button", { name: "Continue" }).click()
+    await invited.getByRole("heading", { name: "Choose your password" }).waitFor()
+    expect(await flaws(invited)).toEqual([])
+    await invited.context().close()
+  })
+
+  test("of a password that must be changed is usable by anybody", async () => {
+    const { organizationId } = ids
+    const password = { password: "Correct-horse-8-battery", changeRequired: true }
+    const human = { ...personOf("linus"), password }
+    await service.get("CreateUser", { organizationId, username: "linus", human })
+    const linus = await (await browser.newContext({ locale: "en", bypassCSP: true })).newPage()
+    await linus.goto(`${service.url}/ui/console`)
+    await linus.fill('[name="loginName"]', "linus")
+    await linus.click('button[type="submit"]')
+    await linus.fill('[name="password"]', password.password)
+    await linus.click('button[type="submit"]')
+    await linus.getByRole("heading", { name: "Choose a new password" }).waitFor()
+    expect(await flaws(linus)).toEqual([])
+    await linus.context().close()
+  })
+
+  test("of one refused request is usable by anybody", async () => {
+    await page.goto(`${service.url}${authorizePath({ redirect_uri: "https://elsewhere.example" })}`)
+    const number = page.locator("code").filter({ hasText: /^\d{18}$/ })
+    const requestId = await number.innerText()
+    expect(await flaws()).toEqual([])
+    await page.goto(`${service.url}/ui/console/refused-requests/${requestId}`)
+    await page.getByText("https://elsewhere.example").first().waitFor()
+    expect(await flaws()).toEqual([])
+  })
+
   const routes: readonly (readonly [path: string, heading: string])[] = [
     ["/projects", "Projects"],
     ["/projects/$projectId", "Intranet"],
     ["/projects/$projectId/new-application", "Create application"],
+    ["/granted-projects/$grantedId", "Orders"],
     ["/applications", "Applications"],
     ["/applications/new", "Create application"],
     ["/applications/$applicationId", "Wiki"],

@@ -23,6 +23,9 @@ const familyOf = ({ isNamed }: PolicyRow): Family => (isNamed ? "admin" : "manag
 const named = ({ isNamed }: PolicyRow) => (isNamed ? { orgId: "org" } : {})
 const ofOrg = { ctx: { orgId: "org" } }
 
+const textStep = ([name, request, of]: readonly [string, object, string]): Step =>
+  step(of === admin ? "admin" : "management", name, request)
+
 export const policyLooks: readonly Step[] = [
   ...policyRows.flatMap((row) => {
     const { get, standard } = callsOf(row)
@@ -49,9 +52,6 @@ export const policyLooks: readonly Step[] = [
   step("admin", "listSecretGenerators"),
   step("admin", "getSecretGenerator", { generatorType: 1 }),
 ]
-
-const textStep = ([name, request, of]: readonly [string, object, string]): Step =>
-  step(of === admin ? "admin" : "management", name, request)
 
 function translation(what: "Get" | "Set"): string {
   return `core.settings.v2.SettingsService/${what}HostedLoginTranslation`

@@ -31,6 +31,7 @@ type Served = {
  * instance changes: every request asks.
  */
 export function servedAt({ store }: ServerServices, host: string): Served | undefined {
+  if (host.length > hostMax) return undefined
   const changes = store.log.changesOf(instances)
   if (known.store !== store || known.changes !== changes || known.hosts.size > hostsMax) {
     known = { store, changes, hosts: new Map() }
@@ -56,6 +57,8 @@ type Known = {
 }
 let known: Known = { store: undefined, changes: 0, hosts: new Map() }
 const hostsMax = 1000
+/** RFC 1035 §2.3.4, and a port. */
+const hostMax = 261
 
 /** A call of nobody on the instance of the request's host; undefined where there is none. */
 export function anonymousCall(

@@ -22,6 +22,18 @@ const nameIn = (instance: string, id = "1") => {
   return [world.store.state(cx, account, id).name, world.store.receipt(cx, account, id)?.version]
 }
 
+test("nobody fills the memory with long ids that they make up", async () => {
+  const isKept = async (id: string) => {
+    await openAccount(world.cx(), id, { name: `name of ${id.length}` })
+    await renameAccount(world.cx(), id, `another of ${id.length}`)
+    const [once, again] = [0, 1].map(() => world.store.state(world.cx(), account, id))
+    expect(again).toEqual(once)
+    return once === again
+  }
+  expect(await isKept("a".repeat(600))).toBe(true)
+  expect(await isKept("a".repeat(15_000))).toBe(false)
+})
+
 test("a state is the new one for whoever was answered, and for everybody after", async () => {
   for (let round = 0; round < 50; round++) {
     expect(nameIn("i1")[1]).toBe(round + 1)

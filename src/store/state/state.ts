@@ -154,6 +154,9 @@ function rowsOf(database: Database) {
   )
   const remove = database.prepare("DELETE FROM state WHERE instance = ? AND stream = ? AND id = ?")
   let known = lru<StateRow>(rowsMax)
+  const keep = (key: string, row: StateRow) => {
+    if (key.length <= keyMax) known.set(key, row)
+  }
   return {
     get: (...key: [string, string, string]) => {
       const row = get.get(...key)
@@ -164,7 +167,7 @@ function rowsOf(database: Database) {
       const row = known.get(key)
       if (row) return row
       const fresh = read()
-      known.set(key, fresh)
+      keep(key, fresh)
       return fresh
     },
     forget: () => {
@@ -178,7 +181,7 @@ function rowsOf(database: Database) {
         known.delete(key)
         return
       }
-      known.set(key, { version, position, created, changed, owner, state })
+      keep(key, { version, position, created, changed, owner, state })
       const expires = expiryOf(kind, state, changed)
       const text = JSON.stringify(state)
       const standing = { created, changed, owner, state: text, expires }
@@ -195,6 +198,9 @@ function rowsOf(database: Database) {
 
 /** Rows that are kept in memory, at most twice as many: a few megabytes. */
 const rowsMax = 4096
+
+/** No id of ours is nearly as long. Strangers make up others; what is not there is kept, too. */
+const keyMax = 1000
 
 const keyOf = (instance: string, stream: string, id: string) =>
   `${stream}/${instance.length}/${instance}/${id}`

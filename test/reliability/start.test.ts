@@ -1,10 +1,12 @@
 // Starts on files and disks that are not as they should be, by the built binary.
-import { spawnSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
 import { chmodSync, cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { binary, temporaryFolder } from "../support/latchkey.ts"
-import { newJournal, startLoad } from "../support/load.ts"
+import { apiScope, binary, temporaryFolder } from "../support/latchkey.ts"
+import { newJournal, singleAssertion, startLoad } from "../support/load.ts"
+import { needs } from "../support/prerequisite.ts"
 import { audit } from "./audit.ts"
 import { type Child, isPlainRefusal, launch, serveArgs, setupArgs } from "./bootstrap/process.ts"
 import { openHouse } from "./house.ts"
@@ -104,14 +106,16 @@ describe("on the folder of a server that was killed under load", () => {
 const mayMount = spawnSync("unshare", ["-rm", "true"]).status === 0
 
 describe.runIf(mayMount)("on a full disk", () => {
-  test("serves reads, is not ready, and is again when there is room", async () => {
+  test("serves reads, is not ready, and writes again when there is room", async () => {
     const disk = join(folder.path, "disk")
     const free = join(folder.path, "free")
+    const keyFile = join(folder.path, "key.json")
     const script = `
       set -e # a small disk that is filled, and some room as soon as somebody says so
       mkdir -p ${disk}
       mount -t tmpfs -o size=32m none ${disk}
-      ${binary} ${setupArgs(folder.path, join(disk, "data")).join(" ")} > /dev/null
+      ${binary} ${setupArgs(folder.path, join(disk, "data")).join(" ")} \\
+        --service-key-file ${keyFile} > /dev/null
       cat /dev/zero > ${disk}/fill 2> /dev/null || true
       (for _ in $(seq 300); do [ -e ${free} ] && break; sleep 0.1; done
        rm ${disk}/fill) > /dev/null 2>&1 &
@@ -126,10 +130,75 @@ describe.runIf(mayMount)("on a full disk", () => {
       const answer = await fetch(`${url}${path}`, { headers })
       return [answer.status, (await answer.text()).slice(0, 60)]
     }
+    /** Trades an assertion that counts once, and makes an organisation with the token. */
+    const written = async (name: string) => {
+      const key = JSON.parse(readFileSync(keyFile, "utf8"))
+      const assertion = await singleAssertion({ url: "http://localhost:8080", key })
+      const grant = { grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", scope: apiScope }
+      const body = new URLSearchParams({ ...grant, assertion })
+      const traded = await fetch(`${url}/oauth/v2/token`, { method: "POST", headers, body })
+      const { access_token, error } = await traded.json()
+      if (error) return [traded.status, error]
+      const made = await fetch(`${url}/core.org.v2.OrganizationService/AddOrganization`, {
+        method: "POST",
+        headers: {
+          ...{ ...headers, "content-type": "application/json" },
+          authorization: `Bearer ${access_token}`,
+        },
+        body: JSON.stringify({ name }),
+      })
+      return [made.status, Object.keys(await made.json()).includes("organizationId")]
+    }
     expect(await asked("/debug/ready")).toEqual([503, expect.stringContaining("the disk is full")])
     expect((await asked("/.well-known/openid-configuration"))[0]).toBe(200)
+    expect(await written("Too soon")).toEqual([503, "temporarily_unavailable"])
     writeFileSync(free, "")
-    await expect.poll(() => asked("/debug/ready")).toEqual([200, "ok\n"])
+    await expect.poll(() => asked("/debug/ready"), { timeout: 10_000 }).toEqual([200, "ok\n"])
+    expect(await written("In time")).toEqual([200, true])
     expect((await server.kill("SIGTERM")).code).toBe(0)
+  }, 60_000)
+})
+
+const isLinuxWithCompiler = process.platform === "linux" && needs("gcc")
+
+describe.runIf(isLinuxWithCompiler)("a disk that always answers with an error", () => {
+  const without = join(folder.path, "without")
+  const data = join(folder.path, "refused")
+  beforeAll(async () => {
+    const source = join(import.meta.dirname, "refused-call/without.c")
+    execFileSync("gcc", ["-O1", "-Wall", "-o", without, source])
+    expect((await launched(setupArgs(folder.path, data)).ended).code).toBe(0)
+  })
+
+  const backup = /restore .* from a backup/
+  test.each([
+    ["write", "EDQUOT", /disk quota is used up.*; raise it, or free some space/],
+    ["write", "ENOSPC", /the disk is full.*; free some space/],
+    [
+      "write",
+      "EIO",
+      /input\/output error.*; check it and the system's log.* don't restore a backup/,
+    ],
+    [
+      "read",
+      "EIO",
+      /input\/output error.*; check it and the system's log.* don't restore a backup/,
+    ],
+  ])("is told apart at the start, with what to do: %s %s", async (call, code, says) => {
+    const before = contentsOf(data)
+    const args = [call, code, binary, ...serveArgs(data)]
+    const end = await launched(args, { program: without }).ended
+    expect(end.error).toMatch(says)
+    expect(end.error).not.toMatch(backup)
+    expect(isPlainRefusal(end)).toBe(true)
+    expect(contentsOf(data)).toEqual(before)
   })
 })
+
+/** What is in the files of a database, but for the index of the WAL, which holds no data. */
+const contentsOf = (data: string): readonly string[] =>
+  ["", "-wal", "-mark"].map((end) =>
+    createHash("sha256")
+      .update(readFileSync(join(data, `latchkey.db${end}`)))
+      .digest("hex"),
+  )

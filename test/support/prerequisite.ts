@@ -16,7 +16,7 @@ export const prerequisites = {
   },
   gcc: {
     names: ["gcc"],
-    why: "the power-loss tests, whose recorder is a few lines of C",
+    why: "the tests of disks that lose power or refuse, whose helpers are a few lines of C",
     remedy: "apt-get install gcc libc6-dev",
   },
   prlimit: {

@@ -1,5 +1,6 @@
 // What two instances are asked and told, with the same ids in both.
 import { policyChanges, policyLooks } from "./policy-steps.ts"
+import { providerLooks, providerRefusals, providers } from "./provider-steps.ts"
 import { personOf } from "./service.ts"
 
 export type Step = readonly [name: string, request: object]
@@ -66,6 +67,7 @@ export const furniture = (name: string): readonly Step[] => [
   ["AddUsersToGroup", { id: "group", userIds: ["user"] }],
   ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
   ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
+  ...providers,
 ]
 
 export const looks: readonly Step[] = [
@@ -142,6 +144,7 @@ export const looks: readonly Step[] = [
   ["ListFailedSignIns", user],
   ...["ListApplicationUses", "ListSessions"].map((name): Step => [name, {}]),
   ...policyLooks,
+  ...providerLooks,
 ]
 
 /** Every operation that changes something, in an order in which each one can. */
@@ -244,6 +247,7 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   [management("SetPrimaryOrgDomain"), { domain: "absent.example" }, 404],
   [management("GetOrgByDomainGlobal"), { domain: "shared.example" }, 404],
   ["DeleteSession", { sessionId: "absent" }, 404],
+  ...providerRefusals,
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],
   ["VerifyInviteCode", wrong, 400],

@@ -14,6 +14,7 @@ import {
   type Step,
   webKeys,
 } from "./instance-steps.ts"
+import { providerChanges, providers } from "./provider-steps.ts"
 import { bearer, methods, pathOf } from "./service.ts"
 
 // The compiled binary embeds these files; a test runner would run them.
@@ -172,6 +173,7 @@ describe("of two instances with equal ids everywhere", () => {
     const steps = [
       ...credentialChanges(credentials),
       ...grantLooks(created("one", 21).administrators[0].projectGrant.id),
+      ...providerChanges((made.one ?? []).slice(-providers.length).map(({ id }: any) => id)),
       ...changes(created("one", 7).id, created("one", 10).id, home("one")),
     ]
     const answers = await play(pair.one, steps, tokens.one)
@@ -183,12 +185,13 @@ describe("of two instances with equal ids everywhere", () => {
 
   test("every operation was tried", () => {
     const none = credentialChanges({ keyIds: [], tokenIds: [], appKeyIds: [] })
-    const steps = [...furniture(""), ...looks, ...none, ...grantLooks(""), ...changes("", "", "")]
+    const steps = [...furniture(""), ...looks, ...none, ...grantLooks("")]
+    const changing = [...changes("", "", ""), ...providerChanges([])]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],
       [webKeys("DeleteWebKey"), {}],
     ]
-    const tried = new Set([...steps, ...refusals, ...deleted].map(([name]) => name))
+    const tried = new Set([...steps, ...changing, ...refusals, ...deleted].map(([name]) => name))
     // What the system alone may do is tried in system.test.ts.
     const isSystems = ({ permission, system }: Access) => system && !permission
     const missing = methods.filter((method) => {

@@ -1,5 +1,6 @@
 import { createElement, type ReactElement } from "react"
 import { describe, expect, it } from "vitest"
+import { pageLanguages } from "../../src/kernel/language.ts"
 import { problems } from "../../ui/login/error-page.tsx"
 import * as login from "../../ui/login/index.ts"
 
@@ -128,7 +129,7 @@ function pages(language: string): Record<string, ReactElement> {
   }
 }
 
-const rendered = ["en", "de"].flatMap((language) =>
+const rendered = pageLanguages.flatMap((language) =>
   Object.entries(pages(language)).map(([name, page]) => ({
     name: `${language} ${name}`,
     language,

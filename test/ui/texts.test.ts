@@ -8,39 +8,60 @@ import { catalogue } from "../../ui/kit/catalogue.ts"
 import * as login from "../../ui/login/texts/index.ts"
 
 const placeholders = (text: string) =>
-  [...text.matchAll(/\{\$(\w+)/g)].map((match) => match[1]).sort()
+  [...new Set([...text.matchAll(/\{\$(\w+)/g)].map((match) => match[1]))].sort()
 
-const catalogues: { name: string; en: Record<string, string>; de: Record<string, string> }[] = [
-  { name: "login", ...login.texts },
-  { name: "console", en, de },
+type Texts = Readonly<Record<string, string>>
+const catalogues: { name: string; english: Texts; other: Texts }[] = [
+  ...Object.entries(login.texts).map(([language, other]) => ({
+    ...{ name: `login in ${language}`, english: login.texts.en, other },
+  })),
+  { name: "console in de", english: en, other: de },
 ]
 
-describe.each(catalogues)("the catalogue of the $name", ({ en, de }) => {
+describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => {
   it("has the same keys in every language", () => {
-    expect(Object.keys(de).sort()).toEqual(Object.keys(en).sort())
+    expect(Object.keys(other).sort()).toEqual(Object.keys(english).sort())
   })
 
   it("takes the same values in every language, and parses", () => {
-    for (const [key, english] of Object.entries(en)) {
-      const translated = de[key] ?? ""
-      expect(placeholders(translated), key).toEqual(placeholders(english))
-      for (const text of [english, translated])
-        expect(() => new MessageFormat("en", text), key).not.toThrow()
+    for (const [key, text] of Object.entries(english)) {
+      const translated = other[key] ?? ""
+      expect(placeholders(translated), key).toEqual(placeholders(text))
+      for (const each of [text, translated])
+        expect(() => new MessageFormat("en", each), key).not.toThrow()
     }
   })
 
   it("never shouts, and leaves no text empty", () => {
-    for (const text of [...Object.values(en), ...Object.values(de)]) {
+    for (const text of [...Object.values(english), ...Object.values(other)]) {
       expect(text.trim()).not.toBe("")
       expect(text).not.toContain("!")
     }
   })
 })
 
+describe("a number", () => {
+  const said = (language: string, count: number) =>
+    login.translator([language]).t("password_rule.length", { count })
+
+  it.each([
+    ["en", ["at least 1 character", "at least 8 characters"]],
+    ["fr", ["au moins 1 caractère", "au moins 8 caractères"]],
+    ["pl", ["co najmniej 1 znak", "co najmniej 8 znaków"]],
+    ["ja", ["1 文字以上", "8 文字以上"]],
+  ])("is followed by the right form in %s", (language, forms) => {
+    expect([said(language, 1), said(language, 8)]).toEqual(forms)
+  })
+
+  it("has more forms in some languages", () => {
+    expect(said("pl", 22)).toBe("co najmniej 22 znaki")
+  })
+})
+
 describe("a translator", () => {
   it("takes the first of a reader's languages that it speaks", () => {
-    expect(login.translator(["fr-CH", "de-AT", "en"]).language).toBe("de")
-    expect(login.translator(["fr"]).language).toBe("en")
+    expect(login.translator(["sv-SE", "de-AT", "en"]).language).toBe("de")
+    expect(login.translator(["sv"]).language).toBe("en")
     expect(login.translator([]).language).toBe("en")
   })
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { pageLanguages } from "../../../src/kernel/language.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import {
   callsOf,
@@ -251,7 +252,7 @@ test("the general settings name the default organisation and the languages", asy
     defaultOrgId: "org1",
     defaultOrganizationId: "org1",
     defaultLanguage: "de",
-    supportedLanguages: ["en", "de"],
-    allowedLanguages: ["de", "en"],
+    supportedLanguages: pageLanguages,
+    allowedLanguages: ["de", ...pageLanguages.filter((each) => each !== "de")],
   })
 })

@@ -1,4 +1,5 @@
 // What an instance, or an organisation for itself, has decided: the same rows for each policy.
+import { pageLanguages } from "../../../src/kernel/language.ts"
 import { callsOf, type PolicyRow, policyRows as policies } from "../../support/policies.ts"
 import type { Row } from "../row.ts"
 
@@ -124,8 +125,8 @@ const otherRows: readonly Row[] = [
   },
   { call: `${settings}/GetGeneralSettings`, as: "owner", expect: { defaultOrgId: "$home" } },
   { call: `${settings}/GetActiveIdentityProviders`, body: { ctx: { orgId: "$org" } } },
-  { call: `${admin}/GetSupportedLanguages`, expect: { languages: ["en", "de"] } },
-  { call: `${admin}/GetAllowedLanguages`, expect: { languages: ["en", "de"] } },
+  { call: `${admin}/GetSupportedLanguages`, expect: { languages: pageLanguages } },
+  { call: `${admin}/GetAllowedLanguages`, expect: { languages: pageLanguages } },
   { call: `${admin}/GetDefaultLanguage`, as: "owner", expect: { language: "en" } },
   {
     call: `${admin}/SetDefaultLanguage`,

@@ -5,7 +5,18 @@ import type {
 } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 
 /** What the login pages are written in, best first; the server knows these and no other. */
-export const languages: readonly string[] = ["en", "de"]
+export const languages: readonly string[] = [
+  "en",
+  "de",
+  "fr",
+  "es",
+  "it",
+  "pt",
+  "nl",
+  "pl",
+  "ja",
+  "zh",
+]
 
 type Wanted = { readonly languages: readonly string[]; readonly disallow: boolean }
 

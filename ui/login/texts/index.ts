@@ -7,16 +7,27 @@ import {
 } from "../../kit/catalogue.ts"
 import de from "./de.json" with { type: "json" }
 import en from "./en.json" with { type: "json" }
+import es from "./es.json" with { type: "json" }
+import fr from "./fr.json" with { type: "json" }
+import it from "./it.json" with { type: "json" }
+import ja from "./ja.json" with { type: "json" }
+import nl from "./nl.json" with { type: "json" }
+import pl from "./pl.json" with { type: "json" }
+import pt from "./pt.json" with { type: "json" }
+import zh from "./zh.json" with { type: "json" }
 
 /** Every text of the login pages has a key; English names them all. */
 export type TextKey = keyof typeof en
 
-export const texts = { en, de } satisfies Record<string, Record<TextKey, string>>
+export const texts = { en, de, fr, es, it, pt, nl, pl, ja, zh } satisfies Record<
+  string,
+  Record<TextKey, string>
+>
 
 /** Picks the best language for a reader, best first, and the function that speaks it. */
 export const translator = catalogue<TextKey>([
   { language: "en", messages: texts.en },
-  { language: "de", messages: texts.de },
+  ...Object.entries(texts).map(([language, messages]) => ({ language, messages })),
 ])
 
 /** The function that speaks a language, but for the texts that somebody says otherwise. */

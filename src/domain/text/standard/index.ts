@@ -1,6 +1,14 @@
 import type { MessageField, MessageKind } from "../kind.ts"
 import de from "./de.json" with { type: "json" }
 import en from "./en.json" with { type: "json" }
+import es from "./es.json" with { type: "json" }
+import fr from "./fr.json" with { type: "json" }
+import it from "./it.json" with { type: "json" }
+import ja from "./ja.json" with { type: "json" }
+import nl from "./nl.json" with { type: "json" }
+import pl from "./pl.json" with { type: "json" }
+import pt from "./pt.json" with { type: "json" }
+import zh from "./zh.json" with { type: "json" }
 
 export type Message = { readonly [Field in MessageField]: string }
 
@@ -11,7 +19,18 @@ export type Standard = { readonly [Kind in MessageKind]: Partial<Message> } & {
 }
 
 /** What messages say where nobody has said anything else, by language; English is always there. */
-export const standards: { readonly en: Standard } & Readonly<Record<string, Standard>> = { en, de }
+export const standards: { readonly en: Standard } & Readonly<Record<string, Standard>> = {
+  en,
+  de,
+  fr,
+  es,
+  it,
+  pt,
+  nl,
+  pl,
+  ja,
+  zh,
+}
 
 const nothing: Message = {
   title: "",

@@ -99,6 +99,12 @@ describe("what is pasted into other software", () => {
     expect(named("Apache", { redirectUris }).text).toContain('<Location "/">')
   })
 
+  it("tells Apache, which tries no second way, where the secret goes", () => {
+    const way = (auth: "basic" | "post") =>
+      /^OIDCProviderTokenEndpointAuth "(\w+)"$/m.exec(named("Apache", { auth }).text)?.[1]
+    expect([way("basic"), way("post")]).toEqual(["client_secret_basic", "client_secret_post"])
+  })
+
   const hostile = "https://a.example/cb?x='$(echo pwned)'&y=`id`;"
 
   it("is a file of settings that a shell reads as it is meant", () => {

@@ -118,6 +118,8 @@ function apache(from: Registered): Snippet {
     ["OIDCProviderMetadataURL", `${from.issuer}/.well-known/openid-configuration`],
     ["OIDCClientID", clientId],
     ["OIDCClientSecret", secretOf(from)],
+    // An application may insist on the place of its secret.
+    ["OIDCProviderTokenEndpointAuth", `client_secret_${from.auth}`],
     ["OIDCRedirectURI", uri],
     ["OIDCCryptoPassphrase", passphrase],
     ["OIDCScope", scope],

@@ -9,6 +9,7 @@ import { GroupService } from "../gen/core/group/v2/group_service_pb.ts"
 import { InstanceService } from "../gen/core/instance/v2/instance_service_pb.ts"
 import { InternalPermissionService } from "../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { ManagementService } from "../gen/core/management/v1/management_service_pb.ts"
+import { MessageService } from "../gen/core/message/v2/message_service_pb.ts"
 import { OrganizationService } from "../gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../gen/core/project/v2/project_service_pb.ts"
 import { CoreWebKeys } from "../gen/core/resources/webkey/v3alpha/webkey_service_pb.ts"
@@ -32,6 +33,7 @@ export const book = [
   InstanceService,
   InternalPermissionService,
   ManagementService,
+  MessageService,
   OrganizationService,
   ProjectService,
   SessionService,

@@ -5,6 +5,7 @@ import type { Row } from "./row.ts"
 import { accessRows } from "./rows/access.ts"
 import { applicationRows } from "./rows/application.ts"
 import { instanceRows } from "./rows/instance.ts"
+import { messageRows } from "./rows/message.ts"
 import { messageProviderRows } from "./rows/message-provider.ts"
 import { olderRows } from "./rows/older.ts"
 import { organizationRows } from "./rows/organization.ts"
@@ -23,6 +24,7 @@ const rows = {
   instance: instanceRows,
   older: olderRows,
   organization: organizationRows,
+  message: messageRows,
   messageProvider: messageProviderRows,
   policy: policyRows,
   project: projectRows,

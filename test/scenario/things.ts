@@ -1,6 +1,7 @@
 // What rows name by "$…", made when it is first named, and once for each run of a row.
 import { generateKeyPairSync } from "node:crypto"
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
+import { message } from "../../src/domain/message/model.ts"
 import { session } from "../../src/domain/session/index.ts"
 import type { House } from "./house.ts"
 import type { Who } from "./row.ts"
@@ -161,6 +162,19 @@ const makers: Readonly<Record<string, Maker>> = {
       tx.append(session, id, [{ type: "session.added", data }], owner)
       const passwordVersion = 1
       tx.append(session, id, [{ type: "session.password.checked", data: { passwordVersion } }])
+    })
+    return id
+  },
+  /** To the user; it has failed. */
+  message: async (thing, _, house) => {
+    const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]
+    const id = cx.ids.next()
+    const cause = { kind: "password_change", channel: "email", codeExpires: 0, urlTemplate: "" }
+    await cx.store.transact(cx, (tx) => {
+      const data = { ...cause, userId }
+      const to = `${id}@example.com`
+      tx.append(message, id, [{ type: "message.added", data, private: { to } }], owner)
+      tx.append(message, id, [{ type: "message.failed", data: { error: "nobody answers" } }])
     })
     return id
   },

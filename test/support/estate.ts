@@ -5,6 +5,7 @@ import { module as grant } from "../../src/domain/grant/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { module as key } from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
+import { module as message } from "../../src/domain/message/index.ts"
 import { module as messageProvider } from "../../src/domain/message-provider/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
@@ -24,7 +25,7 @@ const sharesOf = async (chosen: readonly (typeof modules)[number][]) =>
 
 /** What is left to tests of their own. */
 const apart = new Set<(typeof modules)[number]>([
-  ...[user.module, key, session, grant, refusal, messageProvider],
+  ...[user.module, key, session, grant, refusal, messageProvider, message],
 ])
 const shares = await sharesOf(modules.filter((each) => !apart.has(each)))
 
@@ -34,7 +35,10 @@ export const operationNames: ReadonlySet<string> = new Set(
 )
 
 /** Those of users have tests of their own, and can be called here, too. */
-const callable = [...shares, ...(await sharesOf([user.module, session, grant, messageProvider]))]
+const callable = [
+  ...shares,
+  ...(await sharesOf([user.module, session, grant, messageProvider, message])),
+]
 
 /** Users of the estate, by the organisation that they belong to. */
 const homes = {

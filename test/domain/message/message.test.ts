@@ -261,3 +261,49 @@ test("with the person goes whom it was sent to; the code is never in the outbox"
   expect(await events()).not.toContain("eva@example.com")
   expect(await outbox()).toMatchObject([{ to: "" }])
 })
+
+describe("the outbox", () => {
+  const inOutbox = async () => (await ask("listMessages", { userId: "eva" })).messages
+  const manager = (name: string, request: object) => estate.as("manager", name, request)
+
+  test("shows the link and code of what could not go out, and keeps who looked", async () => {
+    const reactors = running({})
+    await addEva()
+    await ask("createInviteCode", { userId: "eva" })
+    await drained(reactors)
+    const shown = await inOutbox()
+    expect(shown).toMatchObject([{ kind: "invite_user" }, { kind: "verify_email" }])
+    expect(JSON.stringify(shown, (_, value) => String(value))).not.toContain("#")
+    const one = { userId: "eva", messageId: shown[0].id }
+    const { link } = await manager("viewMessage", one)
+    expect(link).toMatch(/^https:\/\/id\.example\.com\/ui\/login\/verify\?.*#\w{6}$/)
+    const { events } = await estate.store.log.find(0, 1000, ["message.viewed"])
+    expect(events).toMatchObject([{ id: shown[0].id, editor: { user: "manager" } }])
+    const looked = async (person: "stranger" | "nobody") => estate.as(person, "viewMessage", one)
+    await expect(looked("stranger")).rejects.toMatchObject({ code: "not_found" })
+    await expect(looked("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+  })
+
+  test("shows nobody what was written to themselves", async () => {
+    const reactors = running({})
+    const verification = { case: "sendCode", value: {} }
+    await ask("setEmail", { userId: "manager", email: "new@example.com", verification })
+    await drained(reactors)
+    const [{ id: messageId }] = (await ask("listMessages", { userId: "manager" })).messages
+    const looked = async () => manager("viewMessage", { userId: "manager", messageId })
+    await expect(looked()).rejects.toMatchObject({ id: "message.own" })
+  })
+
+  test("sends again what has failed, as another message", async () => {
+    await activeServer()
+    const { mail, tried } = answering(refused(true), taken)
+    const reactors = running({ mail })
+    await addEva()
+    await drained(reactors)
+    const [{ id: messageId }] = await inOutbox()
+    await ask("sendMessageAgain", { userId: "eva", messageId })
+    await drained(reactors)
+    expect(await outbox()).toMatchObject([{ status: "sent" }])
+    expect(new Set(tried.map((each) => each.messageId)).size).toBe(2)
+  })
+})

@@ -1,0 +1,77 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { Page } from "../../kernel/page.ts"
+import { type Cx, type Receipt, search } from "../../store/index.ts"
+import { type Content, contentOf } from "./content.ts"
+import { isFull, type Message, message, messageCount } from "./model.ts"
+import { type MessageRow, messages } from "./view.ts"
+
+type Wanted = {
+  readonly page: Page
+  /** Empty for everybody that the caller may see. */
+  readonly userId: string
+  readonly status: Message["status"] | undefined
+}
+
+/** Messages to those whom the caller may see. */
+export const searchMessages = (cx: Cx, { page, userId, status }: Wanted) =>
+  search<MessageRow>(cx, messages, {
+    page,
+    filters: [
+      ...(userId === "" ? [] : [{ equals: "user_id", value: userId }]),
+      ...(status === undefined ? [] : [{ equals: "status", value: status }]),
+    ],
+  })
+
+type Named = { readonly userId: string; readonly messageId: string }
+
+/**
+ * Shows what a message says now, and keeps that it was looked at. Whoever could read what was
+ * written to themselves would prove that an address is theirs which is not.
+ */
+export async function viewMessage(cx: Cx, { userId, messageId }: Named): Promise<Content> {
+  if (cx.caller.kind === "user" && cx.caller.userId === userId) {
+    throw new Fault(
+      "permission_denied",
+      "message.own",
+      "nobody looks at what was written to themselves; read it where it arrives",
+    )
+  }
+  const content = contentOf(cx, messageTo(cx.store.state(cx, message, messageId), userId))
+  if ("over" in content) throw new Fault("failed_precondition", "message.over", content.over)
+  await cx.store.transact(cx, (tx) => {
+    messageTo(tx.state(message, messageId), userId)
+    tx.append(message, messageId, [{ type: "message.viewed", data: {} }])
+  })
+  return content
+}
+
+/** Queues a message once more; it counts like another to its address. */
+export async function sendAgain(cx: Cx, { userId, messageId }: Named): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const state = messageTo(tx.state(message, messageId), userId)
+    if (state.status === "queued") {
+      throw new Fault(
+        "failed_precondition",
+        "message.queued",
+        "it is on its way already; without an active provider it waits for one",
+      )
+    }
+    const address = tx.secrets.hash(state.to.toLowerCase(), "message_address")
+    if (isFull(tx.state(messageCount, address), tx.now)) {
+      throw new Fault(
+        "resource_exhausted",
+        "message.too_many",
+        "too many messages went to this address; wait an hour",
+      )
+    }
+    tx.append(messageCount, address, [{ type: "message.counted", data: {} }])
+    tx.append(message, messageId, [{ type: "message.requeued", data: {} }])
+  })
+  return step.receipt(message, messageId)
+}
+
+/** A message to this person, who is still there; to anybody else it is none. */
+function messageTo(state: Message, userId: string): Message {
+  if (state.status !== "absent" && state.userId === userId && state.to !== "") return state
+  throw new Fault("not_found", "message.missing", "there is no such message to this person")
+}

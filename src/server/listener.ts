@@ -91,9 +91,13 @@ export function listenGrpc(app: Grpc, address: Address): Promise<Listener> {
     return grpcHandler(async () => (await app.api()).entries, options)
   })
   const server = createServer(http2Limits, (request, response) => {
-    load()
-      .then((handle) => handle(request, response))
-      .catch(() => response.stream.destroy())
+    // What is reset by the time that all which came with it has been read costs no more.
+    setImmediate(() => {
+      if (response.stream.destroyed) return
+      load()
+        .then((handle) => handle(request, response))
+        .catch(() => response.stream.destroy())
+    })
   })
   const sessions = new Set<Http2Session>()
   server.on("session", (session) => {

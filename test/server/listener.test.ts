@@ -145,7 +145,8 @@ test("who opens streams only to reset them is sent away after a hundred", async 
   // And twenty for each second that it took.
   expect(count).toBeGreaterThan(100)
   expect(count).toBeLessThanOrEqual(100 + Math.ceil(20 * seconds) + atOnce)
-  expect(await calls()).toBeLessThanOrEqual(count)
+  // What was reset by then is not begun, but where a frame came in two pieces.
+  expect(await calls()).toBeLessThanOrEqual(atOnce)
 })
 
 test("who opens more streams at once than they may is sent away", async () => {

@@ -168,6 +168,14 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await section("Login names and domains", viewer).getByText("Domains must be proven").waitFor()
     await section("Passwords", viewer).getByText("own; the instance says: 10").waitFor()
     expect(await viewer.locator("main").getByRole("button").count()).toBe(0)
+
+    const onInstance = { userId, resource: { instance: true }, roles: ["IAM_OWNER_VIEWER"] }
+    await service.get("CreateAdministrator", onInstance)
+    await open("/settings", "Settings", viewer)
+    await section("Passwords", viewer).getByText("10", { exact: true }).waitFor()
+    await section("Records of issued tokens", viewer).getByText("For people").waitFor()
+    expect(await viewer.locator("main").getByRole("button").count()).toBe(0)
+    expect(await viewer.locator("main").getByRole("checkbox", { disabled: false }).count()).toBe(0)
     await viewer.context().close()
   })
 

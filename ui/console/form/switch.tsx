@@ -14,10 +14,12 @@ type SwitchProps = {
   readonly act: (on: boolean) => Promise<unknown>
   /** What turning it on takes from people: it is asked first, and can be undone. */
   readonly asks?: string
+  /** It is shown to somebody who may not turn it. */
+  readonly fixed?: boolean
 }
 
 /** Something that is turned where it stands; a refusal is said beside it. */
-export function Switch({ label, hint, on, act, asks }: SwitchProps) {
+export function Switch({ label, hint, on, act, asks, fixed = false }: SwitchProps) {
   const { t } = useText()
   const [asking, setAsking] = useState(false)
   const action = useAction(
@@ -34,7 +36,7 @@ export function Switch({ label, hint, on, act, asks }: SwitchProps) {
   }
   return (
     <>
-      <Check label={label} hint={hint} checked={on} disabled={action.busy} onChange={turn} />
+      <Check {...{ label, hint }} checked={on} disabled={fixed || action.busy} onChange={turn} />
       {!asking && <Refused refusal={action.refusal} />}
       {asking && (
         <Dialog title={label} onClose={() => setAsking(false)}>

@@ -1,3 +1,4 @@
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { SelectField } from "../../kit/select.tsx"
 import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
@@ -5,12 +6,16 @@ import { DurationField } from "../form/duration-field.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { Facts } from "../shell/detail.tsx"
+import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } from "./oidc.ts"
 import { algorithms, type LifetimeName, lifetimeNames } from "./token-settings.ts"
 
+const { updateOIDCSettings } = AdminService.method
+
 /** How long tokens last and what signs them, where an application says nothing else. */
 export function Lifetimes({ settings }: OidcSettingsPart) {
+  const may = useMay()
   const { t, language } = useText()
   const lasting = (name: LifetimeName) => {
     const lifetime = settings[name]
@@ -28,7 +33,9 @@ export function Lifetimes({ settings }: OidcSettingsPart) {
           ]}
         />
       }
-      form={(id, close) => <LifetimeForm {...{ settings, id, close }} />}
+      {...(may(updateOIDCSettings) && {
+        form: (id: string, close: () => void) => <LifetimeForm {...{ settings, id, close }} />,
+      })}
     />
   )
 }

@@ -1,20 +1,27 @@
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Check } from "../../kit/check.tsx"
 import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
 import { DurationField } from "../form/duration-field.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
+import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
+
+const { updateOIDCSettings } = AdminService.method
 
 /** Keys are exchanged by themselves, unless somebody wants to do it by hand. */
 export function Rotation(part: OidcSettingsPart) {
   const { t } = useText()
+  const may = useMay()
   return (
     <EditSection
       title={t("rotation.title")}
       facts={<Facts {...part} />}
-      form={(id, close) => <RotationForm {...part} {...{ id, close }} />}
+      {...(may(updateOIDCSettings) && {
+        form: (id: string, close: () => void) => <RotationForm {...part} {...{ id, close }} />,
+      })}
     />
   )
 }

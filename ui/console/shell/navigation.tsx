@@ -59,7 +59,13 @@ type ToPlaceProps = { readonly place: Place; readonly onFollow?: (() => void) | 
 function ToPlace({ place, onFollow }: ToPlaceProps) {
   const { t } = useText()
   return (
-    <Link to={`/${place}`} className="nav-link" onClick={onFollow}>
+    <Link
+      to={`/${place}`}
+      className="nav-link"
+      onClick={onFollow}
+      // One organisation has a place of its own.
+      activeOptions={{ exact: place === "organizations", includeSearch: false }}
+    >
       <Icon name={place} />
       {t(`nav.${place}`)}
     </Link>

@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { pageLanguages } from "../../src/kernel/language.ts"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
@@ -256,8 +257,9 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     const part = section("Login pages")
     await part.getByText("All: English, German").waitFor()
     await part.getByRole("button", { name: "Edit" }).click()
-    await part.getByLabel("English").uncheck()
-    await part.getByLabel("German").uncheck()
+    const named = new Intl.DisplayNames("en", { type: "language" })
+    const names = pageLanguages.map((language) => named.of(language) ?? language)
+    for (const name of names) await part.getByLabel(name, { exact: true }).uncheck()
     expect(await part.getByRole("button", { name: "Save" }).isDisabled()).toBe(true)
     await part.getByLabel("German").check()
     await part.getByLabel("Nobody may register").check()
@@ -272,7 +274,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await strangers.close()
 
     await part.getByRole("button", { name: "Edit" }).click()
-    await part.getByLabel("English").check()
+    for (const name of names) await part.getByLabel(name, { exact: true }).check()
     await part.getByLabel("Nobody may register").uncheck()
     await part.getByRole("button", { name: "Save" }).click()
     await part.getByText("All: English, German").waitFor()

@@ -75,6 +75,7 @@ export const looks: readonly Step[] = [
     const service = `${family[0]?.toUpperCase()}${family.slice(1)}Service`
     return [`core.${family}.v1.${service}/Healthz`, {}]
   }),
+  ["ListMessages", {}],
   ["core.admin.v1.AdminService/GetMyInstance", {}],
   ["core.admin.v1.AdminService/ListInstanceDomains", {}],
   ...["GetOIDCSettings", "GetRestrictions", "GetSecurityPolicy"].map(
@@ -251,6 +252,8 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],
   ["VerifyInviteCode", wrong, 400],
+  ["ViewMessage", { userId: wrong.userId, messageId: "absent" }, 404],
+  ["SendMessageAgain", { userId: wrong.userId, messageId: "absent" }, 404],
   [auth("GetMyMetadata"), { key: "absent" }, 404],
   [auth("RevokeMyRefreshToken"), { id: "absent" }, 404],
   [auth("RemoveMyUser"), {}, 403],

@@ -1,7 +1,7 @@
-import { claimFolder } from "./boot/claim.ts"
 import { type CommandLine, type Flag, type Flags, runCommandLine } from "./boot/command-line.ts"
 import { ask, serveControl } from "./boot/control.ts"
-import { folderAt } from "./boot/folder.ts"
+import { claimFolder } from "./boot/folder/claim.ts"
+import { folderAt } from "./boot/folder/folder.ts"
 import { notify } from "./boot/readiness.ts"
 import type { Running } from "./boot/running.ts"
 import { readConfig } from "./boot/settings.ts"
@@ -12,9 +12,9 @@ import { untilStopped } from "./boot/stop.ts"
 import { shortVersion, version } from "./boot/version.ts"
 import { systemClock } from "./kernel/clock.ts"
 import { type Config, keys, keysFrom, spelling } from "./kernel/config.ts"
+import { systemRandom } from "./kernel/crypto/random.ts"
 import { Fault } from "./kernel/fault.ts"
 import { idsOf } from "./kernel/id.ts"
-import { systemRandom } from "./kernel/random.ts"
 
 const { env } = process
 const started = performance.timeOrigin

@@ -1,4 +1,4 @@
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import {
   circles,
@@ -53,6 +53,14 @@ describe("the checkout", () => {
 
   test("every file of src and ui is in use", () => {
     expect(deadFiles(sources).map(asLine)).toEqual([])
+  })
+
+  test("no folder of src has more than fifteen files", () => {
+    const folders = Map.groupBy(sources, ({ path }) => dirname(path))
+    const full = [...folders].filter(
+      ([path, files]) => path.startsWith("src/") && files.length > 15,
+    )
+    expect(full.map(([path]) => path)).toEqual([])
   })
 
   test("no files import each other in a circle but within one folder", () => {

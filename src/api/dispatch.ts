@@ -4,11 +4,11 @@ import type { Call } from "../kernel/context.ts"
 import { type Code, Fault, lateError } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { type Access, type Authority, accessOf, authorise, tokenMissingError } from "./access.ts"
-import { bodyBytesMax, strangerBytesMax } from "./bounds.ts"
 import { noticeOf } from "./deprecation.ts"
+import { bodyBytesMax, strangerBytesMax } from "./input/bounds.ts"
+import { checkValues } from "./input/values.ts"
 import { nameOf, type Operation } from "./method.ts"
 import { redacted } from "./redact.ts"
-import { checkValues } from "./values.ts"
 
 export type Encoding = "rest" | "connect" | "grpc" | "grpc-web"
 

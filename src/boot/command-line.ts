@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util"
 import { type CommandDef, defineCommand, renderUsage, runCommand } from "citty"
 import { Fault } from "../kernel/fault.ts"
-import { nearest } from "../kernel/nearest.ts"
+import { nearest } from "../kernel/text/nearest.ts"
 
 export type Flag = { readonly hint: string; readonly help: string; readonly required?: true }
 

@@ -2,7 +2,7 @@ import { chmodSync, rmSync } from "node:fs"
 import { request } from "node:http"
 import * as z from "zod/mini"
 import { codes, Fault } from "../kernel/fault.ts"
-import type { Folder } from "./folder.ts"
+import type { Folder } from "./folder/folder.ts"
 import { startError, systemCode, withFile } from "./start-error.ts"
 
 /** What a running server does for the command line: a name and a function of plain JSON. */

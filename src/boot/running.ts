@@ -1,6 +1,6 @@
 import type { Config } from "../kernel/config.ts"
 import type { Commands } from "./control.ts"
-import type { Folder } from "./folder.ts"
+import type { Folder } from "./folder/folder.ts"
 
 /** What the server is started with. The process owns `folder` and began at `started`, in ms. */
 export type Start = {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { type Config, configOf, type Sources } from "../kernel/config.ts"
-import { folderAt } from "./folder.ts"
+import { folderAt } from "./folder/folder.ts"
 import { startError, systemCode } from "./start-error.ts"
 
 /**

@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from "node:fs"
-import type { Folder } from "./folder.ts"
+import type { Folder } from "./folder/folder.ts"
 import { withFile } from "./start-error.ts"
 
 /** Keeps the set-up link in the data folder as long as there is one, for its owner only. */

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs"
 import * as z from "zod/mini"
 import type { Config } from "../kernel/config.ts"
+import type { Random } from "../kernel/crypto/random.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
-import type { Random } from "../kernel/random.ts"
-import { type Claim, claimFolder, isRunning } from "./claim.ts"
 import { ask } from "./control.ts"
-import { folderAt } from "./folder.ts"
-import { type KeyFile, keyFileAt, registeredKey } from "./key-file.ts"
+import { type Claim, claimFolder, isRunning } from "./folder/claim.ts"
+import { folderAt } from "./folder/folder.ts"
+import { type KeyFile, keyFileAt, registeredKey } from "./folder/key-file.ts"
 import { startError, systemCode } from "./start-error.ts"
 
 /** What set-up without a person is asked for; also what comes in through the control socket. */

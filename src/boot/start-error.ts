@@ -1,5 +1,5 @@
-import { type Address, addressText } from "../kernel/address.ts"
 import { Fault } from "../kernel/fault.ts"
+import { type Address, addressText } from "../kernel/net/address.ts"
 
 /** Why the process does not start: one plain line that says what to do. */
 export function startError(id: string, message: string, cause?: unknown): Fault {

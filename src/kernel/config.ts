@@ -1,10 +1,10 @@
 import * as z from "zod/mini"
-import { addressOf, rangeOf } from "./address.ts"
+import { keyLength } from "./crypto/secret.ts"
 import { Fault } from "./fault.ts"
-import { nearest } from "./nearest.ts"
-import { outboundAllowedOf } from "./outbound.ts"
-import { keyLength } from "./secret.ts"
+import { addressOf, rangeOf } from "./net/address.ts"
+import { outboundAllowedOf } from "./net/outbound.ts"
 import { systemUsersOf } from "./system-user.ts"
+import { nearest } from "./text/nearest.ts"
 
 const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as const
 

@@ -1,10 +1,10 @@
 import type { Clock } from "./clock.ts"
+import type { Random } from "./crypto/random.ts"
+import type { Secrets } from "./crypto/secret.ts"
 import type { Fault } from "./fault.ts"
 import type { Ids } from "./id.ts"
 import type { Allowance } from "./limit.ts"
-import type { Outside } from "./outbound.ts"
-import type { Random } from "./random.ts"
-import type { Secrets } from "./secret.ts"
+import type { Outside } from "./net/outbound.ts"
 
 /** Who calls. `client` is the OAuth client through which a user calls. */
 export type Caller =

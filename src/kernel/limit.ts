@@ -1,6 +1,6 @@
-import { isLocal, isLoopback, networkOf } from "./address.ts"
 import type { Clock } from "./clock.ts"
 import { Fault } from "./fault.ts"
+import { isLocal, isLoopback, networkOf } from "./net/address.ts"
 
 /**
  * What one address may cost without having proven anything: so often a minute, and so often at

@@ -1,6 +1,6 @@
 import * as z from "zod/mini"
+import { importPublicKey } from "./crypto/signing-key.ts"
 import { Fault } from "./fault.ts"
-import { importPublicKey } from "./signing-key.ts"
 
 /** Who manages several instances: they sign their tokens themselves, with a key that we know. */
 export type SystemUser = {

@@ -1,13 +1,13 @@
 import { isIP } from "node:net"
-import { matcherOf } from "../kernel/address.ts"
 import type { Clock } from "../kernel/clock.ts"
-import type { Network } from "../kernel/network.ts"
+import { matcherOf } from "../kernel/net/address.ts"
+import type { Network } from "../kernel/net/network.ts"
 import {
   isPublicAddress,
   type Outbound,
   type OutboundAllowed,
   type OutboundRequest,
-} from "../kernel/outbound.ts"
+} from "../kernel/net/outbound.ts"
 
 export type OutboundParts = Pick<Network, "resolve" | "send"> & {
   readonly clock: Clock

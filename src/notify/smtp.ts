@@ -1,7 +1,7 @@
 import { isIP } from "node:net"
 import { hostname } from "node:os"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
-import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/mail.ts"
+import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/net/mail.ts"
 import { addressOf, type OutboundParts, reachable } from "./outbound.ts"
 
 export type MailerParts = Omit<OutboundParts, "send"> & {

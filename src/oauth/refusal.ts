@@ -1,5 +1,5 @@
 import { findingsOf, noteRefusal } from "../domain/refusal/index.ts"
-import { readHint } from "./authorize/parse.ts"
+import { readHint } from "./authorize/request/parse.ts"
 import { readAssertion } from "./client/assertion.ts"
 import { basicIn } from "./client/attempt.ts"
 import { textOf } from "./client/jwt.ts"

@@ -1,5 +1,5 @@
 import { type Entry, entriesOf } from "../api/dispatch.ts"
-import { type ApiHandler, apiHandler } from "../api/http.ts"
+import { type ApiHandler, apiHandler } from "../api/encoding/http.ts"
 import { callLog } from "../api/log.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { apiCaller } from "../oauth/index.ts"

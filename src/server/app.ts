@@ -1,13 +1,13 @@
 import type { Logger } from "@logtape/logtape"
-import type { Condition } from "../api/grpc-health.ts"
+import type { Condition } from "../api/encoding/grpc-health.ts"
 import { notFound, respondFault } from "../api/respond.ts"
 import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blockedError, isBlocked } from "../domain/quota/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
-import { languagesOf, wantsPage } from "../kernel/accept.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
+import { languagesOf, wantsPage } from "../kernel/text/accept.ts"
 import {
   loginHandler,
   loginPaths,
@@ -28,8 +28,8 @@ import { asMeant, namesInstance } from "./instance-host.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
 import type { ServerServices } from "./services.ts"
-import { setupPages } from "./setup-pages.ts"
-import type { SetupToken } from "./setup-token.ts"
+import { setupPages } from "./setup/setup-pages.ts"
+import type { SetupToken } from "./setup/setup-token.ts"
 
 /** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
 export type App = {

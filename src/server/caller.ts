@@ -1,7 +1,7 @@
 import { instanceAt, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blockedError, countRequest, isBlocked } from "../domain/quota/index.ts"
-import { languagesOf } from "../kernel/accept.ts"
 import { Fault } from "../kernel/fault.ts"
+import { languagesOf } from "../kernel/text/accept.ts"
 import { systemCaller, type Use } from "../oauth/index.ts"
 import type { Cx, Store } from "../store/index.ts"
 import type { ServerServices } from "./services.ts"

@@ -1,6 +1,6 @@
 import { requireInstance } from "../domain/instance/index.ts"
 import type { uiEntry } from "../gen/ui-assets.ts"
-import { wantsPage } from "../kernel/accept.ts"
+import { wantsPage } from "../kernel/text/accept.ts"
 import type { Cx } from "../store/index.ts"
 
 /** What the console signs in for: to know the person, and to call the management interface. */

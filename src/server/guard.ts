@@ -1,4 +1,4 @@
-import { tooLargeError } from "../api/body.ts"
+import { tooLargeError } from "../api/input/body.ts"
 import { respondFault } from "../api/respond.ts"
 import { Fault } from "../kernel/fault.ts"
 import { servedAt } from "./caller.ts"

@@ -3,10 +3,10 @@ import { createServer, type Http2Server, type Http2Session } from "node:http2"
 import { Elysia } from "elysia"
 import { respondFault } from "../api/respond.ts"
 import { listenError } from "../boot/start-error.ts"
-import type { Address } from "../kernel/address.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
+import type { Address } from "../kernel/net/address.ts"
 import type { App } from "./app.ts"
 import { headBytesMax } from "./guard.ts"
 
@@ -87,7 +87,7 @@ export function listenGrpc(app: Grpc, address: Address): Promise<Listener> {
   }
   // What speaks gRPC is loaded with the first call: start-up does without it.
   const load = lazily(async () => {
-    const { grpcHandler } = await import("../api/grpc.ts")
+    const { grpcHandler } = await import("../api/encoding/grpc.ts")
     return grpcHandler(async () => (await app.api()).entries, options)
   })
   const server = createServer(http2Limits, (request, response) => {

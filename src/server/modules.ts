@@ -22,7 +22,7 @@ import * as session from "../domain/session/index.ts"
 import * as setup from "../domain/setup/index.ts"
 import * as text from "../domain/text/index.ts"
 import * as user from "../domain/user/index.ts"
-import type { Outbound } from "../kernel/outbound.ts"
+import type { Outbound } from "../kernel/net/outbound.ts"
 import * as oauth from "../oauth/index.ts"
 import type { AnyAggregate, Calls, Cx, Reactor, View } from "../store/index.ts"
 

@@ -49,7 +49,7 @@ async function load(entries: readonly Entry[], { readerJs, readerCss }: ReaderFi
   const [{ Elysia }, { swagger }, { openApiOf }] = await Promise.all([
     import("elysia"),
     import("@elysiajs/swagger"),
-    import("../api/openapi.ts"),
+    import("../api/openapi/document.ts"),
   ])
   // The plugin's types are for documents that are written by hand.
   const documentation = JSON.parse(JSON.stringify(openApiOf(entries)))

@@ -1,4 +1,4 @@
-export { fold, foldName } from "../kernel/name.ts"
+export { fold, foldName } from "../kernel/text/name.ts"
 export {
   type Aggregate,
   type AnyAggregate,

@@ -1,11 +1,11 @@
-import type { Random } from "../kernel/random.ts"
+import type { Random } from "../kernel/crypto/random.ts"
 import {
   createDataKey,
   type DataKeyRow,
   purposes,
   type Secrets,
   secretsOf,
-} from "../kernel/secret.ts"
+} from "../kernel/crypto/secret.ts"
 import type { Store } from "./store.ts"
 
 type Row = Omit<DataKeyRow, "active"> & { readonly active: number }

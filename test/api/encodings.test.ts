@@ -16,7 +16,7 @@ import { compressionGzip } from "@connectrpc/connect-node"
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web"
 import { credentials, Client as GrpcClient, Metadata, type ServiceError } from "@grpc/grpc-js"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { grpcServer } from "../../src/api/grpc.ts"
+import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import {
   type CreateUserRequest,
   type GetUserByIDRequest,

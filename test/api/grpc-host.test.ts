@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { connect, type OutgoingHttpHeaders } from "node:http2"
 import { expect, test } from "vitest"
-import { grpcServer } from "../../src/api/grpc.ts"
+import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import { contextOf, worldOf } from "./world.ts"
 
 /** Calls a public operation; answers the status, and the host that it was for. */

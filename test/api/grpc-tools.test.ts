@@ -16,7 +16,7 @@ import {
 import { Client, credentials, status } from "@grpc/grpc-js"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { book } from "../../src/api/book.ts"
-import { grpcServer } from "../../src/api/grpc.ts"
+import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import { Health } from "../../src/gen/grpc/health/v1/health_pb.ts"
 import { ServerReflection } from "../../src/gen/grpc/reflection/v1/reflection_pb.ts"
 import { ServerReflection as Older } from "../../src/gen/grpc/reflection/v1alpha/reflection_pb.ts"

@@ -1,6 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { expect, test, vi } from "vitest"
-import { openApiOf } from "../../src/api/openapi.ts"
+import { openApiOf } from "../../src/api/openapi/document.ts"
 import { openApiPages } from "../../src/server/openapi.ts"
 import { tableOf } from "../contract/table.ts"
 import { worldOf } from "./world.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { segmentsOf, templateOf, treeOf } from "../../src/api/template.ts"
+import { segmentsOf, templateOf, treeOf } from "../../src/api/encoding/template.ts"
 
 function treeWith(...paths: readonly string[]) {
   const tree = treeOf<string>()

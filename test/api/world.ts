@@ -3,14 +3,14 @@
 import type { Authority, Chain, Membership } from "../../src/api/access.ts"
 import { book } from "../../src/api/book.ts"
 import { type CallEnd, type Entry, entriesOf, type Pipeline } from "../../src/api/dispatch.ts"
-import { apiHandler } from "../../src/api/http.ts"
+import { apiHandler } from "../../src/api/encoding/http.ts"
 import type { Operation } from "../../src/api/method.ts"
 import { type Clock, manualClock } from "../../src/kernel/clock.ts"
 import type { Call } from "../../src/kernel/context.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
+import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secret.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { idsOf } from "../../src/kernel/id.ts"
-import { systemRandom } from "../../src/kernel/random.ts"
-import { createDataKey, purposes, secretsOf } from "../../src/kernel/secret.ts"
 import { nowhere } from "../support/outside.ts"
 
 export type Cx = Call & { wrote?: number }

@@ -13,13 +13,13 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { claimFolder } from "../../src/boot/claim.ts"
 import { serveControl } from "../../src/boot/control.ts"
-import { type Folder, folderAt } from "../../src/boot/folder.ts"
-import { exposedKey } from "../../src/boot/master-key.ts"
+import { claimFolder } from "../../src/boot/folder/claim.ts"
+import { type Folder, folderAt } from "../../src/boot/folder/folder.ts"
+import { exposedKey } from "../../src/boot/folder/master-key.ts"
 import { keepSetupLink } from "../../src/boot/setup-link.ts"
 import { configOf } from "../../src/kernel/config.ts"
-import { systemRandom } from "../../src/kernel/random.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { type Child, runProgram } from "./child.ts"
 
 let folder: Folder

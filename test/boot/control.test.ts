@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { ask, type Commands, type Control, serveControl } from "../../src/boot/control.ts"
-import { type Folder, openFolder } from "../../src/boot/folder.ts"
+import { type Folder, openFolder } from "../../src/boot/folder/folder.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 
 let folder: Folder

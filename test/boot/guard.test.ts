@@ -2,15 +2,15 @@
 import { once } from "node:events"
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
-import { claimFolder } from "../../src/boot/claim.ts"
+import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { setUp } from "../../src/domain/setup/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { systemRandom } from "../../src/kernel/random.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { appOf } from "../../src/server/app.ts"
 import { type Listener, listenHttp } from "../../src/server/listener.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
-import { openSetupToken } from "../../src/server/setup-token.ts"
+import { openSetupToken } from "../../src/server/setup/setup-token.ts"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
 
 // The bundler puts files of the console there, which only the binary can carry.

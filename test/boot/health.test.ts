@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { folderAt } from "../../src/boot/folder.ts"
+import { folderAt } from "../../src/boot/folder/folder.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { Fault } from "../../src/kernel/fault.ts"
-import { startBackground } from "../../src/server/background.ts"
+import { startBackground } from "../../src/server/background/background.ts"
 import { healthAt } from "../../src/server/health.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
-import { setUpByRequest } from "../../src/server/setup.ts"
+import { setUpByRequest } from "../../src/server/setup/setup.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
 const settings = {

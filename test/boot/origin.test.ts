@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
-import { matcherOf, rangeOf } from "../../src/kernel/address.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { idsOf } from "../../src/kernel/id.ts"
+import { matcherOf, rangeOf } from "../../src/kernel/net/address.ts"
 import { originOf } from "../../src/server/origin.ts"
 
 const ids = idsOf(manualClock(1_700_000_000_000))

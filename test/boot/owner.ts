@@ -1,8 +1,9 @@
 // A process that claims the folder it is given, says how that went, and lives until it is killed.
-import { claimFolder } from "../../src/boot/claim.ts"
+
 import { serveControl } from "../../src/boot/control.ts"
+import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { configOf } from "../../src/kernel/config.ts"
-import { systemRandom } from "../../src/kernel/random.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
 
 const [data = "", mode] = process.argv.slice(2)
 const started = performance.now()

@@ -5,10 +5,10 @@ import { firstInstance } from "../../src/domain/setup/index.ts"
 import { serviceUserKey } from "../../src/domain/user/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { idsOf } from "../../src/kernel/id.ts"
-import { systemRandom } from "../../src/kernel/random.ts"
 import { openServices } from "../../src/server/services.ts"
-import { setUpByRequest } from "../../src/server/setup.ts"
+import { setUpByRequest } from "../../src/server/setup/setup.ts"
 
 const [data = "", keyFile = "", moment = ""] = process.argv.slice(2)
 const dieAt = (now: string) => {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { barePaths } from "../../src/api/bare-paths.ts"
 import { book } from "../../src/api/book.ts"
+import { barePaths } from "../../src/api/encoding/bare-paths.ts"
 import { tableOf } from "./table.ts"
 
 const proto = join(import.meta.dirname, "../../proto")

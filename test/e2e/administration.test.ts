@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { pageLanguages } from "../../src/kernel/language.ts"
+import { pageLanguages } from "../../src/kernel/text/language.ts"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { wantsPage } from "../../src/kernel/accept.ts"
+import { wantsPage } from "../../src/kernel/text/accept.ts"
 
 const asked = (headers: Record<string, string>, method = "GET") =>
   wantsPage(new Request("http://localhost/", { method, headers }))

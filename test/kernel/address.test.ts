@@ -5,7 +5,7 @@ import {
   localOrigin,
   matcherOf,
   rangeOf,
-} from "../../src/kernel/address.ts"
+} from "../../src/kernel/net/address.ts"
 
 it("writes an address the way it reads it", () => {
   for (const text of ["127.0.0.1:8080", "[::1]:0", "id.example.com:443"]) {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
-import { isLocal, isLoopback, networkOf } from "../../src/kernel/address.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { type Allowance, type Budget, budgets, limitsOf } from "../../src/kernel/limit.ts"
+import { isLocal, isLoopback, networkOf } from "../../src/kernel/net/address.ts"
 
 const start = 1_700_000_000_000
 const world = (factor = 1, places?: number) => {

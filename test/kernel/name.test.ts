@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest"
 import { loginNameOf } from "../../src/domain/user/field.ts"
-import { givenName } from "../../src/kernel/given.ts"
-import { canonical, fold, foldName } from "../../src/kernel/name.ts"
+import { givenName } from "../../src/kernel/text/given.ts"
+import { canonical, fold, foldName } from "../../src/kernel/text/name.ts"
 
 test.each([
   ["Müller", "muller"],

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest"
-import { Fault } from "../../src/kernel/fault.ts"
-import { systemRandom } from "../../src/kernel/random.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import {
   createDataKey,
   type DataKeyRow,
@@ -9,7 +8,8 @@ import {
   purposes,
   rewrap,
   secretsOf,
-} from "../../src/kernel/secret.ts"
+} from "../../src/kernel/crypto/secret.ts"
+import { Fault } from "../../src/kernel/fault.ts"
 
 const master = systemRandom.bytes(32)
 const rows = (): DataKeyRow[] =>

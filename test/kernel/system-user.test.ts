@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest"
 import { configOf } from "../../src/kernel/config.ts"
-import { createSigningPair } from "../../src/kernel/signing-key.ts"
+import { createSigningPair } from "../../src/kernel/crypto/signing-key.ts"
 
 let key = ""
 let secret = ""

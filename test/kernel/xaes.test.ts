@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { xaesOf } from "../../src/kernel/xaes.ts"
+import { xaesOf } from "../../src/kernel/crypto/xaes.ts"
 
 const nonce = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWX")
 const plain = Buffer.from("XAES-256-GCM")

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { setRestrictions } from "../../src/domain/quota/index.ts"
 import { attemptsOf, lockUser } from "../../src/domain/user/index.ts"
-import { pageLanguages } from "../../src/kernel/language.ts"
+import { pageLanguages } from "../../src/kernel/text/language.ts"
 import {
   answerOf,
   authorizePath,

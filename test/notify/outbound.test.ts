@@ -4,7 +4,7 @@ import {
   isPublicAddress,
   type OutboundAllowed,
   outboundAllowedOf,
-} from "../../src/kernel/outbound.ts"
+} from "../../src/kernel/net/outbound.ts"
 import { outboundOf } from "../../src/notify/outbound.ts"
 
 const allowed = (...texts: readonly string[]): readonly OutboundAllowed[] =>

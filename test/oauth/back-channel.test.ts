@@ -14,7 +14,7 @@ import {
   unlockUser,
 } from "../../src/domain/user/index.ts"
 import { breakerOf } from "../../src/kernel/breaker.ts"
-import type { OutboundRequest } from "../../src/kernel/outbound.ts"
+import type { OutboundRequest } from "../../src/kernel/net/outbound.ts"
 import { backChannelLogout } from "../../src/oauth/index.ts"
 import { type Reactors, runReactors } from "../../src/store/index.ts"
 import {

@@ -22,7 +22,7 @@ import {
   introspectionClaims,
   type Told,
   userinfoClaims,
-} from "../../src/oauth/token/claims.ts"
+} from "../../src/oauth/token/claims/claims.ts"
 import { orgRestriction } from "../../src/oauth/token/scope.ts"
 import { addRobot, basicOf } from "./clients.ts"
 import {

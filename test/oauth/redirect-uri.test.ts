@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { changeApplication } from "../../src/domain/app/index.ts"
-import { isExposed, judge } from "../../src/kernel/redirect-uri.ts"
+import { isExposed, judge } from "../../src/kernel/net/redirect-uri.ts"
 import { goneSince } from "../../src/oauth/authorize/client.ts"
 import { issuerOf } from "../../src/oauth/issuer.ts"
 import { authorizePath, type NewClient, openProvider, type Provider } from "./provider.ts"

@@ -1,7 +1,7 @@
 import { createPrivateKey } from "node:crypto"
 import { type JWTPayload, SignJWT } from "jose"
 import { beforeAll, expect, test } from "vitest"
-import { createSigningPair } from "../../src/kernel/signing-key.ts"
+import { createSigningPair } from "../../src/kernel/crypto/signing-key.ts"
 import { systemUsersOf } from "../../src/kernel/system-user.ts"
 import { systemCaller } from "../../src/oauth/index.ts"
 

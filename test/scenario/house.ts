@@ -2,12 +2,12 @@
 // who calls: tokens are tried elsewhere.
 
 import { entriesOf } from "../../src/api/dispatch.ts"
-import { grpcServer } from "../../src/api/grpc.ts"
-import { apiHandler } from "../../src/api/http.ts"
-import { claimFolder } from "../../src/boot/claim.ts"
+import { grpcServer } from "../../src/api/encoding/grpc.ts"
+import { apiHandler } from "../../src/api/encoding/http.ts"
+import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
-import { systemRandom } from "../../src/kernel/random.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { anonymousCall } from "../../src/server/caller.ts"
 import { authority, operations } from "../../src/server/modules.ts"
 import { openServices } from "../../src/server/services.ts"

@@ -13,7 +13,7 @@ import {
 import { Code as ConnectCode, ConnectError } from "@connectrpc/connect"
 import { createGrpcWebTransport } from "@connectrpc/connect-web"
 import { Client, credentials, Metadata } from "@grpc/grpc-js"
-import { bindingsOf } from "../../src/api/rest.ts"
+import { bindingsOf } from "../../src/api/encoding/rest.ts"
 import type { Code } from "../../src/kernel/fault.ts"
 
 export type Asked = {

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 // Loaded with the first call otherwise, and here that is not what is looked at.
-import "../../src/api/grpc.ts"
+import "../../src/api/encoding/grpc.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { type Listener, listenGrpc } from "../../src/server/listener.ts"
 import { worldOf } from "../api/world.ts"

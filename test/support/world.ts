@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto"
 import { type ManualClock, manualClock } from "../../src/kernel/clock.ts"
 import type { Call, Caller } from "../../src/kernel/context.ts"
-import { idsOf } from "../../src/kernel/id.ts"
-import type { Random } from "../../src/kernel/random.ts"
+import type { Random } from "../../src/kernel/crypto/random.ts"
 import {
   createDataKey,
   keyLength,
   purposes,
   type Secrets,
   secretsOf,
-} from "../../src/kernel/secret.ts"
+} from "../../src/kernel/crypto/secret.ts"
+import { idsOf } from "../../src/kernel/id.ts"
 import {
   type AnyAggregate,
   type Cx,

@@ -11,7 +11,7 @@ import {
 import { OIDCSettingsSchema } from "../../src/gen/core/settings/v1/settings_pb.ts"
 import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
 import { State, WebKeySchema } from "../../src/gen/core/webkey/v2/webkey_pb.ts"
-import { pageLanguages } from "../../src/kernel/language.ts"
+import { pageLanguages } from "../../src/kernel/text/language.ts"
 import { grantsOf, responsesFor } from "../../ui/console/application/protocol.ts"
 import { amountOf, durationOf, durationText } from "../../ui/console/form/duration.ts"
 import { linesOf } from "../../ui/console/form/lines.ts"

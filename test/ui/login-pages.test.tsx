@@ -1,6 +1,6 @@
 import { createElement, type ReactElement } from "react"
 import { describe, expect, it } from "vitest"
-import { pageLanguages } from "../../src/kernel/language.ts"
+import { pageLanguages } from "../../src/kernel/text/language.ts"
 import { problems } from "../../ui/login/error-page.tsx"
 import * as login from "../../ui/login/index.ts"
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { MessageFormat } from "messageformat"
 import { describe, expect, it } from "vitest"
-import { pageLanguages } from "../../src/kernel/language.ts"
+import { pageLanguages } from "../../src/kernel/text/language.ts"
 import de from "../../ui/console/shell/texts/de.json"
 import en from "../../ui/console/shell/texts/en.json"
 import { catalogue } from "../../ui/kit/catalogue.ts"

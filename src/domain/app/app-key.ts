@@ -1,5 +1,5 @@
+import { createSigningPair, never } from "../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { createSigningPair, never } from "../../kernel/signing-key.ts"
 import { type Cx, type Draft, type Receipt, statement } from "../../store/index.ts"
 import { appChain } from "./client.ts"
 import { type AppEvent, app, isClient } from "./model.ts"

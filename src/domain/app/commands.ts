@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/given.ts"
+import { givenName } from "../../kernel/text/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance, releaseClientId, takeClientId } from "../instance/index.ts"
 import { isProjectThere, project, removeProject } from "../project/index.ts"

@@ -1,4 +1,4 @@
-import { never } from "../../kernel/signing-key.ts"
+import { never } from "../../kernel/crypto/signing-key.ts"
 import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
 

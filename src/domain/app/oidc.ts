@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Concern, judge, malformationOf, uriLengthMax } from "../../kernel/redirect-uri.ts"
+import { type Concern, judge, malformationOf, uriLengthMax } from "../../kernel/net/redirect-uri.ts"
 import type { Decision } from "../../store/index.ts"
 import { checkLifetimes, noKeyError } from "../instance/index.ts"
 import { activeOf } from "../key/index.ts"

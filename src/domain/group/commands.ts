@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/given.ts"
-import { canonical, normalForm } from "../../kernel/name.ts"
+import { givenName } from "../../kernel/text/given.ts"
+import { canonical, normalForm } from "../../kernel/text/name.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
 import { isThere, org } from "../org/index.ts"
 import { type Group, type GroupEvent, group } from "./model.ts"

@@ -11,8 +11,8 @@ import {
   type ListGroupUsersRequest,
 } from "../../gen/core/group/v2/group_service_pb.ts"
 import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
-import { givenId } from "../../kernel/given.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { givenId } from "../../kernel/text/given.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { shownNames } from "../user/index.ts"
 import { changeGroup, createGroup, removeGroup } from "./commands.ts"

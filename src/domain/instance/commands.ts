@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/given.ts"
-import { pageLanguages } from "../../kernel/language.ts"
+import { givenName } from "../../kernel/text/given.ts"
+import { pageLanguages } from "../../kernel/text/language.ts"
 import type { Cx, Decision, Draft, Filter, Receipt, Transaction } from "../../store/index.ts"
 import {
   type Instance,

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/given.ts"
+import { givenName } from "../../kernel/text/given.ts"
 import type { Cx, Decision } from "../../store/index.ts"
 import { lackingOf, roleTooHighError } from "./commands.ts"
 import { customRole, customRoles } from "./custom-role.ts"

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto"
-import type { Delivery, MailServer } from "../../kernel/mail.ts"
-import type { OutboundRequest } from "../../kernel/outbound.ts"
+import type { Delivery, MailServer } from "../../kernel/net/mail.ts"
+import type { OutboundRequest } from "../../kernel/net/outbound.ts"
 import type { Cx } from "../../store/index.ts"
 import { hostOf } from "./check.ts"
 import { secretOf } from "./commands.ts"

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Delivery, MailStep } from "../../kernel/mail.ts"
+import type { Delivery, MailStep } from "../../kernel/net/mail.ts"
 import type { Cx } from "../../store/index.ts"
 import { address, checkProvider } from "./check.ts"
 import type { Smtp } from "./model.ts"

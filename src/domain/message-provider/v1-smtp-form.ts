@@ -3,7 +3,7 @@ import type {
   SMTPXOAuth2Auth,
 } from "../../gen/core/admin/v1/email_provider_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { MailStep } from "../../kernel/mail.ts"
+import type { MailStep } from "../../kernel/net/mail.ts"
 import type { Cx } from "../../store/index.ts"
 import { destinationOf, findProvider, secretOf, type Wish } from "./commands.ts"
 import type { Smtp, SmtpAuth } from "./model.ts"

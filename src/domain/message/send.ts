@@ -1,5 +1,5 @@
 import { breakerOf } from "../../kernel/breaker.ts"
-import type { Delivery } from "../../kernel/mail.ts"
+import type { Delivery } from "../../kernel/net/mail.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { activeProvider, deliver, type Provider } from "../message-provider/index.ts"

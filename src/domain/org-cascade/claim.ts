@@ -1,4 +1,4 @@
-import { randomToken } from "../../kernel/random.ts"
+import { randomToken } from "../../kernel/crypto/random.ts"
 import type { Calls, Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
 import {
   addDomain,

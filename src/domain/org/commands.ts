@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/given.ts"
-import { normalForm } from "../../kernel/name.ts"
+import { givenName } from "../../kernel/text/given.ts"
+import { normalForm } from "../../kernel/text/name.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { domainClaim, hostOf, mustExist, releaseDomain, takeDomain } from "./domain.ts"

@@ -1,6 +1,6 @@
 import { domainToASCII } from "node:url"
+import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { randomToken } from "../../kernel/random.ts"
 import type { ClaimChange, Cx, Decision, Draft } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { domainPolicy, policyIn } from "../policy/index.ts"

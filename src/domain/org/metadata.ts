@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/given.ts"
+import { givenName } from "../../kernel/text/given.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
 import { mustExist } from "./domain.ts"
 import { heldMetadata } from "./metadata-view.ts"

@@ -1,5 +1,5 @@
+import type { Random } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { Random } from "../../kernel/random.ts"
 import { aggregate, type Cx, type Event, type Receipt } from "../../store/index.ts"
 import { refusedError, wholeNumber } from "./bound.ts"
 

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/given.ts"
+import { givenName } from "../../kernel/text/given.ts"
 import type { Cx, Draft } from "../../store/index.ts"
 import { mustExist } from "./commands.ts"
 import { type ProjectEvent, project } from "./model.ts"

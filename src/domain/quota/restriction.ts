@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { pageLanguages } from "../../kernel/language.ts"
+import { pageLanguages } from "../../kernel/text/language.ts"
 import { type Cx, cached } from "../../store/index.ts"
 import { instance, setDefaultLanguage as setInstanceLanguage } from "../instance/index.ts"
 import { type Restrictions, restrictions } from "./model.ts"

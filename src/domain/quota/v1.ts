@@ -14,7 +14,7 @@ import {
 } from "../../gen/core/system/v1/system_service_pb.ts"
 import { details } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { pageLanguages } from "../../kernel/language.ts"
+import { pageLanguages } from "../../kernel/text/language.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, instance } from "../instance/index.ts"
 import { addQuota, checkLimits, removeQuota, resetLimits, setLimits, setQuota } from "./commands.ts"

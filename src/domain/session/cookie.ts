@@ -1,5 +1,5 @@
 import { type Adapter, Cookie, Lucia, TimeSpan } from "lucia"
-import { randomToken } from "../../kernel/random.ts"
+import { randomToken } from "../../kernel/crypto/random.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { signIn } from "./commands.ts"

@@ -1,4 +1,4 @@
-import { randomToken } from "../../kernel/random.ts"
+import { randomToken } from "../../kernel/crypto/random.ts"
 import type { Cx } from "../../store/index.ts"
 import { cookieIn, sameSiteOf } from "./cookie.ts"
 import { accountsMax, lifetimes } from "./model.ts"

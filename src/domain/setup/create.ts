@@ -1,6 +1,6 @@
+import { never } from "../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { normalForm } from "../../kernel/name.ts"
-import { never } from "../../kernel/signing-key.ts"
+import { normalForm } from "../../kernel/text/name.ts"
 import type { Cx } from "../../store/index.ts"
 import { domainOf } from "../instance/index.ts"
 import {

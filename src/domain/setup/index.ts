@@ -1,4 +1,4 @@
-import { never } from "../../kernel/signing-key.ts"
+import { never } from "../../kernel/crypto/signing-key.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { addServiceKey, addUser, createPassword } from "../user/index.ts"
 import { own, provision } from "./provision.ts"

@@ -1,6 +1,6 @@
-import { admin as adminLogin, management as managementLogin } from "./v1-login.ts"
-import { admin as adminMessages, management as managementMessages } from "./v1-message.ts"
-import { v2 } from "./v2.ts"
+import { admin as adminLogin, management as managementLogin } from "./binding/v1-login.ts"
+import { admin as adminMessages, management as managementMessages } from "./binding/v1-message.ts"
+import { v2 } from "./binding/v2.ts"
 
 /** What this module answers of the book. */
 export const shares = [adminMessages, managementMessages, adminLogin, managementLogin, v2] as const

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { pageLanguages } from "../../kernel/language.ts"
+import { pageLanguages } from "../../kernel/text/language.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { customText, type Meant, type TextEvent, type Texts } from "./model.ts"
 import type { Template } from "./template.ts"

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { hasUnseen, normalForm } from "../../kernel/name.ts"
+import { hasUnseen, normalForm } from "../../kernel/text/name.ts"
 
 /**
  * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each

@@ -9,7 +9,7 @@ import { user } from "./model.ts"
 import { userChain } from "./query.ts"
 import { userView } from "./view.ts"
 
-export { never } from "../../kernel/signing-key.ts"
+export { never } from "../../kernel/crypto/signing-key.ts"
 export {
   claimUserName,
   deactivateUser,

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { canonical } from "../../kernel/name.ts"
+import { canonical } from "../../kernel/text/name.ts"
 import { type Cx, type Decision, statement } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
 import { isOrgThere, orgStops } from "../org/index.ts"

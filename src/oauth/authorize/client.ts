@@ -1,13 +1,13 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
 import type { Requested, ResponseMode } from "../../domain/grant/index.ts"
 import { because, type Found, findingOfAddress } from "../../domain/refusal/index.ts"
-import { isExposed } from "../../kernel/redirect-uri.ts"
+import { isExposed } from "../../kernel/net/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
 import { unusableFindings } from "../client/registered.ts"
 import { issuerOf } from "../issuer.ts"
 import { repeatedFinding } from "../request.ts"
 import { isRegistered } from "./redirect-uri.ts"
-import { responseModeOf } from "./response-type.ts"
+import { responseModeOf } from "./request/response-type.ts"
 
 /** Where an answer goes that nobody else may get. */
 export type ReturnPath = {

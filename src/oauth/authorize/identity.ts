@@ -1,6 +1,6 @@
 import type { Requested } from "../../domain/grant/index.ts"
 import type { Session } from "../../domain/session/index.ts"
-import { acrFor } from "../token/acr.ts"
+import { acrFor } from "../token/claims/acr.ts"
 import type { Identity } from "../token/issue.ts"
 
 type SignedIn = {

@@ -1,7 +1,7 @@
 import { type Client, findClient, isSecret } from "../../domain/app/index.ts"
 import { about, because, type Finding, type Found } from "../../domain/refusal/index.ts"
 import { type AccessTokenType, isMachineSecret } from "../../domain/user/index.ts"
-import { isOneOf } from "../../kernel/secret.ts"
+import { isOneOf } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { credentialParent } from "../token/token-parent.ts"

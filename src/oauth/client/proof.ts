@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { calculateJwkThumbprint, EmbeddedJWK, type JWTPayload, jwtVerify } from "jose"
 import { because, findingOfAddress } from "../../domain/refusal/index.ts"
-import { jwtParts, sameText } from "../../kernel/secret.ts"
+import { jwtParts, sameText } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"

@@ -1,4 +1,4 @@
-import type { Random } from "../../kernel/random.ts"
+import type { Random } from "../../kernel/crypto/random.ts"
 
 /** RFC 8628 §6.1: no vowels, so no words, and nothing that looks like something else. */
 const letters = "BCDFGHJKLMNPQRSTVWXZ"

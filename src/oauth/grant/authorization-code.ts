@@ -16,7 +16,7 @@ import {
   findingOfAddress,
 } from "../../domain/refusal/index.ts"
 import { usableSession } from "../../domain/session/index.ts"
-import { sameText } from "../../kernel/secret.ts"
+import { sameText } from "../../kernel/crypto/secret.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { identityOf } from "../authorize/identity.ts"
 import type { AuthenticatedApp } from "../client/authentication.ts"

@@ -1,7 +1,7 @@
 import { decodeProtectedHeader } from "jose"
 import { algorithms, type Claims, publicKeys, signer, verifyJwt } from "../../domain/key/index.ts"
+import { isJwt } from "../../kernel/crypto/secret.ts"
 import { lru } from "../../kernel/lru.ts"
-import { isJwt } from "../../kernel/secret.ts"
 import { type Cx, ofInstance } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { wordsOf } from "../request.ts"

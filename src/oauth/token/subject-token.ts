@@ -1,6 +1,6 @@
 import { findClient } from "../../domain/app/index.ts"
 import { algorithms, verifyJwt } from "../../domain/key/index.ts"
-import { isJwt } from "../../kernel/secret.ts"
+import { isJwt } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { isActive } from "./active.ts"

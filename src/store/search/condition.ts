@@ -1,6 +1,6 @@
 import type { Scope } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { fold, foldName } from "../../kernel/name.ts"
+import { fold, foldName } from "../../kernel/text/name.ts"
 import type { TextTable } from "../view/indexes.ts"
 import type { Value, Values } from "../view/statement.ts"
 import { literal } from "../view/view.ts"

@@ -11,7 +11,7 @@ import {
   isSecret,
 } from "../../../src/domain/app/index.ts"
 import { projectView } from "../../../src/domain/project/index.ts"
-import { never } from "../../../src/kernel/signing-key.ts"
+import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 

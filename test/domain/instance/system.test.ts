@@ -9,7 +9,7 @@ import {
 import { allowedOf, setRestrictions } from "../../../src/domain/quota/index.ts"
 import { moveInstance } from "../../../src/domain/setup/index.ts"
 import { readPersonalToken } from "../../../src/domain/user/index.ts"
-import { watchOwners } from "../../../src/server/owner-watch.ts"
+import { watchOwners } from "../../../src/server/background/owner-watch.ts"
 import { statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 import { callerOf } from "../../support/world.ts"

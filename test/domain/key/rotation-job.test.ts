@@ -7,7 +7,7 @@ import {
   prepareKeys,
   webKeyView,
 } from "../../../src/domain/key/index.ts"
-import { keepRotating } from "../../../src/server/rotation.ts"
+import { keepRotating } from "../../../src/server/background/rotation.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
 const hour = 3_600_000

@@ -4,7 +4,7 @@ import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { org } from "../../../src/domain/org/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
-import { never } from "../../../src/kernel/signing-key.ts"
+import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Estate, openEstate, operationNames, person } from "../../support/estate.ts"
 import { callsOf, messageOf, policyRows } from "../../support/policies.ts"
 import {

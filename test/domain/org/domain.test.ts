@@ -15,7 +15,7 @@ import {
   findMachineByName,
   userNameOf,
 } from "../../../src/domain/user/index.ts"
-import type { Outside } from "../../../src/kernel/outbound.ts"
+import type { Outside } from "../../../src/kernel/net/outbound.ts"
 import { runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"

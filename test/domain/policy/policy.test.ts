@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { pageLanguages } from "../../../src/kernel/language.ts"
+import { pageLanguages } from "../../../src/kernel/text/language.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import {
   callsOf,

@@ -5,7 +5,7 @@ import {
   isBlocked,
   quotaNotifications,
 } from "../../../src/domain/quota/index.ts"
-import type { OutboundRequest } from "../../../src/kernel/outbound.ts"
+import type { OutboundRequest } from "../../../src/kernel/net/outbound.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"

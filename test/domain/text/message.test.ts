@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { messageKinds } from "../../../src/domain/text/kind.ts"
 import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
 import { standardMessage, standards } from "../../../src/domain/text/standard/index.ts"
-import { pageLanguages } from "../../../src/kernel/language.ts"
+import { pageLanguages } from "../../../src/kernel/text/language.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate

@@ -1,5 +1,5 @@
 // What an instance, or an organisation for itself, has decided: the same rows for each policy.
-import { pageLanguages } from "../../../src/kernel/language.ts"
+import { pageLanguages } from "../../../src/kernel/text/language.ts"
 import { callsOf, type PolicyRow, policyRows as policies } from "../../support/policies.ts"
 import type { Row } from "../row.ts"
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { judge, malformationOf, uriLengthMax } from "../../../src/kernel/redirect-uri.ts"
+import { judge, malformationOf, uriLengthMax } from "../../../src/kernel/net/redirect-uri.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Button } from "../../kit/button.tsx"
 import { Check } from "../../kit/check.tsx"

@@ -1,4 +1,4 @@
-import { judge, malformationOf, type Redirecting } from "../../../src/kernel/redirect-uri.ts"
+import { judge, malformationOf, type Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { linesOf } from "../form/lines.ts"
 import { useText } from "../shell/text.ts"

@@ -6,7 +6,7 @@ import {
   OIDCResponseType,
   OIDCTokenType,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
-import type { Redirecting } from "../../../src/kernel/redirect-uri.ts"
+import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
 
 /** The names of the catalogue for what the protocol numbers. */
 export const grantTypes = {

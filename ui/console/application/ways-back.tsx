@@ -1,4 +1,4 @@
-import type { Redirecting } from "../../../src/kernel/redirect-uri.ts"
+import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Badge } from "../../kit/badge.tsx"
 import { Check } from "../../kit/check.tsx"

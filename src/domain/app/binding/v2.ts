@@ -12,7 +12,7 @@ import { ManagementService } from "../../../gen/core/management/v1/management_se
 import { ProjectService } from "../../../gen/core/project/v2/project_service_pb.ts"
 import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/given.ts"
+import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import {

@@ -16,7 +16,7 @@ import {
 } from "../../../gen/core/project/v2/project_service_pb.ts"
 import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/given.ts"
+import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { groupsClaims, labelings } from "../../project/index.ts"
 import { codesOf, newHuman } from "../../user/api.ts"

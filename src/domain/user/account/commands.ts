@@ -1,5 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { givenName as nameOf } from "../../../kernel/given.ts"
+import { givenName as nameOf } from "../../../kernel/text/given.ts"
 import type { Decision, Draft } from "../../../store/index.ts"
 import { releaseClientId } from "../../instance/index.ts"
 import { type NewPassword, passwordChanged } from "../credential/credential.ts"

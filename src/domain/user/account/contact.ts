@@ -1,5 +1,5 @@
+import { sameText } from "../../../kernel/crypto/secret.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { sameText } from "../../../kernel/secret.ts"
 import type { Cx, Draft, Receipt, Step, Transaction } from "../../../store/index.ts"
 import { type CodeFor, type CodeOf, codeAbout, type NewCode } from "../credential/code.ts"
 import { countFailure, countRequest, mayTryCode } from "../credential/code-count.ts"

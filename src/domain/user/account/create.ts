@@ -1,5 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { givenName as nameOf } from "../../../kernel/given.ts"
+import { givenName as nameOf } from "../../../kernel/text/given.ts"
 import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { releaseClientId, takeClientId } from "../../instance/index.ts"
 import { isThere as isOrgThere, org } from "../../org/index.ts"

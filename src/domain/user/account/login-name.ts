@@ -1,5 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { canonical } from "../../../kernel/name.ts"
+import { canonical } from "../../../kernel/text/name.ts"
 import {
   type ClaimChange,
   type Cx,

@@ -1,4 +1,4 @@
-import { never } from "../../../kernel/signing-key.ts"
+import { never } from "../../../kernel/crypto/signing-key.ts"
 import type { Cx, Decision } from "../../../store/index.ts"
 import {
   bestStanding,

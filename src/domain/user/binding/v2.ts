@@ -18,7 +18,7 @@ import {
 } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/given.ts"
+import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx } from "../../../store/index.ts"
 import { orgWithDomain } from "../../org/index.ts"
 import {

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os"
 import { Fault } from "../../../kernel/fault.ts"
-import { normalForm } from "../../../kernel/name.ts"
+import { normalForm } from "../../../kernel/text/name.ts"
 
 /** OWASP's argon2id setting: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const

@@ -1,5 +1,5 @@
+import { isOneOf } from "../../../kernel/crypto/secret.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { isOneOf } from "../../../kernel/secret.ts"
 import type { Cx, Receipt } from "../../../store/index.ts"
 import { newClientSecret } from "../../policy/index.ts"
 import { existing } from "../account/commands.ts"

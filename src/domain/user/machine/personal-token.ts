@@ -1,5 +1,5 @@
+import { never } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { never } from "../../../kernel/signing-key.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { existing } from "../account/commands.ts"
 import { keepAnOwner } from "../account/owner.ts"

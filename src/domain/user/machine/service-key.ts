@@ -1,5 +1,5 @@
+import { createSigningPair, importPublicKey, never } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { createSigningPair, importPublicKey, never } from "../../../kernel/signing-key.ts"
 import type { Cx, Draft, Receipt } from "../../../store/index.ts"
 import { existing } from "../account/commands.ts"
 import { keepAnOwner } from "../account/owner.ts"

@@ -1,0 +1,92 @@
+import { type ConnectRouter, createConnectRouter } from "@connectrpc/connect"
+import {
+  universalServerRequestFromFetch,
+  universalServerResponseToFetch,
+} from "@connectrpc/connect/protocol"
+import { Fault } from "../../kernel/fault.ts"
+import { wantsPage } from "../../kernel/text/accept.ts"
+import type { Entry } from "../dispatch.ts"
+import { bodyOf, mediaTypeOf, unpacked, wrongTypeError } from "../input/body.ts"
+import { crossOrigin, preflight } from "../respond.ts"
+import { connect, isPlainConnect, refuse } from "./connect.ts"
+import { framedOf } from "./frame.ts"
+import { inBytes, inText, isGrpcWebText, messageInText } from "./grpc-web-text.ts"
+import { restOf } from "./rest.ts"
+import { connectOptions, routesOf, withoutBody } from "./routes.ts"
+
+/** Answers what the API serves; undefined for every other path, which the server serves or not. */
+export type ApiHandler = (
+  request: Request,
+  peer: { readonly address: string },
+) => Promise<Response | undefined>
+
+/** REST, Connect and gRPC-Web for one set of operations. */
+export function apiHandler(entries: readonly Entry[]): ApiHandler {
+  const rest = restOf(entries)
+  const byPath = new Map(entries.map((entry) => [`/${entry.name}`, entry]))
+  const router = createConnectRouter({ ...connectOptions, grpc: false })
+  routesOf(entries)(router)
+  const universal = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+
+  return async (request, { address }) => {
+    const url = new URL(request.url)
+    const entry = byPath.get(url.pathname)
+    if (request.method === "OPTIONS") {
+      return entry || rest(request, url, address) ? preflight() : undefined
+    }
+    if (!entry) {
+      // The interface gives the root to the web keys; a person who opens it wants the pages.
+      return url.pathname === "/" && wantsPage(request) ? undefined : rest(request, url, address)
+    }
+    if (request.method !== "POST") return postOnly()
+    if (isPlainConnect(request.headers)) return connect(entry, request, address)
+    const handler = universal.get(url.pathname)
+    if (!handler) return undefined
+    return isGrpcWebText(request.headers)
+      ? inBase64(handler, request, address)
+      : other(handler, request, address)
+  }
+}
+
+type Universal = ConnectRouter["handlers"][number]
+
+/** gRPC-Web, compressed bodies and odd content types go through connect-es. */
+function other(handler: Universal, request: Request, address: string): Promise<Response> {
+  const isFramed = mediaTypeOf(request.headers).startsWith("application/grpc")
+  const message = isFramed ? framedOf : packedOf
+  return through(handler, request, { address, message: (max) => message(request, max) })
+}
+
+/** The message of a unary Connect call that came packed. */
+async function packedOf(request: Request, bytesMax: number): Promise<Uint8Array> {
+  const bytes = await bodyOf(request, bytesMax)
+  // Other encodings are refused before anybody reads.
+  return request.headers.get("content-encoding") === "gzip" ? unpacked(bytes, bytesMax) : bytes
+}
+
+async function through(
+  handler: Universal,
+  request: Request,
+  sent: Parameters<typeof withoutBody>[1],
+): Promise<Response> {
+  // Of a request that has a body, connect-es takes hold before it reads.
+  const { url, method, headers, signal } = request
+  const bare = new Request(url, { method, headers, signal })
+  const answer = await handler(withoutBody(universalServerRequestFromFetch(bare, {}), sent))
+  if (answer.status === 415) return refuse(wrongTypeError("application/json or application/proto"))
+  const response = universalServerResponseToFetch(answer)
+  for (const [name, value] of Object.entries(crossOrigin)) response.headers.set(name, value)
+  response.headers.set("cache-control", "no-store")
+  return response
+}
+
+async function inBase64(handler: Universal, request: Request, address: string): Promise<Response> {
+  const message = (bytesMax: number) => messageInText(request, bytesMax)
+  const response = await through(handler, inBytes(request), { address, message })
+  return inText(response)
+}
+
+const postOnly = () =>
+  refuse(new Fault("unimplemented", "request.method_wrong", "this path takes POST"), {
+    allow: "POST",
+  })

@@ -1,0 +1,211 @@
+import {
+  type DescField,
+  type DescMethod,
+  getOption,
+  hasOption,
+  type Message,
+  merge,
+  toJson,
+} from "@bufbuild/protobuf"
+import { http } from "../../gen/google/api/annotations_pb.ts"
+import type { HttpRule } from "../../gen/google/api/http_pb.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Entry } from "../dispatch.ts"
+import { fieldsOf } from "../field.ts"
+import { bodyOf, mediaTypeOf, wrongTypeError } from "../input/body.ts"
+import { decodeJson } from "../input/decode.ts"
+import { nameOf } from "../method.ts"
+import { respond, respondFault } from "../respond.ts"
+import { barePaths, ownPaths, prefixes } from "./bare-paths.ts"
+import { decodeParameters } from "./query.ts"
+import { type Part, segmentsOf, type Tree, templateOf, treeOf } from "./template.ts"
+
+/** Where an operation's fields come from when it is called by REST. */
+type Route = {
+  readonly entry: Entry
+  /** The fields that the path fills, in order. */
+  readonly path: readonly string[]
+  /** "all": the body is the request. A field: the body is its value. */
+  readonly body: "none" | "all" | DescField
+}
+
+/** Answers a REST call, or undefined where no operation has this path. */
+export type Rest = (request: Request, url: URL, address: string) => Promise<Response> | undefined
+
+/**
+ * REST for every operation that has a path: below its family's prefix, and bare where the list of
+ * bare paths says so. Refuses, naming the operations: two at one path, a path of the server itself,
+ * a template that is not served, a field that does not exist.
+ */
+export function restOf(entries: readonly Entry[], bare: typeof barePaths = barePaths): Rest {
+  const tree = treeOf<Route>()
+  const byName = new Map(entries.map((entry) => [entry.name, entry]))
+  for (const entry of entries) {
+    for (const rule of rulesOf(entry)) mount(tree, entry, rule, prefixOf(entry.method))
+  }
+  for (const row of bare) {
+    const entry = byName.get(row.method)
+    const rule = entry && rulesOf(entry).find((each) => isAt(each, row))
+    if (!rule) throw new Error(`${row.method} is not at the bare path ${row.verb} ${row.path}`)
+    mount(tree, entry, rule, "")
+  }
+  return (request, url, address) => {
+    const segments = segmentsOf(url.pathname).map(decoded)
+    const verb = request.method === "HEAD" ? "GET" : request.method
+    if (segments.includes(undefined)) return undefined
+    const found = tree.find(verb, segments.filter(isText))
+    if (found.kind === "nothing") return undefined
+    if (found.kind === "other verbs") return Promise.resolve(wrongMethod(found.verbs))
+    return answer(found.value, { request, url, address, captured: found.captured })
+  }
+}
+
+const isText = (value: string | undefined) => value !== undefined
+
+/** A segment with its %-codes read; undefined where they are broken. */
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
+
+/** Where an operation answers below its family's prefix, and there what its body is. */
+export function bindingsOf(method: DescMethod) {
+  return rulesIn(method).flatMap(({ pattern: { case: verb, value: rule }, body }) =>
+    verb && verb !== "custom"
+      ? [{ verb: verb.toUpperCase(), rule, path: pathAt(prefixOf(method), rule), body }]
+      : [],
+  )
+}
+
+const rulesOf = ({ method }: Entry) => rulesIn(method)
+
+function rulesIn(method: DescMethod): readonly HttpRule[] {
+  if (!hasOption(method, http)) return []
+  const rule = getOption(method, http)
+  return [rule, ...rule.additionalBindings]
+}
+
+function isAt({ pattern }: HttpRule, { verb, path }: { verb: string; path: string }): boolean {
+  return pattern.case === verb.toLowerCase() && pattern.value === path
+}
+
+function prefixOf(method: DescMethod): string {
+  const prefix = prefixes[method.parent.file.proto.package]
+  if (prefix !== undefined) return prefix
+  throw new Error(`${nameOf(method)} has a path, but its package has no prefix`)
+}
+
+const pathAt = (prefix: string, rule: string) =>
+  rule === "/" && prefix ? prefix : `${prefix}${rule}`
+
+function mount(tree: Tree<Route>, entry: Entry, rule: HttpRule, prefix: string): void {
+  const { case: verb, value } = rule.pattern
+  if (!verb || verb === "custom") throw new Error(`${entry.name} has a path with no usual verb`)
+  const path = pathAt(prefix, value)
+  const parts = value.startsWith("/") ? templateOf(path) : undefined
+  if (!parts) throw new Error(`${entry.name}: the path ${path} is not of a form that is served`)
+  const own = ownPaths.find((each) => path === each || path.startsWith(`${each}/`))
+  if (own) throw new Error(`${entry.name}: the path ${path} lies below ${own}, which is our own`)
+  const taken = tree.add(verb.toUpperCase(), parts, routeOf(entry, parts, rule.body))
+  if (taken) throw new Error(`${entry.name} and ${taken.entry.name} share the path ${verb} ${path}`)
+}
+
+function routeOf(entry: Entry, parts: readonly Part[], body: string): Route {
+  const { input } = entry.method
+  const path = parts.flatMap((part) => (part.kind === "literal" ? [] : [part.field]))
+  const missing = path.find((field) => !fieldsOf(input, field))
+  if (missing) throw new Error(`${entry.name}: its path names a field "${missing}", not there`)
+  if (body === "") return { entry, path, body: "none" }
+  if (body === "*") return { entry, path, body: "all" }
+  const field = input.fields.find(({ name }) => name === body)
+  if (field?.fieldKind !== "message" || field.oneof) {
+    throw new Error(`${entry.name}: its body names "${body}", which is no message of the request`)
+  }
+  return { entry, path, body: field }
+}
+
+function wrongMethod(verbs: readonly string[]): Response {
+  const allow = verbs.join(", ")
+  const message = `this path takes ${allow}`
+  return respondFault(new Fault("unimplemented", "request.method_wrong", message), { allow })
+}
+
+type Given = {
+  readonly request: Request
+  readonly url: URL
+  readonly address: string
+  readonly captured: readonly string[]
+}
+
+async function answer(route: Route, given: Given): Promise<Response> {
+  const { request, address, url } = given
+  const { entry } = route
+  const target = { method: request.method, path: url.pathname }
+  const arrival = { headers: request.headers, address, encoding: "rest" as const, target }
+  const { headers, result } = await entry.call(arrival, {
+    decode: (bytesMax) => decode(route, given, bytesMax),
+    encode: (message) => JSON.stringify(toJson(entry.method.output, message)),
+  })
+  return result.ok ? respond(result.value, headers) : respondFault(result.fault, headers)
+}
+
+async function decode(
+  route: Route,
+  { request, url, captured }: Given,
+  bytesMax: number,
+): Promise<Message> {
+  const { input } = route.entry.method
+  const body = await jsonBodyOf(request, bytesMax)
+  const path = route.path.map((field, at) => [field, captured[at] ?? ""] as const)
+  if (route.body === "all") {
+    refuseParameters(url)
+    const message = decodeJson(input, body)
+    // The path says what the call is about; a body that says otherwise does not count.
+    merge(input, message, decodeParameters(input, path))
+    return message
+  }
+  const message = decodeParameters(input, [...path, ...url.searchParams])
+  if (route.body !== "none") setBody(message, route.body, body)
+  else if (!isEmptyObject(body)) throw noBodyError()
+  return message
+}
+
+/** The bytes of the body; those of an empty object where it is blank. */
+async function jsonBodyOf(request: Request, bytesMax: number): Promise<Uint8Array> {
+  const type = mediaTypeOf(request.headers)
+  const bytes = await bodyOf(request, bytesMax)
+  // A body of nothing has no type that could be wrong.
+  if (bytes.length > 0 && type !== "" && type !== "application/json") {
+    throw wrongTypeError("application/json")
+  }
+  return bytes.every(isBlank) ? emptyObject : bytes
+}
+
+const isBlank = (byte: number) => byte <= 0x20
+const emptyObject = Buffer.from("{}")
+
+function setBody(message: Message, field: DescField, body: Uint8Array): void {
+  if (!field.message || body === emptyObject) return
+  Reflect.set(message, field.localName, decodeJson(field.message, body))
+}
+
+const isEmptyObject = (body: Uint8Array): boolean =>
+  emptyObject.equals(body.filter((byte) => !isBlank(byte)))
+function refuseParameters({ searchParams }: URL): void {
+  if (searchParams.size === 0) return
+  throw new Fault(
+    "invalid_argument",
+    "request.parameters_unexpected",
+    "this takes its fields from the body, not from the address",
+  )
+}
+
+const noBodyError = () =>
+  new Fault(
+    "invalid_argument",
+    "request.body_unexpected",
+    "this takes its fields from the address; leave the body empty or send {}",
+  )

@@ -1,0 +1,46 @@
+import { promisify } from "node:util"
+import { gunzip } from "node:zlib"
+import { bytesWithin, type Incoming } from "../../kernel/body.ts"
+import { Fault } from "../../kernel/fault.ts"
+
+/** Reads a body up to the limit; refuses a larger one without reading on. */
+export async function bodyOf(request: Incoming, bytesMax: number): Promise<Uint8Array> {
+  const bytes = await bytesWithin(request, bytesMax)
+  if (!bytes) throw tooLargeError(bytesMax)
+  return bytes
+}
+
+const unpack = promisify(gunzip)
+
+/** Unpacks gzip, off the event loop; what would become larger than the limit is left packed. */
+export async function unpacked(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
+  try {
+    return await unpack(bytes, { maxOutputLength: bytesMax })
+  } catch (cause) {
+    const isLarge = Object(cause).code === "ERR_BUFFER_TOO_LARGE"
+    throw isLarge ? tooLargeError(bytesMax) : notGzipError(cause)
+  }
+}
+
+export const tooLargeError = (bytesMax: number) =>
+  new Fault(
+    "resource_exhausted",
+    "request.too_large",
+    `the body is larger than ${Math.floor(bytesMax / 1024)} kB`,
+  )
+
+const notGzipError = (cause: unknown) =>
+  new Fault("invalid_argument", "request.invalid", "the body is not the gzip that it says it is", {
+    cause,
+  })
+
+/** The media type of a body in lower case, without parameters; empty if there is none. */
+export const mediaTypeOf = (headers: Headers): string =>
+  (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? ""
+
+export const wrongTypeError = (expected: string) =>
+  new Fault(
+    "invalid_argument",
+    "request.type_unknown",
+    `the body must be ${expected}; say so in the Content-Type header`,
+  )

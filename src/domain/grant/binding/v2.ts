@@ -1,0 +1,28 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt"
+import { share } from "../../../api/method.ts"
+import {
+  ActivityService,
+  type ListApplicationUsesRequest,
+} from "../../../gen/core/activity/v2/activity_service_pb.ts"
+import { at, pagination } from "../../../kernel/answer.ts"
+import { pageOf } from "../../../kernel/page.ts"
+import type { Cx } from "../../../store/index.ts"
+import { searchUses, type UseRow } from "../use.ts"
+
+export const v2 = share<Cx>()(ActivityService, {
+  listApplicationUses: (req, cx) => list(cx, req),
+})
+
+async function list(cx: Cx, req: ListApplicationUsesRequest) {
+  const { userId, applicationId: appId } = req
+  const since = req.since ? timestampMs(req.since) : 0
+  const found = await searchUses(cx, { page: pageOf(req.pagination), userId, appId, since })
+  return { pagination: pagination(found), applicationUses: found.rows.map(toUse) }
+}
+
+const toUse = ({ app, app_name, user_id, last }: UseRow) => ({
+  applicationId: app,
+  applicationName: app_name,
+  userId: user_id,
+  lastUsed: at(last),
+})

@@ -1,0 +1,118 @@
+import { share } from "../../../api/method.ts"
+import type { RequestContext } from "../../../gen/core/object/v2/object_pb.ts"
+import {
+  MultiFactorType,
+  PasskeysType,
+  ResourceOwnerType,
+  SecondFactorType,
+  ThemeMode,
+} from "../../../gen/core/settings/v2/settings_pb.ts"
+import { SettingsService } from "../../../gen/core/settings/v2/settings_service_pb.ts"
+import { at, details } from "../../../kernel/answer.ts"
+import { pageLanguages } from "../../../kernel/text/language.ts"
+import type { Cx } from "../../../store/index.ts"
+import { requireInstance } from "../../instance/index.ts"
+import { languagesOf } from "../../quota/index.ts"
+import { findPolicy } from "../commands.ts"
+import { domainPolicy } from "../domain.ts"
+import type { Policy, Values } from "../kind.ts"
+import { login, type MultiFactor, type SecondFactor } from "../login.ts"
+import { label, privacy } from "../page.ts"
+import { lockout, passwordAge, passwordComplexity } from "../password.ts"
+import { lifetimesIn } from "./v1-form.ts"
+
+const modes = { auto: ThemeMode.AUTO, dark: ThemeMode.DARK, light: ThemeMode.LIGHT }
+
+const secondFactorTypes: Readonly<Record<SecondFactor, SecondFactorType>> = {
+  otp: SecondFactorType.TOTP,
+  u2f: SecondFactorType.U2F,
+  otp_email: SecondFactorType.OTP_EMAIL,
+  otp_sms: SecondFactorType.OTP_SMS,
+  recovery_codes: SecondFactorType.RECOVERY_CODES,
+}
+
+const multiFactorTypes: Readonly<Record<MultiFactor, MultiFactorType>> = {
+  u2f_with_verification: MultiFactorType.U2F_WITH_VERIFICATION,
+}
+
+export const v2 = share<Cx>()(SettingsService, {
+  getGeneralSettings: (_, cx) => {
+    const { defaultOrgId } = requireInstance(cx)
+    return {
+      defaultOrgId,
+      defaultOrganizationId: defaultOrgId,
+      defaultLanguage: languagesOf(cx)[0] ?? "",
+      supportedLanguages: [...pageLanguages],
+      allowedLanguages: [...languagesOf(cx)],
+    }
+  },
+  getLoginSettings: settingsOf(login, ({ allowPasswordless, ...values }) => ({
+    ...values,
+    ...lifetimesIn(values),
+    allowLocalAuthentication: values.allowUsernamePassword || allowPasswordless,
+    passkeysType: allowPasswordless ? PasskeysType.ALLOWED : PasskeysType.NOT_ALLOWED,
+    secondFactors: values.secondFactors.map((factor) => secondFactorTypes[factor]),
+    multiFactors: values.multiFactors.map((factor) => multiFactorTypes[factor]),
+  })),
+  // There is none that anybody could come from.
+  getActiveIdentityProviders: (_, cx) => ({
+    details: {
+      totalResult: 0n,
+      processedSequence: BigInt(cx.store.log.durable()),
+      timestamp: at(cx.clock.now()),
+    },
+    identityProviders: [],
+  }),
+  getPasswordComplexitySettings: settingsOf(passwordComplexity, (values) => ({
+    minLength: BigInt(values.minLength),
+    requiresUppercase: values.hasUppercase,
+    requiresLowercase: values.hasLowercase,
+    requiresNumber: values.hasNumber,
+    requiresSymbol: values.hasSymbol,
+  })),
+  getPasswordExpirySettings: settingsOf(passwordAge, ({ maxAgeDays, expireWarnDays }) => ({
+    maxAgeDays: BigInt(maxAgeDays),
+    expireWarnDays: BigInt(expireWarnDays),
+  })),
+  getLockoutSettings: settingsOf(lockout, ({ maxPasswordAttempts, maxOtpAttempts }) => ({
+    maxPasswordAttempts: BigInt(maxPasswordAttempts),
+    maxOtpAttempts: BigInt(maxOtpAttempts),
+  })),
+  getBrandingSettings: settingsOf(label, (values) => ({
+    lightTheme: {
+      primaryColor: values.primaryColor,
+      backgroundColor: values.backgroundColor,
+      warnColor: values.warnColor,
+      fontColor: values.fontColor,
+    },
+    darkTheme: {
+      primaryColor: values.primaryColorDark,
+      backgroundColor: values.backgroundColorDark,
+      warnColor: values.warnColorDark,
+      fontColor: values.fontColorDark,
+    },
+    hideLoginNameSuffix: values.hideLoginNameSuffix,
+    disableWatermark: values.disableWatermark,
+    themeMode: modes[values.themeMode],
+  })),
+  getDomainSettings: settingsOf(domainPolicy, (values) => ({
+    loginNameIncludesDomain: values.userLoginMustBeDomain,
+    requireOrgDomainVerification: values.validateOrgDomains,
+    smtpSenderAddressMatchesInstanceDomain: values.smtpSenderAddressMatchesInstanceDomain,
+  })),
+  getLegalAndSupportSettings: settingsOf(privacy, ({ privacyLink, ...values }) => ({
+    ...values,
+    privacyPolicyLink: privacyLink,
+  })),
+})
+
+/** How v2 shows a policy: that of an organisation, or of the instance. */
+function settingsOf<V extends Values, Shown>(policy: Policy<V>, show: (values: V) => Shown) {
+  return ({ ctx }: { readonly ctx?: RequestContext | undefined }, cx: Cx) => {
+    const named = ctx?.resourceOwner
+    const place = named?.case === "orgId" ? named.value : undefined
+    const { values, isDefault, stand } = findPolicy(cx, place, policy)
+    const resourceOwnerType = isDefault ? ResourceOwnerType.INSTANCE : ResourceOwnerType.ORG
+    return { details: details(stand), settings: { ...show(values), resourceOwnerType } }
+  }
+}

@@ -1,0 +1,211 @@
+import type { OidcApp } from "../../../domain/app/index.ts"
+import type { Prompt, Requested, ResponseType } from "../../../domain/grant/index.ts"
+import { algorithms, verifyJwt } from "../../../domain/key/index.ts"
+import { about, because, findingOfAddress } from "../../../domain/refusal/index.ts"
+import type { Cx } from "../../../store/index.ts"
+import { findingsInJwt, textOf } from "../../client/jwt.ts"
+import { OAuthError } from "../../error.ts"
+import { issuerOf } from "../../issuer.ts"
+import { type Parameters, parametersOf, valueFinding, wordsOf } from "../../request.ts"
+import { foreignAmong } from "../../token/audience.ts"
+import { resourcesOf } from "../../token/resource.ts"
+import {
+  audienceOf,
+  grantedScopes,
+  leftOut,
+  orgRestriction,
+  projectsAsAudience,
+} from "../../token/scope.ts"
+import type { ReturnPath } from "../client.ts"
+import { languagesOf } from "../language.ts"
+import { claimsWantedOf } from "./claims-parameter.ts"
+import { responseTypeOf } from "./response-type.ts"
+
+/** Everything a client asked for, checked. */
+export type Checked = { readonly asked: Requested; readonly loginHint: string }
+
+/** Reads an authorization request; what is wrong with it goes back to the client. */
+export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams): Checked {
+  const parameters = parametersOf(search)
+  refuseUnsupported(parameters)
+  const { clientId, appId, app, redirectUri, responseMode, state } = back
+  const responseType = responseTypeOf(parameters, app.oidc)
+  const scopes = scopesOf(parameters, app, responseType)
+  const projects = projectsOf(cx, parameters, { app, scopes })
+  const audience = [...new Set([clientId, ...projects])]
+  const asked: Requested = {
+    clientId,
+    appId,
+    redirectUri,
+    responseType,
+    responseMode,
+    scopes,
+    ...leftOut(wordsOf(parameters.get("scope")), scopes),
+    audience,
+    ...foreignAmong(cx, { appId, projectId: app.projectId }, projects),
+    prompts: promptsOf(parameters),
+    languages: languagesOf(parameters.get("ui_locales")),
+    ...given({
+      state,
+      testedBy: back.testedBy,
+      nonce: nonceOf(parameters, responseType),
+      challenge: challengeOf(parameters, responseType === "code" && isPublic(app)),
+      dpopJkt: dpopJktOf(parameters),
+      maxAge: maxAgeOf(parameters),
+      home: orgRestriction(cx, scopes),
+      ...personOf(cx, parameters),
+    }),
+  }
+  return { asked, loginHint: (parameters.get("login_hint") ?? "").slice(0, loginHintMax) }
+}
+
+const loginHintMax = 200
+
+const isPublic = ({ oidc }: OidcApp): boolean => oidc.authMethod === "none"
+
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** Only what is there: an event keeps no empty members. */
+function given<T extends object>(fields: T): Defined<T>
+function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** OpenID Connect Core §3.1.2.6 has an error of its own for it. */
+function refuseUnsupported(parameters: Parameters): void {
+  if (parameters.has("registration")) {
+    throw new OAuthError("registration_not_supported", "registration is not supported")
+  }
+}
+
+/** Projects that the tokens will be for: its own, and those that scopes and resources name. */
+function projectsOf(
+  cx: Cx,
+  parameters: Parameters,
+  { app, scopes }: { readonly app: OidcApp; readonly scopes: readonly string[] },
+): readonly string[] {
+  const own = projectsAsAudience(cx, [app.projectId])
+  return [...own, ...audienceOf(cx, scopes), ...resourcesOf(cx, parameters)]
+}
+
+/** Who may sign in, how, and what is told of them, beside what the scopes say. */
+function personOf(cx: Cx, parameters: Parameters) {
+  const { idToken, userinfo, userId, acr } = claimsWantedOf(parameters)
+  const hinted = hintedUserOf(cx, parameters)
+  if (userId !== undefined && hinted !== undefined && userId !== hinted) {
+    throw new OAuthError("invalid_request", "id_token_hint and claims name different users")
+  }
+  const claims = idToken.length + userinfo.length > 0 ? { idToken, userinfo } : undefined
+  return { hintedUser: hinted ?? userId, claims, acr }
+}
+
+/** OpenID Connect Core §3.2.2.1 and §15.5.2: without a nonce, an id_token could be replayed. */
+function nonceOf(parameters: Parameters, type: ResponseType): string | undefined {
+  const nonce = parameters.get("nonce")
+  if (nonce !== undefined || type === "code") return nonce
+  throw new OAuthError("invalid_request", `nonce is missing: response_type ${type} needs one`)
+}
+
+/** OpenID Connect Core §3.1.2.1. */
+function scopesOf(parameters: Parameters, app: OidcApp, type: ResponseType): readonly string[] {
+  const scopes = grantedScopes(wordsOf(parameters.get("scope")), app)
+  if (!scopes.includes("openid")) {
+    const received = parameters.get("scope") ?? ""
+    const finding = {
+      ...{ subject: "scope", received, expected: ["openid"] },
+      ...because("scope", "scope.words"),
+    }
+    throw new OAuthError("invalid_scope", "scope must contain openid", { finding })
+  }
+  // OpenID Connect Core §11: only a code can be exchanged for a refresh token.
+  return type === "code" ? scopes : scopes.filter((scope) => scope !== "offline_access")
+}
+
+/** What `prompt` may say; discovery names them. */
+export const promptValues = ["none", "login", "select_account", "consent"] as const
+
+function promptsOf(parameters: Parameters): readonly Prompt[] {
+  const prompts = wordsOf(parameters.get("prompt")).map((word) => {
+    const known = promptValues.find((value) => value === word)
+    if (known) return known
+    const finding = valueFinding("prompt", parameters.get("prompt") ?? "", promptValues)
+    throw new OAuthError("invalid_request", `prompt must be ${promptValues.join(", ")}`, {
+      finding,
+    })
+  })
+  if (prompts.includes("none") && prompts.length > 1) {
+    throw new OAuthError("invalid_request", "prompt none stands alone")
+  }
+  return prompts
+}
+
+function maxAgeOf(parameters: Parameters): number | undefined {
+  const text = parameters.get("max_age")
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new OAuthError("invalid_request", "max_age must be a number of seconds")
+}
+
+/** RFC 7636 §4.3 and RFC 9700 §2.1.1: S256 alone, and required of clients without a secret. */
+function challengeOf(parameters: Parameters, isPublic: boolean): string | undefined {
+  const challenge = parameters.get("code_challenge")
+  const method = parameters.get("code_challenge_method")
+  if (challenge === undefined && method === undefined) {
+    if (!isPublic) return undefined
+    throw new OAuthError(
+      "invalid_request",
+      "code_challenge is missing: this client must use PKCE",
+      {
+        finding: about("code_challenge", "pkce.missing"),
+      },
+    )
+  }
+  if (method !== "S256") {
+    const subject = "code_challenge_method"
+    throw new OAuthError("invalid_request", "code_challenge_method must be S256", {
+      finding: {
+        ...{ subject, received: method ?? "", expected: ["S256"] },
+        ...because(subject, "pkce.plain"),
+      },
+    })
+  }
+  if (challenge !== undefined && /^[\w-]{43}$/.test(challenge)) return challenge
+  throw new OAuthError("invalid_request", "code_challenge must be a SHA-256 hash in base64url")
+}
+
+/** RFC 9449 §10: the thumbprint of a key, which the code will be worth nothing without. */
+function dpopJktOf(parameters: Parameters): string | undefined {
+  const jkt = parameters.get("dpop_jkt")
+  if (jkt === undefined || /^[\w-]{43}$/.test(jkt)) return jkt
+  throw new OAuthError("invalid_request", "dpop_jkt must be a SHA-256 thumbprint in base64url")
+}
+
+/** OpenID Connect Core §3.1.2.1: an id_token of ours, which may have expired. */
+function hintedUserOf(cx: Cx, parameters: Parameters): string | undefined {
+  const hint = parameters.get("id_token_hint")
+  if (hint === undefined) return undefined
+  const claims = readHint(cx, hint)
+  if (typeof claims?.sub === "string") return claims.sub
+  throw foreignHintError(cx, hint)
+}
+
+/** The claims of an id_token that was issued here, expired or not; undefined for anything else. */
+export function readHint(cx: Cx, hint: string) {
+  const claims = verifyJwt(cx, hint, { typ: "JWT", algorithms, expired: "accepted" })
+  return claims?.iss === issuerOf(cx).issuer ? claims : undefined
+}
+
+/** What is wrong with an id_token that is not of this issuer. */
+export const foreignHintError = (cx: Cx, hint: string): OAuthError =>
+  new OAuthError("invalid_request", "id_token_hint is not an id_token of this issuer", {
+    finding: () => {
+      const { issuer } = issuerOf(cx)
+      return findingsInJwt(hint, {
+        subject: "id_token_hint",
+        beside: ({ iss }) => [
+          iss !== issuer && findingOfAddress("iss of id_token_hint", textOf(iss), [issuer]),
+        ],
+        otherwise: "hint.changed",
+      })
+    },
+  })

@@ -1,0 +1,148 @@
+import type { Claims } from "../../../domain/key/index.ts"
+import { org } from "../../../domain/org/index.ts"
+import { heldMetadata, profile, type UserInfo, user } from "../../../domain/user/index.ts"
+import type { Cx } from "../../../store/index.ts"
+import { namedBy, prefixes, reserved } from "../scope.ts"
+import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
+
+/** Who is told about whom: what a token says, and what its client asked for beside scopes. */
+export type Told = {
+  readonly userId: string
+  readonly clientId: string
+  readonly audience: readonly string[]
+  readonly scopes: readonly string[]
+  /** Names of single claims that are asked for at this place; see `claimsAsked`. */
+  readonly requested?: readonly string[] | undefined
+}
+
+/**
+ * What an id_token says of its user beside who it is. The claims of the scopes profile, email and
+ * phone are there only where `withUserClaims` says so; else they are read at userinfo.
+ */
+export const idTokenClaims = (
+  cx: Cx,
+  told: Told & { readonly withUserClaims?: boolean | undefined },
+): Claims => ({
+  ...standardClaims(cx, told, told.withUserClaims ? told.scopes : []),
+  ...reservedClaims(cx, told, clientAsking(cx, told.clientId, "id_token"), inToken),
+})
+
+/** OpenID Connect Core §5.3.2: what the userinfo endpoint answers. */
+export const userinfoClaims = (cx: Cx, told: Told): Claims => ({
+  ...standardClaims(cx, told, told.scopes),
+  ...reservedClaims(cx, told, clientAsking(cx, told.clientId, "userinfo")),
+  sub: told.userId,
+})
+
+/** RFC 7662 §2.2: what introspection answers of the user, to an application of `projectId`. */
+export function introspectionClaims(cx: Cx, told: Told, projectId: string): Claims {
+  // Its client is told of its own token, but of roles only on what the token is for.
+  const isFor = told.audience.includes(projectId)
+  const claims = standardClaims(cx, told, told.scopes)
+  const { preferred_username: username } = claims
+  return {
+    ...claims,
+    ...(username !== undefined && { username }),
+    ...reservedClaims(cx, told, isFor ? projectAsking(cx, projectId) : undefined),
+  }
+}
+
+/** RFC 9068 §2.2.3: what a JWT access token says of its user beside who it is. */
+export const accessTokenClaims = (cx: Cx, told: Told): Claims =>
+  reservedClaims(cx, told, clientAsking(cx, told.clientId, "access token"), inToken)
+
+type Source = readonly [scope: string, value: (known: UserInfo) => unknown]
+
+/** OpenID Connect Core §5.1 and §5.4: each claim with the scope that asks for it. */
+const sources = {
+  name: ["profile", ({ name }) => name],
+  given_name: ["profile", ({ givenName }) => givenName],
+  family_name: ["profile", ({ familyName }) => familyName],
+  nickname: ["profile", ({ nickName }) => nickName],
+  gender: ["profile", ({ gender }) => (gender === "unspecified" ? "" : gender)],
+  locale: ["profile", ({ preferredLanguage }) => preferredLanguage],
+  preferred_username: ["profile", ({ userName }) => userName],
+  updated_at: ["profile", ({ changed }) => Math.floor(changed / 1000)],
+  email: ["email", ({ email }) => email],
+  email_verified: ["email", ({ email, emailVerified }) => (email ? emailVerified : "")],
+  phone_number: ["phone", ({ phone }) => phone],
+  phone_number_verified: ["phone", ({ phone, phoneVerified }) => (phone ? phoneVerified : "")],
+} as const satisfies Readonly<Record<string, Source>>
+
+const entries: readonly (readonly [name: string, source: Source])[] = Object.entries(sources)
+
+/** Every standard claim that can be told, for discovery. */
+export const userClaimNames = entries.map(([name]) => name)
+
+/**
+ * OpenID Connect Core §5.5: of the names that a `claims` parameter asks for at one place, those
+ * that can be told. An unknown name is no error.
+ */
+export const claimsAsked = (names: readonly string[]): readonly string[] =>
+  userClaimNames.filter((name) => names.includes(name))
+
+/** The standard claims of a user, asked for by scope or by name. What is not known is not said. */
+function standardClaims(cx: Cx, told: Told, scopes: readonly string[]): Claims {
+  const { userId, requested = [] } = told
+  const wanted = entries.filter(
+    ([name, [scope]]) => scopes.includes(scope) || requested.includes(name),
+  )
+  const known = wanted.length > 0 ? profile(cx, userId) : undefined
+  if (!known) return {}
+  const claims: Record<string, unknown> = {}
+  for (const [name, [, value]] of wanted) {
+    const said = value(known)
+    if (said !== "") claims[name] = said
+  }
+  return claims
+}
+
+/**
+ * What the reserved scopes ask for, and the roles that the asker's settings add. Metadata of more
+ * than `metadataMax` characters is not told here at all.
+ */
+function reservedClaims(
+  cx: Cx,
+  told: Told,
+  asker: Asker | undefined,
+  metadataMax = Number.POSITIVE_INFINITY,
+): Claims {
+  const roles = roleClaims(cx, told, asker)
+  const isAsked = told.scopes.some((scope) => scope.startsWith("urn:"))
+  if (!isAsked) return roles
+  return { ...roles, ...homeClaims(cx, told), ...metadataClaims(cx, told, metadataMax) }
+}
+
+/** Tokens travel in headers, which are short: more is to be had at userinfo. */
+const inToken = 4000
+
+/** What is noted about the user, each value in base64url. */
+function metadataClaims(cx: Cx, { userId, scopes }: Told, max: number): Claims {
+  if (!scopes.includes(reserved.metadata)) return {}
+  const entries = [...heldMetadata(cx, userId)].map(
+    ([key, value]) => [key, Buffer.from(value).toString("base64url")] as const,
+  )
+  const length = entries.reduce((sum, [key, text]) => sum + key.length + text.length, 0)
+  if (entries.length === 0 || length > max) return {}
+  return { [reserved.metadata]: Object.fromEntries(entries) }
+}
+
+/** The user's organisation, and what it was held to by a scope. */
+function homeClaims(cx: Cx, { userId, scopes }: Told): Claims {
+  const ids = namedBy(scopes, prefixes.org)
+  const domains = namedBy(scopes, prefixes.orgDomain)
+  const isAsked = ids.length > 0 || scopes.includes(reserved.resourceOwner)
+  if (!isAsked && domains.length === 0) return {}
+  const id = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  const { name, primaryDomain } = cx.store.state(cx, org, id)
+  const owner = reserved.resourceOwner
+  return {
+    ...(isAsked && {
+      [`${owner}:id`]: id,
+      [`${owner}:name`]: name,
+      [`${owner}:primary_domain`]: primaryDomain,
+    }),
+    ...(ids.includes(id) && { "urn:core:iam:org:id": id }),
+    ...(domains.includes(primaryDomain) && { "urn:core:iam:org:domain:primary": primaryDomain }),
+  }
+}

@@ -1,0 +1,149 @@
+import { findClient } from "../../../domain/app/index.ts"
+import { type Held, rolesHeld } from "../../../domain/authorization/index.ts"
+import type { Claims } from "../../../domain/key/index.ts"
+import { org } from "../../../domain/org/index.ts"
+import {
+  isProjectActive,
+  isProjectThere,
+  type Project,
+  project,
+} from "../../../domain/project/index.ts"
+import { findMachineByName } from "../../../domain/user/index.ts"
+import { type Cx, cached } from "../../../store/index.ts"
+import { namedBy, prefixes, reserved } from "../scope.ts"
+
+/** Who asks for the roles: an application of a project, or nobody but the user themself. */
+export type Asker = {
+  readonly projectId: string
+  readonly orgId: string
+  readonly groupsClaim: Project["groupsClaim"]
+  /** Whether roles are told at this place without being asked for. */
+  readonly asserted: boolean
+}
+
+/** Where an application says whether roles are told; elsewhere its project does. */
+type Place = "id_token" | "access token" | "userinfo"
+
+type AskerAt = Readonly<Record<Place, Asker>>
+
+/** The application that a token was issued to; undefined for a service user's own. */
+export function clientAsking(cx: Cx, clientId: string, place: Place): Asker | undefined {
+  const known = askers(cx)
+  const found = known.get(clientId) ?? askerAt(cx, clientId)
+  if (known.size < rememberedMax) known.set(clientId, found)
+  return found?.[place]
+}
+
+const askers = cached(() => new Map<string, AskerAt | null>(), ["app", "project"])
+const rememberedMax = 10_000
+
+function askerAt(cx: Cx, clientId: string): AskerAt | null {
+  const state = findClient(cx, clientId)?.state
+  const asker = state && projectAsking(cx, state.projectId)
+  if (!asker) return null
+  const said = state.kind === "oidc" ? state.oidc : nothing
+  return {
+    id_token: { ...asker, asserted: said.idTokenRoleAssertion },
+    "access token": { ...asker, asserted: said.accessTokenRoleAssertion },
+    userinfo: asker,
+  }
+}
+
+const nothing = { idTokenRoleAssertion: false, accessTokenRoleAssertion: false }
+
+/** A project that asks for itself, as at introspection; undefined where it is not there. */
+export function projectAsking(cx: Cx, projectId: string): Asker | undefined {
+  const state = cx.store.state(cx, project, projectId)
+  if (!isProjectThere(state)) return undefined
+  const { orgId, groupsClaim, projectRoleAssertion: asserted } = state
+  return { projectId, orgId, groupsClaim, asserted }
+}
+
+type Told = {
+  readonly userId: string
+  readonly clientId: string
+  readonly audience: readonly string[]
+  readonly scopes: readonly string[]
+}
+
+/** The roles of a user that the scopes or the asker's settings ask for, by project. */
+export function roleClaims(cx: Cx, told: Told, asker: Asker | undefined): Claims {
+  const wanted = wantedOf(told.scopes, asker)
+  const groupsClaim = asker?.groupsClaim ?? "off"
+  if (!wanted && groupsClaim === "off") return {}
+  const claims: Record<string, unknown> = {}
+  if (wanted) {
+    for (const projectId of projectsOf(cx, told, { asker, wanted })) {
+      const roles = rolesOn(cx, told, projectId, wanted)
+      if (Object.keys(roles).length === 0) continue
+      if (projectId === asker?.projectId) claims[reserved.projectRoles] = roles
+      claims[`urn:core:iam:org:project:${projectId}:roles`] = roles
+    }
+  }
+  // An empty list says so: whoever copies groups must learn of the last one that went, too.
+  if (asker && groupsClaim !== "off") {
+    const held = heldOn(cx, told, asker.projectId)
+    claims[groupsClaim] = [...new Set(held.flatMap(({ keys }) => keys))]
+  }
+  return claims
+}
+
+type Wanted = {
+  /** Whether projects of the audience are told beside the asker's. */
+  readonly everywhere: boolean
+  readonly isWanted: (key: string) => boolean
+}
+
+function wantedOf(scopes: readonly string[], asker: Asker | undefined): Wanted | undefined {
+  const keys = namedBy(scopes, prefixes.role)
+  const isAsserted = asker?.asserted ?? false
+  const everywhere = scopes.includes(reserved.allRoles) || isAsserted
+  const isAll = everywhere || scopes.includes(reserved.projectRoles)
+  if (!isAll && keys.length === 0) return undefined
+  return {
+    everywhere: everywhere || keys.length > 0,
+    isWanted: isAll ? () => true : (key) => keys.includes(key),
+  }
+}
+
+/**
+ * The asker's own project, and those of the audience. Of another organisation's projects nothing
+ * is told but to the user themself: which roles it gives is its own business, and its programs
+ * learn it by introspection.
+ */
+function projectsOf(
+  cx: Cx,
+  { userId, clientId, audience }: Told,
+  { asker, wanted }: { readonly asker: Asker | undefined; readonly wanted: Wanted },
+): readonly string[] {
+  const own = asker ? [asker.projectId] : []
+  if (!wanted.everywhere) return own
+  const forItself = clientId === userId || findMachineByName(cx, clientId) === userId
+  const mayLearn = (id: string) =>
+    isProjectActive(cx, id) && (forItself || cx.store.state(cx, project, id).orgId === asker?.orgId)
+  return [...new Set([...own, ...audience.filter(mayLearn)])]
+}
+
+/** Each role with the organisations that give it, and their primary domains. */
+function rolesOn(cx: Cx, told: Told, projectId: string, { isWanted }: Wanted): Claims {
+  const roles = new Map<string, Record<string, string>>()
+  for (const { orgId, keys } of heldOn(cx, told, projectId)) {
+    const { primaryDomain } = cx.store.state(cx, org, orgId)
+    for (const key of keys.filter(isWanted)) {
+      roles.set(key, { ...roles.get(key), [orgId]: primaryDomain })
+    }
+  }
+  return Object.fromEntries(roles)
+}
+
+/** What a user holds on a project, of the organisations that the scopes narrow it to. */
+function heldOn(cx: Cx, { userId, scopes }: Told, projectId: string): readonly Held[] {
+  const known = allHeld(cx)
+  const pair = JSON.stringify([userId, projectId])
+  const held = known.get(pair) ?? rolesHeld(cx, userId, projectId)
+  if (known.size < rememberedMax) known.set(pair, held)
+  const orgs = namedBy(scopes, prefixes.rolesOfOrg)
+  return orgs.length === 0 ? held : held.filter(({ orgId }) => orgs.includes(orgId))
+}
+
+const allHeld = cached(() => new Map<string, readonly Held[]>())

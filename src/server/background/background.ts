@@ -1,0 +1,50 @@
+import { instanceIds } from "../../domain/instance/index.ts"
+import { auditLogRetention } from "../../domain/quota/index.ts"
+import type { Config } from "../../kernel/config.ts"
+import { type Reactor, type Reactors, runPruner, runReactors } from "../../store/index.ts"
+import type { ServerServices } from "../services.ts"
+
+/** What a server does besides answering. */
+export type Background = {
+  readonly reactors: Reactors
+  readonly stop: () => Promise<void>
+}
+
+/** Starts it; while a reactor can't go on the node is not ready. */
+export function startBackground(
+  services: ServerServices,
+  reactors: readonly Reactor[],
+  { auditRetentionDays }: Pick<Config, "auditRetentionDays">,
+): Background {
+  const { store, clock } = services
+  const running = runReactors(store, clock, reactors, {
+    stuck: (name, cause) => services.broke(stuck(name), cause),
+    freed: (name) => services.mended(stuck(name)),
+    gaveUp: (reactor, { type, position }, error) =>
+      services.log.warning("{reactor} gave up on {type} at {position}: {error}", {
+        ...{ reactor, type, position, error },
+      }),
+  })
+  const pruner = runPruner({
+    store,
+    clock,
+    auditRetentionDays,
+    auditsKept: () => auditsKept(services),
+    passed: running.passed,
+    failed: (cause) => services.log.warning("pruning broke off: {cause}", { cause: String(cause) }),
+  })
+  return {
+    reactors: running,
+    stop: async () => void (await Promise.all([running.stop(), pruner.stop()])),
+  }
+}
+
+const stuck = (reactor: string) => `the reactor ${reactor} can't go on`
+
+/** What the instances' limits say of their audits, in ms. */
+function auditsKept({ store, call }: ServerServices): ReadonlyMap<string, number> {
+  const all = instanceIds(store).map((id) => [id, auditLogRetention(call(id, "pruner"))] as const)
+  return new Map(
+    all.flatMap(([id, seconds]) => (seconds === undefined ? [] : [[id, seconds * 1000]])),
+  )
+}

@@ -1,0 +1,22 @@
+import { instanceIds } from "../../domain/instance/index.ts"
+import { warnOfLeaving } from "../../domain/user/index.ts"
+import type { ServerServices } from "../services.ts"
+import { keepRounds } from "./round.ts"
+
+const every = 86_400_000
+
+/**
+ * Says in the log, now and each day until it is stopped, which instances nobody will be able to
+ * administer for good.
+ */
+export const watchOwners = (services: Pick<ServerServices, "clock" | "store" | "log" | "call">) =>
+  keepRounds(services.clock, every, async () => {
+    for (const instance of instanceIds(services.store)) {
+      await warnOfLeaving(services.call(instance, "owner-watch")).catch((cause) =>
+        services.log.error("the owners of instance {instance} can't be looked at: {cause}", {
+          instance,
+          cause: String(cause),
+        }),
+      )
+    }
+  })

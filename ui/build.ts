@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm } from "node:fs/promises"
+import { mkdir, readdir, readFile, rm } from "node:fs/promises"
 import { basename, extname, join } from "node:path"
 import { brotliCompressSync, constants } from "node:zlib"
+import { pruneBook } from "./prune-book.ts"
 
 const ui = import.meta.dir
 const dist = join(ui, "dist")
@@ -42,6 +43,7 @@ async function split(entry: string): Promise<{ entry: string; chunks: readonly s
     minify: true,
     naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]" },
     define: { "process.env.NODE_ENV": '"production"' },
+    plugins: [pruneBook(await textsOf(["console", "kit"]))],
   })
   const main = result.outputs.find(({ kind }) => kind === "entry-point")
   if (!main) throw new Error(`Bundling ${entry} gave no file.`)
@@ -50,6 +52,16 @@ async function split(entry: string): Promise<{ entry: string; chunks: readonly s
     entry: served(basename(main.path)),
     chunks: chunks.map(({ path }) => served(basename(path))),
   }
+}
+
+/** What the sources in these folders say. */
+async function textsOf(folders: readonly string[]): Promise<readonly string[]> {
+  const lists = folders.map(async (folder) => {
+    const paths = await readdir(join(ui, folder), { recursive: true })
+    const sources = paths.filter((path) => /\.tsx?$/.test(path))
+    return Promise.all(sources.map((path) => readFile(join(ui, folder, path), "utf8")))
+  })
+  return (await Promise.all(lists)).flat()
 }
 
 /** Bundles one entry point and answers the path that serves it. */

@@ -54,11 +54,10 @@ describe("the console", () => {
     expect(sizeOf(first)).toBeLessThan(180)
   })
 
-  // A page that asks v1 loads the descriptor of its whole service, of up to 30 KB, once.
   test.each(pages.map((file) => [file.replace(/-\w+\.js$/, ""), file]))(
-    "shows %s for at most 55 KB more",
+    "shows %s for at most 40 KB more",
     (_, file) => {
-      expect(sizeOf([...withNeeded(file)].filter((each) => !first.has(each)))).toBeLessThan(55)
+      expect(sizeOf([...withNeeded(file)].filter((each) => !first.has(each)))).toBeLessThan(40)
     },
   )
 })

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import {
+  clone,
+  createRegistry,
+  type DescFile,
+  type DescMessage,
+  toBinary,
+} from "@bufbuild/protobuf"
+import { base64Encode } from "@bufbuild/protobuf/wire"
+import { type DescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt"
+import type { BunPlugin } from "bun"
+
+const generated = join(import.meta.dir, "..", "src", "gen")
+
+/**
+ * Leaves out of a bundle what its sources don't call: a service comes with all of its methods, and
+ * those with all of their messages, by name and number. `sources` are the texts that may name them.
+ */
+export function pruneBook(sources: readonly string[]): BunPlugin {
+  return {
+    name: "prune the book",
+    setup: async (build) => {
+      const files = await bookFiles()
+      const words = new Set(sources.flatMap((text) => text.match(/\w+/g) ?? []))
+      const needed = neededBy(words, files)
+      build.onLoad({ filter: /\/src\/gen\/.*_pb\.ts$/ }, ({ path }) => {
+        const text = readFileSync(path, "utf8")
+        const name = path.slice(generated.length + 1).replace(/_pb\.ts$/, "")
+        const file = files.find((each) => each.name === name)
+        if (!file) throw new Error(`${path} describes no file of the book`)
+        const described = base64Encode(
+          toBinary(FileDescriptorProtoSchema, pruned(file, words, needed)),
+          "std_raw",
+        )
+        return {
+          contents: text.replace(/(?<=fileDesc\(")[\w+/=-]+(?=")/, described),
+          loader: "ts",
+        }
+      })
+    },
+  }
+}
+
+async function bookFiles(): Promise<readonly DescFile[]> {
+  const paths = readdirSync(generated, { recursive: true, encoding: "utf8" })
+  const modules = await Promise.all(
+    paths
+      .filter((path) => path.endsWith("_pb.ts"))
+      .map((path): Promise<object> => import(join(generated, path))),
+  )
+  return modules.flatMap((module) => Object.values(module).filter(isFile))
+}
+
+const isFile = (value: unknown): value is DescFile =>
+  typeof value === "object" && value !== null && "kind" in value && value.kind === "file"
+
+/** The messages that are named, or go with a method that is, with all that their fields hold. */
+function neededBy(words: ReadonlySet<string>, files: readonly DescFile[]): ReadonlySet<string> {
+  const needed = new Set<string>()
+  const need = (message: DescMessage): void => {
+    if (needed.has(message.typeName)) return
+    needed.add(message.typeName)
+    for (const { message: held } of message.fields) if (held) need(held)
+    for (const field of message.fields) {
+      if (field.fieldKind === "map" && field.mapKind === "message") need(field.message)
+    }
+  }
+  for (const desc of createRegistry(...files)) {
+    if (desc.kind === "message" && words.has(`${desc.name}Schema`)) need(desc)
+    if (desc.kind !== "service") continue
+    for (const { localName, input, output } of desc.methods) {
+      if (!words.has(localName)) continue
+      need(input)
+      need(output)
+    }
+  }
+  return needed
+}
+
+/** Messages keep their places, by which generated code finds them. */
+function pruned(file: DescFile, words: ReadonlySet<string>, needed: ReadonlySet<string>) {
+  const proto = clone(FileDescriptorProtoSchema, file.proto)
+  for (const message of proto.messageType) strip(message, proto.package, needed)
+  for (const [at, service] of proto.service.entries()) {
+    const methods = file.services[at]?.methods ?? []
+    service.method = service.method.filter((_, index) => words.has(methods[index]?.localName ?? ""))
+  }
+  return proto
+}
+
+function strip(message: DescriptorProto, within: string, needed: ReadonlySet<string>): void {
+  const name = `${within}.${message.name}`
+  for (const nested of message.nestedType) strip(nested, name, needed)
+  if (needed.has(name) || message.options?.mapEntry) return
+  message.field = []
+  message.oneofDecl = []
+}

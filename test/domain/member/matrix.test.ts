@@ -103,7 +103,7 @@ const isPersonal = ({ resource }: Way) => resource === "user" || resource === "s
 const passesAsSelf = ({ permissions }: Subject, { self }: Way) =>
   self === "authenticated" || (self !== "" && permissions.has(self))
 
-const flags = ["", "resource.instance", "ctx.instance"]
+const flags = ["", "resource.instance", "ctx.instance", "instance", "system"]
 
 /** An operation on the instance that is called, or one that a flag chooses. */
 const isAboutItself = ({ resource, id }: Way) => resource === "instance" && flags.includes(id)

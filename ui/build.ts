@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises"
 import { basename, extname, join } from "node:path"
 import { brotliCompressSync, constants } from "node:zlib"
-import { pruneBook } from "./prune-book.ts"
+import { pruneBook } from "../scripts/prune-book.ts"
 
 const ui = import.meta.dir
 const dist = join(ui, "dist")

@@ -22,7 +22,7 @@ import type { Api } from "./api.ts"
 import { assetAt } from "./asset.ts"
 import { anonymousCall, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
-import { guarded, refusalOf, secured } from "./guard.ts"
+import { addressOf, guarded, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant, namesInstance } from "./instance-host.ts"
 import { originOf } from "./origin.ts"
@@ -76,9 +76,11 @@ export function appOf(parts: AppParts): App {
     api,
     published: (request) => (namesInstance(request) ? undefined : published(request)),
     guarded: (request, response) => guarded(services, request, response),
-    answer: async (request, peer) =>
-      refusalOf(request) ??
-      answer(parts, handlers, { request: asMeant(services, request, peer), peer }),
+    answer: async (request, peer) => {
+      const url = addressOf(request)
+      if (url instanceof Response) return url
+      return answer(parts, handlers, { request: asMeant(services, request, peer), peer, url })
+    },
     grpcHost: (authority) => grpcHost(services.store, authority),
     condition: { isReady: () => services.notReady() === undefined, clock: services.clock },
   }
@@ -91,13 +93,18 @@ type Handlers = {
   readonly instance: ReturnType<typeof instanceHandler>
 }
 
+type Addressed = {
+  readonly request: Request
+  readonly peer: () => string
+  readonly url: URL
+}
+
 async function answer(
   parts: AppParts,
   handlers: Handlers,
-  { request, peer }: { readonly request: Request; readonly peer: () => string },
+  { request, peer, url }: Addressed,
 ): Promise<Response> {
   const { services, setupToken } = parts
-  const url = new URL(request.url)
   const { pathname } = url
   const health = healthAt(services, request, pathname)
   if (health) return health

@@ -16,15 +16,17 @@ const bodyBytesMax = 16 * 1024 * 1024
  */
 export const headBytesMax = 16 * 1024
 
-/** Refuses a request that nobody should look at, whatever it asks for. */
-export function refusalOf(request: Request): Response | undefined {
-  const fault = faultIn(request)
-  return fault && respondFault(fault, { connection: "close" })
+/** The address of a request; or the refusal of one that nobody should look at, whatever it asks. */
+export function addressOf(request: Request): URL | Response {
+  const address = URL.parse(request.url) ?? undefined
+  const fault = address ? faultIn(request) : malformedError()
+  if (address && !fault) return address
+  return respondFault(fault ?? malformedError(), { connection: "close" })
 }
 
 function faultIn({ url, headers }: Request): Fault | undefined {
   // Bun joins several Host headers, and gives no address for what is no host's name.
-  if (headers.get("host")?.includes(",") || !URL.canParse(url)) return malformedError()
+  if (headers.get("host")?.includes(",")) return malformedError()
   if (Number(headers.get("content-length")) > bodyBytesMax) return tooLargeError(bodyBytesMax)
   const cookie = headers.get("cookie")?.length ?? 0
   const authorization = headers.get("authorization")?.length ?? 0

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { canonical } from "../../kernel/text/name.ts"
-import { type Cx, type Decision, statement } from "../../store/index.ts"
+import { type Cx, cached, type Decision, statement } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
 import { isOrgThere, orgStops } from "../org/index.ts"
 import { findByLoginName } from "./account/login-name.ts"
@@ -129,7 +129,16 @@ export function signInVersion(
 }
 
 /** The same outside of a step, as things stand now; 0 where there is no password. */
-export const passwordVersion = (cx: Cx, id: string): number => signInVersion(readerOf(cx), id) ?? 0
+export function passwordVersion(cx: Cx, id: string): number {
+  const known = versions(cx)
+  const version = known.get(id) ?? signInVersion(readerOf(cx), id) ?? 0
+  if (known.size < versionsMax) known.set(id, version)
+  return version
+}
+
+/** Asked with every token that hangs from a user; good until anything is written. */
+const versions = cached(() => new Map<string, number>())
+const versionsMax = 10_000
 
 /** Reads outside of a step as one within it does. */
 export const readerOf = (cx: Cx): Pick<Decision, "state" | "owner"> => ({

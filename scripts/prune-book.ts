@@ -68,6 +68,8 @@ function neededBy(words: ReadonlySet<string>, files: readonly DescFile[]): Reado
   }
   for (const desc of createRegistry(...files)) {
     if (desc.kind === "message" && words.has(`${desc.name}Schema`)) need(desc)
+    // What methods say of themselves, as whom they let in.
+    if (desc.kind === "extension" && desc.message) need(desc.message)
     if (desc.kind !== "service") continue
     for (const { localName, input, output } of desc.methods) {
       if (!words.has(localName)) continue

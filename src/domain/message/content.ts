@@ -1,8 +1,9 @@
+import type { Call } from "../../kernel/context.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { messageText } from "../text/index.ts"
-import { findUser, invitationOf, sentCode, shownNames } from "../user/index.ts"
-import type { Message } from "./model.ts"
+import { type CodeFor, findUser, invitationOf, sentCode, shownNames } from "../user/index.ts"
+import type { Cause, Kind, Message } from "./model.ts"
 
 /** A message in words. Its code and link are secrets: they open what they are for. */
 export type Content = {
@@ -19,18 +20,37 @@ export type Content = {
   readonly code: string
 }
 
-const codeKinds = { verify_email: "email", verify_phone: "phone", invite_user: "invite" } as const
+/** Kinds whose code stays with the person. */
+const codeKinds: Readonly<Partial<Record<Kind, CodeFor>>> = {
+  verify_email: "email",
+  verify_phone: "phone",
+  invite_user: "invite",
+}
 
 /** What a message says now; a reason in words where it is worth nothing any more. */
 export function contentOf(cx: Cx, message: Message): Content | { readonly over: string } {
-  const { kind, userId } = message
   if (message.to === "") return { over: "there is nobody any more to write to" }
-  if (kind === "password_change") return worded(cx, message, "")
-  const code = sentCode(cx, userId, codeKinds[kind])
-  if (code?.expires !== message.codeExpires) return { over: "its code was used or replaced" }
-  if (cx.clock.now() >= code.expires) return { over: "its code is no longer good" }
-  return worded(cx, message, code.plain)
+  if (message.codeExpires === 0) return worded(cx, message, "")
+  const code = codeOf(cx, message)
+  if (code === undefined) return { over: "its code was used or replaced" }
+  if (cx.clock.now() >= message.codeExpires) return { over: "its code is no longer good" }
+  return worded(cx, message, code)
 }
+
+/** The code in the plain; undefined where the person has another one, or none, by now. */
+function codeOf(cx: Cx, message: Message): string | undefined {
+  const { kind, userId, sealed, codeExpires } = message
+  if (sealed !== "") return cx.secrets.open("seal", sealed, about(message))
+  const of = codeKinds[kind]
+  const code = of && sentCode(cx, userId, of)
+  return code?.expires === codeExpires ? code.plain : undefined
+}
+
+/** A code that nothing but its message can be read from. */
+export const sealedFor = (cx: Pick<Call, "secrets">, cause: Cause, code: string): string =>
+  cx.secrets.seal("seal", code, about(cause))
+
+const about = ({ userId, kind }: Cause): string => `message/${userId}/${kind}`
 
 function worded(cx: Cx, message: Message, code: string): Content {
   const { kind, userId } = message
@@ -49,27 +69,43 @@ function worded(cx: Cx, message: Message, code: string): Content {
     LastPhone: row.phone,
     VerifiedPhone: row.phone_verified === 1 ? row.phone : "",
   }
-  const asked = { orgId: row.org, language: row.preferred_language }
-  const values = { ...person, Code: code, ApplicationName: applicationName || organization }
-  const text =
-    kind === "password_change"
-      ? messageText(cx, { ...asked, kind }, person)
-      : messageText(cx, { ...asked, kind }, values)
-  const link = linkOf(cx, message, { code, orgId: row.org, loginName: preferredLoginName })
-  return { ...text, link, code }
+  const text = messageText(
+    cx,
+    { kind, orgId: row.org, language: row.preferred_language },
+    {
+      ...person,
+      Code: code,
+      OTP: code,
+      Expiry: Math.round((message.codeExpires - message.added) / 1000),
+      Domain: new URL(requireInstance(cx).publicUrl).hostname,
+      TempUsername: row.user_name,
+      ApplicationName: applicationName || organization,
+    },
+  )
+  const { org: orgId, display_name: displayName } = row
+  const places = {
+    code,
+    orgId,
+    loginName: preferredLoginName,
+    displayName,
+    language: text.language,
+  }
+  return { ...text, link: linkOf(cx, message, places), code }
 }
 
-type Places = { readonly code: string; readonly orgId: string; readonly loginName: string }
+type Places = Readonly<Record<"code" | "orgId" | "loginName" | "displayName" | "language", string>>
 
 /**
  * Where a message leads: what its cause asked for, else our page for it, at the public address
  * whatever the request was sent to. Our own code stands behind the #, which no log keeps.
  */
-function linkOf(cx: Cx, { kind, userId, urlTemplate }: Message, places: Places): string {
+function linkOf(cx: Cx, message: Message, places: Places): string {
+  const { kind, userId, urlTemplate, sessionId = "" } = message
   const { code, orgId, loginName } = places
   if (urlTemplate !== "") {
     const values: Readonly<Record<string, string>> = {
-      ...{ UserID: userId, Code: code, OrgID: orgId, LoginName: loginName },
+      ...{ UserID: userId, Code: code, OrgID: orgId, LoginName: loginName, SessionID: sessionId },
+      ...{ DisplayName: places.displayName, PreferredLanguage: places.language },
     }
     return urlTemplate.replace(/\{\{\s*\.(\w+)\s*\}\}/g, (_, name: string) =>
       encodeURIComponent(values[name] ?? ""),

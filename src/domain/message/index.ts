@@ -2,6 +2,8 @@ import { message, messageCount } from "./model.ts"
 import { messageReactor } from "./reactor.ts"
 import { messageView } from "./view.ts"
 
+export { type Otp, queueOtp } from "./otp.ts"
+
 /** What this module is to the whole. */
 export const module = {
   aggregates: [message, messageCount],

@@ -1,5 +1,6 @@
 import { aggregate, type Event } from "../../store/index.ts"
 import type { Channel } from "../message-provider/index.ts"
+import type { MessageKind } from "../text/index.ts"
 
 const day = 86_400_000
 
@@ -7,9 +8,9 @@ const day = 86_400_000
 export const keptMs = 30 * day
 
 /** What is written to people about, by the names of its texts. */
-export type Kind = "verify_email" | "verify_phone" | "invite_user" | "password_change"
+export type Kind = MessageKind
 
-/** What was to be said, to whom, and why; the code itself stays with the person. */
+/** What was to be said, to whom, and why; a code stays where it is checked, or is sealed. */
 export type Cause = {
   readonly kind: Kind
   readonly channel: Channel
@@ -17,10 +18,15 @@ export type Cause = {
   /** Until when its code is good, ms UTC; 0 where it has none. It tells one code from another. */
   readonly codeExpires: number
   readonly urlTemplate: string
+  /** The session that a one-time code is for; empty for all else. */
+  readonly sessionId?: string
 }
 
+/** `sealed` is a code that nothing but its message can be read from; left out for the others. */
+type Addressed = { readonly to: string; readonly sealed?: string }
+
 export type MessageEvent =
-  | Event<"message.added", Cause, { readonly to: string }>
+  | Event<"message.added", Cause, Addressed>
   | Event<"message.delayed", { readonly error: string }>
   | Event<"message.sent", { readonly providerId: string }>
   | Event<"message.failed", { readonly error: string }>
@@ -32,6 +38,8 @@ export type Message = Cause & {
   readonly status: "absent" | "queued" | "sent" | "failed"
   /** Empty once the person is gone. */
   readonly to: string
+  /** Empty where its code stays with the person, or there is none. */
+  readonly sealed: string
   /** ms UTC, as is when it was queued last. */
   readonly added: number
   readonly queued: number
@@ -44,12 +52,13 @@ export type Message = Cause & {
 const absent: Message = {
   status: "absent",
   ...{ kind: "verify_email", channel: "email", userId: "", codeExpires: 0, urlTemplate: "" },
-  ...{ to: "", added: 0, queued: 0, round: 0, error: "" },
+  ...{ to: "", sealed: "", added: 0, queued: 0, round: 0, error: "" },
 }
 
 /** One message to one person; the id is where its cause stands in the log. */
 export const message = aggregate<MessageEvent, Message>({
   stream: "message",
+  revision: 2,
   retention: "transient",
   initial: absent,
   expires: ({ added }) => added + keptMs,
@@ -58,6 +67,7 @@ export const message = aggregate<MessageEvent, Message>({
       ...data,
       status: "queued",
       to: secret?.to ?? "",
+      sealed: secret?.sealed ?? "",
       ...{ added: time, queued: time, round: 1, error: "" },
     }),
     "message.delayed": (state, { data }) => ({ ...state, error: data.error }),
@@ -69,7 +79,7 @@ export const message = aggregate<MessageEvent, Message>({
       ...{ queued: time, round: state.round + 1, error: "" },
     }),
     "message.viewed": (state) => state,
-    "message.erased": (state) => ({ ...state, status: "failed", to: "" }),
+    "message.erased": (state) => ({ ...state, status: "failed", to: "", sealed: "" }),
   },
 })
 

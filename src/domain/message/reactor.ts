@@ -1,7 +1,8 @@
 import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
 import { notification, policyOf } from "../policy/index.ts"
-import { hasLeft, user } from "../user/index.ts"
-import { type Cause, isFull, type Kind, message, messageCount } from "./model.ts"
+import { user } from "../user/index.ts"
+import { addMessage } from "./add.ts"
+import { type Cause, type Kind, message } from "./model.ts"
 import { senderOf } from "./send.ts"
 import { messagesTo, waitingFor } from "./view.ts"
 
@@ -19,10 +20,9 @@ export function messageReactor(call: Calls): Reactor {
     const cx = call(event.instance, name)
     const cause = causeOf(cx, kind, event)
     if (!cause) return
-    const id = String(event.position)
-    await addMessage(cx, id, cause)
-    await send(cx, id)
+    await cx.store.transact(cx, (tx) => addMessage(tx, String(event.position), cause))
   }
+  const go = async ({ instance, id }: Recordedly) => send(call(instance, name), id)
   const again = (channel: Cause["channel"]) => async (event: Recordedly) => {
     const cx = call(event.instance, name)
     await requeueAll(cx, channel)
@@ -37,7 +37,8 @@ export function messageReactor(call: Calls): Reactor {
       "user.human.invite.code.added": write("invite_user"),
       "user.human.password.changed": write("password_change"),
       "user.removed": async ({ instance, id }) => eraseAll(call(instance, name), id),
-      "message.requeued": async ({ instance, id }) => send(call(instance, name), id),
+      "message.added": go,
+      "message.requeued": go,
       "instance.smtp.config.activated": again("email"),
       "instance.sms.configactivated": again("sms"),
     },
@@ -67,26 +68,6 @@ type CodeData = {
 
 /** An event of these few types, as the list of a reactor does not know it. */
 const isCode = (data: object): data is CodeData => "expires" in data && "returned" in data
-
-/**
- * Puts a message into the outbox, once. One too many to the same address within an hour is kept,
- * and does not go out by itself.
- */
-const addMessage = (cx: Cx, id: string, cause: Cause) =>
-  cx.store.transact(cx, (tx) => {
-    if (tx.state(message, id).status !== "absent") return
-    const person = tx.state(user, cause.userId)
-    if (hasLeft(person) || person.kind !== "human") return
-    const to = cause.channel === "email" ? person.email.address : (person.phone?.number ?? "")
-    if (to === "") return
-    const owner = tx.owner(user, cause.userId)
-    tx.append(message, id, [{ type: "message.added", data: cause, private: { to } }], owner)
-    const address = tx.secrets.hash(to.toLowerCase(), "message_address")
-    if (isFull(tx.state(messageCount, address), tx.now)) {
-      const error = "too many messages went to this address within an hour"
-      tx.append(message, id, [{ type: "message.failed", data: { error } }])
-    } else tx.append(messageCount, address, [{ type: "message.counted", data: {} }], owner)
-  })
 
 /** What waited for a provider goes by the new one; each by itself. */
 async function requeueAll(cx: Cx, channel: Cause["channel"]): Promise<void> {

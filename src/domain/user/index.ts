@@ -42,7 +42,8 @@ export { type Metadata, removeMetadata, setMetadata } from "./account/metadata.t
 export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving } from "./account/owner.ts"
 export { type Attempts, attemptsOf } from "./credential/attempt.ts"
-export { createCode, type NewCode } from "./credential/code.ts"
+export { type CodeFor, createCode, type NewCode } from "./credential/code.ts"
+export { countRequest } from "./credential/code-count.ts"
 export {
   type Admit,
   changedPassword,

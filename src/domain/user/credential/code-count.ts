@@ -2,13 +2,30 @@ import { Fault } from "../../../kernel/fault.ts"
 import { aggregate, type Draft, type Event, type Transaction } from "../../../store/index.ts"
 import type { CodeFor } from "./code.ts"
 
+/** What codes are counted for: each that proves something, and those that a sign-in asks for. */
+export type CodePurpose = CodeFor | "otp_email" | "otp_sms"
+
+/** The events of a code that is asked for, and of a wrong one; of one-time codes others count. */
+const requests = {
+  email: "user.human.email.code.requested",
+  phone: "user.human.phone.code.requested",
+  invite: "user.human.invite.code.requested",
+  otp_email: "user.human.mfa.otp.email.code.requested",
+  otp_sms: "user.human.mfa.otp.sms.code.requested",
+} as const satisfies Readonly<Record<CodePurpose, string>>
+
+const failures = {
+  email: "user.human.email.verification.failed",
+  phone: "user.human.phone.verification.failed",
+  invite: "user.human.invite.check.failed",
+} as const satisfies Readonly<Record<CodeFor, string>>
+
+type RequestedType = (typeof requests)[CodePurpose]
+type FailedType = (typeof failures)[CodeFor]
+
 export type CodeCountEvent =
-  | Event<"user.human.email.code.requested">
-  | Event<"user.human.phone.code.requested">
-  | Event<"user.human.invite.code.requested">
-  | Event<"user.human.email.verification.failed">
-  | Event<"user.human.phone.verification.failed">
-  | Event<"user.human.invite.check.failed">
+  | { [Type in RequestedType]: Event<Type> }[RequestedType]
+  | { [Type in FailedType]: Event<Type> }[FailedType]
 
 /** What was tried within an hour from `since`, ms UTC. */
 export type CodeCount = {
@@ -34,24 +51,28 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
   expires: ({ since }) => since + hour,
   initial: { since: 0, requested: 0, failed: 0 },
   evolve: {
-    "user.human.email.code.requested": (state, event) => another(state, event, "requested"),
-    "user.human.phone.code.requested": (state, event) => another(state, event, "requested"),
-    "user.human.invite.code.requested": (state, event) => another(state, event, "requested"),
-    "user.human.email.verification.failed": (state, event) => another(state, event, "failed"),
-    "user.human.phone.verification.failed": (state, event) => another(state, event, "failed"),
-    "user.human.invite.check.failed": (state, event) => another(state, event, "failed"),
+    "user.human.email.code.requested": another("requested"),
+    "user.human.phone.code.requested": another("requested"),
+    "user.human.invite.code.requested": another("requested"),
+    "user.human.mfa.otp.email.code.requested": another("requested"),
+    "user.human.mfa.otp.sms.code.requested": another("requested"),
+    "user.human.email.verification.failed": another("failed"),
+    "user.human.phone.verification.failed": another("failed"),
+    "user.human.invite.check.failed": another("failed"),
   },
 })
 
-function another(state: CodeCount, { time }: { readonly time: number }, what: Counted): CodeCount {
-  const current = time < state.since + hour ? state : { since: time, requested: 0, failed: 0 }
-  return { ...current, [what]: current[what] + 1 }
+function another(what: Counted) {
+  return (state: CodeCount, { time }: { readonly time: number }): CodeCount => {
+    const current = time < state.since + hour ? state : { since: time, requested: 0, failed: 0 }
+    return { ...current, [what]: current[what] + 1 }
+  }
 }
 
 /** Counts a code that is asked for, by which somebody is written to; refuses one too many. */
-export function countRequest(tx: Transaction, userId: string, of: CodeFor): void {
+export function countRequest(tx: Transaction, userId: string, of: CodePurpose): void {
   mustBeFew(tx, { userId, of, what: "requested" })
-  count(tx, userId, { of, type: `user.human.${of}.code.requested` })
+  count(tx, userId, { of, type: requests[of] })
 }
 
 /** Refuses to look at a code where too many wrong ones were tried; asked within the same step. */
@@ -62,18 +83,12 @@ export const mayTryCode = (tx: Transaction, userId: string, of: CodeFor): void =
 export const countFailure = (tx: Transaction, userId: string, of: CodeFor): void =>
   count(tx, userId, { of, type: failures[of] })
 
-const failures = {
-  email: "user.human.email.verification.failed",
-  phone: "user.human.phone.verification.failed",
-  invite: "user.human.invite.check.failed",
-} as const
-
-const idOf = (userId: string, of: CodeFor): string => `${of}/${userId}`
+const idOf = (userId: string, of: CodePurpose): string => `${of}/${userId}`
 
 function count(
   tx: Transaction,
   userId: string,
-  { of, type }: { readonly of: CodeFor; readonly type: CodeCountEvent["type"] },
+  { of, type }: { readonly of: CodePurpose; readonly type: CodeCountEvent["type"] },
 ): void {
   const counted: Draft<CodeCountEvent> = { type, data: {} }
   tx.append(codeCount, idOf(userId, of), [counted])
@@ -81,7 +96,7 @@ function count(
 
 function mustBeFew(
   tx: Transaction,
-  asked: { readonly userId: string; readonly of: CodeFor; readonly what: Counted },
+  asked: { readonly userId: string; readonly of: CodePurpose; readonly what: Counted },
 ): void {
   const state = tx.state(codeCount, idOf(asked.userId, asked.of))
   const until = state.since + hour

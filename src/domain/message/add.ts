@@ -1,0 +1,24 @@
+import type { Transaction } from "../../store/index.ts"
+import { hasLeft, user } from "../user/index.ts"
+import { type Cause, isFull, message, messageCount } from "./model.ts"
+
+/**
+ * Puts a message to a person into the outbox, once by each id, as a part of a step. One too many
+ * to the same address within an hour is kept, and does not go out by itself. Nobody is written to
+ * who has left, or has no such address.
+ */
+export function addMessage(tx: Transaction, id: string, cause: Cause, sealed?: string): void {
+  if (tx.state(message, id).status !== "absent") return
+  const person = tx.state(user, cause.userId)
+  if (hasLeft(person) || person.kind !== "human") return
+  const to = cause.channel === "email" ? person.email.address : (person.phone?.number ?? "")
+  if (to === "") return
+  const owner = tx.owner(user, cause.userId)
+  const secret = sealed === undefined ? { to } : { to, sealed }
+  tx.append(message, id, [{ type: "message.added", data: cause, private: secret }], owner)
+  const address = tx.secrets.hash(to.toLowerCase(), "message_address")
+  if (isFull(tx.state(messageCount, address), tx.now)) {
+    const error = "too many messages went to this address within an hour"
+    tx.append(message, id, [{ type: "message.failed", data: { error } }])
+  } else tx.append(messageCount, address, [{ type: "message.counted", data: {} }], owner)
+}

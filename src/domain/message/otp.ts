@@ -1,0 +1,31 @@
+import type { Transaction } from "../../store/index.ts"
+import type { Channel } from "../message-provider/index.ts"
+import { countRequest } from "../user/index.ts"
+import { addMessage } from "./add.ts"
+import { sealedFor } from "./content.ts"
+
+/** A one-time code that is to reach a person, as `newCode` of the policies makes it. */
+export type Otp = {
+  readonly userId: string
+  readonly channel: Channel
+  /** In the plain; the message keeps it sealed. */
+  readonly code: string
+  /** Until when it is good, ms UTC. */
+  readonly expires: number
+  /** What it lets in to: {{.SessionID}} of the template; empty where there is none yet. */
+  readonly sessionId: string
+  /** The link that a mail carries; without one there is none, and the code is typed. */
+  readonly urlTemplate?: string | undefined
+}
+
+/**
+ * Queues the message that carries a one-time code, in the same step as what made the code. Whoever
+ * made it keeps what it is checked against. Faults where the person was sent ten within an hour.
+ */
+export function queueOtp(tx: Transaction, otp: Otp): void {
+  const { userId, channel, code, expires, sessionId, urlTemplate = "" } = otp
+  countRequest(tx, userId, `otp_${channel}`)
+  const kind = `verify_${channel}_otp` as const
+  const cause = { kind, channel, userId, codeExpires: expires, sessionId, urlTemplate }
+  addMessage(tx, tx.ids.next(), cause, sealedFor(tx, cause, code))
+}

@@ -24,7 +24,11 @@ export function signIn(tx: Transaction, { agentId, userId, hash }: SignIn): stri
   for (const id of theirs) if (id !== known) endSession(tx, id)
   const sessionId = known ?? tx.ids.next()
   if (known === undefined) {
-    const added: Draft<SessionEvent> = { type: "session.added", data: { userId, agentId } }
+    const added: Draft<SessionEvent> = {
+      type: "session.added",
+      data: { userId, agentId },
+      private: { userAgent: {} },
+    }
     tx.append(session, sessionId, [added], tx.owner(user, userId))
   }
   const passwordVersion = passwordVersionOf(tx, userId)

@@ -13,6 +13,8 @@ export const lifetimes = {
   device: 180 * day,
   /** How long a checked password counts. */
   session: 10 * day,
+  /** How long a login page has until somebody has proved who they are. */
+  unproven: hour,
 } as const
 
 /** Accounts that one browser keeps; the one that has been there longest goes first. */
@@ -64,26 +66,119 @@ export const browser = aggregate<BrowserEvent, Browser>({
 const without = ({ sessions }: Browser, sessionId: string) =>
   sessions.filter((id) => id !== sessionId)
 
+/** What is known of where somebody signs in; of a login page of somebody else, as it tells it. */
+export type UserAgent = {
+  readonly fingerprintId?: string
+  readonly ip?: string
+  readonly description?: string
+  readonly header?: Readonly<Record<string, readonly string[]>>
+}
+
+/** Raised with each new password; see `signInVersion`. A newer one ends the session. */
+type Versioned = { readonly passwordVersion: number }
+
+/** RFC 8176 names of what was proved. */
+type Proving = { readonly methods: readonly string[] }
+
 export type SessionEvent =
-  | Event<"session.added", { readonly userId: string; readonly agentId: string }>
-  | Event<"session.password.checked", { readonly passwordVersion: number }>
+  | Event<
+      "session.added",
+      {
+        /** Empty where a login page has not yet said who it is. */
+        readonly userId: string
+        /** Empty where the browser is another page's. */
+        readonly agentId: string
+        /** Whose page has made it; absent where that is ours. */
+        readonly creatorId?: string
+      },
+      { readonly userAgent: UserAgent }
+    >
+  | Event<
+      "session.user.checked",
+      { readonly userId: string; readonly orgId: string },
+      { readonly loginName: string }
+    >
+  | Event<"session.password.checked", Versioned>
+  /** With the person verified it is a first factor by itself, else a second one. */
+  | Event<"session.webAuthN.checked", Versioned & Proving & { readonly userVerified: boolean }>
+  | Event<"session.totp.checked", Proving>
+  | Event<"session.otp.sms.checked", Proving>
+  | Event<"session.otp.email.checked", Proving>
+  | Event<"session.recovery_code.checked", Proving>
+  | Event<"session.token.set", Record<never, never>, { readonly hash: string }>
+  | Event<"session.metadata.set", Record<never, never>, { readonly metadata: SessionMetadata }>
+  | Event<"session.lifetime.set", { readonly lifetimeSeconds: number }>
   | Event<"session.client.added", { readonly clientId: string }>
   | Event<"session.terminated">
 
+/** What a login page notes, by key, in base64; an empty text takes a key away. */
+export type SessionMetadata = Readonly<Record<string, string>>
+
+/** When each was last checked, ms UTC; absent where it wasn't. */
+export type SessionChecks = {
+  readonly user?: number
+  readonly password?: number
+  readonly webAuthN?: number
+  readonly totp?: number
+  readonly otpSms?: number
+  readonly otpEmail?: number
+  readonly recoveryCode?: number
+}
+
 export type Session = {
   readonly status: "absent" | "active" | "ended"
+  /** Empty before somebody has said who they are. Of a name that is nobody's, a stand-in. */
   readonly userId: string
+  /** As it was typed into a login page; empty elsewhere. */
+  readonly loginName: string
   readonly agentId: string
-  /** When the person last proved who they are, ms UTC. */
+  readonly userAgent: UserAgent
+  readonly checks: SessionChecks
+  /** Whether a passkey verified who holds it, too. */
+  readonly userVerified: boolean
+  /** When the person last proved who they are by a first factor, ms UTC; 0 before. */
   readonly authTime: number
   /** RFC 8176 names of what they proved it with. */
   readonly methods: readonly string[]
-  /** As `signInVersion` was when the password was checked; a newer one ends the session. */
+  /** As `signInVersion` was at the first factor; a newer one ends the session. */
   readonly passwordVersion: number
   readonly expires: number
+  /** Whether a login page has said when it expires: no check puts that off. */
+  readonly isFixed: boolean
+  /** Keyed hash of its token; empty where it has none. */
+  readonly tokenHash: string
+  readonly metadata: SessionMetadata
   /** Who got tokens through it, and is told when it ends. */
   readonly clients: readonly string[]
 }
+
+type Check = {
+  readonly kind: keyof SessionChecks
+  readonly methods: readonly string[]
+  /** Of a first factor, what its person signs in under. */
+  readonly first?: number
+  readonly userVerified?: boolean
+}
+
+/** Notes a check. Since a first factor its person is signed in. */
+function checked(state: Session, { time }: { readonly time: number }, check: Check): Session {
+  const { kind, methods, first, userVerified = state.userVerified } = check
+  const checks = { ...state.checks, [kind]: time }
+  const proved = Object.keys(checks).filter((each) => each !== "user").length
+  // RFC 8176 §2: a key that has seen who holds it is two factors at once.
+  const several = proved > 1 || userVerified ? ["mfa"] : []
+  const before = state.methods.filter((name) => name !== "mfa")
+  const all = [...new Set([...before, ...methods, ...several])]
+  const next = { ...state, checks, userVerified, methods: all }
+  if (first === undefined) return next
+  const expires = state.isFixed ? state.expires : time + lifetimes.session
+  return { ...next, authTime: time, passwordVersion: first, expires }
+}
+
+const second =
+  (kind: keyof SessionChecks) =>
+  (state: Session, event: { readonly time: number; readonly data: Proving }): Session =>
+    checked(state, event, { kind, methods: event.data.methods })
 
 /** One person signed in to one browser. */
 export const session = aggregate<SessionEvent, Session>({
@@ -91,30 +186,65 @@ export const session = aggregate<SessionEvent, Session>({
   retention: "transient",
   // Longer than the tokens that hang from it. What is gone counts as ended.
   expires: ({ expires }) => expires + 13 * hour,
-  revision: 2,
+  revision: 3,
   initial: {
     status: "absent",
     userId: "",
+    loginName: "",
     agentId: "",
+    userAgent: {},
+    checks: {},
+    userVerified: false,
     authTime: 0,
     methods: [],
     passwordVersion: 0,
     expires: 0,
+    isFixed: false,
+    tokenHash: "",
+    metadata: {},
     clients: [],
   },
   evolve: {
-    "session.added": (state, { data: { userId, agentId } }) => ({
+    "session.added": (state, { data: { userId, agentId }, private: secret, time }) => ({
       ...state,
       status: "active",
       userId,
       agentId,
+      userAgent: secret?.userAgent ?? {},
+      expires: time + lifetimes.unproven,
     }),
-    "session.password.checked": (state, { data, time }) => ({
+    "session.user.checked": (state, { data: { userId }, private: secret, time }) => ({
       ...state,
-      authTime: time,
-      methods: ["pwd"],
-      passwordVersion: data.passwordVersion,
-      expires: time + lifetimes.session,
+      checks: { ...state.checks, user: time },
+      userId,
+      loginName: secret?.loginName ?? "",
+    }),
+    "session.password.checked": (state, event) =>
+      checked(state, event, {
+        ...{ kind: "password", methods: ["pwd"] },
+        first: event.data.passwordVersion,
+      }),
+    "session.webAuthN.checked": (state, event) => {
+      const { userVerified, passwordVersion: first, methods } = event.data
+      const check = { kind: "webAuthN", methods, userVerified } as const
+      return checked(state, event, userVerified ? { ...check, first } : check)
+    },
+    "session.totp.checked": second("totp"),
+    "session.otp.sms.checked": second("otpSms"),
+    "session.otp.email.checked": second("otpEmail"),
+    "session.recovery_code.checked": second("recoveryCode"),
+    "session.token.set": (state, { private: secret }) => ({
+      ...state,
+      tokenHash: secret?.hash ?? "",
+    }),
+    "session.metadata.set": (state, { private: secret }) => ({
+      ...state,
+      metadata: noted(state.metadata, secret?.metadata ?? {}),
+    }),
+    "session.lifetime.set": (state, { data, time }) => ({
+      ...state,
+      isFixed: true,
+      expires: time + data.lifetimeSeconds * 1000,
     }),
     "session.client.added": (state, { data }) => ({
       ...state,
@@ -127,3 +257,7 @@ export const session = aggregate<SessionEvent, Session>({
     }),
   },
 })
+
+/** What is noted with what is new of it. */
+export const noted = (before: SessionMetadata, given: SessionMetadata): SessionMetadata =>
+  Object.fromEntries(Object.entries({ ...before, ...given }).filter(([, value]) => value !== ""))

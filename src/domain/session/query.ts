@@ -1,5 +1,5 @@
 import type { Cx, Decision } from "../../store/index.ts"
-import { readerOf, signInVersion, user, userChain } from "../user/index.ts"
+import { isStandIn, readerOf, signInVersion, user, userChain } from "../user/index.ts"
 import { type Session, session } from "./model.ts"
 
 /** Whether a session is still good at `now`, and that of `userId` where one is given. */
@@ -10,12 +10,12 @@ export const isLive = (state: Session, now: number, userId = state.userId): bool
 type Reader = Pick<Decision, "state" | "owner" | "now">
 
 /**
- * A session that can be used: it lives, its person may sign in, and their password is still the
- * one that was checked.
+ * A session that can be used: it lives, its person has proved who they are and may sign in, and
+ * their password is still the one that counted then.
  */
 export function usableSession(read: Reader, sessionId: string): Session | undefined {
   const state = read.state(session, sessionId)
-  if (!isLive(state, read.now)) return undefined
+  if (!isLive(state, read.now) || state.authTime === 0) return undefined
   const version = passwordVersionOf(read, state.userId)
   return version === state.passwordVersion ? state : undefined
 }
@@ -31,8 +31,15 @@ export const passwordVersionOf = (
 ): number | undefined =>
   read.state(user, userId).status === "active" ? signInVersion(read, userId) : undefined
 
-/** What the access to a session hangs from: its person; undefined where it is gone, or they are. */
+/**
+ * What the access to a session hangs from: its person; undefined where it is gone, or they are. One
+ * of which nobody knows whose it is belongs to the instance alone.
+ */
 export function sessionChain(cx: Cx, sessionId: string) {
   const { status, userId } = cx.store.state(cx, session, sessionId)
-  return status === "absent" ? undefined : userChain(cx, userId)
+  if (status === "absent") return undefined
+  return isAnybodys(userId) ? userChain(cx, userId) : ({ instance: true } as const)
 }
+
+/** Whether it is known whose a session is. */
+export const isAnybodys = (userId: string): boolean => userId !== "" && !isStandIn(userId)

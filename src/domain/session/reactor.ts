@@ -1,6 +1,6 @@
 import type { Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
 import type { OrgEvent } from "../org/index.ts"
-import type { UserEvent } from "../user/index.ts"
+import { type UserEvent, user } from "../user/index.ts"
 import { endSession } from "./commands.ts"
 import { session } from "./model.ts"
 import { passwordVersionOf } from "./query.ts"
@@ -41,6 +41,10 @@ export function sessionEnds(call: Calls): Reactor {
 /** Whoever is let in again and signs in meanwhile keeps that. */
 const endIfOver = (cx: Cx, sessionId: string): Promise<unknown> =>
   cx.store.transact(cx, (tx) => {
-    const { userId, passwordVersion } = tx.state(session, sessionId)
-    if (passwordVersion !== passwordVersionOf(tx, userId)) endSession(tx, sessionId)
+    const { userId, authTime, passwordVersion } = tx.state(session, sessionId)
+    const version = passwordVersionOf(tx, userId)
+    // Who has proved nothing yet may have chosen the new password just now, to go on with.
+    const isOver =
+      authTime === 0 ? tx.state(user, userId).status !== "active" : passwordVersion !== version
+    if (isOver) endSession(tx, sessionId)
   })

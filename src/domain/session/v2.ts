@@ -1,11 +1,6 @@
-import type { MessageInitShape } from "@bufbuild/protobuf"
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
 import { share } from "../../api/method.ts"
-import {
-  type SearchQuery,
-  SessionFieldName,
-  type SessionSchema,
-} from "../../gen/core/session/v2/session_pb.ts"
+import { type SearchQuery, SessionFieldName } from "../../gen/core/session/v2/session_pb.ts"
 import {
   type ListSessionsRequest,
   SessionService,
@@ -15,9 +10,10 @@ import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search } from "../../store/index.ts"
 import { callerOf } from "../user/api.ts"
-import { profile, shownNames, user } from "../user/index.ts"
+import { user } from "../user/index.ts"
 import { endSession } from "./commands.ts"
 import { session } from "./model.ts"
+import { toSession } from "./v2-session.ts"
 import { type SessionRow, sessions } from "./view.ts"
 
 export const v2 = share<Cx>()(SessionService, {
@@ -42,7 +38,7 @@ async function list(cx: Cx, req: ListSessionsRequest) {
       processedSequence: BigInt(cx.store.log.durable()),
       timestamp: at(cx.clock.now()),
     },
-    sessions: found.rows.map((row) => toSession(cx, row)),
+    sessions: found.rows.map((row) => toSession(cx, row.id)),
   }
 }
 
@@ -59,9 +55,8 @@ function filterOf(cx: Cx, { query }: SearchQuery): Filter {
       return { equals: "user_id", value: query.value.id }
     case "creationDateQuery":
       return since("created", query.value.creationDate, query.value.method)
-    // Whoever signs in on our pages makes their session themself.
     case "creatorQuery":
-      return { equals: "user_id", value: query.value.id ?? callerOf(cx) }
+      return { equals: "creator", value: query.value.id ?? callerOf(cx) }
     case "userAgentQuery":
       return { equals: "agent", value: query.value.fingerprintId ?? "" }
     case "expirationDateQuery":
@@ -85,31 +80,3 @@ const comparisons = {
   [TimestampQueryMethod.LESS]: "<",
   [TimestampQueryMethod.LESS_OR_EQUALS]: "<=",
 } as const
-
-function toSession(cx: Cx, row: SessionRow): MessageInitShape<typeof SessionSchema> {
-  const { id, org, user_id: userId } = row
-  const receipt = cx.store.receipt(cx, session, id)
-  const person = profile(cx, userId)
-  const user_name = person?.userName ?? ""
-  const checked = at(row.checked)
-  return {
-    id,
-    ...(receipt && {
-      creationDate: at(receipt.created),
-      changeDate: at(receipt.changed),
-      sequence: BigInt(receipt.version),
-    }),
-    factors: {
-      user: {
-        verifiedAt: checked,
-        id: userId,
-        loginName: shownNames(cx, { user_name, org }).preferredLoginName,
-        displayName: person?.name ?? "",
-        organizationId: org,
-      },
-      password: { verifiedAt: checked },
-    },
-    userAgent: { fingerprintId: row.agent },
-    expirationDate: at(row.expires),
-  }
-}

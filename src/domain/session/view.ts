@@ -6,17 +6,23 @@ export type SessionRow = {
   readonly id: string
   readonly user_id: string
   readonly org: string
-  readonly agent: string
-  readonly checked: number
   readonly expires: number
 }
 
 const insert = statement(
-  `INSERT INTO user_sessions (instance, id, user_id, org, agent, created, checked, expires)
-   VALUES ($instance, $id, $userId, $owner, $agentId, $time, 0, 0)`,
+  `INSERT INTO user_sessions (instance, id, user_id, org, creator, agent, created, fixed, expires)
+   VALUES ($instance, $id, $userId, $owner, $creator, $agent, $time, 0, $expires)`,
 )
-const check = statement(
-  `UPDATE user_sessions SET checked = $time, expires = $expires
+const settle = statement(
+  `UPDATE user_sessions SET user_id = $userId, org = $orgId
+   WHERE instance = $instance AND id = $id`,
+)
+const prolong = statement(
+  `UPDATE user_sessions SET expires = $expires
+   WHERE instance = $instance AND id = $id AND fixed = 0`,
+)
+const fix = statement(
+  `UPDATE user_sessions SET expires = $expires, fixed = 1
    WHERE instance = $instance AND id = $id`,
 )
 const remove = statement("DELETE FROM user_sessions WHERE instance = $instance AND id = $id")
@@ -26,13 +32,15 @@ export const sessionView = view<SessionEvent>({
   name: "session",
   tables: {
     user_sessions: {
-      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL, agent TEXT NOT NULL,
-        created INTEGER NOT NULL, checked INTEGER NOT NULL, expires INTEGER NOT NULL`,
+      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL,
+        creator TEXT NOT NULL, agent TEXT NOT NULL, created INTEGER NOT NULL,
+        fixed INTEGER NOT NULL, expires INTEGER NOT NULL`,
       key: "id",
       indexes: {
         user: "user_id",
         org: "org, created",
         home: "org, id",
+        creator: "creator",
         agent: "agent",
         created: "created",
         expires: "expires",
@@ -40,9 +48,21 @@ export const sessionView = view<SessionEvent>({
     },
   },
   on: {
-    "session.added": (db, { data }) => db.run(insert, data),
+    "session.added": (db, { data: { userId, agentId, creatorId }, private: secret, time }) =>
+      db.run(insert, {
+        userId,
+        // Whoever signs in on our pages makes their session themself.
+        creator: creatorId ?? userId,
+        agent: secret?.userAgent.fingerprintId ?? agentId,
+        expires: time + lifetimes.unproven,
+      }),
+    "session.user.checked": (db, { data: { userId, orgId } }) => db.run(settle, { userId, orgId }),
     "session.password.checked": (db, { time }) =>
-      db.run(check, { expires: time + lifetimes.session }),
+      db.run(prolong, { expires: time + lifetimes.session }),
+    "session.webAuthN.checked": (db, { data, time }) =>
+      data.userVerified && db.run(prolong, { expires: time + lifetimes.session }),
+    "session.lifetime.set": (db, { data, time }) =>
+      db.run(fix, { expires: time + data.lifetimeSeconds * 1000 }),
     "session.terminated": (db) => db.run(remove),
   },
   dropped: { session: (db) => db.run(remove) },
@@ -50,7 +70,7 @@ export const sessionView = view<SessionEvent>({
 
 export const sessions: Searchable = {
   table: "user_sessions",
-  columns: ["user_id", "org", "agent", "created", "expires"],
+  columns: ["user_id", "org", "creator", "agent", "created", "expires"],
   owner: { org: "org", self: "user_id" },
   key: "id",
   sort: "created",

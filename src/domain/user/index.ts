@@ -41,7 +41,7 @@ export { findByLoginName, loginNamesOf, shownNames } from "./account/login-name.
 export { type Metadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving } from "./account/owner.ts"
-export { type Attempts, attemptsOf } from "./credential/attempt.ts"
+export { type Attempts, attemptsOf, isStandIn } from "./credential/attempt.ts"
 export { type CodeFor, createCode, type NewCode } from "./credential/code.ts"
 export { countRequest } from "./credential/code-count.ts"
 export {

@@ -33,6 +33,9 @@ export const passwordCheck = aggregate<PasswordCheckEvent, Attempts>({
 /** What the streams of accounts that are nobody's begin with. */
 export const nobody = "nobody:"
 
+/** Whether an account is the stand-in of a name that is nobody's; see `accountOf`. */
+export const isStandIn = (account: string): boolean => account.startsWith(nobody)
+
 /** What tries are counted on: those from a device that is known don't stand behind strangers'. */
 export const lineOf = (account: string, device: string | undefined): string =>
   device === undefined ? account : `${account}${onDevice}${device}`
@@ -45,7 +48,7 @@ export function accountIn(line: string): {
   readonly isKnown: boolean
 } {
   const [account = "", device] = line.split(onDevice)
-  const userId = account.startsWith(nobody) ? undefined : account
+  const userId = isStandIn(account) ? undefined : account
   return { userId, isKnown: device !== undefined }
 }
 

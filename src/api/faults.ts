@@ -1,3 +1,6 @@
+import { create, type DescMessage, type Message, toJson } from "@bufbuild/protobuf"
+import { ErrorDetailSchema } from "../gen/core/v1/error_pb.ts"
+import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 
 /** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
@@ -26,18 +29,26 @@ export const httpStatus = (code: Code) => travel[code].http
 /** What a caller reads: the words first, then the id to search for. */
 export const textOf = ({ message, id }: Fault): string => `${message} (${id})`
 
-/** The message that says more, by its name in the book. */
-export const detailType = "core.v1.ErrorDetail"
+/** A message that says more, and what it is an instance of. */
+export type Detail = { readonly desc: DescMessage; readonly value: Message }
+
+/** What a failure says beside its code: always its id, and the field that it is about. */
+export function detailsOf({ id, message, violation }: Fault): readonly Detail[] {
+  const said = { desc: ErrorDetailSchema, value: create(ErrorDetailSchema, { id, message }) }
+  if (!violation) return [said]
+  const fields = create(BadRequestSchema, { fieldViolations: [violation] })
+  return [said, { desc: BadRequestSchema, value: fields }]
+}
 
 /** The body of a failed REST call: google.rpc.Status in JSON. */
-export function statusOf(fault: Fault): object {
-  const { id, message } = fault
-  return {
-    code: grpcNumber(fault.code),
-    message: textOf(fault),
-    details: [{ "@type": `type.googleapis.com/${detailType}`, id, message }],
-  }
-}
+export const statusOf = (fault: Fault): object => ({
+  code: grpcNumber(fault.code),
+  message: textOf(fault),
+  details: detailsOf(fault).map(({ desc, value }) => ({
+    "@type": `type.googleapis.com/${desc.typeName}`,
+    ...Object(toJson(desc, value)),
+  })),
+})
 
 /** What an unknown path answers, word for word as clients of such services know it. */
 export const nothingHere = { code: grpcNumber("not_found"), message: "Not Found", details: [] }

@@ -21,6 +21,18 @@ export const codes = [
 export type Code = (typeof codes)[number]
 
 /**
+ * A field of a request that does not hold what it should, by its path of proto names, and what is
+ * wanted instead, in words that go on after the name (google.rpc.BadRequest.FieldViolation).
+ */
+export type FieldViolation = { readonly field: string; readonly description: string }
+
+type FaultOptions = {
+  readonly cause?: unknown
+  readonly retryAfterSeconds?: number
+  readonly violation?: FieldViolation
+}
+
+/**
  * An expected failure that a caller may see: `code` says what kind, `id` is stable and greppable
  * ("project.missing"), `message` says in plain words what happened and what to do.
  * Anything thrown that is neither a Fault nor an OAuthError is a bug and never reaches a caller.
@@ -30,20 +42,24 @@ export class Fault extends Error {
   readonly id: string
   /** When it is worth trying again, for who has tried too often. */
   readonly retryAfterSeconds: number | undefined
+  /** The one field that it is about. */
+  readonly violation: FieldViolation | undefined
 
-  constructor(
-    code: Code,
-    id: string,
-    message: string,
-    options?: { cause?: unknown; retryAfterSeconds?: number },
-  ) {
+  constructor(code: Code, id: string, message: string, options?: FaultOptions) {
     super(message, options)
     this.name = "Fault"
     this.code = code
     this.id = id
     this.retryAfterSeconds = options?.retryAfterSeconds
+    this.violation = options?.violation
   }
 }
+
+/** A field of a request does not hold what it should; callers find the field in the details. */
+export const fieldError = (id: string, field: string, wanted: string): Fault =>
+  new Fault("invalid_argument", id, `${field} ${wanted}`, {
+    violation: { field, description: wanted },
+  })
 
 /** What is not answered in the time that its caller gave it. */
 export const lateError = (): Fault =>

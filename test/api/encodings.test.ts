@@ -24,6 +24,7 @@ import {
   UserService,
 } from "../../src/gen/core/user/v2/user_service_pb.ts"
 import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
+import { type BadRequest, BadRequestSchema } from "../../src/gen/google/rpc/error_details_pb.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { type Answer, type Cx, json, worldOf } from "./world.ts"
 
@@ -56,7 +57,13 @@ type Way = <I extends DescMessage, O extends DescMessage>(
   as?: string,
 ) => Promise<MessageShape<O>>
 
-type Failure = { readonly code: string; readonly message: string; readonly id: string }
+type Failure = {
+  readonly code: string
+  readonly message: string
+  readonly id: string
+  /** The one that is about a field names it. */
+  readonly field: string
+}
 
 const fetchWorld = (input: RequestInfo | URL, init?: RequestInit) => {
   const request = new Request(input, init)
@@ -101,8 +108,11 @@ const through =
 function failureOf(error: unknown): Failure {
   if (!(error instanceof ConnectError)) throw error
   const [detail] = error.findDetails(ErrorDetailSchema)
-  return { code: Code[error.code] ?? "", message: error.rawMessage, id: detail?.id ?? "" }
+  const field = fieldIn(error.findDetails(BadRequestSchema)[0])
+  return { code: Code[error.code] ?? "", message: error.rawMessage, id: detail?.id ?? "", field }
 }
+
+const fieldIn = (detail: BadRequest | undefined) => detail?.fieldViolations[0]?.field ?? ""
 
 /** By hand, in the bytes of curl. */
 const byHand: Way = async (method, request, as) => {
@@ -112,13 +122,15 @@ const byHand: Way = async (method, request, as) => {
   const answer = await response.json()
   if (response.ok) return fromJson(method.output, answer)
   const { code, message, details } = answer
-  const bytes = Buffer.from(details[0].value, "base64")
-  expect(details[0].type).toBe("core.v1.ErrorDetail")
-  const { id } = fromBinary(ErrorDetailSchema, bytes)
+  const [said, violated] = details
+  expect(said.type).toBe("core.v1.ErrorDetail")
+  const { id } = fromBinary(ErrorDetailSchema, Buffer.from(said.value, "base64"))
+  const bytes = Buffer.from(violated?.value ?? "", "base64")
+  const field = fieldIn(fromBinary(BadRequestSchema, bytes))
   const words = code.replace(/(^|_)(.)/g, (_: string, __: string, letter: string) =>
     letter.toUpperCase(),
   )
-  throw { code: words, message, id } satisfies Failure
+  throw { code: words, message, id, field } satisfies Failure
 }
 
 let server: Http2Server
@@ -156,7 +168,8 @@ function nativeFailure({ code, details, metadata }: ServiceError): Failure {
   const status = metadata.get("grpc-status-details-bin")[0]
   // The id is the first text of the detail inside google.rpc.Status.
   const id = /core\.v1\.ErrorDetail[^\n]+\n.([a-z_]+\.[a-z_]+)/s.exec(`${status}`)?.[1] ?? ""
-  return { code: Code[code] ?? "", message: details, id }
+  const [, field = ""] = /google\.rpc\.BadRequest[^a-z]+([a-z_]+)/s.exec(`${status}`) ?? []
+  return { code: Code[code] ?? "", message: details, id, field }
 }
 
 const ways: Readonly<Record<string, Way>> = {
@@ -212,7 +225,7 @@ for (const [name, call] of Object.entries(ways)) {
         {
           code: "Unauthenticated",
           message: `${needsToken} (access.token_missing)`,
-          id: "access.token_missing",
+          ...{ id: "access.token_missing", field: "" },
         },
       ],
       "a missing permission": [
@@ -221,7 +234,7 @@ for (const [name, call] of Object.entries(ways)) {
         {
           code: "PermissionDenied",
           message: "this needs the permission user.read (access.denied)",
-          id: "access.denied",
+          ...{ id: "access.denied", field: "" },
         },
       ],
       "a foreign id": [
@@ -230,7 +243,7 @@ for (const [name, call] of Object.entries(ways)) {
         {
           code: "NotFound",
           message: "there is no such user (user.missing)",
-          id: "user.missing",
+          ...{ id: "user.missing", field: "" },
         },
       ],
     }
@@ -315,11 +328,14 @@ test("nothing of a stranger's message is read where they may not call", async ()
   }
 })
 
-test("lists and texts that are too much are refused in every encoding", async () => {
+test("lists and texts that are too much are refused in every encoding, by their field", async () => {
   const metadata = Array.from({ length: 101 }, () => ({ key: "k" }))
   for (const call of Object.values(ways)) {
     const listed = call(createUser, { organizationId: "o1", metadata }, "owner")
-    await expect(listed).rejects.toMatchObject({ id: "request.too_many_items" })
+    await expect(listed).rejects.toMatchObject({
+      id: "request.too_many_items",
+      field: "metadata",
+    })
     const said = call(createUser, { organizationId: "x".repeat(10_001) }, "owner")
     // In JSON it is found before the rest is decoded.
     await expect(said).rejects.toMatchObject({

@@ -11,6 +11,7 @@ import {
 import { OIDCSettingsSchema } from "../../src/gen/core/settings/v1/settings_pb.ts"
 import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
 import { State, WebKeySchema } from "../../src/gen/core/webkey/v2/webkey_pb.ts"
+import { BadRequestSchema } from "../../src/gen/google/rpc/error_details_pb.ts"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
 import { grantsOf, responsesFor } from "../../ui/console/application/protocol.ts"
 import { amountOf, durationOf, durationText } from "../../ui/console/form/duration.ts"
@@ -176,6 +177,17 @@ describe("a refusal", () => {
       code: Code.PermissionDenied,
     })
     expect(isDenied(refusalOf(denied))).toBe(true)
+  })
+
+  it("names the field of a form that it is about, and what that should hold", () => {
+    const field = "settings.display_name"
+    const violation = { field, description: "must have 1 to 200 characters" }
+    const error = new ConnectError("anything", Code.InvalidArgument, undefined, [
+      detail("request.field_invalid", "settings.display_name must have 1 to 200 characters"),
+      { desc: BadRequestSchema, value: { fieldViolations: [violation] } },
+    ])
+    const wanted = "must have 1 to 200 characters"
+    expect(refusalOf(error)).toMatchObject({ field: "displayName", wanted })
   })
 
   it("has no id where the server gave none", () => {

@@ -1,4 +1,4 @@
-import { create, type DescMethod, type DescMethodUnary, type Message } from "@bufbuild/protobuf"
+import type { DescMethod, DescMethodUnary, Message } from "@bufbuild/protobuf"
 import {
   type Code,
   ConnectError,
@@ -10,10 +10,9 @@ import {
 } from "@connectrpc/connect"
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol"
 import { compressionGzip } from "@connectrpc/connect-node"
-import { ErrorDetailSchema } from "../../gen/core/v1/error_pb.ts"
 import type { Fault } from "../../kernel/fault.ts"
 import type { Arrival, Encoding, Entry } from "../dispatch.ts"
-import { grpcNumber, textOf } from "../faults.ts"
+import { detailsOf, grpcNumber, textOf } from "../faults.ts"
 import { mediaTypeOf } from "../input/body.ts"
 import { decodeBinary, decodeJson } from "../input/decode.ts"
 
@@ -101,12 +100,8 @@ function arrivalOf({ name }: Entry, context: HandlerContext): Arrival {
 
 const encodings: Readonly<Record<string, Encoding>> = { grpc: "grpc", "grpc-web": "grpc-web" }
 
-function errorOf(fault: Fault, headers: Readonly<Record<string, string>>): ConnectError {
-  const { id, message } = fault
-  const detail = { desc: ErrorDetailSchema, value: create(ErrorDetailSchema, { id, message }) }
-  const error = new ConnectError(textOf(fault), codeOf(fault), { ...headers }, [detail])
-  return error
-}
+const errorOf = (fault: Fault, headers: Readonly<Record<string, string>>): ConnectError =>
+  new ConnectError(textOf(fault), codeOf(fault), { ...headers }, [...detailsOf(fault)])
 
 /** connect-es counts the codes as gRPC does. */
 const codeOf = ({ code }: Fault): Code => {

@@ -6,7 +6,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf"
 import { max_items as maxItems } from "../../gen/core/options_pb.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import { getterOf } from "../field.ts"
 import { isTooLong, tooLong } from "./bounds.ts"
 
@@ -32,7 +32,7 @@ const searches = new WeakMap<DescMessage, Search>()
  */
 export function checkValues(schema: DescMessage, message: object): void {
   const found = searchOf(schema)(message, { items: 0 })
-  if (found) throw new Fault("invalid_argument", found.id, `${found.path} ${found.why}`)
+  if (found) throw fieldError(found.id, found.path, found.why)
 }
 
 function searchOf(schema: DescMessage): Search {

@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import { type Concern, judge, malformationOf, uriLengthMax } from "../../kernel/net/redirect-uri.ts"
 import type { Decision } from "../../store/index.ts"
 import { checkLifetimes, noKeyError } from "../instance/index.ts"
@@ -105,7 +105,7 @@ function checkWeb(field: string, uri: string): void {
 
 /** The id names the field, so that a form can show the refusal there. */
 const refusedError = (field: string, wanted: string) =>
-  new Fault("invalid_argument", `app.${field}_invalid`, `${field} ${wanted}`)
+  fieldError(`app.${field}_invalid`, field, wanted)
 
 /**
  * Something that makes sign-in fail, or that OAuth or OpenID Connect advises against; `key` is

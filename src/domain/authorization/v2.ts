@@ -10,7 +10,7 @@ import {
   type ListAuthorizationsRequest,
 } from "../../gen/core/authorization/v2/authorization_service_pb.ts"
 import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import {
@@ -47,8 +47,7 @@ async function create(cx: Cx, req: CreateAuthorizationRequest) {
   return { id, creationDate: at(receipt.created) }
 }
 
-const missingError = (field: string) =>
-  new Fault("invalid_argument", "request.field_missing", `${field} is missing`)
+const missingError = (field: string) => fieldError("request.field_missing", field, "is missing")
 
 async function list(cx: Cx, req: ListAuthorizationsRequest) {
   const found = await search<AuthorizationRow>(cx, authorizations, {

@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/text/given.ts"
 import { canonical, normalForm } from "../../kernel/text/name.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
@@ -75,10 +75,10 @@ const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 function givenDescription(text: string): string {
   const description = normalForm(text, "NFC").trim()
   if (description.length <= descriptionMax && !control.test(description)) return description
-  throw new Fault(
-    "invalid_argument",
+  throw fieldError(
     "request.field_invalid",
-    `description must have at most ${descriptionMax} characters and no control characters`,
+    "description",
+    `must have at most ${descriptionMax} characters and no control characters`,
   )
 }
 

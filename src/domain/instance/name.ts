@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import type { ClaimChange } from "../../store/index.ts"
 
 /** A name belongs to one instance: it is what tells whose a request is. */
@@ -34,9 +34,9 @@ export function domainOf(field: string, text: string): string {
   // A name whose last part is a number is an address (WHATWG URL §3.5).
   const isNumber = /^\d+$/.test(labels.at(-1) ?? "")
   if (name.length <= 253 && labels.every((each) => label.test(each)) && !isNumber) return name
-  throw new Fault(
-    "invalid_argument",
+  throw fieldError(
     "instance.domain_invalid",
-    `${field} must be the name of a host, such as id.example.com, without scheme, port or path`,
+    field,
+    "must be the name of a host, such as id.example.com, without scheme, port or path",
   )
 }

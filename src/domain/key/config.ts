@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import type { KeyKind } from "./model.ts"
 
 /** How both versions of the book write the kind of a key; their numbers are the same. */
@@ -63,7 +63,7 @@ type Pairs = readonly (readonly [meaning: unknown, written: Written])[]
 function chosen<P extends Pairs>(pairs: P, value: unknown, field: string): P[number][0] {
   const pair = pairs.find(([, each]) => each === value)
   if (pair) return pair[0]
-  throw new Fault("invalid_argument", "web_key.config_incomplete", `${field} must be chosen`)
+  throw fieldError("web_key.config_incomplete", field, "must be chosen")
 }
 
 function written<P extends Pairs>(pairs: P, meaning: P[number][0]): Written {

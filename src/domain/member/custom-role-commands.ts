@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/text/given.ts"
 import type { Cx, Decision } from "../../store/index.ts"
 import { lackingOf, roleTooHighError } from "./commands.ts"
@@ -107,10 +107,10 @@ const reserved = /^(SYSTEM|IAM|ORG|PROJECT|SELF)_/i
 
 function givenKey(key: string): string {
   if (keyShape.test(key) && !reserved.test(key)) return key
-  throw new Fault(
-    "invalid_argument",
+  throw fieldError(
     "role.key_invalid",
-    "key must be 1 to 100 letters, digits, dots, dashes or underscores, begin with a letter, " +
+    "key",
+    "must be 1 to 100 letters, digits, dots, dashes or underscores, begin with a letter, " +
       "and not with SYSTEM_, IAM_, ORG_, PROJECT_ or SELF_, which built-in roles begin with",
   )
 }

@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import type { Settings, Smtp, Twilio } from "./model.ts"
 
 /** Refuses settings that nothing could be sent by, each with what is wanted instead. */
@@ -81,5 +81,5 @@ function webAddress(field: string, text: string): void {
   )
 }
 
-const refusedError = (field: string, wanted: string) =>
-  new Fault("invalid_argument", "message_provider.field_invalid", `${field} ${wanted}`)
+export const refusedError = (field: string, wanted: string) =>
+  fieldError("message_provider.field_invalid", field, wanted)

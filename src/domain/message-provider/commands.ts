@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { hasDomain } from "../instance/index.ts"
 import { domainPolicy, policyOf } from "../policy/index.ts"
@@ -148,10 +148,10 @@ function check(cx: Cx, settings: Settings): void {
   if (!policyOf(cx, "", domainPolicy).smtpSenderAddressMatchesInstanceDomain) return
   const domain = settings.senderAddress.slice(settings.senderAddress.lastIndexOf("@") + 1)
   if (hasDomain(cx, domain)) return
-  throw new Fault(
-    "invalid_argument",
+  throw fieldError(
     "message_provider.sender_foreign",
-    "sender_address must be of a domain of the instance: its domain policy wants that",
+    "sender_address",
+    "must be of a domain of the instance: its domain policy wants that",
   )
 }
 

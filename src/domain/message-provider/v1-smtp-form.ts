@@ -5,6 +5,7 @@ import type {
 import { Fault } from "../../kernel/fault.ts"
 import type { MailStep } from "../../kernel/net/mail.ts"
 import type { Cx } from "../../store/index.ts"
+import { refusedError } from "./check.ts"
 import { destinationOf, findProvider, secretOf, type Wish } from "./commands.ts"
 import type { Smtp, SmtpAuth } from "./model.ts"
 
@@ -50,11 +51,7 @@ function authOf({ Auth: how, user, password }: Plain & { readonly Auth?: Auth })
 
 function xoauth2Of({ tokenEndpoint, scopes, OAuth2Type: by }: SMTPXOAuth2Auth) {
   if (by.case === undefined) {
-    throw new Fault(
-      "invalid_argument",
-      "message_provider.field_invalid",
-      "client_credentials must say who asks the token endpoint",
-    )
+    throw refusedError("client_credentials", "must say who asks the token endpoint")
   }
   const { clientId, clientSecret: secret } = by.value
   return {

@@ -1,6 +1,6 @@
 import { domainToASCII } from "node:url"
 import { randomToken } from "../../kernel/crypto/random.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import type { ClaimChange, Cx, Decision, Draft } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { domainPolicy, policyIn } from "../policy/index.ts"
@@ -48,8 +48,11 @@ export function domainOf(text: string): string {
 function givenDomain(text: string): string {
   const domain = domainOf(text)
   if (shape.test(domain)) return domain
-  const message = "domain must be the name of a domain such as example.com"
-  throw new Fault("invalid_argument", "org.domain_invalid", message)
+  throw fieldError(
+    "org.domain_invalid",
+    "domain",
+    "must be the name of a domain such as example.com",
+  )
 }
 
 /** The host of an instance: domains below it are ours to give. */

@@ -61,7 +61,7 @@ export async function removeMetadata(
 /** Each key once, and no value too long. */
 function checked(given: readonly Metadata[]): readonly Metadata[] {
   if (given.length === 0) throw nothing()
-  const entries = given.map(({ key, value }) => ({ key: givenName("metadata key", key), value }))
+  const entries = given.map(({ key, value }) => ({ key: givenName("metadata.key", key), value }))
   if (new Set(entries.map(({ key }) => key)).size < entries.length) {
     throw invalidError("org.metadata_twice", "name each key of the metadata once")
   }

@@ -1,4 +1,4 @@
-import { refusedError, wholeNumber } from "./bound.ts"
+import { refusedFieldError, wholeNumber } from "./bound.ts"
 import type { Policy } from "./kind.ts"
 
 export type PasswordComplexity = {
@@ -53,7 +53,7 @@ export const passwordAge: Policy<PasswordAge> = {
     wholeNumber("max_age_days", maxAgeDays, { min: 0, max: 3650 })
     wholeNumber("expire_warn_days", expireWarnDays, { min: 0, max: 3650 })
     if (expireWarnDays > 0 && expireWarnDays >= maxAgeDays) {
-      throw refusedError("expire_warn_days must be less than max_age_days")
+      throw refusedFieldError("expire_warn_days", "must be less than max_age_days")
     }
   },
 }

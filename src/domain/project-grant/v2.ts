@@ -11,7 +11,7 @@ import {
   ProjectService,
 } from "../../gen/core/project/v2/project_service_pb.ts"
 import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
 import {
@@ -72,8 +72,7 @@ async function remove(cx: Cx, named: DeleteProjectGrantRequest) {
 
 function grantedOrgOf({ grantedOrganizationId }: Named): string {
   if (grantedOrganizationId) return grantedOrganizationId
-  const message = "granted_organization_id is missing"
-  throw new Fault("invalid_argument", "request.field_missing", message)
+  throw fieldError("request.field_missing", "granted_organization_id", "is missing")
 }
 
 async function list(cx: Cx, req: ListProjectGrantsRequest) {

@@ -13,7 +13,7 @@ import {
   SystemService,
 } from "../../gen/core/system/v1/system_service_pb.ts"
 import { details } from "../../kernel/answer.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, instance } from "../instance/index.ts"
@@ -111,7 +111,7 @@ function given<T extends Timestamp | Duration>(
   read: (value: T) => number,
 ): number {
   if (value) return read(value)
-  throw new Fault("invalid_argument", "quota.field_missing", `${field} is missing`)
+  throw fieldError("quota.field_missing", field, "is missing")
 }
 
 const limitsOf = ({ auditLogRetention, block }: SetLimitsRequest): Limits => ({

@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import { hasUnseen, normalForm } from "../../kernel/text/name.ts"
 
 /**
@@ -69,4 +69,4 @@ export function urlTemplateOf(text: string): string {
 }
 
 const refusedError = (field: string, wanted: string) =>
-  new Fault("invalid_argument", `user.${field}_invalid`, `${field} ${wanted}`)
+  fieldError(`user.${field}_invalid`, field, wanted)

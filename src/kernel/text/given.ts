@@ -1,4 +1,4 @@
-import { Fault } from "../fault.ts"
+import { fieldError } from "../fault.ts"
 import { hasUnseen, normalForm } from "./name.ts"
 
 const lengthMax = 200
@@ -30,4 +30,4 @@ export function givenId(
 }
 
 const refusedError = (field: string, wanted: string) =>
-  new Fault("invalid_argument", "request.field_invalid", `${field} ${wanted}`)
+  fieldError("request.field_invalid", field, wanted)

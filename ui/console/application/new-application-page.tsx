@@ -14,7 +14,7 @@ import { Check } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
 import { TextArea, TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import { Fields, useErrorOf } from "../form/form.tsx"
+import { Fields } from "../form/form.tsx"
 import { linesOf } from "../form/lines.ts"
 import { type Form, useForm } from "../form/use-form.ts"
 import { OnceBox } from "../list/once-box.tsx"
@@ -180,7 +180,6 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
       onCreated({ applicationId, name: form.values.name.trim(), secret })
     },
   })
-  const errorOf = useErrorOf(form)
   const { values, change } = form
   return (
     <Fields
@@ -204,7 +203,6 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
       <TextField
         label={t("field.name")}
         hint={t("applications.name_hint")}
-        error={errorOf("name")}
         {...form.text("name")}
         required
       />
@@ -213,7 +211,6 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
         <TextArea
           label={t("saml.metadata")}
           hint={t("saml.metadata_hint")}
-          error={errorOf("metadata")}
           placeholder="https://app.example.org/saml/metadata"
           rows={5}
           {...form.text("metadata")}
@@ -236,7 +233,6 @@ type ProjectFieldsProps = { readonly form: Form<Values>; readonly projects: read
 /** The project that it belongs to; one that is new needs a name. */
 function ProjectFields({ form, projects }: ProjectFieldsProps) {
   const { t } = useText()
-  const errorOf = useErrorOf(form)
   const { values, change } = form
   const others = projects.map(({ projectId, name }) => ({ value: projectId, label: name }))
   return (
@@ -253,7 +249,6 @@ function ProjectFields({ form, projects }: ProjectFieldsProps) {
         <TextField
           label={t("applications.project_name")}
           hint={t("projects.name_hint")}
-          error={errorOf("projectName")}
           {...form.text("projectName")}
           required
         />
@@ -272,7 +267,6 @@ type SignInFieldsProps = { readonly form: Form<Values>; readonly kind: keyof typ
 
 function SignInFields({ form, kind }: SignInFieldsProps) {
   const { t } = useText()
-  const errorOf = useErrorOf(form)
   const { values, change } = form
   const { privateHttp } = values
   const by = { appType: kind, devMode: false, privateHttp } as const
@@ -283,7 +277,6 @@ function SignInFields({ form, kind }: SignInFieldsProps) {
       <TextArea
         label={t("field.redirect_uris")}
         hint={t("applications.redirect_hint")}
-        error={errorOf("redirectUris")}
         placeholder={example}
         rows={3}
         {...form.text("redirectUris")}
@@ -304,7 +297,6 @@ function SignInFields({ form, kind }: SignInFieldsProps) {
         label={t("field.post_logout_uris")}
         optional={t("form.optional")}
         hint={t("applications.post_logout_hint")}
-        error={errorOf("postLogoutUris")}
         rows={2}
         {...form.text("postLogoutUris")}
         maxLength={20_000}

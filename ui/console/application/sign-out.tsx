@@ -1,6 +1,6 @@
 import { Check } from "../../kit/check.tsx"
 import { TextField } from "../../kit/field.tsx"
-import { EditSection, Fields, useErrorOf } from "../form/form.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
@@ -57,7 +57,6 @@ function SignOutForm({ id, close, ...part }: OidcForm) {
     },
     done: close,
   })
-  const errorOf = useErrorOf(form)
   return (
     <Fields form={form} onCancel={close}>
       <TextField
@@ -65,7 +64,6 @@ function SignOutForm({ id, close, ...part }: OidcForm) {
         optional={t("form.optional")}
         hint={t("sign_out.back_hint")}
         type="url"
-        error={errorOf("back")}
         {...form.text("back")}
         maxLength={2000}
       />
@@ -74,7 +72,6 @@ function SignOutForm({ id, close, ...part }: OidcForm) {
         optional={t("form.optional")}
         hint={t("sign_out.front_hint")}
         type="url"
-        error={errorOf("front")}
         {...form.text("front")}
         maxLength={2000}
       />

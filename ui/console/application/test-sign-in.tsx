@@ -1,7 +1,7 @@
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { Check } from "../../kit/check.tsx"
 import { TextField } from "../../kit/field.tsx"
-import { Fields, useErrorOf } from "../form/form.tsx"
+import { Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
@@ -24,7 +24,6 @@ export function TestSignIn({ application, authorizationEndpoint }: TestProps) {
       location.assign(`${authorizationEndpoint}?${query}`)
     },
   })
-  const errorOf = useErrorOf(form)
   return (
     <Section title={t("test.title")}>
       <p className="quiet section-lead">{t("test.lead")}</p>
@@ -32,7 +31,6 @@ export function TestSignIn({ application, authorizationEndpoint }: TestProps) {
         <TextField
           label={t("test.scope")}
           hint={t("test.scope_hint")}
-          error={errorOf("scope")}
           {...form.text("scope")}
           maxLength={2000}
           spellCheck={false}

@@ -4,7 +4,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { Check } from "../../kit/check.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { TextArea } from "../../kit/field.tsx"
-import { EditSection, Fields, useErrorOf } from "../form/form.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
 import { linesOf } from "../form/lines.ts"
 import { useForm } from "../form/use-form.ts"
 import { Facts } from "../shell/detail.tsx"
@@ -104,7 +104,6 @@ function UriForm({ id, close, ...part }: OidcForm) {
       }),
     done: close,
   })
-  const errorOf = useErrorOf(form)
   const { values: draft, change } = form
   // On the wire an empty list can't be told from one that stays as it is.
   const emptied = (now: string, before: readonly string[]) =>
@@ -128,8 +127,8 @@ function UriForm({ id, close, ...part }: OidcForm) {
         {...area}
         label={t("field.redirect_uris")}
         hint={t("applications.redirect_hint")}
-        error={errors.back ?? errorOf("back")}
         {...form.text("back")}
+        error={errors.back ?? form.errorOf("back")}
         maxLength={20_000}
       />
       <JudgedRedirects typed={draft.back} by={by} />
@@ -139,14 +138,14 @@ function UriForm({ id, close, ...part }: OidcForm) {
         label={t("field.post_logout_uris")}
         optional={t("form.optional")}
         hint={t("applications.post_logout_hint")}
-        error={errors.out ?? errorOf("out")}
         {...form.text("out")}
+        error={errors.out ?? form.errorOf("out")}
         maxLength={20_000}
       />
       <JudgedReturns typed={draft.out} by={by} />
       <MoreWays
         open={oidc.developmentMode || oidc.additionalOrigins.length > 0}
-        {...{ draft, change, error: errors.origins ?? errorOf("origins") }}
+        {...{ draft, change, error: errors.origins ?? form.errorOf("origins") }}
       />
     </Fields>
   )
@@ -194,6 +193,7 @@ function MoreWays({ open, draft, change, error }: MoreWaysProps) {
         optional={t("form.optional")}
         hint={t("applications.origins_hint")}
         error={error}
+        name="origins"
         value={draft.origins}
         onChange={(event) => change({ origins: event.target.value })}
       />

@@ -1,8 +1,8 @@
-import { type ReactNode, useEffect, useRef, useState } from "react"
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { Section } from "../shell/detail.tsx"
-import { Refused, wordsOf } from "../shell/refused.tsx"
+import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import { formId, useOpen } from "./open.ts"
 import type { Form } from "./use-form.ts"
@@ -27,8 +27,10 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
   const { action, refused, restored } = form
   const ref = useRef<HTMLFormElement>(null)
   const { refusal } = action
-  useEffect(() => {
+  const [isAtField, setAtField] = useState(false)
+  useLayoutEffect(() => {
     const field = refusal && refused && ref.current?.elements.namedItem(refused)
+    setAtField(field instanceof HTMLElement)
     if (field instanceof HTMLElement) field.focus()
   }, [refusal, refused])
   const cancel = () => {
@@ -46,7 +48,7 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
     >
       {restored && <p className="quiet small">{t("form.restored")}</p>}
       {children}
-      {!refused && <Refused refusal={refusal} />}
+      {!isAtField && <Refused refusal={refusal} />}
       <div className="form-actions">
         <Button
           kind={danger ? "danger" : "primary"}
@@ -59,13 +61,6 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
       </div>
     </form>
   )
-}
-
-/** What the server says against one field, for its `error`. */
-export function useErrorOf<Values extends object>({ action, refused }: Form<Values>) {
-  const texts = useText()
-  return (name: keyof Values & string) =>
-    action.refusal && refused === name ? wordsOf(texts, action.refusal) : undefined
 }
 
 type DialogFormProps<Values extends object> = FieldsProps<Values> & {

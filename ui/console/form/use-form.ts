@@ -1,5 +1,8 @@
 import { type ChangeEvent, useEffect, useRef, useState } from "react"
 import { type Action, useAction } from "../shell/call.ts"
+import type { Refusal } from "../shell/refusal.ts"
+import { wordsAtField } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
 import { dropDraft, readDraft, writeDraft } from "./draft.ts"
 
 type Wanted<Values extends object, Answer> = {
@@ -11,7 +14,10 @@ type Wanted<Values extends object, Answer> = {
   readonly save: (values: Values) => Promise<Answer>
   /** Once it is saved, and the page shows what is true now. */
   readonly done?: (answer: Answer) => unknown
-  /** Which refusals are about which field: their ids, or what these begin with. */
+  /**
+   * Which refusals are about which field, where the server names another one: their ids, or what
+   * these begin with.
+   */
   readonly refusals?: Partial<Readonly<Record<keyof Values & string, readonly string[]>>>
 }
 
@@ -25,6 +31,8 @@ export type Form<Values extends object> = {
   readonly action: Action
   /** The field that the last refusal is about. */
   readonly refused: string | undefined
+  /** What the server says against a field. */
+  readonly errorOf: (name: keyof Values & string) => string | undefined
   /** What a field for one of its texts is wired with. */
   readonly text: <Name extends TextName<Values>>(name: Name) => TextWiring
   /** Forgets what was typed. */
@@ -41,6 +49,7 @@ type TextWiring = {
   readonly onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void
   readonly maxLength: number
   readonly autoComplete: string
+  readonly error: string | undefined
 }
 
 /** The one way to make a form: what is typed, how it is sent, and what went wrong. */
@@ -53,6 +62,7 @@ export function useForm<Values extends object, Answer = unknown>(
   const [values, setValues] = useState<Values>({ ...initial, ...draft })
   const dirty = JSON.stringify(values) !== JSON.stringify(initial)
   const over = useRef(false)
+  const texts = useText()
   const action = useAction(
     () => save(values),
     (answer) => {
@@ -68,6 +78,10 @@ export function useForm<Values extends object, Answer = unknown>(
     if (dirty) writeDraft(id, Object.fromEntries(kept))
     else dropDraft(id)
   }, [values])
+  const { refusal } = action
+  const refused = refusal && fieldOf(values, refusals, refusal)
+  const errorOf = (name: string) =>
+    refusal && refused === name ? wordsAtField(texts, refusal) : undefined
   const change = (part: Partial<Values>) => setValues((before) => ({ ...before, ...part }))
   return {
     values,
@@ -75,13 +89,15 @@ export function useForm<Values extends object, Answer = unknown>(
     dirty,
     restored: draft !== undefined,
     action,
-    refused: action.refusal && fieldOf(refusals, action.refusal.id),
+    refused,
+    errorOf,
     text: (name) => ({
       name,
       value: String(values[name]),
       onChange: ({ target }) => setValues((before) => ({ ...before, [name]: target.value })),
       maxLength: 200,
       autoComplete: "off",
+      error: errorOf(name),
     }),
     drop: () => {
       over.current = true
@@ -108,9 +124,12 @@ function fittingOf<Values extends object>(
 }
 
 function fieldOf(
+  values: object,
   refusals: Readonly<Record<string, readonly string[] | undefined>>,
-  id: string,
+  { id, field }: Refusal,
 ): string | undefined {
-  const fits = (wanted: string) => id === wanted || id.startsWith(wanted)
-  return Object.keys(refusals).find((name) => refusals[name]?.some(fits))
+  const said = Object.keys(refusals).find((name) =>
+    refusals[name]?.some((beginning) => id.startsWith(beginning)),
+  )
+  return said ?? Object.keys(values).find((name) => name === field)
 }

@@ -1,7 +1,7 @@
 import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
 import { TextField } from "../../kit/field.tsx"
-import { Fields, useErrorOf } from "../form/form.tsx"
+import { Fields } from "../form/form.tsx"
 import { type Form, useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
@@ -35,16 +35,9 @@ export function useGroupForm({ id, group, close, organizationId = "" }: Wanted):
 
 export function GroupTexts({ form }: { readonly form: Form<Values> }) {
   const { t } = useText()
-  const errorOf = useErrorOf(form)
   return (
     <>
-      <TextField
-        label={t("field.name")}
-        error={errorOf("name")}
-        {...form.text("name")}
-        required
-        autoFocus
-      />
+      <TextField label={t("field.name")} {...form.text("name")} required autoFocus />
       <TextField
         label={t("field.description")}
         optional={t("form.optional")}

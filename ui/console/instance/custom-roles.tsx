@@ -11,7 +11,7 @@ import { Checks } from "../../kit/check.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { Clip } from "../list/badges.tsx"
@@ -103,7 +103,6 @@ function RoleForm({ role, close }: RoleFormProps) {
     done: close,
   })
   const { values, change } = form
-  const errorOf = useErrorOf(form)
   const title = role?.key ?? t("custom_roles.create")
   const disabled = values.permissions.length === 0
   const submit = role ? undefined : title
@@ -114,7 +113,6 @@ function RoleForm({ role, close }: RoleFormProps) {
           <TextField
             label={t("roles.key")}
             hint={t("custom_roles.key_hint")}
-            error={errorOf("key")}
             {...form.text("key")}
             maxLength={100}
             autoCapitalize="none"

@@ -11,7 +11,7 @@ import { Disclosure } from "../../kit/disclosure.tsx"
 import { TextArea, TextField } from "../../kit/field.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId, useOpen } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { useRead } from "../shell/call.ts"
@@ -101,14 +101,12 @@ function Create({ family, create, takesPublicKey, onMade, close }: CreateProps) 
       close()
     },
   })
-  const errorOf = useErrorOf(form)
   const title = t(`${family}.create`)
   return (
     <DialogForm title={title} submit={title} form={form} onCancel={close}>
       <TextField
         label={t("keys.until")}
         hint={t(`${family}.until_hint`)}
-        error={errorOf("until")}
         type="date"
         min={dayOf(Date.now() + dayMs)}
         {...form.text("until")}
@@ -120,7 +118,6 @@ function Create({ family, create, takesPublicKey, onMade, close }: CreateProps) 
           <TextArea
             label={t("keys.public")}
             hint={t("keys.public_hint")}
-            error={errorOf("publicKey")}
             placeholder="-----BEGIN PUBLIC KEY-----"
             rows={5}
             {...form.text("publicKey")}

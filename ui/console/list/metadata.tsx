@@ -7,7 +7,7 @@ import type {
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Metadata as Entry } from "../../../src/gen/core/metadata/v2/metadata_pb.ts"
 import { TextArea, TextField } from "../../kit/field.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { useText } from "../shell/text.ts"
@@ -82,14 +82,12 @@ function EntryForm({ entry, set, close }: EntryFormProps) {
     save: ({ key, value }) => set([{ key: key.trim(), value: new TextEncoder().encode(value) }]),
     done: close,
   })
-  const errorOf = useErrorOf(form)
   const title = entry?.key ?? t("metadata.create")
   return (
     <DialogForm title={title} submit={entry ? undefined : title} form={form} onCancel={close}>
       {!entry && (
         <TextField
           label={t("metadata.key")}
-          error={errorOf("key")}
           {...form.text("key")}
           spellCheck={false}
           required
@@ -99,7 +97,6 @@ function EntryForm({ entry, set, close }: EntryFormProps) {
       <TextArea
         label={t("metadata.value")}
         rows={4}
-        error={errorOf("value")}
         {...form.text("value")}
         maxLength={500_000}
         spellCheck={false}

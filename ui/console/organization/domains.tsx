@@ -11,7 +11,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { Button } from "../../kit/button.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { ActionButton } from "../form/confirm.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { Collection } from "../list/collection.tsx"
@@ -110,14 +110,12 @@ function Add({ organizationId, close }: DomainsProps & { readonly close: () => v
     save: ({ domain }) => call(addOrganizationDomain, { organizationId, domain: domain.trim() }),
     done: close,
   })
-  const errorOf = useErrorOf(form)
   const title = t("domains.create")
   return (
     <DialogForm title={title} submit={title} form={form} onCancel={close}>
       <TextField
         label={t("domains.domain")}
         hint={t("domains.hint")}
-        error={errorOf("domain")}
         placeholder="example.com"
         {...form.text("domain")}
         autoCapitalize="none"

@@ -8,7 +8,7 @@ import {
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { TextField } from "../../kit/field.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { Clip } from "../list/badges.tsx"
@@ -88,14 +88,12 @@ function Create({ close }: { readonly close: () => void }) {
     done: ({ organizationId }) =>
       navigate({ to: "/organizations/$organizationId", params: { organizationId } }),
   })
-  const errorOf = useErrorOf(form)
   const title = t("organizations.create")
   return (
     <DialogForm title={title} submit={title} form={form} onCancel={close}>
       <TextField
         label={t("field.name")}
         hint={t("organizations.name_hint")}
-        error={errorOf("name")}
         {...form.text("name")}
         required
         autoFocus

@@ -7,11 +7,12 @@ import type { Field } from "./policy.ts"
 type FieldProps = {
   readonly field: Field
   readonly value: string | boolean
+  readonly error: string | undefined
   readonly onChange: (value: string | boolean) => void
 }
 
 /** The control for one field of a policy. */
-export function PolicyField({ field, value, onChange }: FieldProps) {
+export function PolicyField({ field, value, error, onChange }: FieldProps) {
   const { t } = useText()
   const text = { label: t(field.label), ...(field.hint && { hint: t(field.hint) }) }
   switch (field.kind) {
@@ -30,6 +31,7 @@ export function PolicyField({ field, value, onChange }: FieldProps) {
         <TextField
           {...text}
           name={field.name}
+          error={error}
           type="number"
           inputMode="numeric"
           min={field.min}

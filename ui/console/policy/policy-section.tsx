@@ -98,6 +98,7 @@ function PolicyForm({ policy, place, standing, id, close }: FormProps) {
               key={field.name}
               field={field}
               value={form.values[field.name] ?? ""}
+              error={form.errorOf(field.name)}
               onChange={(value) => form.change({ [field.name]: value })}
             />
           ))}

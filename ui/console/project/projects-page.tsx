@@ -12,7 +12,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { Button } from "../../kit/button.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
 import { TextField } from "../../kit/field.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { useCreating, useFilter } from "../list/list-state.ts"
@@ -127,14 +127,12 @@ function CreateProject({ close }: { readonly close: () => void }) {
       call(ProjectService.method.createProject, { organizationId, name: name.trim() }),
     done: ({ projectId }) => navigate({ to: "/projects/$projectId", params: { projectId } }),
   })
-  const errorOf = useErrorOf(form)
   const title = t("projects.create")
   return (
     <DialogForm title={title} submit={title} form={form} onCancel={close}>
       <TextField
         label={t("field.name")}
         hint={t("projects.name_hint")}
-        error={errorOf("name")}
         {...form.text("name")}
         required
         autoFocus

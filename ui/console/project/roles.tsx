@@ -5,7 +5,7 @@ import {
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { TextField } from "../../kit/field.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { Clip } from "../list/badges.tsx"
@@ -73,7 +73,6 @@ function RoleForm({ projectId, role, close }: RoleFormProps) {
     },
     done: close,
   })
-  const errorOf = useErrorOf(form)
   const title = role?.key ?? t("roles.create")
   return (
     <DialogForm title={title} submit={role ? undefined : title} form={form} onCancel={close}>
@@ -81,7 +80,6 @@ function RoleForm({ projectId, role, close }: RoleFormProps) {
         <TextField
           label={t("roles.key")}
           hint={t("roles.key_hint")}
-          error={errorOf("key")}
           {...form.text("key")}
           autoCapitalize="none"
           spellCheck={false}

@@ -1,8 +1,17 @@
 import { Code, ConnectError } from "@connectrpc/connect"
 import { ErrorDetailSchema } from "../../../src/gen/core/v1/error_pb.ts"
+import { BadRequestSchema } from "../../../src/gen/google/rpc/error_details_pb.ts"
 
 /** Why the server refused: a stable id, and its words. */
-export type Refusal = { readonly id: string; readonly message: string; readonly code: Code }
+export type Refusal = {
+  readonly id: string
+  readonly message: string
+  readonly code: Code
+  /** The field that it is about, as messages call it: displayName. */
+  readonly field?: string
+  /** What that field should hold instead. */
+  readonly wanted?: string
+}
 
 /** The id of what never reached the server. */
 export const unreachable = "console.unreachable"
@@ -10,9 +19,20 @@ export const unreachable = "console.unreachable"
 export function refusalOf(failure: unknown): Refusal {
   const error = ConnectError.from(failure)
   const [detail] = error.findDetails(ErrorDetailSchema)
-  if (detail) return { id: detail.id, message: detail.message, code: error.code }
+  if (detail) {
+    return { id: detail.id, message: detail.message, code: error.code, ...fieldIn(error) }
+  }
   const isLost = error.code === Code.Unavailable && error.cause instanceof TypeError
   return { id: isLost ? unreachable : "", message: error.rawMessage, code: error.code }
+}
+
+function fieldIn(error: ConnectError): Pick<Refusal, "field" | "wanted"> {
+  const [violation] = error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? []
+  if (!violation) return {}
+  // The book names fields in snake_case, and a form has no messages within messages.
+  const name = violation.field.split(".").at(-1) ?? ""
+  const field = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return { field, wanted: violation.description }
 }
 
 /** Whether the server refused because the person may not do or see this. */

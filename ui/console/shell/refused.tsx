@@ -10,6 +10,10 @@ export function wordsOf({ t, has }: Texts, { id, message }: Refusal): string {
   return has(key) ? t(key) : sentenceOf(message)
 }
 
+/** The same at the field that it is about, whose name stands there already. */
+export const wordsAtField = (texts: Texts, { wanted, ...refusal }: Refusal): string =>
+  wordsOf(texts, { ...refusal, message: wanted ?? refusal.message })
+
 /** A refusal beside what was tried; nothing where there is none. */
 export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) {
   const texts = useText()

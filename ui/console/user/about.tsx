@@ -1,6 +1,6 @@
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { TextField } from "../../kit/field.tsx"
-import { EditSection, Fields, useErrorOf } from "../form/form.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
 import { type Form, useForm } from "../form/use-form.ts"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
@@ -109,12 +109,11 @@ function ServiceForm({ user, id, close }: UserForm) {
 
 function UserName<Values extends { username: string }>({ form }: { readonly form: Form<Values> }) {
   const { t } = useText()
-  const errorOf = useErrorOf(form)
   return (
     <TextField
       label={t("field.login_name")}
       hint={t("users.rename_hint")}
-      error={errorOf("username")}
+      error={form.errorOf("username")}
       name="username"
       value={form.values.username}
       onChange={({ target }) => form.change({ ...form.values, username: target.value })}

@@ -3,7 +3,7 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { Check } from "../../kit/check.tsx"
 import { TextField } from "../../kit/field.tsx"
-import { EditSection, Fields, useErrorOf } from "../form/form.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
@@ -85,18 +85,10 @@ function ContactForm({ user, human, id, close }: UserForm & { readonly human: Hu
     save: (values) => save(user.userId, human, values),
     done: close,
   })
-  const errorOf = useErrorOf(form)
   const { values, change } = form
   return (
     <Fields form={form} onCancel={close}>
-      <TextField
-        label={t("field.email")}
-        type="email"
-        error={errorOf("email")}
-        {...form.text("email")}
-        required
-        autoFocus
-      />
+      <TextField label={t("field.email")} type="email" {...form.text("email")} required autoFocus />
       <Check
         label={t("contact.email_verified")}
         hint={t("contact.verified_hint")}
@@ -107,7 +99,6 @@ function ContactForm({ user, human, id, close }: UserForm & { readonly human: Hu
         label={t("field.phone")}
         optional={t("form.optional")}
         hint={t("contact.phone_hint")}
-        error={errorOf("phone")}
         type="tel"
         {...form.text("phone")}
       />

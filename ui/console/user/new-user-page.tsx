@@ -4,7 +4,7 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Check } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
 import { PasswordField, TextField } from "../../kit/field.tsx"
-import { Fields, useErrorOf } from "../form/form.tsx"
+import { Fields } from "../form/form.tsx"
 import { type Form, useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
@@ -111,20 +111,13 @@ type FieldsProps = { readonly form: Form<Values> }
 
 function PersonFields({ form }: FieldsProps) {
   const { t } = useText()
-  const errorOf = useErrorOf(form)
   return (
     <>
       <div className="pair">
         <TextField label={t("field.first_name")} {...form.text("firstName")} required />
         <TextField label={t("field.last_name")} {...form.text("lastName")} required />
       </div>
-      <TextField
-        label={t("field.email")}
-        type="email"
-        error={errorOf("email")}
-        {...form.text("email")}
-        required
-      />
+      <TextField label={t("field.email")} type="email" {...form.text("email")} required />
       <Check
         label={t("contact.email_verified")}
         hint={t("users.verified_hint")}
@@ -136,7 +129,6 @@ function PersonFields({ form }: FieldsProps) {
         label={t("field.password")}
         optional={t("form.optional")}
         hint={t("users.first_password_hint")}
-        error={errorOf("password")}
         show={t("field.show")}
         hide={t("field.hide")}
         {...form.text("password")}
@@ -170,13 +162,11 @@ function ServiceFields({ form }: FieldsProps) {
 
 function LoginNameField({ form, hint }: FieldsProps & { readonly hint: string }) {
   const { t } = useText()
-  const errorOf = useErrorOf(form)
   return (
     <TextField
       label={t("field.login_name")}
       optional={t("form.optional")}
       hint={hint}
-      error={errorOf("loginName")}
       {...form.text("loginName")}
       autoCapitalize="none"
       spellCheck={false}

@@ -2,7 +2,7 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { Check } from "../../kit/check.tsx"
 import { PasswordField } from "../../kit/field.tsx"
-import { DialogForm, useErrorOf } from "../form/form.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId, useOpen } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { Time } from "../list/time.tsx"
@@ -55,14 +55,12 @@ function SetPassword({ user, id, close }: UserForm) {
     save: (newPassword) => call(UserService.method.setPassword, { userId, newPassword }),
     done: close,
   })
-  const errorOf = useErrorOf(form)
   const title = t("password.set")
   return (
     <DialogForm title={title} submit={title} form={form} onCancel={close}>
       <PasswordField
         label={t("password.new")}
         hint={t("users.password_hint")}
-        error={errorOf("password")}
         show={t("field.show")}
         hide={t("field.hide")}
         {...form.text("password")}

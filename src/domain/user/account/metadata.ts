@@ -14,7 +14,7 @@ const most = { keys: 500, bytes: 5_000_000 } as const
 
 /** Checks what is to be noted; each key once. */
 export function metadataOf(given: readonly Metadata[]): readonly Metadata[] {
-  const entries = given.map(({ key, value }) => ({ key: givenName("metadata key", key), value }))
+  const entries = given.map(({ key, value }) => ({ key: givenName("metadata.key", key), value }))
   if (new Set(entries.map(({ key }) => key)).size < entries.length) {
     throw invalidError("user.metadata_twice", "name each key of the metadata once")
   }

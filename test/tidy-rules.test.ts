@@ -219,6 +219,30 @@ const trials: Readonly<Record<string, Trial>> = {
     bad: 'import { serve } from "../../server/index.ts"',
     good: 'import { Fault } from "../../kernel/fault.ts"',
   },
+  "a form of its own in the console": {
+    rule: words.forms,
+    path: "ui/console/user/user-page.tsx",
+    bad: "const a = <form onSubmit={b} />",
+    good: "const a = <Fields form={b} />\nconst c = <p>{'<form>'}</p>",
+  },
+  "a part of an error's words": {
+    rule: words.errorPatterns,
+    path: "ui/console/user/user-page.ts",
+    bad: 'const a = failure.message.includes("exists")',
+    good: 'const a = refusal.id.startsWith("user.")\nconst b = { message: error.rawMessage }',
+  },
+  "a pattern over an error's words": {
+    rule: words.errorPatterns,
+    path: "ui/console/user/user-page.ts",
+    bad: "const a = /exists/.test(String(refusal.message))",
+    good: "const a = /^[a-z]+$/.test(name)",
+  },
+  "a comparison with an error's words": {
+    rule: words.errorPatterns,
+    path: "ui/console/user/user-page.ts",
+    bad: 'const a = error.rawMessage === "gone"',
+    good: "const a = error.code === Code.NotFound",
+  },
 }
 
 describe("each rule fires on what breaks it, once, and lets its twin pass", () => {

@@ -30,6 +30,8 @@ const rules: Readonly<Record<string, Rule>> = {
   "nothing is left unfinished or skipped": words.unfinished,
   "nothing names the machine it was written on": words.machineTraces,
   "no comment waives the compiler or a wall": words.waivers,
+  "the console makes forms in one way": words.forms,
+  "the console reads no error by its words": words.errorPatterns,
 }
 
 const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)

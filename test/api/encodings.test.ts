@@ -328,7 +328,7 @@ test("nothing of a stranger's message is read where they may not call", async ()
   }
 })
 
-test("lists and texts that are too much are refused in every encoding, by their field", async () => {
+test("lists and texts that are too much are refused by name in every encoding", async () => {
   const metadata = Array.from({ length: 101 }, () => ({ key: "k" }))
   for (const call of Object.values(ways)) {
     const listed = call(createUser, { organizationId: "o1", metadata }, "owner")

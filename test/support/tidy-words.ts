@@ -90,6 +90,29 @@ export const waivers: Rule = (source) => {
   ]
 }
 
+/** The two ways to send fields in the console: to change something, and to look something up. */
+const formFiles = ["ui/console/form/form.tsx", "ui/console/form/ask.tsx"]
+
+/** In the console there is one way to make a form, so that what holds for one holds for all. */
+export const forms: Rule = (source) => {
+  if (!source.path.startsWith("ui/console/") || formFiles.includes(source.path)) return []
+  return matches(source, codeLines(source), /<form\b/, "use Fields, DialogForm or Ask")
+}
+
+/** What went wrong is told by ids and details; the words of an error are for people. */
+export const errorPatterns: Rule = (source) => {
+  if (!source.path.startsWith("ui/console/")) return []
+  const looks = "includes|match|matchAll|startsWith|endsWith|indexOf|search|split|replace"
+  const words = "(message|rawMessage|error_description|errorDescription)"
+  const patterns = [
+    String.raw`\b${words}\??\.(${looks})\(`,
+    String.raw`\.(test|exec)\([^)]*\b${words}\b`,
+    String.raw`\b${words} [!=]==`,
+  ]
+  const pattern = new RegExp(patterns.join("|"))
+  return matches(source, codeLines(source), pattern, "ask for the id or the details of the error")
+}
+
 /** Nothing of the machine or the network that it was written on, in strings neither. */
 export const machineTraces: Rule = (source) => {
   const lines = source.text.split("\n")

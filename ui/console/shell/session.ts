@@ -68,12 +68,12 @@ export async function start(): Promise<void> {
 }
 
 /** What other tabs of this browser tell: one session is everybody's. */
-async function heard(message: unknown): Promise<void> {
-  if (message === "signed-out") {
+async function heard(told: unknown): Promise<void> {
+  if (told === "signed-out") {
     forget()
     become({ status: "signed-out" })
   }
-  if (message === "signed-in" && session.status !== "signed-in") await renewed()
+  if (told === "signed-in" && session.status !== "signed-in") await renewed()
 }
 
 /** The access token, as soon as there is one; it lives in this module and nowhere else. */

@@ -5,6 +5,7 @@ import { passwordCheck } from "./credential/attempt.ts"
 import { codeCount } from "./credential/code-count.ts"
 import { failedSignInView } from "./credential/failure.ts"
 import { failedTries } from "./credential/lockout.ts"
+import { factorCount } from "./factor/check-count.ts"
 import { user } from "./model.ts"
 import { userChain } from "./query.ts"
 import { userView } from "./view.ts"
@@ -64,6 +65,21 @@ export {
 export { warmPasswords } from "./credential/password.ts"
 export { sentCode } from "./credential/sent-code.ts"
 export {
+  type AdmitFactor,
+  type Asked,
+  type Challenge,
+  type Check,
+  type Checked,
+  type CheckKind,
+  checkKinds,
+  factorChecks,
+  type UserVerification,
+} from "./factor/check.ts"
+export { challengeCode, type OtpChannel } from "./factor/otp.ts"
+export { hasPasskey, keysOf, type OwnKey, secondFactorsOf } from "./factor/ready.ts"
+export { hasKeys, originsOf, relyingPartyOf } from "./factor/relying-party.ts"
+export { challengeKey, keyHolder } from "./factor/webauthn-check.ts"
+export {
   generateMachineSecret,
   isMachineSecret,
   removeMachineSecret,
@@ -113,7 +129,7 @@ export { type UserRow, userKeys, users, userView } from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [user, passwordCheck, failedTries, codeCount],
+  aggregates: [user, passwordCheck, failedTries, codeCount, factorCount],
   views: [userView, userMetadataView, failedSignInView],
   chains: {
     user: userChain,

@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
 export type Gender = (typeof genders)[number]
@@ -34,6 +35,7 @@ type CodeAdded<Type extends string> = Event<
 >
 
 export type UserEvent =
+  | FactorEvent
   | Event<
       "user.human.added",
       { readonly emailVerified: boolean; readonly phoneVerified: boolean },
@@ -116,6 +118,8 @@ export type Human = Identity & {
   readonly password: Password | null
   /** While somebody who can't sign in yet is invited to. */
   readonly invite?: (Code & InviteMail) | undefined
+  /** Absent where nothing was ever set up. */
+  readonly factors?: Factors
 }
 
 /** `version` is that of the stream when it was set: what signed in with an older one is over. */
@@ -301,6 +305,7 @@ export const user = aggregate<UserEvent, User>({
       }),
     "user.metadata.set": touched,
     "user.metadata.removed": touched,
+    ...factorFolds,
     "user.deactivated": (state, event) => stopped(state, event, "inactive"),
     "user.reactivated": (state, event) => turned(state, event, "active"),
     "user.locked": (state, event) => stopped(state, event, "locked"),

@@ -5,7 +5,9 @@ import { clientClaim } from "../instance/index.ts"
 import { isOrgThere, orgStops } from "../org/index.ts"
 import { findByLoginName } from "./account/login-name.ts"
 import { nobody } from "./credential/attempt.ts"
-import { type Gender, hasLeft, type Machine, user } from "./model.ts"
+import { hasPasskey } from "./factor/ready.ts"
+import { factorsOf } from "./factors.ts"
+import { type Gender, type Human, hasLeft, type Machine, user } from "./model.ts"
 import type { UserRow } from "./view.ts"
 
 const one = statement<UserRow>("SELECT * FROM users WHERE instance = $instance AND id = $id")
@@ -113,9 +115,9 @@ export const isUserActive = (cx: Cx, id: string): boolean =>
   cx.store.state(cx, user, id).status === "active"
 
 /**
- * What a user signs in under: it is raised with every new password, and when they or their
- * organisation are stopped. Whatever signed in while it was lower is over, and stays so when they
- * come back. Undefined for a person without a password.
+ * What a user signs in under: it is raised with every new password, with every factor that is taken
+ * away, and when they or their organisation are stopped. Whatever signed in while it was lower is
+ * over, and stays so when they come back. Undefined for a person with neither password nor passkey.
  */
 export function signInVersion(
   read: Pick<Decision, "state" | "owner">,
@@ -123,9 +125,14 @@ export function signInVersion(
 ): number | undefined {
   const state = read.state(user, id)
   if (hasLeft(state)) return undefined
-  const version = state.kind === "human" ? state.password?.version : 0
+  const version = state.kind === "human" ? credentialVersion(state) : 0
   if (version === undefined) return undefined
   return Math.max(version, state.stoppedIn ?? 0) + orgStops(read, read.owner(user, id))
+}
+
+function credentialVersion(person: Human): number | undefined {
+  const first = person.password?.version ?? (hasPasskey(person) ? 0 : undefined)
+  return first === undefined ? undefined : Math.max(first, factorsOf(person).removedIn)
 }
 
 /** The same outside of a step, as things stand now; 0 where there is no password. */

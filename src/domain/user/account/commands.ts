@@ -3,6 +3,7 @@ import { givenName as nameOf } from "../../../kernel/text/given.ts"
 import type { Decision, Draft } from "../../../store/index.ts"
 import { releaseClientId } from "../../instance/index.ts"
 import { type NewPassword, passwordChanged } from "../credential/credential.ts"
+import { releaseKeys } from "../factor/key.ts"
 import { emailOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import {
   type AccessTokenType,
@@ -91,9 +92,11 @@ export const unlockUser = user.command((state) => {
 export const removeUser = user.command((state, _, cx, id) => {
   const present = existing(state)
   keepAnOwner(cx, id)
-  const client =
-    present.kind === "machine" ? [...releaseClient(id, present.userName), releaseClientId(id)] : []
-  const claims = [...releaseNames(present.loginNames), ...client]
+  const own =
+    present.kind === "machine"
+      ? [...releaseClient(id, present.userName), releaseClientId(id)]
+      : releaseKeys(present)
+  const claims = [...releaseNames(present.loginNames), ...own]
   return [{ type: "user.removed", data: {}, claims, erase: {} }]
 })
 

@@ -8,6 +8,7 @@ import {
   standings,
 } from "../../instance/index.ts"
 import { org } from "../../org/index.ts"
+import { hasPasskey } from "../factor/ready.ts"
 import { type Human, hasLeft, type Machine, type User, user } from "../model.ts"
 
 /**
@@ -57,9 +58,13 @@ function standingAs(cx: Decision, id: string, state: User): Standing {
   return state.kind === "machine" ? wayIn(state, cx.now) : signInOf(state, cx.now)
 }
 
-/** Without a password only an invitation leads in, and nobody below an owner can renew that. */
-function signInOf({ password, invite }: Human, now: number): Standing {
-  if (password) return standings.lasting
+/**
+ * Without a password or a passkey only an invitation leads in, and nobody below an owner can renew
+ * that.
+ */
+function signInOf(person: Human, now: number): Standing {
+  const { password, invite } = person
+  if (password || hasPasskey(person)) return standings.lasting
   return invite && invite.expires > now ? standings.expiring : standings.none
 }
 

@@ -1,0 +1,174 @@
+import { Fault } from "../../../kernel/fault.ts"
+import {
+  aggregate,
+  type ClaimChange,
+  type Draft,
+  type Event,
+  type Transaction,
+} from "../../../store/index.ts"
+import { lockout, policyIn } from "../../policy/index.ts"
+import { isOnlyOwner } from "../account/owner.ts"
+import { hasLeft, user } from "../model.ts"
+
+const stems = {
+  totp: "user.human.mfa.otp",
+  otp_email: "user.human.mfa.otp.email",
+  otp_sms: "user.human.mfa.otp.sms",
+  recovery_code: "user.human.mfa.recoverycode",
+  u2f: "user.human.mfa.u2f.token",
+  passkey: "user.human.passwordless.token",
+} as const
+
+/** What is counted; a passkey and a security key are told apart. */
+export type CountedKind = keyof typeof stems
+type Stem = (typeof stems)[CountedKind]
+
+export type FactorCheckEvent = EventOf<Stem>
+
+/** A type for each of them. */
+type EventOf<Each> = Each extends Stem
+  ?
+      | Event<`${Each}.check.failed`, { readonly locks: boolean }>
+      | Event<`${Each}.check.succeeded`, { readonly step: number }>
+  : never
+
+/** What was tried, over all kinds; times are ms UTC. */
+export type FactorCount = {
+  readonly hour: Span
+  readonly day: Span
+  /** Wrong ones since the last that was right. */
+  readonly inRow: number
+  /** RFC 6238 §4.2: the time step of the last code of an authenticator app that was taken. */
+  readonly step: number
+  readonly last: number
+}
+
+type Span = { readonly since: number; readonly failed: number }
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/**
+ * Wrong ones that are looked at. Of the codes of an authenticator app three in a million are right
+ * at any time: within a year somebody who has the password gets in with one in thirty.
+ */
+export const factorLimits = { hour: 10, day: 30 } as const
+
+const none: Span = { since: 0, failed: 0 }
+
+/** Tries with second factors and passkeys, by the user's id; apart from their own stream. */
+export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
+  stream: "factor_check",
+  retention: "transient",
+  // Whoever tries once a day gets no further by being patient.
+  expires: ({ last, inRow }) => last + (inRow > 0 ? 365 * dayMs : dayMs),
+  initial: { hour: none, day: none, inRow: 0, step: 0, last: 0 },
+  evolve: {
+    "user.human.mfa.otp.check.failed": failed,
+    "user.human.mfa.otp.email.check.failed": failed,
+    "user.human.mfa.otp.sms.check.failed": failed,
+    "user.human.mfa.recoverycode.check.failed": failed,
+    "user.human.mfa.u2f.token.check.failed": failed,
+    "user.human.passwordless.token.check.failed": failed,
+    "user.human.mfa.otp.check.succeeded": succeeded,
+    "user.human.mfa.otp.email.check.succeeded": succeeded,
+    "user.human.mfa.otp.sms.check.succeeded": succeeded,
+    "user.human.mfa.recoverycode.check.succeeded": succeeded,
+    "user.human.mfa.u2f.token.check.succeeded": succeeded,
+    "user.human.passwordless.token.check.succeeded": succeeded,
+  },
+})
+
+type Failed = { readonly time: number; readonly data: { readonly locks: boolean } }
+type Succeeded = { readonly time: number; readonly data: { readonly step: number } }
+
+function failed(state: FactorCount, { time, data }: Failed): FactorCount {
+  const { hour, day, inRow } = state
+  return {
+    ...state,
+    hour: another(hour, time, hourMs),
+    day: another(day, time, dayMs),
+    inRow: data.locks ? 0 : inRow + 1,
+    last: time,
+  }
+}
+
+const another = ({ since, failed: before }: Span, time: number, lasts: number): Span =>
+  time < since + lasts ? { since, failed: before + 1 } : { since: time, failed: 1 }
+
+/** What failed before stays in the spans: who guesses may also know one of the codes. */
+function succeeded(state: FactorCount, { time, data }: Succeeded): FactorCount {
+  return { ...state, inRow: 0, step: Math.max(state.step, data.step), last: time }
+}
+
+/** Refuses to look at a proof where too many were wrong; asked within the same step. */
+export function mayTryFactor(tx: Transaction, userId: string): void {
+  const { hour, day } = tx.state(factorCount, userId)
+  const until = Math.max(
+    hour.failed >= factorLimits.hour ? hour.since + hourMs : 0,
+    day.failed >= factorLimits.day ? day.since + dayMs : 0,
+  )
+  if (tx.now >= until) return
+  throw new Fault(
+    "resource_exhausted",
+    "user.too_many_factor_tries",
+    "too many wrong codes were tried; wait before you try again",
+    { retryAfterSeconds: Math.ceil((until - tx.now) / 1000) },
+  )
+}
+
+/** Counts a wrong one, and locks its user where the policy of their organisation says so. */
+export function countWrong(tx: Transaction, userId: string, kind: CountedKind): void {
+  const locks = locksNow(tx, userId)
+  const type = `${stems[kind]}.check.failed` as const
+  const event: Draft<FactorCheckEvent> = { type, data: { locks } }
+  tx.append(factorCount, userId, [event])
+  if (locks) tx.append(user, userId, [{ type: "user.locked", data: {} }])
+}
+
+/** The last person who could administer the instance is never locked; see `countFailedTry`. */
+function locksNow(tx: Transaction, userId: string): boolean {
+  const state = tx.state(user, userId)
+  if (hasLeft(state) || state.kind !== "human" || state.status !== "active") return false
+  const { maxOtpAttempts: max } = policyIn(tx, tx.owner(user, userId), lockout)
+  if (max === 0 || tx.state(factorCount, userId).inRow + 1 < max) return false
+  return !isOnlyOwner(tx, userId)
+}
+
+/**
+ * Notes that a proof was right. `used` is what can't be shown again until it has expired: of two
+ * that show it at the same moment, one is refused.
+ */
+export function countRight(
+  tx: Transaction,
+  userId: string,
+  right: {
+    readonly kind: CountedKind
+    readonly step?: number
+    readonly used?: { readonly key: string; readonly expires: number }
+  },
+): void {
+  const { kind, step = 0, used } = right
+  const type = `${stems[kind]}.check.succeeded` as const
+  const claims = used ? [usedUp(used)] : []
+  const event: Draft<FactorCheckEvent> = { type, data: { step }, claims }
+  tx.append(factorCount, userId, [event])
+}
+
+/** Whether a challenge was answered before. */
+export const isUsed = (tx: Transaction, key: string): boolean => tx.holder(claim, key) !== undefined
+
+const claim = "factor_challenge"
+
+const usedUp = ({
+  key,
+  expires,
+}: {
+  readonly key: string
+  readonly expires: number
+}): ClaimChange => ({
+  take: claim,
+  key,
+  expires,
+  taken: { id: "user.factor_used", message: "this was used already; ask for another one" },
+})

@@ -1,0 +1,177 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { ClaimChange, Cx, Draft, Receipt } from "../../../store/index.ts"
+import { factorsOf, type KeyKind } from "../factors.ts"
+import { optionalTextOf } from "../field.ts"
+import { type Human, type UserEvent, user } from "../model.ts"
+import { makerOf } from "./aaguid.ts"
+import { keysOf, personIn } from "./ready.ts"
+import { relyingPartyOf } from "./relying-party.ts"
+import { ceremonyMs, creationOptions, type NewKey, newChallenge, readNewKey } from "./webauthn.ts"
+
+/** Keys of one person and kind. */
+const keysMax = 20
+
+/** Keys are unique within an instance: the one that is shown tells who shows it. */
+export const credentialClaim = "webauthn_credential"
+
+const stems = { passkey: "user.human.passwordless.token", u2f: "user.human.mfa.u2f.token" } as const
+
+export type KeyWish = {
+  readonly kind: KeyKind
+  /** A domain of the instance; that of its public address where it is left out. */
+  readonly domain?: string | undefined
+  readonly attachment?: "platform" | "cross-platform" | undefined
+}
+
+/**
+ * Begins to register a key: `options` is what the browser is handed, as JSON (WebAuthn §5.4). Of
+ * each kind only the newest registration goes on, for ten minutes.
+ */
+export async function beginKey(
+  cx: Cx,
+  userId: string,
+  { kind, domain, attachment }: KeyWish,
+  /** What happens in the same step. */
+  also?: (tx: Parameters<typeof addKey.within>[0]) => void,
+) {
+  const person = personIn(cx.store.state(cx, user, userId))
+  const party = relyingPartyOf(cx, domain)
+  const challenge = newChallenge(cx)
+  const { profile, userName: name } = person
+  const options = await creationOptions(cx, {
+    ...{ kind, party, partyName: party.id, challenge, attachment },
+    user: { id: userId, name, displayName: profile.displayName },
+    known: keysOf(person).filter((key) => key.rpId === party.id),
+  })
+  const tokenId = cx.ids.next()
+  const step = await cx.store.transact(cx, (tx) => {
+    also?.(tx)
+    addKey.within(tx, userId, { kind, tokenId, rpId: party.id, challenge })
+  })
+  return { tokenId, options, receipt: step.receipt(user, userId) }
+}
+
+type Begun = {
+  readonly kind: KeyKind
+  readonly tokenId: string
+  readonly rpId: string
+  readonly challenge: string
+}
+
+const addKey = user.command<Begun>((state, { kind, tokenId, rpId, challenge }) => {
+  if (keysOf(personIn(state), kind).length >= keysMax) {
+    throw new Fault(
+      "failed_precondition",
+      "user.keys_full",
+      `nobody has more than ${keysMax} of these; remove one first`,
+    )
+  }
+  const type = `${stems[kind]}.added` as const
+  const added: Draft<UserEvent> = {
+    type,
+    data: { tokenId, rpId },
+    private: { challenge },
+    erase: { types: [type] },
+  }
+  return [added]
+})
+
+/**
+ * Ends a registration with what the browser has answered, as JSON. Without a name the key is called
+ * by who made it. Refuses what is wrong or too late, and a key that somebody has already.
+ */
+export async function finishKey(
+  cx: Cx,
+  userId: string,
+  given: {
+    readonly kind: KeyKind
+    readonly tokenId: string
+    readonly credential: unknown
+    readonly name: string
+  },
+): Promise<Receipt> {
+  const { kind, tokenId, credential } = given
+  const asked = { kind, tokenId, now: cx.clock.now() }
+  const { rpId, challenge } = pendingIn(personIn(cx.store.state(cx, user, userId)), asked)
+  const key = await readNewKey(credential, {
+    challenge,
+    party: relyingPartyOf(cx, rpId),
+    isUserVerified: kind === "passkey",
+  })
+  if (!key) throw wrongError()
+  const name = optionalTextOf("name", given.name) || makerOf(key.aaguid)
+  return verifyKey(cx, userId, { kind, tokenId, challenge, name, key })
+}
+
+type Verified = {
+  readonly kind: KeyKind
+  readonly tokenId: string
+  readonly challenge: string
+  readonly name: string
+  readonly key: NewKey
+}
+
+const verifyKey = user.command<Verified>(
+  (state, { kind, tokenId, challenge, name, key }, { now }) => {
+    const pending = pendingIn(personIn(state), { kind, tokenId, now })
+    if (pending.challenge !== challenge) throw wrongError()
+    const { aaguid, signCount, ...secret } = key
+    const type = `${stems[kind]}.verified` as const
+    const verified: Draft<UserEvent> = {
+      type,
+      data: { tokenId, aaguid, signCount },
+      private: { ...secret, name },
+      claims: [takeCredential(key.credentialId)],
+      erase: { types: [`${stems[kind]}.added`] },
+    }
+    return [verified]
+  },
+)
+
+const takeCredential = (key: string): ClaimChange => ({
+  take: credentialClaim,
+  key,
+  taken: { id: "user.key_taken", message: "this key is registered already" },
+})
+
+/** Takes a key away; what signed in before is over. Refuses where there is none. */
+export const removeKey = user.command<{ readonly kind: KeyKind; readonly tokenId: string }>(
+  (state, { kind, tokenId }) => {
+    const { keys } = factorsOf(personIn(state))
+    const key = Object.hasOwn(keys, tokenId) ? keys[tokenId] : undefined
+    if (key?.kind !== kind) throw missingError()
+    const removed: Draft<UserEvent> = {
+      type: `${stems[kind]}.removed`,
+      data: { tokenId },
+      claims: key.state === "ready" ? [releaseCredential(key.credentialId)] : [],
+    }
+    return [removed]
+  },
+)
+
+const releaseCredential = (key: string): ClaimChange => ({ release: credentialClaim, key })
+
+/** What a person who leaves gives up. */
+export const releaseKeys = (person: Human): readonly ClaimChange[] =>
+  keysOf(person).map(({ credentialId }) => releaseCredential(credentialId))
+
+function pendingIn(
+  person: Human,
+  { kind, tokenId, now }: Pick<Begun, "kind" | "tokenId"> & { readonly now: number },
+) {
+  const { keys } = factorsOf(person)
+  const key = Object.hasOwn(keys, tokenId) ? keys[tokenId] : undefined
+  if (key?.kind !== kind || key.state !== "pending") throw missingError()
+  if (now < key.begun + ceremonyMs) return key
+  throw new Fault("failed_precondition", "user.key_late", "this took too long; begin again")
+}
+
+const wrongError = () =>
+  new Fault(
+    "invalid_argument",
+    "user.key_wrong",
+    "this is not what was asked for, or not from a page of this instance; begin again",
+  )
+
+const missingError = () =>
+  new Fault("not_found", "user.key_missing", "there is no such key of this user")

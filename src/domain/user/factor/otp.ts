@@ -1,0 +1,94 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx } from "../../../store/index.ts"
+import { newCode } from "../../policy/index.ts"
+import { factorsOf } from "../factors.ts"
+import { type Human, user } from "../model.ts"
+import type { Challenge, Check } from "./check.ts"
+import { countRight, countWrong, isUsed, mayTryFactor } from "./check-count.ts"
+import { personIn, secondFactorsOf } from "./ready.ts"
+
+/** Where a one-time code is sent. */
+export type OtpChannel = "email" | "sms"
+
+const channels = {
+  email: {
+    kind: "otp_email",
+    has: (person: Human) => factorsOf(person).otpEmail,
+    isVerified: ({ email }: Human) => email.verified,
+    what: "e-mail address",
+    methods: ["otp"],
+  },
+  sms: {
+    kind: "otp_sms",
+    has: (person: Human) => factorsOf(person).otpSms,
+    isVerified: ({ phone }: Human) => phone?.verified === true,
+    what: "phone",
+    // RFC 8176 §2: a code by SMS is a one-time password, and more is known of it.
+    methods: ["otp", "sms"],
+  },
+} as const
+
+/** Has codes sent to a person's verified address from now on. Refuses where they are already. */
+export const addOtp = user.command<OtpChannel>((state, channel) => {
+  const person = personIn(state)
+  const { has, isVerified, what } = channels[channel]
+  if (!isVerified(person)) {
+    throw new Fault(
+      "failed_precondition",
+      `user.otp_${channel}_unverified`,
+      `the ${what} has to be verified first`,
+    )
+  }
+  if (has(person)) {
+    throw new Fault("already_exists", `user.otp_${channel}_exists`, "codes are sent there already")
+  }
+  return [{ type: `user.human.mfa.otp.${channel}.added`, data: {} }]
+})
+
+/** Has none sent any more; refuses where none are. */
+export const removeOtp = user.command<OtpChannel>((state, channel) => {
+  if (!channels[channel].has(personIn(state))) {
+    throw new Fault("not_found", `user.otp_${channel}_missing`, "no codes are sent there")
+  }
+  return [{ type: `user.human.mfa.otp.${channel}.removed`, data: {} }]
+})
+
+/** Makes a one-time code: in the plain for its message, and what it will be known by. */
+export function challengeCode(
+  cx: Cx,
+  userId: string,
+  channel: OtpChannel,
+): { readonly plain: string; readonly challenge: Extract<Challenge, { kind: "code" }> } {
+  const { kind } = channels[channel]
+  const { plain, expires } = newCode(cx, kind)
+  const hash = cx.secrets.hash(plain, about(userId, kind))
+  return { plain, challenge: { kind: "code", hash, expires } }
+}
+
+const checkOf =
+  (channel: OtpChannel): Check =>
+  async (cx, { userId, given, challenge }) => {
+    const { kind, methods } = channels[channel]
+    const typed = given.trim()
+    // Who reads capitals may type small letters.
+    const isCode = (hash: string) =>
+      [typed, typed.toUpperCase()].filter((each) =>
+        cx.secrets.matches(hash, each, about(userId, kind)),
+      ).length > 0
+    return (tx) => {
+      mayTryFactor(tx, userId)
+      const hasIt = secondFactorsOf(tx.state(user, userId)).includes(kind)
+      const sent = challenge?.kind === "code" && tx.now < challenge.expires ? challenge : undefined
+      if (!hasIt || !sent || !isCode(sent.hash) || isUsed(tx, sent.hash)) {
+        countWrong(tx, userId, kind)
+        return { isRight: false }
+      }
+      countRight(tx, userId, { kind, used: { key: sent.hash, expires: sent.expires } })
+      return { isRight: true, methods, isUserVerified: false }
+    }
+  }
+
+export const checkEmailCode = checkOf("email")
+export const checkSmsCode = checkOf("sms")
+
+const about = (userId: string, kind: string): string => `user/${userId}/${kind}`

@@ -1,0 +1,48 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { SecondFactor } from "../../policy/index.ts"
+import { factorsOf, type KeyKind, type ReadyKey } from "../factors.ts"
+import { type Human, hasLeft, type User } from "../model.ts"
+
+/** A key of a person that counts, and its id. */
+export type OwnKey = ReadyKey & { readonly id: string }
+
+/** The keys with which a person can sign in, oldest first. */
+export const keysOf = (state: User, kind?: KeyKind): readonly OwnKey[] =>
+  isPerson(state)
+    ? Object.entries(factorsOf(state).keys).flatMap(([id, key]) =>
+        key.state === "ready" && (kind === undefined || key.kind === kind) ? [{ ...key, id }] : [],
+      )
+    : []
+
+/** Whether a passkey alone lets them in. */
+export const hasPasskey = (state: User): boolean => keysOf(state, "passkey").length > 0
+
+/** The second factors that a person has set up, as policies name them; passkeys are not in it. */
+export function secondFactorsOf(state: User): readonly SecondFactor[] {
+  if (!isPerson(state)) return []
+  const { totp, otpEmail, otpSms, recoveryCodes } = factorsOf(state)
+  const has: Readonly<Record<SecondFactor, boolean>> = {
+    otp: totp?.verified === true,
+    u2f: keysOf(state, "u2f").length > 0,
+    // What is sent to an address that is not theirs for certain proves nothing.
+    otp_email: otpEmail && state.email.verified,
+    otp_sms: otpSms && state.phone?.verified === true,
+    recovery_codes: recoveryCodes.some((hash) => hash !== ""),
+  }
+  return kinds.filter((kind) => has[kind])
+}
+
+const kinds: readonly SecondFactor[] = ["u2f", "otp", "otp_email", "otp_sms", "recovery_codes"]
+
+export const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
+
+/** The person that a user is; refuses a service user, and who is not there. */
+export function personIn(state: User): Human {
+  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
+  if (state.kind === "human") return state
+  throw new Fault(
+    "failed_precondition",
+    "user.not_human",
+    "this is a service user; only people have second factors and passkeys",
+  )
+}

@@ -1,0 +1,150 @@
+import { Fault } from "../../../kernel/fault.ts"
+import { lazily } from "../../../kernel/lazy.ts"
+import type { Cx, Draft, Receipt } from "../../../store/index.ts"
+import { factorsOf } from "../factors.ts"
+import { type UserEvent, user } from "../model.ts"
+import type { Check } from "./check.ts"
+import { countRight, countWrong, factorCount, mayTryFactor } from "./check-count.ts"
+import { isPerson, personIn } from "./ready.ts"
+
+const loadOtp = lazily(() => import("otpauth"))
+
+/** RFC 4226 §4: at least 128 bits, 160 recommended. */
+const secretBytes = 20
+const periodSeconds = 30
+
+/** What an authenticator app is given, once. */
+export type NewTotp = {
+  /** Key URI, `otpauth://totp/…`, to be shown as a QR code. */
+  readonly uri: string
+  /** The same secret in base32, to be typed. */
+  readonly secret: string
+  readonly receipt: Receipt
+}
+
+/**
+ * Gives a person a new secret for an authenticator app. It counts once a code of it was shown; the
+ * one before counts until then no more than this one does. Refuses where one counts already.
+ */
+export async function registerTotp(
+  cx: Cx,
+  userId: string,
+  { issuer, label }: { readonly issuer: string; readonly label: string },
+): Promise<NewTotp> {
+  const { TOTP, Secret } = await loadOtp()
+  const secret = new Secret({ buffer: cx.random.bytes(secretBytes).slice().buffer })
+  const receipt = await addTotp(cx, userId, cx.secrets.seal("seal", secret.base32, about(userId)))
+  const uri = new TOTP({ issuer, label, secret, period: periodSeconds }).toString()
+  return { uri, secret: secret.base32, receipt }
+}
+
+const addTotp = user.command<string>((state, sealed) => {
+  const { totp } = factorsOf(personIn(state))
+  if (totp?.verified) {
+    throw new Fault(
+      "already_exists",
+      "user.totp_exists",
+      "an authenticator app is set up already; remove it first",
+    )
+  }
+  return [{ type: added, data: {}, private: { sealed }, erase: { types: [added] } }]
+})
+
+const added = "user.human.mfa.otp.added"
+
+/** The secret in base32 that somebody is about to set up; undefined where nobody is. */
+export function pendingTotp(cx: Cx, userId: string): string | undefined {
+  const state = cx.store.state(cx, user, userId)
+  const totp = isPerson(state) ? factorsOf(state).totp : undefined
+  if (!totp || totp.verified) return undefined
+  return cx.secrets.open("seal", totp.sealed, about(userId))
+}
+
+/** The key URI of a secret. */
+export async function totpUri(
+  secret: string,
+  { issuer, label }: { readonly issuer: string; readonly label: string },
+): Promise<string> {
+  const { TOTP } = await loadOtp()
+  return new TOTP({ issuer, label, secret, period: periodSeconds }).toString()
+}
+
+/** Makes an authenticator app count, by a code of it. A wrong one is counted and refused. */
+export async function verifyTotp(cx: Cx, userId: string, code: string): Promise<Receipt> {
+  const step = stepOf(cx, userId, code, await loadOtp())
+  const done = await cx.store.transact(cx, (tx) => {
+    const { totp } = factorsOf(personIn(tx.state(user, userId)))
+    if (!totp) throw missingError()
+    if (totp.verified) throw readyError()
+    mayTryFactor(tx, userId)
+    const taken = step(totp.sealed, tx.now, tx.state(factorCount, userId).step)
+    if (taken === undefined) {
+      countWrong(tx, userId, "totp")
+      return false
+    }
+    countRight(tx, userId, { kind: "totp", step: taken })
+    tx.append(user, userId, [{ type: "user.human.mfa.otp.verified", data: {} }])
+    return true
+  })
+  if (done.value) return done.receipt(user, userId)
+  throw new Fault("invalid_argument", "user.code_wrong", "the code is wrong; try the next one")
+}
+
+/** Takes an authenticator app away; refuses where there is none. */
+export const removeTotp = user.command((state) => {
+  if (!factorsOf(personIn(state)).totp) throw missingError()
+  const removed: Draft<UserEvent> = {
+    type: "user.human.mfa.otp.removed",
+    data: {},
+    erase: { types: [added] },
+  }
+  return [removed]
+})
+
+/** Verifies a code of an authenticator app: one step early or late, and each step once. */
+export const checkTotp: Check = async (cx, { userId, given }) => {
+  const step = stepOf(cx, userId, given, await loadOtp())
+  return (tx) => {
+    mayTryFactor(tx, userId)
+    const state = tx.state(user, userId)
+    const totp = isPerson(state) ? factorsOf(state).totp : undefined
+    const before = tx.state(factorCount, userId).step
+    const taken = totp?.verified ? step(totp.sealed, tx.now, before) : undefined
+    if (taken === undefined) {
+      countWrong(tx, userId, "totp")
+      return { isRight: false }
+    }
+    countRight(tx, userId, { kind: "totp", step: taken })
+    return { isRight: true, methods: ["otp"], isUserVerified: false }
+  }
+}
+
+/**
+ * Finds the time step that a code is of. RFC 6238 §5.2: one step of delay is allowed for, and no
+ * step is taken a second time, nor one before it.
+ */
+const stepOf =
+  (cx: Pick<Cx, "secrets">, userId: string, code: string, { TOTP }: Library) =>
+  (sealed: string, now: number, before: number): number | undefined => {
+    const secret = cx.secrets.open("seal", sealed, about(userId))
+    const token = code.replace(/\s/g, "")
+    if (secret === undefined || !/^\d{6}$/.test(token)) return undefined
+    const delta = new TOTP({ secret, period: periodSeconds }).validate({
+      token,
+      timestamp: now,
+      window: 1,
+    })
+    if (delta === null) return undefined
+    const step = Math.floor(now / 1000 / periodSeconds) + delta
+    return step > before ? step : undefined
+  }
+
+type Library = Awaited<ReturnType<typeof loadOtp>>
+
+const about = (userId: string): string => `user/${userId}/totp`
+
+const missingError = () =>
+  new Fault("not_found", "user.totp_missing", "no authenticator app is set up")
+
+const readyError = () =>
+  new Fault("failed_precondition", "user.totp_ready", "the authenticator app counts already")

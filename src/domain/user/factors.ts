@@ -1,0 +1,233 @@
+import type { Event } from "../../store/index.ts"
+import type { Human, User } from "./model.ts"
+
+/** What a person proves themself with beside a password, and how it came about. */
+export type FactorEvent =
+  | Event<"user.human.mfa.otp.added", Record<never, never>, { readonly sealed: string }>
+  | Event<"user.human.mfa.otp.verified">
+  | Event<"user.human.mfa.otp.removed">
+  | Event<"user.human.mfa.otp.email.added">
+  | Event<"user.human.mfa.otp.email.removed">
+  | Event<"user.human.mfa.otp.sms.added">
+  | Event<"user.human.mfa.otp.sms.removed">
+  | Event<
+      "user.human.mfa.recoverycode.added",
+      { readonly count: number },
+      { readonly hashes: readonly string[] }
+    >
+  | Event<"user.human.mfa.recoverycode.used", { readonly at: number }>
+  | Event<"user.human.mfa.recoverycode.removed">
+  | Event<"user.human.mfa.init.skipped">
+  | KeyEvent<"user.human.mfa.u2f.token">
+  | KeyEvent<"user.human.passwordless.token">
+  | Event<
+      "user.human.passwordless.initialization.code.added",
+      {
+        readonly codeId: string
+        readonly expires: number
+        readonly returned: boolean
+        readonly urlTemplate: string
+      },
+      { readonly sealed: string }
+    >
+  | Event<"user.human.passwordless.initialization.code.used", { readonly codeId: string }>
+
+type KeyEvent<Stem extends string> =
+  | Event<
+      `${Stem}.added`,
+      { readonly tokenId: string; readonly rpId: string },
+      { readonly challenge: string }
+    >
+  | Event<
+      `${Stem}.verified`,
+      { readonly tokenId: string; readonly aaguid: string; readonly signCount: number },
+      KeySecret
+    >
+  | Event<`${Stem}.removed`, { readonly tokenId: string }>
+  | Event<`${Stem}.signcount.changed`, { readonly tokenId: string; readonly signCount: number }>
+
+/** What tells one key from all others; ids and the public key (COSE) are base64url. */
+type KeySecret = {
+  readonly name: string
+  readonly credentialId: string
+  readonly publicKey: string
+  readonly transports: readonly string[]
+}
+
+/** A passkey opens an account by itself; a security key is asked for after a password. */
+export type KeyKind = "passkey" | "u2f"
+
+/** A key that is being registered, or that counts from then on. */
+export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
+  | {
+      readonly state: "pending"
+      /** Empty once it was erased. */
+      readonly challenge: string
+      /** When the registration began, ms UTC. */
+      readonly begun: number
+    }
+  | ({
+      readonly state: "ready"
+      readonly aaguid: string
+      readonly signCount: number
+      /** ms UTC. */
+      readonly created: number
+    } & KeySecret)
+)
+
+export type ReadyKey = Extract<WebAuthnKey, { state: "ready" }>
+
+export type Factors = {
+  /** The secret of an authenticator app, sealed; it counts once a code of it was shown. */
+  readonly totp?: { readonly sealed: string; readonly verified: boolean } | undefined
+  readonly otpEmail: boolean
+  readonly otpSms: boolean
+  /** By token id. */
+  readonly keys: Readonly<Record<string, WebAuthnKey>>
+  /** Hashes by their place in the list that was shown; empty where one was used. */
+  readonly recoveryCodes: readonly string[]
+  /** When they last put off to set one up, ms UTC. */
+  readonly skipped: number
+  /** A link or code with which they may register a passkey, once. */
+  readonly link?:
+    | { readonly codeId: string; readonly sealed: string; readonly expires: number }
+    | undefined
+  /** Version of the stream when one was last taken away; what signed in before is over. */
+  readonly removedIn: number
+}
+
+/** What somebody has who never set anything up. */
+export const noFactors: Factors = {
+  otpEmail: false,
+  otpSms: false,
+  keys: {},
+  recoveryCodes: [],
+  skipped: 0,
+  removedIn: 0,
+}
+
+type At = { readonly time: number; readonly version: number }
+
+type Of<Type extends FactorEvent["type"]> = At &
+  Pick<Extract<FactorEvent, { type: Type }>, "data" | "private">
+
+type Folds = {
+  readonly [Type in FactorEvent["type"]]: (state: User, event: Of<Type>) => User
+}
+
+/** What these events make of a person; a part of the user's `evolve`. */
+export const factorFolds: Folds = {
+  "user.human.mfa.otp.added": (state, event) =>
+    changed(state, event, () => ({
+      totp: event.private ? { sealed: event.private.sealed, verified: false } : undefined,
+    })),
+  "user.human.mfa.otp.verified": (state, event) =>
+    changed(state, event, ({ totp }) => ({ totp: totp && { ...totp, verified: true } })),
+  "user.human.mfa.otp.removed": (state, event) =>
+    changed(state, event, ({ totp, removedIn }) => ({
+      totp: undefined,
+      removedIn: totp?.verified ? event.version : removedIn,
+    })),
+  "user.human.mfa.otp.email.added": (state, event) =>
+    changed(state, event, () => ({ otpEmail: true })),
+  "user.human.mfa.otp.email.removed": (state, event) =>
+    changed(state, event, () => ({ otpEmail: false, removedIn: event.version })),
+  "user.human.mfa.otp.sms.added": (state, event) => changed(state, event, () => ({ otpSms: true })),
+  "user.human.mfa.otp.sms.removed": (state, event) =>
+    changed(state, event, () => ({ otpSms: false, removedIn: event.version })),
+  "user.human.mfa.recoverycode.added": (state, event) =>
+    changed(state, event, () => ({ recoveryCodes: event.private?.hashes ?? [] })),
+  "user.human.mfa.recoverycode.used": (state, event) =>
+    changed(state, event, ({ recoveryCodes }) => ({
+      recoveryCodes: recoveryCodes.map((hash, at) => (at === event.data.at ? "" : hash)),
+    })),
+  "user.human.mfa.recoverycode.removed": (state, event) =>
+    changed(state, event, () => ({ recoveryCodes: [], removedIn: event.version })),
+  "user.human.mfa.init.skipped": (state, event) =>
+    changed(state, event, () => ({ skipped: event.time })),
+  "user.human.mfa.u2f.token.added": (state, event) => keyAdded(state, event, "u2f"),
+  "user.human.mfa.u2f.token.verified": (state, event) => keyVerified(state, event),
+  "user.human.mfa.u2f.token.removed": (state, event) => keyRemoved(state, event),
+  "user.human.mfa.u2f.token.signcount.changed": (state, event) => keyUsed(state, event),
+  "user.human.passwordless.token.added": (state, event) => keyAdded(state, event, "passkey"),
+  "user.human.passwordless.token.verified": (state, event) => keyVerified(state, event),
+  "user.human.passwordless.token.removed": (state, event) => keyRemoved(state, event),
+  "user.human.passwordless.token.signcount.changed": (state, event) => keyUsed(state, event),
+  "user.human.passwordless.initialization.code.added": (state, event) =>
+    changed(state, event, () => {
+      const { codeId, expires } = event.data
+      return { link: event.private ? { codeId, expires, sealed: event.private.sealed } : undefined }
+    }),
+  "user.human.passwordless.initialization.code.used": (state, event) =>
+    changed(state, event, () => ({ link: undefined })),
+}
+
+function changed(
+  state: User,
+  { time }: { readonly time: number },
+  change: (factors: Factors) => Partial<Factors>,
+): User {
+  if (!isPerson(state)) return state
+  const factors = factorsOf(state)
+  return { ...state, changed: time, factors: { ...factors, ...change(factors) } }
+}
+
+const isPerson = (state: User): state is Human => "kind" in state && state.kind === "human"
+
+/** What a person has set up. */
+export const factorsOf = ({ factors }: Pick<Human, "factors">): Factors => factors ?? noFactors
+
+type Added = Of<"user.human.passwordless.token.added">
+type Verified = Of<"user.human.passwordless.token.verified">
+type Removed = Of<"user.human.passwordless.token.removed">
+type Used = Of<"user.human.passwordless.token.signcount.changed">
+
+/** Only the newest registration of a kind goes on. */
+const keyAdded = (state: User, event: Added, kind: KeyKind): User =>
+  changed(state, event, ({ keys }) => {
+    const others = Object.entries(keys).filter(
+      ([, key]) => key.state === "ready" || key.kind !== kind,
+    )
+    const { tokenId, rpId } = event.data
+    const challenge = event.private?.challenge ?? ""
+    const key: WebAuthnKey = { kind, rpId, state: "pending", challenge, begun: event.time }
+    return { keys: { ...Object.fromEntries(others), [tokenId]: key } }
+  })
+
+const keyVerified = (state: User, event: Verified): User =>
+  changed(state, event, ({ keys }) => {
+    const { tokenId, aaguid, signCount } = event.data
+    const { [tokenId]: pending, ...others } = keys
+    if (!pending || !event.private) return { keys: others }
+    const { kind, rpId } = pending
+    const created = event.time
+    const key = {
+      kind,
+      rpId,
+      state: "ready",
+      aaguid,
+      signCount,
+      created,
+      ...event.private,
+    } as const
+    return { keys: { ...others, [tokenId]: key } }
+  })
+
+const keyRemoved = (state: User, event: Removed): User =>
+  changed(state, event, ({ keys, removedIn }) => {
+    const { [event.data.tokenId]: gone, ...others } = keys
+    return { keys: others, removedIn: gone?.state === "ready" ? event.version : removedIn }
+  })
+
+/** Being used changes nothing about a person. */
+function keyUsed(state: User, event: Used): User {
+  if (!isPerson(state)) return state
+  const factors = factorsOf(state)
+  const { tokenId, signCount } = event.data
+  const key = factors.keys[tokenId]
+  if (key?.state !== "ready") return state
+  return {
+    ...state,
+    factors: { ...factors, keys: { ...factors.keys, [tokenId]: { ...key, signCount } } },
+  }
+}

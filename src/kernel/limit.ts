@@ -12,6 +12,8 @@ export const budgets = {
   request: { perMinute: 600, atOnce: 300, of: "requests to sign in" },
   /** A guess at what a person types: passwords, codes. Checking one may cost a lot. */
   guess: { perMinute: 60, atOnce: 300, of: "failed tries" },
+  /** A message to somebody who may not have asked for it; none is given back. */
+  message: { perMinute: 6, atOnce: 30, of: "messages asked for" },
   /** A client that could not prove which one it is. */
   client: { perMinute: 600, atOnce: 300, of: "failed authentications of clients" },
 } as const

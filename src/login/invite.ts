@@ -1,9 +1,9 @@
 import type { Invited } from "../../ui/login/index.ts"
 import {
   acceptInvite,
-  checkInvite,
+  type CodeCheck,
+  checkCode,
   complexityFor,
-  type InviteCheck,
   invitationOf,
   invitedPassword,
 } from "../domain/user/index.ts"
@@ -61,14 +61,14 @@ const invitedIn = (fields: Fields): Invited => ({
   organization: fields.get("organization"),
 })
 
-type Refusal = Exclude<InviteCheck, "ok"> | "missing" | { readonly retryAfterSeconds: number }
+type Refusal = Exclude<CodeCheck, "ok"> | "missing" | { readonly retryAfterSeconds: number }
 
 /** Guesses are counted of the account, and of the address that they come from. */
 async function checked(cx: Cx, { userId, code }: Invited): Promise<"ok" | Refusal> {
   if (code === "") return "missing"
   try {
     cx.allowance?.spend("guess")
-    const result = await checkInvite(cx, userId, code)
+    const result = await checkCode(cx, userId, { of: "invite", given: code })
     if (result !== "wrong") cx.allowance?.refund("guess")
     return result
   } catch (cause) {

@@ -164,6 +164,7 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   ["GenerateOrganizationDomainValidation", { organizationId: "guest", ...usedDomain }],
   ["UpdateUser", { ...user, human: { profile: { givenName: "Other" } } }],
   ...["CreateInviteCode", "ResendInviteCode"].map((name): Step => [name, user]),
+  ["PasswordReset", user],
   ["SetPassword", { ...user, newPassword }],
   [
     "AddHumanUser",

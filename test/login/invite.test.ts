@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
 import { addOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
 import {
-  checkInvite,
+  checkCode,
   checkPassword,
   createCode,
   createUser,
@@ -73,7 +73,7 @@ async function welcomed(at = link()) {
 }
 
 async function expectUntouched(): Promise<void> {
-  expect(await checkInvite(provider.cx(), id, code)).toBe("ok")
+  expect(await checkCode(provider.cx(), id, { of: "invite", given: code })).toBe("ok")
   expect(await checkPassword(provider.cx(), id, own)).toBe("none")
 }
 

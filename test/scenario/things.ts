@@ -94,6 +94,10 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { userId: await thing("user"), returnCode: {} }
     return (await make(`${users}/CreateInviteCode`, body)).inviteCode
   },
+  passwordCode: async (thing, make) => {
+    const body = { userId: await thing("user"), returnCode: {} }
+    return (await make(`${users}/PasswordReset`, body)).verificationCode
+  },
   project: async (thing, make) => {
     const body = { organizationId: await thing("org"), name: fresh("project") }
     return (await make(`${projects}/CreateProject`, body)).projectId

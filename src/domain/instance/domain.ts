@@ -31,6 +31,10 @@ export function domainsOf(cx: Cx, created: number): readonly InstanceDomain[] {
 export const hasDomain = (cx: Cx, name: string): boolean =>
   domainsOf(cx, 0).some(({ domain }) => domain === name.toLowerCase())
 
+/** Whether the instance is, or may be shown, under a name: what leads there stays with us. */
+export const isKnownHost = (cx: Cx, name: string): boolean =>
+  hasDomain(cx, name) || Object.hasOwn(requireInstance(cx).trustedDomains, name.toLowerCase())
+
 /** The domains that a proxy may show it under. */
 const trustedDomainsOf = (cx: Cx): readonly InstanceDomain[] =>
   Object.entries(requireInstance(cx).trustedDomains).map(([domain, created]) => ({

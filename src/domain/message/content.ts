@@ -24,6 +24,8 @@ export type Content = {
 const codeKinds: Readonly<Partial<Record<Kind, CodeFor>>> = {
   verify_email: "email",
   verify_phone: "phone",
+  password_reset: "password",
+  passwordless_registration: "passkey",
   invite_user: "invite",
 }
 
@@ -77,7 +79,7 @@ function worded(cx: Cx, message: Message, code: string): Content {
       Code: code,
       OTP: code,
       Expiry: Math.round((message.codeExpires - message.added) / 1000),
-      Domain: new URL(requireInstance(cx).publicUrl).hostname,
+      Domain: message.domain ?? new URL(requireInstance(cx).publicUrl).hostname,
       TempUsername: row.user_name,
       ApplicationName: applicationName || organization,
     },
@@ -100,19 +102,37 @@ type Places = Readonly<Record<"code" | "orgId" | "loginName" | "displayName" | "
  * whatever the request was sent to. Our own code stands behind the #, which no log keeps.
  */
 function linkOf(cx: Cx, message: Message, places: Places): string {
-  const { kind, userId, urlTemplate, sessionId = "" } = message
+  const { kind, userId, urlTemplate, sessionId = "", requestId = "", codeId = "" } = message
   const { code, orgId, loginName } = places
   if (urlTemplate !== "") {
     const values: Readonly<Record<string, string>> = {
       ...{ UserID: userId, Code: code, OrgID: orgId, LoginName: loginName, SessionID: sessionId },
-      ...{ DisplayName: places.displayName, PreferredLanguage: places.language },
+      ...{ CodeID: codeId, DisplayName: places.displayName, PreferredLanguage: places.language },
     }
     return urlTemplate.replace(/\{\{\s*\.(\w+)\s*\}\}/g, (_, name: string) =>
       encodeURIComponent(values[name] ?? ""),
     )
   }
-  if (kind !== "invite_user") return ""
-  const parameters = new URLSearchParams({ userId, organization: orgId, invite: "true" })
-  const page = `${requireInstance(cx).publicUrl}/ui/login/verify`
-  return `${page}?${parameters}#${encodeURIComponent(code)}`
+  const { publicUrl } = requireInstance(cx)
+  const page = pages[kind]
+  if (page === undefined) return ""
+  const { path, more } = page
+  if (code === "") return `${publicUrl}${path}`
+  const parameters = new URLSearchParams({ userId, organization: orgId, ...more })
+  if (codeId !== "") parameters.set("codeId", codeId)
+  if (requestId !== "") parameters.set("request", requestId)
+  return `${publicUrl}${path}?${parameters}#${encodeURIComponent(code)}`
+}
+
+type Page = { readonly path: string; readonly more?: Readonly<Record<string, string>> }
+
+/** Our own page for each kind that has one. */
+const pages: Readonly<Partial<Record<Kind, Page>>> = {
+  invite_user: { path: "/ui/login/verify", more: { invite: "true" } },
+  verify_email: { path: "/ui/login/verify" },
+  verify_phone: { path: "/ui/login/verify", more: { phone: "true" } },
+  password_reset: { path: "/ui/login/password/set" },
+  passwordless_registration: { path: "/ui/login/passkey/set" },
+  password_change: { path: "/ui/login" },
+  domain_claimed: { path: "/ui/login" },
 }

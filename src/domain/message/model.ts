@@ -20,6 +20,12 @@ export type Cause = {
   readonly urlTemplate: string
   /** The session that a one-time code is for; empty for all else. */
   readonly sessionId?: string
+  /** The sign-in that it was asked for in; left out where in none. */
+  readonly requestId?: string
+  /** Tells one link for a passkey from another; left out for all else. */
+  readonly codeId?: string
+  /** The domain that a name was taken away with; left out for all else. */
+  readonly domain?: string
 }
 
 /** `sealed` is a code that nothing but its message can be read from; left out for the others. */

@@ -1,6 +1,5 @@
 import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
 import { notification, policyOf } from "../policy/index.ts"
-import { user } from "../user/index.ts"
 import { addMessage } from "./add.ts"
 import { type Cause, type Kind, message } from "./model.ts"
 import { senderOf } from "./send.ts"
@@ -35,7 +34,10 @@ export function messageReactor(call: Calls): Reactor {
       "user.human.email.code.added": write("verify_email"),
       "user.human.phone.code.added": write("verify_phone"),
       "user.human.invite.code.added": write("invite_user"),
+      "user.human.password.code.added": write("password_reset"),
       "user.human.password.changed": write("password_change"),
+      "user.human.passwordless.initialization.code.added": write("passwordless_registration"),
+      "user.domain.claimed": write("domain_claimed"),
       "user.removed": async ({ instance, id }) => eraseAll(call(instance, name), id),
       "message.added": go,
       "message.requeued": go,
@@ -46,24 +48,30 @@ export function messageReactor(call: Calls): Reactor {
 }
 
 /** Why somebody is written to; undefined where nobody is. */
-function causeOf(cx: Cx, kind: Kind, event: Recordedly): Cause | undefined {
-  const { data, id: userId, owner } = event
-  const channel = kind === "verify_phone" ? "sms" : "email"
+function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): Cause | undefined {
+  const plain = { kind, channel: "email", userId, codeExpires: 0, urlTemplate: "" } as const
   if (kind === "password_change") {
     // The password that somebody begins with is no news to them.
-    const isFirst = cx.store.receipt(cx, user, userId)?.created === event.time
-    const isTold = !isFirst && policyOf(cx, owner, notification).passwordChange
-    return isTold ? { kind, channel, userId, codeExpires: 0, urlTemplate: "" } : undefined
+    const isFirst = "isFirst" in data
+    return isFirst || !policyOf(cx, owner, notification).passwordChange ? undefined : plain
   }
+  if (kind === "domain_claimed")
+    return "domain" in data ? { ...plain, domain: `${data.domain}` } : plain
   if (!isCode(data)) throw new Error("the event does not say what to send")
-  const { expires: codeExpires, urlTemplate } = data
-  return data.returned ? undefined : { kind, channel, userId, codeExpires, urlTemplate }
+  const { expires: codeExpires, urlTemplate, returned, requestId, codeId } = data
+  if (returned) return undefined
+  const channel = data.channel ?? (kind === "verify_phone" ? "sms" : "email")
+  const more = { ...(requestId && { requestId }), ...(codeId && { codeId }) }
+  return { ...plain, channel, codeExpires, urlTemplate, ...more }
 }
 
 type CodeData = {
   readonly expires: number
   readonly returned: boolean
   readonly urlTemplate: string
+  readonly channel?: Cause["channel"]
+  readonly requestId?: string
+  readonly codeId?: string
 }
 
 /** An event of these few types, as the list of a reactor does not know it. */

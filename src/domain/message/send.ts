@@ -88,8 +88,9 @@ async function handOver(cx: Cx, { id, state, provider, content }: Ready): Promis
 
 /** What people read who see no HTML; of an SMS, all of it. */
 export function plainOf(channel: Message["channel"], content: Content): string {
-  const { greeting, text, link, footerText } = content
-  if (channel === "sms") return text
+  const { subject, greeting, text, link, footerText } = content
+  // Whatever has a subject is written for mails: nothing of it fits but what it is about.
+  if (channel === "sms") return [subject || text, link].filter((part) => part !== "").join("\n")
   return [greeting, text, link, footerText].filter((part) => part !== "").join("\n\n")
 }
 

@@ -8,6 +8,7 @@ import { v2failure } from "./binding/v2-failure.ts"
 import { v2invite } from "./binding/v2-invite.ts"
 import { v2key } from "./binding/v2-key.ts"
 import { v2metadata } from "./binding/v2-metadata.ts"
+import { v2reset } from "./binding/v2-reset.ts"
 import { v2search } from "./binding/v2-search.ts"
 import { v2token } from "./binding/v2-token.ts"
 
@@ -29,4 +30,5 @@ export const shares = [
   managementGlobal,
   v2invite,
   v2failure,
+  v2reset,
 ] as const

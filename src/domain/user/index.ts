@@ -32,8 +32,6 @@ export {
 } from "./account/create.ts"
 export {
   acceptInvite,
-  checkInvite,
-  type InviteCheck,
   invitationOf,
   invitedPassword,
   inviteUser,
@@ -44,6 +42,7 @@ export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving } from "./account/owner.ts"
 export { type Attempts, attemptsOf, isStandIn } from "./credential/attempt.ts"
 export { type CodeFor, createCode, type NewCode } from "./credential/code.ts"
+export { type CodeCheck, checkCode } from "./credential/code-check.ts"
 export { countRequest } from "./credential/code-count.ts"
 export {
   type Admit,
@@ -63,6 +62,7 @@ export {
   setPassword,
 } from "./credential/credential.ts"
 export { warmPasswords } from "./credential/password.ts"
+export { askReset, resetPasswordFor } from "./credential/reset.ts"
 export { sentCode } from "./credential/sent-code.ts"
 export {
   type AdmitFactor,

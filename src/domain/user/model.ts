@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import type { Channel } from "../message-provider/index.ts"
 import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
@@ -25,6 +26,12 @@ export type LoginNames = { readonly userName: string; readonly loginNames: reado
 /** A code that was sent or returned, sealed; `expires` is ms UTC. */
 export type Code = { readonly sealed: string; readonly expires: number }
 
+/** A code for a new password, and whether the way that it went shows who reads it there. */
+export type PasswordCode = Code & {
+  readonly channel: Channel
+  readonly returned: boolean
+}
+
 /** What the mail of an invitation says: a link instead of ours, and what one is invited to. */
 export type InviteMail = { readonly urlTemplate: string; readonly applicationName: string }
 
@@ -47,7 +54,7 @@ export type UserEvent =
       LoginNames & { readonly name: string; readonly description: string }
     >
   | Event<"user.username.changed", Record<never, never>, LoginNames>
-  | Event<"user.domain.claimed", Record<never, never>, LoginNames>
+  | Event<"user.domain.claimed", { readonly domain?: string }, LoginNames>
   | Event<"user.human.profile.changed", Record<never, never>, Profile>
   | Event<"user.human.email.changed", Record<never, never>, { readonly email: string }>
   | Event<"user.human.email.verified">
@@ -64,8 +71,20 @@ export type UserEvent =
   | Event<"user.human.invite.check.succeeded">
   | Event<
       "user.human.password.changed",
-      { readonly changeRequired: boolean },
+      { readonly changeRequired: boolean; readonly isFirst?: boolean },
       { readonly hash: string }
+    >
+  | Event<
+      "user.human.password.code.added",
+      {
+        readonly expires: number
+        readonly returned: boolean
+        readonly urlTemplate: string
+        readonly channel: Channel
+        /** The sign-in that it was asked for in, to go on with; empty where in none. */
+        readonly requestId: string
+      },
+      { readonly sealed: string }
     >
   | Event<
       "user.human.password.hash.updated",
@@ -116,6 +135,8 @@ export type Human = Identity & {
   readonly phone: { readonly number: string; readonly verified: boolean } | null
   readonly phoneCode: Code | null
   readonly password: Password | null
+  /** While somebody may choose a new one by it. */
+  readonly passwordCode?: PasswordCode | undefined
   /** While somebody who can't sign in yet is invited to. */
   readonly invite?: (Code & InviteMail) | undefined
   /** Absent where nothing was ever set up. */
@@ -234,11 +255,12 @@ export const user = aggregate<UserEvent, User>({
     "user.human.profile.changed": (state, event) =>
       human(state, event, () => ({ profile: event.private ?? nobody })),
     "user.human.email.changed": (state, event) =>
-      human(state, event, () => ({
+      human(state, event, ({ passwordCode }) => ({
         email: { address: event.private?.email ?? "", verified: false },
         emailCode: null,
         // It would prove that somebody read what went to the address before.
         invite: undefined,
+        passwordCode: codeBesides("email", passwordCode),
       })),
     "user.human.email.verified": (state, event) =>
       human(state, event, ({ email }) => ({
@@ -248,9 +270,10 @@ export const user = aggregate<UserEvent, User>({
     "user.human.email.code.added": (state, event) =>
       human(state, event, ({ changed }) => ({ emailCode: codeOf(event), changed })),
     "user.human.phone.changed": (state, event) =>
-      human(state, event, () => ({
+      human(state, event, ({ passwordCode }) => ({
         phone: { number: event.private?.phone ?? "", verified: false },
         phoneCode: null,
+        passwordCode: codeBesides("sms", passwordCode),
       })),
     "user.human.phone.verified": (state, event) =>
       human(state, event, ({ phone }) => ({
@@ -260,9 +283,19 @@ export const user = aggregate<UserEvent, User>({
     "user.human.phone.code.added": (state, event) =>
       human(state, event, ({ changed }) => ({ phoneCode: codeOf(event), changed })),
     "user.human.phone.removed": (state, event) =>
-      human(state, event, () => ({ phone: null, phoneCode: null })),
+      human(state, event, ({ passwordCode }) => ({
+        phone: null,
+        phoneCode: null,
+        passwordCode: codeBesides("sms", passwordCode),
+      })),
     "user.human.password.changed": (state, event) =>
-      human(state, event, () => ({ password: passwordOf(event), invite: undefined })),
+      human(state, event, () => ({
+        password: passwordOf(event),
+        passwordCode: undefined,
+        invite: undefined,
+      })),
+    "user.human.password.code.added": (state, event) =>
+      human(state, event, ({ changed }) => ({ passwordCode: passwordCodeOf(event), changed })),
     // The password is the same, and so is what hangs from it.
     "user.human.password.hash.updated": (state, { data, private: secret, ...event }) =>
       human(state, event, ({ changed }) => ({
@@ -319,6 +352,20 @@ const codeOf = (event: {
   readonly data: { readonly expires: number }
   readonly private: { readonly sealed: string } | null
 }): Code | null => event.private && { sealed: event.private.sealed, expires: event.data.expires }
+
+/** Nothing once a newer code, its use or the removal of the user has erased it. */
+function passwordCodeOf(event: {
+  readonly data: Omit<PasswordCode, "sealed">
+  readonly private: { readonly sealed: string } | null
+}): Human["passwordCode"] {
+  const { expires, channel, returned } = event.data
+  const { sealed } = event.private ?? {}
+  return sealed === undefined ? undefined : { sealed, expires, channel, returned }
+}
+
+/** What is left where an address changes: a code that went there would prove who reads it. */
+const codeBesides = (channel: Channel, code: Human["passwordCode"]): Human["passwordCode"] =>
+  code?.channel === channel ? undefined : code
 
 /** Nothing once a newer code or the removal of the user has erased it. */
 function inviteOf(event: {

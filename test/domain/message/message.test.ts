@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
-import { systemClock } from "../../../src/kernel/clock.ts"
 import type { Delivery, Mail } from "../../../src/kernel/net/mail.ts"
-import { outboundAllowedOf } from "../../../src/kernel/net/outbound.ts"
-import { mailerOf } from "../../../src/notify/smtp.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
-import { mailServer } from "../../support/mail-server.ts"
 import { nowhere } from "../../support/outside.ts"
 
 let estate: Estate
@@ -86,54 +82,6 @@ const taken: Delivery = { done: true, steps: [] }
 const refused = (lasting: boolean): Delivery => ({
   ...{ done: false, lasting, steps: [] },
   reason: lasting ? "550 no such user" : "451 try again later",
-})
-
-describe("each kind arrives at a real server, in the language of whom it is for", () => {
-  test.each([
-    ["en", "Code", /code/i],
-    ["de", "Code", /Code/],
-  ] as const)("%s", async (language, _, word) => {
-    const server = await mailServer()
-    closing.push(server.close)
-    const local = outboundAllowedOf("127.0.0.1")
-    const mail = mailerOf({
-      resolve: async () => ["127.0.0.1"],
-      clock: systemClock,
-      allow: local ? [local] : [],
-    })
-    const here = { host: `127.0.0.1:${server.port}` }
-    const smtp = { senderAddress: "konto@example.com", senderName: "Zürich AG", ...here }
-    const { id } = await ask("addEmailProviderSMTP", smtp)
-    await ask("activateEmailProvider", { id })
-    const reactors = running({ mail })
-    await addEva({}, language)
-    await ask("createInviteCode", { userId: "eva" })
-    await drained(reactors)
-    estate.clock.advance(1000)
-    const newPassword = { password: "Correct-horse-7-battery" }
-    await ask("setPassword", { userId: "eva", newPassword })
-    await drained(reactors)
-    expect((await outbox()).map(({ kind, status }) => [kind, status])).toEqual([
-      ["verify_email", "sent"],
-      ["invite_user", "sent"],
-      ["password_change", "sent"],
-    ])
-    const byTime = server.received.toSorted((a, b) => (a.raw < b.raw ? -1 : 1))
-    expect(byTime).toHaveLength(3)
-    for (const { mail: got, raw, recipients } of server.received) {
-      expect(recipients).toEqual(["eva@example.com"])
-      expect(got.from?.value).toEqual([{ name: "Zürich AG", address: "konto@example.com" }])
-      expect(got.subject).not.toBe("")
-      expect(got.messageId).toMatch(/^<\d+\.1@id\.example\.com>$/)
-      expect(raw).toMatch(/multipart\/alternative/)
-      expect(String(got.html)).toContain(`lang="${language}"`)
-      expect(String(got.html)).not.toContain("<b>Müller")
-      expect(got.text ?? "").not.toContain("{{")
-    }
-    const invited = server.received.find(({ mail: { text } }) => text?.includes("invite=true"))
-    expect(invited?.mail.text).toContain("https://id.example.com/ui/login/verify?userId=eva")
-    expect(server.received.map(({ mail: { text } }) => text).join()).toMatch(word)
-  })
 })
 
 test("without a provider it waits, and goes out once there is one", async () => {

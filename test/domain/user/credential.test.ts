@@ -189,7 +189,7 @@ test("one's own password is changed with the current one only", async () => {
   const refusals = [
     { proof: undefined, id: "user.current_password_missing" },
     { proof: { current: other }, id: "user.password_wrong" },
-    { proof: { code: "ABCDEF" }, id: "user.password_code_wrong" },
+    { proof: { code: "ABCDEF" }, id: "user.code_wrong" },
   ]
   for (const { proof, id } of refusals) {
     const changed = changedPassword(own, "u1", { wanted, proof })

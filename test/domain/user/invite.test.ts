@@ -3,7 +3,7 @@ import { deactivateOrganization } from "../../../src/domain/org/index.ts"
 import {
   acceptInvite,
   addUser,
-  checkInvite,
+  checkCode,
   deactivateUser,
   lockUser,
   profile,
@@ -12,6 +12,7 @@ import {
   type User,
   user,
 } from "../../../src/domain/user/index.ts"
+import type { Cx } from "../../../src/store/index.ts"
 import type { LogEvent } from "../../../src/store/log/log.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 
@@ -28,6 +29,9 @@ afterEach(() => estate.close())
 
 /** A refusal by the access rule is a rejection like any other. */
 const as = async (...call: Parameters<Estate["as"]>) => estate.as(...call)
+
+const checkInvite = (cx: Cx, id: string, given: string) =>
+  checkCode(cx, id, { of: "invite", given })
 
 const userId = "ada"
 const threeDays = 72 * 3_600_000

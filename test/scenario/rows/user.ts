@@ -239,6 +239,46 @@ export const userRows: readonly Row[] = [
     events: ["user.human.invite.check.failed"],
   },
   {
+    call: "user.v2.UserService/PasswordReset",
+    body: { userId: "$user", sendLink: { urlTemplate: "https://app.example.com/{{.Code}}" } },
+    events: ["user.human.password.code.added", "user.human.password.code.requested"],
+  },
+  {
+    call: "user.v2.UserService/PasswordReset",
+    name: "by SMS",
+    body: { userId: "$user", sendLink: { notificationType: "NOTIFICATION_TYPE_SMS" } },
+    events: ["user.human.password.code.added", "user.human.password.code.requested"],
+  },
+  {
+    call: "user.v2.UserService/PasswordReset",
+    name: "of a service user",
+    body: { userId: "$robot", returnCode: {} },
+    code: "failed_precondition",
+    id: "user.not_human",
+  },
+  {
+    call: "user.v2.UserService/SetPassword",
+    name: "with a wrong code, which is counted",
+    body: {
+      userId: "$user",
+      newPassword: { password: "Correct-horse-8" },
+      verificationCode: "AAAAAA",
+    },
+    code: "invalid_argument",
+    id: "user.code_wrong",
+    events: ["user.human.password.code.check.failed"],
+  },
+  {
+    call: "user.v2.UserService/SetPassword",
+    name: "with the code that was returned for it",
+    body: {
+      userId: "$user",
+      newPassword: { password: "Correct-horse-8" },
+      verificationCode: "$passwordCode",
+    },
+    events: ["user.human.password.changed"],
+  },
+  {
     call: "user.v2.UserService/AddKey",
     body: { userId: "$robot", expirationDate: "$tomorrow", publicKey: "$publicKey" },
     events: ["user.machine.key.added"],

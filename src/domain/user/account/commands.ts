@@ -2,7 +2,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import { givenName as nameOf } from "../../../kernel/text/given.ts"
 import type { Decision, Draft } from "../../../store/index.ts"
 import { releaseClientId } from "../../instance/index.ts"
-import { type NewPassword, passwordChanged } from "../credential/credential.ts"
+import { type NewPassword, passwordSet } from "../credential/credential.ts"
 import { releaseKeys } from "../factor/key.ts"
 import { emailOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import {
@@ -135,15 +135,16 @@ type Claim = { readonly domain: string; readonly orgId: string; readonly userNam
 export const claimUserName = user.command<Claim>((state, { domain, orgId, userName }, cx, id) => {
   if (hasLeft(state) || cx.owner(user, id) === orgId) return []
   if (domainInName(state.userName) !== domain) return []
-  return [{ type: "user.domain.claimed", ...movedTo(state, id, userName) }]
+  return [{ type: "user.domain.claimed", ...movedTo(state, id, userName), data: { domain } }]
 })
 
 function humanChanged(state: Human, change: HumanChange): readonly Draft<UserEvent>[] {
   return [
+    // What its code proves is said of the address that it went to, not of one that comes with it.
+    ...(change.password ? passwordSet(state, change.password) : []),
     ...profileChanged(state, change.profile ?? {}),
     ...(change.email ? emailChanged(state, change.email) : []),
     ...(change.phone ? phoneChanged(state, change.phone) : []),
-    ...(change.password ? [passwordChanged(change.password)] : []),
   ]
 }
 

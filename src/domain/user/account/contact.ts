@@ -1,9 +1,9 @@
-import { sameText } from "../../../kernel/crypto/secret.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Step, Transaction } from "../../../store/index.ts"
-import { type CodeFor, type CodeOf, codeAbout, type NewCode } from "../credential/code.ts"
-import { countFailure, countRequest, mayTryCode } from "../credential/code-count.ts"
-import { type Code, type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
+import type { CodeOf, NewCode } from "../credential/code.ts"
+import { codeOf, codeWrongError, tryCode } from "../credential/code-check.ts"
+import { countRequest } from "../credential/code-count.ts"
+import { type Human, type User, type UserEvent, user } from "../model.ts"
 import { existing, type UserChange, updateUser } from "./commands.ts"
 import { codeAdded } from "./create.ts"
 
@@ -49,12 +49,8 @@ export async function verifyContact(
   { of, code }: { readonly of: CodeOf; readonly code: string },
 ): Promise<Receipt> {
   const step: Step<boolean> = await cx.store.transact(cx, (tx) => {
-    const person = personOf(tx.state(user, id))
-    mayTryCode(tx, id, of)
-    if (!isCode(tx, { id, of, sent: codeOf(person, of), given: code })) {
-      countFailure(tx, id, of)
-      return false
-    }
+    personOf(tx.state(user, id))
+    if (!tryCode(tx, id, { of, given: code })) return false
     const verified: Draft<UserEvent> = {
       type: `user.human.${of}.verified`,
       data: {},
@@ -67,42 +63,10 @@ export async function verifyContact(
   throw codeWrongError()
 }
 
-export const codeWrongError = () =>
-  new Fault(
-    "invalid_argument",
-    "user.code_wrong",
-    "the code is wrong or no longer good; ask for a new one",
-  )
-
 /** Takes a person's phone away; nothing happens where there is none. */
 export const removePhone = user.command((state) =>
   personOf(state).phone ? [{ type: "user.human.phone.removed", data: {} }] : [],
 )
-
-/** Whether what somebody says is the code of a user, and still good. */
-export function isCode(
-  tx: Transaction,
-  asked: {
-    readonly id: string
-    readonly of: CodeFor
-    readonly sent: Code | null
-    readonly given: string
-  },
-): boolean {
-  const { sent, of, given } = asked
-  if (!sent || tx.now >= sent.expires) return false
-  const plain = tx.secrets.open("seal", sent.sealed, codeAbout(asked.id, of))
-  if (plain === undefined) return false
-  const typed = given.trim()
-  // Who reads capitals may type small letters; where both count, only what was sent does.
-  return sameText(plain, typed) || sameText(plain, typed.toUpperCase())
-}
-
-/** The code that a person may verify an address with. */
-export function codeOf(state: User, of: CodeOf): Code | null {
-  if (hasLeft(state) || state.kind !== "human") return null
-  return of === "email" ? state.emailCode : state.phoneCode
-}
 
 const contactOf = ({ email, phone }: Human, of: CodeOf) =>
   of === "email"

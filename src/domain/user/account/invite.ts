@@ -2,7 +2,8 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
 import type { NewCode } from "../credential/code.ts"
-import { countFailure, countRequest, mayTryCode } from "../credential/code-count.ts"
+import { codeWrongError, isCode, mustBeActive, tryCode } from "../credential/code-check.ts"
+import { countRequest } from "../credential/code-count.ts"
 import {
   homeOf,
   type NewPassword,
@@ -12,7 +13,7 @@ import {
 } from "../credential/credential.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, hasLeft, type InviteMail, type User, type UserEvent, user } from "../model.ts"
-import { codeWrongError, isCode, personOf } from "./contact.ts"
+import { personOf } from "./contact.ts"
 
 /** A code, and what it invites to; without a word, what the invitation before was to. */
 export type NewInvite = { readonly code: NewCode; readonly applicationName?: string | undefined }
@@ -44,33 +45,13 @@ export async function inviteUser(cx: Cx, id: string, given: NewInvite | Renewal)
 export async function verifyInvite(cx: Cx, id: string, code: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const person = invitable(tx, id, tx.state(user, id))
-    const isRight = tryCode(tx, id, code)
+    const isRight = tryCode(tx, id, { of: "invite", given: code })
     if (isRight) tx.append(user, id, accepted(person))
     return isRight
   })
   if (step.value) return step.receipt(user, id)
   throw codeWrongError()
 }
-
-/** `wrong` is all that is said of whoever was never invited, or isn't there. */
-export type InviteCheck = "ok" | "wrong" | "locked" | "inactive"
-
-/**
- * Looks at a code that anybody may show, and leaves it good. A wrong one is counted in the same
- * step, whoever it is said to be for; whether an account is locked is told to who has the code.
- */
-export async function checkInvite(cx: Cx, id: string, code: string): Promise<InviteCheck> {
-  if (id === "" || id.length > idMax) return "wrong"
-  const step = await cx.store.transact(cx, (tx): InviteCheck => {
-    if (!tryCode(tx, id, code)) return "wrong"
-    const state = tx.state(user, id)
-    if (state.status === "locked" || state.status === "inactive") return state.status
-    return isHomeActive(tx, id) ? "ok" : "inactive"
-  })
-  return step.value
-}
-
-const idMax = 200
 
 /** What somebody is invited to: their organisation, and an application where one was named. */
 export function invitationOf(cx: Cx, id: string) {
@@ -95,20 +76,10 @@ export function acceptInvite(
   { code, password }: { readonly code: string; readonly password: NewPassword },
 ): void {
   const person = invitable(tx, id, tx.state(user, id))
-  if (!isCode(tx, { id, of: "invite", sent: person.invite ?? null, given: code })) {
+  if (!isCode(tx, id, { of: "invite", given: code })) {
     throw refusedError("user.invite_over", "the invitation is over; ask for a new one")
   }
-  tx.append(user, id, [...accepted(person), passwordChanged(password)])
-}
-
-/** Whether it is the code of this user; counts it where it is not. */
-function tryCode(tx: Transaction, id: string, given: string): boolean {
-  mayTryCode(tx, id, "invite")
-  const state = tx.state(user, id)
-  const sent = isPerson(state) ? (state.invite ?? null) : null
-  const isRight = isCode(tx, { id, of: "invite", sent, given })
-  if (!isRight) countFailure(tx, id, "invite")
-  return isRight
+  tx.append(user, id, [...accepted(person), passwordChanged(password, true)])
 }
 
 const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
@@ -118,17 +89,9 @@ function invitable(cx: Decision, id: string, state: User): Human {
   const person = personOf(state)
   if (person.password)
     throw refusedError("user.can_sign_in", "this person has a password to sign in with")
-  if (person.status === "locked")
-    throw refusedError("user.locked", "the user is locked; unlock them first")
-  if (person.status === "inactive") {
-    throw refusedError("user.inactive", "the user is deactivated; activate them first")
-  }
-  if (isHomeActive(cx, id)) return person
-  throw refusedError("org.inactive", "the organisation is deactivated; activate it first")
+  mustBeActive(cx, id, person)
+  return person
 }
-
-const isHomeActive = (cx: Decision, id: string): boolean =>
-  cx.state(org, cx.owner(user, id)).status === "active"
 
 const mailOf = ({ code, applicationName }: NewInvite): InviteMail => ({
   urlTemplate: code.urlTemplate,

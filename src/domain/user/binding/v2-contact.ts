@@ -8,9 +8,10 @@ import {
 import { details } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { changeUser, codeOf, removePhone, requestCode, verifyContact } from "../account/contact.ts"
+import { changeUser, removePhone, requestCode, verifyContact } from "../account/contact.ts"
 import type { NewContact } from "../account/create.ts"
-import { type CodeOf, createCode } from "../credential/code.ts"
+import { type CodeOf, createCode, mustBeModest, returnedError } from "../credential/code.ts"
+import { codeOf } from "../credential/code-check.ts"
 import { mustOutrank } from "../credential/credential.ts"
 import { user } from "../model.ts"
 
@@ -89,10 +90,7 @@ const urlTemplateIn = ({ case: how, value }: Verification): string =>
 /** Nobody vouches for their own address, whatever they may do to others'. */
 export function notOneself(cx: Cx, id: string, given: NewContact): NewContact {
   const isOwn = cx.caller.kind === "user" && cx.caller.userId === id
-  if (!isOwn || !(given.verified || given.code?.returned)) return given
-  throw new Fault(
-    "permission_denied",
-    "user.verify_own",
-    "nobody can call their own address verified, nor have its code returned; have it sent",
-  )
+  if (isOwn && given.verified) throw returnedError()
+  if (given.code) mustBeModest(cx, id, given.code)
+  return given
 }

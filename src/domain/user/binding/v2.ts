@@ -30,10 +30,11 @@ import {
   type UserChange,
   unlockUser,
 } from "../account/commands.ts"
-import { changeUser, codeOf } from "../account/contact.ts"
+import { changeUser } from "../account/contact.ts"
 import { createUser, type NewContact, type NewHuman, type NewUser } from "../account/create.ts"
 import { type Metadata, noteMetadata } from "../account/metadata.ts"
 import type { CodeOf } from "../credential/code.ts"
+import { codeOf } from "../credential/code-check.ts"
 import {
   changedPassword,
   importPassword,

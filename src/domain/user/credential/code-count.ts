@@ -10,6 +10,8 @@ const requests = {
   email: "user.human.email.code.requested",
   phone: "user.human.phone.code.requested",
   invite: "user.human.invite.code.requested",
+  password: "user.human.password.code.requested",
+  passkey: "user.human.passwordless.initialization.code.requested",
   otp_email: "user.human.mfa.otp.email.code.requested",
   otp_sms: "user.human.mfa.otp.sms.code.requested",
 } as const satisfies Readonly<Record<CodePurpose, string>>
@@ -18,6 +20,8 @@ const failures = {
   email: "user.human.email.verification.failed",
   phone: "user.human.phone.verification.failed",
   invite: "user.human.invite.check.failed",
+  password: "user.human.password.code.check.failed",
+  passkey: "user.human.passwordless.initialization.code.check.failed",
 } as const satisfies Readonly<Record<CodeFor, string>>
 
 type RequestedType = (typeof requests)[CodePurpose]
@@ -54,11 +58,15 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
     "user.human.email.code.requested": another("requested"),
     "user.human.phone.code.requested": another("requested"),
     "user.human.invite.code.requested": another("requested"),
+    "user.human.password.code.requested": another("requested"),
+    "user.human.passwordless.initialization.code.requested": another("requested"),
     "user.human.mfa.otp.email.code.requested": another("requested"),
     "user.human.mfa.otp.sms.code.requested": another("requested"),
     "user.human.email.verification.failed": another("failed"),
     "user.human.phone.verification.failed": another("failed"),
     "user.human.invite.check.failed": another("failed"),
+    "user.human.password.code.check.failed": another("failed"),
+    "user.human.passwordless.initialization.code.check.failed": another("failed"),
   },
 })
 

@@ -1,4 +1,6 @@
+import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
+import { isKnownHost } from "../../instance/index.ts"
 import { newCode } from "../../policy/index.ts"
 import { urlTemplateOf } from "../field.ts"
 
@@ -15,13 +17,18 @@ export type NewCode = {
 /** What a code proves the ownership of. */
 export type CodeOf = "email" | "phone"
 
-/** What a code is for: to prove that, or to come in for the first time. */
-export type CodeFor = CodeOf | "invite"
+/**
+ * What a code is for: to prove that, to come in for the first time, to choose a password, or to add
+ * a passkey.
+ */
+export type CodeFor = CodeOf | "invite" | "password" | "passkey"
 
 const generators = {
   email: "verify_email_code",
   phone: "verify_phone_code",
   invite: "init_code",
+  password: "password_reset_code",
+  passkey: "passwordless_init_code",
 } as const
 
 /** Makes a code of what the instance makes those of its kind of, and as long as it says good. */
@@ -42,3 +49,35 @@ export function createCode(
 
 /** What a sealed code is bound to. */
 export const codeAbout = (userId: string, of: CodeFor): string => `user/${userId}/${of}_code`
+
+/**
+ * Nobody gets a code for themselves into their own hands, and who has messages sent to themselves
+ * has them lead to the instance: an address that they say is theirs may be anybody's. Whoever may
+ * change users could write what they like.
+ */
+export function mustBeModest(cx: Cx, id: string, { returned, urlTemplate }: Wish): void {
+  if (cx.caller.kind !== "user" || cx.caller.userId !== id) return
+  if (returned) throw returnedError()
+  if (urlTemplate === "" || cx.holds?.("user.write") || leadsHere(cx, urlTemplate)) return
+  throw new Fault(
+    "permission_denied",
+    "user.url_template_foreign",
+    "url_template must lead to a domain of this instance; an administrator can trust others",
+  )
+}
+
+type Wish = Pick<NewCode, "returned" | "urlTemplate">
+
+/** Places to fill in have none in the host. */
+function leadsHere(cx: Cx, urlTemplate: string): boolean {
+  const url = URL.parse(urlTemplate)
+  return url !== null && isKnownHost(cx, url.hostname)
+}
+
+/** A code in one's own hands proves nothing. */
+export const returnedError = () =>
+  new Fault(
+    "permission_denied",
+    "user.verify_own",
+    "nobody can call their own address verified, nor have its code returned; have it sent",
+  )

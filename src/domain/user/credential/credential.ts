@@ -1,14 +1,22 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { type Cx, fold, type Store, type Transaction } from "../../../store/index.ts"
+import { type Cx, type Draft, fold, type Store, type Transaction } from "../../../store/index.ts"
 import { type PasswordComplexity, passwordComplexity, policyOf } from "../../policy/index.ts"
-import { type Human, hasLeft, type Password, type User, user } from "../model.ts"
+import { type Human, hasLeft, type Password, type User, type UserEvent, user } from "../model.ts"
 import { readArgon2 } from "./argon2.ts"
 import { inTurn, lineOf, passwordCheck } from "./attempt.ts"
+import { checkCode, codeOf, codeWrongError } from "./code-check.ts"
 import { countFailedTry, forgetFailedTries } from "./lockout.ts"
 import { hashPassword, isOwn, verifyNothing, verifyPassword } from "./password.ts"
 
-/** A password that is ready to be stored. */
-export type NewPassword = { readonly hash: string; readonly changeRequired: boolean }
+/**
+ * A password that is ready to be stored; `code` is the sealed one that was shown for it, and has to
+ * be the last one still.
+ */
+export type NewPassword = {
+  readonly hash: string
+  readonly changeRequired: boolean
+  readonly code?: string
+}
 
 /** What a password of this complexity lacks, in words. */
 function missingIn(plain: string, wanted: PasswordComplexity): readonly string[] {
@@ -103,21 +111,43 @@ export async function changedPassword(
   { wanted, proof }: PasswordChange,
 ): Promise<NewPassword> {
   const state = personOf(cx.store.state(cx, user, id))
-  if (proof && "code" in proof) {
-    throw refusedError("user.password_code_wrong", "the code is wrong or no longer good")
-  }
-  if (proof && (await checkPassword(cx, id, proof.current)) !== "ok") {
-    throw refusedError("user.password_wrong", "the current password is wrong")
-  }
+  const code = await proven(cx, id, proof)
   const isOwn = cx.caller.kind === "user" && cx.caller.userId === id
   // user.write, which lets in to some of the ways here, is less than this.
   const mayUnasked = isOwn ? state.password === null : cx.holds?.("user.credential.write")
   if (!proof && !mayUnasked) {
     throw refusedError("user.current_password_missing", "say the current password to set a new one")
   }
-  if ("hash" in wanted) return importPassword(wanted.hash, wanted.changeRequired)
-  const { plain, changeRequired } = wanted
-  return passwordFor(cx, homeOf(cx, id), plain, { names: namesOf(state), changeRequired })
+  const { changeRequired } = wanted
+  const password =
+    "hash" in wanted
+      ? importPassword(wanted.hash, changeRequired)
+      : await passwordFor(cx, homeOf(cx, id), wanted.plain, {
+          names: namesOf(state),
+          changeRequired,
+        })
+  return code === undefined ? password : { ...password, code }
+}
+
+/** Refuses a proof that is none; answers the code, as it is kept, where it was one. */
+async function proven(
+  cx: Cx,
+  id: string,
+  proof: PasswordChange["proof"],
+): Promise<string | undefined> {
+  if (!proof) return undefined
+  if ("code" in proof) return provenCode(cx, id, proof.code)
+  if ((await checkPassword(cx, id, proof.current)) === "ok") return undefined
+  throw refusedError("user.password_wrong", "the current password is wrong")
+}
+
+/** The code for a new password, as it is kept, of whoever knows it; any other is counted. */
+export async function provenCode(cx: Cx, id: string, given: string): Promise<string> {
+  const check = await checkCode(cx, id, { of: "password", given })
+  const code = codeOf(cx.store.state(cx, user, id), "password")
+  if (check === "wrong" || !code) throw codeWrongError()
+  if (check === "ok") return code.sealed
+  throw new Fault("failed_precondition", `user.${check}`, `the user is ${check}; nobody signs in`)
 }
 
 /**
@@ -137,8 +167,7 @@ export function mustOutrank(cx: Cx, id: string): void {
 
 /** Gives a person a password that was prepared before; the old hash is erased. */
 export const setPassword = user.command<NewPassword>((state, password) => {
-  personOf(state)
-  return [passwordChanged(password)]
+  return passwordSet(personOf(state), password)
 })
 
 /** Answers the person whose password is still the one of this version; see `passwordVersion`. */
@@ -171,7 +200,7 @@ type Replacement = { readonly version: number; readonly password: NewPassword }
 /** Gives a person a new password, in the place of the one of this version. */
 export const replacePassword = user.command<Replacement>((state, { version, password }) => {
   mustStillHave(state, version)
-  return [passwordChanged(password)]
+  return [passwordChanged(password, false)]
 })
 
 /** What the next password of a user must have. */
@@ -184,7 +213,7 @@ export const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user,
 /** What a password must not be. */
 export const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
 
-function personOf(state: User): Human {
+export function personOf(state: User): Human {
   if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
   if (state.kind === "human") return state
   throw new Fault(
@@ -194,13 +223,28 @@ function personOf(state: User): Human {
   )
 }
 
-/** The event of a new password; what it replaces is forgotten. */
-export const passwordChanged = ({ hash, changeRequired }: NewPassword) =>
+/**
+ * The events of a new password, of which whoever showed a code for it is the first to use that. A
+ * code that came by mail has also shown whose the address is.
+ */
+export function passwordSet(state: Human, password: NewPassword): readonly Draft<UserEvent>[] {
+  const { passwordCode, email } = state
+  const changed = passwordChanged(password, state.password === null)
+  if (password.code === undefined) return [changed]
+  if (passwordCode?.sealed !== password.code) throw codeWrongError()
+  const hasArrived = passwordCode.channel === "email" && !passwordCode.returned
+  if (email.verified || !hasArrived) return [changed]
+  const types = ["user.human.email.code.added"] as const
+  return [{ type: "user.human.email.verified", data: {}, erase: { types } }, changed]
+}
+
+/** The event of a new password; what it replaces is forgotten, and codes that asked for one. */
+export const passwordChanged = ({ hash, changeRequired }: NewPassword, isFirst: boolean) =>
   ({
     type: "user.human.password.changed",
-    data: { changeRequired },
+    data: { changeRequired, ...(isFirst && { isFirst }) },
     private: { hash },
-    erase: { types: hashes },
+    erase: { types: [...hashes, "user.human.password.code.added"] },
   }) as const
 
 /** The events that a hash stands in. */

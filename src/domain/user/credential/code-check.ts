@@ -1,0 +1,83 @@
+import { sameText } from "../../../kernel/crypto/secret.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx, Decision, Transaction } from "../../../store/index.ts"
+import { org } from "../../org/index.ts"
+import { type Code, type Human, hasLeft, type User, user } from "../model.ts"
+import { type CodeFor, codeAbout } from "./code.ts"
+import { countFailure, mayTryCode } from "./code-count.ts"
+
+/** The code that a person was made last for a purpose; null where there is none. */
+export function codeOf(state: User, of: CodeFor): Code | null {
+  if (hasLeft(state) || state.kind !== "human") return null
+  const { emailCode, phoneCode, invite, passwordCode, factors } = state
+  const proving = { email: emailCode, phone: phoneCode }
+  const codes = { ...proving, invite, password: passwordCode, passkey: factors?.link }
+  return codes[of] ?? null
+}
+
+type Given = { readonly of: CodeFor; readonly given: string }
+
+/** Whether what somebody says is the code of a user, and still good. */
+export function isCode(tx: Transaction, id: string, { of, given }: Given): boolean {
+  const sent = codeOf(tx.state(user, id), of)
+  if (!sent || tx.now >= sent.expires) return false
+  const plain = tx.secrets.open("seal", sent.sealed, codeAbout(id, of))
+  if (plain === undefined) return false
+  const typed = given.trim()
+  // Who reads capitals may type small letters; where both count, only what was sent does.
+  return sameText(plain, typed) || sameText(plain, typed.toUpperCase())
+}
+
+/**
+ * The same, and counts a code that is wrong, within the step: of those that come at the same
+ * moment, too, only few are looked at.
+ */
+export function tryCode(tx: Transaction, id: string, given: Given): boolean {
+  mayTryCode(tx, id, given.of)
+  const isRight = isCode(tx, id, given)
+  if (!isRight) countFailure(tx, id, given.of)
+  return isRight
+}
+
+/** `wrong` is all that is said of whoever was never sent one, or isn't there. */
+export type CodeCheck = "ok" | "wrong" | "locked" | "inactive"
+
+/**
+ * Looks at a code that anybody may show, and leaves it good. A wrong one is counted in the same
+ * step, whoever it is said to be for; whether an account is locked is told to who has the code.
+ */
+export async function checkCode(cx: Cx, id: string, given: Given): Promise<CodeCheck> {
+  if (id === "" || id.length > idMax) return "wrong"
+  const step = await cx.store.transact(cx, (tx): CodeCheck => {
+    if (!tryCode(tx, id, given)) return "wrong"
+    const state = tx.state(user, id)
+    if (state.status === "locked" || state.status === "inactive") return state.status
+    return isHomeActive(tx, id) ? "ok" : "inactive"
+  })
+  return step.value
+}
+
+const idMax = 200
+
+export const isHomeActive = (cx: Decision, id: string): boolean =>
+  cx.state(org, cx.owner(user, id)).status === "active"
+
+/** Refuses to send a code to who couldn't use it, and says to whoever asks what to do first. */
+export function mustBeActive(cx: Decision, id: string, person: Human): void {
+  if (person.status === "locked")
+    throw refusedError("user.locked", "the user is locked; unlock them first")
+  if (person.status === "inactive") {
+    throw refusedError("user.inactive", "the user is deactivated; activate them first")
+  }
+  if (isHomeActive(cx, id)) return
+  throw refusedError("org.inactive", "the organisation is deactivated; activate it first")
+}
+
+export const codeWrongError = () =>
+  new Fault(
+    "invalid_argument",
+    "user.code_wrong",
+    "the code is wrong or no longer good; ask for a new one",
+  )
+
+const refusedError = (id: string, message: string) => new Fault("failed_precondition", id, message)

@@ -1,0 +1,99 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import type { Channel } from "../../message-provider/index.ts"
+import { login, policyIn } from "../../policy/index.ts"
+import { type Human, hasLeft, type UserEvent, user } from "../model.ts"
+import { accountOf } from "../query.ts"
+import { createCode, type NewCode } from "./code.ts"
+import { isHomeActive, mustBeActive } from "./code-check.ts"
+import { countRequest } from "./code-count.ts"
+import {
+  homeOf,
+  type NewPassword,
+  namesOf,
+  passwordFor,
+  personOf,
+  provenCode,
+} from "./credential.ts"
+
+/** A code for a new password, and how it goes to its person. */
+type Reset = { readonly code: NewCode; readonly channel: Channel; readonly requestId?: string }
+
+const addReset = user.command<Reset>((state, reset, cx, id) => {
+  const person = personOf(state)
+  mustBeActive(cx, id, person)
+  if (!reset.code.returned && addressOf(person, reset.channel) === "")
+    throw addressMissingError(reset.channel)
+  return [resetAdded(reset)]
+})
+
+/**
+ * Gives a person a code by which they choose a new password; the one before is worth nothing.
+ * Refuses where too many were made, and for who is locked out.
+ */
+export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    addReset.within(tx, id, reset)
+    countRequest(tx, id, "password")
+  })
+  return step.receipt(user, id)
+}
+
+/**
+ * Sends whoever has forgotten their password a link to choose another one; anybody may ask. A name
+ * that is nobody's, or of who may not, makes the same work and is counted the same, so that nobody
+ * learns who is here. Faults where too many were asked for, of one account or from one address.
+ */
+export async function askReset(cx: Cx, loginName: string, requestId: string): Promise<void> {
+  cx.allowance?.spend("message")
+  const paced = cx.allowance?.pace()
+  const account = accountOf(cx, loginName)
+  const code = createCode(cx, account, { of: "password", returned: false })
+  await cx.store.transact(cx, (tx) => {
+    countRequest(tx, account, "password")
+    if (mayReset(tx, account))
+      tx.append(user, account, [resetAdded({ code, channel: "email", requestId })])
+  })
+  await paced?.()
+}
+
+/** Who has a password, and an organisation that lets its people choose another by themselves. */
+function mayReset(tx: Transaction, id: string): boolean {
+  const state = tx.state(user, id)
+  if (hasLeft(state) || state.kind !== "human" || !state.password) return false
+  if (state.status !== "active" || !isHomeActive(tx, id)) return false
+  return state.email.address !== "" && !policyIn(tx, tx.owner(user, id), login).hidePasswordReset
+}
+
+/**
+ * Prepares the password that somebody chooses who has shown the code for it. Set, it uses the code
+ * up: of two who have shown it, the first.
+ */
+export async function resetPasswordFor(
+  cx: Cx,
+  id: string,
+  { code: given, plain }: { readonly code: string; readonly plain: string },
+): Promise<NewPassword> {
+  const code = await provenCode(cx, id, given)
+  const names = namesOf(personOf(cx.store.state(cx, user, id)))
+  return { ...(await passwordFor(cx, homeOf(cx, id), plain, { names })), code }
+}
+
+const addressOf = ({ email, phone }: Human, channel: Channel): string =>
+  channel === "email" ? email.address : (phone?.number ?? "")
+
+/** The event of a new code; an older one is forgotten. */
+function resetAdded({ code, channel, requestId = "" }: Reset): Draft<UserEvent> {
+  const { sealed, expires, returned, urlTemplate } = code
+  return {
+    type: "user.human.password.code.added",
+    data: { expires, returned, urlTemplate, channel, requestId },
+    private: { sealed },
+    erase: { types: ["user.human.password.code.added"] },
+  }
+}
+
+const addressMissingError = (channel: Channel) => {
+  const what = channel === "email" ? "email" : "phone"
+  return new Fault("failed_precondition", `user.${what}_missing`, `the user has no ${what}`)
+}

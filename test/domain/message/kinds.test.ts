@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { queueOtp } from "../../../src/domain/message/index.ts"
+import { message } from "../../../src/domain/message/model.ts"
+import { messageReactor } from "../../../src/domain/message/reactor.ts"
+import { newCode } from "../../../src/domain/policy/index.ts"
+import { claimUserName, createCode, user } from "../../../src/domain/user/index.ts"
+import { systemClock } from "../../../src/kernel/clock.ts"
+import { outboundAllowedOf } from "../../../src/kernel/net/outbound.ts"
+import { mailerOf } from "../../../src/notify/smtp.ts"
+import { runReactors } from "../../../src/store/index.ts"
+import { type Estate, openEstate } from "../../support/estate.ts"
+import { type MailServerOfTests, mailServer } from "../../support/mail-server.ts"
+import { nowhere } from "../../support/outside.ts"
+
+let estate: Estate
+let server: MailServerOfTests
+const sent: { body: string }[] = []
+beforeEach(async () => {
+  sent.length = 0
+  estate = await openEstate(["i1"])
+  server = await mailServer()
+  const host = `127.0.0.1:${server.port}`
+  const smtp = { senderAddress: "konto@example.com", senderName: "Zürich AG", host }
+  const { id } = await ask("addEmailProviderSMTP", smtp)
+  await ask("activateEmailProvider", { id })
+  const twilio = { sid: "AC1", token: "t", senderNumber: "+41790000000" }
+  await ask("activateSMSProvider", { id: (await ask("addSMSProviderTwilio", twilio)).id })
+})
+afterEach(async () => {
+  await server.close()
+  await estate.close()
+})
+
+const ask = (name: string, request: object = {}) => estate.as("owner", name, request)
+const sendCode = { verification: { case: "sendCode", value: {} } }
+
+/** Does something, and sends what it leads to. */
+async function sending(...acts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const local = outboundAllowedOf("127.0.0.1")
+  const mail = mailerOf({
+    resolve: async () => ["127.0.0.1"],
+    clock: systemClock,
+    allow: local ? [local] : [],
+  })
+  const send = async ({ body = "" }: { readonly body?: string | undefined }) => {
+    sent.push({ body })
+    return { status: 201, body: "" }
+  }
+  const outside = { ...nowhere, mail, send }
+  const call = (instance: string) => ({ ...estate.cx({ instance }), outside })
+  const reactors = runReactors(estate.store, estate.clock, [messageReactor(call)])
+  await reactors.drain()
+  for (const act of acts) {
+    estate.clock.advance(1000)
+    await act()
+    let isDone = false
+    const done = reactors.drain().then(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      estate.clock.advance(100)
+    }
+    await done
+  }
+  await reactors.stop()
+}
+
+/** A name that would be more than one in every format that it goes through. */
+const hostile = '<script>x</script>"&{{.Code}}'
+
+const addEva = (preferredLanguage: string, familyName = hostile) => {
+  const value = {
+    profile: { givenName: "Eva", familyName, preferredLanguage },
+    email: { email: "eva@example.com", ...sendCode },
+  }
+  const userType = { case: "human", value }
+  const request = { organizationId: "org1", userId: "eva", username: "eva@globex.example" }
+  return ask("createUser", { ...request, userType })
+}
+
+const setPassword = (count: number) => () =>
+  ask("setPassword", { userId: "eva", newPassword: { password: `Correct-horse-${count}` } })
+
+const passkeyLink = () => {
+  const made = createCode(estate.cx(), "eva", { of: "passkey", returned: false })
+  const { sealed, expires } = made
+  const data = { codeId: "code1", expires, returned: false, urlTemplate: "" }
+  const type = "user.human.passwordless.initialization.code.added"
+  return estate.step((tx) => tx.append(user, "eva", [{ type, data, private: { sealed } }]))
+}
+
+const otp = (channel: "email" | "sms") => () => {
+  const { plain: code, expires } = newCode(estate.cx(), `otp_${channel}`)
+  return estate.step((tx) => queueOtp(tx, { userId: "eva", channel, code, expires, sessionId: "" }))
+}
+
+const claim = { domain: "globex.example", orgId: "org2", userName: "eva-1" }
+
+/** What leads to each kind, in turn. `init` has no cause: v1 creates nobody here. */
+const causes = (language: string) => [
+  () => addEva(language),
+  () => ask("createInviteCode", { userId: "eva" }),
+  setPassword(7),
+  () => ask("passwordReset", { userId: "eva" }),
+  passkeyLink,
+  otp("email"),
+  () => estate.step((tx) => claimUserName.within(tx, "eva", claim)),
+  setPassword(8),
+  () => ask("setPhone", { userId: "eva", phone: "+41791234567", ...sendCode }),
+  otp("sms"),
+  () => ask("passwordReset", { userId: "eva", medium: bySms }),
+]
+const bySms = { case: "sendLink", value: { notificationType: 2 } }
+
+const mails = [
+  ["verify_email", "/ui/login/verify?userId=eva&organization=org1#"],
+  ["invite_user", "/ui/login/verify?userId=eva&organization=org1&invite=true#"],
+  ["password_reset", "/ui/login/password/set?userId=eva&organization=org1#"],
+  ["passwordless_registration", "/ui/login/passkey/set?userId=eva&organization=org1&codeId=code1#"],
+  ["verify_email_otp", ""],
+  ["domain_claimed", "/ui/login"],
+  ["password_change", "/ui/login"],
+] as const
+
+describe.each(["en", "de", "fr"])("each kind arrives at a real server, in %s", (language) => {
+  test("as mails that somebody else's parser reads, and as SMS", { timeout: 60_000 }, async () => {
+    await sending(...causes(language))
+    const { events } = await estate.store.log.find(0, 1000, ["message.added"])
+    const outbox = events.map(({ id }) => estate.store.state(estate.cx(), message, id))
+    expect(outbox.map(({ kind, status }) => [kind, status])).toEqual(
+      [...mails.map(([kind]) => kind), ...["verify_phone", "verify_sms_otp", "password_reset"]].map(
+        (kind) => [kind, "sent"],
+      ),
+    )
+    expect(server.received).toHaveLength(mails.length)
+    const ids = server.received.map(({ mail: { messageId } }) => messageId)
+    expect(new Set(ids).size).toBe(mails.length)
+    for (const [at, { mail, raw, recipients }] of server.received.entries()) {
+      const [kind, link] = mails[at] ?? []
+      expect(recipients).toEqual(["eva@example.com"])
+      expect(mail.from?.value).toEqual([{ name: "Zürich AG", address: "konto@example.com" }])
+      expect(mail.messageId).toMatch(/^<\d+\.1@id\.example\.com>$/)
+      expect(raw, kind).toMatch(/^content-type: multipart\/alternative/im)
+      const html = String(mail.html)
+      expect(html, kind).toContain(`lang="${language}"`)
+      // The name is text wherever it stands, and stands for nothing itself.
+      expect(html, kind).toContain("&lt;script&gt;x&lt;/script&gt;&quot;&amp;{{.Code}}")
+      expect(html, kind).not.toContain("<script")
+      expect(mail.text, kind).toContain(hostile)
+      expect(mail.text?.replace(hostile, ""), kind).not.toContain("{{")
+      expect(mail.subject, kind).not.toMatch(/\{\{|[\r\n]/)
+      if (link) expect(mail.text, kind).toContain(`https://id.example.com${link}`)
+      else expect(mail.text, kind).not.toContain("https://")
+    }
+    const texts = sent.map(({ body }) => new URLSearchParams(body).get("Body") ?? "")
+    expect(texts).toEqual([
+      expect.stringMatching(/^\w{6} .*\nhttps:.*&phone=true#\w{6}$/),
+      expect.stringMatching(/\n@id\.example\.com #\d{8}$/),
+      expect.stringMatching(/^.*\nhttps:[^ ]*\/ui\/login\/password\/set\?.*#\w{6}$/),
+    ])
+  })
+})
+
+test("the mail of a name that goes with its domain says both", async () => {
+  await sending(
+    () => addEva("en", "Müller"),
+    () => estate.step((tx) => claimUserName.within(tx, "eva", claim)),
+  )
+  const text = server.received.at(-1)?.mail.text ?? ""
+  expect(text).toContain("globex.example is its own")
+  expect(text).toContain("is now eva-1.")
+})
+
+test("the first password is no news, later ones are, unless the policy wants none", async () => {
+  const count = () =>
+    server.received.filter(({ mail: { subject } }) => subject?.includes("changed")).length
+  await sending(() => addEva("en"), setPassword(1))
+  expect(count()).toBe(0)
+  await sending(setPassword(2))
+  expect(count()).toBe(1)
+  await ask("updateNotificationPolicy", { passwordChange: false })
+  await sending(setPassword(3))
+  expect(count()).toBe(1)
+})
+
+test("nothing that is said of a person adds a header, or a line", async () => {
+  const custom = { language: "en", subject: "For {{.DisplayName}}", text: "Hi {{.LastName}}" }
+  await ask("setDefaultPasswordResetMessageText", custom)
+  // What the fields refuse today, an import of old may have brought.
+  await sending(
+    () => addEva("en", "Bcc: x@evil.example"),
+    () => ask("passwordReset", { userId: "eva" }),
+  )
+  const reset = server.received.at(-1)
+  expect(reset?.mail.subject).toBe("For Eva Bcc: x@evil.example")
+  expect(reset?.mail.bcc).toBeUndefined()
+  for (const familyName of ["a\r\nBcc: x@evil.example", "a\nb", "a\u2028b"]) {
+    const profile = { givenName: "Eva", familyName }
+    await expect(ask("updateHumanUser", { userId: "eva", profile }), familyName).rejects.toThrow()
+  }
+  const email = { userId: "eva", email: "eva@example.com\r\nBcc: x@evil.example", ...sendCode }
+  await expect(ask("setEmail", email)).rejects.toMatchObject({ id: "user.email_invalid" })
+})

@@ -37,6 +37,8 @@ export type Authority<C> = Ranking<C> & {
   readonly resources: Readonly<
     Record<string, (cx: C, id: string, parent: string | undefined) => Chain | undefined>
   >
+  /** Whether a text is the key to a resource that its maker was given; for kinds that have one. */
+  readonly keys: Readonly<Record<string, (cx: C, id: string, key: string) => boolean>>
   readonly memberships: (cx: C, userId: string) => readonly Membership[]
   /** What a role permits in the instance of the call; roles may be its own. */
   readonly permissions: (role: string, cx: C) => ReadonlySet<string>
@@ -50,6 +52,8 @@ type Rule = {
   readonly id: "context" | "home" | { readonly field: string; readonly read: Reader } | undefined
   readonly parent: { readonly field: string; readonly read: Reader } | undefined
   readonly self: string
+  /** Where the request holds a key to the resource; it opens it to everybody with a token. */
+  readonly key: Reader | undefined
 }
 
 /** What opens a method to who manages several instances. */
@@ -116,7 +120,8 @@ function kindOf(method: DescMethod, option: AccessOption, resources: ReadonlySet
     return { kind: option.search ? "search" : "resource", rule }
   }
   const hasMore = option.resource || option.id || option.parent || option.self || option.search
-  if (hasMore) throw refuse("resource, id, parent, self and search belong to a permission")
+  if (hasMore || option.key)
+    throw refuse("resource, id, parent, self, key and search belong to a permission")
   if (option.public) return { kind: "public" }
   if (option.authenticated) return { kind: "authenticated" }
   return eitherOf(method, option.either, resources)
@@ -151,13 +156,14 @@ function eitherOf(
 
 function ruleOf(method: DescMethod, option: AccessOption, resources: ReadonlySet<string>): Rule {
   const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
-  const { permission, resource, id, parent, self, search } = option
+  const { permission, resource, id, parent, self, search, key } = option
   if (resource !== "instance" && !resources.has(resource)) {
     throw refuse(`its access rule names a resource "${resource}", which does not exist`)
   }
   if (search && (id || parent)) throw refuse("a search names no resource, so no id and no parent")
   if (!search && !id && resource !== "instance") throw refuse("its access rule needs an id")
   if (parent && !id) throw refuse("a parent needs an id")
+  if (key && !id) throw refuse("a key needs an id")
   const context = contexts[id]
   if (context && resource !== "org") throw refuse(`"${id}" names an organisation`)
   if (search && self && self !== "authenticated") throw refuse("a search has no self to hold it on")
@@ -169,7 +175,11 @@ function ruleOf(method: DescMethod, option: AccessOption, resources: ReadonlySet
     return { field: path, read: readerOf(fields) }
   }
   const named = context ?? (id ? read(id) : undefined)
-  return { permission, resource, id: named, parent: parent ? read(parent) : undefined, self }
+  return {
+    ...{ permission, resource, id: named, self },
+    parent: parent ? read(parent) : undefined,
+    key: key ? read(key).read : undefined,
+  }
 }
 
 /** Organisations that no field names. */
@@ -225,6 +235,8 @@ function admit<C extends Call>(
   const rule = access.kind === "resource" ? access.rule : chosenOf(access.rules, request)
   const { or, changes } = access
   const on = (chain: Chain) => (permission: string) => holdsOn(holder, chain, permission)
+  const unlocked = unlock(authority, cx, rule, request)
+  if (unlocked) return { holds: on(unlocked) }
   const opened = open(authority, cx, { rule, holder, request, changes })
   if (!(opened instanceof Fault)) {
     if (access.rank) mustOutrank(authority, cx, access.rank, { request, touched: opened })
@@ -276,6 +288,20 @@ function holderOf<C>(authority: Authority<C>, cx: C, userId: string): Holder {
     holds: ({ roles }, permission) =>
       roles.some((role) => authority.permissions(role, cx).has(permission)),
   }
+}
+
+/** The owners of a resource to which the request holds the key. */
+function unlock<C extends Call>(
+  authority: Authority<C>,
+  cx: C,
+  rule: Rule,
+  request: Message,
+): Chain | undefined {
+  const key = rule.key?.(request)
+  const fits = authority.keys[rule.resource]
+  if (typeof key !== "string" || key === "" || !fits) return undefined
+  const chain = chainOf(authority, cx, rule, request)
+  return chain && fits(cx, idIn(cx, rule, request) ?? "", key) ? chain : undefined
 }
 
 const isNamed = ({ id }: Rule, request: Message): boolean =>

@@ -63,6 +63,8 @@ type Module = {
   readonly views?: readonly View[]
   /** What an access rule may hang from, by the name of the resource. */
   readonly chains?: Authority<Cx>["resources"]
+  /** What opens a resource to whoever holds the key to it, by the name of the resource. */
+  readonly keys?: Authority<Cx>["keys"]
   /** What happens outside of transactions because of an event. */
   readonly reactors?: readonly ((call: Calls, outbound: Outbound) => Reactor)[]
   /** What it answers of the book, read with the first call of an operation. */
@@ -90,6 +92,7 @@ export async function operations() {
 /** Who owns what, and who may do what. */
 export const authority: Authority<Cx> = {
   resources: Object.fromEntries(all.flatMap(({ chains = {} }) => Object.entries(chains))),
+  keys: Object.fromEntries(all.flatMap(({ keys = {} }) => Object.entries(keys))),
   memberships: member.memberships,
   permissions: member.rolePermissions,
   outranks: member.outranks,

@@ -123,6 +123,7 @@ export const authority: Authority<Cx> = {
       (_cx: Cx, id: string, parent?: string) => byId[byParent.has(kind) ? `${id}@${parent}` : id],
     ]),
   ),
+  keys: {},
   memberships: (_cx, userId) => people[userId]?.memberships ?? [],
   permissions: (role) => new Set(roles[role]),
   outranks: () => true,

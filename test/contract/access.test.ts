@@ -17,7 +17,8 @@ function textOf(rule: Access): string {
   const id = rule.id && ` ${rule.id}`
   const parent = rule.parent && ` of ${rule.parent}`
   const self = rule.self && ` or self ${rule.self}`
-  return `${rule.permission} on ${rule.resource}${search}${id}${parent}${self}${system}${or}`
+  const key = rule.key && ` or key ${rule.key}`
+  return `${rule.permission} on ${rule.resource}${search}${id}${parent}${self}${key}${system}${or}`
 }
 
 /** Whom a change touches, as the list writes it; "-" where rank doesn't count, which says why. */

@@ -32,7 +32,7 @@ export type Way = {
 /** "user.read on user user_id of org_id or self authenticated or system system.user.read" */
 const written = new RegExp(
   "^(\\S+) on (\\w+)( search)?(?: (?!or |of )(\\S+))?(?: of (\\S+))?" +
-    "(?: or self (\\S+))?(?: or (?:system .+|\\S+ on .+))?$",
+    "(?: or self (\\S+))?(?: or key \\S+)?(?: or (?:system .+|\\S+ on .+))?$",
 )
 
 /** The ways into an operation; "public", "authenticated" and "system" stand for themselves. */

@@ -33,6 +33,9 @@ export type Allowance = {
    * looked at, and however long that took, failures are told at the same pace.
    */
   readonly pace: () => () => Promise<void>
+  /** What another address may cost, for which whoever calls is trusted to speak; absent where all
+   * count together. */
+  readonly behalf?: (address: string) => Allowance
 }
 
 /** Where a call comes from. */
@@ -75,7 +78,7 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
     if (fullAt.size > placesMax) fullAt.delete(oldest)
   }
 
-  return (sender) => {
+  const allowanceOf: Limits = (sender) => {
     const about = (budget: Budget) => {
       const { perMinute, atOnce } = budgets[budget]
       const times = factor * (isShared(sender) ? sharedFactor : 1)
@@ -109,8 +112,10 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
           return new Promise((resolve) => clock.after(paceMs - (spent % paceMs), resolve))
         }
       },
+      behalf: (address) => allowanceOf({ address }),
     }
   }
+  return allowanceOf
 }
 
 function exhaustedError(budget: Budget, seconds: number): Fault {

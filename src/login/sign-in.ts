@@ -1,5 +1,4 @@
-import { org } from "../domain/org/index.ts"
-import { deviceOf } from "../domain/session/index.ts"
+import { deviceOf, hindranceOf } from "../domain/session/index.ts"
 import { type Admit, accountOf, passwordOf, provePassword, user } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "../store/index.ts"
@@ -60,11 +59,9 @@ function refusalOf(
   { cx, browserContext }: LoginContext,
   { account, admit }: { readonly account: string; readonly admit: Admit },
 ): Refusal | undefined {
-  const admitted = admit(tx)
-  if (admitted !== "ok") return { kind: admitted === "none" ? "wrong" : admitted }
-  if (tx.state(org, tx.owner(user, account)).status !== "active") return { kind: "inactive" }
-  const password = passwordOf(tx.state(user, account))
-  if (!password?.changeRequired) return undefined
-  const proof = writeProof(cx, browserContext, { userId: account, version: password.version })
+  const hindrance = hindranceOf(tx, account, admit)
+  if (hindrance !== "change required") return hindrance && { kind: hindrance }
+  const { version = 0 } = passwordOf(tx.state(user, account)) ?? {}
+  const proof = writeProof(cx, browserContext, { userId: account, version })
   return { kind: "change required", userId: account, proof }
 }

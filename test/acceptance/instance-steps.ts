@@ -177,6 +177,7 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   ...["ResendPhoneCode", "RemovePhone"].map((name): Step => [name, user]),
   [auth("UpdateMyUserName"), { userName: "renamed" }],
   [auth("RevokeAllMyRefreshTokens"), {}],
+  ["CreateSession", { checks: { user } }],
   ["DeactivateUser", user],
   ["ReactivateUser", user],
   ["LockUser", user],
@@ -248,7 +249,9 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["VerifyOrganizationDomain", { ...org, domain: "absent.example" }, 404],
   [management("SetPrimaryOrgDomain"), { domain: "absent.example" }, 404],
   [management("GetOrgByDomainGlobal"), { domain: "shared.example" }, 404],
-  ["DeleteSession", { sessionId: "absent" }, 404],
+  ...["GetSession", "SetSession", "DeleteSession"].map(
+    (name) => [name, { sessionId: "absent" }, 404] as const,
+  ),
   ...providerRefusals,
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],

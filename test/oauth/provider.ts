@@ -6,6 +6,7 @@ import * as grant from "../../src/domain/grant/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
+import * as message from "../../src/domain/message/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as policy from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
@@ -49,6 +50,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...feature.module.aggregates,
   ...key.module.aggregates,
   ...member.module.aggregates,
+  ...message.module.aggregates,
   ...org.module.aggregates,
   ...policy.module.aggregates,
   ...project.module.aggregates,
@@ -66,6 +68,7 @@ const views = [
   instance.instanceView,
   key.webKeyView,
   member.memberView,
+  ...message.module.views,
   org.orgView,
   ...project.module.views,
   ...projectGrant.module.views,

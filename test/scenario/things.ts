@@ -169,6 +169,15 @@ const makers: Readonly<Record<string, Maker>> = {
     })
     return id
   },
+  /** The token of the session that a login page has begun. */
+  pageToken: async (thing, make) => {
+    const body = { sessionId: await thing("pageSession") }
+    return (await make("session.v2.SessionService/SetSession", body)).sessionToken
+  },
+  pageSession: async (thing, make) => {
+    const body = { checks: { user: { userId: await thing("user") } } }
+    return (await make("session.v2.SessionService/CreateSession", body)).sessionId
+  },
   /** To the user; it has failed. */
   message: async (thing, _, house) => {
     const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]

@@ -1,6 +1,7 @@
 import { browser, session } from "./model.ts"
 import { sessionChain } from "./query.ts"
 import { sessionEnds } from "./reactor.ts"
+import { isTokenOf } from "./token.ts"
 import { sessionView } from "./view.ts"
 
 export { endSession, noteClient } from "./commands.ts"
@@ -13,9 +14,11 @@ export {
   readBrowser,
 } from "./cookie.ts"
 export { deviceCookie, deviceOf } from "./device.ts"
+export { type Hindrance, hindranceOf } from "./entry.ts"
 export { browser, lifetimes, type Session, session } from "./model.ts"
 export { sessionNow, usableSession } from "./query.ts"
 export { sessionEnds } from "./reactor.ts"
+export { isTokenOf } from "./token.ts"
 export { sessionsOf } from "./view.ts"
 
 /** What this module is to the whole. */
@@ -23,6 +26,7 @@ export const module = {
   aggregates: [browser, session],
   views: [sessionView],
   chains: { session: sessionChain },
+  keys: { session: isTokenOf },
   reactors: [sessionEnds],
   operations: () => import("./api.ts"),
 } as const

@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import type { Challenge } from "../user/index.ts"
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -80,6 +81,9 @@ type Versioned = { readonly passwordVersion: number }
 /** RFC 8176 names of what was proved. */
 type Proving = { readonly methods: readonly string[] }
 
+/** What a login page has asked a person for. */
+type Asking = { readonly challenge: Challenge }
+
 export type SessionEvent =
   | Event<
       "session.added",
@@ -105,6 +109,9 @@ export type SessionEvent =
   | Event<"session.otp.sms.checked", Proving>
   | Event<"session.otp.email.checked", Proving>
   | Event<"session.recovery_code.checked", Proving>
+  | Event<"session.webAuthN.challenged", Record<never, never>, Asking>
+  | Event<"session.otp.sms.challenged", Record<never, never>, Asking>
+  | Event<"session.otp.email.challenged", Record<never, never>, Asking>
   | Event<"session.token.set", Record<never, never>, { readonly hash: string }>
   | Event<"session.metadata.set", Record<never, never>, { readonly metadata: SessionMetadata }>
   | Event<"session.lifetime.set", { readonly lifetimeSeconds: number }>
@@ -125,6 +132,13 @@ export type SessionChecks = {
   readonly recoveryCode?: number
 }
 
+/** What was asked for last, each by the name of its check. */
+export type SessionChallenges = {
+  readonly webAuthN?: Challenge
+  readonly otpSms?: Challenge
+  readonly otpEmail?: Challenge
+}
+
 export type Session = {
   readonly status: "absent" | "active" | "ended"
   /** Empty before somebody has said who they are. Of a name that is nobody's, a stand-in. */
@@ -132,8 +146,11 @@ export type Session = {
   /** As it was typed into a login page; empty elsewhere. */
   readonly loginName: string
   readonly agentId: string
+  /** Whose page has made it; absent where that is ours. */
+  readonly creatorId?: string
   readonly userAgent: UserAgent
   readonly checks: SessionChecks
+  readonly challenges: SessionChallenges
   /** Whether a passkey verified who holds it, too. */
   readonly userVerified: boolean
   /** When the person last proved who they are by a first factor, ms UTC; 0 before. */
@@ -180,6 +197,13 @@ const second =
   (state: Session, event: { readonly time: number; readonly data: Proving }): Session =>
     checked(state, event, { kind, methods: event.data.methods })
 
+const asked =
+  (kind: keyof SessionChallenges) =>
+  (state: Session, { private: secret }: { readonly private: Asking | null }): Session => {
+    const { [kind]: _before, ...others } = state.challenges
+    return { ...state, challenges: secret ? { ...others, [kind]: secret.challenge } : others }
+  }
+
 /** One person signed in to one browser. */
 export const session = aggregate<SessionEvent, Session>({
   stream: "session",
@@ -194,6 +218,7 @@ export const session = aggregate<SessionEvent, Session>({
     agentId: "",
     userAgent: {},
     checks: {},
+    challenges: {},
     userVerified: false,
     authTime: 0,
     methods: [],
@@ -205,11 +230,10 @@ export const session = aggregate<SessionEvent, Session>({
     clients: [],
   },
   evolve: {
-    "session.added": (state, { data: { userId, agentId }, private: secret, time }) => ({
+    "session.added": (state, { data, private: secret, time }) => ({
       ...state,
+      ...data,
       status: "active",
-      userId,
-      agentId,
       userAgent: secret?.userAgent ?? {},
       expires: time + lifetimes.unproven,
     }),
@@ -233,6 +257,9 @@ export const session = aggregate<SessionEvent, Session>({
     "session.otp.sms.checked": second("otpSms"),
     "session.otp.email.checked": second("otpEmail"),
     "session.recovery_code.checked": second("recoveryCode"),
+    "session.webAuthN.challenged": asked("webAuthN"),
+    "session.otp.sms.challenged": asked("otpSms"),
+    "session.otp.email.challenged": asked("otpEmail"),
     "session.token.set": (state, { private: secret }) => ({
       ...state,
       tokenHash: secret?.hash ?? "",

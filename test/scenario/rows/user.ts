@@ -18,6 +18,52 @@ export const userRows: readonly Row[] = [
     expect: { details: {} },
   },
   {
+    call: "session.v2.SessionService/GetSession",
+    body: { sessionId: "$session" },
+    expect: { session: { id: "$session", factors: { user: { id: "$user" } } } },
+  },
+  {
+    call: "session.v2.SessionService/GetSession",
+    name: "of another organisation",
+    as: "stranger",
+    body: { sessionId: "$session" },
+    code: "not_found",
+    id: "session.missing",
+  },
+  {
+    call: "session.v2.SessionService/GetSession",
+    name: "by its token",
+    as: "nobody",
+    body: { sessionId: "$pageSession", sessionToken: "$pageToken" },
+    expect: { session: { factors: { user: { id: "$user" } } } },
+  },
+  {
+    call: "session.v2.SessionService/CreateSession",
+    as: "owner",
+    body: {
+      checks: { user: { userId: "$user" } },
+      metadata: { note: "eA==" },
+      lifetime: "600s",
+    },
+    events: [
+      ...["session.added", "session.user.checked", "session.lifetime.set"],
+      ...["session.metadata.set", "session.token.set"],
+    ],
+  },
+  {
+    call: "session.v2.SessionService/CreateSession",
+    name: "of a login page, by who is none",
+    body: { checks: { user: { userId: "$user" } } },
+    code: "permission_denied",
+    id: "access.denied",
+  },
+  {
+    call: "session.v2.SessionService/SetSession",
+    as: "owner",
+    body: { sessionId: "$pageSession", checks: { user: { userId: "$user" } } },
+    events: ["session.user.checked", "session.token.set"],
+  },
+  {
     call: "session.v2.SessionService/DeleteSession",
     body: { sessionId: "$session" },
     events: ["session.terminated"],

@@ -1,9 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import type { FactorsSchema, SessionSchema } from "../../gen/core/session/v2/session_pb.ts"
-import { at } from "../../kernel/answer.ts"
-import type { Cx } from "../../store/index.ts"
-import { profile, shownNames, user } from "../user/index.ts"
-import { type Session, type SessionChecks, session } from "./model.ts"
+import type { FactorsSchema, SessionSchema } from "../../../gen/core/session/v2/session_pb.ts"
+import { at } from "../../../kernel/answer.ts"
+import type { Cx } from "../../../store/index.ts"
+import { profile, shownNames, user } from "../../user/index.ts"
+import { type Session, type SessionChecks, session } from "../model.ts"
 
 /** A session as it is shown to whoever may look at it; never its token. */
 export function toSession(cx: Cx, id: string): MessageInitShape<typeof SessionSchema> {

@@ -1,23 +1,27 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../api/method.ts"
-import { type SearchQuery, SessionFieldName } from "../../gen/core/session/v2/session_pb.ts"
+import { share } from "../../../api/method.ts"
+import { type SearchQuery, SessionFieldName } from "../../../gen/core/session/v2/session_pb.ts"
 import {
   type ListSessionsRequest,
   SessionService,
-} from "../../gen/core/session/v2/session_service_pb.ts"
-import { TimestampQueryMethod } from "../../gen/core/v1/time_pb.ts"
-import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { type Cx, type Filter, search } from "../../store/index.ts"
-import { callerOf } from "../user/api.ts"
-import { user } from "../user/index.ts"
-import { endSession } from "./commands.ts"
-import { session } from "./model.ts"
+} from "../../../gen/core/session/v2/session_service_pb.ts"
+import { TimestampQueryMethod } from "../../../gen/core/v1/time_pb.ts"
+import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
+import { pageOf } from "../../../kernel/page.ts"
+import { type Cx, type Filter, search } from "../../../store/index.ts"
+import { callerOf } from "../../user/api.ts"
+import { user } from "../../user/index.ts"
+import { endSession } from "../commands.ts"
+import { session } from "../model.ts"
+import { type SessionRow, sessions } from "../view.ts"
+import { check } from "./v2-check.ts"
 import { toSession } from "./v2-session.ts"
-import { type SessionRow, sessions } from "./view.ts"
 
 export const v2 = share<Cx>()(SessionService, {
   listSessions: (req, cx) => list(cx, req),
+  getSession: ({ sessionId }, cx) => ({ session: toSession(cx, sessionId) }),
+  createSession: (req, cx) => check.create(cx, req),
+  setSession: (req, cx) => check.set(cx, req),
   deleteSession: async ({ sessionId }, cx) => {
     const { userId } = cx.store.state(cx, session, sessionId)
     const step = await cx.store.transact(cx, (tx) => endSession(tx, sessionId))

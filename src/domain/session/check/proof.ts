@@ -1,0 +1,95 @@
+import type { Cx, Draft, Transaction } from "../../../store/index.ts"
+import { login, policyIn } from "../../policy/index.ts"
+import {
+  type Admit,
+  type AdmitFactor,
+  type CheckKind,
+  factorChecks,
+  user,
+} from "../../user/index.ts"
+import { type Hindrance, hindranceOf, standingOf } from "../entry.ts"
+import { type SessionEvent, session } from "../model.ts"
+import { passwordVersionOf } from "../query.ts"
+
+/** What somebody brings beside a password: a code, or the assertion of a key as JSON. */
+export type Proof = { readonly kind: CheckKind; readonly given: string }
+
+type Admitting = { readonly kind: CheckKind; readonly admit: AdmitFactor }
+
+/** Does what takes time about proofs; within a step, `proveAll` decides. */
+export function proofsOf(
+  cx: Cx,
+  id: string,
+  { userId, proofs }: { readonly userId: string; readonly proofs: readonly Proof[] },
+): Promise<readonly Admitting[]> {
+  const { challenges } = cx.store.state(cx, session, id)
+  const asked = {
+    webauthn: challenges.webAuthN,
+    otp_sms: challenges.otpSms,
+    otp_email: challenges.otpEmail,
+    totp: undefined,
+    recovery_code: undefined,
+  } as const
+  return Promise.all(
+    proofs.map(async ({ kind, given }) => {
+      const challenge = asked[kind]
+      return { kind, admit: await factorChecks[kind](cx, { userId, given, challenge }) }
+    }),
+  )
+}
+
+type Proving = {
+  /** Of the password, where one was given. */
+  readonly admit: Admit | undefined
+  readonly admits: readonly Admitting[]
+}
+
+/**
+ * Decides about a password and proofs, all of which must be right. Answers what to note of the
+ * proofs, or what is in the way; what was wrong has been counted then.
+ */
+export function proveAll(
+  tx: Transaction,
+  userId: string,
+  { admit, admits }: Proving,
+): readonly Draft<SessionEvent>[] | Hindrance | "proof wrong" {
+  const hindrance = admit && hindranceOf(tx, userId, admit)
+  if (hindrance) return hindrance
+  const events: Draft<SessionEvent>[] = []
+  for (const { kind, admit: admitProof } of admits) {
+    const checked = admitProof(tx)
+    if (!checked.isRight) return "proof wrong"
+    const { methods, isUserVerified } = checked
+    const isFirst = kind === "webauthn" && isUserVerified && mayBeFirst(tx, userId)
+    const standing = isFirst && standingOf(tx, userId)
+    if (standing) return standing
+    events.push(noteOf(kind, { methods, passwordVersion: passwordVersionOf(tx, userId), isFirst }))
+  }
+  return events
+}
+
+/** Whether a key that sees who uses it lets in by itself. */
+function mayBeFirst(tx: Transaction, userId: string): boolean {
+  const { allowPasswordless, multiFactors } = policyIn(tx, tx.owner(user, userId), login)
+  return allowPasswordless && multiFactors.includes("u2f_with_verification")
+}
+
+type Note = {
+  readonly methods: readonly string[]
+  readonly passwordVersion: number | undefined
+  readonly isFirst: boolean
+}
+
+function noteOf(kind: CheckKind, { methods, passwordVersion, isFirst }: Note): Draft<SessionEvent> {
+  if (kind !== "webauthn") return { type: seconds[kind], data: { methods } }
+  const counts = isFirst && passwordVersion !== undefined
+  const data = { methods, passwordVersion: passwordVersion ?? 0, userVerified: counts }
+  return { type: "session.webAuthN.checked", data }
+}
+
+const seconds = {
+  totp: "session.totp.checked",
+  otp_sms: "session.otp.sms.checked",
+  otp_email: "session.otp.email.checked",
+  recovery_code: "session.recovery_code.checked",
+} as const

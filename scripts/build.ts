@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import type { BunPlugin } from "bun"
 import { prepare } from "./gen.ts"
 import { recordStart } from "./start-order.ts"
 import { fingerprint, isFresh, root } from "./step.ts"
@@ -43,6 +44,17 @@ const workers = [
   "src/store/search/reader-worker.ts",
 ]
 
+/** The reader of the REST interface has a style of its own; the theme of its library isn't read. */
+const withoutTheme: BunPlugin = {
+  name: "without-theme",
+  setup: (build) => {
+    build.onLoad({ filter: /[\\/]@scalar[\\/]themes[\\/]dist[\\/]index\.js$/ }, () => ({
+      contents: 'export const elysiajsTheme = ""',
+      loader: "js",
+    }))
+  },
+}
+
 async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
   const built = await Bun.build({
     // A worker is loaded by path at run time: only an entry point of its own is embedded.
@@ -54,6 +66,9 @@ async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
     // What start-up does without (pages, React) stays unread until somebody asks for it.
     splitting: true,
     define: { "process.env.NODE_ENV": '"production"' },
+    // Elysia asks for it where a schema wants a file of a kind, and none of ours does.
+    external: ["file-type"],
+    plugins: [withoutTheme],
     throw: false,
     compile: {
       outfile,

@@ -4,6 +4,7 @@ import { type House, openHouse } from "./house.ts"
 import type { Row } from "./row.ts"
 import { accessRows } from "./rows/access.ts"
 import { applicationRows } from "./rows/application.ts"
+import { factorRows } from "./rows/factor.ts"
 import { instanceRows } from "./rows/instance.ts"
 import { messageRows } from "./rows/message.ts"
 import { messageProviderRows } from "./rows/message-provider.ts"
@@ -28,6 +29,7 @@ const rows = {
   messageProvider: messageProviderRows,
   policy: policyRows,
   project: projectRows,
+  factor: factorRows,
   self: selfRows,
   system: systemRows,
   text: textRows,

@@ -1,6 +1,7 @@
 // What rows name by "$…", made when it is first named, and once for each run of a row.
 import { generateKeyPairSync } from "node:crypto"
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
+import { TOTP } from "otpauth"
 import { message } from "../../src/domain/message/model.ts"
 import { session } from "../../src/domain/session/index.ts"
 import type { House } from "./house.ts"
@@ -98,6 +99,14 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { userId: await thing("user"), returnCode: {} }
     return (await make(`${users}/PasswordReset`, body)).verificationCode
   },
+  totpCode: async (thing, make) => {
+    const { secret } = await make(`${users}/RegisterTOTP`, { userId: await thing("user") })
+    return new TOTP({ secret }).generate()
+  },
+  passkey: async (thing, make) =>
+    (await make(`${users}/RegisterPasskey`, { userId: await thing("user") })).passkeyId,
+  securityKey: async (thing, make) =>
+    (await make(`${users}/RegisterU2F`, { userId: await thing("user") })).u2fId,
   project: async (thing, make) => {
     const body = { organizationId: await thing("org"), name: fresh("project") }
     return (await make(`${projects}/CreateProject`, body)).projectId

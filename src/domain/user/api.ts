@@ -4,6 +4,7 @@ import { managementGlobal } from "./binding/v1-global.ts"
 import { self } from "./binding/v1-self.ts"
 import { v2 } from "./binding/v2.ts"
 import { v2contact } from "./binding/v2-contact.ts"
+import { v2factor } from "./binding/v2-factor.ts"
 import { v2failure } from "./binding/v2-failure.ts"
 import { v2invite } from "./binding/v2-invite.ts"
 import { v2key } from "./binding/v2-key.ts"
@@ -31,4 +32,5 @@ export const shares = [
   v2invite,
   v2failure,
   v2reset,
+  v2factor,
 ] as const

@@ -35,7 +35,12 @@ export type FactorEvent =
 type KeyEvent<Stem extends string> =
   | Event<
       `${Stem}.added`,
-      { readonly tokenId: string; readonly rpId: string },
+      {
+        readonly tokenId: string
+        readonly rpId: string
+        /** Of the link that let them begin; absent where they were signed in. */
+        readonly codeId?: string
+      },
       { readonly challenge: string }
     >
   | Event<
@@ -65,6 +70,8 @@ export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
       readonly challenge: string
       /** When the registration began, ms UTC. */
       readonly begun: number
+      /** Of the link that it uses up. */
+      readonly codeId?: string | undefined
     }
   | ({
       readonly state: "ready"
@@ -188,9 +195,9 @@ const keyAdded = (state: User, event: Added, kind: KeyKind): User =>
     const others = Object.entries(keys).filter(
       ([, key]) => key.state === "ready" || key.kind !== kind,
     )
-    const { tokenId, rpId } = event.data
+    const { tokenId, rpId, codeId } = event.data
     const challenge = event.private?.challenge ?? ""
-    const key: WebAuthnKey = { kind, rpId, state: "pending", challenge, begun: event.time }
+    const key: WebAuthnKey = { kind, rpId, state: "pending", challenge, begun: event.time, codeId }
     return { keys: { ...Object.fromEntries(others), [tokenId]: key } }
   })
 

@@ -4,6 +4,7 @@ import { factorsOf, type KeyKind } from "../factors.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, type UserEvent, user } from "../model.ts"
 import { makerOf } from "./aaguid.ts"
+import { linkWrongError, type PasskeyLink, showsLink } from "./link.ts"
 import { keysOf, personIn } from "./ready.ts"
 import { relyingPartyOf } from "./relying-party.ts"
 import { ceremonyMs, creationOptions, type NewKey, newChallenge, readNewKey } from "./webauthn.ts"
@@ -21,6 +22,8 @@ export type KeyWish = {
   /** A domain of the instance; that of its public address where it is left out. */
   readonly domain?: string | undefined
   readonly attachment?: "platform" | "cross-platform" | undefined
+  /** The code that lets in who has not signed in; it is used up when the key is there. */
+  readonly link?: PasskeyLink | undefined
 }
 
 /**
@@ -30,9 +33,7 @@ export type KeyWish = {
 export async function beginKey(
   cx: Cx,
   userId: string,
-  { kind, domain, attachment }: KeyWish,
-  /** What happens in the same step. */
-  also?: (tx: Parameters<typeof addKey.within>[0]) => void,
+  { kind, domain, attachment, link }: KeyWish,
 ) {
   const person = personIn(cx.store.state(cx, user, userId))
   const party = relyingPartyOf(cx, domain)
@@ -45,9 +46,12 @@ export async function beginKey(
   })
   const tokenId = cx.ids.next()
   const step = await cx.store.transact(cx, (tx) => {
-    also?.(tx)
-    addKey.within(tx, userId, { kind, tokenId, rpId: party.id, challenge })
+    if (link && !showsLink(tx, userId, link)) return false
+    const { codeId } = link ?? {}
+    addKey.within(tx, userId, { kind, tokenId, rpId: party.id, challenge, codeId })
+    return true
   })
+  if (!step.value) throw linkWrongError()
   return { tokenId, options, receipt: step.receipt(user, userId) }
 }
 
@@ -56,9 +60,10 @@ type Begun = {
   readonly tokenId: string
   readonly rpId: string
   readonly challenge: string
+  readonly codeId: string | undefined
 }
 
-const addKey = user.command<Begun>((state, { kind, tokenId, rpId, challenge }) => {
+const addKey = user.command<Begun>((state, { kind, tokenId, rpId, challenge, codeId }) => {
   if (keysOf(personIn(state), kind).length >= keysMax) {
     throw new Fault(
       "failed_precondition",
@@ -69,7 +74,7 @@ const addKey = user.command<Begun>((state, { kind, tokenId, rpId, challenge }) =
   const type = `${stems[kind]}.added` as const
   const added: Draft<UserEvent> = {
     type,
-    data: { tokenId, rpId },
+    data: { tokenId, rpId, ...(codeId !== undefined && { codeId }) },
     private: { challenge },
     erase: { types: [type] },
   }
@@ -113,7 +118,8 @@ type Verified = {
 
 const verifyKey = user.command<Verified>(
   (state, { kind, tokenId, challenge, name, key }, { now }) => {
-    const pending = pendingIn(personIn(state), { kind, tokenId, now })
+    const person = personIn(state)
+    const pending = pendingIn(person, { kind, tokenId, now })
     if (pending.challenge !== challenge) throw wrongError()
     const { aaguid, signCount, ...secret } = key
     const type = `${stems[kind]}.verified` as const
@@ -124,9 +130,21 @@ const verifyKey = user.command<Verified>(
       claims: [takeCredential(key.credentialId)],
       erase: { types: [`${stems[kind]}.added`] },
     }
-    return [verified]
+    return [...linkUsed(person, pending.codeId), verified]
   },
 )
+
+/** Of two browsers that came by one link, the second is too late. */
+function linkUsed(person: Human, codeId: string | undefined): readonly Draft<UserEvent>[] {
+  if (codeId === undefined) return []
+  if (factorsOf(person).link?.codeId !== codeId) throw linkWrongError()
+  const used: Draft<UserEvent> = {
+    type: "user.human.passwordless.initialization.code.used",
+    data: { codeId },
+    erase: { types: ["user.human.passwordless.initialization.code.added"] },
+  }
+  return [used]
+}
 
 const takeCredential = (key: string): ClaimChange => ({
   take: credentialClaim,

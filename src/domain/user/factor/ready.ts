@@ -46,3 +46,29 @@ export function personIn(state: User): Human {
     "this is a service user; only people have second factors and passkeys",
   )
 }
+
+/** A factor as it is listed, with those that are still being set up. */
+export type ListedFactor = {
+  readonly kind: "otp" | "otpSms" | "otpEmail" | "u2f"
+  readonly isReady: boolean
+  /** Of a security key. */
+  readonly id: string
+  readonly name: string
+}
+
+/** The second factors of a user; recovery codes and passkeys are listed elsewhere. */
+export function listedFactors(state: User): readonly ListedFactor[] {
+  if (!isPerson(state)) return []
+  const { totp, otpSms, otpEmail, keys } = factorsOf(state)
+  const nameless = { isReady: true, id: "", name: "" }
+  return [
+    ...(totp ? [{ ...nameless, kind: "otp", isReady: totp.verified } as const] : []),
+    ...(otpSms ? [{ ...nameless, kind: "otpSms" } as const] : []),
+    ...(otpEmail ? [{ ...nameless, kind: "otpEmail" } as const] : []),
+    ...Object.entries(keys).flatMap(([id, key]): readonly ListedFactor[] => {
+      if (key.kind !== "u2f") return []
+      const isReady = key.state === "ready"
+      return [{ kind: "u2f", id, isReady, name: isReady ? key.name : "" }]
+    }),
+  ]
+}

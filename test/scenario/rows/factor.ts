@@ -1,0 +1,134 @@
+// What people prove themselves with beside their password.
+import type { Row } from "../row.ts"
+
+const users = "user.v2.UserService"
+const body = { userId: "$user" }
+
+/** What begins and ends in the same way. */
+const sent = (
+  [
+    ["Email", "email"],
+    ["SMS", "sms"],
+  ] as const
+).flatMap(([name, event]): readonly Row[] => [
+  {
+    call: `${users}/AddOTP${name}`,
+    body,
+    events: [`user.human.mfa.otp.${event}.added`],
+  },
+  {
+    call: `${users}/AddOTP${name}`,
+    name: "twice",
+    given: [[`${users}/AddOTP${name}`, body]],
+    body,
+    code: "already_exists",
+    id: `user.otp_${event}_exists`,
+  },
+  {
+    call: `${users}/RemoveOTP${name}`,
+    given: [[`${users}/AddOTP${name}`, body]],
+    body,
+    events: [`user.human.mfa.otp.${event}.removed`],
+  },
+])
+
+export const factorRows: readonly Row[] = [
+  ...sent,
+  { call: `${users}/RegisterTOTP`, body, events: ["user.human.mfa.otp.added"] },
+  {
+    call: `${users}/VerifyTOTPRegistration`,
+    body: { userId: "$user", code: "$totpCode" },
+    events: ["user.human.mfa.otp.verified", "user.human.mfa.otp.check.succeeded"],
+  },
+  {
+    call: `${users}/VerifyTOTPRegistration`,
+    name: "with a wrong code, which is counted",
+    given: [[`${users}/RegisterTOTP`, body]],
+    body: { userId: "$user", code: "12345" },
+    code: "invalid_argument",
+    id: "user.code_wrong",
+    events: ["user.human.mfa.otp.check.failed"],
+  },
+  {
+    call: `${users}/RemoveTOTP`,
+    given: [[`${users}/RegisterTOTP`, body]],
+    body,
+    events: ["user.human.mfa.otp.removed"],
+  },
+  {
+    call: `${users}/GenerateRecoveryCodes`,
+    body: { userId: "$user", count: 3 },
+    events: ["user.human.mfa.recoverycode.added"],
+  },
+  {
+    call: `${users}/RemoveRecoveryCodes`,
+    given: [[`${users}/GenerateRecoveryCodes`, body]],
+    body,
+    events: ["user.human.mfa.recoverycode.removed"],
+  },
+  {
+    call: `${users}/RegisterPasskey`,
+    as: "user",
+    body,
+    events: ["user.human.passwordless.token.added"],
+  },
+  {
+    call: `${users}/RegisterPasskey`,
+    name: "with a code that is not that of a link",
+    body: { userId: "$user", code: { id: "1", code: "wrong" } },
+    code: "invalid_argument",
+    id: "user.code_wrong",
+    events: ["user.human.passwordless.token.check.failed"],
+  },
+  {
+    call: `${users}/VerifyPasskeyRegistration`,
+    name: "with what no key has made",
+    body: { userId: "$user", passkeyId: "$passkey", publicKeyCredential: {}, passkeyName: "Key" },
+    code: "invalid_argument",
+    id: "user.key_wrong",
+  },
+  {
+    call: `${users}/CreatePasskeyRegistrationLink`,
+    body: { userId: "$user", returnCode: {} },
+    events: ["user.human.passwordless.initialization.code.added"],
+  },
+  { call: `${users}/ListPasskeys`, body, expect: { details: {} } },
+  {
+    call: `${users}/RemovePasskey`,
+    body: { userId: "$user", passkeyId: "$passkey" },
+    events: ["user.human.passwordless.token.removed"],
+  },
+  { call: `${users}/RegisterU2F`, body, events: ["user.human.mfa.u2f.token.added"] },
+  {
+    call: `${users}/RegisterU2F`,
+    name: "for a domain that is not the instance's",
+    body: { userId: "$user", domain: "elsewhere.example" },
+    code: "invalid_argument",
+    id: "user.domain_unknown",
+  },
+  {
+    call: `${users}/VerifyU2FRegistration`,
+    name: "with what no key has made",
+    body: { userId: "$user", u2fId: "$securityKey", publicKeyCredential: {}, tokenName: "Key" },
+    code: "invalid_argument",
+    id: "user.key_wrong",
+  },
+  {
+    call: `${users}/RemoveU2F`,
+    body: { userId: "$user", u2fId: "$securityKey" },
+    events: ["user.human.mfa.u2f.token.removed"],
+  },
+  {
+    call: `${users}/ListAuthenticationMethodTypes`,
+    given: [[`${users}/AddOTPEmail`, body]],
+    body,
+    expect: { authMethodTypes: ["AUTHENTICATION_METHOD_TYPE_OTP_EMAIL"] },
+  },
+  {
+    call: `${users}/ListAuthenticationFactors`,
+    given: [[`${users}/AddOTPSMS`, body]],
+    body,
+    expect: { result: [{ state: "AUTH_FACTOR_STATE_READY", otpSms: {} }] },
+  },
+  { call: `${users}/HumanMFAInitSkipped`, body, events: ["user.human.mfa.init.skipped"] },
+]

@@ -110,6 +110,9 @@ export const looks: readonly Step[] = [
   [management("ListOrgMemberRoles"), {}],
   [admin("ListIAMMemberRoles"), {}],
   ["GetUserByID", user],
+  ...["ListPasskeys", "ListAuthenticationMethodTypes", "ListAuthenticationFactors"].map(
+    (name): Step => [name, user],
+  ),
   ["ListUsers", {}],
   ["ListKeys", {}],
   ["GetProject", project],
@@ -171,6 +174,12 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
     { userId: "human", organization: { orgId: "org" }, ...personOf("Human"), username: "human" },
   ],
   ["UpdateHumanUser", { userId: "human", username: "older" }],
+  ...["AddOTPEmail", "RemoveOTPEmail"].map((name): Step => [name, user]),
+  ...["RegisterTOTP", "RemoveTOTP", "RegisterU2F", "RegisterPasskey"].map(
+    (name): Step => [name, user],
+  ),
+  ...["GenerateRecoveryCodes", "RemoveRecoveryCodes"].map((name): Step => [name, user]),
+  ...["CreatePasskeyRegistrationLink", "HumanMFAInitSkipped"].map((name): Step => [name, user]),
   ["SetEmail", { ...user, email: "new@example.com" }],
   ...["SendEmailCode", "ResendEmailCode"].map((name): Step => [name, user]),
   ["SetPhone", { ...user, phone: "+41791234567" }],
@@ -243,6 +252,7 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
 
 const code = { code: "AAAAAA" }
 const wrong = { ...user, verificationCode: "AAAAAA" }
+const nothingMade = { publicKeyCredential: {} }
 
 /** What is refused for want of the right code or a proof, or to a service user; with its status. */
 export const refusals: readonly (readonly [...Step, status: number])[] = [
@@ -256,6 +266,17 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],
   ["VerifyInviteCode", wrong, 400],
+  ["VerifyTOTPRegistration", { ...user, code: "123456" }, 404],
+  [
+    "VerifyPasskeyRegistration",
+    { ...user, ...nothingMade, passkeyId: "absent", passkeyName: "A" },
+    404,
+  ],
+  ["RemovePasskey", { ...user, passkeyId: "absent" }, 404],
+  ["VerifyU2FRegistration", { ...user, ...nothingMade, u2fId: "absent", tokenName: "A" }, 404],
+  ["RemoveU2F", { ...user, u2fId: "absent" }, 404],
+  ["AddOTPSMS", user, 400],
+  ["RemoveOTPSMS", user, 404],
   ["ViewMessage", { userId: wrong.userId, messageId: "absent" }, 404],
   ["SendMessageAgain", { userId: wrong.userId, messageId: "absent" }, 404],
   [auth("GetMyMetadata"), { key: "absent" }, 404],

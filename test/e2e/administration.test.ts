@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
-import { openService, type Service } from "../acceptance/service.ts"
+import { openService, personOf, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -40,7 +40,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await page.click('button[type="submit"]')
     await page.fill('[name="password"]', owner.password)
     await page.click('button[type="submit"]')
-    await page.locator("main.content").waitFor()
+    await page.locator("main.content h1").waitFor()
   })
   afterAll(async () => {
     await browser?.close()
@@ -250,6 +250,44 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     })
     await page.goto(`${service.url}/ui/console/users/${person.result[0].userId}`)
     await section("Sessions").getByRole("row").nth(1).waitFor()
+  })
+
+  test("ends the session of somebody, who then has to sign in again", async () => {
+    const password = "Correct-horse-5-battery"
+    const username = "linus"
+    const human = { ...personOf(username), password: { password } }
+    const { id } = await service.get("CreateUser", { organizationId, username, human })
+    const theirs = await (await browser.newContext({ locale: "en" })).newPage()
+    await theirs.goto(`${service.url}/ui/login/loginname`)
+    await theirs.fill('[name="loginName"]', username)
+    await theirs.click('button[type="submit"]')
+    await theirs.fill('[name="password"]', password)
+    await theirs.click('button[type="submit"]')
+    await theirs.getByRole("heading", { name: "You are signed in" }).waitFor()
+
+    await open(`/users/${id}`, "linus Person")
+    await section("Sessions").getByRole("button", { name: "End: session" }).click()
+    await answer("End")
+    await section("Sessions").getByText("Signed in nowhere").waitFor()
+    await theirs.goto(`${service.url}/ui/console`)
+    await theirs.locator('[name="loginName"], [name="password"]').first().waitFor()
+    await theirs.context().close()
+  })
+
+  test("is told at its field what the server refuses, and goes on from there", async () => {
+    await open(`/users/${userId}`, "Admiral Hopper")
+    await section("About").getByRole("button", { name: "Edit" }).click()
+    const name = page.getByLabel("Display name")
+    // A browser sees nothing wrong with it.
+    await name.fill("Admiral\u2028Hopper")
+    await page.getByRole("button", { name: "Save" }).click()
+    const note = page.locator(".field", { has: name }).getByRole("alert")
+    await note.waitFor()
+    expect(await note.innerText()).toMatch(/^Must have/)
+    expect(await name.evaluate((input) => input === document.activeElement)).toBe(true)
+    await name.fill("Admiral Hopper")
+    await page.getByRole("button", { name: "Save" }).click()
+    await section("About").getByRole("button", { name: "Edit" }).waitFor()
   })
 
   test("says which languages the login pages have, and lifts that again", async () => {

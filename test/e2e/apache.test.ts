@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
-import { type Apache, apacheUris, startApache } from "../support/apache.ts"
+import { type Apache, apacheUris, settingsFor, startApache } from "../support/apache.ts"
 import { openBrowser } from "../support/browser.ts"
 import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -39,7 +39,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
     })
     const { clientId, clientSecret } = app.oidcConfiguration ?? app.oidc
     const registration = { issuer: service.url, clientId, clientSecret }
-    apache = await startApache(folder.path, port, registration)
+    apache = await startApache(folder.path, port, settingsFor(registration, redirectUri))
     browser = await openBrowser()
     page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(8000)

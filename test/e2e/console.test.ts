@@ -61,7 +61,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await fresh.click('button[type="submit"]')
     await fresh.fill('[name="password"]', person.password)
     await fresh.click('button[type="submit"]')
-    await fresh.locator("main.content").waitFor()
+    await fresh.locator("main.content h1").waitFor()
     return fresh
   }
 

@@ -62,7 +62,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     const fresh = await opened(of)
     await fresh.goto(at(path))
     await signIn(fresh)
-    await fresh.locator("main.content").waitFor()
+    await fresh.locator("main.content h1").waitFor()
     return fresh
   }
 
@@ -149,12 +149,27 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
       await route.continue()
     })
     await page.goto(at("/projects"))
-    await page.getByRole("status", { name: "Loading" }).waitFor()
+    await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor()
+    await page.locator("main.content").getByRole("status", { name: "Loading" }).waitFor()
     expect(await buttons.count()).toBe(0)
     resolve()
     await page.locator(".empty").waitFor()
     expect(await buttons.count()).toBe(1)
     await page.unroute("**/ListProjects")
+  })
+
+  test("the page is drawn while the sign-in is still being renewed", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route("**/oauth/v2/authorize?*", async (route) => {
+      await promise
+      await route.continue()
+    })
+    await page.goto(at("/projects"))
+    await page.locator(".sidebar").getByRole("link", { name: "Users" }).waitFor()
+    await page.locator("main.content").getByRole("status", { name: "Loading" }).waitFor()
+    resolve()
+    await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor()
+    await page.unroute("**/oauth/v2/authorize?*")
   })
 
   test("a sign-in that the network kept from being renewed is asked for again", async () => {

@@ -26,7 +26,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await console.click('button[type="submit"]')
     await console.fill('[name="password"]', owner.password)
     await console.click('button[type="submit"]')
-    await console.locator("main.content").waitFor()
+    await console.locator("main.content h1").waitFor()
   })
   afterAll(async () => {
     await browser?.close()

@@ -88,7 +88,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     expect(await flaws()).toEqual([])
     await page.fill('[name="password"]', owner.password)
     await page.click('button[type="submit"]')
-    await page.locator("main.content").waitFor()
+    await page.locator("main.content h1").waitFor()
     for (const path of ["/ui/login/signedin", "/ui/login/device", "/setup", "/nowhere"]) {
       await page.goto(`${service.url}${path}`)
       expect([path, ...(await flaws())]).toEqual([path])

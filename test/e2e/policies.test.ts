@@ -40,7 +40,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await fresh.click('button[type="submit"]')
     await fresh.fill('[name="password"]', person.password)
     await fresh.click('button[type="submit"]')
-    await fresh.locator("main.content").waitFor()
+    await fresh.locator("main.content h1").waitFor()
     return fresh
   }
 

@@ -28,13 +28,9 @@ export const apacheUris = (port: number) => ({
 
 /**
  * Apache with mod_auth_openidc in front of one page, as its administrator would set it up: with
- * what the console shows to copy, and nothing else.
+ * the settings that the console shows to copy, and nothing else.
  */
-export async function startApache(
-  folder: string,
-  port: number,
-  registration: Registration,
-): Promise<Apache> {
+export async function startApache(folder: string, port: number, settings: string): Promise<Apache> {
   const binary = needs("apache")
   if (!binary) throw new Error("no Apache with mod_auth_openidc on this machine")
   const documents = join(folder, "htdocs")
@@ -47,7 +43,7 @@ export async function startApache(
   writeFileSync(join(documents, "bye.html"), "<h1>Bye</h1>")
   writeFileSync(join(folder, "mime.types"), "text/html html shtml")
   const config = join(folder, "apache.conf")
-  writeFileSync(config, configOf(folder, port, registration))
+  writeFileSync(config, configOf(folder, port, settings))
   const child = spawn(binary, ["-f", config, "-DFOREGROUND"])
   let refused = ""
   child.stderr.on("data", (chunk) => (refused += chunk))
@@ -72,7 +68,7 @@ const loaded = [
   ...["dir", "mime", "include", "filter"],
 ]
 
-function configOf(folder: string, port: number, registration: Registration): string {
+function configOf(folder: string, port: number, settings: string): string {
   const isRoot = process.getuid?.() === 0
   return `
 ServerRoot "${folder}"
@@ -93,12 +89,15 @@ AddOutputFilter INCLUDES .shtml
   Options +Includes
   Require all granted
 </Directory>
-${pasted(registration, apacheUris(port).redirectUri)}
+${settings}
 `
 }
 
 /** What the console shows to copy. */
-function pasted({ issuer, clientId, clientSecret }: Registration, redirectUri: string): string {
+export function settingsFor(
+  { issuer, clientId, clientSecret }: Registration,
+  redirectUri: string,
+): string {
   const shown = snippetsOf({
     ...{ issuer, clientId, secret: clientSecret, auth: "basic", isApi: false },
     at: (endpoint) => `${issuer}/${endpoint}`,

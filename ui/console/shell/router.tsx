@@ -7,6 +7,7 @@ import {
   retainSearchParams,
 } from "@tanstack/react-router"
 import { Failed } from "./boundary.tsx"
+import { Waiting } from "./frame.tsx"
 import { Missing } from "./missing.tsx"
 import { Shell } from "./shell.tsx"
 
@@ -195,6 +196,9 @@ const routeTree = root.addChildren([
 export const router = createRouter({
   routeTree,
   basepath: "/ui/console",
+  // Nothing is blank while a page, or the sign-in, is on its way; nor is anything held back by it.
+  defaultPendingComponent: Waiting,
+  defaultPendingMinMs: 0,
   // A page is fetched while the pointer is on its way to it.
   defaultPreload: "intent",
   scrollRestoration: true,

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf"
+import { create, getOption } from "@bufbuild/protobuf"
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { Code, ConnectError } from "@connectrpc/connect"
 import { createElement } from "react"
@@ -8,7 +8,14 @@ import {
   OIDCConfigurationSchema,
   OIDCGrantType,
 } from "../../src/gen/core/application/v2/application_pb.ts"
+import { ApplicationService } from "../../src/gen/core/application/v2/application_service_pb.ts"
+import { DiagnosisService } from "../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { GroupService } from "../../src/gen/core/group/v2/group_service_pb.ts"
+import { access } from "../../src/gen/core/options_pb.ts"
+import { OrganizationService } from "../../src/gen/core/org/v2/organization_service_pb.ts"
+import { ProjectService } from "../../src/gen/core/project/v2/project_service_pb.ts"
 import { OIDCSettingsSchema } from "../../src/gen/core/settings/v1/settings_pb.ts"
+import { UserService } from "../../src/gen/core/user/v2/user_service_pb.ts"
 import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
 import { State, WebKeySchema } from "../../src/gen/core/webkey/v2/webkey_pb.ts"
 import { BadRequestSchema } from "../../src/gen/google/rpc/error_details_pb.ts"
@@ -23,6 +30,7 @@ import { fileNameOf } from "../../ui/console/list/once-box.tsx"
 import { agoOf } from "../../ui/console/list/time.tsx"
 import { cutOf, visible } from "../../ui/console/refused/difference.ts"
 import { consoleDocument } from "../../ui/console/shell/document.tsx"
+import { needs } from "../../ui/console/shell/place.ts"
 import { isDenied, refusalOf, unreachable } from "../../ui/console/shell/refusal.ts"
 import { ButtonLink } from "../../ui/kit/button.tsx"
 
@@ -160,6 +168,21 @@ describe("signing keys", () => {
     )
     expect(states).toEqual(["active", "next", "retired"])
   })
+})
+
+it("what a place needs to be offered is what its list asks for", () => {
+  const lists = {
+    projects: ProjectService.method.listProjects,
+    applications: ApplicationService.method.listApplications,
+    users: UserService.method.listUsers,
+    groups: GroupService.method.listGroups,
+    organization: OrganizationService.method.listOrganizations,
+    "refused-requests": DiagnosisService.method.listRefusedRequests,
+  }
+  const asked = Object.entries(lists).map(
+    ([place, method]) => [place, getOption(method, access).permission] as const,
+  )
+  expect(Object.fromEntries(asked)).toEqual(needs)
 })
 
 describe("a refusal", () => {

@@ -13,7 +13,7 @@ import { type Column, Table } from "../../kit/table.tsx"
 import { within } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
-import { isDenied, refusalOf } from "../shell/refusal.ts"
+import { isHidden, refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
@@ -43,7 +43,7 @@ export function History<I extends DescMessage, O extends DescMessage>(props: His
     placeholderData: keepPreviousData,
   })
   const refusal = error ? refusalOf(error) : undefined
-  if (refusal ? isDenied(refusal) : !data) return null
+  if (refusal ? isHidden(refusal) : !data) return null
   const rows = data ? find(data) : []
   return (
     <Section title={t("history.title")}>

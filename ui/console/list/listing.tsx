@@ -12,7 +12,7 @@ import { TextField } from "../../kit/field.tsx"
 import { Skeleton } from "../../kit/skeleton.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
 import { useRested, within } from "../shell/call.ts"
-import { isDenied, refusalOf } from "../shell/refusal.ts"
+import { isDenied, isHidden, refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
@@ -72,6 +72,7 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   props: ListingProps<I, O, Row>,
 ) {
   const { name, method, columns, filters, filtered, frame = bare, find } = props
+  const { t } = useText()
   const state = useListState(name)
   const asked = askedOf(state, columns)
   const options = { transport, ...within(props.within) }
@@ -83,7 +84,9 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   const total = found?.total ?? 0
   useLastPage(state, found && total)
   const plain = asked.text === "" && !filtered
-  if (error && props.frame && isDenied(refusalOf(error))) return null
+  const refusal = error ? refusalOf(error) : undefined
+  if (refusal && props.frame && isHidden(refusal)) return null
+  if (refusal && isDenied(refusal)) return <p className="quiet">{t("list.denied")}</p>
   if (found && total === 0 && plain) return <>{frame(props.empty)}</>
   const list = (
     <div className="stack">
@@ -91,7 +94,7 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
         <Find state={state} />
         {filters}
       </div>
-      {error && !data ? <Refused refusal={refusalOf(error)} /> : <Rows {...props} found={found} />}
+      {refusal && !data ? <Refused refusal={refusal} /> : <Rows {...props} found={found} />}
       {total > pageSize && <Pages state={state} at={Number(asked.offset)} total={total} />}
     </div>
   )

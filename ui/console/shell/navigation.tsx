@@ -5,10 +5,12 @@ import { Mark } from "../../kit/mark.tsx"
 import { Menu } from "../../kit/menu.tsx"
 import { Person } from "../../kit/person.tsx"
 import { chooseTheme, chosenTheme, type Theme, themes } from "../../kit/theme.ts"
+import { usePermissions } from "./held.ts"
 import { Icon } from "./icon.tsx"
 import { Link } from "./link.tsx"
 import { useChoose, useOrganization, useOrganizations, useSeesInstance } from "./organization.tsx"
 import { Part } from "./part.tsx"
+import { needs } from "./place.ts"
 import { signOut, useSession } from "./session.ts"
 import { useText } from "./text.ts"
 
@@ -19,7 +21,7 @@ const instancePlaces = ["organizations", "administrators", "signing-keys", "sett
 
 type Place = (typeof places)[number] | (typeof instancePlaces)[number] | "refused-requests"
 
-type NavigationProps = { readonly onFollow?: () => void }
+type NavigationProps = { readonly onFollow?: (() => void) | undefined }
 
 /** Organisation on top, the places below it, oneself at the end. */
 export function Navigation({ onFollow }: NavigationProps) {
@@ -37,11 +39,9 @@ export function Navigation({ onFollow }: NavigationProps) {
         </Part>
       </Suspense>
       <nav className="nav-links" aria-label={t("nav.label")}>
-        {places.map(to)}
-        <Suspense>
-          <ToOrganization {...{ onFollow }} />
+        <Suspense fallback={[...places, "refused-requests" as const].map(to)}>
+          <OwnPlaces {...{ onFollow }} />
         </Suspense>
-        {to("refused-requests")}
         <Suspense>
           <IfInstance>
             <p className="nav-group">{t("nav.instance")}</p>
@@ -69,6 +69,22 @@ function ToPlace({ place, onFollow }: ToPlaceProps) {
       <Icon name={place} />
       {t(`nav.${place}`)}
     </Link>
+  )
+}
+
+/** Places of the organisation, as far as one may see what is there. */
+function OwnPlaces({ onFollow }: NavigationProps) {
+  const { id } = useOrganization()
+  const held = usePermissions(id)
+  const may = (place: keyof typeof needs) =>
+    held.some((one) => one === needs[place] || one.startsWith(`${needs[place]}:`))
+  const to = (place: Place) => <ToPlace key={place} {...{ place, onFollow }} />
+  return (
+    <>
+      {places.filter(may).map(to)}
+      {may("organization") && <ToOrganization {...{ onFollow }} />}
+      {may("refused-requests") && to("refused-requests")}
+    </>
   )
 }
 

@@ -15,19 +15,29 @@ const organizationsAsked = {
   sortingColumn: "ORGANIZATION_FIELD_NAME_NAME",
 }
 
-/** The organisations one may see, by name. */
+/** The organisations in which one may see or look after something, by name. */
 export function useOrganizations(): readonly Organization[] {
   const { data } = useSuspenseQuery({
     queryKey: ["organizations"],
     queryFn: async ({ signal }) => {
-      const method = "core.org.v2.OrganizationService/ListOrganizations"
-      const answer = await readPlain(method, organizationsAsked, { signal })
-      const rows: unknown = answer?.result
-      return Array.isArray(rows) ? rows.map(organizationOf) : []
+      const rowsOf = async (method: string, asked: object) => {
+        const rows: unknown = (await readPlain(method, asked, { signal }))?.result
+        return Array.isArray(rows) ? rows : []
+      }
+      const seen = await rowsOf(`${orgService}/ListOrganizations`, organizationsAsked)
+      if (seen.length > 0) return seen.map(organizationOf)
+      // Whoever looks after a project alone may not see its organisation, but for its name.
+      const held = await rowsOf(`${authService}/ListMyMemberships`, { query: { limit: 1 } })
+      if (held.length === 0) return []
+      const own = await rowsOf(`${authService}/ListMyProjectOrgs`, { query: { limit: offered } })
+      return own.map(organizationOf)
     },
   })
   return data
 }
+
+const orgService = "core.org.v2.OrganizationService"
+const authService = "core.auth.v1.AuthService"
 
 const organizationOf = ({ id, name }: Record<string, unknown>): Organization => ({
   id: String(id),

@@ -4,7 +4,7 @@ import { Alert } from "../../kit/alert.tsx"
 import { Button } from "../../kit/button.tsx"
 import { Skeleton } from "../../kit/skeleton.tsx"
 import { useReload } from "./call.ts"
-import { isDenied, refusalOf } from "./refusal.ts"
+import { isHidden, refusalOf } from "./refusal.ts"
 import { useText } from "./text.ts"
 
 type PartProps = { readonly rows?: number; readonly children: ReactNode }
@@ -26,7 +26,7 @@ function PartFailed({ error, reset }: ErrorComponentProps) {
   const { t } = useText()
   const reload = useReload()
   const refusal = refusalOf(error)
-  if (isDenied(refusal)) return null
+  if (isHidden(refusal)) return null
   const again = async () => {
     await reload()
     reset()

@@ -1,6 +1,19 @@
 import type { LinkOptions } from "./link.tsx"
 import type { TextKey } from "./texts/index.ts"
 
+/**
+ * What the lists of an organisation ask of whoever looks at them, as the book says; whose page one
+ * may not see is not offered. The book itself weighs more than all that stands around a page.
+ */
+export const needs = {
+  projects: "project.read",
+  applications: "project.app.read",
+  users: "user.read",
+  groups: "group.read",
+  organization: "org.read",
+  "refused-requests": "project.app.read",
+} as const
+
 /** Pages and actions that can be found by their name. */
 export const places: readonly { readonly key: TextKey; readonly link: LinkOptions }[] = [
   { key: "nav.projects", link: { to: "/projects" } },

@@ -13,8 +13,11 @@ export async function readPlain(
   const token = await accessToken()
   let answer = await send(method, body, { ...asking, token })
   if (answer.status === 401) {
+    await answer.body?.cancel()
     answer = await send(method, body, { ...asking, token: await tokenAfter(token) })
   }
+  // What is not read holds its connection, of which a browser has few.
+  if (!answer.ok) await answer.body?.cancel()
   if (answer.status === 403) return undefined
   if (!answer.ok) throw new ConnectError(answer.statusText, Code.Unavailable)
   return answer.json()

@@ -37,3 +37,7 @@ function fieldIn(error: ConnectError): Pick<Refusal, "field" | "wanted"> {
 
 /** Whether the server refused because the person may not do or see this. */
 export const isDenied = ({ code }: Refusal): boolean => code === Code.PermissionDenied
+
+/** The same for a part of what one sees; what may not be known of is answered like what is not. */
+export const isHidden = (refusal: Refusal): boolean =>
+  isDenied(refusal) || refusal.code === Code.NotFound

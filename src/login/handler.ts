@@ -11,7 +11,11 @@ import {
   trouble,
 } from "./context.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
-import { askInvite, takeInvite, takeInvitePassword } from "./invite.ts"
+import { askForgot, showForgotSent, takeForgot } from "./link/forgot.ts"
+import { takeInvite, takeInvitePassword } from "./link/invite.ts"
+import { askLink } from "./link/link.ts"
+import { showPasswordDone, takeNewPassword, takeReset } from "./link/reset.ts"
+import { askVerify, showVerified, takeVerify } from "./link/verify.ts"
 import { type ShowPage, showFault } from "./page.ts"
 import { askNoChange, takePasswordChange } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
@@ -87,7 +91,18 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.passwordChange]: { get: askNoChange, post: takePasswordChange },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
-  [loginPaths.invite]: { get: askInvite, post: takeInvite },
+  [loginPaths.forgot]: { get: askForgot, post: takeForgot },
+  [loginPaths.forgotSent]: { get: showForgotSent },
+  [loginPaths.passwordSet]: {
+    get: (loginContext) => askLink(loginContext, "reset"),
+    post: takeReset,
+  },
+  [loginPaths.passwordNew]: { get: askNoChange, post: takeNewPassword },
+  [loginPaths.passwordDone]: { get: showPasswordDone },
+  [loginPaths.invite]: { get: askVerify, post: takeInvite },
+  [loginPaths.verifyEmail]: { get: askNoChange, post: takeVerify("email") },
+  [loginPaths.verifyPhone]: { get: askNoChange, post: takeVerify("phone") },
+  [loginPaths.verified]: { get: showVerified },
   [loginPaths.invitePassword]: { get: askNoChange, post: takeInvitePassword },
   [loginPaths.signedIn]: { get: (loginContext) => showSignedIn(loginContext, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },

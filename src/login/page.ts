@@ -46,7 +46,7 @@ export function pagesWith(assets: Assets): ShowPage {
   return async (cx, render, options = {}) => {
     const ui = await loadUi()
     const wanted = [...(options.languages ?? []), ...cx.languages]
-    const home = homeOf(cx, options.orgId)
+    const home = pagesOf(cx, options.orgId)
     const spoken = ui.translator(allowedOf(cx, wanted))
     const said = loginWords(cx, home?.id, spoken.language)
     const { language, t } = said ? translators(ui, spoken.language, said) : spoken
@@ -92,7 +92,7 @@ type Translator = ReturnType<Ui["translatorSaying"]>
  * Whose pages these are: those of the organisation that the request is for, else, where the
  * instance wants that, those of the default one; undefined: ours.
  */
-function homeOf(cx: Cx, orgId: string | undefined) {
+export function pagesOf(cx: Cx, orgId: string | undefined) {
   const isDefault = orgId === undefined && isFeatureOn(cx, "login_default_org")
   const id = isDefault ? cx.store.state(cx, instance, cx.instance).defaultOrgId : orgId
   const home = id ? cx.store.state(cx, org, id) : undefined

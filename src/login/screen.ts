@@ -13,6 +13,7 @@ import {
 } from "./context.ts"
 import { nextStep, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
+import { forgotHref } from "./link/forgot.ts"
 import { passwordChangePage } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
 import { type SignedIn, signInWith } from "./sign-in.ts"
@@ -152,14 +153,17 @@ function passwordPage(
   problem?: PasswordProblem,
 ): Promise<Response> {
   const form = targetOf(loginContext, loginPaths.password)
-  const changeHref = hrefOf(loginContext, loginPaths.loginName)
+  const hrefs = {
+    changeHref: hrefOf(loginContext, loginPaths.loginName),
+    forgotHref: forgotHref(loginContext, account.loginName),
+  }
   const application = applicationOf(loginContext)
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
-      return ui.PasswordPage({ ...shared, application, error, changeHref, account, form })
+      return ui.PasswordPage({ ...shared, ...hrefs, application, error, account, form })
     },
     { ...optionsOf(loginContext, statusOf(problem)), retryAfterSeconds: seconds },
   )

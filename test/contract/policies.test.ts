@@ -28,9 +28,12 @@ const golden = tableOf("test/contract/policies.tsv")
 /** What is to come that asks the fields that nothing asks yet. */
 const subjects = new Set([
   ...["with branding", "with external providers", "with lifetimes of checks"],
-  ...["with passkeys", "with password age", "with password reset", "with registration"],
+  ...["with passkeys", "with password age", "with registration"],
   ...["with second factors", "with links below the pages", "with login names"],
 ])
+
+/** What is kept and told, but never asked, and why; a test shows that nothing hangs from it. */
+const never = new Set(["nobody: who is here is told to nobody, whatever it says"])
 
 const root = join(import.meta.dirname, "../..")
 
@@ -52,7 +55,8 @@ test("who is said to ask a field does so, and a test names the policy", () => {
     if (subjects.has(asked) && test === "") return []
     // What it is called inside stands behind a "#", where that is something else.
     const [path = "", inside = name] = asked.split("#")
-    const isAsked = existsSync(join(root, path)) && textOf(path).includes(inside)
+    const isAsked =
+      never.has(asked) || (existsSync(join(root, path)) && textOf(path).includes(inside))
     const isTested =
       existsSync(join(root, test)) && [name, inside].some((each) => textOf(test).includes(each))
     return isAsked && isTested ? [] : [`${policy} ${field}`]

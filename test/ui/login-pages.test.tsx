@@ -16,7 +16,7 @@ const rules = {
   hasNumber: false,
   hasSymbol: true,
 }
-const invited = { userId: hostile, code: hostile, organization: hostile }
+const linked = { userId: hostile, code: hostile, organization: hostile, request: hostile }
 
 function pages(language: string): Record<string, ReactElement> {
   const base = { ...login.translator([language]), assets }
@@ -30,6 +30,7 @@ function pages(language: string): Record<string, ReactElement> {
       account,
       application,
       changeHref: "/ui/login",
+      forgotHref: "/forgot",
       error: hostile,
     }),
     passwordChange: createElement(login.PasswordChangePage, {
@@ -41,25 +42,30 @@ function pages(language: string): Record<string, ReactElement> {
       rules,
       errors: { repeat: hostile },
     }),
-    invite: createElement(login.InvitePage, { ...base, form, invited, signInHref: "/in" }),
-    inviteWrong: createElement(login.InvitePage, {
-      ...base,
-      form,
-      invited,
-      error: hostile,
-      isWrong: true,
-      signInHref: "/in",
-    }),
-    invitePassword: createElement(login.InvitePasswordPage, {
-      ...base,
-      form,
-      invited,
-      account,
-      organization: hostile,
-      application: hostile,
-      rules,
+    ...Object.fromEntries(
+      (["invite", "reset", "verify_email", "verify_phone"] as const).flatMap((kind) => [
+        [kind, createElement(login.LinkPage, { ...base, kind, form, linked, onwardHref: "/in" })],
+        [
+          `${kind}Wrong`,
+          createElement(login.LinkPage, {
+            ...{ ...base, kind, form, linked },
+            ...{ problem: "wrong", onwardHref: "/in" },
+          }),
+        ],
+      ]),
+    ),
+    linkPassword: createElement(login.LinkPasswordPage, {
+      ...{ ...base, form, linked, account, rules },
+      ...{ title: hostile, lead: hostile, submit: hostile },
       errors: { password: hostile },
     }),
+    forgot: createElement(login.ForgotPage, {
+      ...{ ...base, form },
+      ...{ loginName: hostile, error: hostile, backHref: "/in" },
+    }),
+    forgotSent: createElement(login.ForgotSentPage, { ...base, backHref: "/in" }),
+    resetDone: createElement(login.DonePage, { ...base, kind: "reset", signInHref: "/in" }),
+    verified: createElement(login.DonePage, { ...base, kind: "verify_email", signInHref: "/in" }),
     account: createElement(login.AccountPage, { ...base, form, accounts: known, otherHref: "/o" }),
     consent: createElement(login.ConsentPage, {
       ...base,
@@ -171,7 +177,15 @@ describe("forms", () => {
     rendered.find((page) => page.name === `en ${name}`)?.html ?? `no page ${name}`
 
   it("post with the csrf value and the auth request, without any script", () => {
-    const invites = ["invite", "inviteWrong", "invitePassword"]
+    const invites = [
+      "invite",
+      "inviteWrong",
+      "linkPassword",
+      "reset",
+      "resetWrong",
+      "verify_email",
+      "forgot",
+    ]
     const others = ["loginName", "password", "passwordChange", "account", "logout", "setup"]
     for (const name of [...invites, ...others]) {
       expect(html(name)).toContain(`action="/ui/login/here" method="post"`)
@@ -188,8 +202,8 @@ describe("forms", () => {
     expect(html("setup")).toMatch(/autoComplete="new-password"/i)
     expect(html("passwordChange")).toMatch(/name="loginName"[^>]*ada@example\.org/)
     expect(html("passwordChange").match(/autoComplete="new-password"/gi)).toHaveLength(2)
-    expect(html("invitePassword")).toMatch(/name="loginName"[^>]*ada@example\.org/)
-    expect(html("invitePassword").match(/autoComplete="new-password"/gi)).toHaveLength(2)
+    expect(html("linkPassword")).toMatch(/name="loginName"[^>]*ada@example\.org/)
+    expect(html("linkPassword").match(/autoComplete="new-password"/gi)).toHaveLength(2)
   })
 
   it("announce an error beside its field", () => {

@@ -8,18 +8,27 @@ export {
   DevicePage,
   type DevicePageProps,
 } from "./device-page.tsx"
+export { DonePage, type DonePageProps } from "./done-page.tsx"
 export { ErrorPage, type ErrorPageProps, type Problem } from "./error-page.tsx"
 export type { Account, Application, Learnable, Target } from "./flow.tsx"
+export {
+  ForgotPage,
+  type ForgotPageProps,
+  ForgotSentPage,
+  type ForgotSentPageProps,
+} from "./forgot-page.tsx"
 export { FormPostPage, type FormPostPageProps } from "./form-post-page.tsx"
 export type { Assets, PageProps } from "./frame.tsx"
 export { HostPage, type HostPageProps } from "./host-page.tsx"
 export {
-  type Invited,
-  InvitePage,
-  type InvitePageProps,
-  InvitePasswordPage,
-  type InvitePasswordPageProps,
-} from "./invite-page.tsx"
+  type Linked,
+  type LinkKind,
+  LinkPage,
+  type LinkPageProps,
+  LinkPasswordPage,
+  type LinkPasswordPageProps,
+  type LinkProblem,
+} from "./link-page.tsx"
 export { LoginNamePage, type LoginNamePageProps } from "./login-name-page.tsx"
 export { LogoutPage, type LogoutPageProps } from "./logout-page.tsx"
 export { PasswordChangePage, type PasswordChangePageProps } from "./password-change-page.tsx"

@@ -15,13 +15,15 @@ export type PasswordPageProps = PageProps & {
   readonly account: Account
   /** Leads back to the first step, where another account can be named. */
   readonly changeHref: string
+  /** Where who has forgotten the password gets another; absent where the policy hides it. */
+  readonly forgotHref?: string | undefined
   readonly application?: Application | undefined
   readonly error?: string | undefined
 }
 
 /** Second step: prove it. Posts `loginName` (unchanged) and `password`. */
 export function PasswordPage(props: PasswordPageProps) {
-  const { t, language, form, account, changeHref, application, error } = props
+  const { t, language, form, account, changeHref, forgotHref, application, error } = props
   const lead = application && t("login_name.lead_application", { application: application.name })
   return (
     <Frame {...props} title={t("password.title")}>
@@ -53,6 +55,11 @@ export function PasswordPage(props: PasswordPageProps) {
           {t("password.submit")}
         </Button>
       </FlowForm>
+      {forgotHref !== undefined && (
+        <p className="small">
+          <a href={forgotHref}>{t("password.forgot")}</a>
+        </p>
+      )}
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

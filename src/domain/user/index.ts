@@ -21,6 +21,7 @@ export {
   unlockUser,
   updateUser,
 } from "./account/commands.ts"
+export { verifyByLink } from "./account/contact.ts"
 export {
   addUser,
   createUser,
@@ -41,7 +42,7 @@ export { type Metadata, removeMetadata, setMetadata } from "./account/metadata.t
 export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving } from "./account/owner.ts"
 export { type Attempts, attemptsOf, isStandIn } from "./credential/attempt.ts"
-export { type CodeFor, createCode, type NewCode } from "./credential/code.ts"
+export { type CodeFor, type CodeOf, createCode, type NewCode } from "./credential/code.ts"
 export { type CodeCheck, checkCode } from "./credential/code-check.ts"
 export { countRequest } from "./credential/code-count.ts"
 export {
@@ -50,6 +51,7 @@ export {
   checkPassword,
   complexityFor,
   createPassword,
+  homeOf,
   importPassword,
   type NewPassword,
   type PasswordChange,

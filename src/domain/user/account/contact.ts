@@ -1,7 +1,13 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Step, Transaction } from "../../../store/index.ts"
 import type { CodeOf, NewCode } from "../credential/code.ts"
-import { codeOf, codeWrongError, tryCode } from "../credential/code-check.ts"
+import {
+  type CodeCheck,
+  checkCode,
+  codeOf,
+  codeWrongError,
+  tryCode,
+} from "../credential/code-check.ts"
 import { countRequest } from "../credential/code-count.ts"
 import { type Human, type User, type UserEvent, user } from "../model.ts"
 import { existing, type UserChange, updateUser } from "./commands.ts"
@@ -50,17 +56,41 @@ export async function verifyContact(
 ): Promise<Receipt> {
   const step: Step<boolean> = await cx.store.transact(cx, (tx) => {
     personOf(tx.state(user, id))
-    if (!tryCode(tx, id, { of, given: code })) return false
-    const verified: Draft<UserEvent> = {
-      type: `user.human.${of}.verified`,
-      data: {},
-      erase: { types: [`user.human.${of}.code.added`] },
-    }
-    tx.append(user, id, [verified])
-    return true
+    return takeCode(tx, id, { of, code })
   })
   if (step.value) return step.receipt(user, id)
   throw codeWrongError()
+}
+
+/** Uses a code up, if it is one. */
+function takeCode(
+  tx: Transaction,
+  id: string,
+  { of, code }: { readonly of: CodeOf; readonly code: string },
+): boolean {
+  if (!tryCode(tx, id, { of, given: code })) return false
+  const verified: Draft<UserEvent> = {
+    type: `user.human.${of}.verified`,
+    data: {},
+    erase: { types: [`user.human.${of}.code.added`] },
+  }
+  tx.append(user, id, [verified])
+  return true
+}
+
+/**
+ * The same by whoever has the code, from the link of its message: they hear of nobody else whether
+ * they are here.
+ */
+export async function verifyByLink(
+  cx: Cx,
+  id: string,
+  given: { readonly of: CodeOf; readonly code: string },
+): Promise<CodeCheck> {
+  const result = await checkCode(cx, id, { of: given.of, given: given.code })
+  if (result !== "ok") return result
+  const step = await cx.store.transact(cx, (tx) => takeCode(tx, id, given))
+  return step.value ? "ok" : "wrong"
 }
 
 /** Takes a person's phone away; nothing happens where there is none. */

@@ -1,0 +1,86 @@
+import { login, policyOf } from "../../domain/policy/index.ts"
+import { askReset } from "../../domain/user/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { hrefOf, type LoginContext, optionsOf, targetOf } from "../context.ts"
+import { type Fields, goTo } from "../form.ts"
+import { pagesOf } from "../page.ts"
+import { loginPaths } from "../path.ts"
+
+const nameMax = 200
+
+/**
+ * Where somebody goes on who has forgotten the password of a name; undefined where the policy hides
+ * it. It is that of the page: the person's own would tell who is here. The name is for this
+ * browser's eyes, and stands in no log.
+ */
+export function forgotHref(loginContext: LoginContext, loginName: string): string | undefined {
+  if (isHidden(loginContext)) return undefined
+  const href = hrefOf(loginContext, loginPaths.forgot)
+  if (loginName === "") return href
+  const { cx } = loginContext
+  const sealed = cx.secrets.seal("cookie", loginName, aboutOf(loginContext))
+  return `${href}${href.includes("?") ? "&" : "?"}as=${encodeURIComponent(sealed)}`
+}
+
+const aboutOf = ({ cx, browserContext }: LoginContext): string =>
+  `forgot/${cx.instance}/${browserContext.browser.id}`
+
+function isHidden({ cx, waiting }: LoginContext): boolean {
+  return policyOf(cx, pagesOf(cx, waiting?.asked.home)?.id ?? "", login).hidePasswordReset
+}
+
+/** GET: asks whose password it was. */
+export function askForgot(loginContext: LoginContext): Promise<Response> | Response {
+  if (isHidden(loginContext)) return goTo(hrefOf(loginContext, loginPaths.loginName))
+  const { cx, request } = loginContext
+  const sealed = new URL(request.url).searchParams.get("as") ?? ""
+  return forgotPage(loginContext, cx.secrets.open("cookie", sealed, aboutOf(loginContext)) ?? "")
+}
+
+/** Somebody asks for a link; whatever comes of it, the next page is the same. */
+export async function takeForgot(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  if (isHidden(loginContext)) return goTo(hrefOf(loginContext, loginPaths.loginName))
+  const loginName = fields.get("loginName").trim()
+  if (loginName === "" || loginName.length > nameMax) {
+    return forgotPage(loginContext, loginName, { isMissing: true })
+  }
+  try {
+    await askReset(loginContext.cx, loginName, loginContext.waiting?.id ?? "")
+  } catch (cause) {
+    const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
+    if (retryAfterSeconds === undefined) throw cause
+    return forgotPage(loginContext, loginName, { retryAfterSeconds })
+  }
+  return goTo(hrefOf(loginContext, loginPaths.forgotSent))
+}
+
+export const showForgotSent = (loginContext: LoginContext): Promise<Response> =>
+  loginContext.show(
+    loginContext.cx,
+    (ui, shared) =>
+      ui.ForgotSentPage({ ...shared, backHref: hrefOf(loginContext, loginPaths.loginName) }),
+    optionsOf(loginContext),
+  )
+
+type Problem = { readonly isMissing: true } | { readonly retryAfterSeconds: number }
+
+function forgotPage(
+  loginContext: LoginContext,
+  loginName: string,
+  problem?: Problem,
+): Promise<Response> {
+  const form = targetOf(loginContext, loginPaths.forgot)
+  const backHref = hrefOf(loginContext, loginPaths.loginName)
+  const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
+  const status = seconds ? 429 : 422
+  return loginContext.show(
+    loginContext.cx,
+    (ui, shared) => {
+      const minutes = Math.ceil(seconds / 60)
+      const busy = seconds ? shared.t("password.error.too_many_tries", { minutes }) : undefined
+      const error = problem && (busy ?? shared.t("login_name.error.missing"))
+      return ui.ForgotPage({ ...shared, form, loginName, error, backHref })
+    },
+    { ...optionsOf(loginContext, problem ? status : 200), retryAfterSeconds: seconds },
+  )
+}

@@ -1,0 +1,57 @@
+import type { Linked } from "../../../ui/login/index.ts"
+import { acceptInvite, invitationOf, invitedPassword } from "../../domain/user/index.ts"
+import { completeSignIn } from "../complete-sign-in.ts"
+import type { LoginContext } from "../context.ts"
+import type { Fields } from "../form.ts"
+import { type NewPasswordProblem, newPasswordIn } from "../password-change.ts"
+import { loginPaths } from "../path.ts"
+import { checkLink, linkedIn, linkPasswordPage, refuseLink } from "./link.ts"
+
+const kind = "invite"
+
+/** The code was shown; only now is it said who is invited, and by whom. */
+export async function takeInvite(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const linked = linkedIn(fields)
+  const result = await checkLink(loginContext.cx, kind, linked)
+  return result === "ok"
+    ? passwordPage(loginContext, linked)
+    : refuseLink(loginContext, { kind, linked }, result)
+}
+
+/** The password was chosen: with it the code is used up and the person signed in, in one step. */
+export async function takeInvitePassword(
+  loginContext: LoginContext,
+  fields: Fields,
+): Promise<Response> {
+  const { cx } = loginContext
+  const linked = linkedIn(fields)
+  const result = await checkLink(cx, kind, linked)
+  if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
+  const { userId, code } = linked
+  const password = await newPasswordIn(fields, (plain) => invitedPassword(cx, userId, plain))
+  if ("key" in password) return passwordPage(loginContext, linked, password)
+  return completeSignIn<never>(loginContext, {
+    userId,
+    first: (tx) => void acceptInvite(tx, userId, { code, password }),
+  })
+}
+
+function passwordPage(
+  loginContext: LoginContext,
+  linked: Linked,
+  problem?: NewPasswordProblem,
+): Promise<Response> {
+  const invitation = invitationOf(loginContext.cx, linked.userId)
+  const { orgId, organization, applicationName: application } = invitation
+  const asked = {
+    ...{ linked, orgId, action: loginPaths.invitePassword },
+    words: (t: Parameters<Parameters<typeof linkPasswordPage>[1]["words"]>[0]) => ({
+      title: t("invite.password.title"),
+      lead: application
+        ? t("invite.password.lead_application", { organization, application })
+        : t("invite.password.lead", { organization }),
+      submit: t("password_change.submit"),
+    }),
+  }
+  return linkPasswordPage(loginContext, asked, problem)
+}

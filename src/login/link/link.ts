@@ -1,0 +1,139 @@
+import type { Linked, LinkKind, LinkProblem } from "../../../ui/login/index.ts"
+import { type CodeCheck, type CodeFor, checkCode, complexityFor } from "../../domain/user/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import { accountOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
+import type { Fields } from "../form.ts"
+import type { NewPasswordProblem } from "../password-change.ts"
+import { loginPaths } from "../path.ts"
+import { forgotHref } from "./forgot.ts"
+
+/** Where the page of each link posts to, and what its code is for. */
+const kinds: Readonly<Record<LinkKind, { readonly action: string; readonly of: CodeFor }>> = {
+  invite: { action: loginPaths.invite, of: "invite" },
+  reset: { action: loginPaths.passwordSet, of: "password" },
+  verify_email: { action: loginPaths.verifyEmail, of: "email" },
+  verify_phone: { action: loginPaths.verifyPhone, of: "phone" },
+}
+
+/**
+ * GET of the link that somebody was given. It looks at no code and uses none up: what scans mails
+ * opens their links, too. The code best stands behind its #, where no log on the way sees it.
+ */
+export function askLink(loginContext: LoginContext, kind: LinkKind): Promise<Response> {
+  const { searchParams } = new URL(loginContext.request.url)
+  const linked = linkedIn({ get: (name) => searchParams.get(name) ?? "" })
+  if (linked.userId !== "") return linkPage(loginContext, { kind, linked })
+  return trouble(loginContext, { problem: "not_found", status: 404 })
+}
+
+export const linkedIn = (fields: Fields): Linked => ({
+  userId: fields.get("userId"),
+  code: fields.get("code").trim(),
+  organization: fields.get("organization"),
+  request: fields.get("request"),
+})
+
+export type LinkRefusal =
+  | Exclude<CodeCheck, "ok">
+  | "missing"
+  | { readonly retryAfterSeconds: number }
+
+/** Looks at a code. Guesses are counted of the account, and of the address that they come from. */
+export const checkLink = (
+  cx: Cx,
+  kind: LinkKind,
+  { userId, code }: Linked,
+): Promise<"ok" | LinkRefusal> =>
+  guessing(cx, code, () => checkCode(cx, userId, { of: kinds[kind].of, given: code }))
+
+/** The same with something else that looks at the code. */
+export async function guessing(
+  cx: Cx,
+  code: string,
+  check: () => Promise<CodeCheck>,
+): Promise<"ok" | LinkRefusal> {
+  if (code === "") return "missing"
+  try {
+    cx.allowance?.spend("guess")
+    const result = await check()
+    if (result !== "wrong") cx.allowance?.refund("guess")
+    return result
+  } catch (cause) {
+    const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
+    if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
+    throw cause
+  }
+}
+
+type Asked = { readonly kind: LinkKind; readonly linked: Linked }
+
+export function refuseLink(
+  loginContext: LoginContext,
+  asked: Asked,
+  result: LinkRefusal,
+): Promise<Response> {
+  if (result === "locked" || result === "inactive") {
+    const reason = `error.not_allowed.${result}` as const
+    return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
+  }
+  return linkPage(loginContext, asked, result)
+}
+
+function linkPage(
+  loginContext: LoginContext,
+  { kind, linked }: Asked,
+  refusal?: "wrong" | "missing" | { readonly retryAfterSeconds: number },
+): Promise<Response> {
+  const form = targetOf(loginContext, kinds[kind].action)
+  const seconds = typeof refusal === "object" ? refusal.retryAfterSeconds : 0
+  const problem: LinkProblem | undefined =
+    typeof refusal === "object" ? { minutes: Math.ceil(seconds / 60) } : refusal
+  const onwardHref = kind === "reset" ? forgotHref(loginContext, "") : loginPaths.entry
+  const status = seconds ? 429 : 422
+  return loginContext.show(
+    loginContext.cx,
+    (ui, shared) => ui.LinkPage({ ...shared, kind, form, linked, problem, onwardHref }),
+    {
+      ...optionsOf(loginContext, problem ? status : 200),
+      orgId: linked.organization || undefined,
+      retryAfterSeconds: seconds,
+    },
+  )
+}
+
+/** What the page says on which somebody chooses a password whose code was right. */
+type Choosing = {
+  readonly linked: Linked
+  readonly action: string
+  readonly orgId: string
+  readonly words: (t: Translate) => {
+    readonly title: string
+    readonly lead: string
+    readonly submit: string
+  }
+}
+
+type Translate = Parameters<Parameters<LoginContext["show"]>[1]>[1]["t"]
+
+export function linkPasswordPage(
+  loginContext: LoginContext,
+  { linked, action, orgId, words }: Choosing,
+  problem?: NewPasswordProblem,
+): Promise<Response> {
+  const { cx } = loginContext
+  const form = targetOf(loginContext, action)
+  const account = accountOf(cx, linked.userId)
+  const rules = complexityFor(cx, linked.userId)
+  return loginContext.show(
+    cx,
+    (ui, shared) => {
+      const errors = problem && {
+        [problem.at]: shared.t(problem.key, { rules: ui.rulesIn(shared.t, rules) }),
+      }
+      const told = { form, linked, account, rules, errors }
+      return ui.LinkPasswordPage({ ...shared, ...words(shared.t), ...told })
+    },
+    { ...optionsOf(loginContext, problem ? 422 : 200), orgId },
+  )
+}

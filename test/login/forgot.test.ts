@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
+import { requestReset } from "../../src/domain/user/credential/reset.ts"
+import {
+  checkPassword,
+  createCode,
+  deactivateUser,
+  lockUser,
+  passwordVersion,
+  profile,
+  sentCode,
+} from "../../src/domain/user/index.ts"
+import { limitsOf } from "../../src/kernel/limit.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  openProvider,
+  type Provider,
+  password,
+} from "../oauth/provider.ts"
+
+const fresh = "Fresh-Battery-9"
+const page = "/ui/login/password/set"
+const twice = (plain: string) => ({ password: plain, repeat: plain })
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await openProvider()
+})
+afterAll(() => provider.close())
+
+let people = 0
+let name: string
+let id: string
+beforeEach(async () => {
+  name = `pat-${++people}`
+  id = await provider.addPerson(name)
+})
+
+const forgotIn = (text: string) => /href="(\/ui\/login\/password\/forgot[^"]*)"/.exec(text)?.[1]
+const forgotLink = (text: string) => (forgotIn(text) ?? "").replaceAll("&amp;", "&")
+const codeOf = (who = id) => sentCode(provider.cx(), who, "password")?.plain
+
+/** Asks for a link in a browser, by the way that people go. */
+async function asked(loginName = name, browser = browserOf(provider), from = "/ui/login") {
+  const named = await browser.post(await browser.go(from), { loginName })
+  const forgot = await browser.go(forgotLink(named.page))
+  return { browser, forgot, sent: await browser.post(forgot, { loginName }) }
+}
+
+/** A browser, perhaps on another device, that has shown a code. */
+async function shown(code = codeOf() ?? "", more = "") {
+  const browser = browserOf(provider)
+  const first = await browser.go(`${page}?userId=${id}${more}`)
+  return { browser, first, choice: await browser.post(first, { code }) }
+}
+
+describe("somebody who has forgotten their password", () => {
+  test("is sent a link, chooses another on any device, and signs in with that", async () => {
+    const { forgot, sent } = await asked()
+    expect(forgot.page).toContain(`value="${name}"`)
+    expect(forgot.path).toContain("as=")
+    expect(forgot.path).not.toContain(name)
+    expect([sent.path, sent.response.status]).toEqual(["/ui/login/password/forgot/sent", 200])
+    const { browser, first, choice } = await shown()
+    expect(first.page).not.toContain(name)
+    expect(choice.page).toContain(name)
+    const done = await browser.post(choice, twice(fresh))
+    expect(done.path).toBe("/ui/login/password/done")
+    expect(done.page).toContain("Your password is changed")
+    expect(done.page).toContain('href="/ui/login/loginname"')
+    expect(await checkPassword(provider.cx(), id, password)).toBe("wrong")
+    expect((await browser.signIn("/ui/login", name, fresh)).path).toBe("/ui/login/signedin")
+  })
+
+  test("goes on to the application that waits in the same browser", async () => {
+    const { id: clientId } = await provider.addClient()
+    const { browser, sent } = await asked(name, undefined, authorizePath(clientId))
+    const [, request = ""] = /authRequest=(\d+)/.exec(sent.path) ?? []
+    expect(request).not.toBe("")
+    const { events } = await provider.store.log.find(0, 10_000, ["user.human.password.code.added"])
+    expect(events.at(-1)?.data).toMatchObject({ requestId: request })
+    const first = await browser.go(`${page}?userId=${id}&request=${request}`)
+    const choice = await browser.post(first, { code: codeOf() ?? "" })
+    const done = await browser.post(choice, twice(fresh))
+    const [, href = ""] = /href="([^"]*authRequest=[^"]*)"/.exec(done.page) ?? []
+    expect(answerOf(await browser.signIn(href, name, fresh))).toHaveProperty("code")
+    // Elsewhere there is nothing to go on with, and that is no trouble.
+    const other = await browserOf(provider).go(`${page}?userId=${id}&request=${request}`)
+    expect(other.response.status).toBe(200)
+  })
+
+  test("is signed out wherever they were", async () => {
+    const before = browserOf(provider)
+    expect((await before.signIn("/ui/login", name)).path).toBe("/ui/login/signedin")
+    const version = passwordVersion(provider.cx(), id)
+    await asked()
+    const { browser, choice } = await shown()
+    await browser.post(choice, twice(fresh))
+    expect(passwordVersion(provider.cx(), id)).toBeGreaterThan(version)
+    expect((await before.go("/ui/login/signedin")).path).toBe("/ui/login/loginname")
+  })
+
+  test("has shown whose the address is", async () => {
+    expect(profile(provider.cx(), id)?.emailVerified).toBe(true)
+    await asked()
+    const { browser, choice } = await shown()
+    expect((await browser.post(choice, twice(fresh))).response.status).toBe(200)
+  })
+})
+
+describe("whoever asks learns nothing of who is here", () => {
+  test.each([
+    ["who is here", () => name, undefined],
+    ["who is not", () => `nobody-${people}`, undefined],
+    ["who is locked", () => name, () => lockUser(provider.cx(), id)],
+    ["who is switched off", () => name, () => deactivateUser(provider.cx(), id)],
+  ])("neither of %s, whatever ignoreUnknownUsernames says", async (label, loginName, first) => {
+    await first?.()
+    for (const ignoreUnknownUsernames of [true, false]) {
+      await changePolicy(provider.cx(), undefined, {
+        policy: login,
+        say: () => ({ ignoreUnknownUsernames }),
+      }).catch(() => {})
+      const { forgot, sent } = await asked(loginName())
+      expect(forgot.response.status, label).toBe(200)
+      const bare = sent.page.replaceAll(/value="[^"]*"/g, "")
+      same ??= bare
+      expect(bare).toBe(same)
+      expect(sent.path).toBe("/ui/login/password/forgot/sent")
+    }
+  })
+  let same: string | undefined
+
+  test("one commit for each, and no event on the stream of who may not", async () => {
+    const sizes: number[] = []
+    const append = provider.store.log.append.bind(provider.store.log)
+    const spied = vi.spyOn(provider.store.log, "append").mockImplementation((step) => {
+      sizes.push(step.events.length)
+      return append(step)
+    })
+    for (const one of [name, `nobody-${people}`]) {
+      const browser = browserOf(provider)
+      const forgot = await browser.go("/ui/login/password/forgot")
+      sizes.length = 0
+      await browser.post(forgot, { loginName: one })
+      expect(sizes).toEqual([one === name ? 2 : 1])
+    }
+    spied.mockRestore()
+  })
+
+  test("eleven within an hour are too many, of anybody", async () => {
+    for (const one of [name, `nobody-${people}`]) {
+      const browser = browserOf(provider)
+      const forgot = await browser.go("/ui/login/password/forgot")
+      const ask = async () => (await browser.post(forgot, { loginName: one })).response
+      for (let count = 0; count < 10; count++) expect((await ask()).status).toBe(200)
+      const late = await ask()
+      expect([late.status, late.headers.get("retry-after")]).toEqual([429, "3600"])
+    }
+  })
+
+  test("an address may ask thirty times, of whomever, and then six times a minute", async () => {
+    const limits = limitsOf(provider.clock, 1)
+    const allowance = limits({ address: "198.51.100.7" })
+    const pace = () => async () => {}
+    const send: Provider["send"] = (path, init) =>
+      provider.send(path, init, { allowance: { ...allowance, pace } })
+    const browser = browserOf({ send })
+    const forgot = await browser.go("/ui/login/password/forgot")
+    const statuses: number[] = []
+    for (let count = 0; count < 32; count++) {
+      const { response } = await browser.post(forgot, { loginName: `x-${people}-${count}` })
+      statuses.push(response.status)
+    }
+    expect(statuses).toEqual([...Array(30).fill(200), 429, 429])
+  })
+})
+
+describe("where the policy hides it", () => {
+  test("there is no link, no page and no mail", async () => {
+    const say = (hidePasswordReset: boolean) =>
+      changePolicy(provider.cx(), undefined, { policy: login, say: () => ({ hidePasswordReset }) })
+    const { browser, forgot } = await asked()
+    const before = codeOf()
+    await say(true)
+    const named = await browser.post(await browser.go("/ui/login"), { loginName: name })
+    expect(forgotIn(named.page)).toBeUndefined()
+    expect((await browser.go("/ui/login/password/forgot")).path).toBe("/ui/login/loginname")
+    expect((await browser.post(forgot, { loginName: name })).path).toBe("/ui/login/loginname")
+    expect(codeOf()).toBe(before)
+    await say(false)
+  })
+
+  test("an organisation hides it for its people, whose page says nothing else", async () => {
+    await addPolicy(provider.cx(), provider.setup.orgId, {
+      policy: login,
+      say: () => ({ ...login.standard, hidePasswordReset: true }),
+    })
+    const { sent } = await asked()
+    expect(sent.path).toBe("/ui/login/password/forgot/sent")
+    expect(codeOf()).toBeUndefined()
+  })
+})
+
+describe("the page behind the link", () => {
+  beforeEach(async () => {
+    const code = createCode(provider.cx(), id, { of: "password", returned: false })
+    await requestReset(provider.cx(), id, { code, channel: "email" })
+  })
+
+  test("uses nothing up, counts nothing and tells nothing when it is opened", async () => {
+    const before = provider.store.log.changes()
+    const opened = await Promise.all(
+      ["GET", "HEAD", "GET"].map((method) =>
+        provider.send(`${page}?userId=${id}&code=${codeOf()}`, { method }),
+      ),
+    )
+    expect(opened.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(await opened[0]?.text()).not.toContain(name)
+    expect(provider.store.log.changes()).toBe(before)
+  })
+
+  test("is the same for who is not there, and for a code that is wrong", async () => {
+    const pages = [id, "404", provider.setup.ownerId].map(async (userId) => {
+      const browser = browserOf(provider)
+      const first = await browser.go(`${page}?userId=${userId}`)
+      const refused = await browser.post(first, { code: "AAAAAA" })
+      expect(refused.response.status).toBe(422)
+      expect(refused.page).toContain("This link doesn&#x27;t work")
+      return `${first.page}${refused.page}`.replaceAll(/value="[^"]*"/g, "")
+    })
+    expect(new Set(await Promise.all(pages)).size).toBe(1)
+  })
+
+  test("takes a code once; of two browsers the first wins", async () => {
+    const [one, other] = [await shown(), await shown()]
+    const ends = await Promise.all([
+      one.browser.post(one.choice, twice("First-Battery-1")),
+      other.browser.post(other.choice, twice("Other-Battery-2")),
+    ])
+    expect(ends.map(({ response }) => response.status).sort()).toEqual([200, 422])
+    const late = await shown("AAAAAA")
+    expect(late.choice.response.status).toBe(422)
+    expect(late.choice.page).toContain("Ask for a new link")
+  })
+
+  test.each([
+    ["nothing", { password: "", repeat: "" }, "Enter a new password."],
+    ["two that differ", { password: fresh, repeat: `${fresh} ` }, "not the same"],
+    ["one that is too simple", twice("simple"), "at least 8 characters"],
+  ])("refuses %s, in words, and asks again", async (_, fields, words) => {
+    const { browser, choice } = await shown()
+    const again = await browser.post(choice, fields)
+    expect(again.response.status).toBe(422)
+    expect(again.page).toContain(words)
+    expect((await browser.post(again, twice(fresh))).path).toBe("/ui/login/password/done")
+  })
+
+  test.each([
+    ["locked", () => lockUser(provider.cx(), id)],
+    ["switched off", () => deactivateUser(provider.cx(), id)],
+  ])("is for nobody whose account is %s, and only they are told", async (words, turn) => {
+    const { browser, choice } = await shown()
+    await turn()
+    const end = await browser.post(choice, twice(fresh))
+    expect([end.response.status, end.page.includes(words)]).toEqual([403, true])
+    const wrong = await browser.post(choice, { ...twice(fresh), code: "AAAAAA" })
+    expect([wrong.response.status, wrong.page.includes(words)]).toEqual([422, false])
+    expect(await checkPassword(provider.cx(), id, fresh)).toBe("wrong")
+  })
+
+  test("is no use without the form's own token", async () => {
+    const { browser, choice } = await shown()
+    const end = await browser.post(choice, { ...twice(fresh), csrf: "no" })
+    expect(end.response.status).toBe(403)
+    expect(await checkPassword(provider.cx(), id, password)).toBe("ok")
+  })
+
+  test("of the choice itself leads to the sign-in, and is nobody's without a name", async () => {
+    expect((await browserOf(provider).go(`${page}/new`)).path).toBe("/ui/login/loginname")
+    expect((await browserOf(provider).go(page)).response.status).toBe(404)
+  })
+})

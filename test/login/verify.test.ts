@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { requestCode } from "../../src/domain/user/account/contact.ts"
+import { type CodeOf, createCode, createUser, lockUser, user } from "../../src/domain/user/index.ts"
+import { browserOf, openProvider, type Provider } from "../oauth/provider.ts"
+
+const page = "/ui/login/verify"
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await openProvider()
+})
+afterAll(() => provider.close())
+
+let people = 0
+let id: string
+beforeEach(async () => {
+  id = `p${++people}`
+  await createUser(provider.cx(), id, {
+    ...{ kind: "human", orgId: provider.setup.orgId, userName: id },
+    profile: { givenName: "Nina", familyName: "Novak" },
+    email: { value: `${id}@example.org`, verified: false },
+    phone: { value: "+41791234567", verified: false },
+  })
+})
+
+async function sent(of: CodeOf): Promise<string> {
+  const code = createCode(provider.cx(), id, { of, returned: false })
+  await requestCode(provider.cx(), id, { of, code })
+  return code.plain
+}
+
+function isVerified(of: CodeOf): boolean {
+  const state = provider.store.state(provider.cx(), user, id)
+  if (!("kind" in state) || state.kind !== "human") return false
+  return of === "email" ? state.email.verified : state.phone?.verified === true
+}
+
+describe.each([
+  ["email", "", "Your e-mail address is confirmed"],
+  ["phone", "&phone=true", "Your phone number is confirmed"],
+] as const)("the link that shows whose the %s is", (of, more, words) => {
+  const link = (userId = id) => `${page}?userId=${userId}&organization=org1${more}`
+
+  test("changes nothing when it is opened, and takes its code once", async () => {
+    const code = await sent(of)
+    const before = provider.store.log.changes()
+    const browser = browserOf(provider)
+    const first = await browser.go(link())
+    expect(first.page).not.toContain("Nina")
+    expect(provider.store.log.changes()).toBe(before)
+    const done = await browser.post(first, { code: code.toLowerCase() })
+    expect(done.path).toBe(`/ui/login/verified?of=${of}`)
+    expect(done.page).toContain(words)
+    expect(isVerified(of)).toBe(true)
+    expect(isVerified(of === "email" ? "phone" : "email")).toBe(false)
+    const again = await browser.post(first, { code })
+    expect(again.response.status).toBe(422)
+    expect(again.page).toContain("nothing left to do")
+  })
+
+  test("comes with the code in it, too", async () => {
+    const browser = browserOf(provider)
+    const first = await browser.go(`${link()}&code=${await sent(of)}`)
+    expect((await browser.post(first, {})).page).toContain(words)
+  })
+
+  test("tells nobody who is here: wrong, absent, or a service user", async () => {
+    await sent(of)
+    const ids = [id, "404", JSON.parse(provider.setup.serviceKey).userId]
+    const answers = ids.map(async (userId) => {
+      const browser = browserOf(provider)
+      const { response, page: text } = await browser.post(await browser.go(link(userId)), {
+        code: "AAAAAA",
+      })
+      return [response.status, text.replaceAll(/value="[^"]*"/g, "")].join()
+    })
+    expect(new Set(await Promise.all(answers)).size).toBe(1)
+  })
+
+  test("is guessed ten times at most, and is nobody's who is locked", async () => {
+    const code = await sent(of)
+    const browser = browserOf(provider)
+    const first = await browser.go(link())
+    await lockUser(provider.cx(), id)
+    expect((await browser.post(first, { code })).response.status).toBe(403)
+    for (let count = 0; count < 10; count++) await browser.post(first, { code: "AAAAAA" })
+    expect((await browser.post(first, { code })).response.status).toBe(429)
+    expect(isVerified(of)).toBe(false)
+  })
+})

@@ -1,0 +1,188 @@
+import { Button, ButtonLink } from "../kit/button.tsx"
+import { TextField } from "../kit/field.tsx"
+import { Person } from "../kit/person.tsx"
+import { type Account, FlowForm, type Target } from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+import { type NewPasswordErrors, NewPasswordFields } from "./new-password-fields.tsx"
+import type { PasswordRules } from "./password-rules.ts"
+import type { TextKey } from "./texts/index.ts"
+
+/** Whom a link is for, and the code that it brought or somebody typed. */
+export type Linked = {
+  readonly userId: string
+  readonly code: string
+  /** As the link says it; nothing hangs from it but whose page it looks like. */
+  readonly organization: string
+  /** The sign-in that the link was asked for in; empty where in none. */
+  readonly request: string
+}
+
+/** What a link is for. */
+export type LinkKind = "invite" | "reset" | "verify_email" | "verify_phone"
+
+/** What its page says; `onward` where a code is no good. */
+type Words = Readonly<
+  Record<"title" | "lead" | "submit" | "code" | "missing" | "wrong", TextKey> &
+    Record<"wrongTitle" | "happened" | "todo" | "onward", TextKey>
+>
+
+const usual = {
+  code: "link.code",
+  missing: "link.error.missing",
+  wrong: "link.error.wrong",
+  wrongTitle: "link.wrong.title",
+  happened: "link.wrong.happened",
+} as const
+
+const verify = {
+  ...usual,
+  lead: "verify.lead",
+  submit: "verify.submit",
+  todo: "verify.wrong.todo",
+  onward: "password.submit",
+} as const
+
+const words: Readonly<Record<LinkKind, Words>> = {
+  invite: {
+    title: "invite.title",
+    lead: "invite.lead",
+    submit: "invite.submit",
+    code: "invite.code",
+    missing: "invite.error.missing",
+    wrong: "invite.error.wrong",
+    wrongTitle: "invite.wrong.title",
+    happened: "invite.wrong.happened",
+    todo: "invite.wrong.todo",
+    onward: "password.submit",
+  },
+  reset: {
+    ...usual,
+    title: "password_change.title",
+    lead: "reset.lead",
+    submit: "invite.submit",
+    todo: "reset.wrong.todo",
+    onward: "reset.again",
+  },
+  verify_email: { ...verify, title: "verify_email.title" },
+  verify_phone: { ...verify, title: "verify_phone.title" },
+}
+
+/** The code was wrong, left out, or too many were tried for so many minutes to come. */
+export type LinkProblem = "wrong" | "missing" | { readonly minutes: number }
+
+export type LinkPageProps = PageProps & {
+  readonly kind: LinkKind
+  readonly form: Target
+  readonly linked: Linked
+  readonly problem?: LinkProblem | undefined
+  /** Where whoever has no good code goes on; absent where nowhere. */
+  readonly onwardHref?: string | undefined
+}
+
+/**
+ * Where the link of a message leads. It says nothing of anybody before the code is known to be
+ * right. Posts `userId`, `organization`, `request` and `code`.
+ */
+export function LinkPage(props: LinkPageProps) {
+  const { t, kind, form, linked, problem, onwardHref } = props
+  const said = words[kind]
+  const isWrong = problem === "wrong"
+  const title = t(isWrong ? said.wrongTitle : said.title)
+  return (
+    <Frame {...props} title={title}>
+      <Heading title={title} lead={t(isWrong ? said.happened : said.lead)} />
+      {isWrong && <p>{t(said.todo)}</p>}
+      <FlowForm target={form}>
+        <LinkedFields linked={linked} />
+        <CodeField t={t} label={t(said.code)} code={linked.code} error={errorIn(props)} />
+        <Button kind="primary" type="submit" wide>
+          {t(said.submit)}
+        </Button>
+        {isWrong && onwardHref !== undefined && (
+          <ButtonLink href={onwardHref} wide>
+            {t(said.onward)}
+          </ButtonLink>
+        )}
+      </FlowForm>
+    </Frame>
+  )
+}
+
+function errorIn({ t, kind, problem }: LinkPageProps): string | undefined {
+  if (problem === undefined) return undefined
+  if (typeof problem === "string") return t(words[kind][problem])
+  return t("password.error.too_many_tries", problem)
+}
+
+/** Whose link it is, unseen. */
+function LinkedFields({ linked }: { readonly linked: Linked }) {
+  return (
+    <>
+      <input type="hidden" name="userId" value={linked.userId} />
+      <input type="hidden" name="organization" value={linked.organization} />
+      {linked.request && <input type="hidden" name="request" value={linked.request} />}
+    </>
+  )
+}
+
+type CodeFieldProps = Pick<LinkPageProps, "t"> & {
+  readonly label: string
+  readonly code: string
+  readonly error: string | undefined
+}
+
+/** Filled from the part of the link behind the #, which only the browser sees. */
+function CodeField({ t, label, code, error }: CodeFieldProps) {
+  if (code && !error) return <input type="hidden" name="code" value={code} />
+  return (
+    <div data-code-field="">
+      <TextField
+        label={label}
+        hint={t("invite.code_hint")}
+        name="code"
+        defaultValue={code}
+        error={error}
+        data-from-link={error ? undefined : ""}
+        autoComplete="off"
+        autoCapitalize="characters"
+        autoCorrect="off"
+        spellCheck={false}
+        enterKeyHint="next"
+        maxLength={128}
+        required
+      />
+    </div>
+  )
+}
+
+export type LinkPasswordPageProps = PageProps & {
+  readonly title: string
+  readonly lead: string
+  readonly submit: string
+  readonly form: Target
+  readonly linked: Linked
+  readonly account: Account
+  readonly rules: PasswordRules
+  readonly errors?: NewPasswordErrors
+}
+
+/** The password that a right code lets somebody choose. Posts what brought it here, as well. */
+export function LinkPasswordPage(props: LinkPasswordPageProps) {
+  const { t, title, lead, submit, form, linked, account, rules, errors } = props
+  return (
+    <Frame {...props} title={title}>
+      <Heading title={title} lead={lead} />
+      <div className="account-chip">
+        <Person name={account.displayName} loginName={account.loginName} />
+      </div>
+      <FlowForm target={form}>
+        <LinkedFields linked={linked} />
+        <input type="hidden" name="code" value={linked.code} />
+        <NewPasswordFields {...{ t, account, rules, errors }} />
+        <Button kind="primary" type="submit" wide>
+          {submit}
+        </Button>
+      </FlowForm>
+    </Frame>
+  )
+}

@@ -1,7 +1,7 @@
 // What holds for every page: anybody can use it, it comes quickly, and asks for nothing twice.
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import type { Browser, Page } from "playwright-core"
+import type { Browser, Page, Request } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { addPerson, openService, personOf, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
@@ -167,6 +167,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     ["/organizations/$organizationId/policies", "Policies"],
     ["/administrators", "Administrators"],
     ["/refused-requests", "Refused requests"],
+    ["/outbox", "Outbox"],
     ["/signing-keys", "Signing keys"],
     ["/settings", "Settings"],
   ]
@@ -175,10 +176,10 @@ describe.runIf(needs("chromium"))("every page", () => {
     "%s is usable by anybody, and asks for nothing twice",
     async (path, heading) => {
       const asked: string[] = []
-      const listen = (request: { url(): string; postData(): string | null; method(): string }) => {
-        if (request.method() === "POST" && request.url().includes("/core.")) {
-          asked.push(`${request.url()} ${request.postData() ?? ""}`)
-        }
+      const listen = (request: Request) => {
+        if (request.method() !== "POST" || !request.url().includes("/core.")) return
+        const { "x-core-orgid": within = "" } = request.headers()
+        asked.push(`${request.url()} ${within} ${request.postData() ?? ""}`)
       }
       page.on("request", listen)
       const at = path.replace(/\$(\w+)/, (_, name) => ids[name] ?? "")

@@ -11,6 +11,7 @@ import {
 import { ApplicationService } from "../../src/gen/core/application/v2/application_service_pb.ts"
 import { DiagnosisService } from "../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { GroupService } from "../../src/gen/core/group/v2/group_service_pb.ts"
+import { MessageService } from "../../src/gen/core/message/v2/message_service_pb.ts"
 import { access } from "../../src/gen/core/options_pb.ts"
 import { OrganizationService } from "../../src/gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../../src/gen/core/project/v2/project_service_pb.ts"
@@ -178,6 +179,7 @@ it("what a place needs to be offered is what its list asks for", () => {
     groups: GroupService.method.listGroups,
     organization: OrganizationService.method.listOrganizations,
     "refused-requests": DiagnosisService.method.listRefusedRequests,
+    outbox: MessageService.method.listMessages,
   }
   const asked = Object.entries(lists).map(
     ([place, method]) => [place, getOption(method, access).permission] as const,

@@ -9,15 +9,18 @@ type Wanted = {
   readonly page: Page
   /** Empty for everybody that the caller may see. */
   readonly userId: string
+  /** Empty for every organisation. */
+  readonly orgId: string
   readonly status: Message["status"] | undefined
 }
 
 /** Messages to those whom the caller may see. */
-export const searchMessages = (cx: Cx, { page, userId, status }: Wanted) =>
+export const searchMessages = (cx: Cx, { page, userId, orgId, status }: Wanted) =>
   search<MessageRow>(cx, messages, {
     page,
     filters: [
       ...(userId === "" ? [] : [{ equals: "user_id", value: userId }]),
+      ...(orgId === "" ? [] : [{ equals: "org", value: orgId }]),
       ...(status === undefined ? [] : [{ equals: "status", value: status }]),
     ],
   })

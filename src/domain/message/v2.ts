@@ -10,9 +10,9 @@ import type { MessageRow } from "./view.ts"
 
 export const v2 = share<Cx>()(MessageService, {
   listMessages: async (req, cx) => {
-    const { userId } = req
+    const { userId, organizationId: orgId } = req
     const { is: status } = meaning(asked, req.status)
-    const found = await searchMessages(cx, { page: pageOf(req.pagination), userId, status })
+    const found = await searchMessages(cx, { page: pageOf(req.pagination), userId, orgId, status })
     return {
       pagination: pagination(found),
       messages: found.rows.map((row) => toMessage(cx, row)),

@@ -222,6 +222,9 @@ describe("the outbox", () => {
     const shown = await inOutbox()
     expect(shown).toMatchObject([{ kind: "invite_user" }, { kind: "verify_email" }])
     expect(JSON.stringify(shown, (_, value) => String(value))).not.toContain("#")
+    const within = async (organizationId: string) =>
+      (await ask("listMessages", { organizationId })).messages.length
+    expect([await within("org1"), await within("org2")]).toEqual([2, 0])
     const one = { userId: "eva", messageId: shown[0].id }
     const { link } = await manager("viewMessage", one)
     expect(link).toMatch(/^https:\/\/id\.example\.com\/ui\/login\/verify\?.*#\w{6}$/)

@@ -60,6 +60,8 @@ export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly keyOf: (row: Row) => string
   readonly filters?: ReactNode
   readonly filtered?: boolean
+  /** Its operation looks for no words. */
+  readonly unsearched?: true
   readonly empty: ReactNode
   /** What the list stands in, which stays away where one may not see it. */
   readonly frame?: (list: ReactNode) => ReactNode
@@ -71,7 +73,7 @@ const bare = (list: ReactNode) => list
 export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   props: ListingProps<I, O, Row>,
 ) {
-  const { name, method, columns, filters, filtered, frame = bare, find } = props
+  const { name, method, columns, filters, filtered, unsearched, frame = bare, find } = props
   const { t } = useText()
   const state = useListState(name)
   const asked = askedOf(state, columns)
@@ -90,8 +92,8 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   if (found && total === 0 && plain) return <>{frame(props.empty)}</>
   const list = (
     <div className="stack">
-      <div className="list-tools" hidden={plain && !filters && total < glance}>
-        <Find state={state} />
+      <div className="list-tools" hidden={plain && !filters && (unsearched || total < glance)}>
+        {!unsearched && <Find state={state} />}
         {filters}
       </div>
       {refusal && !data ? <Refused refusal={refusal} /> : <Rows {...props} found={found} />}

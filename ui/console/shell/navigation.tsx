@@ -19,7 +19,10 @@ const places = ["projects", "applications", "users", "groups"] as const
 /** Places for those who may see what holds for the whole instance. */
 const instancePlaces = ["organizations", "administrators", "signing-keys", "settings"] as const
 
-type Place = (typeof places)[number] | (typeof instancePlaces)[number] | "refused-requests"
+/** What happened to those of the organisation, after its own place. */
+const journals = ["outbox", "refused-requests"] as const
+
+type Place = (typeof places)[number] | (typeof instancePlaces)[number] | (typeof journals)[number]
 
 type NavigationProps = { readonly onFollow?: (() => void) | undefined }
 
@@ -39,7 +42,7 @@ export function Navigation({ onFollow }: NavigationProps) {
         </Part>
       </Suspense>
       <nav className="nav-links" aria-label={t("nav.label")}>
-        <Suspense fallback={[...places, "refused-requests" as const].map(to)}>
+        <Suspense fallback={[...places, ...journals].map(to)}>
           <OwnPlaces {...{ onFollow }} />
         </Suspense>
         <Suspense>
@@ -83,7 +86,7 @@ function OwnPlaces({ onFollow }: NavigationProps) {
     <>
       {places.filter(may).map(to)}
       {may("organization") && <ToOrganization {...{ onFollow }} />}
-      {may("refused-requests") && to("refused-requests")}
+      {journals.filter(may).map(to)}
     </>
   )
 }

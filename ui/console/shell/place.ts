@@ -12,6 +12,7 @@ export const needs = {
   groups: "group.read",
   organization: "org.read",
   "refused-requests": "project.app.read",
+  outbox: "user.read",
 } as const
 
 /** Pages and actions that can be found by their name. */
@@ -23,6 +24,7 @@ export const places: readonly { readonly key: TextKey; readonly link: LinkOption
   { key: "nav.users", link: { to: "/users" } },
   { key: "users.create", link: { to: "/users/new" } },
   { key: "nav.groups", link: { to: "/groups" } },
+  { key: "nav.outbox", link: { to: "/outbox" } },
   { key: "nav.refused-requests", link: { to: "/refused-requests" } },
   { key: "nav.organizations", link: { to: "/organizations" } },
   { key: "nav.administrators", link: { to: "/administrators" } },

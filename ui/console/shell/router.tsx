@@ -157,6 +157,12 @@ const refusedRequest = createRoute({
   component: page(() => import("../refused/refused-requests-page.tsx"), "RefusedRequestPage"),
 })
 
+const outbox = createRoute({
+  getParentRoute,
+  path: "/outbox",
+  component: page(() => import("../message/outbox-page.tsx"), "OutboxPage"),
+})
+
 const signingKeys = createRoute({
   getParentRoute,
   path: "/signing-keys",
@@ -189,6 +195,7 @@ const routeTree = root.addChildren([
   administrators,
   refusedRequests,
   refusedRequest,
+  outbox,
   signingKeys,
   settings,
 ])

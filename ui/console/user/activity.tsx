@@ -14,6 +14,7 @@ import { History } from "../list/history.tsx"
 import { found, Listing, pageOf } from "../list/listing.tsx"
 import { Metadata } from "../list/metadata.tsx"
 import { Time } from "../list/time.tsx"
+import { Messages } from "../message/messages.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
@@ -31,6 +32,7 @@ export function Activity({ user }: UserPart) {
           <Applications user={user} />
           <Sessions user={user} />
           <FailedSignIns user={user} />
+          <MessagesTo user={user} />
         </>
       )}
       <Metadata
@@ -55,6 +57,7 @@ function Applications({ user: { userId } }: UserPart) {
     <Listing
       name="applications"
       caption={t("uses.title")}
+      unsearched
       method={ActivityService.method.listApplicationUses}
       ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
       find={({ applicationUses, pagination }) => found(applicationUses, pagination)}
@@ -76,6 +79,19 @@ function Applications({ user: { userId } }: UserPart) {
   )
 }
 
+/** What was written to them, so that nobody waits for a mail that can't go out. */
+function MessagesTo({ user: { userId } }: UserPart) {
+  const { t } = useText()
+  return (
+    <Messages
+      name="messages"
+      ask={{ userId }}
+      empty={<p className="quiet section-lead">{t("messages.none_to")}</p>}
+      frame={(list) => <Section title={t("messages.title")}>{list}</Section>}
+    />
+  )
+}
+
 function Groups({ user: { userId } }: UserPart) {
   const { t } = useText()
   const theirs = { case: "userId" as const, value: { id: userId } }
@@ -83,6 +99,7 @@ function Groups({ user: { userId } }: UserPart) {
     <Listing
       name="groups"
       caption={t("groups.title")}
+      unsearched
       method={GroupService.method.listGroups}
       ask={(asked) => ({
         pagination: pageOf(asked),
@@ -122,6 +139,7 @@ function Sessions({ user: { userId } }: UserPart) {
     <Listing
       name="sessions"
       caption={t("sessions.title")}
+      unsearched
       method={SessionService.method.listSessions}
       ask={({ offset, limit }) => ({ query: { offset, limit }, queries })}
       find={({ sessions, details }) => found(sessions, details)}
@@ -160,6 +178,7 @@ function FailedSignIns({ user: { userId } }: UserPart) {
     <Listing
       name="failed"
       caption={t("failed.title")}
+      unsearched
       method={ActivityService.method.listFailedSignIns}
       ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
       find={({ failedSignIns, pagination }) => {

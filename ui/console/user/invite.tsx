@@ -1,13 +1,13 @@
 import { useState } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
-import { CopyButton } from "../../kit/copy-button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
+import { LinkBox } from "../list/link-box.tsx"
 import { call, useAction } from "../shell/call.ts"
+import { tell } from "../shell/notice.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
-import { QrCode } from "./qr-code.tsx"
 import { nameOf } from "./user.ts"
 
 /** The way in for a person who has no password yet: a link by which they choose it themself. */
@@ -26,6 +26,16 @@ function InviteDialog({ user, close }: UserPart & { readonly close: () => void }
   const { t } = useText()
   const [link, setLink] = useState("")
   const { userId, details } = user
+  const send = useAction(
+    () => {
+      const verification = { case: "sendCode", value: {} } as const
+      return call(UserService.method.createInviteCode, { userId, verification })
+    },
+    () => {
+      close()
+      tell({ text: t("invite.sent", { name: nameOf(user) }) })
+    },
+  )
   const make = useAction(async () => setLink(await inviteTo(userId, details?.resourceOwner ?? "")))
   return (
     <Dialog title={t("invite.title", { name: nameOf(user) })} onClose={close}>
@@ -36,13 +46,18 @@ function InviteDialog({ user, close }: UserPart & { readonly close: () => void }
           <>
             <p>{t("invite.lead")}</p>
             <p className="quiet small">{t("invite.again")}</p>
-            <Refused refusal={make.refusal} />
+            <Refused refusal={make.refusal ?? send.refusal} />
           </>
         )}
         <div className="form-actions">
           {!link && (
             <Button kind="primary" disabled={make.busy} onClick={() => make.run()}>
               {t("invite.create")}
+            </Button>
+          )}
+          {!link && (
+            <Button disabled={send.busy} onClick={() => send.run()}>
+              {t("invite.send")}
             </Button>
           )}
           <Button onClick={close}>{t(link ? "invite.done" : "form.cancel")}</Button>
@@ -58,18 +73,7 @@ export function InviteLink({ link }: { readonly link: string }) {
   return (
     <>
       <p>{t("invite.once")}</p>
-      <pre className="snippet secret-text">
-        <code>{link}</code>
-      </pre>
-      <div className="row">
-        <CopyButton
-          value={link}
-          label={t("copy.do")}
-          done={t("copy.done")}
-          what={t("invite.link")}
-        />
-      </div>
-      <QrCode text={link} label={t("invite.qr")} />
+      <LinkBox link={link} what={t("invite.link")} qr={t("invite.qr")} />
     </>
   )
 }

@@ -1,0 +1,21 @@
+import { CopyButton } from "../../kit/copy-button.tsx"
+import { useText } from "../shell/text.ts"
+import { QrCode } from "./qr-code.tsx"
+
+type LinkBoxProps = { readonly link: string; readonly what: string; readonly qr: string }
+
+/** A link to hand on: to copy, or for the camera of whoever stands beside. */
+export function LinkBox({ link, what, qr }: LinkBoxProps) {
+  const { t } = useText()
+  return (
+    <>
+      <pre className="snippet secret-text">
+        <code>{link}</code>
+      </pre>
+      <div className="row">
+        <CopyButton value={link} label={t("copy.do")} done={t("copy.done")} what={what} />
+      </div>
+      <QrCode text={link} label={qr} />
+    </>
+  )
+}

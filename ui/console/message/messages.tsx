@@ -1,0 +1,119 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import type { ReactNode } from "react"
+import {
+  type ListMessagesRequestSchema,
+  type Message,
+  MessageService,
+  MessageStatus,
+} from "../../../src/gen/core/message/v2/message_service_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { ActionButton } from "../form/confirm.tsx"
+import { Clip } from "../list/badges.tsx"
+import { found, type ListColumn, Listing } from "../list/listing.tsx"
+import { Time } from "../list/time.tsx"
+import { call } from "../shell/call.ts"
+import { Link } from "../shell/link.tsx"
+import { tell } from "../shell/notice.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { View } from "./view.tsx"
+
+const { listMessages, sendMessageAgain } = MessageService.method
+
+type MessagesProps = {
+  readonly name?: string
+  /** Whose messages. */
+  readonly ask: Pick<
+    MessageInitShape<typeof ListMessagesRequestSchema>,
+    "userId" | "organizationId" | "status"
+  >
+  readonly filters?: ReactNode
+  readonly filtered?: boolean
+  readonly empty: ReactNode
+  readonly frame?: (list: ReactNode) => ReactNode
+}
+
+/** What was written to people, the newest first, and what became of it. */
+export function Messages({ ask: whose, ...list }: MessagesProps) {
+  const texts = useText()
+  const isOfOne = whose.userId !== undefined
+  return (
+    <Listing
+      {...list}
+      unsearched
+      caption={texts.t("messages.title")}
+      method={listMessages}
+      ask={({ offset, limit }) => ({ ...whose, pagination: { offset, limit } })}
+      find={({ messages, pagination }) => found(messages, pagination)}
+      columns={isOfOne ? columnsOf(texts) : [...columnsOf(texts, "to"), actions(texts)]}
+      keyOf={({ id }) => id}
+    />
+  )
+}
+
+const columnsOf = (texts: Texts, to?: "to"): readonly ListColumn<Message>[] => {
+  const { t } = texts
+  const recipient: ListColumn<Message> = {
+    label: t("messages.to"),
+    cell: ({ userId, recipient: address }) => (
+      <Link to="/users/$userId" params={{ userId }}>
+        <Clip text={address} />
+      </Link>
+    ),
+  }
+  return [
+    { label: t("messages.kind"), cell: ({ kind }) => kindOf(texts, kind) },
+    ...(to ? [recipient] : []),
+    { label: t("field.state"), cell: (message) => <State message={message} /> },
+    { label: t("messages.written"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+    ...(to ? [] : [actions(texts)]),
+  ]
+}
+
+/** As its text is called; a kind that is newer than this page has its plain name. */
+export function kindOf({ t, has }: Texts, kind: string): string {
+  const key = `messages.kind.${kind}`
+  return has(key) ? t(key) : kind
+}
+
+type StateName = keyof typeof tones
+
+const states: Readonly<Record<number, StateName>> = {
+  [MessageStatus.SENT]: "sent",
+  [MessageStatus.FAILED]: "failed",
+}
+
+const tones = { queued: "quiet", sent: "done", failed: "warning" } as const
+
+function State({ message: { status, error } }: { readonly message: Message }) {
+  const { t } = useText()
+  const state = states[status] ?? "queued"
+  return (
+    <>
+      <Badge tone={tones[state]}>{t(`messages.state.${state}`)}</Badge>
+      {error && <span className="quiet small message-error">{error}</span>}
+    </>
+  )
+}
+
+const actions = (texts: Texts): ListColumn<Message> => ({
+  label: "",
+  cell: (message) => (
+    <div className="row-actions">
+      <View message={message} title={kindOf(texts, message.kind)} />
+      {message.status !== MessageStatus.QUEUED && <Again message={message} />}
+    </div>
+  ),
+})
+
+function Again({ message: { userId, id, recipient } }: { readonly message: Message }) {
+  const { t } = useText()
+  return (
+    <ActionButton
+      small
+      label={t("messages.again")}
+      act={() => call(sendMessageAgain, { userId, messageId: id })}
+      done={() => tell({ text: t("messages.again_told", { address: recipient }) })}
+    />
+  )
+}

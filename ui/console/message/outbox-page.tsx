@@ -1,0 +1,68 @@
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import { MessageStatus } from "../../../src/gen/core/message/v2/message_service_pb.ts"
+import { EmailProviderState } from "../../../src/gen/core/settings/v1/provider_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import { Chips } from "../../kit/choice.tsx"
+import { EmptyState } from "../../kit/empty-state.tsx"
+import { useFilter } from "../list/list-state.ts"
+import { useReadIfAllowed } from "../shell/call.ts"
+import { Page } from "../shell/frame.tsx"
+import { Link } from "../shell/link.tsx"
+import { useOrganization } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import { Messages } from "./messages.tsx"
+
+const filters = ["all", "queued", "sent", "failed"] as const
+
+const statuses = {
+  all: MessageStatus.UNSPECIFIED,
+  queued: MessageStatus.QUEUED,
+  sent: MessageStatus.SENT,
+  failed: MessageStatus.FAILED,
+} as const
+
+/** What was written to people: also where nothing can go out yet, so that it is handed on here. */
+export function OutboxPage() {
+  const { t } = useText()
+  const organization = useOrganization()
+  const [chosen, choose] = useFilter("show", filters)
+  const labelOf = (value: (typeof filters)[number]) =>
+    value === "all" ? t("filter.all") : t(`messages.state.${value}`)
+  return (
+    <Page title={t("nav.outbox")} owner={organization.name}>
+      <p className="quiet section-lead">{t("outbox.lead")}</p>
+      <Part rows={1}>
+        <NothingGoesOut />
+      </Part>
+      <Messages
+        ask={{ organizationId: organization.id, status: statuses[chosen] }}
+        filters={
+          <Chips
+            legend={t("list.filter")}
+            name="messages"
+            options={filters.map((value) => ({ value, label: labelOf(value) }))}
+            value={chosen}
+            onChange={choose}
+          />
+        }
+        filtered={chosen !== "all"}
+        empty={<EmptyState title={t("outbox.empty.title")}>{t("outbox.empty.text")}</EmptyState>}
+      />
+    </Page>
+  )
+}
+
+/** Why mails wait, for whoever can mend it. */
+function NothingGoesOut() {
+  const { t } = useText()
+  const providers = useReadIfAllowed(AdminService.method.listEmailProviders)
+  const isActive = ({ state }: { readonly state: EmailProviderState }) =>
+    state === EmailProviderState.EMAIL_PROVIDER_ACTIVE
+  if (!providers || providers.result.some(isActive)) return null
+  return (
+    <Alert tone="warning" title={t("outbox.no_provider")}>
+      {t("outbox.no_provider_text")} <Link to="/settings">{t("nav.settings")}</Link>
+    </Alert>
+  )
+}

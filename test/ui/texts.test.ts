@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs"
 import { MessageFormat } from "messageformat"
 import { describe, expect, it } from "vitest"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
-import de from "../../ui/console/shell/texts/de.json"
-import en from "../../ui/console/shell/texts/en.json"
+import deFirst from "../../ui/console/shell/texts/de.json"
+import enFirst from "../../ui/console/shell/texts/en.json"
+import dePages from "../../ui/console/shell/texts/pages.de.json"
+import enPages from "../../ui/console/shell/texts/pages.en.json"
 import { catalogue } from "../../ui/kit/catalogue.ts"
 import * as login from "../../ui/login/texts/index.ts"
 
@@ -11,6 +13,9 @@ const placeholders = (text: string) =>
   [...new Set([...text.matchAll(/\{\$(\w+)/g)].map((match) => match[1]))].sort()
 
 type Texts = Readonly<Record<string, string>>
+
+const en: Texts = { ...enFirst, ...enPages }
+const de: Texts = { ...deFirst, ...dePages }
 const catalogues: { name: string; english: Texts; other: Texts }[] = [
   ...Object.entries(login.texts).map(([language, other]) => ({
     ...{ name: `login in ${language}`, english: login.texts.en, other },
@@ -82,6 +87,44 @@ describe("a translator", () => {
       { language: "en", messages: { hello: "Hello {$name}" } },
     ])
     expect(pick(["sv"]).t("hello", { name: "Ada" })).toBe("Hallo Ada")
+  })
+})
+
+/** The sources that a file needs at once; what it loads later is not among them. */
+function sourcesOf(file: URL, all = new Map<string, string>()): ReadonlyMap<string, string> {
+  if (all.has(file.href)) return all
+  const text = readFileSync(file, "utf8")
+  all.set(file.href, text)
+  for (const [, path = ""] of text.matchAll(
+    /^(?:import|export) (?!type)[^;]*?from "(\.[^"]+)"/gms,
+  )) {
+    if (/\.tsx?$/.test(path) && !path.includes("/gen/")) sourcesOf(new URL(path, file), all)
+  }
+  return all
+}
+
+describe("the texts of the first view", () => {
+  const folder = new URL("../../ui/console/", import.meta.url)
+  const files = [
+    "main.tsx",
+    "project/projects-page.tsx",
+    "shell/palette.tsx",
+    "start/checklist.tsx",
+  ]
+  const sources = files.flatMap((file) => [...sourcesOf(new URL(file, folder)).values()])
+  const familiesIn = (texts: Texts) =>
+    [...new Set(Object.keys(texts).map((key) => key.split(".")[0] ?? ""))].sort()
+
+  it("are those that its sources name, by families, and no others", () => {
+    const isNamed = (family: string) =>
+      sources.some((text) => text.includes(`"${family}.`) || text.includes(`\`${family}.`))
+    expect(sources.length).toBeGreaterThan(50)
+    expect(familiesIn(enFirst)).toEqual(familiesIn(en).filter(isNamed))
+  })
+
+  it("share no family with those of the other pages", () => {
+    const pages = familiesIn(enPages)
+    expect(familiesIn(enFirst).filter((family) => pages.includes(family))).toEqual([])
   })
 })
 

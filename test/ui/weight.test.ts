@@ -32,10 +32,14 @@ function withNeeded(file: string, all = new Set<string>()): ReadonlySet<string> 
 
 const shell = withNeeded(entryOf("consoleJs"))
 const styles = ["css", "consoleCss", "pageJs"].map(entryOf)
-const largestTexts = readdirSync(dist)
-  .filter((file) => /^(de|en)-\w+\.js$/.test(file))
-  .toSorted((a, b) => sizeOf([b]) - sizeOf([a]))
-  .slice(0, 1)
+const largestOf = (names: RegExp) =>
+  readdirSync(dist)
+    .filter((file) => names.test(file))
+    .toSorted((a, b) => sizeOf([b]) - sizeOf([a]))
+    .slice(0, 1)
+const firstTexts = largestOf(/^(de|en)-\w+\.js$/)
+/** Of all pages but the first. */
+const pageTexts = largestOf(/^pages\.(de|en)-\w+\.js$/)
 
 const pages = [...shell]
   .flatMap(later)
@@ -43,11 +47,16 @@ const pages = [...shell]
   .toSorted()
 
 const firstPage = pages.find((file) => file.startsWith("projects-page-")) ?? ""
-const first = new Set([...shell, ...styles, ...largestTexts, ...withNeeded(firstPage)])
+const first = new Set([...shell, ...styles, ...firstTexts, ...withNeeded(firstPage)])
 
 describe("the console", () => {
   test("has pages that load when they are visited", () => {
     expect(pages.length).toBeGreaterThan(15)
+  })
+
+  test("says what all pages but the first say for at most 20 KB, once", () => {
+    expect([...firstTexts, ...pageTexts]).toHaveLength(2)
+    expect(sizeOf(pageTexts)).toBeLessThan(20)
   })
 
   test("shows its first page for at most 180 KB", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { because, causes } from "../../../src/domain/refusal/cause.ts"
-import en from "../../../ui/console/shell/texts/en.json"
+import en from "../../../ui/console/shell/texts/pages.en.json"
 
 describe("the probable causes", () => {
   test("are in the console's catalogue, in the words that the interface answers", () => {

@@ -10,6 +10,7 @@ import { Failed } from "./boundary.tsx"
 import { Waiting } from "./frame.tsx"
 import { Missing } from "./missing.tsx"
 import { Shell } from "./shell.tsx"
+import { loadPageTexts } from "./texts/index.ts"
 
 /** What any address may carry: the organisation, and where its lists stand. */
 export type Search = {
@@ -35,8 +36,12 @@ const root = createRootRoute({
 
 const getParentRoute = () => root
 
-/** A page is loaded with its first visit. */
-const page = lazyRouteComponent
+/** A page is loaded with its first visit, and what pages say with the first of them. */
+const page: typeof lazyRouteComponent = (load, name) =>
+  lazyRouteComponent(async () => {
+    const [module] = await Promise.all([load(), loadPageTexts()])
+    return module
+  }, name)
 
 const home = createRoute({
   getParentRoute,
@@ -49,7 +54,8 @@ const home = createRoute({
 const projects = createRoute({
   getParentRoute,
   path: "/projects",
-  component: page(() => import("../project/projects-page.tsx"), "ProjectsPage"),
+  // Its texts are there already, so that the first page is not held back by those of others.
+  component: lazyRouteComponent(() => import("../project/projects-page.tsx"), "ProjectsPage"),
 })
 
 const project = createRoute({

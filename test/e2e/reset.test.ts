@@ -1,0 +1,182 @@
+import axe from "axe-core"
+import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const first = "Correct-horse-7-battery"
+const chosen = "Fresh-horse-8-battery"
+const email = "grace@example.com"
+
+describe.runIf(needs("chromium"))("who has forgotten their password", () => {
+  let service: Service
+  let mails: MailServerOfTests
+  let browser: Browser
+  const complaints: string[] = []
+  /** The addresses of whatever any page has asked a server for, and where it said it comes from. */
+  const asked: string[] = []
+
+  beforeAll(async () => {
+    mails = await mailServer()
+    service = await openService(["--outbound-allow", "127.0.0.1"])
+    browser = await openBrowser()
+    const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
+    const admin = (name: string) => `core.admin.v1.AdminService/${name}`
+    const host = `127.0.0.1:${mails.port}`
+    const { id } = await service.get(admin("AddEmailProviderSMTP"), { ...smtp, host })
+    await service.get(admin("ActivateEmailProvider"), { id })
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    const profile = { givenName: "Grace", familyName: "Hopper" }
+    const human = {
+      ...{ profile, password: { password: first } },
+      email: { email, sendCode: {} },
+    }
+    await service.get("CreateUser", { organizationId, username: "grace", human })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+    await mails?.close()
+  })
+
+  /** A page in a browser of its own. */
+  async function opened(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ locale: "en", ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(8000)
+    page.on("pageerror", (error) => complaints.push(error.message))
+    page.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+    page.on("request", (request) => {
+      const { referer = "" } = request.headers()
+      asked.push(request.url().split("#")[0] ?? "", referer)
+    })
+    return page
+  }
+
+  const heading = (page: Page, name: string) =>
+    page.getByRole("heading", { name, level: 1 }).waitFor()
+
+  /** The link of the newest mail whose subject it is. */
+  async function linkIn(subject: string, count = 1): Promise<string> {
+    const found = () => mails.received.filter(({ mail }) => mail.subject === subject)
+    await expect.poll(() => found().length, { timeout: 10_000 }).toBe(count)
+    const [link = ""] = /https?:\S+#\S+/.exec(found().at(-1)?.mail.text ?? "") ?? []
+    return link
+  }
+
+  async function mustBeUsable(page: Page): Promise<void> {
+    await page.evaluate(axe.source)
+    const found: string[] = await page.evaluate(async () => {
+      const engine: typeof axe = Reflect.get(window, "axe")
+      const { violations } = await engine.run({
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+      })
+      return violations.map(({ id }) => id)
+    })
+    expect(found).toEqual([])
+  }
+
+  /** Fills in what is asked for, and presses Enter. */
+  async function enter(page: Page, name: string, text: string): Promise<void> {
+    await page.fill(`[name="${name}"]`, text)
+    await page.press(`[name="${name}"]`, "Enter")
+  }
+
+  test("has the link of a new address verify it, in a browser without JavaScript", async () => {
+    const link = await linkIn("Confirm your e-mail address")
+    const page = await opened({ javaScriptEnabled: false })
+    await page.goto(link)
+    await heading(page, "Confirm your e-mail address")
+    await enter(page, "code", link.split("#")[1] ?? "")
+    await heading(page, "Your e-mail address is confirmed")
+    await page.reload()
+    await heading(page, "Your e-mail address is confirmed")
+    await page.context().close()
+    const { result } = await service.get("ListUsers", {})
+    const grace = result.find(({ username }: { username: string }) => username === "grace")
+    expect(grace.human.email).toMatchObject({ email, isVerified: true })
+  })
+
+  test("asks for a link from the password page, and chooses another", async () => {
+    const page = await opened()
+    await page.goto(`${service.url}/ui/login`)
+    await enter(page, "loginName", "grace")
+    await heading(page, "Enter your password")
+    await page.getByRole("link", { name: "Forgot password?" }).click()
+    await heading(page, "Forgot your password?")
+    expect(await page.inputValue('[name="loginName"]')).toBe("grace")
+    await mustBeUsable(page)
+    await page.reload()
+    await page.getByRole("button", { name: "Send link" }).click()
+    await heading(page, "Look into your mail")
+    await mustBeUsable(page)
+    // Nothing to post again: the page is one that was gone to.
+    await page.reload()
+    await page.goBack()
+    await heading(page, "Forgot your password?")
+    await page.goForward()
+    await heading(page, "Look into your mail")
+
+    const link = await linkIn("Choose a new password")
+    const elsewhere = await opened()
+    await elsewhere.goto(link)
+    await heading(elsewhere, "Choose a new password")
+    expect(await elsewhere.getByLabel("Code").isVisible()).toBe(false)
+    await mustBeUsable(elsewhere)
+    await elsewhere.getByRole("button", { name: "Continue" }).click()
+    await elsewhere.getByText("Grace Hopper").waitFor()
+    await mustBeUsable(elsewhere)
+    await elsewhere.fill('[name="password"]', chosen)
+    await enter(elsewhere, "repeat", chosen)
+    await heading(elsewhere, "Your password is changed")
+    await mustBeUsable(elsewhere)
+    await elsewhere.getByRole("link", { name: "Sign in" }).click()
+    await enter(elsewhere, "loginName", "grace")
+    await enter(elsewhere, "password", chosen)
+    await heading(elsewhere, "You are signed in")
+    await elsewhere.context().close()
+
+    await page.goto(link)
+    await page.getByRole("button", { name: "Continue" }).click()
+    await heading(page, "This link doesn't work")
+    await page.getByRole("link", { name: "Ask for a new link" }).click()
+    await heading(page, "Forgot your password?")
+    await page.context().close()
+    await linkIn("Your password has been changed")
+  })
+
+  test("does so without JavaScript, and is signed out where they were", async () => {
+    const before = await opened()
+    await before.goto(`${service.url}/ui/login`)
+    await enter(before, "loginName", "grace")
+    await enter(before, "password", chosen)
+    await heading(before, "You are signed in")
+    const page = await opened({ javaScriptEnabled: false })
+    await page.goto(`${service.url}/ui/login/password/forgot`)
+    await enter(page, "loginName", "grace")
+    await heading(page, "Look into your mail")
+    const link = await linkIn("Choose a new password", 2)
+    await page.goto(link)
+    await enter(page, "code", link.split("#")[1] ?? "")
+    await page.fill('[name="password"]', first)
+    await enter(page, "repeat", first)
+    await heading(page, "Your password is changed")
+    await page.context().close()
+    await before.goto(`${service.url}/ui/login/signedin`)
+    await heading(before, "Sign in")
+    await before.context().close()
+  })
+
+  test("no page had a complaint, and no address or Referer held a code or the name", () => {
+    expect(complaints).toEqual([])
+    const codes = mails.received.flatMap(({ mail }) => /#(\S+)/.exec(mail.text ?? "")?.[1] ?? [])
+    expect(codes).toHaveLength(3)
+    for (const secret of [...codes, "grace"]) {
+      expect(asked.filter((address) => address.includes(secret))).toEqual([])
+    }
+  })
+})

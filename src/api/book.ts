@@ -10,6 +10,7 @@ import { InstanceService } from "../gen/core/instance/v2/instance_service_pb.ts"
 import { InternalPermissionService } from "../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { ManagementService } from "../gen/core/management/v1/management_service_pb.ts"
 import { MessageService } from "../gen/core/message/v2/message_service_pb.ts"
+import { OIDCService } from "../gen/core/oidc/v2/oidc_service_pb.ts"
 import { OrganizationService } from "../gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../gen/core/project/v2/project_service_pb.ts"
 import { CoreWebKeys } from "../gen/core/resources/webkey/v3alpha/webkey_service_pb.ts"
@@ -34,6 +35,7 @@ export const book = [
   InternalPermissionService,
   ManagementService,
   MessageService,
+  OIDCService,
   OrganizationService,
   ProjectService,
   SessionService,

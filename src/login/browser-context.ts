@@ -29,13 +29,15 @@ export async function browserContextOf(cx: Cx, request: Request): Promise<Browse
 }
 
 /** The people who are signed in to a browser now. */
-export function presentIn(cx: Cx, { sessions }: Pick<KnownBrowser, "sessions">): Present[] {
-  return sessions.flatMap((id) => {
-    const usable = sessionNow(cx, id)
-    return usable && isHomeActive(cx, usable.userId)
-      ? [{ id, userId: usable.userId, authTime: usable.authTime }]
-      : []
-  })
+export const presentIn = (cx: Cx, { sessions }: Pick<KnownBrowser, "sessions">): Present[] =>
+  sessions.flatMap((id) => presentBy(cx, id) ?? [])
+
+/** Who is signed in by a session now; undefined where nobody is. */
+export function presentBy(cx: Cx, id: string): Present | undefined {
+  const usable = sessionNow(cx, id)
+  return usable && isHomeActive(cx, usable.userId)
+    ? { id, userId: usable.userId, authTime: usable.authTime }
+    : undefined
 }
 
 /** Whether nobody has stopped the organisation that a person belongs to. */

@@ -3,6 +3,7 @@ export {
   type BrowserContext,
   browserContextOf,
   isOwnForm,
+  presentBy,
   presentIn,
   waitingRequest,
   wantedOf,

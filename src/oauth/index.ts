@@ -11,4 +11,7 @@ export { publishedHandler } from "./published.ts"
 export { systemCaller } from "./system-caller.ts"
 
 /** What the authorization server is to the whole. */
-export const module = { reactors: [backChannelLogout] } as const
+export const module = {
+  reactors: [backChannelLogout],
+  operations: () => import("./api.ts"),
+} as const

@@ -82,7 +82,10 @@ export const reactors = (call: Calls, outbound: Outbound): readonly Reactor[] =>
 /** Every operation of the book with its module's answer. */
 export async function operations() {
   const { book } = await import("../api/book.ts")
-  const read = await Promise.all(modules.map((each) => each.operations()))
+  const read = await Promise.all([
+    ...modules.map((each) => each.operations()),
+    oauth.module.operations(),
+  ])
   return join(
     book,
     read.flatMap(({ shares }) => [...shares]),

@@ -262,6 +262,10 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ...["GetSession", "SetSession", "DeleteSession"].map(
     (name) => [name, { sessionId: "absent" }, 404] as const,
   ),
+  ["GetAuthRequest", { authRequestId: "absent" }, 403],
+  ["CreateCallback", { authRequestId: "absent" }, 403],
+  ["GetDeviceAuthorizationRequest", { userCode: "BCDF-GHJK" }, 403],
+  ["AuthorizeOrDenyDeviceAuthorization", { deviceAuthorizationId: "absent" }, 403],
   ...providerRefusals,
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],

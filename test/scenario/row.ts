@@ -1,7 +1,15 @@
 import type { Code } from "../../src/kernel/fault.ts"
 
 /** Who calls: see `people` in things.ts. */
-export type Who = "owner" | "manager" | "stranger" | "nobody" | "user" | "system" | "anonymous"
+export type Who =
+  | "owner"
+  | "page"
+  | "manager"
+  | "stranger"
+  | "nobody"
+  | "user"
+  | "system"
+  | "anonymous"
 
 /**
  * One thing that an operation does. It is data: the runner makes what the row names, calls the

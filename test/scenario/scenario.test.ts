@@ -8,6 +8,7 @@ import { factorRows } from "./rows/factor.ts"
 import { instanceRows } from "./rows/instance.ts"
 import { messageRows } from "./rows/message.ts"
 import { messageProviderRows } from "./rows/message-provider.ts"
+import { oidcRows } from "./rows/oidc.ts"
 import { olderRows } from "./rows/older.ts"
 import { organizationRows } from "./rows/organization.ts"
 import { policyRows } from "./rows/policy.ts"
@@ -23,6 +24,7 @@ const rows = {
   access: accessRows,
   application: applicationRows,
   instance: instanceRows,
+  oidc: oidcRows,
   older: olderRows,
   organization: organizationRows,
   message: messageRows,

@@ -2,8 +2,12 @@
 import { generateKeyPairSync } from "node:crypto"
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
 import { TOTP } from "otpauth"
+import { addAuthRequest, addDevice } from "../../src/domain/grant/index.ts"
 import { message } from "../../src/domain/message/model.ts"
 import { session } from "../../src/domain/session/index.ts"
+import { newUserCode, shownUserCode } from "../../src/oauth/device/user-code.ts"
+import { deviceShowing } from "../../src/oauth/handed/device.ts"
+import { handedId } from "../../src/oauth/handed/login-page.ts"
 import type { House } from "./house.ts"
 import type { Who } from "./row.ts"
 
@@ -65,6 +69,13 @@ const makers: Readonly<Record<string, Maker>> = {
   stranger: async (thing, make) => administrator(make, await thing("guest"), "stranger"),
   nobody: async (thing, make) => machine(make, await thing("org"), "nobody"),
   robot: async (thing, make) => machine(make, await thing("org"), "robot"),
+  /** A login page of somebody else, as a service user. */
+  page: async (_, make, house) => {
+    const userId = await machine(make, house.orgId, "page")
+    const seat = { userId, resource: { instance: true }, roles: ["IAM_LOGIN_CLIENT"] }
+    await make(`${administrators}/CreateAdministrator`, seat)
+    return userId
+  },
   loginName: async () => fresh("ada"),
   user: async (thing, make) => {
     const username = await thing("loginName")
@@ -187,6 +198,35 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { checks: { user: { userId: await thing("user") } } }
     return (await make("session.v2.SessionService/CreateSession", body)).sessionId
   },
+  clientId: async (thing, make) => {
+    const { application } = await make(`${apps}/GetApplication`, {
+      applicationId: await thing("app"),
+    })
+    return application.oidcConfiguration.clientId
+  },
+  /** Of the application, for a login page of somebody else. */
+  authRequest: async (thing, _, house) => {
+    const [appId, clientId, cx] = [await thing("app"), await thing("clientId"), house.within()]
+    const id = handedId(cx)
+    const redirectUri = "https://app.example.com/callback"
+    const wanted = { scopes: ["openid"], audience: [clientId], prompts: [], languages: [] }
+    const asked = { appId, clientId, redirectUri, responseMode: "query", ...wanted } as const
+    await cx.store.transact(cx, (tx) =>
+      addAuthRequest(tx, id, { agentId: "", asked, loginHint: "" }),
+    )
+    return id
+  },
+  /** What a device of the application shows. */
+  userCode: async (thing, _, house) => {
+    const [appId, clientId, cx] = [await thing("app"), await thing("clientId"), house.within()]
+    const userCode = newUserCode(cx.random)
+    const asked = { appId, clientId, scopes: ["openid"], audience: [clientId] }
+    await cx.store.transact(cx, (tx) =>
+      addDevice(tx, cx.ids.next(), { ...asked, userCode, lifetimeSeconds: 300 }),
+    )
+    return shownUserCode(userCode)
+  },
+  device: async (thing, _, house) => deviceShowing(house.within(), await thing("userCode")).handle,
   /** To the user; it has failed. */
   message: async (thing, _, house) => {
     const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]
@@ -290,6 +330,7 @@ const people: Readonly<Record<string, readonly [user: string, org: string]>> = {
   manager: ["manager", "org"],
   stranger: ["stranger", "guest"],
   nobody: ["nobody", "org"],
+  page: ["page", "home"],
   user: ["user", "org"],
 }
 

@@ -69,7 +69,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
  * the store's; the lock of the data folder, in boot, is one of its own.
  */
 const mayUse: Readonly<Record<string, readonly string[]>> = {
-  "@bufbuild/protobuf": ["src/api", "src/domain", "src/kernel", "ui/console"],
+  "@bufbuild/protobuf": ["src/api", "src/domain", "src/kernel", "src/oauth", "ui/console"],
   "@connectrpc/connect": ["src/api", "ui/console"],
   "@connectrpc/connect-node": ["src/api"],
   "@connectrpc/connect-query": ["ui/console"],
@@ -115,7 +115,7 @@ const hasDoor = (module: string) =>
  * v1.ts, v2-role.ts and their like bind a module to the book; they alone look at generated code.
  */
 const isBinding = (path: string) =>
-  /^src\/domain\/[^/]+\/(binding\/)?v\d(alpha)?(-[a-z]+)*\.ts$/.test(path)
+  /^src\/(domain\/[^/]+|oauth)\/(binding\/)?v\d(alpha)?(-[a-z]+)*\.ts$/.test(path)
 
 /** Tools and tests may look anywhere. */
 const outside = ["scripts/", "test/", "ui/build.ts"]

@@ -1,7 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
 import { systemInstance } from "../instance/index.ts"
-import { type FeatureKey, type FeatureLevel, type Features, features, lasting } from "./model.ts"
+import {
+  type FeatureKey,
+  type FeatureLevel,
+  type Features,
+  features,
+  type LoginV2,
+  lasting,
+} from "./model.ts"
 
 type Given = { readonly level: FeatureLevel; readonly values: Features }
 
@@ -62,6 +69,13 @@ const said = (cx: Cx, id: string): Said => ({
 export function isFeatureOn(cx: Cx, key: FeatureKey): boolean {
   const { values, system } = featuresOf(cx)
   return (values[key] ?? system.values[key]) === true
+}
+
+/** Which login the instance has; nobody said: our own. */
+export function loginFeature(cx: Cx): LoginV2 {
+  const { values, system } = featuresOf(cx)
+  const value = values.login_v2 ?? system.values.login_v2
+  return typeof value === "object" && "required" in value ? value : { required: false }
 }
 
 const keys: ReadonlySet<string> = new Set<FeatureKey>([

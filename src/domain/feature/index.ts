@@ -1,6 +1,6 @@
 import { features } from "./model.ts"
 
-export { isFeatureOn, setInstanceFeatures } from "./commands.ts"
+export { isFeatureOn, loginFeature, setInstanceFeatures } from "./commands.ts"
 export type { FeatureKey, Features } from "./model.ts"
 
 /** What this module is to the whole. */

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Draft, Transaction } from "../../store/index.ts"
+import type { Cx, Draft, Transaction } from "../../store/index.ts"
 import { noteClient, type Session } from "../session/index.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { noteIssued } from "./issuance.ts"
@@ -20,6 +20,7 @@ const minute = 60_000
 export const requestLifetimes = { request: 60 * minute, code: minute } as const
 
 type NewRequest = {
+  /** The browser that it waits in; empty where a login page of somebody else serves it. */
   readonly agentId: string
   readonly asked: Requested
   readonly loginHint: string
@@ -34,6 +35,16 @@ export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): 
     private: { loginHint },
   }
   tx.append(authRequest, id, [added])
+}
+
+/** An open request that a login page of somebody else serves. */
+export type HandedRequest = Extract<AuthRequest, { status: "open" }>
+
+/** The request of this id that a login page serves; undefined for one of ours, or that is over. */
+export function handedRequest(cx: Cx, id: string): HandedRequest | undefined {
+  const state = cx.store.state(cx, authRequest, id)
+  if (state.status !== "open" || state.agentId !== "") return undefined
+  return cx.clock.now() < state.created + requestLifetimes.request ? state : undefined
 }
 
 /** Notes which session the person signed in with or chose for a request. */

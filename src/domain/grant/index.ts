@@ -20,6 +20,8 @@ export {
   exchangeCode,
   failRequest,
   giveConsent,
+  type HandedRequest,
+  handedRequest,
   linkSession,
   type NewGrant,
   requestLifetimes,

@@ -18,28 +18,49 @@ export type Answer = {
 }
 
 /**
- * Sends an answer of the authorization endpoint to the client, the way it asked for. RFC 9207 §2:
- * each names its issuer, so that no client takes one server's answer for another's.
+ * Sends an answer of the authorization endpoint to the client, the way it asked for.
  */
 export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Promise<Response> {
   const { back, application, cookies } = answer
   if (back.device) return showDeviceDone(cx, show, answer)
   if (back.testedBy !== undefined) return showTestRefused(cx, show, refusedOf(answer))
-  const fields = {
-    ...answer.fields,
-    ...(back.state !== undefined && { state: back.state }),
-    iss: issuerOf(cx).issuer,
-  }
+  const fields = answerFields(cx, back, answer.fields)
   if (back.responseMode === "form_post") {
-    return show(
-      cx,
-      (ui, shared) => ui.FormPostPage({ ...shared, action: back.redirectUri, fields, application }),
-      { target: back.redirectUri, cookies },
-    )
+    return postAnswer(cx, show, { redirectUri: back.redirectUri, fields, application, cookies })
   }
-  const text = new URLSearchParams(fields).toString()
-  return redirect(joined(back, text), ...cookies)
+  return redirect(joined(back, fields), ...cookies)
 }
+
+type Posting = Pick<Answer, "fields" | "application"> & {
+  readonly redirectUri: string
+  readonly cookies?: Answer["cookies"]
+}
+
+/** OAuth 2.0 Form Post Response Mode: a page has the browser post the answer. */
+export const postAnswer = (
+  cx: Cx,
+  show: ShowPage,
+  { redirectUri, fields, application, cookies = [] }: Posting,
+): Promise<Response> =>
+  show(
+    cx,
+    (ui, shared) => ui.FormPostPage({ ...shared, action: redirectUri, fields, application }),
+    { target: redirectUri, cookies },
+  )
+
+/**
+ * All that the client is told. RFC 9207 §2: each answer names its issuer, so that no client takes
+ * one server's for another's.
+ */
+export const answerFields = (
+  cx: Cx,
+  { state }: Pick<Back, "state">,
+  fields: Answer["fields"],
+): Answer["fields"] => ({
+  ...fields,
+  ...(state !== undefined && { state }),
+  iss: issuerOf(cx).issuer,
+})
 
 /** What a test comes to through here: its success has a page of its own, see `showTested`. */
 function refusedOf({ back, cookies, fields }: Answer) {
@@ -58,7 +79,11 @@ function showDeviceDone(cx: Cx, show: ShowPage, answer: Answer): Promise<Respons
 }
 
 /** RFC 6749 §3.1.2: a query that the redirect URI has already is kept. */
-function joined({ redirectUri, responseMode }: Back, text: string): string {
+export function joined(
+  { redirectUri, responseMode }: Pick<Back, "redirectUri" | "responseMode">,
+  fields: Answer["fields"],
+): string {
+  const text = new URLSearchParams(fields).toString()
   if (responseMode === "fragment") return `${redirectUri}#${text}`
   return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${text}`
 }

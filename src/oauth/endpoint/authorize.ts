@@ -9,6 +9,7 @@ import {
   stepPath,
   wantedOf,
 } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { type ReturnPath, returnPathOf, type Untrusted } from "../authorize/client.ts"
 import { finish } from "../authorize/finish.ts"
@@ -18,6 +19,7 @@ import { checkWay } from "../authorize/request/request-rules.ts"
 import { type Requested, requestedBy } from "../authorize/request/requested.ts"
 import { isTester, showTestRefused } from "../authorize/tested.ts"
 import { errorOf, OAuthError } from "../error.ts"
+import { handedId, loginPageOf } from "../handed/login-page.ts"
 import { paths } from "../issuer.ts"
 import { recordRefusal } from "../refusal.ts"
 import { redirect } from "../response.ts"
@@ -122,6 +124,8 @@ async function begin(asking: Asking, checked: Checked): Promise<Response> {
   const { cx, request, show } = asking
   const browserContext = await browserContextOf(cx, request)
   const { asked, loginHint } = checked
+  const page = asked.testedBy === undefined ? loginPageOf(cx, asked.clientId) : undefined
+  if (page !== undefined) return handOver(cx, checked, page)
   const wanted = wantedOf(cx, asked, { loginHint, created: cx.clock.now(), sessionId: "" })
   const step = nextStep(wanted, browserContext.present, cx.clock.now())
   const id = cx.ids.next()
@@ -136,6 +140,14 @@ async function begin(asking: Asking, checked: Checked): Promise<Response> {
   cx.allowance?.spend("request")
   await cx.store.transact(cx, (tx) => addAuthRequest(tx, id, added))
   return redirect(stepPath(step, id) ?? "", ...cookies)
+}
+
+/** A login page of somebody else goes on; it keeps who is signed in there. */
+async function handOver(cx: Cx, checked: Checked, page: string): Promise<Response> {
+  const id = handedId(cx)
+  cx.allowance?.spend("request")
+  await cx.store.transact(cx, (tx) => addAuthRequest(tx, id, { ...checked, agentId: "" }))
+  return redirect(`${page}/login?authRequest=${encodeURIComponent(id)}`)
 }
 
 function sendError({ cx, show }: Asking, back: ReturnPath, fault: OAuthError): Promise<Response> {

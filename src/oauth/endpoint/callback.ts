@@ -3,15 +3,18 @@ import {
   applicationName,
   browserContextOf,
   nextStep,
+  type ShowPage,
   showTrouble,
   stepPath,
   waitingRequest,
 } from "../../login/index.ts"
-import { answerClient } from "../authorize/answer.ts"
+import type { Cx } from "../../store/index.ts"
+import { answerClient, postAnswer } from "../authorize/answer.ts"
 import { goneSince } from "../authorize/client.ts"
 import { finish } from "../authorize/finish.ts"
 import { inLanguages } from "../authorize/language.ts"
 import { isTester } from "../authorize/tested.ts"
+import { readPosted } from "../handed/posted.ts"
 import { redirect } from "../response.ts"
 import type { Endpoint } from "./endpoint.ts"
 
@@ -20,6 +23,8 @@ export const callback: Endpoint = {
   methods: ["GET"],
   anyOrigin: false,
   answer: async ({ cx, request, url, show: showAny }) => {
+    const answer = url.searchParams.get("answer")
+    if (answer !== null) return post(cx, showAny, answer)
     const browserContext = await browserContextOf(cx, request)
     const cookies = [browserContext.browser.setCookie]
     const waiting = waitingRequest(cx, browserContext, url.searchParams.get("id") ?? "")
@@ -32,16 +37,24 @@ export const callback: Endpoint = {
     if (!isTester(browserContext, asked)) {
       return showTrouble(show, cx, { problem: "other_tester", cookies })
     }
-    const answer = { back: asked, application: applicationName(cx, asked.clientId), cookies }
+    const told = { back: asked, application: applicationName(cx, asked.clientId), cookies }
     const step = nextStep(waiting.wanted, browserContext.present, cx.clock.now())
     if (step.kind === "refuse") {
       const fields = refusals[step.why]
       await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
-      return answerClient(cx, show, { ...answer, fields })
+      return answerClient(cx, show, { ...told, fields })
     }
     if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
     return finish(cx, show, { ready: { id, asked, sessionId: step.sessionId }, cookies })
   },
+}
+
+/** Posts what a login page of somebody else has answered, the way the client asked for. */
+function post(cx: Cx, show: ShowPage, sealed: string): Promise<Response> {
+  const posted = readPosted(cx, sealed)
+  if (!posted) return showTrouble(show, cx, { problem: "expired" })
+  const { clientId, redirectUri, fields } = posted
+  return postAnswer(cx, show, { redirectUri, fields, application: applicationName(cx, clientId) })
 }
 
 /** OpenID Connect Core §3.1.2.6 and RFC 6749 §4.1.2.1. */

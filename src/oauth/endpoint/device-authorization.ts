@@ -7,6 +7,7 @@ import { writeDeviceCode } from "../device/code.ts"
 import { pollSeconds } from "../device/polling.ts"
 import { newUserCode, shownUserCode } from "../device/user-code.ts"
 import { applicationFor } from "../grant/registered.ts"
+import { loginPageOf } from "../handed/login-page.ts"
 import { issuerOf, paths } from "../issuer.ts"
 import { type Parameters, parametersOf, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
@@ -32,7 +33,8 @@ export const deviceAuthorization: Endpoint = {
     cx.allowance?.spend("request")
     const id = cx.ids.next()
     const userCode = await addWithCode(cx, id, { ...wish, ...(proof && { jkt: proof.jkt }) })
-    const page = issuerOf(cx).issuer + paths.device
+    const login = loginPageOf(cx, client.clientId)
+    const page = login === undefined ? issuerOf(cx).issuer + paths.device : `${login}/device`
     return json({
       device_code: writeDeviceCode(cx, id),
       user_code: userCode,

@@ -1,18 +1,12 @@
-import {
-  addAuthRequest,
-  type DeviceAuthorization,
-  deviceAuthorization,
-  isWaiting,
-  userCodeClaim,
-} from "../../domain/grant/index.ts"
+import { addAuthRequest } from "../../domain/grant/index.ts"
 import { csrfOf } from "../../domain/session/index.ts"
 import { type BrowserContext, browserContextOf, isOwnForm, showTrouble } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { shownUserCode, userCodeOf } from "../device/user-code.ts"
+import { askedBy, type Found, waitingDevice } from "../device/waiting.ts"
 import { onward, paths } from "../issuer.ts"
 import { parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
-import { orgRestriction } from "../token/scope.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** RFC 8628 §3.3: where a person types the code that a device shows. */
@@ -41,40 +35,13 @@ export const device: Endpoint = {
   },
 }
 
-type Found = {
-  readonly id: string
-  readonly userCode: string
-  readonly state: Exclude<DeviceAuthorization, { status: "absent" }>
-}
-
-function waitingDevice(cx: Cx, typed: string): Found | undefined {
-  const userCode = userCodeOf(typed)
-  const now = cx.clock.now()
-  const holder = userCode && cx.store.log.holder(cx.instance, userCodeClaim, userCode, now)
-  if (!userCode || !holder) return undefined
-  const state = cx.store.state(cx, deviceAuthorization, holder.id)
-  if (state.status === "absent" || !isWaiting(state, now)) return undefined
-  return { id: holder.id, userCode, state }
-}
-
 /**
  * From here on it is a sign-in like any other, that ends on a page of ours. The person is always
  * asked: whoever sent them the code may sit at the device (RFC 8628 §5.4).
  */
 async function beginSignIn(cx: Cx, { browser }: BrowserContext, found: Found): Promise<string> {
-  const { clientId, appId, scopes, audience, foreign } = found.state
   const id = cx.ids.next()
-  const home = orgRestriction(cx, scopes)
-  const asked = {
-    ...{ clientId, appId, scopes, audience },
-    ...(foreign && { foreign }),
-    ...(home !== undefined && { home }),
-    redirectUri: "",
-    responseMode: "query",
-    prompts: ["consent"],
-    languages: [],
-    device: { id: found.id, userCode: shownUserCode(found.userCode) },
-  } as const
+  const asked = askedBy(cx, found)
   cx.allowance?.spend("request")
   await cx.store.transact(cx, (tx) =>
     addAuthRequest(tx, id, { agentId: browser.id, asked, loginHint: "" }),

@@ -1,4 +1,4 @@
-import { csrfOf, endSession as end } from "../../domain/session/index.ts"
+import { csrfOf, endSession as end, session } from "../../domain/session/index.ts"
 import {
   accountOf,
   type BrowserContext,
@@ -6,6 +6,7 @@ import {
   isOwnForm,
   loginPaths,
 } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
 import { paths } from "../issuer.ts"
 import { logoutFrames } from "../logout/front-channel.ts"
 import { type Logout, logoutOf } from "../logout/request.ts"
@@ -31,7 +32,7 @@ export const endSession: Endpoint = {
     const csrf = parameters.get("csrf")
     const confirmed =
       posted && csrf !== undefined && isOwnForm(cx, browserContext, { request, csrf })
-    const sessions = sessionsToEnd(browserContext, asked, confirmed)
+    const sessions = handedSession(cx, asked) ?? sessionsToEnd(browserContext, asked, confirmed)
     if (sessions === "ask") {
       return askFirst(asking, browserContext, {
         ...asked,
@@ -43,6 +44,15 @@ export const endSession: Endpoint = {
     })
     return leave(asking, browserContext, { ...asked, frames: logoutFrames(cx, sessions) })
   },
+}
+
+/**
+ * The session that the hint names, where a login page of somebody else keeps it: the browser shows
+ * us nothing of that, and the id_token is the proof that the application speaks for the person.
+ */
+function handedSession(cx: Cx, { sessionId = "" }: Logout): readonly string[] | undefined {
+  const { status, creatorId } = cx.store.state(cx, session, sessionId)
+  return status === "active" && creatorId !== undefined ? [sessionId] : undefined
 }
 
 /**

@@ -1,0 +1,138 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { share } from "../../api/method.ts"
+import { findClient } from "../../domain/app/index.ts"
+import type { HandedRequest, Prompt } from "../../domain/grant/index.ts"
+import { project } from "../../domain/project/index.ts"
+import {
+  type AuthorizationError,
+  type AuthRequestSchema,
+  ErrorReason,
+  Prompt as Prompts,
+} from "../../gen/core/oidc/v2/authorization_pb.ts"
+import {
+  type AuthorizeOrDenyDeviceAuthorizationRequest,
+  type CreateCallbackRequest,
+  OIDCService,
+} from "../../gen/core/oidc/v2/oidc_service_pb.ts"
+import { at, details } from "../../kernel/answer.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import { callbackError, callbackWith, requireHanded } from "../handed/callback.ts"
+import { allowDevice, deviceShowing, refuseDevice } from "../handed/device.ts"
+import { wantsConsent } from "../handed/step.ts"
+
+/** What a login page of somebody else asks. */
+export const v2 = share<Cx>()(OIDCService, {
+  getAuthRequest: ({ authRequestId: id }, cx) => ({
+    authRequest: toAuthRequest(id, requireHanded(cx, id)),
+  }),
+  createCallback: async (req, cx) => {
+    const { url, receipt } = await callbackOf(cx, req)
+    return { details: details(receipt), callbackUrl: url }
+  },
+  getDeviceAuthorizationRequest: ({ userCode }, cx) => ({
+    deviceAuthorizationRequest: toDevice(cx, userCode),
+  }),
+  authorizeOrDenyDeviceAuthorization: async (req, cx) => {
+    await decide(cx, req)
+    return {}
+  },
+})
+
+function toAuthRequest(
+  id: string,
+  { asked, created, loginHint }: HandedRequest,
+): MessageInitShape<typeof AuthRequestSchema> {
+  const { clientId, scopes, redirectUri, languages, maxAge, hintedUser } = asked
+  const isAsked = wantsConsent(asked) && !asked.prompts.includes("consent")
+  const wanted: readonly Prompt[] = isAsked ? [...asked.prompts, "consent"] : asked.prompts
+  return {
+    id,
+    creationDate: at(created),
+    clientId,
+    scope: [...scopes],
+    redirectUri,
+    prompt: wanted.map((prompt) => prompts[prompt]),
+    uiLocales: [...languages],
+    ...(loginHint !== "" && { loginHint }),
+    ...(maxAge !== undefined && { maxAge: { seconds: BigInt(maxAge), nanos: 0 } }),
+    ...(hintedUser !== undefined && { hintUserId: hintedUser }),
+  }
+}
+
+const prompts: Readonly<Record<Prompt, Prompts>> = {
+  none: Prompts.NONE,
+  login: Prompts.LOGIN,
+  consent: Prompts.CONSENT,
+  select_account: Prompts.SELECT_ACCOUNT,
+}
+
+function callbackOf(cx: Cx, { authRequestId: id, callbackKind: how }: CreateCallbackRequest) {
+  if (how.case === "session") return callbackWith(cx, id, how.value)
+  if (how.case === "error") return callbackError(cx, id, errorFields(how.value))
+  throw undecidedError("give a session or an error to answer with")
+}
+
+/** RFC 6749 §4.1.2.1: which characters an error may have, since it stands in an address. */
+function errorFields({ error, errorDescription = "", errorUri = "" }: AuthorizationError) {
+  const name = reasons[error]
+  if (!name) throw fieldError("request.field_invalid", "error", "is missing")
+  if (!/^[\x20-\x21\x23-\x5b\x5d-\x7e]{0,500}$/.test(errorDescription)) {
+    throw fieldError(
+      "request.field_invalid",
+      "error_description",
+      "must be ASCII without quotation marks and backslashes, 500 characters at most",
+    )
+  }
+  const isAddress = /^https?:\/\/[\x21\x23-\x5b\x5d-\x7e]{1,500}$/.test(errorUri)
+  if (errorUri !== "" && !(isAddress && URL.canParse(errorUri))) {
+    throw fieldError("request.field_invalid", "error_uri", "must be an http or https address")
+  }
+  return {
+    error: name,
+    ...(errorDescription !== "" && { error_description: errorDescription }),
+    ...(errorUri !== "" && { error_uri: errorUri }),
+  }
+}
+
+/** As OAuth and OpenID Connect name them (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
+const reasons: Readonly<Record<number, string>> = {
+  [ErrorReason.INVALID_REQUEST]: "invalid_request",
+  [ErrorReason.UNAUTHORIZED_CLIENT]: "unauthorized_client",
+  [ErrorReason.ACCESS_DENIED]: "access_denied",
+  [ErrorReason.UNSUPPORTED_RESPONSE_TYPE]: "unsupported_response_type",
+  [ErrorReason.INVALID_SCOPE]: "invalid_scope",
+  [ErrorReason.SERVER_ERROR]: "server_error",
+  [ErrorReason.TEMPORARY_UNAVAILABLE]: "temporarily_unavailable",
+  [ErrorReason.INTERACTION_REQUIRED]: "interaction_required",
+  [ErrorReason.LOGIN_REQUIRED]: "login_required",
+  [ErrorReason.ACCOUNT_SELECTION_REQUIRED]: "account_selection_required",
+  [ErrorReason.CONSENT_REQUIRED]: "consent_required",
+  [ErrorReason.INVALID_REQUEST_URI]: "invalid_request_uri",
+  [ErrorReason.INVALID_REQUEST_OBJECT]: "invalid_request_object",
+  [ErrorReason.REQUEST_NOT_SUPPORTED]: "request_not_supported",
+  [ErrorReason.REQUEST_URI_NOT_SUPPORTED]: "request_uri_not_supported",
+  [ErrorReason.REGISTRATION_NOT_SUPPORTED]: "registration_not_supported",
+}
+
+function toDevice(cx: Cx, userCode: string) {
+  const { handle, state } = deviceShowing(cx, userCode)
+  const client = findClient(cx, state.clientId)?.state
+  return {
+    id: handle,
+    clientId: state.clientId,
+    scope: [...state.scopes],
+    appName: client?.name ?? "",
+    projectName: client ? cx.store.state(cx, project, client.projectId).name : "",
+  }
+}
+
+function decide(cx: Cx, req: AuthorizeOrDenyDeviceAuthorizationRequest): Promise<void> {
+  const { deviceAuthorizationId: id, decision } = req
+  if (decision.case === "session") return allowDevice(cx, id, decision.value)
+  if (decision.case === "deny") return refuseDevice(cx, id)
+  throw undecidedError("give a session to let the device in with, or deny it")
+}
+
+const undecidedError = (message: string) =>
+  new Fault("invalid_argument", "request.undecided", message)

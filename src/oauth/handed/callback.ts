@@ -1,0 +1,79 @@
+import {
+  authRequest,
+  failRequest,
+  giveConsent,
+  type HandedRequest,
+  handedRequest,
+  type Requested,
+} from "../../domain/grant/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { wantedOf } from "../../login/index.ts"
+import type { Cx, Receipt } from "../../store/index.ts"
+import { answerFields, joined } from "../authorize/answer.ts"
+import { goneSince } from "../authorize/client.ts"
+import { complete } from "../authorize/complete.ts"
+import { writePosted } from "./posted.ts"
+import { type NamedSession, provenBy } from "./proven.ts"
+import { mustBeDone } from "./step.ts"
+
+/** Where a login page sends the browser, and where the request stands then. */
+export type Called = { readonly url: string; readonly receipt: Receipt }
+
+/** The request that a login page is asked for. Refuses one of ours, and one that is over. */
+export function requireHanded(cx: Cx, id: string): HandedRequest {
+  const request = handedRequest(cx, id)
+  if (!request) {
+    throw new Fault(
+      "not_found",
+      "auth_request.missing",
+      "there is no such request, or it is over; go back to the application and start again",
+    )
+  }
+  return request
+}
+
+/** Answers a request with the person of a session, once. */
+export async function callbackWith(cx: Cx, id: string, named: NamedSession): Promise<Called> {
+  const { asked, ...rest } = requireHanded(cx, id)
+  mustBeThere(cx, asked)
+  const session = provenBy(cx, named)
+  const wanted = wantedOf(cx, asked, { ...rest, sessionId: session.id })
+  const { isConsented } = mustBeDone(cx, { wanted, session })
+  if (isConsented) await cx.store.transact(cx, (tx) => giveConsent(tx, id, session.id))
+  const fields = await complete(cx, { id, asked, sessionId: session.id })
+  if (!fields) throw new Fault("failed_precondition", "session.unproven", "the session has ended")
+  return called(cx, id, { asked, fields })
+}
+
+/** Answers a request with an error, once. */
+export async function callbackError(cx: Cx, id: string, fields: Fields): Promise<Called> {
+  const { asked } = requireHanded(cx, id)
+  mustBeThere(cx, asked)
+  await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error ?? ""))
+  return called(cx, id, { asked, fields })
+}
+
+type Fields = Readonly<Record<string, string>>
+
+function called(
+  cx: Cx,
+  id: string,
+  { asked, fields }: { readonly asked: Requested; readonly fields: Fields },
+): Called {
+  const receipt = cx.store.receipt(cx, authRequest, id)
+  if (!receipt) throw new Error("a request was answered that is not there")
+  const all = answerFields(cx, asked, fields)
+  const url =
+    asked.responseMode === "form_post" ? writePosted(cx, { asked, all }) : joined(asked, all)
+  return { url, receipt }
+}
+
+/** Nobody is sent where an administrator has taken the address away meanwhile. */
+export function mustBeThere(cx: Cx, asked: Requested): void {
+  if (!goneSince(cx, asked)) return
+  throw new Fault(
+    "failed_precondition",
+    "auth_request.application_gone",
+    "the application, or the address that it wanted the answer at, is not there any more",
+  )
+}

@@ -1,0 +1,56 @@
+import type { Requested } from "../../domain/grant/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { nextStep, type Present, type Step, type Wanted } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
+
+/**
+ * Refuses where the person of a session may not have a request answered (yet), by the one rule of
+ * our own pages. Answers whether their consent was needed: the page vouches for that.
+ */
+export function mustBeDone(
+  cx: Cx,
+  { wanted, session }: { readonly wanted: Wanted; readonly session: Present },
+): { readonly isConsented: boolean } {
+  const step = nextStep({ ...wanted, sessionId: session.id }, [session], cx.clock.now())
+  if (step.kind === "done") return { isConsented: false }
+  // OpenID Connect Core §3.1.2.1: then nobody can have been asked.
+  if (step.kind === "consent" && !wanted.prompts.includes("none")) return { isConsented: true }
+  throw stepError(step)
+}
+
+/** Whether a person must be asked for what a request wants. */
+export const wantsConsent = ({ prompts, foreign = [] }: Requested): boolean =>
+  prompts.includes("consent") || (foreign.length > 0 && !prompts.includes("none"))
+
+type Missing = Exclude<Step["kind"], "done">
+
+function stepError(step: Extract<Step, { kind: Missing }>): Fault {
+  if (step.kind === "barred") {
+    return new Fault("permission_denied", "auth_request.barred", bars[step.bar])
+  }
+  return new Fault("failed_precondition", ...missing[step.kind])
+}
+
+const missing: Readonly<Record<Exclude<Missing, "barred">, readonly [id: string, said: string]>> = {
+  choose: ["auth_request.choose", "the person has to choose an account"],
+  "login name": ["auth_request.other_person", "the request is for somebody else"],
+  password: [
+    "auth_request.check_again",
+    "the application wants a sign-in that is newer than this one (prompt or max_age); check a " +
+      "first factor again, then answer with the new token",
+  ],
+  consent: [
+    "auth_request.consent_required",
+    "the person would have to be asked, and prompt=none forbids it; answer CONSENT_REQUIRED",
+  ],
+  refuse: [
+    "auth_request.other_person",
+    "the request is for somebody else, whom id_token_hint names",
+  ],
+}
+
+const bars = {
+  organisation: "the application asks for people of another organisation",
+  roles: "this person has no role on the project, and the project wants one",
+  project: "the organisation of this person does not have the project",
+} as const

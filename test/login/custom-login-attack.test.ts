@@ -1,0 +1,258 @@
+// What somebody tries on a login page that is not ours, by one, or past it.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { changeApplication, deactivateApplication } from "../../src/domain/app/commands.ts"
+import { createOrganization, deactivateOrganization } from "../../src/domain/org/commands.ts"
+import { createProject } from "../../src/domain/project/index.ts"
+import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
+import {
+  authorizePath,
+  browserOf,
+  openProvider,
+  type Provider,
+  password,
+  redirectUri,
+} from "../oauth/provider.ts"
+import { openHouse } from "../scenario/house.ts"
+import {
+  type Application,
+  applicationAt,
+  type CustomLogin,
+  customLogin,
+  type Kept,
+} from "../support/custom-login.ts"
+import { addServiceUser, callingAs, openLoginPage } from "../support/login-page.ts"
+
+let provider: Provider
+let page: CustomLogin
+let app: Application
+beforeAll(async () => {
+  provider = await openProvider()
+  page = customLogin(await openLoginPage(provider))
+  app = await applicationAt(provider)
+})
+afterAll(() => provider.close())
+
+let people = 0
+let name: string
+let id: string
+let kept: Kept
+beforeEach(async () => {
+  name = `mal-${++people}`
+  id = await provider.addPerson(name)
+  kept = await page.signIn(name, password)
+})
+
+const begun = async (application = app, parameters: Record<string, string> = {}) => {
+  const { path, finish } = await application.begin(parameters)
+  return { finish, request: await page.open(path) }
+}
+const idOf = (end: Promise<unknown>) => end.then(() => "done").catch(({ id: why }) => why)
+
+describe("a session", () => {
+  test("of another person doesn't go with one's own token", async () => {
+    await provider.addPerson(`victim-${name}`)
+    const victim = await page.signIn(`victim-${name}`, password)
+    const { request } = await begun()
+    const mixed = { sessionId: victim.sessionId, sessionToken: kept.sessionToken }
+    expect(await idOf(page.finish(request, mixed))).toBe("session.token_wrong")
+    expect(await idOf(page.finish(request, { ...mixed, sessionId: "absent" }))).toBe(
+      "session.token_wrong",
+    )
+  })
+
+  test("is worth nothing by a token from before its last change", async () => {
+    const { request, finish } = await begun()
+    const next = await page.check(kept, {})
+    expect(await idOf(page.finish(request, kept))).toBe("session.token_wrong")
+    expect((await finish(await page.finish(request, next))).claims.sub).toBe(id)
+  })
+
+  test("in which nothing was proved opens nothing", async () => {
+    const { request } = await begun()
+    const user = { search: { case: "userId", value: id } }
+    const named = await page.call("session.v2.SessionService/CreateSession", { checks: { user } })
+    expect(await idOf(page.finish(request, named))).toBe("session.unproven")
+  })
+
+  test.each(["ended", "expired", "locked", "deactivated", "without a home"])(
+    "that is %s opens nothing",
+    async (how) => {
+      const lifetime = { seconds: 60n, nanos: 0 }
+      const orgId = provider.cx().ids.next()
+      await createOrganization(provider.cx(), orgId, { name: `Org ${name}` })
+      const other = await provider.addPerson(`off-${name}`, orgId)
+      const checks = {
+        user: { search: { case: "userId", value: other } },
+        password: { password },
+      }
+      const over: Kept = await page.call("session.v2.SessionService/CreateSession", {
+        ...{ checks, lifetime },
+      })
+      const { request } = await begun()
+      if (how === "ended") await page.end(over)
+      if (how === "expired") provider.clock.advance(60_000)
+      if (how === "locked") await lockUser(provider.cx(), other)
+      if (how === "deactivated") await deactivateUser(provider.cx(), other)
+      if (how === "without a home") await deactivateOrganization(provider.cx(), orgId)
+      expect(await idOf(page.finish(request, over))).toMatch(/^session\.(unproven|token_wrong)$/)
+    },
+  )
+
+  test("of our own pages is none that a page could answer with", async () => {
+    const browser = browserOf(provider)
+    await browser.signIn("/ui/login", name)
+    const { sessions } = await page.call("session.v2.SessionService/ListSessions", {
+      queries: [{ query: { case: "userIdQuery", value: { id } } }],
+    })
+    const { request } = await begun()
+    for (const { id: sessionId } of sessions) {
+      const tried = page.finish(request, { sessionId, sessionToken: browser.cookie() })
+      expect(await idOf(tried)).toBe("session.token_wrong")
+    }
+  })
+})
+
+describe("a request", () => {
+  test("of our own pages is none of somebody else's, nor the other way round", async () => {
+    const ours = await provider.addClient()
+    const browser = browserOf(provider)
+    const { path } = await browser.go(authorizePath(ours.id))
+    const own = new URL(path, "https://x").searchParams.get("authRequest") ?? ""
+    expect(await idOf(page.finish({ id: own }, kept))).toBe("auth_request.missing")
+    const { request } = await begun()
+    for (const at of ["/ui/login/loginname", "/ui/login/accounts", "/ui/login/consent"]) {
+      const shown = await browser.go(`${at}?authRequest=${request.id}`)
+      expect([at, shown.response.status]).toEqual([at, 400])
+    }
+    await browser.signIn("/ui/login", name)
+    const end = await browser.go(`/oauth/v2/authorize/callback?id=${request.id}`)
+    expect(end.path).not.toContain("code=")
+  })
+
+  test("is answered once, however many answer it at the same moment", async () => {
+    const { request, finish } = await begun()
+    const all = await Promise.allSettled(
+      Array.from({ length: 20 }, () => page.finish(request, kept)),
+    )
+    const answered = all.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []))
+    expect(answered).toHaveLength(1)
+    await finish(answered[0] ?? "")
+    expect(await idOf(page.finish(request, kept))).toBe("auth_request.missing")
+    expect(await idOf(page.refuse(request, { error: 3 }))).toBe("auth_request.missing")
+    await expect(finish(answered[0] ?? "")).rejects.toMatchObject({ error: "invalid_grant" })
+  })
+
+  test("that was refused is over, and the code of another does not fit it", async () => {
+    const [first, second] = [await begun(), await begun()]
+    const url = await page.finish(first.request, kept)
+    await expect(second.finish(url)).rejects.toThrow()
+    await page.refuse(second.request, { error: 3 })
+    expect(await idOf(page.finish(second.request, kept))).toBe("auth_request.missing")
+  })
+
+  test("is over after an hour", async () => {
+    const { request } = await begun()
+    provider.clock.advance(3_600_000)
+    expect(await idOf(page.finish(request, kept))).toBe("auth_request.missing")
+  })
+
+  test("of an application that is gone, or whose address is, goes nowhere", async () => {
+    for (const change of [
+      (appId: string) => deactivateApplication(provider.cx(), appId),
+      (appId: string) =>
+        changeApplication(provider.cx(), appId, {
+          oidc: { redirectUris: ["https://elsewhere.example.com/"] },
+        }),
+    ]) {
+      const other = await applicationAt(provider)
+      const { request } = await begun(other)
+      await change(other.appId)
+      for (const end of [page.finish(request, kept), page.refuse(request, { error: 3 })]) {
+        expect(await idOf(end)).toBe("auth_request.application_gone")
+      }
+    }
+  })
+
+  test("of another organisation's application opens to nobody whom it does not want", async () => {
+    const orgId = provider.cx().ids.next()
+    await createOrganization(provider.cx(), orgId, { name: `Other ${name}` })
+    const [roles, closed] = [provider.cx().ids.next(), provider.cx().ids.next()]
+    await createProject(provider.cx(), roles, { orgId, name: "Roles", projectRoleCheck: true })
+    await createProject(provider.cx(), closed, { orgId, name: "Closed", hasProjectCheck: true })
+    const restricted = { scope: `openid urn:core:iam:org:id:${orgId}` }
+    for (const { request } of [
+      await begun(await applicationAt(provider, {}, roles)),
+      await begun(await applicationAt(provider, {}, closed)),
+      await begun(app, restricted),
+    ]) {
+      expect(await idOf(page.finish(request, kept))).toBe("auth_request.barred")
+    }
+  })
+
+  test("carries no words that would break out of an address", async () => {
+    const { request, finish } = await begun()
+    for (const bad of [
+      { error: 3, errorDescription: 'a"b' },
+      { error: 3, errorDescription: "a\r\nset-cookie: x" },
+      { error: 3, errorUri: "javascript:alert(1)" },
+      { error: 3, errorUri: "https://x.example/ y" },
+      { error: 0 },
+    ]) {
+      expect(await idOf(page.refuse(request, bad))).toBe("request.field_invalid")
+    }
+    const url = await page.refuse(request, { error: 3, errorDescription: "no & code=1#x" })
+    expect(url.startsWith(`${redirectUri}?`)).toBe(true)
+    expect(new URL(url).searchParams.get("code")).toBeNull()
+    await expect(finish(url)).rejects.toMatchObject({ error: "access_denied" })
+  })
+})
+
+describe("whoever is no login page", () => {
+  test("answers nothing, may they do anything else", async () => {
+    const { request } = await begun()
+    const { ownerId: userId, orgId } = provider.setup
+    const robot = await addServiceUser(provider, { name: `robot-${name}`, roles: [] })
+    for (const caller of [
+      { kind: "user", userId, orgId, clientId: "console" } as const,
+      { kind: "user", userId: id, orgId, clientId: "console" } as const,
+      robot,
+      { kind: "anonymous" } as const,
+    ]) {
+      const other = customLogin(callingAs(provider, caller))
+      const ends = [
+        other.open(`https://x/?authRequest=${request.id}`),
+        other.finish(request, kept),
+        other.device("BCDF-GHJK"),
+        other.decide({ id: "1" }, { case: "deny", value: {} }),
+      ]
+      for (const end of ends) {
+        expect(await idOf(end)).toMatch(/^access\.(denied|token_missing)$/)
+      }
+    }
+  })
+
+  test("answers nothing of another instance", async () => {
+    const { request } = await begun()
+    const tried = page.call(
+      "oidc.v2.OIDCService/CreateCallback",
+      { authRequestId: request.id, callbackKind: { case: "session", value: kept } },
+      { instance: "i2" },
+    )
+    await expect(tried).rejects.toThrow()
+  })
+})
+
+test("a token of a session in an address is not looked at", async () => {
+  const house = await openHouse()
+  const query = new URLSearchParams({ session_id: "1", session_token: "secret" })
+  for (const path of [
+    "/core.session.v2.SessionService/GetSession",
+    "/core.session.v2.SessionService/DeleteSession",
+    "/v2/sessions/1",
+  ]) {
+    const got = await fetch(`${house.url}${path}?${query}`)
+    expect([path, got.status >= 400]).toEqual([path, true])
+    expect(await got.text()).not.toContain("secret")
+  }
+  await house.close()
+})

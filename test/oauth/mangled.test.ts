@@ -1,5 +1,7 @@
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { writePosted } from "../../src/oauth/handed/posted.ts"
+import { addServiceUser, type Calling, callingAs, openLoginPage } from "../support/login-page.ts"
 import { spellingsOf } from "../support/mangle.ts"
 import { addKeyClient, addRobot, asserted, assertionType, basicOf } from "./clients.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"
@@ -15,6 +17,7 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  redirectUri,
   type Visited,
 } from "./provider.ts"
 import { addMachine, jwtBearer, type Machine, personalTokenOf } from "./service.ts"
@@ -28,6 +31,9 @@ let machine: Machine
 let keyed: Awaited<ReturnType<typeof addKeyClient>>
 let robot: Awaited<ReturnType<typeof addRobot>>
 let gateway: NewClient
+let page: Calling
+let anybody: Calling
+let sessionId = ""
 beforeAll(async () => {
   provider = await openProvider()
   const grantTypes = ["authorization_code", "refresh_token"] as const
@@ -41,6 +47,8 @@ beforeAll(async () => {
   machine = await addMachine(provider)
   keyed = await addKeyClient(provider)
   robot = await addRobot(provider)
+  page = await openLoginPage(provider)
+  anybody = callingAs(provider, await addServiceUser(provider, { name: "anybody", roles: [] }))
   gateway = await provider.addClient({ grantTypes: ["authorization_code", "token_exchange"] })
 })
 afterAll(() => provider.close())
@@ -189,6 +197,47 @@ const kinds: Readonly<Record<string, Kind>> = {
       const subject_token_type = typeOf("id_token")
       const fields = { grant_type: exchangeGrant, subject_token, subject_token_type }
       return isGood(askToken(provider, fields, `${gateway.id}:${gateway.secret}`))
+    },
+  },
+  "a session's token": {
+    make: async () => {
+      const begun = await page("session.v2.SessionService/CreateSession", {})
+      sessionId = begun.sessionId
+      return begun.sessionToken
+    },
+    isTaken: (sessionToken) =>
+      anybody("session.v2.SessionService/GetSession", { sessionId, sessionToken }).then(
+        () => true,
+        () => false,
+      ),
+  },
+  "what names a device to a login page": {
+    make: async () => {
+      const body = `client_id=${tv.id}&scope=openid`
+      const response = await post(provider, "/oauth/v2/device_authorization", body)
+      const { user_code: userCode } = await response.json()
+      const found = await page("oidc.v2.OIDCService/GetDeviceAuthorizationRequest", { userCode })
+      return found.deviceAuthorizationRequest.id
+    },
+    isTaken: async (deviceAuthorizationId) => {
+      const decision = { case: "session", value: { sessionId: "1", sessionToken: "none" } }
+      const decided = page("oidc.v2.OIDCService/AuthorizeOrDenyDeviceAuthorization", {
+        ...{ deviceAuthorizationId, decision },
+      })
+      // A device that is there is decided on by a session, and this is none.
+      return (await decided.catch(({ id }) => id)) === "session.token_wrong"
+    },
+  },
+  "an answer that a page is to post": {
+    make: async () => {
+      const asked = { clientId: web.id, redirectUri }
+      const url = writePosted(provider.cx(), { asked, all: { code: "1" } })
+      return new URL(url).searchParams.get("answer") ?? ""
+    },
+    isTaken: async (answer) => {
+      const query = new URLSearchParams({ answer })
+      const shown = await provider.send(`/oauth/v2/authorize/callback?${query}`)
+      return (await shown.text()).includes(redirectUri)
     },
   },
   "a browser's cookie": {

@@ -15,7 +15,13 @@ const lifetimeMs = 60_000
 /** The address of the page that posts an answer; what it says is sealed. */
 export function writePosted(
   cx: Cx,
-  { asked, all }: { readonly asked: Requested; readonly all: Posted["fields"] },
+  {
+    asked,
+    all,
+  }: {
+    readonly asked: Pick<Requested, "clientId" | "redirectUri">
+    readonly all: Posted["fields"]
+  },
 ): string {
   const { clientId, redirectUri } = asked
   const posted: Posted = { clientId, redirectUri, fields: all }

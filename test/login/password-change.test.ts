@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { changePolicy } from "../../src/domain/policy/commands.ts"
+import { passwordAge } from "../../src/domain/policy/index.ts"
 import {
   checkPassword,
   createPassword,
@@ -17,6 +19,7 @@ import {
   type Provider,
   type Visited,
 } from "../oauth/provider.ts"
+import { openLoginPage } from "../support/login-page.ts"
 
 const given = "Given-Horse-8"
 const own = "Own-Battery-9"
@@ -54,6 +57,35 @@ async function proven(start = path()) {
   const page = await browser.signIn(start, name, given)
   return { browser, page }
 }
+
+describe("a password that has grown too old", () => {
+  const maxAge = (maxAgeDays: number) =>
+    changePolicy(provider.cx(), undefined, { policy: passwordAge, say: () => ({ maxAgeDays }) })
+  const day = 86_400_000
+  beforeEach(async () => {
+    await setPassword(provider.cx(), id, await createPassword(given, { names: [] }))
+  })
+
+  test("is replaced before its person goes on, on our pages and on others'", async () => {
+    await maxAge(30)
+    provider.clock.advance(30 * day - 1)
+    expect(answerOf((await proven()).page).code).toBeDefined()
+    provider.clock.advance(1)
+    const { browser, page } = await proven()
+    expect(page.page).toContain("has to be replaced")
+    const login = await openLoginPage(provider)
+    const checks = {
+      user: { search: { case: "userId", value: id } },
+      password: { password: given },
+    }
+    const tried = login("session.v2.SessionService/CreateSession", { checks })
+    await expect(tried).rejects.toMatchObject({ id: "session.password_change_required" })
+    expect(answerOf(await browser.post(page, twice(own))).code).toBeDefined()
+    const again = browserOf(provider)
+    expect(answerOf(await again.signIn(path(), name, own)).code).toBeDefined()
+    await maxAge(0)
+  })
+})
 
 const isChangeRequired = () =>
   passwordOf(provider.store.state(provider.cx(), user, id))?.changeRequired

@@ -1,6 +1,7 @@
 import type { Transaction } from "../../store/index.ts"
 import { org } from "../org/index.ts"
-import { type Admit, passwordOf, user } from "../user/index.ts"
+import { passwordAge, policyIn } from "../policy/index.ts"
+import { type Admit, type Password, passwordOf, user } from "../user/index.ts"
 
 /** What keeps somebody out who knows the password of an account. */
 export type Hindrance = "wrong" | "locked" | "inactive" | "change required"
@@ -13,8 +14,18 @@ export function hindranceOf(tx: Transaction, userId: string, admit: Admit): Hind
   const admitted = admit(tx)
   if (admitted !== "ok") return admitted === "none" ? "wrong" : admitted
   if (!isHomeActive(tx, userId)) return "inactive"
-  return passwordOf(tx.state(user, userId))?.changeRequired ? "change required" : undefined
+  const password = passwordOf(tx.state(user, userId))
+  const isDue = password !== null && (password.changeRequired || isTooOld(tx, userId, password))
+  return isDue ? "change required" : undefined
 }
+
+/** Whether a password has been in use for longer than the policy wants. */
+function isTooOld(tx: Transaction, userId: string, { changed }: Password): boolean {
+  const { maxAgeDays } = policyIn(tx, tx.owner(user, userId), passwordAge)
+  return maxAgeDays > 0 && tx.now >= changed + maxAgeDays * day
+}
+
+const day = 86_400_000
 
 /** The same for who has proved themself without a password. */
 export function standingOf(tx: Transaction, userId: string): "locked" | "inactive" | undefined {

@@ -105,6 +105,7 @@ export {
   type Human,
   hasLeft,
   type Machine,
+  type Password,
   type User,
   type UserEvent,
   user,

@@ -57,6 +57,31 @@ const lockout: Policy = {
   },
 }
 
+const age: Policy = {
+  name: "age",
+  title: "policy.age",
+  lead: "policy.age.lead",
+  fields: [
+    {
+      name: "maxAgeDays",
+      label: "policy.age.maxAgeDays",
+      hint: "policy.age.maxAgeDays.hint",
+      kind: "count",
+      min: 0,
+      max: 3650,
+      zero: "policy.lockout.never",
+    },
+  ],
+  instance: { get: admin.getPasswordAgePolicy, update: admin.updatePasswordAgePolicy },
+  organization: {
+    get: management.getPasswordAgePolicy,
+    inherited: management.getDefaultPasswordAgePolicy,
+    add: management.addCustomPasswordAgePolicy,
+    update: management.updateCustomPasswordAgePolicy,
+    reset: management.resetPasswordAgePolicyToDefault,
+  },
+}
+
 /** Whoever manages the instance alone decides it, also for one organisation. */
 const domain: Policy = {
   name: "domain",
@@ -154,4 +179,4 @@ const branding: Policy = {
  * The policies that can be changed here, with those fields that something asks: a switch that does
  * nothing would lie. `test/contract/policies.tsv` says which these are.
  */
-export const policies: readonly Policy[] = [complexity, lockout, domain, branding]
+export const policies: readonly Policy[] = [complexity, age, lockout, domain, branding]

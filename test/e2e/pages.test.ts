@@ -89,7 +89,13 @@ describe.runIf(needs("chromium"))("every page", () => {
     await page.fill('[name="password"]', owner.password)
     await page.click('button[type="submit"]')
     await page.locator("main.content h1").waitFor()
-    for (const path of ["/ui/login/signedin", "/ui/login/device", "/setup", "/nowhere"]) {
+    const paths = [
+      ...["/ui/login/signedin", "/ui/login/device", "/setup", "/nowhere"],
+      ...["/ui/login/password/forgot", "/ui/login/password/forgot/sent"],
+      ...["/ui/login/password/set?userId=1", "/ui/login/password/done"],
+      ...["/ui/login/verify?userId=1", "/ui/login/verified?of=email"],
+    ]
+    for (const path of paths) {
       await page.goto(`${service.url}${path}`)
       expect([path, ...(await flaws())]).toEqual([path])
     }

@@ -3,6 +3,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
+import { owner } from "../support/latchkey.ts"
 import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
 
@@ -171,10 +172,35 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await before.context().close()
   })
 
+  test("is given a link in the console, by hand or by mail", async () => {
+    const console = await opened()
+    const { result } = await service.get("ListUsers", {})
+    const { userId } = result.find(({ username }: { username: string }) => username === "grace")
+    await console.goto(`${service.url}/ui/console/users/${userId}`)
+    await enter(console, "loginName", owner.loginName)
+    await enter(console, "password", owner.password)
+    await heading(console, "Grace Hopper")
+    await console.getByRole("button", { name: "Send link" }).click()
+    const dialog = console.getByRole("dialog")
+    await dialog.getByRole("button", { name: "Create link" }).click()
+    const link = await dialog.locator("code").innerText()
+    await dialog.getByRole("button", { name: "Done" }).click()
+    const page = await opened()
+    await page.goto(link)
+    await page.getByRole("button", { name: "Continue" }).click()
+    await page.getByText("Grace Hopper").waitFor()
+    await page.context().close()
+    await console.getByRole("button", { name: "Send link" }).click()
+    await dialog.getByRole("button", { name: "Send it by e-mail" }).click()
+    await console.getByText("The link for Grace Hopper is on its way").waitFor()
+    await linkIn("Choose a new password", 3)
+    await console.context().close()
+  })
+
   test("no page had a complaint, and no address or Referer held a code or the name", () => {
     expect(complaints).toEqual([])
     const codes = mails.received.flatMap(({ mail }) => /#(\S+)/.exec(mail.text ?? "")?.[1] ?? [])
-    expect(codes).toHaveLength(3)
+    expect(codes).toHaveLength(4)
     for (const secret of [...codes, "grace"]) {
       expect(asked.filter((address) => address.includes(secret))).toEqual([])
     }

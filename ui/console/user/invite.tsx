@@ -10,42 +10,72 @@ import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
 import { nameOf } from "./user.ts"
 
+type Kind = "invite" | "password_link"
+
+type GivenLinkProps = UserPart & {
+  readonly kind: Kind
+  /** Answers a link that one hands on oneself. */
+  readonly make: () => Promise<string>
+  readonly send: () => Promise<unknown>
+}
+
 /** The way in for a person who has no password yet: a link by which they choose it themself. */
 export function Invite({ user }: UserPart) {
+  const { userId, details } = user
+  const verification = { case: "sendCode", value: {} } as const
+  return (
+    <GivenLink
+      user={user}
+      kind="invite"
+      make={() => inviteTo(userId, details?.resourceOwner ?? "")}
+      send={() => call(UserService.method.createInviteCode, { userId, verification })}
+    />
+  )
+}
+
+/** The same for who has forgotten theirs. */
+export function PasswordLink({ user }: UserPart) {
+  const { userId, details } = user
+  const medium = { case: "sendLink", value: {} } as const
+  return (
+    <GivenLink
+      user={user}
+      kind="password_link"
+      make={() => resetOf(userId, details?.resourceOwner ?? "")}
+      send={() => call(UserService.method.passwordReset, { userId, medium })}
+    />
+  )
+}
+
+function GivenLink(props: GivenLinkProps) {
   const { t } = useText()
   const [open, setOpen] = useState(false)
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{t("invite.do")}</Button>
-      {open && <InviteDialog user={user} close={() => setOpen(false)} />}
+      <Button onClick={() => setOpen(true)}>{t(`${props.kind}.do`)}</Button>
+      {open && <GivenLinkDialog {...props} close={() => setOpen(false)} />}
     </>
   )
 }
 
-function InviteDialog({ user, close }: UserPart & { readonly close: () => void }) {
+function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void }) {
+  const { user, kind, close } = props
   const { t } = useText()
   const [link, setLink] = useState("")
-  const { userId, details } = user
-  const send = useAction(
-    () => {
-      const verification = { case: "sendCode", value: {} } as const
-      return call(UserService.method.createInviteCode, { userId, verification })
-    },
-    () => {
-      close()
-      tell({ text: t("invite.sent", { name: nameOf(user) }) })
-    },
-  )
-  const make = useAction(async () => setLink(await inviteTo(userId, details?.resourceOwner ?? "")))
+  const send = useAction(props.send, () => {
+    close()
+    tell({ text: t(`${kind}.sent`, { name: nameOf(user) }) })
+  })
+  const make = useAction(async () => setLink(await props.make()))
   return (
-    <Dialog title={t("invite.title", { name: nameOf(user) })} onClose={close}>
+    <Dialog title={t(`${kind}.title`, { name: nameOf(user) })} onClose={close}>
       <div className="stack">
         {link ? (
-          <InviteLink link={link} />
+          <HandedLink kind={kind} link={link} />
         ) : (
           <>
-            <p>{t("invite.lead")}</p>
-            <p className="quiet small">{t("invite.again")}</p>
+            <p>{t(`${kind}.lead`)}</p>
+            <p className="quiet small">{t(`${kind}.again`)}</p>
             <Refused refusal={make.refusal ?? send.refusal} />
           </>
         )}
@@ -68,15 +98,19 @@ function InviteDialog({ user, close }: UserPart & { readonly close: () => void }
 }
 
 /** The link to hand on, shown this once. */
-export function InviteLink({ link }: { readonly link: string }) {
+function HandedLink({ kind, link }: { readonly kind: Kind; readonly link: string }) {
   const { t } = useText()
   return (
     <>
-      <p>{t("invite.once")}</p>
-      <LinkBox link={link} what={t("invite.link")} qr={t("invite.qr")} />
+      <p>{t(`${kind}.once`)}</p>
+      <LinkBox link={link} what={t(`${kind}.link`)} qr={t(`${kind}.qr`)} />
     </>
   )
 }
+
+export const InviteLink = ({ link }: { readonly link: string }) => (
+  <HandedLink kind="invite" link={link} />
+)
 
 /**
  * Makes an invitation that one hands on oneself. The code stands behind the #, which no server is
@@ -87,4 +121,12 @@ export async function inviteTo(userId: string, organization: string): Promise<st
   const made = await call(UserService.method.createInviteCode, { userId, verification })
   const parameters = new URLSearchParams({ userId, organization, invite: "true" })
   return `${location.origin}/ui/login/verify?${parameters}#${made.inviteCode ?? ""}`
+}
+
+/** The same for a new password. */
+async function resetOf(userId: string, organization: string): Promise<string> {
+  const medium = { case: "returnCode", value: {} } as const
+  const made = await call(UserService.method.passwordReset, { userId, medium })
+  const parameters = new URLSearchParams({ userId, organization })
+  return `${location.origin}/ui/login/password/set?${parameters}#${made.verificationCode ?? ""}`
 }

@@ -9,7 +9,7 @@ import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
-import { Invite } from "./invite.tsx"
+import { Invite, PasswordLink } from "./invite.tsx"
 import type { UserForm, UserPart } from "./part.ts"
 import { stateOf } from "./user.ts"
 
@@ -19,9 +19,10 @@ export function Password({ user }: UserPart) {
   const [open, setOpen] = useOpen("password")
   if (user.type.case !== "human") return null
   const { passwordChanged, passwordChangeRequired } = user.type.value
+  const isActive = stateOf(user) === "active"
   const actions = (
     <div className="row">
-      {!passwordChanged && stateOf(user) === "active" && <Invite user={user} />}
+      {isActive && (passwordChanged ? <PasswordLink user={user} /> : <Invite user={user} />)}
       <Button onClick={() => setOpen("set")}>{t("password.set")}</Button>
     </div>
   )

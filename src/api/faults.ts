@@ -1,6 +1,6 @@
 import { create, type DescMessage, type Message, toJson } from "@bufbuild/protobuf"
 import { ErrorDetailSchema } from "../gen/core/v1/error_pb.ts"
-import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.ts"
+import { BadRequestSchema, PreconditionFailureSchema } from "../gen/google/rpc/error_details_pb.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 
 /** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
@@ -32,12 +32,20 @@ export const textOf = ({ message, id }: Fault): string => `${message} (${id})`
 /** A message that says more, and what it is an instance of. */
 export type Detail = { readonly desc: DescMessage; readonly value: Message }
 
-/** What a failure says beside its code: always its id, and the field that it is about. */
-export function detailsOf({ id, message, violation }: Fault): readonly Detail[] {
-  const said = { desc: ErrorDetailSchema, value: create(ErrorDetailSchema, { id, message }) }
-  if (!violation) return [said]
-  const fields = create(BadRequestSchema, { fieldViolations: [violation] })
-  return [said, { desc: BadRequestSchema, value: fields }]
+/** What a failure says beside its code: always its id, and what field or condition it is about. */
+export function detailsOf({ id, message, violation, precondition }: Fault): readonly Detail[] {
+  const details: Detail[] = [
+    { desc: ErrorDetailSchema, value: create(ErrorDetailSchema, { id, message }) },
+  ]
+  if (violation) {
+    const value = create(BadRequestSchema, { fieldViolations: [violation] })
+    details.push({ desc: BadRequestSchema, value })
+  }
+  if (precondition) {
+    const value = create(PreconditionFailureSchema, { violations: [precondition] })
+    details.push({ desc: PreconditionFailureSchema, value })
+  }
+  return details
 }
 
 /** The body of a failed REST call: google.rpc.Status in JSON. */

@@ -26,7 +26,18 @@ export type Code = (typeof codes)[number]
  */
 export type FieldViolation = { readonly field: string; readonly description: string }
 
+/**
+ * What a request wants to be so and is not: which condition, of what, and how it is instead
+ * (google.rpc.PreconditionFailure.Violation).
+ */
+export type Precondition = {
+  readonly type: string
+  readonly subject: string
+  readonly description: string
+}
+
 type FaultOptions = {
+  readonly precondition?: Precondition
   readonly cause?: unknown
   readonly retryAfterSeconds?: number
   readonly violation?: FieldViolation
@@ -44,6 +55,7 @@ export class Fault extends Error {
   readonly retryAfterSeconds: number | undefined
   /** The one field that it is about. */
   readonly violation: FieldViolation | undefined
+  readonly precondition: Precondition | undefined
 
   constructor(code: Code, id: string, message: string, options?: FaultOptions) {
     super(message, options)
@@ -52,6 +64,7 @@ export class Fault extends Error {
     this.id = id
     this.retryAfterSeconds = options?.retryAfterSeconds
     this.violation = options?.violation
+    this.precondition = options?.precondition
   }
 }
 

@@ -174,6 +174,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     ["/administrators", "Administrators"],
     ["/refused-requests", "Refused requests"],
     ["/outbox", "Outbox"],
+    ["/providers", "Message providers"],
     ["/signing-keys", "Signing keys"],
     ["/settings", "Settings"],
   ]

@@ -47,7 +47,7 @@ function checkTwilio({ sid, senderNumber, verifyServiceSid }: Twilio): void {
   shortText("sender_number", senderNumber, 0)
 }
 
-const implicitTls = 465
+export const implicitTls = 465
 const submission = 587
 
 /** The host and port of an SMTP server; undefined where the text is neither. RFC 6409 §3.1: 587. */

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Delivery, MailStep } from "../../kernel/net/mail.ts"
 import type { Cx } from "../../store/index.ts"
-import { address, checkProvider } from "./check.ts"
+import { address, checkProvider, hostOf, implicitTls } from "./check.ts"
 import type { Smtp } from "./model.ts"
 import { serverOf } from "./send.ts"
 
@@ -25,7 +25,24 @@ export async function tryServer(cx: Cx, trial: Trial): Promise<readonly MailStep
   const passed = result.steps.map(({ name, detail }) => `${name} (${detail})`)
   const sofar = passed.length > 0 ? `${passed.join(", ")}; then ` : ""
   const message = `${settings.host}: ${sofar}${result.reason}`
-  throw new Fault("failed_precondition", "message_provider.test_failed", message)
+  throw new Fault("failed_precondition", "message_provider.test_failed", message, {
+    precondition: {
+      type: nextStep(settings, result.steps),
+      subject: settings.host,
+      description: result.reason,
+    },
+  })
+}
+
+/** Where it broke off: the first step of these settings that it has not got through. */
+function nextStep({ auth, tls, host }: Smtp, passed: readonly MailStep[]): MailStep["name"] {
+  const isSecured = tls || hostOf(host)?.port === implicitTls
+  const all = [
+    ...(["resolved", "connected"] as const),
+    ...(isSecured ? (["secured"] as const) : []),
+    ...(auth.kind === "none" ? [] : (["authenticated"] as const)),
+  ]
+  return all.find((name) => !passed.some((step) => step.name === name)) ?? "accepted"
 }
 
 async function attempt(cx: Cx, { settings, secret, receiver }: Trial): Promise<Delivery> {

@@ -100,6 +100,7 @@ describe("a secret", () => {
     const tried = { id, ...open, host: "evil.example.com:465", receiverAddress: "eve@example.com" }
     await expect(ask("testEmailProviderSMTP", tried, { outside })).rejects.toMatchObject({
       id: "message_provider.test_failed",
+      precondition: { subject: "evil.example.com:465" },
     })
   })
 })
@@ -110,6 +111,23 @@ test("a test says each step", async () => {
   const request = { id, receiverAddress: "ada@example.com" }
   expect(await ask("testEmailProviderSMTPById", request, { outside })).toMatchObject({
     steps: [{ name: "accepted", detail: "250" }],
+  })
+})
+
+test("a test that breaks off names the step, and what it met there", async () => {
+  const mail = async () => ({
+    ...({ done: false, lasting: false, reason: "535 wrong password" } as const),
+    steps: [
+      { name: "resolved", detail: "192.0.2.1" },
+      { name: "connected", detail: "port 587" },
+      { name: "secured", detail: "TLS" },
+    ] as const,
+  })
+  const { id } = await ask("addEmailProviderSMTP", smtp)
+  const request = { id, receiverAddress: "ada@example.com" }
+  const outside = { ...nowhere, mail }
+  await expect(ask("testEmailProviderSMTPById", request, { outside })).rejects.toMatchObject({
+    precondition: { type: "authenticated", description: "535 wrong password" },
   })
 })
 

@@ -14,7 +14,7 @@ import { useForm } from "../form/use-form.ts"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
 import { useMay } from "../shell/permission.ts"
-import { refusalOf } from "../shell/refusal.ts"
+import { unless } from "../shell/refusal.ts"
 import { useText } from "../shell/text.ts"
 
 const { listSecretGenerators, updateSecretGenerator } = AdminService.method
@@ -149,15 +149,6 @@ function GeneratorForm({ kind, generator, close }: FormProps) {
 async function saveGenerator({ generatorType }: SecretGenerator, draft: Draft): Promise<void> {
   const expiry = durationOf(draft.expiry)
   const included = Object.fromEntries(alphabets.map((name) => [name, draft.of.includes(name)]))
-  try {
-    await call(updateSecretGenerator, {
-      generatorType,
-      length: Number(draft.length),
-      ...(expiry && { expiry }),
-      ...included,
-    })
-  } catch (failure) {
-    // Saved as it was: nothing to tell anybody.
-    if (refusalOf(failure).id !== "policy.unchanged") throw failure
-  }
+  const wanted = { generatorType, length: Number(draft.length), ...(expiry && { expiry }) }
+  await unless("policy.unchanged", call(updateSecretGenerator, { ...wanted, ...included }))
 }

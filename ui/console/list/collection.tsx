@@ -15,11 +15,14 @@ type Family = (typeof usual)[number] | (typeof seldom)[number]
 const usual = ["authorizations", "custom_roles", "groups", "roles"] as const
 
 /** Most things do without these: an empty list says so in a line, and not what comes first. */
-const seldom = ["administrators", "domains", "grants", "group_users", "metadata"] as const
+const seldom = [
+  ...(["administrators", "domains", "email_providers", "grants", "group_users"] as const),
+  ...(["metadata", "sms_providers"] as const),
+] as const
 
 type CollectionProps<I extends DescMessage, O extends DescMessage, Row> = Pick<
   ListingProps<I, O, Row>,
-  "method" | "ask" | "within" | "find" | "columns" | "keyOf" | "filters" | "filtered"
+  "method" | "ask" | "within" | "find" | "columns" | "keyOf" | "filters" | "filtered" | "unsearched"
 > & {
   readonly family: Family
   readonly nameOf: (row: Row) => string

@@ -62,7 +62,7 @@ function NothingGoesOut() {
   if (!providers || providers.result.some(isActive)) return null
   return (
     <Alert tone="warning" title={t("outbox.no_provider")}>
-      {t("outbox.no_provider_text")} <Link to="/settings">{t("nav.settings")}</Link>
+      {t("outbox.no_provider_text")} <Link to="/providers">{t("nav.providers")}</Link>
     </Alert>
   )
 }

@@ -1,6 +1,6 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { call, useReadIfAllowed } from "../shell/call.ts"
-import { refusalOf } from "../shell/refusal.ts"
+import { unless } from "../shell/refusal.ts"
 import type { Field, Policy, Values } from "./policy.ts"
 
 /** The organisation that says it; undefined: the instance. */
@@ -16,6 +16,8 @@ export type Standing = {
   /** Everything that was said, also what no form shows. */
   readonly said: object
 }
+
+const unchanged = "policy.unchanged"
 
 const at = (place: Place) => (place === undefined ? {} : { within: place })
 
@@ -63,18 +65,9 @@ export async function savePolicy(
   const kept = method.input.fields.map(({ localName }) => [localName, countable(said, localName)])
   const changed = policy.fields.map((field) => [field.name, wantedOf(field, values)])
   const wanted = Object.fromEntries([...kept, ...changed])
-  await unlessUnchanged(call(method, { ...wanted, ...named(method, place) }, at(place)))
+  await unless(unchanged, call(method, { ...wanted, ...named(method, place) }, at(place)))
   const { activate } = place === undefined ? instance : organization
-  if (activate) await unlessUnchanged(call(activate, {}, at(place)))
-}
-
-/** What is saved as it was is nothing to tell anybody. */
-async function unlessUnchanged(change: Promise<unknown>): Promise<void> {
-  try {
-    await change
-  } catch (failure) {
-    if (refusalOf(failure).id !== "policy.unchanged") throw failure
-  }
+  if (activate) await unless(unchanged, call(activate, {}, at(place)))
 }
 
 /** Answers count in 64 bits, requests in 32. */

@@ -17,7 +17,13 @@ import { useText } from "./text.ts"
 const places = ["projects", "applications", "users", "groups"] as const
 
 /** Places for those who may see what holds for the whole instance. */
-const instancePlaces = ["organizations", "administrators", "signing-keys", "settings"] as const
+const instancePlaces = [
+  "organizations",
+  "administrators",
+  "providers",
+  "signing-keys",
+  "settings",
+] as const
 
 /** What happened to those of the organisation, after its own place. */
 const journals = ["outbox", "refused-requests"] as const

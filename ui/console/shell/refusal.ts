@@ -1,6 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect"
 import { ErrorDetailSchema } from "../../../src/gen/core/v1/error_pb.ts"
-import { BadRequestSchema } from "../../../src/gen/google/rpc/error_details_pb.ts"
+import {
+  BadRequestSchema,
+  PreconditionFailureSchema,
+} from "../../../src/gen/google/rpc/error_details_pb.ts"
 
 /** Why the server refused: a stable id, and its words. */
 export type Refusal = {
@@ -11,6 +14,8 @@ export type Refusal = {
   readonly field?: string
   /** What that field should hold instead. */
   readonly wanted?: string
+  /** The condition that is not met, and how it is instead. */
+  readonly condition?: { readonly type: string; readonly description: string }
 }
 
 /** The id of what never reached the server. */
@@ -20,7 +25,13 @@ export function refusalOf(failure: unknown): Refusal {
   const error = ConnectError.from(failure)
   const [detail] = error.findDetails(ErrorDetailSchema)
   if (detail) {
-    return { id: detail.id, message: detail.message, code: error.code, ...fieldIn(error) }
+    return {
+      id: detail.id,
+      message: detail.message,
+      code: error.code,
+      ...fieldIn(error),
+      ...conditionIn(error),
+    }
   }
   const isLost = error.code === Code.Unavailable && error.cause instanceof TypeError
   return { id: isLost ? unreachable : "", message: error.rawMessage, code: error.code }
@@ -33,6 +44,21 @@ function fieldIn(error: ConnectError): Pick<Refusal, "field" | "wanted"> {
   const name = violation.field.split(".").at(-1) ?? ""
   const field = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
   return { field, wanted: violation.description }
+}
+
+function conditionIn(error: ConnectError): Pick<Refusal, "condition"> {
+  const [condition] = error.findDetails(PreconditionFailureSchema)[0]?.violations ?? []
+  return condition ? { condition } : {}
+}
+
+/** What changes nothing is no failure of whoever saved it as it was. */
+export async function unless<Answer>(id: string, change: Promise<Answer>) {
+  try {
+    return await change
+  } catch (failure) {
+    if (refusalOf(failure).id !== id) throw failure
+    return undefined
+  }
 }
 
 /** Whether the server refused because the person may not do or see this. */

@@ -169,6 +169,12 @@ const outbox = createRoute({
   component: page(() => import("../message/outbox-page.tsx"), "OutboxPage"),
 })
 
+const providers = createRoute({
+  getParentRoute,
+  path: "/providers",
+  component: page(() => import("../provider/providers-page.tsx"), "ProvidersPage"),
+})
+
 const signingKeys = createRoute({
   getParentRoute,
   path: "/signing-keys",
@@ -202,6 +208,7 @@ const routeTree = root.addChildren([
   refusedRequests,
   refusedRequest,
   outbox,
+  providers,
   signingKeys,
   settings,
 ])

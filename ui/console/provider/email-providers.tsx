@@ -1,0 +1,83 @@
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import {
+  type EmailProvider,
+  EmailProviderState,
+} from "../../../src/gen/core/settings/v1/provider_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { Clip } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import { found, type ListColumn, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { call } from "../shell/call.ts"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { EmailForm } from "./email-form.tsx"
+import type { OnMade } from "./provider.ts"
+import { NewPassword } from "./secret.tsx"
+import { TestMail } from "./test-mail.tsx"
+
+const admin = AdminService.method
+
+export function EmailProviders({ onMade }: OnMade) {
+  const texts = useText()
+  return (
+    <Collection
+      family="email_providers"
+      unsearched
+      method={admin.listEmailProviders}
+      ask={(asked) => ({ query: pageOf(asked) })}
+      find={({ result, details }) => found(result, details)}
+      columns={columnsOf(texts)}
+      keyOf={({ id }) => id}
+      nameOf={nameOf}
+      form={(provider, close) => <EmailForm {...{ provider, close, onMade }} />}
+      turn={{
+        isOn,
+        act: ({ id }, on) =>
+          on
+            ? call(admin.activateEmailProvider, { id })
+            : call(admin.deactivateEmailProvider, { id }),
+        off: texts.t("providers.off"),
+      }}
+      more={(provider) => <More provider={provider} />}
+      remove={({ id }) => call(admin.removeEmailProvider, { id })}
+    />
+  )
+}
+
+const isOn = ({ state }: EmailProvider) => state === EmailProviderState.EMAIL_PROVIDER_ACTIVE
+
+/** Where it sends to, as one tells it apart. */
+function nameOf({ description, config }: EmailProvider): string {
+  if (description) return description
+  return (config.case === "smtp" ? config.value.host : config.value?.endpoint) ?? ""
+}
+
+const columnsOf = ({ t }: Texts): readonly ListColumn<EmailProvider>[] => [
+  { label: t("field.name"), cell: (provider) => <Clip text={nameOf(provider)} /> },
+  {
+    label: t("field.kind"),
+    cell: ({ config }) => <Badge>{t(`providers.${config.case ?? "http"}`)}</Badge>,
+  },
+  {
+    label: t("providers.sender"),
+    cell: ({ config }) => <Clip text={config.case === "smtp" ? config.value.senderAddress : ""} />,
+  },
+  {
+    label: t("field.state"),
+    cell: (provider) => <StateBadge state={isOn(provider) ? "active" : "inactive"} />,
+  },
+]
+
+function More({ provider }: { readonly provider: EmailProvider }) {
+  const { id, config } = provider
+  if (config.case !== "smtp") return null
+  const { Auth: auth } = config.value
+  const change = (password: string) => call(admin.updateEmailProviderSMTPPassword, { id, password })
+  return (
+    <>
+      <TestMail id={id} name={nameOf(provider)} smtp={config.value} />
+      {auth.case !== "none" && <NewPassword id={id} name={nameOf(provider)} change={change} />}
+    </>
+  )
+}

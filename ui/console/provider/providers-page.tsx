@@ -1,0 +1,29 @@
+import { useState } from "react"
+import { OnceBox } from "../list/once-box.tsx"
+import { Page } from "../shell/frame.tsx"
+import { LinkButton } from "../shell/link.tsx"
+import { useText } from "../shell/text.ts"
+import { EmailProviders } from "./email-providers.tsx"
+import type { Made } from "./provider.ts"
+import { SmsProviders } from "./sms-providers.tsx"
+
+/** What messages go out by: of each kind one is active. */
+export function ProvidersPage() {
+  const { t } = useText()
+  const [made, setMade] = useState<Made | undefined>(undefined)
+  const outbox = <LinkButton to="/outbox">{t("nav.outbox")}</LinkButton>
+  return (
+    <Page title={t("nav.providers")} owner={t("nav.instance")} actions={outbox}>
+      <p className="quiet section-lead">{t("providers.lead")}</p>
+      {made && (
+        <OnceBox
+          title={t("providers.signing_key")}
+          secret={made.signingKey}
+          file={`${made.id}-signing-key.txt`}
+        />
+      )}
+      <EmailProviders onMade={setMade} />
+      <SmsProviders onMade={setMade} />
+    </Page>
+  )
+}

@@ -1,0 +1,126 @@
+import { useState } from "react"
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import type { EmailProviderSMTP } from "../../../src/gen/core/settings/v1/provider_pb.ts"
+import { Button } from "../../kit/button.tsx"
+import { Dialog } from "../../kit/dialog.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { Fields } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
+import { call } from "../shell/call.ts"
+import { refusalOf } from "../shell/refusal.ts"
+import { useSession } from "../shell/session.ts"
+import { useText } from "../shell/text.ts"
+import { type StepName, stepOf, stepsBefore } from "./smtp.ts"
+
+type TestMailProps = {
+  readonly id: string
+  readonly name: string
+  readonly smtp: EmailProviderSMTP
+}
+
+/** Sends a mail by a server that is kept, and shows how far it got. */
+export function TestMail(props: TestMailProps) {
+  const { t } = useText()
+  const [open, setOpen] = useState(false)
+  const label = t("providers.test")
+  const title = `${label}: ${props.name}`
+  return (
+    <>
+      <Button small kind="plain" aria-label={title} onClick={() => setOpen(true)}>
+        {label}
+      </Button>
+      {open && (
+        <Dialog title={title} onClose={() => setOpen(false)}>
+          <Test {...props} close={() => setOpen(false)} />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+type Step = { readonly name: StepName; readonly detail: string }
+
+/** How far a mail got; `failed` is where it broke off. */
+type Way = { readonly passed: readonly Step[]; readonly failed?: Step }
+
+function Test({ id, smtp, close }: TestMailProps & { readonly close: () => void }) {
+  const { t } = useText()
+  const session = useSession()
+  const own = session.status === "signed-in" ? session.person.loginName : ""
+  const [way, setWay] = useState<Way | undefined>(undefined)
+  const form = useForm({
+    id: formId("test_mail", id),
+    initial: { receiverAddress: own.includes("@") ? own : "" },
+    save: async ({ receiverAddress }) => {
+      setWay(undefined)
+      setWay(await tried(smtp, { id, receiverAddress: receiverAddress.trim() }))
+    },
+  })
+  return (
+    <div className="stack">
+      <Fields form={form} submit={t("providers.test_send")} onCancel={close}>
+        <TextField
+          label={t("providers.test_to")}
+          hint={t("providers.test_hint")}
+          type="email"
+          {...form.text("receiverAddress")}
+          required
+          autoFocus
+        />
+      </Fields>
+      {way && <Steps way={way} />}
+    </div>
+  )
+}
+
+async function tried(
+  smtp: EmailProviderSMTP,
+  wanted: { readonly id: string; readonly receiverAddress: string },
+): Promise<Way> {
+  try {
+    const { steps } = await call(AdminService.method.testEmailProviderSMTPById, wanted)
+    const passed = steps.flatMap(({ name, detail }) => {
+      const step = stepOf(name)
+      return step ? [{ name: step, detail }] : []
+    })
+    return { passed }
+  } catch (failure) {
+    const { id, condition } = refusalOf(failure)
+    const name = stepOf(condition?.type ?? "")
+    if (id !== "message_provider.test_failed" || !condition || !name) throw failure
+    const passed = stepsBefore(name, smtp).map((step) => ({ name: step, detail: "" }))
+    return { passed, failed: { name, detail: condition.description } }
+  }
+}
+
+function Steps({ way: { passed, failed } }: { readonly way: Way }) {
+  const { t } = useText()
+  return (
+    <ol className="steps" role="status">
+      {passed.map(({ name, detail }) => (
+        <li className="step step-done" key={name}>
+          <span className="step-mark" aria-hidden="true">
+            ✓
+          </span>
+          <span>
+            {t(`providers.step.${name}`)}
+            {detail && <span className="quiet small step-hint">{detail}</span>}
+          </span>
+        </li>
+      ))}
+      {failed && (
+        <li className="step step-failed">
+          <span className="step-mark" aria-hidden="true">
+            ✕
+          </span>
+          <span>
+            {t(`providers.failed.${failed.name}`)}
+            <span className="small step-hint">{failed.detail}</span>
+            <span className="quiet small step-hint">{t(`providers.remedy.${failed.name}`)}</span>
+          </span>
+        </li>
+      )}
+    </ol>
+  )
+}

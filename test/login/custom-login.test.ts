@@ -303,6 +303,22 @@ test("a sign-out of the application ends the session that the page keeps", async
   await expect(page.finish(await page.open((await app.begin()).path), kept)).rejects.toThrow()
 })
 
+test("a sign-out that names no session is the page's", async () => {
+  const url = client.buildEndSessionUrl(app.configuration(), {
+    ...{ post_logout_redirect_uri: signedOutUri, state: "s", ui_locales: "de" },
+  })
+  const browser = browserOf(provider)
+  await browser.signIn("/ui/login", name)
+  const end = await browser.go(url.pathname + url.search)
+  const query = { post_logout_redirect: `${signedOutUri}?state=s`, ui_locales: "de" }
+  expect(end.path).toBe(`${pageUri}/logout?${new URLSearchParams(query)}`)
+  expect((await browser.go("/ui/login/signedin")).page).toContain("Pat Person")
+  const open = new URL(url)
+  open.searchParams.set("post_logout_redirect_uri", "https://evil.example/")
+  const refused = await browser.go(open.pathname + open.search)
+  expect(refused.response.status).toBe(400)
+})
+
 describe("the page that serves an application", () => {
   const feature = (required: boolean, baseUri?: string) =>
     setInstanceFeatures(provider.cx(), {

@@ -7,6 +7,7 @@ import {
   loginPaths,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { loginPageOf } from "../handed/login-page.ts"
 import { paths } from "../issuer.ts"
 import { logoutFrames } from "../logout/front-channel.ts"
 import { type Logout, logoutOf } from "../logout/request.ts"
@@ -32,7 +33,10 @@ export const endSession: Endpoint = {
     const csrf = parameters.get("csrf")
     const confirmed =
       posted && csrf !== undefined && isOwnForm(cx, browserContext, { request, csrf })
-    const sessions = handedSession(cx, asked) ?? sessionsToEnd(browserContext, asked, confirmed)
+    const handed = handedSession(cx, asked)
+    const page = handed ? undefined : logoutPage(cx, asked, parameters)
+    if (page !== undefined) return redirect(page, browserContext.browser.setCookie)
+    const sessions = handed ?? sessionsToEnd(browserContext, asked, confirmed)
     if (sessions === "ask") {
       return askFirst(asking, browserContext, {
         ...asked,
@@ -53,6 +57,24 @@ export const endSession: Endpoint = {
 function handedSession(cx: Cx, { sessionId = "" }: Logout): readonly string[] | undefined {
   const { status, creatorId } = cx.store.state(cx, session, sessionId)
   return status === "active" && creatorId !== undefined ? [sessionId] : undefined
+}
+
+/** Where an application's people sign out that a login page of somebody else keeps signed in. */
+function logoutPage(
+  cx: Cx,
+  { clientId, location }: Logout,
+  parameters: Parameters,
+): string | undefined {
+  const page = clientId === undefined ? undefined : loginPageOf(cx, clientId)
+  if (page === undefined) return undefined
+  const kept = ["logout_hint", "ui_locales"].flatMap((name) => {
+    const value = parameters.get(name)
+    return value === undefined ? [] : [[name, value]]
+  })
+  const isTheirs = location !== loginPaths.signedOut
+  const back = isTheirs ? [["post_logout_redirect", location]] : []
+  const query = new URLSearchParams([...back, ...kept]).toString()
+  return `${page}/logout${query && `?${query}`}`
 }
 
 /**

@@ -14,6 +14,7 @@ export type Logout = {
   /** Where the browser goes afterwards: the application's page, or ours. */
   readonly location: string
   readonly application: string | undefined
+  readonly clientId: string | undefined
   /** From the id_token_hint. */
   readonly sessionId: string | undefined
   readonly userId: string | undefined
@@ -45,6 +46,7 @@ export function logoutOf(cx: Cx, parameters: Parameters): Logout {
   return {
     location: clientId === undefined ? loginPaths.signedOut : locationOf(cx, clientId, parameters),
     application: client?.state.name,
+    clientId,
     sessionId: textOf(claims?.sid),
     userId: textOf(claims?.sub),
     meantUser: meant === undefined ? undefined : userOf(cx, meant),

@@ -243,6 +243,19 @@ describe("whoever has forgotten theirs", () => {
     await as("owner", "createUser", { organizationId: "org1", username: "robot", userType })
   }
 
+  test("is sent one for all that they ask within a minute, then another", async () => {
+    await ask("manager")
+    estate.clock.advance(59_999)
+    await ask("manager")
+    expect(await written()).toHaveLength(1)
+    estate.clock.advance(1)
+    await ask("manager")
+    expect(await written()).toHaveLength(2)
+    await reset()
+    await ask("manager")
+    expect(await written()).toHaveLength(4)
+  })
+
   test("spends of what an address may, and hears at the same pace", async () => {
     const spent: string[] = []
     const told: string[] = []

@@ -51,11 +51,21 @@ export async function askReset(cx: Cx, loginName: string, requestId: string): Pr
   const code = createCode(cx, account, { of: "password", returned: false })
   await cx.store.transact(cx, (tx) => {
     countRequest(tx, account, "password")
-    if (mayReset(tx, account))
+    if (mayReset(tx, account) && !isJustSent(tx, account, code))
       tx.append(user, account, [resetAdded({ code, channel: "email", requestId })])
   })
   await paced?.()
 }
+
+/** Who asks twice has the first link in their hands: a second would make it worth nothing. */
+function isJustSent(tx: Transaction, id: string, next: NewCode): boolean {
+  const state = tx.state(user, id)
+  const last = hasLeft(state) || state.kind !== "human" ? undefined : state.passwordCode
+  if (!last || last.returned || last.channel !== "email" || tx.now >= last.expires) return false
+  return next.expires - last.expires < patienceMs
+}
+
+const patienceMs = 60_000
 
 /** Who has a password, and an organisation that lets its people choose another by themselves. */
 function mayReset(tx: Transaction, id: string): boolean {

@@ -67,9 +67,10 @@ export function required(parameters: Parameters, name: string): string {
 }
 
 /** RFC 6749 §3.3: words separated by spaces; each once. */
-export const wordsOf = (text: string | undefined): readonly string[] => [
-  ...new Set((text ?? "").split(" ").filter((word) => word !== "")),
-]
+export function wordsOf(text: string | undefined): readonly string[] {
+  if (text === undefined || text === "") return []
+  return [...new Set(text.split(" ").filter((word) => word !== ""))]
+}
 
 /** What was sent of a parameter that has few values, beside those. */
 export const valueFinding = (

@@ -5,10 +5,10 @@ import type { Grant } from "../grant/grant.ts"
 import { grants } from "../grant/list.ts"
 import { type Parameters, parametersOf, required, valueFinding, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
-import { openAudience } from "../token/audience.ts"
+import type { Narrow } from "../token/audience.ts"
 import { noteOwnTokens } from "../token/audit.ts"
 import { type Issuance, issue } from "../token/issue.ts"
-import { type Narrow, narrowing } from "../token/resource.ts"
+import { narrowing } from "../token/resource.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** RFC 6749 §3.2. The phases are the same for every grant, and none can leave one out. */
@@ -26,9 +26,7 @@ export const token: Endpoint = {
     })
     const narrow = narrowing(cx, parameters)
     const allowed = await allow(asking, grant, { parameters, proof, narrow })
-    // Also of a grant that had nothing to write and so has not asked.
-    const audience = narrow({ ...allowed, audience: openAudience(cx, allowed) })
-    const answer = await issue(cx, { ...allowed, audience, jkt: proof?.jkt })
+    const answer = await issue(cx, { ...allowed, jkt: proof?.jkt }, narrow)
     await noteOwnTokens(cx, grant.name, { ...allowed, scopes: wordsOf(answer.scope) })
     return json(answer)
   },

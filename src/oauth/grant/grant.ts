@@ -2,8 +2,8 @@ import type { Cx } from "../../store/index.ts"
 import type { AuthenticatedClient } from "../client/authentication.ts"
 import type { Proof } from "../client/proof.ts"
 import type { Parameters } from "../request.ts"
+import type { Narrow } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
-import type { Narrow } from "../token/resource.ts"
 
 type Requested<Client> = {
   readonly parameters: Parameters

@@ -40,14 +40,19 @@ type Wish = { readonly scopes: readonly string[]; readonly projects: readonly st
 
 /** A program asks for the same each time; the projects that it names are looked up once. */
 function wished(cx: Cx, parameters: Parameters): Wish {
+  const scope = wishedBy(cx, parameters.get("scope") ?? "")
+  if (!parameters.has("resource")) return scope
+  const projects = new Set([...scope.projects, ...resourcesOf(cx, parameters)])
+  return { ...scope, projects: [...projects] }
+}
+
+function wishedBy(cx: Cx, scope: string): Wish {
   const known = answers(cx)
-  const key = JSON.stringify([parameters.get("scope"), parameters.get("resource")])
-  const found = known.get(key)
+  const found = known.get(scope)
   if (found) return found
-  const scopes = grantedScopes(wordsOf(parameters.get("scope")))
-  const projects = new Set([...audienceOf(cx, scopes), ...resourcesOf(cx, parameters)])
-  const wish = { scopes, projects: [...projects] }
-  if (known.size < answersMax && key.length < keyMax) known.set(key, wish)
+  const scopes = grantedScopes(wordsOf(scope))
+  const wish = { scopes, projects: audienceOf(cx, scopes) }
+  if (known.size < answersMax && scope.length < keyMax) known.set(scope, wish)
   return wish
 }
 

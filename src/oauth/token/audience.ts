@@ -45,12 +45,18 @@ export const consentedAmong = (
 
 type Token = Pick<Statement, "grantId" | "userId" | "clientId" | "audience" | "scopes">
 
+/** Answers the part of an audience that a request wants; see `narrowing`. */
+export type Narrow = (
+  allowed: Pick<Statement, "audience" | "clientId" | "userId">,
+) => readonly string[]
+
 /**
  * A token, or what will be one, as far as it counts now: for projects that its client may have and
  * its user may enter, with the scopes that go with them. Asked when it is issued, and at every use.
  */
-export function asOfNow<T extends Token>(cx: Cx, token: T): T {
-  const audience = openAudience(cx, token)
+export function asOfNow<T extends Token>(cx: Cx, token: T, narrow?: Narrow): T {
+  const open = openAudience(cx, token)
+  const audience = narrow ? narrow({ ...token, audience: open }) : open
   return { ...token, audience, scopes: scopesWithin(cx, token.scopes, audience) }
 }
 

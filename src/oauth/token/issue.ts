@@ -3,7 +3,7 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
 import { isActive } from "./active.ts"
-import { asOfNow, openAudience } from "./audience.ts"
+import { asOfNow, type Narrow, openAudience } from "./audience.ts"
 import { accessTokenClaims, idTokenClaims, userinfoClaims } from "./claims/claims.ts"
 import { lifetimesOf, signingAlgs } from "./lifetime.ts"
 import { orgRestriction } from "./scope.ts"
@@ -61,9 +61,12 @@ export type TokenResponse = {
 /** `jkt`: of the key that the client showed to hold; see `Statement`. */
 export type Allowed = Issuance & { readonly jkt?: string | undefined }
 
-/** Makes the tokens that a grant allows. Refuses where what they would hang from has ended. */
-export async function issue(cx: Cx, asked: Allowed): Promise<TokenResponse> {
-  const allowed = settled(cx, asked)
+/**
+ * Makes the tokens that a grant allows, for the part of it that a request wants. Refuses where what
+ * they would hang from has ended.
+ */
+export async function issue(cx: Cx, asked: Allowed, narrow?: Narrow): Promise<TokenResponse> {
+  const allowed = settled(cx, asked, narrow)
   if (allowed.instead === "id_token") return issueInstead(cx, allowed)
   const now = Math.floor(cx.clock.now() / 1000)
   const { grantId, userId, clientId, audience, scopes, actor, jkt } = allowed
@@ -147,9 +150,9 @@ const signed = (cx: Cx, clientId: string, claims: Claims) =>
  * What comes of what a grant allows, as things stand: no grant gives a token for a project that its
  * client may not have or its user may not enter.
  */
-function settled<T extends Issuance>(cx: Cx, allowed: T): T {
+function settled<T extends Issuance>(cx: Cx, allowed: T, narrow?: Narrow): T {
   mustStand(cx, allowed)
-  const open = asOfNow(cx, allowed)
+  const open = asOfNow(cx, allowed, narrow)
   if (open.audience.length === 0) {
     throw new OAuthError("invalid_target", "there is no project left that the token could be for")
   }

@@ -2,7 +2,7 @@ import { because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, wordsOf } from "../request.ts"
-import { isEnterable } from "./audience.ts"
+import { isEnterable, type Narrow } from "./audience.ts"
 import { audienceOf } from "./scope.ts"
 
 /**
@@ -25,16 +25,6 @@ export const targetFinding = (
   received: string,
   cause: "resource.unknown" | "resource.closed",
 ): Finding => ({ subject, received, expected: [], ...because(subject, cause) })
-
-/** What is allowed, as far as it matters for whom a token is. */
-type Allowed = {
-  readonly audience: readonly string[]
-  readonly clientId: string
-  readonly userId: string
-}
-
-/** Answers the part of an audience that a request wants; see `narrowing`. */
-export type Narrow = (allowed: Allowed) => readonly string[]
 
 /**
  * RFC 8707 §2.2: a token may be for fewer resources than were granted, never for others, nor for

@@ -3,9 +3,16 @@ import { mayEnter } from "../domain/authorization/index.ts"
 import { authRequest, type Requested, requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { isOrgActive } from "../domain/org/index.ts"
-import { csrfMatches, type KnownBrowser, readBrowser, sessionNow } from "../domain/session/index.ts"
+import {
+  csrfMatches,
+  type KnownBrowser,
+  readBrowser,
+  type Session,
+  sessionNow,
+} from "../domain/session/index.ts"
 import { findByLoginName, user } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
+import { needOf } from "./factor/need.ts"
 import type { Bar, Present, Wanted } from "./flow.ts"
 
 /** One request of one browser to the pages. */
@@ -35,10 +42,14 @@ export const presentIn = (cx: Cx, { sessions }: Pick<KnownBrowser, "sessions">):
 /** Who is signed in by a session now; undefined where nobody is. */
 export function presentBy(cx: Cx, id: string): Present | undefined {
   const usable = sessionNow(cx, id)
-  return usable && isHomeActive(cx, usable.userId)
-    ? { id, userId: usable.userId, authTime: usable.authTime }
-    : undefined
+  return usable && isHomeActive(cx, usable.userId) ? presentOf(id, usable) : undefined
 }
+
+/** A session as the flow looks at it. */
+export const presentOf = (
+  id: string,
+  { userId, authTime, checks, userVerified }: Session,
+): Present => ({ id, userId, authTime, checks, userVerified })
 
 /** Whether nobody has stopped the organisation that a person belongs to. */
 export const isHomeActive = (cx: Cx, userId: string): boolean =>
@@ -99,7 +110,11 @@ export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
   // A name that is nobody's suggests nobody here, like that of somebody who is elsewhere.
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
   const barOf = (userId: string) => barAgainst(cx, asked, userId)
-  return { ...asked, suggestedUser, created, sessionId, consent, isDenied, barOf }
+  const needs = (userId: string) => {
+    const need = needOf(cx, userId)
+    return { ...need, isForced: need.isForced || asked.needsFactor === true }
+  }
+  return { ...asked, suggestedUser, created, sessionId, consent, isDenied, barOf, needOf: needs }
 }
 
 /** Why a person may not use the application that asks; undefined for who may. */

@@ -1,7 +1,7 @@
 import { authRequest, linkSession } from "../domain/grant/index.ts"
-import { deviceCookie, enterBrowser } from "../domain/session/index.ts"
+import { deviceCookie, enterBrowser, type Proof, session } from "../domain/session/index.ts"
 import type { Transaction } from "../store/index.ts"
-import { isHomeActive, type JustAnswered, waitingRequest } from "./browser-context.ts"
+import { isHomeActive, type JustAnswered, presentOf, waitingRequest } from "./browser-context.ts"
 import { afterwards, type LoginContext } from "./context.ts"
 import { goTo } from "./form.ts"
 
@@ -9,6 +9,8 @@ import { goTo } from "./form.ts"
 export type Completing<Refusal extends object> = {
   readonly userId: string
   readonly first: (tx: Transaction) => Refusal | undefined
+  /** What that has shown to be proved; without a word a password. */
+  readonly proof?: () => Proof | undefined
 }
 
 /**
@@ -17,7 +19,7 @@ export type Completing<Refusal extends object> = {
  */
 export async function completeSignIn<Refusal extends object = never>(
   loginContext: LoginContext,
-  { userId, first }: Completing<Refusal>,
+  { userId, first, proof }: Completing<Refusal>,
 ): Promise<Response | Refusal> {
   const { cx, browserContext, waiting, answering } = loginContext
   let isAnswered = false
@@ -26,13 +28,14 @@ export async function completeSignIn<Refusal extends object = never>(
     userId,
     secure: browserContext.secure,
     first,
+    proof,
     also: (tx, id) => {
       if (!waiting) return
       // As things stand now: a password takes its time, and other tabs go on meanwhile.
       const isHome = isHomeActive(cx, userId)
       const now = isHome ? waitingRequest(cx, browserContext, waiting.id) : undefined
-      const session = { id, userId, authTime: tx.now }
-      isAnswered = now !== undefined && answering.within(cx, tx, now, session)
+      const present = presentOf(id, tx.state(session, id))
+      isAnswered = now !== undefined && answering.within(cx, tx, now, present)
       // A double click has posted the form twice, and the other one was faster.
       before = isHome && !isAnswered ? answeredBy(tx, waiting.id, id) : undefined
       if (!isAnswered && !before) linkSession(tx, waiting.id, id)

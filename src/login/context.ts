@@ -15,7 +15,7 @@ import {
   waitingRequest,
   wantedOf,
 } from "./browser-context.ts"
-import type { Present } from "./flow.ts"
+import { nextStep, type Present, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
 import { loginPaths, withRequest } from "./path.ts"
@@ -201,3 +201,9 @@ const learned: Readonly<Record<string, Learnable>> = {
   phone: "phone",
   offline_access: "offline",
 }
+
+/** What must happen next; where nobody waits, somebody only says who they are. */
+export const stepOf = ({ cx, browserContext, waiting }: LoginContext): Step =>
+  waiting
+    ? nextStep(waiting.wanted, browserContext.present, cx.clock.now())
+    : { kind: "login name" }

@@ -1,4 +1,6 @@
 import type { Requested } from "../domain/grant/index.ts"
+import type { Session } from "../domain/session/index.ts"
+import { type Factor, isProved, type Need } from "./factor/need.ts"
 
 /** What the flow must know of a request to sign somebody in. */
 export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "foreign"> & {
@@ -12,6 +14,8 @@ export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "fore
   readonly isDenied?: boolean
   /** Why a person may not use the application; undefined for who may. */
   readonly barOf?: (userId: string) => Bar | undefined
+  /** What a person has to prove beside a password; undefined for nothing. */
+  readonly needOf?: (userId: string) => Need
   /** ms UTC. */
   readonly created: number
 }
@@ -28,7 +32,7 @@ export type Present = {
   readonly userId: string
   /** ms UTC. */
   readonly authTime: number
-}
+} & Pick<Session, "checks" | "userVerified">
 
 /** What must happen next. `refuse`: the request ends without a sign-in. */
 export type Step =
@@ -36,6 +40,13 @@ export type Step =
   | { readonly kind: "choose" }
   | { readonly kind: "login name" }
   | { readonly kind: "password"; readonly userId: string }
+  | { readonly kind: "factor"; readonly userId: string; readonly factors: readonly Factor[] }
+  | {
+      readonly kind: "set up"
+      readonly userId: string
+      readonly factors: readonly Factor[]
+      readonly isForced: boolean
+    }
   | { readonly kind: "consent"; readonly sessionId: string }
   | { readonly kind: "barred"; readonly sessionId: string; readonly bar: Bar }
   | { readonly kind: "refuse"; readonly why: "other person" | "denied" }
@@ -69,10 +80,25 @@ function stepWith(wanted: Wanted, session: Present, now: number): Step {
   const bar = wanted.barOf?.(userId)
   if (bar !== undefined) return { kind: "barred", sessionId, bar }
   if (!isRecent(wanted, session, now)) return { kind: "password", userId }
+  const second = secondStep(wanted, session, now)
+  if (second) return second
   // Consent is given last, and by exactly who will be signed in.
   const { prompts, foreign = [] } = wanted
   const asks = prompts.includes("consent") || foreign.length > 0
   return { kind: asks && wanted.consent !== sessionId ? "consent" : "done", sessionId }
+}
+
+/** What has to be proved beside a password, or set up for that. */
+function secondStep(wanted: Wanted, session: Present, now: number): Step | undefined {
+  const { userId } = session
+  const need = wanted.needOf?.(userId)
+  if (!need || isProved(need, session, { since: wanted.created, now })) return undefined
+  const { factors, offered, isForced, isDue } = need
+  if (factors.length > 0) return { kind: "factor", userId, factors }
+  if (isForced) return { kind: "set up", userId, factors: offered, isForced }
+  // Only who has just typed something is stopped on their way.
+  const isOffered = isDue && offered.length > 0 && session.authTime > wanted.created
+  return isOffered ? { kind: "set up", userId, factors: offered, isForced } : undefined
 }
 
 /** OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent. */

@@ -10,6 +10,9 @@ import {
   postedLoginContext,
   trouble,
 } from "./context.ts"
+import { askLink, askNoPasskey, takeLink, takePasskey } from "./factor/passkey.ts"
+import { askSetup, takeSetup } from "./factor/setup.ts"
+import { askFactor, takeFactor } from "./factor/verify.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
 import { askForgot, showForgotSent, takeForgot } from "./link/forgot.ts"
 import { takeInvite, takeInvitePassword } from "./link/invite.ts"
@@ -89,6 +92,10 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.loginName]: { get: askLoginName, post: takeLoginName },
   [loginPaths.password]: { get: askPassword, post: takePassword },
   [loginPaths.passwordChange]: { get: askNoChange, post: takePasswordChange },
+  [loginPaths.factor]: { get: askFactor, post: takeFactor },
+  [loginPaths.factorSetup]: { get: askSetup, post: takeSetup },
+  [loginPaths.passkey]: { get: askNoPasskey, post: takePasskey },
+  [loginPaths.passkeySet]: { get: askLink, post: takeLink },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.forgot]: { get: askForgot, post: takeForgot },

@@ -11,6 +11,10 @@ export const loginPaths = {
   passwordSet: "/ui/login/password/set",
   passwordNew: "/ui/login/password/set/new",
   passwordDone: "/ui/login/password/done",
+  factor: "/ui/login/mfa/verify",
+  factorSetup: "/ui/login/mfa/set",
+  passkey: "/ui/login/passkey",
+  passkeySet: "/ui/login/passkey/set",
   accounts: "/ui/login/accounts",
   consent: "/ui/login/consent",
   invite: "/ui/login/verify",
@@ -32,6 +36,8 @@ export function stepPath(step: Step, requestId: string): string | undefined {
   if (step.kind === "choose") return withRequest(loginPaths.accounts, requestId)
   if (step.kind === "login name") return withRequest(loginPaths.loginName, requestId)
   if (step.kind === "password") return withRequest(loginPaths.password, requestId)
+  if (step.kind === "factor") return withRequest(loginPaths.factor, requestId)
+  if (step.kind === "set up") return withRequest(loginPaths.factorSetup, requestId)
   if (step.kind === "consent" || step.kind === "barred") {
     return withRequest(loginPaths.consent, requestId)
   }

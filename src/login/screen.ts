@@ -8,10 +8,11 @@ import {
   hrefOf,
   type LoginContext,
   optionsOf,
+  stepOf,
   targetOf,
   trouble,
 } from "./context.ts"
-import { nextStep, type Step } from "./flow.ts"
+import { offeredPasskey } from "./factor/passkey-offer.ts"
 import { type Fields, goTo } from "./form.ts"
 import { forgotHref } from "./link/forgot.ts"
 import { passwordChangePage } from "./password-change.ts"
@@ -115,11 +116,6 @@ export const showSignedOut = (loginContext: LoginContext): Promise<Response> =>
     optionsOf(loginContext),
   )
 
-const stepOf = ({ cx, browserContext, waiting }: LoginContext): Step =>
-  waiting
-    ? nextStep(waiting.wanted, browserContext.present, cx.clock.now())
-    : { kind: "login name" }
-
 /** Only the name that was typed: more would tell who exists. Known people are shown in full. */
 function shownAccount(loginContext: LoginContext, loginName: string): Account {
   const step = stepOf(loginContext)
@@ -127,19 +123,30 @@ function shownAccount(loginContext: LoginContext, loginName: string): Account {
   return known?.loginName === loginName ? known : { displayName: loginName, loginName }
 }
 
-function loginNamePage(
+type LoginNameShown = {
+  readonly loginName: string
+  readonly missing?: boolean
+  /** Whether a passkey was shown that opens nothing. */
+  readonly hasWrongKey?: boolean
+}
+
+/** The first page. */
+export function loginNamePage(
   loginContext: LoginContext,
-  { loginName, missing = false }: { loginName: string; missing?: boolean },
+  { loginName, missing = false, hasWrongKey = false }: LoginNameShown,
 ): Promise<Response> {
+  const offered = offeredPasskey(loginContext)
   const form = targetOf(loginContext, loginPaths.loginName)
   const application = applicationOf(loginContext)
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => {
       const error = missing ? shared.t("login_name.error.missing") : undefined
-      return ui.LoginNamePage({ ...shared, application, error, loginName, form })
+      const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
+      const passkey = offered && { ...offered, error: wrong }
+      return ui.LoginNamePage({ ...shared, application, error, loginName, form, passkey })
     },
-    optionsOf(loginContext, missing ? 422 : 200),
+    optionsOf(loginContext, missing || hasWrongKey ? 422 : 200),
   )
 }
 

@@ -3,8 +3,10 @@ import { nextStep, type Present, type Step, type Wanted } from "../../src/login/
 
 const now = 1_000_000
 const wanted: Wanted = { prompts: [], sessionId: "", created: now }
-const ann: Present = { id: "s-ann", userId: "ann", authTime: now - 60_000 }
-const bob: Present = { id: "s-bob", userId: "bob", authTime: now - 600_000 }
+/** Nothing but a password was checked. */
+const fresh = { checks: {}, userVerified: false }
+const ann: Present = { id: "s-ann", userId: "ann", authTime: now - 60_000, ...fresh }
+const bob: Present = { id: "s-bob", userId: "bob", authTime: now - 600_000, ...fresh }
 const done = (who: Present): Step => ({ kind: "done", sessionId: who.id })
 const choose: Step = { kind: "choose" }
 const consent = (who: Present): Step => ({ kind: "consent", sessionId: who.id })
@@ -15,7 +17,33 @@ const bars =
     users.includes(userId) ? ("roles" as const) : undefined
 const password = (userId: string): Step => ({ kind: "password", userId })
 
-type Row = readonly [string, Partial<Wanted>, readonly Present[], Step]
+const hour = 3600
+const need = {
+  factors: [],
+  offered: [],
+  isForced: false,
+  isDue: false,
+  secondLifetime: 18 * hour,
+  multiLifetime: 12 * hour,
+} as const
+type Needed = ReturnType<NonNullable<Wanted["needOf"]>>
+const needs = (changes: Partial<Needed>) => ({ needOf: () => ({ ...need, ...changes }) })
+const app = needs({ factors: ["otp", "recovery_codes"] })
+const factor: Step = { kind: "factor", userId: "ann", factors: ["otp", "recovery_codes"] }
+const offer = (isForced: boolean, factors: Needed["offered"] = ["otp"]): Step => ({
+  kind: "set up",
+  userId: "ann",
+  factors,
+  isForced,
+})
+const ago = (hours: number) => now - hours * hour * 1000
+const annWith = (checks: Present["checks"], userVerified = false): Present => ({
+  ...ann,
+  checks,
+  userVerified,
+})
+
+type Row = readonly [string, Partial<Wanted>, readonly Present[], Step | undefined]
 const rows: readonly Row[] = [
   ["nobody is signed in", {}, [], { kind: "login name" }],
   ["one person is signed in", {}, [ann], done(ann)],
@@ -77,6 +105,41 @@ const rows: readonly Row[] = [
   ["one of two was chosen", { sessionId: bob.id }, [ann, bob], done(bob)],
   ["the chosen one is too old", { sessionId: bob.id, maxAge: 100 }, [ann, bob], password("bob")],
   ["the chosen one has ended", { sessionId: "gone" }, [ann, bob], { kind: "choose" }],
+  ["nothing is asked of who has no factor", needs({}), [ann], done(ann)],
+  ["a factor is asked for", app, [ann], factor],
+  ["one that was proved a while ago counts", app, [annWith({ totp: ago(17) })], undefined],
+  ["one that was proved long ago counts no more", app, [annWith({ totp: ago(19) })], factor],
+  [
+    "long ago, but for this request",
+    { ...needs({ factors: ["otp", "recovery_codes"], secondLifetime: 0 }), created: ago(20) },
+    [annWith({ totp: ago(19) })],
+    undefined,
+  ],
+  ["a password is no second factor", app, [annWith({ user: now, password: now })], factor],
+  ["a recovery code is", app, [annWith({ recoveryCode: now })], undefined],
+  ["a security key is", app, [annWith({ webAuthN: ago(13) })], undefined],
+  ["a passkey is both", app, [annWith({ webAuthN: ago(11) }, true)], undefined],
+  ["a passkey of long ago is none", app, [annWith({ webAuthN: ago(19) }, true)], factor],
+  ["a password comes first", { ...app, prompts: ["login"] }, [ann], password("ann")],
+  ["who may not is asked for nothing", { ...app, barOf: bars("ann") }, [ann], barred(ann)],
+  ["a factor comes before consent", { ...app, prompts: ["consent"] }, [ann], factor],
+  ["one is forced", needs({ isForced: true, offered: ["otp"] }), [ann], offer(true)],
+  ["and there is none", needs({ isForced: true }), [ann], offer(true, [])],
+  [
+    "forced and there",
+    needs({ isForced: true, factors: ["otp", "recovery_codes"] }),
+    [ann],
+    factor,
+  ],
+  ["forced and proved", needs({ isForced: true }), [annWith({ totp: now })], undefined],
+  [
+    "one is offered who has just signed in",
+    { ...needs({ isDue: true, offered: ["otp"] }), created: ago(1) },
+    [ann],
+    offer(false),
+  ],
+  ["not to who did before", needs({ isDue: true, offered: ["otp"] }), [ann], done(ann)],
+  ["nor what there is not", { ...needs({ isDue: true }), created: ago(1) }, [ann], done(ann)],
   [
     "another than hinted signed in",
     { sessionId: ann.id, hintedUser: "bob" },
@@ -87,7 +150,7 @@ const rows: readonly Row[] = [
 
 describe("nextStep", () => {
   test.each(rows)("%s", (_, changes, present, step) => {
-    expect(nextStep({ ...wanted, ...changes }, present, now)).toEqual(step)
+    expect(nextStep({ ...wanted, ...changes }, present, now)).toEqual(step ?? done(ann))
   })
 
   test("a sign-in for this very request satisfies prompt=login and every max_age", () => {

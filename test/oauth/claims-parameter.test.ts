@@ -123,9 +123,9 @@ describe("acr (OpenID Connect Core §2 and §5.5.1.1)", () => {
 
   test("that is essential and out of reach is a failed sign-in", async () => {
     const error = "unmet_authentication_requirements"
-    expect(await refusal(acr({ essential: true, value: "2" }))).toBe(error)
-    expect(await refusal(acr({ essential: true, values: ["2", 3] }))).toBe(error)
-    const wish = { ...acr({ essential: true, value: "2" }), acr_values: "1" }
+    expect(await refusal(acr({ essential: true, value: "3" }))).toBe(error)
+    expect(await refusal(acr({ essential: true, values: ["3", 3] }))).toBe(error)
+    const wish = { ...acr({ essential: true, value: "3" }), acr_values: "1" }
     expect(await refusal(wish)).toBe(error)
   })
 })

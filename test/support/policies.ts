@@ -141,7 +141,7 @@ export const policyRows: readonly PolicyRow[] = [
       defaultRedirectUri: "",
       passwordCheckLifetime: "864000s",
       externalLoginCheckLifetime: "864000s",
-      mfaInitSkipLifetime: "2592000s",
+      mfaInitSkipLifetime: "0s",
       secondFactorCheckLifetime: "64800s",
       multiFactorCheckLifetime: "43200s",
     },

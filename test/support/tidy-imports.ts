@@ -94,7 +94,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   otpauth: ["src/domain/user"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],
-  uqr: ["ui/console"],
+  uqr: ["ui/kit"],
   zod: ["src/boot", "src/kernel"],
 }
 

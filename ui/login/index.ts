@@ -10,6 +10,17 @@ export {
 } from "./device-page.tsx"
 export { DonePage, type DonePageProps } from "./done-page.tsx"
 export { ErrorPage, type ErrorPageProps, type Problem } from "./error-page.tsx"
+export { FactorPage, type FactorPageProps, type FactorWay } from "./factor/factor-page.tsx"
+export { PasskeyLinkPage, type PasskeyLinkPageProps } from "./factor/passkey-link-page.tsx"
+export {
+  FactorSetupPage,
+  type FactorSetupPageProps,
+  KeySetupPage,
+  type KeySetupPageProps,
+  type SetupWay,
+  TotpSetupPage,
+  type TotpSetupPageProps,
+} from "./factor/setup-page.tsx"
 export type { Account, Application, Learnable, Target } from "./flow.tsx"
 export {
   ForgotPage,
@@ -29,7 +40,7 @@ export {
   type LinkPasswordPageProps,
   type LinkProblem,
 } from "./link-page.tsx"
-export { LoginNamePage, type LoginNamePageProps } from "./login-name-page.tsx"
+export { LoginNamePage, type LoginNamePageProps, type OfferedPasskey } from "./login-name-page.tsx"
 export { LogoutPage, type LogoutPageProps } from "./logout-page.tsx"
 export { PasswordChangePage, type PasswordChangePageProps } from "./password-change-page.tsx"
 export { PasswordPage, type PasswordPageProps } from "./password-page.tsx"

@@ -1,5 +1,6 @@
 import { Button } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
+import { KeyForm } from "./factor/key-form.tsx"
 import { type Application, FlowForm, Learns, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
@@ -8,11 +9,20 @@ export type LoginNamePageProps = PageProps & {
   readonly application?: Application | undefined
   readonly loginName?: string | undefined
   readonly error?: string | undefined
+  /** Asks for any passkey, where there can be one. */
+  readonly passkey?: OfferedPasskey | undefined
+}
+
+export type OfferedPasskey = {
+  readonly form: Target
+  readonly challenge: string
+  readonly options: string
+  readonly error?: string | undefined
 }
 
 /** First step: who are you? Posts `loginName`. */
 export function LoginNamePage(props: LoginNamePageProps) {
-  const { t, language, form, application, loginName, error } = props
+  const { t, language, form, application, loginName, error, passkey } = props
   const lead = application
     ? t("login_name.lead_application", { application: application.name })
     : t("login_name.lead")
@@ -38,7 +48,24 @@ export function LoginNamePage(props: LoginNamePageProps) {
           {t("login_name.submit")}
         </Button>
       </FlowForm>
+      {passkey && <Passkey t={t} passkey={passkey} />}
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
+  )
+}
+
+type PasskeyProps = Pick<PageProps, "t"> & { readonly passkey: OfferedPasskey }
+
+function Passkey({ t, passkey }: PasskeyProps) {
+  const { form, challenge, options, error } = passkey
+  const asked = { target: form, options, error, hidden: { challenge } }
+  return (
+    <div className="script-only">
+      <KeyForm t={t} mode="get" isOffered {...asked}>
+        <Button type="submit" wide>
+          {t("passkey.sign_in")}
+        </Button>
+      </KeyForm>
+    </div>
   )
 }

@@ -1,7 +1,9 @@
+import { wireKeys } from "./factor/key.ts"
+
 /*
- * The one script of the login pages. They work without it: it keeps the chosen colours, shows
- * and hides passwords, hands over the set-up code of the link, submits the page that only carries
- * an answer to an application, and goes on when all that a page loads is there.
+ * The one script of the login pages. But for passkeys, they work without it: it keeps the chosen
+ * colours, shows and hides passwords, asks keys, hands over the code of the link, submits the page
+ * that only carries an answer to an application, and goes on when all that a page loads is there.
  */
 const root = document.documentElement
 root.dataset.script = "on"
@@ -11,7 +13,10 @@ if (theme === "light" || theme === "dark") root.dataset.theme = theme
 document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll("button[data-reveal]")) wireReveal(button)
   for (const input of document.querySelectorAll("input[data-from-link]")) takeCode(input)
-  for (const form of document.querySelectorAll("form")) wireForm(form)
+  for (const form of document.querySelectorAll("form")) {
+    if (!form.closest("[data-key]")) wireForm(form)
+  }
+  wireKeys()
   for (const link of document.querySelectorAll("a[data-when-loaded]")) goWhenLoaded(link)
 })
 

@@ -53,7 +53,8 @@ export const login: Policy<Login> = {
     defaultRedirectUri: "",
     passwordCheckLifetime: 240 * hour,
     externalLoginCheckLifetime: 240 * hour,
-    mfaInitSkipLifetime: 720 * hour,
+    // Nobody is stopped on their way to be asked for more than their organisation wants.
+    mfaInitSkipLifetime: 0,
     secondFactorCheckLifetime: 18 * hour,
     multiFactorCheckLifetime: 12 * hour,
     secondFactors: ["otp", "u2f"],

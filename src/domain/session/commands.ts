@@ -1,22 +1,35 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
-import { user } from "../user/index.ts"
+import { type CheckKind, user } from "../user/index.ts"
 import { accountsMax, type BrowserEvent, browser, type SessionEvent, session } from "./model.ts"
 import { isLive, passwordVersionOf, usableSession } from "./query.ts"
+
+/** What a person has just proved; a password where nothing else is said. */
+export type Proof =
+  | { readonly kind: "password" }
+  | {
+      readonly kind: CheckKind
+      /** RFC 8176 names. */
+      readonly methods: readonly string[]
+      /** Whether a key has seen who used it: a first factor by itself. */
+      readonly isUserVerified: boolean
+    }
 
 export type SignIn = {
   readonly agentId: string
   readonly userId: string
   /** Keyed hash of the secret that the browser's cookie has from now on. */
   readonly hash: string
+  readonly proof?: Proof | undefined
 }
 
 /**
- * Signs a person in whose password was just checked. Their session in this browser goes on where
- * there is one, but none of an older password: what hung from that must not come back to life. The
- * browser's secret is replaced, so that one planted before is worth nothing.
+ * Signs a person in who has just proved who they are, or notes what else they have proved. Their
+ * session in this browser goes on where there is one, but none of an older password: what hung from
+ * that must not come back to life. The browser's secret is replaced, so that one planted before is
+ * worth nothing.
  */
-export function signIn(tx: Transaction, { agentId, userId, hash }: SignIn): string {
+export function signIn(tx: Transaction, { agentId, userId, hash, proof }: SignIn): string {
   const theirs = tx
     .state(browser, agentId)
     .sessions.filter((id) => isLive(tx.state(session, id), tx.now, userId))
@@ -35,11 +48,7 @@ export function signIn(tx: Transaction, { agentId, userId, hash }: SignIn): stri
   if (passwordVersion === undefined) {
     throw new Fault("unauthenticated", "session.user_gone", "this account can't sign in any more")
   }
-  const checked: Draft<SessionEvent> = {
-    type: "session.password.checked",
-    data: { passwordVersion },
-  }
-  tx.append(session, sessionId, [checked])
+  tx.append(session, sessionId, [checkedBy(proof ?? { kind: "password" }, passwordVersion)])
   const entered: Draft<BrowserEvent> = {
     type: "user_agent.signed.in",
     data: { sessionId },
@@ -51,6 +60,22 @@ export function signIn(tx: Transaction, { agentId, userId, hash }: SignIn): stri
   for (const id of surplus) endSession(tx, id)
   return sessionId
 }
+
+/** A second factor alone begins nothing: a session that it is the first of can't be used. */
+function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {
+  if (proof.kind === "password")
+    return { type: "session.password.checked", data: { passwordVersion } }
+  const { kind, methods, isUserVerified: userVerified } = proof
+  if (kind !== "webauthn") return { type: secondTypes[kind], data: { methods } }
+  return { type: "session.webAuthN.checked", data: { passwordVersion, methods, userVerified } }
+}
+
+const secondTypes = {
+  totp: "session.totp.checked",
+  otp_email: "session.otp.email.checked",
+  otp_sms: "session.otp.sms.checked",
+  recovery_code: "session.recovery_code.checked",
+} as const
 
 /** Notes that a client got something through a session, so that it is told when that ends. */
 export function noteClient(tx: Transaction, sessionId: string, clientId: string): void {

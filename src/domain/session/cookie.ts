@@ -2,7 +2,7 @@ import { type Adapter, Cookie, Lucia, TimeSpan } from "lucia"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
-import { signIn } from "./commands.ts"
+import { type Proof, signIn } from "./commands.ts"
 import { browser, lifetimes } from "./model.ts"
 
 /** A browser as its cookie shows it. Nothing is stored of one in which nobody signed in yet. */
@@ -48,7 +48,9 @@ export type Entrance<Refusal extends object> = {
   readonly userId: string
   readonly secure: boolean
   /** What comes before it in the same step, and is all of it where it answers a refusal. */
-  readonly first?: (tx: Transaction) => Refusal | undefined
+  readonly first?: ((tx: Transaction) => Refusal | undefined) | undefined
+  /** What was proved, as that has shown it; without a word a password. */
+  readonly proof?: (() => Proof | undefined) | undefined
   /** Further parts of the same step. */
   readonly also: (tx: Transaction, sessionId: string) => void
 }
@@ -60,7 +62,7 @@ export type Entrance<Refusal extends object> = {
 export async function enterBrowser<Refusal extends object = never>(
   cx: Cx,
   agentId: string,
-  { userId, secure, first, also }: Entrance<Refusal>,
+  { userId, secure, first, proof, also }: Entrance<Refusal>,
 ): Promise<string | Refusal> {
   let refusal: Refusal | undefined
   const lucia = luciaOf(cx, secure, async ({ id }) => {
@@ -68,7 +70,7 @@ export async function enterBrowser<Refusal extends object = never>(
     const hash = cx.secrets.hash(secret, hashAbout(cx, agentId))
     await cx.store.transact(cx, (tx) => {
       refusal = first?.(tx)
-      if (!refusal) also(tx, signIn(tx, { agentId, userId, hash }))
+      if (!refusal) also(tx, signIn(tx, { agentId, userId, hash, proof: proof?.() }))
     })
   })
   const sessionId = `${agentId}.${randomToken(cx.random)}`

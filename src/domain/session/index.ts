@@ -4,7 +4,7 @@ import { sessionEnds } from "./reactor.ts"
 import { isTokenOf } from "./token.ts"
 import { sessionView } from "./view.ts"
 
-export { endSession, noteClient } from "./commands.ts"
+export { endSession, noteClient, type Proof } from "./commands.ts"
 export {
   clearedCookie,
   csrfMatches,

@@ -77,9 +77,19 @@ export {
   factorChecks,
   type UserVerification,
 } from "./factor/check.ts"
-export { challengeCode, type OtpChannel } from "./factor/otp.ts"
-export { hasPasskey, keysOf, type OwnKey, secondFactorsOf } from "./factor/ready.ts"
+export { beginKey, type FinishedKey, finishedKey } from "./factor/key.ts"
+export { addOtp, challengeCode, type OtpChannel } from "./factor/otp.ts"
+export {
+  factorSkipped,
+  hasPasskey,
+  keysOf,
+  mayHaveCodes,
+  type OwnKey,
+  secondFactorsOf,
+} from "./factor/ready.ts"
 export { hasKeys, originsOf, relyingPartyOf } from "./factor/relying-party.ts"
+export { skipFactors } from "./factor/skip.ts"
+export { admitTotp, pendingTotp, registerTotp, totpUri } from "./factor/totp.ts"
 export { challengeKey, keyHolder } from "./factor/webauthn-check.ts"
 export {
   generateMachineSecret,

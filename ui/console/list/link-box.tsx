@@ -1,6 +1,6 @@
 import { CopyButton } from "../../kit/copy-button.tsx"
+import { QrCode } from "../../kit/qr-code.tsx"
 import { useText } from "../shell/text.ts"
-import { QrCode } from "./qr-code.tsx"
 
 type LinkBoxProps = { readonly link: string; readonly what: string; readonly qr: string }
 

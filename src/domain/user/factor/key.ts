@@ -1,5 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
-import type { ClaimChange, Cx, Draft, Receipt } from "../../../store/index.ts"
+import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { factorsOf, type KeyKind } from "../factors.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, type UserEvent, user } from "../model.ts"
@@ -81,21 +81,23 @@ const addKey = user.command<Begun>((state, { kind, tokenId, rpId, challenge, cod
   return [added]
 })
 
+/** What ends a registration: the browser's answer as JSON, and what the key is to be called. */
+export type FinishedKey = {
+  readonly kind: KeyKind
+  readonly tokenId: string
+  readonly credential: unknown
+  readonly name: string
+}
+
 /**
- * Ends a registration with what the browser has answered, as JSON. Without a name the key is called
- * by who made it. Refuses what is wrong or too late, and a key that somebody has already.
+ * Ends a registration with what the browser has answered, as a part of a step. Without a name the
+ * key is called by who made it. Refuses what is wrong or too late, and a key that somebody has.
  */
-export async function finishKey(
+export async function finishedKey(
   cx: Cx,
   userId: string,
-  given: {
-    readonly kind: KeyKind
-    readonly tokenId: string
-    readonly credential: unknown
-    readonly name: string
-  },
-): Promise<Receipt> {
-  const { kind, tokenId, credential } = given
+  { kind, tokenId, credential, name: given }: FinishedKey,
+): Promise<(tx: Transaction) => void> {
   const asked = { kind, tokenId, now: cx.clock.now() }
   const { rpId, challenge } = pendingIn(personIn(cx.store.state(cx, user, userId)), asked)
   const key = await readNewKey(credential, {
@@ -104,8 +106,14 @@ export async function finishKey(
     isUserVerified: kind === "passkey",
   })
   if (!key) throw wrongError()
-  const name = optionalTextOf("name", given.name) || makerOf(key.aaguid)
-  return verifyKey(cx, userId, { kind, tokenId, challenge, name, key })
+  const name = optionalTextOf("name", given) || makerOf(key.aaguid)
+  return (tx) => verifyKey.within(tx, userId, { kind, tokenId, challenge, name, key })
+}
+
+/** The same in a step of its own. */
+export async function finishKey(cx: Cx, userId: string, given: FinishedKey): Promise<Receipt> {
+  const step = await cx.store.transact(cx, await finishedKey(cx, userId, given))
+  return step.receipt(user, userId)
 }
 
 type Verified = {

@@ -72,3 +72,13 @@ export function listedFactors(state: User): readonly ListedFactor[] {
     }),
   ]
 }
+
+/** Where one-time codes could be sent to a person: to what is theirs for certain. */
+export const mayHaveCodes = (state: User): Readonly<Record<"email" | "sms", boolean>> =>
+  isPerson(state)
+    ? { email: state.email.verified, sms: state.phone?.verified === true }
+    : { email: false, sms: false }
+
+/** When somebody last put off to set up a second factor, ms UTC; 0 for never. */
+export const factorSkipped = (state: User): number =>
+  isPerson(state) ? factorsOf(state).skipped : 0

@@ -3,7 +3,7 @@ import { lazily } from "../../../kernel/lazy.ts"
 import type { Cx, Draft, Receipt } from "../../../store/index.ts"
 import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
-import type { Check } from "./check.ts"
+import type { AdmitFactor, Check } from "./check.ts"
 import { countRight, countWrong, factorCount, mayTryFactor } from "./check-count.ts"
 import { isPerson, personIn } from "./ready.ts"
 
@@ -69,10 +69,13 @@ export async function totpUri(
   return new TOTP({ issuer, label, secret, period: periodSeconds }).toString()
 }
 
-/** Makes an authenticator app count, by a code of it. A wrong one is counted and refused. */
-export async function verifyTotp(cx: Cx, userId: string, code: string): Promise<Receipt> {
+/**
+ * Makes an authenticator app count, by a code of it, as a part of a step; a wrong one is counted
+ * there. Refuses where nothing is to be set up.
+ */
+export async function admitTotp(cx: Cx, userId: string, code: string): Promise<AdmitFactor> {
   const step = stepOf(cx, userId, code, await loadOtp())
-  const done = await cx.store.transact(cx, (tx) => {
+  return (tx) => {
     const { totp } = factorsOf(personIn(tx.state(user, userId)))
     if (!totp) throw missingError()
     if (totp.verified) throw readyError()
@@ -80,13 +83,18 @@ export async function verifyTotp(cx: Cx, userId: string, code: string): Promise<
     const taken = step(totp.sealed, tx.now, tx.state(factorCount, userId).step)
     if (taken === undefined) {
       countWrong(tx, userId, "totp")
-      return false
+      return { isRight: false }
     }
     countRight(tx, userId, { kind: "totp", step: taken })
     tx.append(user, userId, [{ type: "user.human.mfa.otp.verified", data: {} }])
-    return true
-  })
-  if (done.value) return done.receipt(user, userId)
+    return { isRight: true, methods: ["otp"], isUserVerified: false }
+  }
+}
+
+/** The same in a step of its own; refuses a wrong code. */
+export async function verifyTotp(cx: Cx, userId: string, code: string): Promise<Receipt> {
+  const done = await cx.store.transact(cx, await admitTotp(cx, userId, code))
+  if (done.value.isRight) return done.receipt(user, userId)
   throw new Fault("invalid_argument", "user.code_wrong", "the code is wrong; try the next one")
 }
 

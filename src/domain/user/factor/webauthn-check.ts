@@ -21,23 +21,23 @@ type KeyChallenge = Extract<Challenge, { kind: "key" }>
  * Asks for a proof by a key: of a person one of theirs, of nobody in particular any passkey.
  * `options` is what the browser is handed, as JSON (WebAuthn §5.5).
  */
-export async function challengeKey(
+export function challengeKey(
   cx: Cx,
   asked: {
     readonly userId?: string | undefined
     readonly domain?: string | undefined
     readonly userVerification: UserVerification
   },
-): Promise<{
-  readonly options: Awaited<ReturnType<typeof requestOptions>>
+): {
+  readonly options: ReturnType<typeof requestOptions>
   readonly challenge: KeyChallenge
-}> {
+} {
   const { id: rpId } = relyingPartyOf(cx, asked.domain)
   const { userId, userVerification } = asked
   const own = userId === undefined ? [] : keysOf(cx.store.state(cx, user, userId))
   const keys = own.filter((key) => key.rpId === rpId)
   const challenge = newChallenge(cx)
-  const options = await requestOptions({ rpId, challenge, userVerification, keys })
+  const options = requestOptions({ rpId, challenge, userVerification, keys })
   const expires = cx.clock.now() + ceremonyMs
   return { options, challenge: { kind: "key", challenge, rpId, userVerification, expires } }
 }

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto"
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
-  PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from "@simplewebauthn/server"
 import { randomToken } from "../../../kernel/crypto/random.ts"
@@ -106,21 +105,21 @@ export async function readNewKey(
 }
 
 /** What a browser is asked for a proof by; without keys, whichever passkey the person picks. */
-export async function requestOptions(wanted: {
+export const requestOptions = (wanted: {
   readonly rpId: string
   readonly challenge: string
   readonly userVerification: UserVerification
   readonly keys: readonly OwnKey[]
-}): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  const { generateAuthenticationOptions } = await load()
-  return generateAuthenticationOptions({
-    rpID: wanted.rpId,
-    challenge: new Uint8Array(Buffer.from(wanted.challenge, "base64url")),
-    timeout: ceremonyMs,
-    userVerification: wanted.userVerification,
-    allowCredentials: wanted.keys.map(descriptorOf),
-  })
-}
+}) => ({
+  rpId: wanted.rpId,
+  challenge: wanted.challenge,
+  timeout: ceremonyMs,
+  userVerification: wanted.userVerification,
+  allowCredentials: wanted.keys.map((key) => ({
+    ...descriptorOf(key),
+    type: "public-key" as const,
+  })),
+})
 
 /** What an assertion has shown; the count of uses is for whoever decides to compare. */
 export type Assertion = { readonly signCount: number; readonly isUserVerified: boolean }

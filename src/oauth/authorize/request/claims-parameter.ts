@@ -12,6 +12,8 @@ export type ClaimsWanted = {
   readonly userId: string | undefined
   /** Values of `acr` that will do, all of them where there are none; undefined: not asked for. */
   readonly acr: readonly string[] | undefined
+  /** Whether nothing below several factors will do. */
+  readonly isFactorNeeded: boolean
 }
 
 /** OpenID Connect Core §5.5: reads `claims`, and `acr_values` with it, which asks the same. */
@@ -22,7 +24,14 @@ export function claimsWantedOf(parameters: Parameters): ClaimsWanted {
     userinfo: claimsAsked([...userinfo.keys()]),
     userId: userOf([idToken.get("sub"), userinfo.get("sub")]),
     acr: acrOf(idToken.get("acr"), wordsOf(parameters.get("acr_values"))),
+    isFactorNeeded: needsFactor(idToken.get("acr")),
   }
+}
+
+/** §5.5.1.1: an essential `acr` must be reached, so its person is asked for what it takes. */
+function needsFactor(member: Member | undefined): boolean {
+  const needed = member?.essential ? acrValues.filter((acr) => member.values.includes(acr)) : []
+  return needed.length > 0 && !needed.includes("1")
 }
 
 /** §5.5.1: what is asked of one claim. */

@@ -90,13 +90,14 @@ function projectsOf(
 
 /** Who may sign in, how, and what is told of them, beside what the scopes say. */
 function personOf(cx: Cx, parameters: Parameters) {
-  const { idToken, userinfo, userId, acr } = claimsWantedOf(parameters)
+  const { idToken, userinfo, userId, acr, isFactorNeeded } = claimsWantedOf(parameters)
   const hinted = hintedUserOf(cx, parameters)
   if (userId !== undefined && hinted !== undefined && userId !== hinted) {
     throw new OAuthError("invalid_request", "id_token_hint and claims name different users")
   }
   const claims = idToken.length + userinfo.length > 0 ? { idToken, userinfo } : undefined
-  return { hintedUser: hinted ?? userId, claims, acr }
+  const needsFactor = isFactorNeeded || undefined
+  return { hintedUser: hinted ?? userId, claims, acr, needsFactor }
 }
 
 /** OpenID Connect Core §3.2.2.1 and §15.5.2: without a nonce, an id_token could be replayed. */

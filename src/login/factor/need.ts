@@ -1,0 +1,77 @@
+import { login, policyOf, type SecondFactor } from "../../domain/policy/index.ts"
+import type { Session } from "../../domain/session/index.ts"
+import {
+  factorSkipped,
+  hasKeys,
+  hasPasskey,
+  mayHaveCodes,
+  secondFactorsOf,
+  user,
+} from "../../domain/user/index.ts"
+import type { Cx } from "../../store/index.ts"
+
+/** What is asked for beside a password; a passkey also where it isn't the first. */
+export type Factor = SecondFactor | "passkey"
+
+/** What a person has to prove; lifetimes are seconds. */
+export type Need = {
+  /** What they have set up and may use, the best first. */
+  readonly factors: readonly Factor[]
+  /** What they could set up. */
+  readonly offered: readonly Factor[]
+  readonly isForced: boolean
+  /** Whether it is time to offer it again. */
+  readonly isDue: boolean
+  readonly secondLifetime: number
+  readonly multiLifetime: number
+}
+
+/** Reads what a person has, and what the policy of their organisation says. */
+export function needOf(cx: Cx, userId: string): Need {
+  const state = cx.store.state(cx, user, userId)
+  const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  const policy = policyOf(cx, orgId, login)
+  const allows = (factor: Factor): boolean =>
+    factor === "passkey"
+      ? policy.multiFactors.includes("u2f_with_verification")
+      : policy.secondFactors.includes(factor)
+  const own: readonly Factor[] = [
+    ...(hasPasskey(state) ? (["passkey"] as const) : []),
+    ...secondFactorsOf(state),
+  ]
+  const factors = own.filter(allows)
+  const codes = mayHaveCodes(state)
+  const can: Readonly<Partial<Record<Factor, boolean>>> = {
+    passkey: hasKeys(cx) && policy.allowPasswordless,
+    otp: true,
+    u2f: hasKeys(cx),
+    otp_email: codes.email,
+    otp_sms: codes.sms,
+  }
+  const lasts = policy.mfaInitSkipLifetime * 1000
+  return {
+    // What stands in for another factor is none by itself.
+    factors: factors.some((factor) => factor !== "recovery_codes") ? factors : [],
+    offered: kinds.filter((factor) => allows(factor) && can[factor] === true),
+    isForced: policy.forceMfa || policy.forceMfaLocalOnly,
+    isDue: lasts > 0 && cx.clock.now() >= factorSkipped(state) + lasts,
+    secondLifetime: policy.secondFactorCheckLifetime,
+    multiLifetime: policy.multiFactorCheckLifetime,
+  }
+}
+
+const kinds: readonly Factor[] = ["passkey", "otp", "u2f", "otp_email", "otp_sms"]
+
+/** Whether a session has what is needed, proved for this request or not too long ago; ms UTC. */
+export function isProved(
+  need: Need,
+  { checks, userVerified }: Pick<Session, "checks" | "userVerified">,
+  { since, now }: { readonly since: number; readonly now: number },
+): boolean {
+  const { user: _, password: __, webAuthN, ...codes } = checks
+  const counts = (time: number | undefined, lifetime: number) =>
+    time !== undefined && (time > since || now - time <= lifetime * 1000)
+  // A key that has seen who holds it is two factors at once, whatever else there is.
+  if (userVerified && counts(webAuthN, need.multiLifetime)) return true
+  return [webAuthN, ...Object.values(codes)].some((time) => counts(time, need.secondLifetime))
+}

@@ -1,0 +1,120 @@
+import { org } from "../../domain/org/index.ts"
+import { login, policyIn } from "../../domain/policy/index.ts"
+import { beginKey, keyHolder, user } from "../../domain/user/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Transaction } from "../../store/index.ts"
+import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
+import { type Fields, goTo } from "../form.ts"
+import { loginPaths } from "../path.ts"
+import { loginNamePage } from "../screen.ts"
+import { attemptCheck } from "./attempt.ts"
+import { readChallenge } from "./challenge.ts"
+import { keyAttempt } from "./setup.ts"
+
+/** GET, without anything shown: that is asked for on the first page. */
+export const askNoPasskey = (loginContext: LoginContext): Response =>
+  goTo(hrefOf(loginContext, loginPaths.loginName))
+
+/** A passkey signs in by itself, and tells whose it is. Nothing is said of why one does not. */
+export async function takePasskey(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const { cx, browserContext } = loginContext
+  const given = fields.get("credential")
+  const sealed = fields.get("challenge")
+  const challenge = readChallenge(cx, browserContext, { userId: "", sealed })
+  const userId = keyHolder(cx, given)
+  if (userId === undefined || !challenge) return refused(loginContext)
+  const asked = { userId, given, challenge }
+  const isKeptOut = (tx: Transaction) => !mayEnter(tx, userId)
+  const result = await attemptCheck(loginContext, "webauthn", asked, isKeptOut)
+  if (result.kind === "in") return result.answer
+  if (result.kind !== "too many") return refused(loginContext)
+  const { retryAfterSeconds } = result
+  return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
+}
+
+/** Whether somebody may sign in by a passkey alone. */
+function mayEnter(tx: Transaction, userId: string): boolean {
+  const orgId = tx.owner(user, userId)
+  const isActive = tx.state(user, userId).status === "active"
+  return isActive && tx.state(org, orgId).status === "active" && allows(tx, orgId)
+}
+
+const allows = (tx: Transaction, orgId: string): boolean =>
+  policyIn(tx, orgId, login).allowPasswordless
+
+const refused = (loginContext: LoginContext): Promise<Response> =>
+  loginNamePage(loginContext, { loginName: "", hasWrongKey: true })
+
+/** GET of a registration link; it looks at no code and uses none up. */
+export function askLink(loginContext: LoginContext): Promise<Response> {
+  const { searchParams } = new URL(loginContext.request.url)
+  const [userId, codeId] = [searchParams.get("userId") ?? "", searchParams.get("codeId") ?? ""]
+  if (userId === "") return trouble(loginContext, { problem: "not_found", status: 404 })
+  return linkPage(loginContext, { userId, codeId })
+}
+
+/** The code was shown, which begins the registration; or the passkey is there, which signs in. */
+export async function takeLink(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const { cx } = loginContext
+  const named = { userId: fields.get("userId"), codeId: fields.get("codeId") }
+  const { userId, codeId } = named
+  const given = fields.get("credential")
+  const code = fields.get("code")
+  if (userId === "" || userId.length > idMax) return linkPage(loginContext, named, "wrong")
+  if (given !== "") {
+    const tokenId = fields.get("tokenId")
+    const refuses = (tx: Transaction) => !mayEnter(tx, userId)
+    const key = { userId, kind: "passkey", tokenId, given, refuses } as const
+    const result = await keyAttempt(loginContext, key)
+    if (result.kind === "in") return result.answer
+  }
+  try {
+    cx.allowance?.spend("guess")
+    const begun = await beginKey(cx, userId, { kind: "passkey", link: { codeId, code } })
+    cx.allowance?.refund("guess")
+    return await makePage(loginContext, { ...named, code }, begun)
+  } catch (cause) {
+    if (!(cause instanceof Fault)) throw cause
+    const { retryAfterSeconds } = cause
+    if (retryAfterSeconds !== undefined)
+      return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
+    // Whether there is such an account is not said.
+    return linkPage(loginContext, named, "wrong")
+  }
+}
+
+const idMax = 200
+
+type Named = { readonly userId: string; readonly codeId: string }
+
+function linkPage(loginContext: LoginContext, named: Named, problem?: "wrong"): Promise<Response> {
+  const form = targetOf(loginContext, loginPaths.passkeySet)
+  return loginContext.show(
+    loginContext.cx,
+    (ui, { t, ...shared }) => {
+      const error = problem && t("factor.error.wrong")
+      return ui.PasskeyLinkPage({ ...shared, ...named, t, form, error })
+    },
+    optionsOf(loginContext, problem ? 422 : 200),
+  )
+}
+
+function makePage(
+  loginContext: LoginContext,
+  named: Named & { readonly code: string },
+  { tokenId, options }: Awaited<ReturnType<typeof beginKey>>,
+): Promise<Response> {
+  const page = {
+    kind: "passkey",
+    form: targetOf(loginContext, loginPaths.passkeySet),
+    account: accountOf(loginContext.cx, named.userId),
+    changeHref: hrefOf(loginContext, loginPaths.loginName),
+    options: JSON.stringify(options),
+    hidden: { ...named, tokenId },
+  } as const
+  return loginContext.show(
+    loginContext.cx,
+    (ui, shared) => ui.KeySetupPage({ ...shared, ...page }),
+    optionsOf(loginContext),
+  )
+}

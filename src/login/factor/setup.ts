@@ -1,0 +1,212 @@
+import type { SetupWay } from "../../../ui/login/index.ts"
+import { instance } from "../../domain/instance/index.ts"
+import {
+  addOtp,
+  admitTotp,
+  beginKey,
+  finishedKey,
+  type OtpChannel,
+  pendingTotp,
+  registerTotp,
+  skipFactors,
+  totpUri,
+} from "../../domain/user/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Transaction } from "../../store/index.ts"
+import {
+  accountOf,
+  afterwards,
+  hrefOf,
+  type LoginContext,
+  optionsOf,
+  stepOf,
+  targetOf,
+} from "../context.ts"
+import { type Fields, goTo } from "../form.ts"
+import { loginPaths } from "../path.ts"
+import { type Attempted, attempt } from "./attempt.ts"
+
+/** GET: what could be set up. */
+export function askSetup(loginContext: LoginContext): Promise<Response> | Response {
+  const asked = askedOf(loginContext)
+  return asked ? choicePage(loginContext, asked) : goTo(afterwards(loginContext))
+}
+
+/** Something was chosen, or shown to work. */
+export async function takeSetup(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const asked = askedOf(loginContext)
+  if (!asked) return goTo(afterwards(loginContext))
+  const { userId, ways, isForced } = asked
+  const named = fields.get("factor")
+  if (named === "skip" && !isForced) {
+    await skipFactors(loginContext.cx, userId)
+    return goTo(afterwards(loginContext))
+  }
+  const way = ways.find((each) => each === named)
+  if (way === undefined) return choicePage(loginContext, asked)
+  if (way === "otp") return setUpTotp(loginContext, asked, fields)
+  if (way === "passkey" || way === "u2f") return setUpKey(loginContext, { ...asked, way }, fields)
+  await addOtp(loginContext.cx, userId, channels[way])
+  // The flow asks for a code at once: it shows that it arrives.
+  return goTo(afterwards(loginContext))
+}
+
+type SetUp = {
+  readonly userId: string
+  readonly ways: readonly SetupWay[]
+  readonly isForced: boolean
+}
+
+/** What may be set up now: never beside a factor that is there, which has to be proved. */
+function askedOf(loginContext: LoginContext): SetUp | undefined {
+  const step = stepOf(loginContext)
+  if (step.kind !== "set up") return undefined
+  const { userId, factors, isForced } = step
+  const ways = factors.flatMap((factor) => (factor === "recovery_codes" ? [] : [factor]))
+  return { userId, ways, isForced }
+}
+
+const channels: Readonly<Record<"otp_email" | "otp_sms", OtpChannel>> = {
+  otp_email: "email",
+  otp_sms: "sms",
+}
+
+type Problem = Extract<Attempted, { kind: "wrong" | "too many" | "over" }>
+
+function sharedOf(loginContext: LoginContext, userId: string) {
+  return {
+    form: targetOf(loginContext, loginPaths.factorSetup),
+    account: accountOf(loginContext.cx, userId),
+    changeHref: hrefOf(loginContext, loginPaths.loginName),
+  }
+}
+
+function choicePage(loginContext: LoginContext, asked: SetUp): Promise<Response> {
+  const { ways, isForced, userId } = asked
+  const page = { ...sharedOf(loginContext, userId), ways, isForced }
+  return loginContext.show(
+    loginContext.cx,
+    (ui, shared) => ui.FactorSetupPage({ ...shared, ...page }),
+    optionsOf(loginContext),
+  )
+}
+
+async function setUpTotp(
+  loginContext: LoginContext,
+  { userId }: SetUp,
+  fields: Fields,
+): Promise<Response> {
+  const { cx } = loginContext
+  const code = fields.get("code")
+  if (code === "") {
+    const { uri, secret } = await registerTotp(cx, userId, labelOf(loginContext, userId))
+    return totpPage(loginContext, { userId, uri, secret })
+  }
+  const secret = pendingTotp(cx, userId)
+  if (secret === undefined) return goTo(afterwards(loginContext))
+  const admit = () => admitTotp(cx, userId, code)
+  const result = await attempt(loginContext, { userId, kind: "totp", admit })
+  if (result.kind === "in") return result.answer
+  const uri = await totpUri(secret, labelOf(loginContext, userId))
+  return totpPage(loginContext, { userId, uri, secret, problem: result })
+}
+
+/** What the app shows beside its codes. */
+const labelOf = ({ cx, browserContext }: LoginContext, userId: string) => ({
+  issuer: cx.store.state(cx, instance, cx.instance).name || new URL(browserContext.issuer).hostname,
+  label: accountOf(cx, userId).loginName,
+})
+
+type TotpShown = {
+  readonly userId: string
+  readonly uri: string
+  readonly secret: string
+  readonly problem?: Problem
+}
+
+function totpPage(
+  loginContext: LoginContext,
+  { userId, uri, secret, problem }: TotpShown,
+): Promise<Response> {
+  const backHref = hrefOf(loginContext, loginPaths.factorSetup)
+  const page = { ...sharedOf(loginContext, userId), uri, secret, backHref }
+  const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
+  const minutes = Math.ceil(seconds / 60)
+  const key = seconds > 0 ? "factor.error.too_many" : "factor.error.wrong"
+  return loginContext.show(
+    loginContext.cx,
+    (ui, { t, ...shared }) =>
+      ui.TotpSetupPage({ ...shared, ...page, t, error: problem && t(key, { minutes }) }),
+    optionsOf(loginContext, seconds > 0 ? 429 : problem ? 422 : 200),
+  )
+}
+
+async function setUpKey(
+  loginContext: LoginContext,
+  { userId, way: kind }: SetUp & { readonly way: "passkey" | "u2f" },
+  fields: Fields,
+): Promise<Response> {
+  const { cx } = loginContext
+  const tokenId = fields.get("tokenId")
+  const given = fields.get("credential")
+  const result =
+    given === "" ? undefined : await keyAttempt(loginContext, { userId, kind, tokenId, given })
+  if (result?.kind === "in") return result.answer
+  const begun = await beginKey(cx, userId, { kind })
+  const page = {
+    ...sharedOf(loginContext, userId),
+    kind,
+    options: JSON.stringify(begun.options),
+    hidden: { factor: kind, tokenId: begun.tokenId },
+    backHref: hrefOf(loginContext, loginPaths.factorSetup),
+  }
+  return loginContext.show(
+    cx,
+    (ui, { t, ...shared }) =>
+      ui.KeySetupPage({ ...shared, ...page, t, error: result && t("factor.error.key") }),
+    optionsOf(loginContext, result ? 422 : 200),
+  )
+}
+
+type NewKey = {
+  readonly userId: string
+  readonly kind: "passkey" | "u2f"
+  readonly tokenId: string
+  readonly given: string
+  /** What keeps out who registers it; without a word that their session is over. */
+  readonly refuses?: (tx: Transaction) => boolean
+}
+
+/** Registers a key; that it could be made is the first proof by it. */
+export async function keyAttempt(
+  loginContext: LoginContext,
+  { userId, kind, tokenId, given, refuses }: NewKey,
+): Promise<Attempted> {
+  try {
+    return await attempt(loginContext, {
+      ...{ userId, kind: "webauthn", ...(refuses && { refuses }) },
+      admit: async () => {
+        const credential = jsonOf(given)
+        const finish = await finishedKey(loginContext.cx, userId, {
+          ...{ kind, tokenId, credential, name: "" },
+        })
+        return (tx) => {
+          finish(tx)
+          const isUserVerified = kind === "passkey"
+          return { isRight: true, methods: ["pop", "user"], isUserVerified }
+        }
+      },
+    })
+  } catch (cause) {
+    if (cause instanceof Fault && cause.id.startsWith("user.key_")) return { kind: "wrong" }
+    throw cause
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,349 @@
+import { TOTP } from "otpauth"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
+import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
+import { createPasskeyLink } from "../../src/domain/user/factor/link.ts"
+import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
+import { registerTotp, removeTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
+import { addOtp, deactivateUser, secondFactorsOf, user } from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+  redirectUri,
+  type Visited,
+} from "../oauth/provider.ts"
+import { type Authenticator, makeKey } from "../support/authenticator.ts"
+
+let provider: Provider
+let client: NewClient
+let id: string
+const name = "nina"
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  id = await provider.addPerson(name)
+})
+afterEach(() => provider.close())
+
+const path = (changes = {}) => authorizePath(client.id, changes)
+const verifyPath = "/ui/login/mfa/verify"
+const setPath = "/ui/login/mfa/set"
+const says = (values: object) =>
+  addPolicy(provider.cx(), undefined, { policy: login, say: () => values }).catch(() =>
+    changePolicy(provider.cx(), undefined, { policy: login, say: () => values }),
+  )
+const everything = {
+  secondFactors: ["otp", "u2f", "otp_email", "otp_sms", "recovery_codes"],
+} as const
+
+const codeOf = (secret: string, late = 0) =>
+  new TOTP({ secret }).generate({ timestamp: provider.clock.now() + late * 30_000 })
+
+async function withTotp(): Promise<string> {
+  const cx = provider.cx()
+  const { secret } = await registerTotp(cx, id, { issuer: "Home", label: name })
+  await verifyTotp(cx, id, codeOf(secret, -1))
+  return secret
+}
+
+async function withKey(kind: "passkey" | "u2f"): Promise<Authenticator> {
+  const cx = provider.cx()
+  const { tokenId, options } = await beginKey(cx, id, { kind })
+  const key = makeKey(options, { origin: issuer })
+  await finishKey(cx, id, { kind, tokenId, credential: key.creation, name: "" })
+  return key
+}
+
+const optionsIn = ({ page }: Visited) =>
+  JSON.parse(
+    (/data-key-options="([^"]*)"/.exec(page)?.[1] ?? "{}")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&amp;", "&"),
+  )
+
+/** What the id_token of a code says. */
+async function claimsOf(code: string): Promise<any> {
+  const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  return JSON.parse(Buffer.from(`${answer.id_token}`.split(".")[1] ?? "", "base64url").toString())
+}
+
+describe("an authenticator app", () => {
+  test("is asked for after the password, and the tokens say so", async () => {
+    const secret = await withTotp()
+    const browser = browserOf(provider)
+    const page = await browser.signIn(path({ acr_values: "2 1" }), name)
+    expect(page.path).toContain(verifyPath)
+    expect(page.page).toContain("authenticator app shows")
+    const wrong = await browser.post(page, { code: "12345" })
+    expect(wrong.response.status).toBe(422)
+    expect(wrong.page).toContain("wrong or no longer good")
+    const end = answerOf(await browser.post(wrong, { code: codeOf(secret) }))
+    const claims = await claimsOf(end.code ?? "")
+    expect(claims.amr).toEqual(["pwd", "otp", "mfa"])
+    expect(claims.acr).toBe("2")
+    // A sign-in that is there does, until it is too long ago.
+    expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+    provider.clock.advance(19 * 3_600_000)
+    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect((await browser.go(path())).path).toContain(verifyPath)
+  })
+
+  test("is not got around by any address", async () => {
+    await withTotp()
+    const browser = browserOf(provider)
+    const page = await browser.signIn(path(), name)
+    const request = new URL(page.path, issuer).searchParams.get("authRequest") ?? ""
+    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    for (const address of [
+      `/oauth/v2/callback?id=${request}`,
+      `/oidc/v1/callback?id=${request}`,
+      `/ui/login/accounts?authRequest=${request}`,
+      `${setPath}?authRequest=${request}`,
+      path(),
+    ]) {
+      const at = await browser.go(address)
+      expect(at.path.startsWith(redirectUri)).toBe(false)
+    }
+    // Nor is another one set up in its place.
+    for (const factor of ["skip", "otp", "passkey"]) {
+      const at = await browser.go(setPath, {
+        method: "POST",
+        body: new URLSearchParams({
+          factor,
+          authRequest: request,
+          csrf: /name="csrf" value="([^"]+)"/.exec(page.page)?.[1] ?? "",
+        }),
+      })
+      expect(at.path).toContain(verifyPath)
+    }
+  })
+
+  test("counts for the request of this browser alone", async () => {
+    const secret = await withTotp()
+    const mine = browserOf(provider)
+    const page = await mine.signIn(path(), name)
+    const other = browserOf(provider)
+    await other.go(path())
+    const stolen = await other.post(page, { code: codeOf(secret) })
+    expect(stolen.response.status).toBe(403)
+    expect(answerOf(await mine.post(page, { code: codeOf(secret) }))).toHaveProperty("code")
+  })
+
+  test("that was taken away ends the sign-in that it was for", async () => {
+    await withTotp()
+    const browser = browserOf(provider)
+    const page = await browser.signIn(path(), name)
+    await removeTotp(provider.cx(), id)
+    const after = await browser.post(page, { code: "123456" })
+    expect(after.path).toContain("/ui/login/loginname")
+  })
+})
+
+test("a recovery code opens in place of an app, once", async () => {
+  await withTotp()
+  await says(everything)
+  const { codes } = await generateRecoveryCodes(provider.cx(), id)
+  const [code = ""] = codes
+  const browser = browserOf(provider)
+  const page = await browser.signIn(path(), name)
+  const other = /href="([^"]*factor=recovery_codes)"/.exec(page.page)?.[1] ?? ""
+  const asked = await browser.go(other.replaceAll("&amp;", "&"))
+  expect(asked.page).toContain("Each works once")
+  expect(answerOf(await browser.post(asked, { code }))).toHaveProperty("code")
+  const again = browserOf(provider)
+  await again.signIn(path(), name)
+  const page2 = await again.go(verifyPath.concat("?", new URL(page.path, issuer).search.slice(1)))
+  expect(page2.path.startsWith(redirectUri)).toBe(false)
+})
+
+test("a code by mail is sent when that is asked for, and opens once", async () => {
+  await says(everything)
+  const cx = provider.cx()
+  await cx.store.transact(cx, (tx) =>
+    tx.append(user, id, [{ type: "user.human.email.verified", data: {} }]),
+  )
+  await addOtp(cx, id, "email")
+  const browser = browserOf(provider)
+  const page = await browser.signIn(path(), name)
+  expect(page.page).toContain("We send a code to your e-mail address")
+  const messages = async () =>
+    (await provider.store.log.read(0, 10_000)).filter(({ type }) => type === "message.added")
+  expect(await messages()).toHaveLength(0)
+  const sent = await browser.post(page, { send: "code" })
+  const [message] = await messages()
+  const secret: any = message?.private
+  const code = provider.secrets.open("seal", secret.sealed, `message/${id}/verify_email_otp`)
+  expect(code).toMatch(/^\d{8}$/)
+  const wrong = await browser.post(sent, { send: "", code: "00000000" })
+  expect(wrong.response.status).toBe(422)
+  expect(answerOf(await browser.post(wrong, { send: "", code: code ?? "" }))).toHaveProperty("code")
+})
+
+describe("a key", () => {
+  test("is a second factor", async () => {
+    const key = await withKey("u2f")
+    const browser = browserOf(provider)
+    const page = await browser.signIn(path(), name)
+    const proof = (origin: string) =>
+      JSON.stringify(key.assertion(optionsIn(page), { origin, isVerified: false }))
+    const wrong = await browser.post(page, { credential: proof("https://evil.example") })
+    expect(wrong.response.status).toBe(422)
+    const end = answerOf(await browser.post(page, { credential: proof(issuer) }))
+    expect((await claimsOf(end.code ?? "")).amr).toEqual(["pwd", "pop", "user", "mfa"])
+  })
+
+  test("that is a passkey signs in by itself, once for each challenge", async () => {
+    const key = await withKey("passkey")
+    const browser = browserOf(provider)
+    const page = await browser.go(path({ acr_values: "2" }))
+    const fields = {
+      credential: JSON.stringify(key.assertion(optionsIn(page), { origin: issuer })),
+      challenge: /name="challenge" value="([^"]+)"/.exec(page.page)?.[1] ?? "",
+      authRequest: /name="authRequest" value="([^"]+)"/.exec(page.page)?.[1] ?? "",
+      csrf: /name="csrf" value="([^"]+)"/.exec(page.page)?.[1] ?? "",
+    }
+    const send = (who: ReturnType<typeof browserOf>, changes = {}) =>
+      who.go("/ui/login/passkey", {
+        method: "POST",
+        body: new URLSearchParams({ ...fields, ...changes }),
+      })
+    expect((await send(browser, { challenge: "" })).response.status).toBe(422)
+    expect((await send(browser, { credential: "{}" })).response.status).toBe(422)
+    const end = answerOf(await send(browser))
+    const claims = await claimsOf(end.code ?? "")
+    expect(claims).toMatchObject({ sub: id, amr: ["pop", "user", "mfa"], acr: "2" })
+    // What one browser was asked another can't answer.
+    const other = browserOf(provider)
+    const theirs = await other.go(path())
+    const csrf = /name="csrf" value="([^"]+)"/.exec(theirs.page)?.[1] ?? ""
+    const request = /name="authRequest" value="([^"]+)"/.exec(theirs.page)?.[1] ?? ""
+    const stolen = await send(other, { csrf, authRequest: request })
+    expect(stolen.response.status).toBe(422)
+  })
+
+  test.each([
+    ["deactivated", () => deactivateUser(provider.cx(), id)],
+    ["not allowed to", () => says({ allowPasswordless: false })],
+  ])("of somebody who is %s opens nothing", async (_, stop) => {
+    const key = await withKey("passkey")
+    const browser = browserOf(provider)
+    const page = await browser.go(path())
+    await stop()
+    const at = await browser.go("/ui/login/passkey", {
+      method: "POST",
+      body: new URLSearchParams({
+        credential: JSON.stringify(key.assertion(optionsIn(page), { origin: issuer })),
+        challenge: /name="challenge" value="([^"]+)"/.exec(page.page)?.[1] ?? "",
+        csrf: /name="csrf" value="([^"]+)"/.exec(page.page)?.[1] ?? "",
+      }),
+    })
+    expect(at.response.status).toBe(422)
+  })
+})
+
+describe("a policy that forces a factor", () => {
+  beforeEach(() => says({ ...everything, forceMfa: true }))
+
+  test("has one set up, which can't be put off, and signs in with it", async () => {
+    const browser = browserOf(provider)
+    const page = await browser.signIn(path(), name)
+    expect(page.path).toContain(setPath)
+    expect(page.page).not.toContain("Not now")
+    expect((await browser.post(page, { factor: "skip" })).path).not.toContain(redirectUri)
+    const app = await browser.post(page, { factor: "otp" })
+    const secret = /<code>([^<]+)</.exec(app.page)?.[1]?.replaceAll(" ", "") ?? ""
+    const wrong = await browser.post(app, { code: "12345" })
+    expect(wrong.response.status).toBe(422)
+    expect(wrong.page.replaceAll(" ", "")).toContain(secret)
+    const end = answerOf(await browser.post(wrong, { code: codeOf(secret) }))
+    expect((await claimsOf(end.code ?? "")).amr).toEqual(["pwd", "otp", "mfa"])
+    const again = await browserOf(provider).signIn(path(), name)
+    expect(again.path).toContain(verifyPath)
+  })
+
+  test("has a passkey set up, which was proved by that", async () => {
+    const browser = browserOf(provider)
+    const page = await browser.signIn(path(), name)
+    const asked = await browser.post(page, { factor: "passkey" })
+    const wrong = await browser.post(asked, { credential: "{}" })
+    expect(wrong.response.status).toBe(422)
+    const credential = JSON.stringify(makeKey(optionsIn(wrong), { origin: issuer }).creation)
+    expect(answerOf(await browser.post(wrong, { credential }))).toHaveProperty("code")
+  })
+
+  test("lets nobody in without", async () => {
+    const browser = browserOf(provider)
+    await browser.signIn(path(), name)
+    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+  })
+})
+
+test("an application that can't do with less has one set up", async () => {
+  const claims = JSON.stringify({ id_token: { acr: { essential: true, value: "2" } } })
+  const browser = browserOf(provider)
+  const page = await browser.signIn(path({ claims }), name)
+  expect(page.path).toContain(setPath)
+  const app = await browser.post(page, { factor: "otp" })
+  const secret = /<code>([^<]+)</.exec(app.page)?.[1]?.replaceAll(" ", "") ?? ""
+  const end = answerOf(await browser.post(app, { code: codeOf(secret) }))
+  expect((await claimsOf(end.code ?? "")).acr).toBe("2")
+})
+
+test("force_mfa_local_only forces those who sign in here", async () => {
+  await says({ forceMfaLocalOnly: true })
+  expect((await browserOf(provider).signIn(path(), name)).path).toContain(setPath)
+})
+
+test("what the policy does not allow is not asked for", async () => {
+  await withTotp()
+  await says({ secondFactors: ["u2f"], multiFactors: [] })
+  expect(answerOf(await browserOf(provider).signIn(path(), name))).toHaveProperty("code")
+})
+
+test("a factor is offered where the policy says how often, and can be put off", async () => {
+  await says({ mfaInitSkipLifetime: 3600 })
+  const signIn = async (browser: ReturnType<typeof browserOf>) => {
+    const page = await browser.go(path())
+    // Some time passes while one types.
+    provider.clock.advance(1000)
+    return browser.post(await browser.post(page, { loginName: name }), {
+      loginName: name,
+      password,
+    })
+  }
+  const browser = browserOf(provider)
+  const page = await signIn(browser)
+  expect(page.path).toContain(setPath)
+  expect(answerOf(await browser.post(page, { factor: "skip" }))).toHaveProperty("code")
+  expect(answerOf(await signIn(browserOf(provider)))).toHaveProperty("code")
+  provider.clock.advance(3_600_000)
+  expect((await signIn(browserOf(provider))).path).toContain(setPath)
+})
+
+test("a link registers a passkey and signs in, once", async () => {
+  const { codeId, code } = await createPasskeyLink(provider.cx(), id, { returned: true })
+  const address = `/ui/login/passkey/set?userId=${id}&codeId=${codeId}`
+  const browser = browserOf(provider)
+  const page = await browser.go(address)
+  const wrong = await browser.post(page, { code: "wrong" })
+  expect(wrong.response.status).toBe(422)
+  expect(wrong.page).not.toContain(name)
+  const asked = await browser.post(page, { code })
+  const credential = JSON.stringify(makeKey(optionsIn(asked), { origin: issuer }).creation)
+  const end = await browser.post(asked, { credential })
+  expect(end.path).toContain("/ui/login/signedin")
+  expect(secondFactorsOf(provider.store.state(provider.cx(), user, id))).toEqual([])
+  const again = await browser.post(await browserOf(provider).go(address), { code })
+  expect(again.response.status).not.toBe(200)
+  const stranger = await browser.go("/ui/login/passkey/set?userId=nobody&codeId=1")
+  expect((await browser.post(stranger, { code })).response.status).toBe(422)
+})

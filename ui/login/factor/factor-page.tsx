@@ -1,0 +1,110 @@
+import { Button, ButtonLink } from "../../kit/button.tsx"
+import { TextField } from "../../kit/field.tsx"
+import {
+  type Account,
+  AccountChip,
+  type Application,
+  FlowForm,
+  Learns,
+  type Target,
+} from "../flow.tsx"
+import { Frame, Heading, type PageProps } from "../frame.tsx"
+import { KeyForm } from "./key-form.tsx"
+
+/** By what somebody proves themself beside a password. */
+export type FactorWay = "key" | "otp" | "otp_email" | "otp_sms" | "recovery_codes"
+
+export type FactorPageProps = PageProps & {
+  readonly form: Target
+  readonly way: FactorWay
+  /** Posted as it is. */
+  readonly factor: string
+  readonly account: Account
+  readonly changeHref: string
+  readonly application?: Application | undefined
+  /** What was asked for, sealed; absent before a code was sent. */
+  readonly challenge?: string | undefined
+  /** For a key: what the browser asks it by, as JSON. */
+  readonly options?: string | undefined
+  readonly error?: string | undefined
+  readonly others: readonly { readonly way: FactorWay; readonly href: string }[]
+}
+
+/** The second step. Posts `factor`, `challenge`, and `code`, `credential` or `send`. */
+export function FactorPage(props: FactorPageProps) {
+  const { t, language, account, changeHref, application, way, others } = props
+  return (
+    <Frame {...props} title={t("factor.title")}>
+      <Heading title={t("factor.title")} lead={t(`factor.lead.${way}`)} />
+      <AccountChip t={t} account={account} changeHref={changeHref} />
+      {way === "key" ? <Key {...props} /> : <Code {...props} />}
+      {others.length > 0 && (
+        <div className="stack stack-tight">
+          <p className="quiet">{t("factor.other")}</p>
+          {others.map((other) => (
+            <ButtonLink key={other.href} href={other.href} wide>
+              {t(`factor.way.${other.way}`)}
+            </ButtonLink>
+          ))}
+        </div>
+      )}
+      {application && <Learns t={t} language={language} application={application} />}
+    </Frame>
+  )
+}
+
+function Key({ t, form, factor, challenge = "", options = "", error }: FactorPageProps) {
+  const hidden = { factor, challenge }
+  return (
+    <KeyForm t={t} target={form} mode="get" options={options} hidden={hidden} error={error}>
+      <Button kind="primary" type="submit" wide>
+        {t("factor.use_key")}
+      </Button>
+    </KeyForm>
+  )
+}
+
+function Code({ t, form, way, factor, challenge, error }: FactorPageProps) {
+  const isSent = way === "otp_email" || way === "otp_sms"
+  const send = (
+    <FlowForm target={form}>
+      <input type="hidden" name="factor" value={factor} />
+      <input type="hidden" name="send" value="code" />
+      {!challenge && error && (
+        <p className="alert alert-danger" role="alert">
+          {error}
+        </p>
+      )}
+      <Button kind={challenge ? "normal" : "primary"} type="submit" wide>
+        {t(challenge ? "factor.send_again" : "factor.send")}
+      </Button>
+    </FlowForm>
+  )
+  if (isSent && !challenge) return send
+  return (
+    <>
+      <FlowForm target={form}>
+        <input type="hidden" name="factor" value={factor} />
+        <input type="hidden" name="challenge" value={challenge ?? ""} />
+        <TextField
+          label={t("factor.code")}
+          name="code"
+          error={error}
+          autoComplete={way === "recovery_codes" ? "off" : "one-time-code"}
+          inputMode={way === "recovery_codes" ? "text" : "numeric"}
+          autoCapitalize="characters"
+          autoCorrect="off"
+          spellCheck={false}
+          enterKeyHint="go"
+          maxLength={40}
+          required
+          autoFocus
+        />
+        <Button kind="primary" type="submit" wide>
+          {t("factor.submit")}
+        </Button>
+      </FlowForm>
+      {isSent && send}
+    </>
+  )
+}

@@ -1,0 +1,45 @@
+import { Button } from "../../kit/button.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { FlowForm, type Target } from "../flow.tsx"
+import { Frame, Heading, type PageProps } from "../frame.tsx"
+
+export type PasskeyLinkPageProps = PageProps & {
+  readonly form: Target
+  readonly userId: string
+  readonly codeId: string
+  readonly error?: string | undefined
+}
+
+/**
+ * Where the link to register a passkey leads; it says nothing of anybody before the code is known
+ * to be right. Posts `userId`, `codeId` and `code`.
+ */
+export function PasskeyLinkPage(props: PasskeyLinkPageProps) {
+  const { t, form, userId, codeId, error } = props
+  return (
+    <Frame {...props} title={t("passkey_link.title")}>
+      <Heading title={t("passkey_link.title")} lead={t("passkey_link.lead")} />
+      <FlowForm target={form}>
+        <input type="hidden" name="userId" value={userId} />
+        <input type="hidden" name="codeId" value={codeId} />
+        <div data-code-field="">
+          <TextField
+            label={t("factor.code")}
+            name="code"
+            error={error}
+            data-from-link={error ? undefined : ""}
+            autoComplete="off"
+            autoCorrect="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            maxLength={128}
+            required
+          />
+        </div>
+        <Button kind="primary" type="submit" wide>
+          {t("factor.submit")}
+        </Button>
+      </FlowForm>
+    </Frame>
+  )
+}

@@ -1,0 +1,133 @@
+import { Button, ButtonLink } from "../../kit/button.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { QrCode } from "../../kit/qr-code.tsx"
+import { type Account, AccountChip, FlowForm, type Target } from "../flow.tsx"
+import { Frame, Heading, type PageProps } from "../frame.tsx"
+import { KeyForm } from "./key-form.tsx"
+
+/** What can be set up in the login. */
+export type SetupWay = "passkey" | "u2f" | "otp" | "otp_email" | "otp_sms"
+
+type Shared = PageProps & {
+  readonly form: Target
+  readonly account: Account
+  readonly changeHref: string
+}
+
+export type FactorSetupPageProps = Shared & {
+  readonly ways: readonly SetupWay[]
+  /** Whether it can't be put off. */
+  readonly isForced: boolean
+  readonly error?: string | undefined
+}
+
+/** The choice of what to set up. Posts `factor`, "skip" where it is put off. */
+export function FactorSetupPage(props: FactorSetupPageProps) {
+  const { t, form, account, changeHref, ways, isForced, error } = props
+  const lead = isForced ? t("factor_setup.forced") : t("factor_setup.lead")
+  return (
+    <Frame {...props} title={t("factor_setup.title")}>
+      <Heading title={t("factor_setup.title")} lead={lead} />
+      <AccountChip t={t} account={account} changeHref={changeHref} />
+      {error && (
+        <p className="alert alert-danger" role="alert">
+          {error}
+        </p>
+      )}
+      {ways.length === 0 && <p>{t("factor_setup.none")}</p>}
+      <FlowForm target={form}>
+        {ways.map((way, index) => (
+          <Button
+            key={way}
+            kind={index === 0 ? "primary" : "normal"}
+            type="submit"
+            name="factor"
+            value={way}
+            wide
+          >
+            {t(`factor_setup.way.${way}`)}
+          </Button>
+        ))}
+        {!isForced && (
+          <Button kind="plain" type="submit" name="factor" value="skip" wide>
+            {t("factor_setup.skip")}
+          </Button>
+        )}
+      </FlowForm>
+    </Frame>
+  )
+}
+
+export type TotpSetupPageProps = Shared & {
+  /** Key URI, drawn as a QR code. */
+  readonly uri: string
+  /** The same secret, to be typed. */
+  readonly secret: string
+  readonly backHref: string
+  readonly error?: string | undefined
+}
+
+/** An authenticator app gets its secret, and shows that it has it. Posts `factor` and `code`. */
+export function TotpSetupPage(props: TotpSetupPageProps) {
+  const { t, form, account, changeHref, uri, secret, backHref, error } = props
+  return (
+    <Frame {...props} title={t("factor_setup.otp.title")}>
+      <Heading title={t("factor_setup.otp.title")} lead={t("factor_setup.otp.lead")} />
+      <AccountChip t={t} account={account} changeHref={changeHref} />
+      <QrCode text={uri} label={t("factor_setup.otp.picture")} />
+      <p>
+        {t("factor_setup.otp.key")} <code>{secret.replace(/(.{4})/g, "$1 ").trim()}</code>
+      </p>
+      <FlowForm target={form}>
+        <input type="hidden" name="factor" value="otp" />
+        <TextField
+          label={t("factor.code")}
+          name="code"
+          error={error}
+          autoComplete="one-time-code"
+          inputMode="numeric"
+          enterKeyHint="go"
+          maxLength={10}
+          required
+        />
+        <Button kind="primary" type="submit" wide>
+          {t("factor.submit")}
+        </Button>
+      </FlowForm>
+      <ButtonLink href={backHref} wide>
+        {t("factor_setup.back")}
+      </ButtonLink>
+    </Frame>
+  )
+}
+
+export type KeySetupPageProps = Shared & {
+  readonly kind: "passkey" | "u2f"
+  /** What the browser makes the key by, as JSON. */
+  readonly options: string
+  readonly hidden: Readonly<Record<string, string>>
+  readonly backHref?: string | undefined
+  readonly error?: string | undefined
+}
+
+/** A key is made. Posts the hidden fields and `credential`. */
+export function KeySetupPage(props: KeySetupPageProps) {
+  const { t, form, account, changeHref, kind, options, hidden, backHref, error } = props
+  const title = t(`factor_setup.way.${kind}`)
+  return (
+    <Frame {...props} title={title}>
+      <Heading title={title} lead={t(`factor_setup.${kind}.lead`)} />
+      <AccountChip t={t} account={account} changeHref={changeHref} />
+      <KeyForm t={t} target={form} mode="create" options={options} hidden={hidden} error={error}>
+        <Button kind="primary" type="submit" wide>
+          {t("factor.submit")}
+        </Button>
+      </KeyForm>
+      {backHref && (
+        <ButtonLink href={backHref} wide>
+          {t("factor_setup.back")}
+        </ButtonLink>
+      )}
+    </Frame>
+  )
+}

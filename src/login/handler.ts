@@ -10,7 +10,7 @@ import {
   postedLoginContext,
   trouble,
 } from "./context.ts"
-import { askLink, askNoPasskey, takeLink, takePasskey } from "./factor/passkey.ts"
+import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
 import { askSetup, takeSetup } from "./factor/setup.ts"
 import { askFactor, takeFactor } from "./factor/verify.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
@@ -95,7 +95,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.factor]: { get: askFactor, post: takeFactor },
   [loginPaths.factorSetup]: { get: askSetup, post: takeSetup },
   [loginPaths.passkey]: { get: askNoPasskey, post: takePasskey },
-  [loginPaths.passkeySet]: { get: askLink, post: takeLink },
+  [loginPaths.passkeySet]: { get: askPasskeyLink, post: takePasskeyLink },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.forgot]: { get: askForgot, post: takeForgot },

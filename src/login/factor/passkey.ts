@@ -46,7 +46,7 @@ const refused = (loginContext: LoginContext): Promise<Response> =>
   loginNamePage(loginContext, { loginName: "", hasWrongKey: true })
 
 /** GET of a registration link; it looks at no code and uses none up. */
-export function askLink(loginContext: LoginContext): Promise<Response> {
+export function askPasskeyLink(loginContext: LoginContext): Promise<Response> {
   const { searchParams } = new URL(loginContext.request.url)
   const [userId, codeId] = [searchParams.get("userId") ?? "", searchParams.get("codeId") ?? ""]
   if (userId === "") return trouble(loginContext, { problem: "not_found", status: 404 })
@@ -54,7 +54,10 @@ export function askLink(loginContext: LoginContext): Promise<Response> {
 }
 
 /** The code was shown, which begins the registration; or the passkey is there, which signs in. */
-export async function takeLink(loginContext: LoginContext, fields: Fields): Promise<Response> {
+export async function takePasskeyLink(
+  loginContext: LoginContext,
+  fields: Fields,
+): Promise<Response> {
   const { cx } = loginContext
   const named = { userId: fields.get("userId"), codeId: fields.get("codeId") }
   const { userId, codeId } = named

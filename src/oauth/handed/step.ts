@@ -11,12 +11,17 @@ export function mustBeDone(
   cx: Cx,
   { wanted, session }: { readonly wanted: Wanted; readonly session: Present },
 ): { readonly isConsented: boolean } {
-  const step = nextStep({ ...wanted, sessionId: session.id }, [session], cx.clock.now())
+  const asked = { ...wanted, ...unoffered(wanted), sessionId: session.id }
+  const step = nextStep(asked, [session], cx.clock.now())
   if (step.kind === "done") return { isConsented: false }
   // OpenID Connect Core §3.1.2.1: then nobody can have been asked.
   if (step.kind === "consent" && !wanted.prompts.includes("none")) return { isConsented: true }
   throw stepError(step)
 }
+
+/** What could be set up beside what is needed, the other page offers or does not. */
+const unoffered = ({ needOf }: Wanted): Pick<Wanted, "needOf"> =>
+  needOf ? { needOf: (userId) => ({ ...needOf(userId), isDue: false }) } : {}
 
 /** Whether a person must be asked for what a request wants. */
 export const wantsConsent = ({ prompts, foreign = [] }: Requested): boolean =>
@@ -38,6 +43,15 @@ const missing: Readonly<Record<Exclude<Missing, "barred">, readonly [id: string,
     "auth_request.check_again",
     "the application wants a sign-in that is newer than this one (prompt or max_age); check a " +
       "first factor again, then answer with the new token",
+  ],
+  factor: [
+    "auth_request.factor_missing",
+    "the person has a second factor, or a passkey, which has to be checked in this session; check " +
+      "it, then answer with the new token",
+  ],
+  "set up": [
+    "auth_request.factor_unset",
+    "a second factor is asked for, and the person has none yet; have them set one up and check it",
   ],
   consent: [
     "auth_request.consent_required",

@@ -2,6 +2,7 @@ import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
+import { enterBrowser, session, sessionsOf } from "../../src/domain/session/index.ts"
 import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
 import { createPasskeyLink } from "../../src/domain/user/factor/link.ts"
 import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
@@ -301,6 +302,31 @@ test("an application that can't do with less has one set up", async () => {
 test("force_mfa_local_only forces those who sign in here", async () => {
   await says({ forceMfaLocalOnly: true })
   expect((await browserOf(provider).signIn(path(), name)).path).toContain(setPath)
+})
+
+test.each([
+  ["secondFactorCheckLifetime", { kind: "totp", isUserVerified: false }],
+  ["multiFactorCheckLifetime", { kind: "webauthn", isUserVerified: true }],
+] as const)("%s says how long a check counts", async (field, proof) => {
+  const lifetimes = { secondFactorCheckLifetime: 0, multiFactorCheckLifetime: 0 }
+  await says({ ...lifetimes, [field]: 60 })
+  await withTotp()
+  const browser = browserOf(provider)
+  await browser.signIn(path(), name)
+  const cx = provider.cx()
+  const [sessionId = ""] = sessionsOf(cx, id)
+  const { agentId } = provider.store.state(cx, session, sessionId)
+  const shown = { ...proof, methods: [] }
+  await enterBrowser<never>(cx, agentId, {
+    userId: id,
+    secure: true,
+    proof: () => shown,
+    also: () => undefined,
+  }).then((line) => browser.setCookie(line.split(";")[0] ?? ""))
+  provider.clock.advance(60_000)
+  expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+  provider.clock.advance(1000)
+  expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
 })
 
 test("what the policy does not allow is not asked for", async () => {

@@ -46,8 +46,8 @@ const missing: Readonly<Record<Exclude<Missing, "barred">, readonly [id: string,
   ],
   factor: [
     "auth_request.factor_missing",
-    "the person has a second factor, or a passkey, which has to be checked in this session; check " +
-      "it, then answer with the new token",
+    "the person has a second factor, or a passkey, that has to be checked in this session, too; " +
+      "check it, then answer with the new token",
   ],
   "set up": [
     "auth_request.factor_unset",

@@ -104,7 +104,10 @@ function houseAround({ store, clock, secrets, cx }: Provider): App {
       isEnabledFor: () => true,
     },
     isProxy: () => false,
-    limits: () => ({ spend: () => undefined, refund: () => undefined, source: () => undefined }),
+    limits: () => ({
+      ...{ spend: () => undefined, refund: () => undefined, source: () => undefined },
+      pace: () => async () => undefined,
+    }),
     call: (instance: string, name: string) => cx({ instance, caller: { kind: "system", name } }),
     broke: (what: string) => void log.push(`broke ${what}`),
   }

@@ -175,6 +175,8 @@ describe.runIf(needs("chromium"))("every page", () => {
     ["/refused-requests", "Refused requests"],
     ["/outbox", "Outbox"],
     ["/providers", "Message providers"],
+    ["/texts", "Texts"],
+    ["/organizations/$organizationId/texts", "Texts"],
     ["/signing-keys", "Signing keys"],
     ["/settings", "Settings"],
   ]

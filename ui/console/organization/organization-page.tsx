@@ -135,6 +135,9 @@ function Policies({ organization }: Part) {
         <Link to="/organizations/$organizationId/policies" params={{ organizationId }}>
           {t("policies.open")}
         </Link>
+        <Link to="/organizations/$organizationId/texts" params={{ organizationId }}>
+          {t("texts.open")}
+        </Link>
       </div>
     </Section>
   )

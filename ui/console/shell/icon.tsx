@@ -11,6 +11,7 @@ const paths = {
   "refused-requests": "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7.5v5.5m0 3v.2",
   outbox: "M3.5 5.5h17v13h-17zm0 1 8.5 7 8.5-7",
   providers: "M3.5 11.5 20.5 4l-5 16-3.5-7zM12 13l8.5-9",
+  texts: "M4.5 6.5V4.5h15v2M12 4.5v15m-3 0h6",
   "signing-keys": "M8.5 15.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM13 11h8v4m-3.5-4v3",
   settings:
     "M4 7h8m6 0h2M4 17h2m6 0h8M12 7a3 3 0 1 0 6 0 3 3 0 0 0-6 0zM6 17a3 3 0 1 0 6 0 3 3 0 0 0-6 0z",

@@ -21,6 +21,7 @@ const instancePlaces = [
   "organizations",
   "administrators",
   "providers",
+  "texts",
   "signing-keys",
   "settings",
 ] as const

@@ -29,6 +29,7 @@ export const places: readonly { readonly key: TextKey; readonly link: LinkOption
   { key: "nav.organizations", link: { to: "/organizations" } },
   { key: "nav.administrators", link: { to: "/administrators" } },
   { key: "nav.providers", link: { to: "/providers" } },
+  { key: "nav.texts", link: { to: "/texts" } },
   { key: "nav.signing-keys", link: { to: "/signing-keys" } },
   { key: "nav.settings", link: { to: "/settings" } },
 ]

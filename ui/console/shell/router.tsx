@@ -175,6 +175,18 @@ const providers = createRoute({
   component: page(() => import("../provider/providers-page.tsx"), "ProvidersPage"),
 })
 
+const texts = createRoute({
+  getParentRoute,
+  path: "/texts",
+  component: page(() => import("../text/texts-page.tsx"), "TextsPage"),
+})
+
+const organizationTexts = createRoute({
+  getParentRoute,
+  path: "/organizations/$organizationId/texts",
+  component: page(() => import("../text/texts-page.tsx"), "OrganizationTextsPage"),
+})
+
 const signingKeys = createRoute({
   getParentRoute,
   path: "/signing-keys",
@@ -209,6 +221,8 @@ const routeTree = root.addChildren([
   refusedRequest,
   outbox,
   providers,
+  texts,
+  organizationTexts,
   signingKeys,
   settings,
 ])

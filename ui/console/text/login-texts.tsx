@@ -1,0 +1,143 @@
+import { TextArea } from "../../kit/field.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { Facts } from "../shell/detail.tsx"
+import { tell } from "../shell/notice.tsx"
+import { useText } from "../shell/text.ts"
+import { screenOf, type Texts } from "./key.ts"
+import { saveLoginTexts, useLoginTexts } from "./login.ts"
+import type { Place } from "./message.ts"
+import { Placeholders, useCaret } from "./placeholders.tsx"
+
+type LoginProps = { readonly screen: string; readonly place: Place; readonly language: string }
+
+/** What one screen of the sign-in says in one language, by its keys. */
+export function LoginTexts(props: LoginProps) {
+  const { t } = useText()
+  const { screen, place, language } = props
+  const found = useLoginTexts(place, language)
+  if (!found) return <p className="quiet">{t("list.denied")}</p>
+  const keys = Object.keys(found.inherited).filter((key) => screenOf(key) === screen)
+  const part = { ...props, ...found, keys }
+  return (
+    <EditSection
+      title={titleOf(t("texts.screen", { name: screen }))}
+      facts={<Said {...part} />}
+      {...(keys.some((key) => found.own[key]) && { more: <Reset {...part} /> })}
+      form={(id, close) => <ScreenForm {...part} {...{ id, close }} />}
+    />
+  )
+}
+
+const titleOf = (text: string) => text.replaceAll("_", " ")
+
+type Part = LoginProps & {
+  readonly own: Texts
+  readonly inherited: Texts
+  readonly keys: readonly string[]
+}
+
+function Said({ place, own, inherited, keys }: Part) {
+  const { t } = useText()
+  const above = t(place === undefined ? "texts.standard" : "policy.inherited")
+  return (
+    <Facts
+      rows={keys.map((key) => [
+        restOf(key),
+        <>
+          <span className="message-text">{own[key] ?? inherited[key]}</span>
+          <span className="quiet small">{own[key] ? t("policy.own") : above}</span>
+        </>,
+      ])}
+    />
+  )
+}
+
+/** The key within its screen. */
+const restOf = (key: string): string => key.slice(screenOf(key).length + 1)
+
+type FormProps = Part & { readonly id: string; readonly close: () => void }
+
+function ScreenForm({ screen, place, language, own, inherited, keys, id, close }: FormProps) {
+  const { t } = useText()
+  const caret = useCaret()
+  const form = useForm<Record<string, string>>({
+    id: `${id} ${screen} ${language} ${place ?? ""}`,
+    initial: Object.fromEntries(keys.map((key) => [key, own[key] ?? ""])),
+    // Other screens keep what they say.
+    save: (values) => saveLoginTexts(place, language, { ...own, ...values }),
+    done: close,
+  })
+  const { values, change } = form
+  const names = [...new Set(keys.flatMap((key) => valuesIn(inherited[key] ?? "")))]
+  const put = (text: string) => {
+    const made = caret.put(text)
+    if (made) change({ [made.name]: made.value })
+  }
+  return (
+    <Fields form={form} onCancel={close}>
+      <p className="quiet section-lead">{t("texts.form_lead")}</p>
+      <div className="beside">
+        <div className="checks">
+          {keys.map((key) => (
+            <TextArea
+              key={key}
+              label={restOf(key)}
+              rows={(values[key] || inherited[key] || "").length > 60 ? 3 : 1}
+              placeholder={inherited[key]}
+              {...form.text(key)}
+              maxLength={1000}
+              onFocus={caret.onFocus}
+            />
+          ))}
+          <Placeholders names={names} show={(name) => `{$${name}}`} onPick={put} />
+        </div>
+        <figure className="preview">
+          <figcaption className="quiet small">{t("texts.preview")}</figcaption>
+          <div className="preview-page" inert>
+            <div className="card gate-card">
+              {keys.map((key) => {
+                const text = values[key] || inherited[key] || ""
+                const isTitle = restOf(key) === "title"
+                return (
+                  <p key={key} className={isTitle ? "preview-title" : "message-text"}>
+                    {shown(text)}
+                  </p>
+                )
+              })}
+            </div>
+          </div>
+        </figure>
+      </div>
+    </Fields>
+  )
+}
+
+/** The values that a text of the pages has (MessageFormat 2). */
+const valuesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/\{\$(\w+)/g)].flatMap(([, name]) => name ?? [])
+
+/** A text for people: of one with plural forms the last, which most numbers take. */
+function shown(text: string): string {
+  const forms = [...text.matchAll(/\{\{(.*?)\}\}/gs)].flatMap(([, form]) => form ?? [])
+  return (forms.at(-1) ?? text).replace(/\{\$(\w+)[^}]*\}/g, (_, name: string) => `‹${name}›`)
+}
+
+/** Back to what is said above, for this screen alone; it can be undone. */
+function Reset({ screen, place, language, own, keys }: Part) {
+  const { t } = useText()
+  const title = titleOf(t("texts.screen", { name: screen }))
+  const others = Object.fromEntries(Object.entries(own).filter(([key]) => !keys.includes(key)))
+  const undo = () => saveLoginTexts(place, language, own)
+  return (
+    <ConfirmButton
+      small
+      label={t("texts.reset_do")}
+      what={title}
+      consequence={t(place === undefined ? "texts.reset_standard" : "texts.reset_instance")}
+      act={() => saveLoginTexts(place, language, others)}
+      done={() => tell({ text: t("texts.reset_told", { name: title }), undo })}
+    />
+  )
+}

@@ -1,0 +1,174 @@
+import { TextArea, TextField } from "../../kit/field.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { Facts } from "../shell/detail.tsx"
+import { tell } from "../shell/notice.tsx"
+import { useText } from "../shell/text.ts"
+import { type FieldName, fieldsOf, filled, type KindName, kinds, strayIn } from "./kind.ts"
+import {
+  type Place,
+  resetMessageTexts,
+  type Standing,
+  saveMessageTexts,
+  useMessageTexts,
+  type Words,
+  wordsOf,
+} from "./message.ts"
+import { Placeholders, useCaret } from "./placeholders.tsx"
+
+type MessageProps = {
+  readonly kind: KindName
+  readonly place: Place
+  readonly language: string
+}
+
+/** What one kind of message says in one language: who says it, and its form. */
+export function MessageTexts(props: MessageProps) {
+  const { t } = useText()
+  const standing = useMessageTexts(props.kind, props.place, props.language)
+  if (!standing) return <p className="quiet">{t("list.denied")}</p>
+  const part = { ...props, standing }
+  return (
+    <EditSection
+      title={t(`messages.kind.${props.kind}`)}
+      facts={<Said {...part} />}
+      {...(standing.isOwn && { more: <Reset {...part} /> })}
+      form={(id, close) => <MessageForm {...part} {...{ id, close }} />}
+    />
+  )
+}
+
+type Part = MessageProps & { readonly standing: Standing }
+
+function Said({ kind, place, standing: { own, inherited } }: Part) {
+  const { t } = useText()
+  const above = t(place === undefined ? "texts.standard" : "policy.inherited")
+  return (
+    <Facts
+      rows={fieldsOf(kind).map((field) => [
+        t(`texts.${field}`),
+        <>
+          <span className="message-text">{own[field] || inherited[field] || "–"}</span>
+          <span className="quiet small">{own[field] ? t("policy.own") : above}</span>
+        </>,
+      ])}
+    />
+  )
+}
+
+type FormProps = Part & { readonly id: string; readonly close: () => void }
+
+function MessageForm({ kind, place, language, standing, id, close }: FormProps) {
+  const { t } = useText()
+  const { own, inherited } = standing
+  const caret = useCaret()
+  const form = useForm<Words>({
+    id: `${id} ${kind} ${language} ${place ?? ""}`,
+    initial: own,
+    save: (words) => saveMessageTexts(kind, place, { language, words }),
+    done: close,
+  })
+  const { values, change } = form
+  const stray = (field: FieldName) => strayIn(kind, values[field])
+  const put = (text: string) => {
+    const made = caret.put(text)
+    const field = fieldsOf(kind).find((one) => one === made?.name)
+    if (made && field) change({ [field]: made.value })
+  }
+  const wired = (field: FieldName) => {
+    const wrong = stray(field)
+    return {
+      label: t(`texts.${field}`),
+      placeholder: inherited[field],
+      ...form.text(field),
+      ...(wrong && { error: t("texts.stray", { text: wrong }) }),
+      onFocus: caret.onFocus,
+    }
+  }
+  return (
+    <Fields
+      form={form}
+      onCancel={close}
+      disabled={fieldsOf(kind).some((field) => stray(field) !== undefined)}
+    >
+      <p className="quiet section-lead">{t("texts.form_lead")}</p>
+      <div className="beside">
+        <div className="checks">
+          {fieldsOf(kind).map((field) =>
+            field === "text" || field === "greeting" || field === "footerText" ? (
+              <TextArea
+                key={field}
+                rows={field === "text" ? 5 : 2}
+                {...wired(field)}
+                maxLength={10_000}
+              />
+            ) : (
+              <TextField key={field} {...wired(field)} maxLength={500} />
+            ),
+          )}
+          <Placeholders names={kinds[kind].values} show={(name) => `{{.${name}}}`} onPick={put} />
+        </div>
+        <Preview kind={kind} words={wordsOf((field) => values[field] || inherited[field])} />
+      </div>
+    </Fields>
+  )
+}
+
+/** What stands where, in a picture of the message. */
+const samples: Readonly<Record<string, string>> = {
+  ...{ DisplayName: "Ada Lovelace", FirstName: "Ada", LastName: "Lovelace", NickName: "Ada" },
+  ...{ UserName: "ada", PreferredLoginName: "ada@example.com", LastEmail: "ada@example.com" },
+  ...{ VerifiedEmail: "ada@example.com", LastPhone: "+41791234567" },
+  ...{ VerifiedPhone: "+41791234567", Code: "K7QM2P", OTP: "482913", Expiry: "5 min" },
+  ...{ Domain: "example.com", TempUsername: "ada@other.example", ApplicationName: "Acme" },
+}
+
+type PreviewProps = { readonly kind: KindName; readonly words: Words }
+
+/** The message as it would arrive, while it is typed. */
+function Preview({ kind, words }: PreviewProps) {
+  const { t } = useText()
+  const said = (field: FieldName) => filled(words[field], samples)
+  const isMail = fieldsOf(kind).length > 1
+  return (
+    <figure className="preview">
+      <figcaption className="quiet small">{t("texts.preview")}</figcaption>
+      <div className="preview-page" inert>
+        {isMail && (
+          <p className="preview-subject">
+            <strong>{said("subject")}</strong> <span className="quiet">{said("preHeader")}</span>
+          </p>
+        )}
+        <div className="card gate-card">
+          {isMail && <p className="preview-title">{said("title")}</p>}
+          {isMail && <p className="message-text">{said("greeting")}</p>}
+          <p className="message-text">{said("text")}</p>
+          {isMail && said("buttonText") && (
+            <span className="button button-primary">{said("buttonText")}</span>
+          )}
+          {isMail && said("footerText") && (
+            <p className="quiet small message-text">{said("footerText")}</p>
+          )}
+        </div>
+      </div>
+    </figure>
+  )
+}
+
+/** Back to what is said above; it can be undone. */
+function Reset({ kind, place, language, standing }: Part) {
+  const { t } = useText()
+  const title = t(`messages.kind.${kind}`)
+  const undo = () => saveMessageTexts(kind, place, { language, words: standing.own })
+  return (
+    <ConfirmButton
+      small
+      label={t("texts.reset_do")}
+      what={title}
+      consequence={t(place === undefined ? "texts.reset_standard" : "texts.reset_instance")}
+      act={() => resetMessageTexts(kind, place, language)}
+      done={() => tell({ text: t("texts.reset_told", { name: title }), undo })}
+    />
+  )
+}

@@ -1,0 +1,85 @@
+import { useParams } from "@tanstack/react-router"
+import { SelectField } from "../../kit/select.tsx"
+import { languages } from "../instance/restriction.ts"
+import { useListState } from "../list/list-state.ts"
+import { Page } from "../shell/frame.tsx"
+import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import { screensOf } from "./key.ts"
+import { type KindName, kindNames } from "./kind.ts"
+import { useLoginTexts } from "./login.ts"
+import { LoginTexts } from "./login-texts.tsx"
+import type { Place } from "./message.ts"
+import { MessageTexts } from "./message-texts.tsx"
+
+/** What the instance says in messages and on the pages of the sign-in. */
+export function TextsPage() {
+  const { t } = useText()
+  return (
+    <Page title={t("nav.texts")} owner={t("nav.instance")}>
+      <p className="quiet section-lead">{t("texts.lead")}</p>
+      <Texts place={undefined} />
+    </Page>
+  )
+}
+
+/** The same for the people of one organisation. */
+export function OrganizationTextsPage() {
+  const { t } = useText()
+  const { organizationId } = useParams({ from: "/organizations/$organizationId/texts" })
+  useBelongsTo(organizationId)
+  const found = useOrganizations().find(({ id }) => id === organizationId)
+  const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
+  return (
+    <Page title={t("nav.texts")} crumbs={[{ label: found?.name ?? t("nav.organization"), link }]}>
+      <p className="quiet section-lead">{t("texts.lead_organization")}</p>
+      <Texts place={organizationId} />
+    </Page>
+  )
+}
+
+const isKind = (name: string): name is KindName => kindNames.some((kind) => kind === name)
+
+/** One text at a time, in one language; the address says which. */
+function Texts({ place }: { readonly place: Place }) {
+  const { t, language: own } = useText()
+  const { get, set } = useListState()
+  const language = languages.find((one) => one === get("language")) ?? own
+  const names = new Intl.DisplayNames(own, { type: "language" })
+  const screens = screensOf(useLoginTexts(place, language)?.inherited ?? {})
+  const options = [
+    ...kindNames.map((kind) => ({ value: kind, label: t(`messages.kind.${kind}`) })),
+    ...screens.map((screen) => ({
+      value: `screen.${screen}`,
+      label: t("texts.screen", { name: screen.replaceAll("_", " ") }),
+    })),
+  ]
+  const chosen = options.find(({ value }) => value === get("text"))?.value ?? "invite_user"
+  const part = { place, language }
+  return (
+    <>
+      <div className="texts-choice">
+        <SelectField
+          label={t("texts.which")}
+          options={options}
+          value={chosen}
+          onChange={(text) => set({ text })}
+        />
+        <SelectField
+          label={t("texts.language")}
+          options={languages.map((value) => ({ value, label: names.of(value) ?? value }))}
+          value={language}
+          onChange={(value) => set({ language: value })}
+        />
+      </div>
+      <Part key={`${chosen} ${language}`} rows={6}>
+        {isKind(chosen) ? (
+          <MessageTexts kind={chosen} {...part} />
+        ) : (
+          <LoginTexts screen={chosen.slice("screen.".length)} {...part} />
+        )}
+      </Part>
+    </>
+  )
+}

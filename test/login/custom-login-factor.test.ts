@@ -1,0 +1,99 @@
+// Second factors that a login page of somebody else must have checked, as ours must.
+import { TOTP } from "otpauth"
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { changePolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
+import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
+import { openProvider, type Provider, password } from "../oauth/provider.ts"
+import {
+  type Application,
+  applicationAt,
+  type CustomLogin,
+  customLogin,
+} from "../support/custom-login.ts"
+import { openLoginPage } from "../support/login-page.ts"
+
+let provider: Provider
+let page: CustomLogin
+let app: Application
+beforeAll(async () => {
+  provider = await openProvider()
+  page = customLogin(await openLoginPage(provider))
+  app = await applicationAt(provider)
+})
+afterAll(() => provider.close())
+
+let people = 0
+let name: string
+let id: string
+let secret: string
+beforeEach(async () => {
+  name = `fay-${++people}`
+  id = await provider.addPerson(name)
+  provider.clock.advance(60_000)
+})
+
+const codeAt = (late = 0) =>
+  new TOTP({ secret }).generate({ timestamp: provider.clock.now() + late * 30_000 })
+
+async function setUp(): Promise<void> {
+  const made = await registerTotp(provider.cx(), id, { issuer: "Home", label: name })
+  secret = made.secret
+  await verifyTotp(provider.cx(), id, codeAt(-1))
+}
+
+const begun = async (parameters: Record<string, string> = {}) => {
+  const { path, finish } = await app.begin(parameters)
+  return { finish, request: await page.open(path) }
+}
+const idOf = (end: Promise<unknown>) => end.then(() => "done").catch(({ id: why }) => why)
+
+test("who has a second factor gets no further with the password alone", async () => {
+  await setUp()
+  const kept = await page.signIn(name, password)
+  const { request, finish } = await begun({ acr_values: "1 2" })
+  expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_missing")
+  const both = await page.check(kept, { totp: { code: codeAt() } })
+  const { claims } = await finish(await page.finish(request, both))
+  expect(claims).toMatchObject({ sub: id, acr: "2", amr: ["pwd", "otp", "mfa"] })
+})
+
+test("a second factor counts as long as the policy says", async () => {
+  await setUp()
+  const kept = await page.check(await page.signIn(name, password), { totp: { code: codeAt() } })
+  const { secondFactorCheckLifetime } = login.standard
+  provider.clock.advance((secondFactorCheckLifetime - 60) * 1000)
+  const first = await begun()
+  expect(await idOf(page.finish(first.request, kept))).toBe("done")
+  provider.clock.advance(61_000)
+  const { request, finish } = await begun()
+  expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_missing")
+  const again = await page.check(kept, { totp: { code: codeAt() } })
+  expect((await finish(await page.finish(request, again))).claims.sub).toBe(id)
+})
+
+test("where one is forced, who has none is let in once it is set up and checked", async () => {
+  const force = (forceMfa: boolean) =>
+    changePolicy(provider.cx(), undefined, { policy: login, say: () => ({ forceMfa }) })
+  const kept = await page.signIn(name, password)
+  await force(true)
+  const { request, finish } = await begun()
+  expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_unset")
+  await setUp()
+  expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_missing")
+  const both = await page.check(kept, { totp: { code: codeAt() } })
+  expect((await finish(await page.finish(request, both))).claims.sub).toBe(id)
+  await force(false)
+})
+
+test("a device is let in by no less", async () => {
+  await setUp()
+  const tv = await applicationAt(provider, { grantTypes: ["device_code"] })
+  const body = new URLSearchParams({ client_id: tv.id, client_secret: tv.secret, scope: "openid" })
+  const answer = await provider.send("/oauth/v2/device_authorization", { method: "POST", body })
+  const waiting = await page.device((await answer.json()).user_code)
+  const kept = await page.signIn(name, password)
+  const decide = (value: object) => idOf(page.decide(waiting, { case: "session", value }))
+  expect(await decide(kept)).toBe("auth_request.factor_missing")
+  expect(await decide(await page.check(kept, { totp: { code: codeAt() } }))).toBe("done")
+})

@@ -3,7 +3,7 @@ import { queueOtp } from "../../../src/domain/message/index.ts"
 import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { newCode } from "../../../src/domain/policy/index.ts"
-import { claimUserName, createCode, user } from "../../../src/domain/user/index.ts"
+import { claimUserName } from "../../../src/domain/user/index.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
 import { outboundAllowedOf } from "../../../src/kernel/net/outbound.ts"
 import { mailerOf } from "../../../src/notify/smtp.ts"
@@ -82,13 +82,8 @@ const addEva = (preferredLanguage: string, familyName = hostile) => {
 const setPassword = (count: number) => () =>
   ask("setPassword", { userId: "eva", newPassword: { password: `Correct-horse-${count}` } })
 
-const passkeyLink = () => {
-  const made = createCode(estate.cx(), "eva", { of: "passkey", returned: false })
-  const { sealed, expires } = made
-  const data = { codeId: "code1", expires, returned: false, urlTemplate: "" }
-  const type = "user.human.passwordless.initialization.code.added"
-  return estate.step((tx) => tx.append(user, "eva", [{ type, data, private: { sealed } }]))
-}
+const passkeyLink = () =>
+  ask("createPasskeyRegistrationLink", { userId: "eva", medium: { case: "sendLink", value: {} } })
 
 const otp = (channel: "email" | "sms") => () => {
   const { plain: code, expires } = newCode(estate.cx(), `otp_${channel}`)
@@ -117,7 +112,7 @@ const mails = [
   ["verify_email", "/ui/login/verify?userId=eva&organization=org1#"],
   ["invite_user", "/ui/login/verify?userId=eva&organization=org1&invite=true#"],
   ["password_reset", "/ui/login/password/set?userId=eva&organization=org1#"],
-  ["passwordless_registration", "/ui/login/passkey/set?userId=eva&organization=org1&codeId=code1#"],
+  ["passwordless_registration", "/ui/login/passkey/set?userId=eva&organization=org1&codeId="],
   ["verify_email_otp", ""],
   ["domain_claimed", "/ui/login"],
   ["password_change", "/ui/login"],

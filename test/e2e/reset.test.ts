@@ -46,7 +46,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
   async function opened(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ locale: "en", ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(20_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())
@@ -148,7 +148,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await heading(page, "Forgot your password?")
     await page.context().close()
     await linkIn("Your password has been changed")
-  })
+  }, 60_000)
 
   test("does so without JavaScript, and is signed out where they were", async () => {
     const before = await opened()

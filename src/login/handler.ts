@@ -1,3 +1,4 @@
+import { originsOf } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 import { showSheet } from "./branding.ts"
@@ -53,6 +54,7 @@ export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
   const routes = routesOf(hrefs)
   return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
     if (url.pathname === loginPaths.sheet) return showSheet(cx, url.searchParams)
+    if (url.pathname === loginPaths.origins) return showOrigins(cx)
     const route = routes[url.pathname]
     if (!route) return undefined
     try {
@@ -114,6 +116,9 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.signedIn]: { get: (loginContext) => showSignedIn(loginContext, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },
 })
+
+/** Browsers ask it where a key is used under another domain of the instance. */
+const showOrigins = (cx: Cx): Response => Response.json({ origins: originsOf(cx) })
 
 const wrongMethod = (posts: boolean): Response =>
   new Response(null, { status: 405, headers: { allow: posts ? "GET, HEAD, POST" : "GET, HEAD" } })

@@ -11,6 +11,8 @@ export const loginPaths = {
   passwordSet: "/ui/login/password/set",
   passwordNew: "/ui/login/password/set/new",
   passwordDone: "/ui/login/password/done",
+  /** WebAuthn §5.11: the pages that may use the keys of this address. */
+  origins: "/.well-known/webauthn",
   factor: "/ui/login/mfa/verify",
   factorSetup: "/ui/login/mfa/set",
   passkey: "/ui/login/passkey",

@@ -88,6 +88,7 @@ export const looks: readonly Step[] = [
     "ListMyMetadata",
     "ListMyRefreshTokens",
     "ListMyAuthFactors",
+    "ListMyPasswordless",
     "ListMyCorePermissions",
     "ListMyMemberships",
   ].map((name): Step => [auth(name), {}]),
@@ -252,6 +253,7 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
 
 const code = { code: "AAAAAA" }
 const wrong = { ...user, verificationCode: "AAAAAA" }
+const emptyKey = { publicKeyCredential: "e30=", tokenName: "Key" }
 const nothingMade = { publicKeyCredential: {} }
 
 /** What is refused for want of the right code or a proof, or to a service user; with its status. */
@@ -295,6 +297,18 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   [auth("ResendMyEmailVerification"), {}, 400],
   [auth("ResendMyPhoneVerification"), {}, 400],
   [auth("VerifyMyEmail"), code, 400],
+  ...[
+    ...["AddMyAuthFactorOTP", "AddMyAuthFactorOTPSMS", "AddMyAuthFactorOTPEmail"],
+    ...["AddMyAuthFactorU2F", "AddMyPasswordless", "AddMyPasswordlessLink"],
+    ...["SendMyPasswordlessLink", "RemoveMyAuthFactorOTP", "RemoveMyAuthFactorOTPSMS"],
+    ...["RemoveMyAuthFactorOTPEmail"],
+  ].map((name) => [auth(name), {}, 400] as const),
+  [auth("UpdateMyPassword"), { oldPassword: "Old-horse-8", newPassword: "New-horse-8" }, 400],
+  [auth("VerifyMyAuthFactorOTP"), code, 400],
+  [auth("VerifyMyAuthFactorU2F"), { verification: emptyKey }, 400],
+  [auth("VerifyMyPasswordless"), { verification: emptyKey }, 400],
+  [auth("RemoveMyAuthFactorU2F"), { tokenId: "absent" }, 400],
+  [auth("RemoveMyPasswordless"), { tokenId: "absent" }, 400],
   [auth("VerifyMyPhone"), code, 400],
   [auth("RemoveMyPhone"), {}, 400],
 ]

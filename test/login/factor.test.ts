@@ -1,5 +1,6 @@
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { instance } from "../../src/domain/instance/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { enterBrowser, session, sessionsOf } from "../../src/domain/session/index.ts"
@@ -372,4 +373,16 @@ test("a link registers a passkey and signs in, once", async () => {
   expect(again.response.status).not.toBe(200)
   const stranger = await browser.go("/ui/login/passkey/set?userId=nobody&codeId=1")
   expect((await browser.post(stranger, { code })).response.status).toBe(422)
+})
+
+test("the pages under other domains of the instance are told to browsers", async () => {
+  const cx = provider.cx()
+  await cx.store.transact(cx, (tx) =>
+    tx.append(instance, cx.instance, [
+      { type: "instance.trusted_domain.added", data: { domain: "login.example.com" } },
+    ]),
+  )
+  const answer = await provider.send("/.well-known/webauthn")
+  expect(answer.headers.get("content-type")).toContain("application/json")
+  expect(await answer.json()).toEqual({ origins: [issuer, "https://login.example.com"] })
 })

@@ -1,5 +1,6 @@
 import { auth, management } from "./binding/v1.ts"
 import { managementCredentials } from "./binding/v1-credential.ts"
+import { selfFactors } from "./binding/v1-factor.ts"
 import { managementGlobal } from "./binding/v1-global.ts"
 import { self } from "./binding/v1-self.ts"
 import { v2 } from "./binding/v2.ts"
@@ -33,4 +34,5 @@ export const shares = [
   v2failure,
   v2reset,
   v2factor,
+  selfFactors,
 ] as const

@@ -32,6 +32,103 @@ const sent = (
   },
 ])
 
+/** The same of v1, of the caller themself. */
+const auth = "auth.v1.AuthService"
+const sentToMe = (
+  [
+    ["Email", "email"],
+    ["SMS", "sms"],
+  ] as const
+).flatMap(([name, event]): readonly Row[] => [
+  {
+    call: `${auth}/AddMyAuthFactorOTP${name}`,
+    as: "user",
+    events: [`user.human.mfa.otp.${event}.added`],
+  },
+  {
+    call: `${auth}/RemoveMyAuthFactorOTP${name}`,
+    as: "user",
+    given: [[`${users}/AddOTP${name}`, body]],
+    events: [`user.human.mfa.otp.${event}.removed`],
+  },
+])
+const nothing = { publicKeyCredential: "e30=", tokenName: "Key" }
+const mine: readonly Row[] = [
+  ...sentToMe,
+  {
+    call: `${auth}/UpdateMyPassword`,
+    as: "user",
+    body: { oldPassword: "Correct-horse-8", newPassword: "Battery-staple-9" },
+    code: "invalid_argument",
+    id: "user.password_wrong",
+    events: ["user.human.password.check.failed"],
+  },
+  { call: `${auth}/AddMyAuthFactorOTP`, as: "user", events: ["user.human.mfa.otp.added"] },
+  {
+    call: `${auth}/VerifyMyAuthFactorOTP`,
+    as: "user",
+    body: { code: "$totpCode" },
+    events: ["user.human.mfa.otp.verified", "user.human.mfa.otp.check.succeeded"],
+  },
+  {
+    call: `${auth}/RemoveMyAuthFactorOTP`,
+    as: "user",
+    given: [[`${users}/RegisterTOTP`, body]],
+    events: ["user.human.mfa.otp.removed"],
+  },
+  { call: `${auth}/AddMyAuthFactorU2F`, as: "user", events: ["user.human.mfa.u2f.token.added"] },
+  {
+    call: `${auth}/VerifyMyAuthFactorU2F`,
+    as: "user",
+    given: [[`${users}/RegisterU2F`, body]],
+    body: { verification: nothing },
+    code: "invalid_argument",
+    id: "user.key_wrong",
+  },
+  {
+    call: `${auth}/RemoveMyAuthFactorU2F`,
+    as: "user",
+    body: { tokenId: "$securityKey" },
+    events: ["user.human.mfa.u2f.token.removed"],
+  },
+  { call: `${auth}/ListMyPasswordless`, as: "user" },
+  {
+    call: `${auth}/AddMyPasswordless`,
+    as: "user",
+    events: ["user.human.passwordless.token.added"],
+  },
+  {
+    call: `${auth}/AddMyPasswordlessLink`,
+    as: "user",
+    events: [
+      "user.human.passwordless.initialization.code.added",
+      "user.human.passwordless.initialization.code.requested",
+    ],
+  },
+  {
+    call: `${auth}/SendMyPasswordlessLink`,
+    as: "user",
+    events: [
+      "user.human.passwordless.initialization.code.added",
+      "user.human.passwordless.initialization.code.requested",
+    ],
+  },
+  {
+    call: `${auth}/VerifyMyPasswordless`,
+    as: "user",
+    given: [[`${users}/RegisterPasskey`, body]],
+    body: { verification: nothing },
+    code: "invalid_argument",
+    id: "user.key_wrong",
+  },
+  {
+    call: `${auth}/RemoveMyPasswordless`,
+    as: "user",
+    body: { tokenId: "$passkey" },
+    events: ["user.human.passwordless.token.removed"],
+  },
+]
+
 export const factorRows: readonly Row[] = [
   ...sent,
   { call: `${users}/RegisterTOTP`, body, events: ["user.human.mfa.otp.added"] },
@@ -78,7 +175,7 @@ export const factorRows: readonly Row[] = [
     body: { userId: "$user", code: { id: "1", code: "wrong" } },
     code: "invalid_argument",
     id: "user.code_wrong",
-    events: ["user.human.passwordless.token.check.failed"],
+    events: ["user.human.passwordless.initialization.code.check.failed"],
   },
   {
     call: `${users}/VerifyPasskeyRegistration`,
@@ -90,7 +187,10 @@ export const factorRows: readonly Row[] = [
   {
     call: `${users}/CreatePasskeyRegistrationLink`,
     body: { userId: "$user", returnCode: {} },
-    events: ["user.human.passwordless.initialization.code.added"],
+    events: [
+      "user.human.passwordless.initialization.code.added",
+      "user.human.passwordless.initialization.code.requested",
+    ],
   },
   { call: `${users}/ListPasskeys`, body, expect: { details: {} } },
   {
@@ -131,4 +231,5 @@ export const factorRows: readonly Row[] = [
     expect: { result: [{ state: "AUTH_FACTOR_STATE_READY", otpSms: {} }] },
   },
   { call: `${users}/HumanMFAInitSkipped`, body, events: ["user.human.mfa.init.skipped"] },
+  ...mine,
 ]

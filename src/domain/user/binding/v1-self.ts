@@ -42,8 +42,6 @@ export const self = share<Cx>()(AuthService, {
   resendMyPhoneVerification: (_, cx) => resend(cx, "phone"),
   verifyMyEmail: ({ code }, cx) => verify(cx, "email", code),
   verifyMyPhone: ({ code }, cx) => verify(cx, "phone", code),
-  // There is nothing yet that somebody could sign in with beside their password.
-  listMyAuthFactors: () => ({ result: [] }),
   listMyMetadata: (req, cx) => listMetadata(cx, req),
   getMyMetadata: async ({ key }, cx) => {
     const found = await metadata(cx, { filters: [{ equals: "meta_key", value: key }] })

@@ -82,3 +82,11 @@ export const mayHaveCodes = (state: User): Readonly<Record<"email" | "sms", bool
 /** When somebody last put off to set up a second factor, ms UTC; 0 for never. */
 export const factorSkipped = (state: User): number =>
   isPerson(state) ? factorsOf(state).skipped : 0
+
+/** The id of the registration of a kind that goes on; undefined where none does. */
+export const pendingKey = (state: User, kind: KeyKind): string | undefined =>
+  isPerson(state)
+    ? Object.entries(factorsOf(state).keys).find(
+        ([, key]) => key.state === "pending" && key.kind === kind,
+      )?.[0]
+    : undefined

@@ -1,0 +1,160 @@
+import { TOTP } from "otpauth"
+import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { owner } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+/** The login policy; what is not said is turned off. */
+const policy = {
+  allowUsernamePassword: true,
+  ignoreUnknownUsernames: true,
+  passwordlessType: "PASSWORDLESS_TYPE_ALLOWED",
+  forceMfa: true,
+  passwordCheckLifetime: "864000s",
+  externalLoginCheckLifetime: "864000s",
+  mfaInitSkipLifetime: "0s",
+  secondFactorCheckLifetime: "64800s",
+  multiFactorCheckLifetime: "43200s",
+}
+
+describe.runIf(needs("chromium"))("factors and passkeys", () => {
+  let service: Service
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let keys: CDPSession
+  let authenticatorId = ""
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    service = await openService()
+    await service.get("core.admin.v1.AdminService/UpdateLoginPolicy", policy)
+    browser = await openBrowser()
+    context = await browser.newContext({ locale: "en" })
+    page = await context.newPage()
+    page.setDefaultTimeout(8000)
+    page.on("pageerror", (error) => complaints.push(error.message))
+    page.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+    keys = await context.newCDPSession(page)
+    await keys.send("WebAuthn.enable")
+    authenticatorId = await newAuthenticator()
+  })
+
+  /** A request as the console makes it. */
+  let request = ""
+  beforeAll(async () => {
+    const other = await browser.newPage()
+    other.on("request", (each) => {
+      if (each.url().includes("/oauth/v2/authorize?")) request = each.url()
+    })
+    await other.goto(`${service.url}/ui/console/users`)
+    await other.locator('[name="loginName"]').waitFor()
+    await other.close()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  /** A key of the device itself, that sees who uses it. */
+  async function newAuthenticator(): Promise<string> {
+    const options = {
+      ...({ protocol: "ctap2", transport: "internal" } as const),
+      ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+      automaticPresenceSimulation: true,
+    }
+    return (await keys.send("WebAuthn.addVirtualAuthenticator", { options })).authenticatorId
+  }
+
+  const heading = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor()
+  const console = () => page.locator("main.content").waitFor()
+
+  async function typePassword(): Promise<void> {
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.getByRole("button", { name: "Continue" }).click()
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+  }
+
+  test("a passkey is set up where the policy forces a factor, and signs in at once", async () => {
+    await page.goto(`${service.url}/ui/console/users`)
+    await typePassword()
+    await heading("Protect your account")
+    await page.getByRole("button", { name: "Passkey" }).click()
+    await heading("Passkey")
+    await page.getByRole("button", { name: "Continue" }).click()
+    await console()
+  })
+
+  test("it signs in from the first page, without a name or a password", async () => {
+    await context.clearCookies()
+    // The browser offers it where a name is typed; nobody has to type one.
+    await page.goto(`${service.url}/ui/console/users`)
+    await console()
+  })
+
+  test("it does so by the button, where the browser offers nothing", async () => {
+    await context.clearCookies()
+    await page.addInitScript(() => {
+      PublicKeyCredential.isConditionalMediationAvailable = async () => false
+    })
+    await page.goto(`${service.url}/ui/console/users`)
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click()
+    await console()
+  })
+
+  test("it is asked for after the password, and says where it is not there", async () => {
+    await context.clearCookies()
+    await page.goto(`${service.url}/ui/console/users`)
+    await typePassword()
+    await heading("Confirm that it is you")
+    await keys.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false })
+    await keys.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId })
+    authenticatorId = await newAuthenticator()
+    await page.getByRole("button", { name: "Use passkey or security key" }).click()
+    await page.getByText("That did not work.").waitFor()
+  })
+
+  test("an authenticator app is set up and asked for without any script", async () => {
+    const { userId } = (await service.get("ListUsers")).result.find(
+      (each: any) => each.preferredLoginName === owner.loginName,
+    )
+    const { result } = await service.get("ListPasskeys", { userId })
+    expect(result).toHaveLength(1)
+    await service.get("RemovePasskey", { userId, passkeyId: result[0].id })
+    const still = await browser.newContext({ locale: "en", javaScriptEnabled: false })
+    const plain = await still.newPage()
+    plain.setDefaultTimeout(8000)
+    await plain.goto(request)
+    const signIn = async () => {
+      await plain.fill('[name="loginName"]', owner.loginName)
+      await plain.getByRole("button", { name: "Continue" }).click()
+      await plain.fill('[name="password"]', owner.password)
+      await plain.click('button[type="submit"]')
+    }
+    await signIn()
+    await plain.getByRole("button", { name: "Authenticator app" }).click()
+    const secret = (await plain.locator("main code").innerText()).replaceAll(" ", "")
+    await plain.fill('[name="code"]', new TOTP({ secret }).generate())
+    await plain.getByRole("button", { name: "Continue" }).click()
+    await expect.poll(() => plain.url()).toContain("code=")
+    await still.clearCookies()
+    await plain.goto(request)
+    await signIn()
+    await plain.getByText("authenticator app shows").waitFor()
+    // The code of this step was used: the next one is good already.
+    const next = new TOTP({ secret }).generate({ timestamp: Date.now() + 30_000 })
+    await plain.fill('[name="code"]', next)
+    await plain.getByRole("button", { name: "Continue" }).click()
+    await expect.poll(() => plain.url()).toContain("code=")
+    await still.close()
+  })
+
+  test("no page broke its own rules", () => {
+    expect(complaints).toEqual([])
+  })
+})

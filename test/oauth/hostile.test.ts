@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { loginPaths } from "../../src/login/index.ts"
+import { writePosted } from "../../src/oauth/handed/posted.ts"
 import { oauthPaths } from "../../src/oauth/index.ts"
 import { type App, appOf } from "../../src/server/app.ts"
 import { chooser, type Hostile, hostile, type Material } from "../support/hostile.ts"
@@ -149,11 +150,14 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
     access_token: [await personalTokenOf(provider, robot.userId)],
     client_secret: [web.secret, robot.secret],
   }
+  const asked = { clientId: web.id, redirectUri }
+  const posted = writePosted(provider.cx(), { asked, all: { error: "access_denied" } })
   const shown = {
     user_code: [String(device.user_code)],
     csrf: [hidden("csrf")],
     authRequest: [hidden("authRequest")],
     id: [hidden("authRequest")],
+    answer: [new URL(posted).searchParams.get("answer") ?? ""],
   }
   const client = ({ id, secret }: Pick<NewClient, "id" | "secret">, uri = redirectUri) => ({
     ...{ id, secret },

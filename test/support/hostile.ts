@@ -240,7 +240,7 @@ const templates: readonly Template[] = [
     ...bare,
     method: choose.of(["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"]),
     path: choose.of(material.paths),
-    query: [one(choose, material, choose.of(["id", "authRequest", "user_code"]))],
+    query: [one(choose, material, choose.of(["id", "authRequest", "user_code", "answer"]))],
     body: [
       ["loginName", choose.of(["nobody", "__proto__", "a@b"])],
       one(choose, material, "csrf"),

@@ -228,8 +228,8 @@ function keptCodes(state: User, { email, phone }: Contacts) {
 }
 
 /**
- * A link leads to a provider, and there is none. Codes can't be asked for at sign-in: an account
- * that wants them would either be open to who has its password alone, or to nobody.
+ * A link leads to a provider, and there is none. A secret counts once a code of it was shown, which
+ * nobody has done of one that was made elsewhere.
  */
 function refuseFactors({ idpLinks, totpSecret }: Factors): void {
   const [link] = idpLinks
@@ -241,7 +241,8 @@ function refuseFactors({ idpLinks, totpSecret }: Factors): void {
   throw new Fault(
     "failed_precondition",
     "user.totp_unavailable",
-    "sign-in can't ask for one-time codes yet, so nobody could enter; leave totp_secret out",
+    "the secret of an authenticator app can't be taken over; leave totp_secret out, and call " +
+      "RegisterTOTP",
   )
 }
 

@@ -44,14 +44,20 @@ const workers = [
   "src/store/search/reader-worker.ts",
 ]
 
-/** The reader of the REST interface has a style of its own; the theme of its library isn't read. */
-const withoutTheme: BunPlugin = {
-  name: "without-theme",
+/** Files of libraries that nothing here reads, and what takes their place. */
+const unread: readonly (readonly [file: RegExp, contents: string])[] = [
+  // The reader of the REST interface has a style of its own.
+  [/[\\/]@scalar[\\/]themes[\\/]dist[\\/]index\.js$/, 'export const elysiajsTheme = ""'],
+  // Pages are rendered whole, which is in another file; this one streams them.
+  [/[\\/]react-dom[\\/]cjs[\\/]react-dom-server\.bun\.production\.js$/, "exports.version = ''"],
+]
+
+const withoutUnread: BunPlugin = {
+  name: "without-unread",
   setup: (build) => {
-    build.onLoad({ filter: /[\\/]@scalar[\\/]themes[\\/]dist[\\/]index\.js$/ }, () => ({
-      contents: 'export const elysiajsTheme = ""',
-      loader: "js",
-    }))
+    for (const [filter, contents] of unread) {
+      build.onLoad({ filter }, () => ({ contents, loader: "js" }))
+    }
   },
 }
 
@@ -68,7 +74,7 @@ async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
     define: { "process.env.NODE_ENV": '"production"' },
     // Elysia asks for it where a schema wants a file of a kind, and none of ours does.
     external: ["file-type"],
-    plugins: [withoutTheme],
+    plugins: [withoutUnread],
     throw: false,
     compile: {
       outfile,

@@ -57,6 +57,14 @@ export type ClaimChange =
  */
 export type Erasure = { readonly types?: readonly string[] }
 
+/**
+ * Bytes that are kept beside the events of a stream, by a name that is unique within it. An event
+ * that erases all of its stream takes them along. Streams that may be dropped have none.
+ */
+export type BlobChange =
+  | { readonly put: string; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly drop: string }
+
 type PrivatePart<P> = [P] extends [never] ? { readonly private?: null } : { readonly private: P }
 
 /** An event as a decision proposes it. */
@@ -65,6 +73,7 @@ export type Draft<E extends AnyEvent> = E extends AnyEvent
       readonly type: E["type"]
       readonly data: E["data"]
       readonly claims?: readonly ClaimChange[]
+      readonly blobs?: readonly BlobChange[]
       readonly erase?: Erasure
     } & PrivatePart<Exclude<E["private"], null>>
   : never
@@ -75,6 +84,7 @@ export type AnyDraft = {
   readonly data: object
   readonly private?: object | null
   readonly claims?: readonly ClaimChange[]
+  readonly blobs?: readonly BlobChange[]
   readonly erase?: Erasure
 }
 

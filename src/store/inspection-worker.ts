@@ -2,11 +2,14 @@ import { Database, SQLiteError } from "bun:sqlite"
 import { pause } from "../kernel/clock.ts"
 import type { Inspected, InspectionRequest } from "./inspection.ts"
 import {
+  blobName,
   claimName,
   type EventRow,
+  isBlobWhole,
   isClaimWhole,
   isEventWhole,
   isStateWhole,
+  type SummedBlob,
   type SummedClaim,
   type SummedState,
   stateName,
@@ -51,6 +54,7 @@ function* chunks(database: Database): Generator<() => string | undefined> {
   yield* eventSlices(database)
   yield* stateSlices(database)
   yield* claimSlices(database)
+  yield* blobSlices(database)
 }
 
 /** Pages, order, and each row against its indexes. A table may be gone meanwhile. */
@@ -115,6 +119,22 @@ function* claimSlices(database: Database): Generator<() => string | undefined> {
       last = found.at(-1)
       const damaged = found.find((row) => !isClaimWhole(row))
       return damaged && claimName(damaged)
+    }
+  }
+}
+
+/** One by one: each is as large as hundreds of other rows. */
+function* blobSlices(database: Database): Generator<() => string | undefined> {
+  const next = database.prepare<SummedBlob & { rowid: number }, [number]>(
+    "SELECT rowid, * FROM blob WHERE rowid > ? ORDER BY rowid LIMIT 1",
+  )
+  let last: number | undefined = 0
+  while (last !== undefined) {
+    const after: number = last
+    yield () => {
+      const found = next.get(after)
+      last = found?.rowid
+      return found && !isBlobWhole(found) ? blobName(found) : undefined
     }
   }
 }

@@ -3,7 +3,15 @@ import { Fault } from "../kernel/fault.ts"
 import type { Aggregate, AnyAggregate, Deciding, Transaction } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
 import { revisionOf } from "./log/event-types.ts"
-import type { Append, ClaimRequest, Expectation, Folded, Log, NewEvent } from "./log/log.ts"
+import type {
+  Append,
+  BlobRequest,
+  ClaimRequest,
+  Expectation,
+  Folded,
+  Log,
+  NewEvent,
+} from "./log/log.ts"
 import type { StateRow, States } from "./state/state.ts"
 
 /** What decisions read. */
@@ -124,6 +132,7 @@ export function appendOf(cx: Deciding, { now, pending }: Drafting): Append {
   const expect: Expectation[] = []
   const events: NewEvent[] = []
   const claims: ClaimRequest[] = []
+  const blobs: BlobRequest[] = []
   const folded: Folded[] = []
   for (const { kind, id, row, state, owner, drafts } of pending.values()) {
     const { stream } = kind
@@ -136,12 +145,13 @@ export function appendOf(cx: Deciding, { now, pending }: Drafting): Append {
     for (const { draft, event } of drafts) {
       events.push(event)
       claims.push(...claimsOf(kind, id, draft))
+      blobs.push(...blobsOf(kind, id, draft))
     }
   }
   // A key that one part of the step releases and another takes must be free when it is taken.
   claims.sort((a, b) => Number("take" in a) - Number("take" in b))
   const idTime = cx.ids.newest()
-  return { instance: cx.instance, time: now, expect, events, claims, folded, idTime }
+  return { instance: cx.instance, time: now, expect, events, claims, blobs, folded, idTime }
 }
 
 /** A claim is dropped by its own time, so one without would outlive a stream that is dropped. */
@@ -152,6 +162,15 @@ function claimsOf(kind: AnyAggregate, id: string, { claims = [] }: AnyDraft): Cl
     throw new Error(`streams of ${stream} are not kept, so their claims must say when they expire`)
   }
   return claims.map((claim) => ({ ...claim, stream, id }))
+}
+
+/** What is dropped whole would leave its bytes behind. */
+function blobsOf({ stream, retention }: AnyAggregate, id: string, draft: AnyDraft): BlobRequest[] {
+  const { blobs = [] } = draft
+  if (retention !== "forever" && blobs.length > 0) {
+    throw new Error(`streams of ${stream} are not kept, so they can't have files`)
+  }
+  return blobs.map((blob) => ({ ...blob, stream, id }))
 }
 
 export function takenError(claim: ClaimChange): Fault {

@@ -230,6 +230,15 @@ export class Store implements Upkeep {
     return row.version === 0 ? undefined : receiptOf(id, row)
   }
 
+  /** Bytes that a stream has kept by this name; undefined where they are gone. */
+  blob(
+    { instance }: Pick<Call, "instance">,
+    { stream }: AnyAggregate,
+    { id, name }: { readonly id: string; readonly name: string },
+  ): Uint8Array<ArrayBuffer> | undefined {
+    return this.log.blob({ instance, stream, id, name })
+  }
+
   /** Views that are being rebuilt; they serve their old rows meanwhile. */
   rebuilding(): readonly string[] {
     return this.#views.rebuilding()

@@ -92,6 +92,15 @@ export const eraseAccount = account.command((state) => [
   },
 ])
 
+/** Keeps bytes beside an account. */
+export const keepFile = account.command<string>((_, text) => [
+  {
+    type: "account.reserved",
+    data: { code: "" },
+    blobs: [{ put: "portrait", bytes: new Uint8Array(Buffer.from(text)) }],
+  },
+])
+
 const insert = statement(
   `INSERT INTO accounts (instance, id, name, email, changed)
    VALUES ($instance, $id, $name, $email, $time)`,

@@ -42,6 +42,8 @@ function step(events: readonly NewEvent[], over: Partial<Append> = {}): Append {
   return { instance: "i1", time, expect, events, claims: [], ...over }
 }
 
+const bytesOf = (text: string) => new Uint8Array(Buffer.from(text))
+
 const note = { stream: "note" } as const
 const taken = { id: "note.taken", message: "It is taken." }
 const take = (id: string, key: string, expires?: number): ClaimRequest => ({
@@ -222,6 +224,34 @@ export function logConformance(name: string, open: OpenLog): void {
       expect(await privates()).toEqual([true, false, true, true])
       await log.append(step([event("a", 4, { type: "note.erased", erase: {} })]))
       expect(await privates()).toEqual([false, false, true, false, false])
+    })
+
+    test("bytes are kept beside a stream until they are dropped or it is erased", async () => {
+      const at = { ...note, id: "a" }
+      const put = (name: string, text: string) => ({ ...at, put: name, bytes: bytesOf(text) })
+      const blobs = [put("one", "1"), put("two", "2"), put("three", "3"), put("three", "4")]
+      await log.append(step([event("a", 1)], { blobs }))
+      const kept = (instance = "i1", id = "a") =>
+        ["one", "two", "three"].map((name) => {
+          const bytes = log.blob({ instance, ...note, id, name })
+          return bytes && Buffer.from(bytes).toString()
+        })
+      expect(kept()).toEqual(["1", "2", "4"])
+      expect([...kept("i2"), ...kept("i1", "b")]).toEqual(Array(6).fill(undefined))
+      await log.append(step([event("a", 2)], { blobs: [{ ...at, drop: "one" }] }))
+      expect(kept()).toEqual([undefined, "2", "4"])
+      await log.append(step([event("a", 3, { erase: { types: ["note.changed"] } })]))
+      expect(kept()).toEqual([undefined, "2", "4"])
+      await log.append(step([event("a", 4, { type: "note.erased", erase: {} })]))
+      expect(kept()).toEqual([undefined, undefined, undefined])
+    })
+
+    test("bytes of a step that conflicts are not kept", async () => {
+      await log.append(step([event("a", 1)]))
+      const put = { ...note, id: "a", put: "one", bytes: bytesOf("1") }
+      const late = step([event("a", 1)], { blobs: [put] })
+      expect((await log.append(late)).kind).toBe("conflict")
+      expect(log.blob({ instance: "i1", ...note, id: "a", name: "one" })).toBeUndefined()
     })
 
     test("what is acknowledged is durable", async () => {

@@ -10,6 +10,7 @@ import {
   account,
   accounts,
   eraseAccount,
+  keepFile,
   moveAccount,
   on,
   openAccount,
@@ -90,6 +91,15 @@ test("a flipped bit is found wherever it is: event, state, claim, row, or index"
     "the table accounts_1",
     "the table accounts_1",
   ])
+})
+
+test("a flipped bit is found in bytes that are kept beside a stream", async () => {
+  const kept = "a portrait of somebody"
+  await keepFile(cx(), "7", kept)
+  expect(await foundIn(kept)).toEqual(["the file portrait of account 7"])
+  store.database.run("UPDATE blob SET bytes = x'00'")
+  const at = { id: "7", name: "portrait" }
+  expect(() => store.blob(cx(), account, at)).toThrow("the file portrait of account 7 is damaged")
 })
 
 test("a flipped bit is found in a column that no index has", async () => {

@@ -1,4 +1,4 @@
-import type { ClaimChange, Envelope, Erasure } from "../event.ts"
+import type { BlobChange, ClaimChange, Envelope, Erasure } from "../event.ts"
 
 /** An event as the log keeps it: payloads of the revision they were written in. */
 export type LogEvent = Envelope & {
@@ -31,6 +31,8 @@ export type Folded = {
 
 export type ClaimRequest = ClaimChange & { readonly stream: string; readonly id: string }
 
+export type BlobRequest = BlobChange & { readonly stream: string; readonly id: string }
+
 /** One step of one instance: all of it happens, or nothing. */
 export type Append = {
   readonly instance: string
@@ -38,6 +40,7 @@ export type Append = {
   readonly expect: readonly Expectation[]
   readonly events: readonly NewEvent[]
   readonly claims: readonly ClaimRequest[]
+  readonly blobs?: readonly BlobRequest[]
   /** The time within the newest id that was made so far; kept, so that none is made twice. */
   readonly idTime?: number
   /** Of each stream with events; where it is absent, they are folded as they are applied. */
@@ -114,7 +117,17 @@ export type Log = {
     key: string,
     time: number,
   ) => { readonly stream: string; readonly id: string } | undefined
+  /** Bytes as they were put; undefined where they are gone. Damaged ones are refused by name. */
+  readonly blob: (at: BlobPlace) => Uint8Array<ArrayBuffer> | undefined
   readonly close: () => Promise<void>
+}
+
+/** Where bytes are kept. */
+export type BlobPlace = {
+  readonly instance: string
+  readonly stream: string
+  readonly id: string
+  readonly name: string
 }
 
 /**

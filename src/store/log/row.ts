@@ -104,6 +104,25 @@ export const isClaimWhole = (row: SummedClaim): boolean => row.sum === claimSum(
 export const claimName = ({ kind, stream, id }: SummedClaim) =>
   `the claim ${kind} of ${stream} ${id}`
 
+/** A row of the blob table. */
+export type SummedBlob = {
+  readonly instance: string
+  readonly id: string
+  readonly stream: string
+  readonly name: string
+  readonly sum: number
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+/** CRC-32 over the bytes, and whose they are. */
+export function blobSum({ instance, stream, id, name, bytes }: Omit<SummedBlob, "sum">): number {
+  return Bun.hash.crc32(`${instance}\n${stream}\n${id}\n${name}\n${Bun.hash.crc32(bytes)}`)
+}
+
+export const isBlobWhole = (row: SummedBlob): boolean => row.sum === blobSum(row)
+
+export const blobName = ({ stream, id, name }: SummedBlob) => `the file ${name} of ${stream} ${id}`
+
 /** What is not as it was written, by its name. */
 export const damagedError = (what: string) =>
   new Fault(

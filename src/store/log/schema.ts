@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite"
 import { claimSum, type SummedClaim } from "./row.ts"
 
 /** Raised with every change of the tables below; a newer number than ours is not opened. */
-export const schemaVersion = 5
+export const schemaVersion = 6
 
 /** Marks an SQLite file as one of ours: "Lkey" in ASCII. */
 export const applicationId = 0x4c6b6579
@@ -42,6 +42,19 @@ const streams = [
 const stateSums = "ALTER TABLE state ADD COLUMN sum INTEGER"
 const claimSums = "ALTER TABLE claim ADD COLUMN sum INTEGER"
 
+/** Bytes last: who looks for one by its name reads over no others. */
+const blobs = [
+  `CREATE TABLE blob (
+    instance TEXT NOT NULL,
+    id TEXT NOT NULL,
+    stream TEXT NOT NULL,
+    name TEXT NOT NULL,
+    sum INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+  )`,
+  "CREATE UNIQUE INDEX blob_name ON blob (instance, id, stream, name)",
+] as const
+
 type Step = string | ((database: Database) => void)
 
 /** What brings the tables of an older version to the next one. */
@@ -71,6 +84,7 @@ export const migrations: ReadonlyMap<number, readonly Step[]> = new Map<number, 
   // All states are folded anew, and get their sums so.
   [3, [stateSums, "DELETE FROM fold"]],
   [4, [claimSums, sumClaims]],
+  [5, blobs],
 ])
 
 /** A second for some hundred thousand. */
@@ -138,6 +152,7 @@ export const schema = [
   ...streams,
   stateSums,
   ...pruning,
+  ...blobs,
   `CREATE TABLE view (
     name TEXT PRIMARY KEY,
     hash TEXT NOT NULL,

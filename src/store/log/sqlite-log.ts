@@ -5,16 +5,20 @@ import type { Gate } from "./checkpoint.ts"
 import type { Durability } from "./durability.ts"
 import type { EventTypes } from "./event-types.ts"
 import { groupCommit } from "./group-commit.ts"
-import type { Append, Appended, Apply, ClaimRequest, Log, LogEvent } from "./log.ts"
+import type { Append, Appended, Apply, BlobRequest, ClaimRequest, Log, LogEvent } from "./log.ts"
 import {
+  blobName,
+  blobSum,
   claimName,
   claimSum,
   damagedError,
   decode,
   type EventRow,
+  isBlobWhole,
   isClaimWhole,
   type Names,
   privateSum,
+  type SummedBlob,
   type SummedClaim,
   sumOf,
 } from "./row.ts"
@@ -96,6 +100,11 @@ export function sqliteLog(parts: Parts): SqliteLog {
     holder: (instance, kind, key, time) => {
       const row = claimOf(sql, instance, kind, key)
       return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
+    },
+    blob: ({ instance, stream, id, name }) => {
+      const row = sql.blob.get(instance, id, stream, name)
+      if (row && !isBlobWhole(row)) throw damagedError(blobName(row))
+      return row?.bytes
     },
     flush: group.flush,
     close: async () => {
@@ -185,7 +194,7 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
       if (result.kind === "appended") {
         const idTime = keptIdTime(step, written)
         written = { head: result.position, events: written.events + step.events.length, idTime }
-        erases ||= step.events.some(({ erase }) => erase)
+        erases ||= step.events.some(({ erase }) => erase) || step.blobs?.some(isDrop) === true
       } else forget()
       return result
     } catch (cause) {
@@ -196,6 +205,8 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
   }
   return { group, commit }
 }
+
+const isDrop = (blob: BlobRequest) => "drop" in blob
 
 type Written = { readonly head: number; readonly idTime: number }
 
@@ -224,7 +235,19 @@ function write(sql: Statements, parts: Parts, step: Append, written: Written): A
     insert(sql, parts, placed)
     parts.apply(placed, step.folded)
   }
+  for (const blob of step.blobs ?? []) keep(sql, step.instance, blob)
   return { kind: "appended", position }
+}
+
+function keep(sql: Statements, instance: string, blob: BlobRequest): void {
+  const { stream, id } = blob
+  if ("drop" in blob) {
+    sql.dropBlob.run(instance, id, stream, blob.drop)
+    return
+  }
+  const { put: name, bytes } = blob
+  const sum = blobSum({ instance, id, stream, name, bytes })
+  sql.putBlob.run(instance, id, stream, name, sum, bytes)
 }
 
 /** False when somebody else holds the key. Taking again what one holds already renews it. */
@@ -304,6 +327,7 @@ function erase(sql: Statements, names: Names, event: LogEvent): void {
   const stream = names.code(event.stream)
   if (!event.erase?.types) {
     sql.eraseAll.run(event.instance, stream, event.id, event.version)
+    sql.dropBlobs.run(event.instance, event.id, event.stream)
     return
   }
   for (const type of event.erase.types) {
@@ -317,7 +341,7 @@ type Statements = ReturnType<typeof statements>
 function statements(database: Database) {
   const prepare = <Row = unknown>(text: string) =>
     // Reason for the cast: bun:sqlite types parameters per statement; ours are checked by use.
-    database.prepare<Row, (string | number | null)[]>(text)
+    database.prepare<Row, (string | number | Uint8Array | null)[]>(text)
   return {
     // Seven times as fast as the newest version by ORDER BY or max().
     versions: prepare<{ version: number }>(
@@ -354,6 +378,15 @@ function statements(database: Database) {
       `DELETE FROM claim
        WHERE instance = ? AND kind = ? AND key = ? AND stream = ? AND id = ?`,
     ),
+    blob: prepare<SummedBlob>(
+      "SELECT * FROM blob WHERE instance = ? AND id = ? AND stream = ? AND name = ?",
+    ),
+    putBlob: prepare(
+      `INSERT INTO blob (instance, id, stream, name, sum, bytes) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET sum = excluded.sum, bytes = excluded.bytes`,
+    ),
+    dropBlob: prepare("DELETE FROM blob WHERE instance = ? AND id = ? AND stream = ? AND name = ?"),
+    dropBlobs: prepare("DELETE FROM blob WHERE instance = ? AND id = ? AND stream = ?"),
     read: prepare<EventRow>(
       "SELECT * FROM event WHERE position > ? AND position <= ? ORDER BY position LIMIT ?",
     ),

@@ -33,6 +33,9 @@ export function purgeOf(parts: PruneParts): (limits: PurgeLimits) => Promise<num
     events: database.prepare<unknown, [string, number, string]>(
       "DELETE FROM event WHERE instance = ? AND stream = ? AND id = ?",
     ),
+    blobs: database.prepare<unknown, [string, string, string]>(
+      "DELETE FROM blob WHERE instance = ? AND id = ? AND stream = ?",
+    ),
     note: database.prepare<unknown, [number]>(
       `INSERT INTO meta (key, value) VALUES ('pruned', ?)
        ON CONFLICT DO UPDATE SET value = value + excluded.value`,
@@ -50,6 +53,7 @@ export function purgeOf(parts: PruneParts): (limits: PurgeLimits) => Promise<num
     database.transaction(() => {
       for (const { stream, id } of rows) {
         const { changes } = sql.events.run(instance, stream, id)
+        sql.blobs.run(instance, id, names.name(stream))
         sql.note.run(changes)
         states.drop(instance, names.name(stream), id)
       }

@@ -1,6 +1,7 @@
 import { ActivityService } from "../gen/core/activity/v2/activity_service_pb.ts"
 import { AdminService } from "../gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../gen/core/application/v2/application_service_pb.ts"
+import { AssetService } from "../gen/core/asset/v1/asset_service_pb.ts"
 import { AuthService } from "../gen/core/auth/v1/auth_service_pb.ts"
 import { AuthorizationService } from "../gen/core/authorization/v2/authorization_service_pb.ts"
 import { DiagnosisService } from "../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
@@ -25,6 +26,7 @@ export const book = [
   ActivityService,
   AdminService,
   ApplicationService,
+  AssetService,
   AuthorizationService,
   AuthService,
   GroupService,

@@ -1,11 +1,12 @@
-import { create, type DescMethod, type Message } from "@bufbuild/protobuf"
+import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf"
+import { FileSchema } from "../gen/core/asset/v1/asset_service_pb.ts"
 import type { Clock } from "../kernel/clock.ts"
 import type { Call } from "../kernel/context.ts"
 import { type Code, Fault, lateError } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { type Access, type Authority, accessOf, authorise, tokenMissingError } from "./access.ts"
 import { noticeOf } from "./deprecation.ts"
-import { bodyBytesMax, strangerBytesMax } from "./input/bounds.ts"
+import { bodyBytesMax, fileBytesMax, strangerBytesMax } from "./input/bounds.ts"
 import { checkValues } from "./input/values.ts"
 import { nameOf, type Operation } from "./method.ts"
 import { redacted } from "./redact.ts"
@@ -94,7 +95,9 @@ export function entriesOf<C extends Call>(pipeline: Pipeline<C>): readonly Entry
   return pipeline.operations.map((operation) => {
     const { method } = operation
     const access = accessOf(method, resources)
-    const line: Line<C> = { operation, access, name: nameOf(method), notice: noticeOf(method) }
+    const bytesMax = method.input.fields.some(isFile) ? fileBytesMax : bodyBytesMax
+    const notice = noticeOf(method)
+    const line: Line<C> = { operation, access, name: nameOf(method), notice, bytesMax }
     return {
       method,
       name: line.name,
@@ -108,7 +111,11 @@ type Line<C> = {
   readonly access: Access
   readonly name: string
   readonly notice: Answer<unknown>["headers"]
+  /** How much of a body is read of who has shown a token. */
+  readonly bytesMax: number
 }
+
+const isFile = ({ message }: DescField) => message === FileSchema
 
 type Given<C, T> = {
   readonly arrival: Arrival
@@ -160,7 +167,7 @@ async function call<C extends Call, T>(
 
 async function run<C extends Call, T>(
   { authenticate, authority }: Pipeline<C>,
-  { operation, access }: Line<C>,
+  { operation, access, bytesMax }: Line<C>,
   given: Given<C, T>,
 ): Promise<T> {
   const { arrival, codec, requestId, progress, started } = given
@@ -169,7 +176,7 @@ async function run<C extends Call, T>(
   const cx = await authenticate(headers, { requestId, address, target })
   progress.cx = cx
 
-  const request = await codec.decode(limitOf(access, cx))
+  const request = await codec.decode(limitOf(access, cx, bytesMax))
   progress.request = request
   checkValues(operation.method.input, request)
   const admitted = { ...authorise(authority, access, cx, request), ...deadlineOf(arrival, started) }
@@ -184,8 +191,8 @@ const deadlineOf = ({ timeoutMs }: Arrival, started: number): Pick<Call, "deadli
   timeoutMs === undefined ? {} : { deadline: started + timeoutMs }
 
 /** How much of a body is read, by who sends it; what a stranger may not ask is left unread. */
-function limitOf(access: Access, { caller }: Call): number {
-  if (caller.kind !== "anonymous") return bodyBytesMax
+function limitOf(access: Access, { caller }: Call, bytesMax: number): number {
+  if (caller.kind !== "anonymous") return bytesMax
   if (access.kind !== "public") throw tokenMissingError()
   return strangerBytesMax
 }

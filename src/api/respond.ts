@@ -31,6 +31,17 @@ const exact: Readonly<Record<string, number>> = {
 
 export const httpStatusOf = ({ id, code }: Fault): number => exact[id] ?? httpStatus(code)
 
+/**
+ * On every file that others have sent: whatever is in it runs nothing, loads nothing and opens
+ * nothing, also where somebody goes to its very address.
+ */
+export const fileHeaders = (type: string): Headers => ({
+  "content-type": type,
+  "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+  "cross-origin-resource-policy": "cross-origin",
+  "x-content-type-options": "nosniff",
+})
+
 /** A failed REST call. */
 export function respondFault(fault: Fault, headers: Headers): Response {
   const said = { ...challenge(fault), ...retryAfter(fault), ...headers }

@@ -19,9 +19,10 @@ import {
 import { answering, oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Api } from "./api.ts"
-import { assetAt } from "./asset.ts"
 import { anonymousCall, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
+import { assetAt } from "./file/embedded.ts"
+import { publicFileAt } from "./file/sent.ts"
 import { addressOf, guarded, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant, namesInstance } from "./instance-host.ts"
@@ -164,9 +165,9 @@ function instanceHandler({ log, clock }: ServerServices, show: ShowPage) {
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))
   return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
-    const answer = await oauth(request, cx, url)
-    if (answer) return answer
     const { pathname } = url
+    const answer = publicFileAt(request, cx, pathname) ?? (await oauth(request, cx, url))
+    if (answer) return answer
     if (pathname.startsWith(loginPaths.entry)) warm()
     if (pathname === "/setup" && wantsPage(request)) {
       return showTrouble(show, cx, {

@@ -1,6 +1,7 @@
 import type { Authority } from "../api/access.ts"
 import { join } from "../api/method.ts"
 import * as app from "../domain/app/index.ts"
+import * as asset from "../domain/asset/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
 import * as feature from "../domain/feature/index.ts"
 import * as grant from "../domain/grant/index.ts"
@@ -40,6 +41,7 @@ export const modules = [
   messageProvider.module,
   org.module,
   user.module,
+  asset.module,
   message.module,
   project.module,
   projectGrant.module,

@@ -4,6 +4,7 @@ import { type House, openHouse } from "./house.ts"
 import type { Row } from "./row.ts"
 import { accessRows } from "./rows/access.ts"
 import { applicationRows } from "./rows/application.ts"
+import { assetRows } from "./rows/asset.ts"
 import { factorRows } from "./rows/factor.ts"
 import { instanceRows } from "./rows/instance.ts"
 import { messageRows } from "./rows/message.ts"
@@ -23,6 +24,7 @@ import { closeWays, type Way } from "./ways.ts"
 const rows = {
   access: accessRows,
   application: applicationRows,
+  asset: assetRows,
   instance: instanceRows,
   oidc: oidcRows,
   older: olderRows,

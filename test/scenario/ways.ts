@@ -75,15 +75,25 @@ const byRest =
     const query = bodyField === "*" ? [] : parameters(rest, "")
     const address = new URL(`${url}${path}`)
     for (const [name, value] of query) address.searchParams.append(name, value)
+    const field = method.input.fields.find(({ name }) => name === bodyField)
+    const isFile = field?.message?.typeName === "core.asset.v1.File"
+    const type = sent && !isFile ? { "content-type": "application/json" } : {}
     const response = await fetch(address, {
       method: verb,
-      headers: { ...headers, ...(sent ? { "content-type": "application/json" } : {}) },
-      ...(sent ? { body: JSON.stringify(sent) } : {}),
+      headers: { ...headers, ...type },
+      ...(sent ? { body: isFile ? formOf(sent) : JSON.stringify(sent) } : {}),
     })
     const answer = await response.json()
     if (response.ok) return { code: "ok", id: undefined, body: answer, status: response.status }
     return { ...failed(answer.code, answer.message), status: response.status }
   }
+
+/** RFC 7578: the file as a part of a form. */
+function formOf(file: JsonValue): FormData {
+  const form = new FormData()
+  form.set("file", new Blob([Buffer.from(Object(file).data ?? "", "base64")]), "file.bin")
+  return form
+}
 
 function take({ input }: DescMethodUnary, from: JsonObject, name: string): JsonValue {
   const field = input.fields.find((each) => each.name === name)

@@ -79,7 +79,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@node-rs/argon2": ["src/domain/user"],
   "@oslojs/crypto": ["ui/console"],
   "@simplewebauthn/server": ["src/domain/user"],
-  "@xmldom/xmldom": ["src/domain/app"],
+  "@xmldom/xmldom": ["src/kernel"],
   "@tanstack/react-query": ["ui/console"],
   "@tanstack/react-router": ["ui/console"],
   "bun:ffi": ["src/boot"],

@@ -60,6 +60,7 @@ export const barePaths: readonly BarePath[] = [
 /** Where each family of REST paths is mounted, by its package. */
 export const prefixes: Readonly<Record<string, string>> = {
   "core.admin.v1": "/admin/v1",
+  "core.asset.v1": "/assets/v1",
   "core.auth.v1": "/auth/v1",
   "core.management.v1": "/management/v1",
   "core.system.v1": "/system/v1",
@@ -70,7 +71,6 @@ export const prefixes: Readonly<Record<string, string>> = {
 /** Paths of the server itself; an operation that lands on or below one stops the start. */
 export const ownPaths: readonly string[] = [
   "/.well-known",
-  "/assets",
   "/debug",
   "/device",
   "/idps/callback",

@@ -1,12 +1,15 @@
 import {
+  create,
   type DescField,
   type DescMethod,
   getOption,
   hasOption,
+  isMessage,
   type Message,
   merge,
   toJson,
 } from "@bufbuild/protobuf"
+import { FileSchema } from "../../gen/core/asset/v1/asset_service_pb.ts"
 import { http } from "../../gen/google/api/annotations_pb.ts"
 import type { HttpRule } from "../../gen/google/api/http_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -14,8 +17,9 @@ import type { Entry } from "../dispatch.ts"
 import { fieldsOf } from "../field.ts"
 import { bodyOf, mediaTypeOf, wrongTypeError } from "../input/body.ts"
 import { decodeJson } from "../input/decode.ts"
+import { fileIn } from "../input/file.ts"
 import { nameOf } from "../method.ts"
-import { respond, respondFault } from "../respond.ts"
+import { fileHeaders, respond, respondFault } from "../respond.ts"
 import { barePaths, ownPaths, prefixes } from "./bare-paths.ts"
 import { decodeParameters } from "./query.ts"
 import { type Part, segmentsOf, type Tree, templateOf, treeOf } from "./template.ts"
@@ -147,9 +151,22 @@ async function answer(route: Route, given: Given): Promise<Response> {
   const arrival = { headers: request.headers, address, encoding: "rest" as const, target }
   const { headers, result } = await entry.call(arrival, {
     decode: (bytesMax) => decode(route, given, bytesMax),
-    encode: (message) => JSON.stringify(toJson(entry.method.output, message)),
+    encode: (message) => encoded(entry.method, message),
   })
-  return result.ok ? respond(result.value, headers) : respondFault(result.fault, headers)
+  if (!result.ok) return respondFault(result.fault, headers)
+  return respond(result.value.body, { ...headers, ...result.value.headers })
+}
+
+/** A file as it is, and anything else as JSON. */
+function encoded({ output }: DescMethod, message: Message): Encoded {
+  return isMessage(message, FileSchema)
+    ? { body: new Uint8Array(message.data), headers: fileHeaders(message.contentType) }
+    : { body: JSON.stringify(toJson(output, message)), headers: {} }
+}
+
+type Encoded = {
+  readonly body: string | Uint8Array<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>>
 }
 
 async function decode(
@@ -158,7 +175,9 @@ async function decode(
   bytesMax: number,
 ): Promise<Message> {
   const { input } = route.entry.method
-  const body = await jsonBodyOf(request, bytesMax)
+  const isFile = route.body !== "none" && route.body !== "all" && route.body.message === FileSchema
+  const file = isFile && (await fileIn(request, bytesMax))
+  const body = file ? emptyObject : await jsonBodyOf(request, bytesMax)
   const path = route.path.map((field, at) => [field, captured[at] ?? ""] as const)
   if (route.body === "all") {
     refuseParameters(url)
@@ -168,7 +187,8 @@ async function decode(
     return message
   }
   const message = decodeParameters(input, [...path, ...url.searchParams])
-  if (route.body !== "none") setBody(message, route.body, body)
+  if (file && isFile) Reflect.set(message, route.body.localName, create(FileSchema, { data: file }))
+  else if (route.body !== "none") setBody(message, route.body, body)
   else if (!isEmptyObject(body)) throw noBodyError()
   return message
 }

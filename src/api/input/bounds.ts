@@ -4,6 +4,9 @@ import { Fault } from "../../kernel/fault.ts"
 /** Bodies above this size are refused unread: the largest value of the interface fits in twice. */
 export const bodyBytesMax = 1024 * 1024
 
+/** Bodies with a file in them: the largest that is taken, also in base64, and what is around. */
+export const fileBytesMax = 1536 * 1024
+
 /** What somebody may send who has shown no token, where an operation needs none. */
 export const strangerBytesMax = 4096
 

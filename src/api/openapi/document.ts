@@ -1,4 +1,5 @@
 import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf"
+import { FileSchema } from "../../gen/core/asset/v1/asset_service_pb.ts"
 import { type Access, access, successor } from "../../gen/core/options_pb.ts"
 import type { Entry } from "../dispatch.ts"
 import { barePaths } from "../encoding/bare-paths.ts"
@@ -131,14 +132,18 @@ function operationOf(
     parameters: [...captured.map((each) => inPath(schemas, input, each)), ...inQuery, ...inHeader],
     ...bodyOf(schemas, input, body),
     responses: {
-      200: { description: "Done.", ...content(schemas.refTo(output)) },
+      200: {
+        description: "Done.",
+        ...(output === FileSchema ? file : content(schemas.refTo(output))),
+      },
       default: { description: "It failed.", ...content({ $ref: "#/components/schemas/Status" }) },
     },
     ...(rule.public ? { security: [] } : {}),
   }
 }
 
-const isOfOrganization = ({ parent }: DescMethod) => parent.name === "ManagementService"
+const isOfOrganization = ({ parent, name }: DescMethod) =>
+  parent.name === "ManagementService" || /OrgFile$/.test(name)
 
 function inPath(schemas: Schemas, input: DescMessage, path: string): Json {
   const field = fieldsOf(input, path)?.at(-1)
@@ -152,7 +157,19 @@ function bodyOf(schemas: Schemas, input: DescMessage, body: string): Json {
   if (!message) return {}
   // Of a whole request every field may be left out; what is but a part of it is what it is about.
   const required = body === "*" ? {} : { required: true }
-  return { requestBody: { ...required, ...content(schemas.refTo(message)) } }
+  const sent = message === FileSchema ? form : content(schemas.refTo(message))
+  return { requestBody: { ...required, ...sent } }
+}
+
+/** A file is answered as it is, and sent as a part of a form. */
+const binary = { type: "string", format: "binary" }
+const file = { content: { "*/*": { schema: binary } } }
+const form = {
+  content: {
+    "multipart/form-data": {
+      schema: { type: "object", properties: { file: binary }, required: ["file"] },
+    },
+  },
 }
 
 const content = (schema: Json) => ({ content: { "application/json": { schema } } })

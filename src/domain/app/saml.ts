@@ -1,5 +1,11 @@
-import type { Element } from "@xmldom/xmldom"
 import { Fault } from "../../kernel/fault.ts"
+import {
+  type Element,
+  isElement,
+  type XmlReading,
+  xmlRootOf,
+  xmlTextOf,
+} from "../../kernel/text/xml.ts"
 import type { ClaimChange, Cx } from "../../store/index.ts"
 import type { SamlConfig } from "./model.ts"
 
@@ -39,7 +45,7 @@ export async function fetchMetadata(cx: Cx, url: string): Promise<Metadata> {
 
 /** Reads metadata of one service provider, strictly; `now` is ms UTC. */
 export async function readMetadata(xml: Uint8Array, now: number): Promise<Metadata> {
-  const metadata = textOf(xml)
+  const metadata = xmlTextOf(xml, reading())
   const entity = await rootOf(metadata)
   const entityId = entity.getAttribute("entityID") ?? ""
   if (!/^[^\s\p{Cc}]+$/u.test(entityId) || entityId.length > entityIdMax) {
@@ -63,63 +69,28 @@ export async function readMetadata(xml: Uint8Array, now: number): Promise<Metada
   return { metadata, entityId }
 }
 
-function textOf(xml: Uint8Array): string {
-  if (xml.length === 0 || xml.length > sizeMax) {
-    throw refusedError(`the metadata must have 1 to ${sizeMax} bytes`)
-  }
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(xml)
-  } catch {
-    throw refusedError("the metadata must be UTF-8")
-  }
-}
-
 /** Within these the parser takes some milliseconds, whatever somebody thinks up. */
-const bounds = [
-  ["<", 3000, "tags"],
-  ["=", 1000, "attributes"],
-  ["xmlns", 200, "namespaces"],
-  ["&", 10_000, "references"],
-  ["-", 10_000, "hyphens"],
-  ["\r", 20_000, "carriage returns"],
-] as const
+const reading = (): XmlReading => ({
+  name: "the metadata",
+  bytesMax: sizeMax,
+  bounds: [
+    ["<", 3000, "tags"],
+    ["=", 1000, "attributes"],
+    ["xmlns", 200, "namespaces"],
+    ["&", 10_000, "references"],
+    ["-", 10_000, "hyphens"],
+    ["\r", 20_000, "carriage returns"],
+  ],
+  refusedError,
+})
 
 async function rootOf(text: string): Promise<Element> {
-  for (const [sign, most, what] of bounds) {
-    if (holdsMore(text, sign, most))
-      throw refusedError(`the metadata has more than ${most} ${what}`)
-  }
-  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw refusedError("the metadata must not have a DOCTYPE")
-  const { DOMParser } = await import("@xmldom/xmldom")
-  // Nobody asks in which line something stands, and to count lines takes long where there are many.
-  const parser = new DOMParser({ onError: fail, locator: false })
-  const root = parsed(() => parser.parseFromString(text, "text/xml"))
+  const root = await xmlRootOf(text, reading())
   if (root?.namespaceURI !== metadataNs || root.localName !== "EntityDescriptor") {
     throw refusedError("the metadata must be one md:EntityDescriptor, without others around it")
   }
   return root
 }
-
-function holdsMore(text: string, sign: string, most: number): boolean {
-  let at = text.indexOf(sign)
-  for (let count = 0; at >= 0 && count < most; count++) at = text.indexOf(sign, at + sign.length)
-  return at >= 0
-}
-
-/** What the parser would mend and go on with is refused as well. */
-function fail(_: string, message: string): never {
-  throw new Error(message)
-}
-
-function parsed(parse: () => { readonly documentElement: Element | null }): Element | null {
-  try {
-    return parse().documentElement
-  } catch {
-    throw refusedError("the metadata is not well-formed XML")
-  }
-}
-
-const isElement = (node: object): node is Element => "localName" in node && "tagName" in node
 
 const childrenOf = (parent: Element, name: string): readonly Element[] =>
   Array.from(parent.childNodes)

@@ -13,6 +13,7 @@ import { at, filterMissingError, meaning, pagination } from "../../kernel/answer
 import { fieldError } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
+import { avatarAddress } from "../user/index.ts"
 import {
   activateAuthorization,
   changeAuthorization,
@@ -126,6 +127,7 @@ const toAuthorization = (cx: Cx, row: AuthorizationRow) => ({
   user: {
     id: row.user_id,
     preferredLoginName: row.login_name,
+    avatarUrl: avatarAddress(cx, row.user_id),
     displayName: row.display_name,
     organizationId: row.user_org,
   },

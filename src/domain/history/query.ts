@@ -14,7 +14,12 @@ export type Change = {
 }
 
 /** Names are empty where the caller may not see the user, or nobody has the id any more. */
-type Editor = { readonly id: string; readonly name: string; readonly loginName: string }
+type Editor = {
+  readonly id: string
+  readonly name: string
+  readonly loginName: string
+  readonly picture: string
+}
 
 /** Which part of the story is wanted. */
 export type Part = {
@@ -49,9 +54,10 @@ export async function changesOf(
 function editorOf(cx: Cx, id: string): Editor {
   const home = cx.store.receipt(cx, user, id)?.owner
   const known = home !== undefined && maySee(cx, id, home) ? profile(cx, id) : undefined
-  if (home === undefined || !known) return { id, name: "", loginName: "" }
+  if (home === undefined || !known) return { id, name: "", loginName: "", picture: "" }
   const { preferredLoginName } = shownNames(cx, { user_name: known.userName, org: home })
-  return { id, name: known.name, loginName: preferredLoginName }
+  const { name, picture } = known
+  return { id, name, loginName: preferredLoginName, picture }
 }
 
 /** Users are seen by themselves, and by who may read users where they belong. */

@@ -49,6 +49,7 @@ const toChange = ({ version, time, type, owner, editor }: Change) => ({
   editorId: editor.id,
   editorDisplayName: editor.name,
   editorPreferredLoginName: editor.loginName,
+  editorAvatarUrl: editor.picture,
   resourceOwnerId: owner,
 })
 

@@ -3,6 +3,7 @@ import type { Calls, Cx, Reactor, Receipt, Transaction } from "../../store/index
 import { dropProject } from "../app/index.ts"
 import { bestStanding, instance, mustStayOwned, type Standing } from "../instance/index.ts"
 import { deactivateOrganization, org, removeOrganization } from "../org/index.ts"
+import { dropLook } from "../policy/index.ts"
 import { project, projectsOf } from "../project/index.ts"
 import { grantsTo, removeGrant } from "../project-grant/index.ts"
 import { dropTexts } from "../text/index.ts"
@@ -35,6 +36,7 @@ export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Rec
     removeOrganization.within(tx, id)
     mustBeDispensable(tx, id, before)
     dropTexts(tx, id)
+    dropLook(tx, id)
     removeSome(cx, tx, id)
   })
   await clearOrganization(cx, id, stepsAwaited)

@@ -1,7 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx, Decision, Draft, Receipt } from "../../store/index.ts"
+import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import type { Policy, Values } from "./kind.ts"
 import { type Policies, type PolicyEvent, policies, type Said } from "./model.ts"
+import { type Label, type LookFiles, label, labelPreview, lookFields } from "./page.ts"
 
 /** The organisation that says it; undefined: the instance, for whoever says nothing themselves. */
 export type Place = string | undefined
@@ -53,17 +54,50 @@ export const activatePolicy = <V extends Values>(
     return [changed(place, policy, { had, said, isOwn: own !== undefined })]
   })
 
+/** Puts a file into the look of a place, or with an empty name takes one out of it. */
+export const setLookFile = (
+  cx: Cx,
+  place: Place,
+  { field, name, bytes }: LookFile,
+): Promise<Receipt> =>
+  write(cx, place, (before) => {
+    const own = before[labelPreview.kind]
+    if (!own && place !== undefined) throw missingError()
+    const had = { ...labelPreview.standard, ...own?.values }
+    if (name === "" && had[field] === "") throw noFileError()
+    const said = { ...had, [field]: name }
+    const draft = changed(place, labelPreview, { had, said, isOwn: own !== undefined })
+    return [bytes ? { ...draft, blobs: [{ put: name, bytes }] } : draft]
+  })
+
+export type LookFile = {
+  readonly field: keyof LookFiles
+  readonly name: string
+  readonly bytes?: Uint8Array<ArrayBuffer>
+}
+
+/** Takes back all that an organisation that goes has said of its look, files and all. */
+export function dropLook(tx: Transaction, orgId: string): void {
+  const id = idOf(orgId)
+  const said = [label, labelPreview].filter(({ kind }) => tx.state(policies, id)[kind])
+  if (said.length > 0) append(tx, orgId, (before) => taken(before, said))
+}
+
 /** Takes back what an organisation has said: from then on what the instance says counts. */
 export const resetPolicy = <V extends Values>(
   cx: Cx,
   orgId: string,
   ...asked: readonly Policy<V>[]
-): Promise<Receipt> =>
-  write(cx, orgId, (before) => {
-    const said = asked.filter(({ kind }) => before[kind])
-    if (said.length === 0) throw missingError()
-    return said.map(({ kind }) => ({ type: `org.policy.${kind}.removed`, data: {} }))
-  })
+): Promise<Receipt> => write(cx, orgId, (before) => taken(before, asked))
+
+function taken<V extends Values>(
+  before: Policies,
+  asked: readonly Policy<V>[],
+): readonly Draft<PolicyEvent>[] {
+  const said = asked.filter(({ kind }) => before[kind])
+  if (said.length === 0) throw missingError()
+  return said.map(({ kind }) => ({ type: `org.policy.${kind}.removed`, data: {} }))
+}
 
 function added<V extends Values>(
   place: Place,
@@ -98,12 +132,60 @@ async function write(
   place: Place,
   decide: (before: Policies) => readonly Draft<PolicyEvent>[],
 ): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => append(tx, place, decide))
+  return step.receipt(policies, idOf(place))
+}
+
+/** Appends, and lets go of the files that nobody will be shown any more. */
+function append(
+  tx: Transaction,
+  place: Place,
+  decide: (before: Policies) => readonly Draft<PolicyEvent>[],
+): void {
   const id = idOf(place)
-  const owner = place ?? cx.instance
-  const step = await cx.store.transact(cx, (tx) =>
-    tx.append(policies, id, decide(tx.state(policies, id)), owner),
+  const before = tx.state(policies, id)
+  tx.append(policies, id, decide(before), place ?? tx.instance)
+  const kept = filesIn(tx.state(policies, id))
+  const files = [...filesIn(before)].filter((name) => !kept.has(name))
+  if (files.length === 0) return
+  const blobs = files.map((drop) => ({ drop }))
+  const type = `${levelOf(place)}.policy.label.assets.removed` as const
+  tx.append(policies, id, [{ type, data: { files }, blobs }])
+}
+
+const filesIn = (said: Policies): ReadonlySet<string> =>
+  new Set(
+    [label, labelPreview].flatMap(({ kind }) =>
+      lookFields.flatMap((field) => {
+        const name = said[kind]?.values[field]
+        return typeof name === "string" && name !== "" ? [name] : []
+      }),
+    ),
   )
-  return step.receipt(policies, id)
+
+/** A file of the look that everybody sees at a place; undefined for any other. */
+export function findLookFile(
+  cx: Cx,
+  place: Place,
+  name: string,
+): Uint8Array<ArrayBuffer> | undefined {
+  const values = cx.store.state(cx, policies, idOf(place))[label.kind]?.values
+  const isShown = lookFields.some((field) => values?.[field] === name)
+  return isShown ? cx.store.blob(cx, policies, { id: idOf(place), name }) : undefined
+}
+
+/** The file that a look, or a preview of one, has at a place: its own, or that of the instance. */
+export function lookFileOf(
+  cx: Cx,
+  place: Place,
+  { field, policy }: { readonly field: keyof LookFiles; readonly policy: Policy<Label> },
+): { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> } {
+  const { values, isDefault } = findPolicy(cx, place, policy)
+  const name = values[field]
+  const id = idOf(isDefault ? undefined : place)
+  const bytes = name === "" ? undefined : cx.store.blob(cx, policies, { id, name })
+  if (!bytes) throw noFileError()
+  return { name, bytes }
 }
 
 /** What a policy says, and who: an organisation, or the instance. */
@@ -146,6 +228,9 @@ function holding<V extends Values>(
   const own = orgId === "" ? undefined : read(idOf(orgId))[kind]
   return { ...standard, ...(own ?? read(idOf(undefined))[kind])?.values }
 }
+
+const noFileError = () =>
+  new Fault("not_found", "asset.missing", "there is no such file here; nobody has sent one")
 
 const alreadyThereError = () =>
   new Fault(

@@ -1,11 +1,20 @@
 import { generators } from "./generator.ts"
 import { policies } from "./model.ts"
 
-export { policyIn, policyOf } from "./commands.ts"
+export {
+  dropLook,
+  findLookFile,
+  findPolicy,
+  lookFileOf,
+  policyIn,
+  policyOf,
+  setLookFile,
+} from "./commands.ts"
 export { type DomainPolicy, domainPolicy, notification } from "./domain.ts"
 export { newClientSecret, newCode } from "./generator.ts"
 export { login, type SecondFactor } from "./login.ts"
-export { type Label, label, privacy } from "./page.ts"
+export { lookAddress, lookPath, lookPaths } from "./look.ts"
+export { type Label, type LookFiles, label, labelPreview, privacy } from "./page.ts"
 export { lockout, type PasswordComplexity, passwordAge, passwordComplexity } from "./password.ts"
 
 /** What this module is to the whole. */

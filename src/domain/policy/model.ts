@@ -8,7 +8,13 @@ type SaidType = `${Level}.policy.${Kind}.${"added" | "changed"}`
 
 type RemovedType = `org.policy.${Kind}.removed`
 
+type FilesRemovedType = `${Level}.policy.label.assets.removed`
+
+/** Files that neither what everybody sees nor a preview of it names any more. */
+type FilesRemoved<Type extends string> = Event<Type, { readonly files: readonly string[] }>
+
 export type PolicyEvent =
+  | { [Type in FilesRemovedType]: FilesRemoved<Type> }[FilesRemovedType]
   | { [Type in SaidType]: Event<Type, Values> }[SaidType]
   | { [Type in RemovedType]: Event<Type> }[RemovedType]
 
@@ -44,6 +50,8 @@ const removed =
     return rest
   }
 
+const same = (state: Policies): Policies => state
+
 /** The policies of one place in one stream: whoever asks for several reads once. */
 export const policies = aggregate<PolicyEvent, Policies>({
   stream: "policy",
@@ -64,6 +72,8 @@ export const policies = aggregate<PolicyEvent, Policies>({
     "org.policy.label.preview.added": said("label.preview"),
     "org.policy.label.preview.changed": said("label.preview"),
     "org.policy.label.preview.removed": removed("label.preview"),
+    "instance.policy.label.assets.removed": same,
+    "org.policy.label.assets.removed": same,
     "instance.policy.lockout.added": said("lockout"),
     "instance.policy.lockout.changed": said("lockout"),
     "org.policy.lockout.added": said("lockout"),

@@ -4,10 +4,18 @@ import type { Cx } from "../../store/index.ts"
 import { addPolicy, changePolicy, findPolicy, type Place, resetPolicy } from "./commands.ts"
 import type { Policy, Values } from "./kind.ts"
 
+/** Where a policy is asked for, and whose it then is. */
+export type ShownAt = {
+  readonly cx: Cx
+  readonly place: Place
+  /** The organisation or the instance that says it. */
+  readonly owner: string
+}
+
 /** How the messages of a version say what a policy says. */
 type Forms<V extends Values, Requested, Shown> = {
   readonly read: (requested: Requested) => Partial<V>
-  readonly show: (values: V) => Shown
+  readonly show: (values: V, shown: ShownAt) => Shown
 }
 
 /** What v1 does with one policy; it is the same with each. */
@@ -17,7 +25,14 @@ export function operationsOf<V extends Values, Requested, Shown>(
 ) {
   const shown = (cx: Cx, place: Place) => {
     const { values, isDefault, stand } = findPolicy(cx, place, policy)
-    return { policy: { ...show(values), isDefault, details: details(stand) }, isDefault }
+    return {
+      policy: {
+        ...show(values, { cx, place, owner: stand.owner }),
+        isDefault,
+        details: details(stand),
+      },
+      isDefault,
+    }
   }
   const said = (requested: Requested) => ({ policy, say: () => read(requested) })
   const ofOrg = <Named>(orgOf: (requested: Named, cx: Cx) => string) => ({

@@ -36,7 +36,18 @@ export const privacy: Policy<Privacy> = {
 
 export const themeModes = ["auto", "dark", "light"] as const
 
-export type Label = {
+/** Names of files, by what they are for; empty where there is none. */
+export type LookFiles = {
+  readonly logo: string
+  readonly logoDark: string
+  readonly icon: string
+  readonly iconDark: string
+  readonly font: string
+}
+
+export const lookFields = ["logo", "logoDark", "icon", "iconDark", "font"] as const
+
+export type Label = LookFiles & {
   readonly primaryColor: string
   readonly backgroundColor: string
   readonly warnColor: string
@@ -65,6 +76,7 @@ export const label: Policy<Label> = {
     hideLoginNameSuffix: false,
     disableWatermark: false,
     themeMode: "auto",
+    ...{ logo: "", logoDark: "", icon: "", iconDark: "", font: "" },
   },
   check: (values) => {
     color("primary_color", values.primaryColor)

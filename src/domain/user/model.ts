@@ -69,6 +69,8 @@ export type UserEvent =
       { readonly sealed: string }
     >
   | Event<"user.human.invite.check.succeeded">
+  | Event<"user.human.avatar.added", Record<never, never>, { readonly file: string }>
+  | Event<"user.human.avatar.removed">
   | Event<
       "user.human.password.changed",
       { readonly changeRequired: boolean; readonly isFirst?: boolean },
@@ -141,6 +143,8 @@ export type Human = Identity & {
   readonly invite?: (Code & InviteMail) | undefined
   /** Absent where nothing was ever set up. */
   readonly factors?: Factors
+  /** The name of a picture of them, where there is one. */
+  readonly avatar?: string | undefined
 }
 
 /** `version` is that of the stream when it was set: what signed in with an older one is over. */
@@ -306,6 +310,10 @@ export const user = aggregate<UserEvent, User>({
       human(state, event, ({ changed }) => ({ invite: inviteOf(event), changed })),
     "user.human.invite.check.succeeded": (state, event) =>
       human(state, event, () => ({ invite: undefined })),
+    "user.human.avatar.added": (state, event) =>
+      human(state, event, () => ({ avatar: event.private?.file })),
+    "user.human.avatar.removed": (state, event) =>
+      human(state, event, () => ({ avatar: undefined })),
     "user.machine.changed": (state, event) =>
       machine(state, event, () => ({
         name: event.private?.name ?? "",

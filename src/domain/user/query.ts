@@ -3,6 +3,7 @@ import { canonical } from "../../kernel/text/name.ts"
 import { type Cx, cached, type Decision, statement } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
 import { isOrgThere, orgStops } from "../org/index.ts"
+import { avatarAddress } from "./account/avatar.ts"
 import { findByLoginName } from "./account/login-name.ts"
 import { nobody } from "./credential/attempt.ts"
 import { hasPasskey } from "./factor/ready.ts"
@@ -68,6 +69,8 @@ export type UserInfo = {
   readonly emailVerified: boolean
   readonly phone: string
   readonly phoneVerified: boolean
+  /** The address of a picture of them. */
+  readonly picture: string
   /** ms UTC. */
   readonly changed: number
 }
@@ -89,6 +92,7 @@ export function profile(cx: Cx, id: string): UserInfo | undefined {
     emailVerified: state.email.verified,
     phone: state.phone?.number ?? "",
     phoneVerified: state.phone?.verified ?? false,
+    picture: avatarAddress(cx, id),
   }
 }
 
@@ -102,6 +106,7 @@ const unknown = {
   emailVerified: false,
   phone: "",
   phoneVerified: false,
+  picture: "",
 } as const
 
 /** The name that a user signs in with; undefined for one that is not there any more. */

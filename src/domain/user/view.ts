@@ -207,6 +207,8 @@ export const userView = view<UserEvent>({
     "user.human.phone.removed": (db) => db.run(setPhone, { phone: "" }),
     "user.human.invite.code.added": (db) => db.run(touch),
     "user.human.invite.check.succeeded": (db) => db.run(touch),
+    "user.human.avatar.added": (db) => db.run(touch),
+    "user.human.avatar.removed": (db) => db.run(touch),
     "user.human.password.changed": (db, { data }) =>
       db.run(setPassword, { changeRequired: data.changeRequired }),
     "user.machine.changed": (db, { data, private: secret }) =>

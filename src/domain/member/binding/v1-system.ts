@@ -13,7 +13,7 @@ import { Type } from "../../../gen/core/user/v1/user_pb.ts"
 import { at, filterMissingError, meaning } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
-import { shownNames } from "../../user/index.ts"
+import { avatarAddress, shownNames } from "../../user/index.ts"
 import { type InstanceMemberRow, searchInstanceMembers } from "../instance-member.ts"
 import { rolesIn } from "../view.ts"
 
@@ -74,6 +74,7 @@ const toMember = (cx: Cx, row: InstanceMemberRow): MessageInitShape<typeof Membe
   firstName: row.given_name,
   lastName: row.family_name,
   displayName: row.display_name,
+  avatarUrl: avatarAddress(cx, row.user_id),
   userType: row.kind === "human" ? Type.HUMAN : Type.MACHINE,
   userResourceOwner: row.user_org,
 })

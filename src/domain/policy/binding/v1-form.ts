@@ -9,8 +9,17 @@ import { meaning } from "../../../kernel/answer.ts"
 import type { DomainPolicy, NotificationPolicy } from "../domain.ts"
 import { domainPolicy, notification } from "../domain.ts"
 import { type Login, login, type MultiFactor, type SecondFactor } from "../login.ts"
-import { operationsOf } from "../operation.ts"
-import { type Label, label, labelPreview, type Privacy, privacy, themeModes } from "../page.ts"
+import { lookAddress, previewAddress } from "../look.ts"
+import { operationsOf, type ShownAt } from "../operation.ts"
+import {
+  type Label,
+  type LookFiles,
+  label,
+  labelPreview,
+  type Privacy,
+  privacy,
+  themeModes,
+} from "../page.ts"
 import {
   type Lockout,
   lockout,
@@ -82,11 +91,11 @@ export const domainPolicies = operationsOf(domainPolicy, {
   show: (values) => values,
 })
 
-/** What is left empty is left to the standard. */
-type AskedLabel = Omit<Label, "themeMode"> & { readonly themeMode: ThemeMode }
+/** What is left empty is left to the standard; files are sent by themselves. */
+type AskedLabel = Omit<Label, "themeMode" | keyof LookFiles> & { readonly themeMode: ThemeMode }
 
-const labelForms = {
-  read: (asked: AskedLabel): Label => ({
+const labelForms = (addressOf: LookAddressOf) => ({
+  read: (asked: AskedLabel): Omit<Label, keyof LookFiles> => ({
     primaryColor: asked.primaryColor || label.standard.primaryColor,
     backgroundColor: asked.backgroundColor || label.standard.backgroundColor,
     warnColor: asked.warnColor || label.standard.warnColor,
@@ -99,13 +108,30 @@ const labelForms = {
     disableWatermark: asked.disableWatermark,
     themeMode: meaning([themeModes[0], ...themeModes], asked.themeMode),
   }),
-  show: ({ themeMode, ...values }: Label) => ({ ...values, themeMode: modes[themeMode] }),
-}
+  show: ({ themeMode, ...values }: Label, at: ShownAt) => ({
+    ...values,
+    themeMode: modes[themeMode],
+    logoUrl: addressOf(at, "logo", values),
+    logoUrlDark: addressOf(at, "logoDark", values),
+    iconUrl: addressOf(at, "icon", values),
+    iconUrlDark: addressOf(at, "iconDark", values),
+    fontUrl: addressOf(at, "font", values),
+  }),
+})
+
+type LookAddressOf = (at: ShownAt, field: keyof LookFiles, files: LookFiles) => string
 
 const modes = { auto: ThemeMode.AUTO, dark: ThemeMode.DARK, light: ThemeMode.LIGHT }
 
-export const labelPolicy = operationsOf(label, labelForms)
-export const previewPolicy = operationsOf(labelPreview, labelForms)
+export const labelPolicy = operationsOf(
+  label,
+  labelForms(({ cx, owner }, field, files) => lookAddress(cx, owner, files[field])),
+)
+
+export const previewPolicy = operationsOf(
+  labelPreview,
+  labelForms(({ cx, place }, field, files) => previewAddress(cx, place, field, files[field])),
+)
 
 const flags = [
   "allowUsernamePassword",

@@ -7,10 +7,10 @@ import { at, details } from "../../../kernel/answer.ts"
 import { contextOrg } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { activatePolicy, findPolicy, type Place, resetPolicy } from "../commands.ts"
+import { activatePolicy, findPolicy, type Place, resetPolicy, setLookFile } from "../commands.ts"
 import { addFactor, removeFactor } from "../factor.ts"
 import { login } from "../login.ts"
-import { label, labelPreview } from "../page.ts"
+import { type LookFiles, label, labelPreview } from "../page.ts"
 import {
   agePolicy,
   complexityPolicy,
@@ -49,9 +49,14 @@ export const admin = share<Cx>()(AdminService, {
   getPreviewLabelPolicy: previewPolicy.instance.get,
   updateLabelPolicy: previewPolicy.instance.update,
   activateLabelPolicy: (_, cx) => activateLabel(cx, undefined),
+  removeLabelPolicyLogo: removing(instanceWide, "logo"),
+  removeLabelPolicyLogoDark: removing(instanceWide, "logoDark"),
+  removeLabelPolicyIcon: removing(instanceWide, "icon"),
+  removeLabelPolicyIconDark: removing(instanceWide, "iconDark"),
+  removeLabelPolicyFont: removing(instanceWide, "font"),
   getLoginPolicy: loginPolicy.instance.get,
   updateLoginPolicy: loginPolicy.instance.update,
-  ...factorsOf(() => undefined),
+  ...factorsOf(instanceWide),
 })
 
 export const management = share<Cx>()(ManagementService, {
@@ -87,6 +92,11 @@ export const management = share<Cx>()(ManagementService, {
   addCustomLabelPolicy: previewPolicy.org.add,
   updateCustomLabelPolicy: previewPolicy.org.update,
   activateCustomLabelPolicy: (_, cx) => activateLabel(cx, contextOrg(cx)),
+  removeCustomLabelPolicyLogo: removing(contextOrg, "logo"),
+  removeCustomLabelPolicyLogoDark: removing(contextOrg, "logoDark"),
+  removeCustomLabelPolicyIcon: removing(contextOrg, "icon"),
+  removeCustomLabelPolicyIconDark: removing(contextOrg, "iconDark"),
+  removeCustomLabelPolicyFont: removing(contextOrg, "font"),
   resetLabelPolicyToDefault: async (_, cx) => ({
     details: details(await resetPolicy(cx, contextOrg(cx), labelPreview, label)),
   }),
@@ -109,6 +119,17 @@ export const auth = share<Cx>()(AuthService, {
   getMyLabelPolicy: labelPolicy.mine,
   getMyLoginPolicy: loginPolicy.mine,
 })
+
+function instanceWide(): Place {
+  return undefined
+}
+
+/** Takes a file out of the look of a place. */
+function removing(placeOf: (cx: Cx) => Place, field: keyof LookFiles) {
+  return async (_: unknown, cx: Cx) => ({
+    details: details(await setLookFile(cx, placeOf(cx), { field, name: "" })),
+  })
+}
 
 /** Shows everybody what only administrators have seen. */
 const activateLabel = async (cx: Cx, place: Place) => ({

@@ -17,6 +17,7 @@ import { findPolicy } from "../commands.ts"
 import { domainPolicy } from "../domain.ts"
 import type { Policy, Values } from "../kind.ts"
 import { login, type MultiFactor, type SecondFactor } from "../login.ts"
+import { lookAddress } from "../look.ts"
 import { label, privacy } from "../page.ts"
 import { lockout, passwordAge, passwordComplexity } from "../password.ts"
 import { lifetimesIn } from "./v1-form.ts"
@@ -78,19 +79,24 @@ export const v2 = share<Cx>()(SettingsService, {
     maxPasswordAttempts: BigInt(maxPasswordAttempts),
     maxOtpAttempts: BigInt(maxOtpAttempts),
   })),
-  getBrandingSettings: settingsOf(label, (values) => ({
+  getBrandingSettings: settingsOf(label, (values, addressOf) => ({
     lightTheme: {
       primaryColor: values.primaryColor,
       backgroundColor: values.backgroundColor,
       warnColor: values.warnColor,
       fontColor: values.fontColor,
+      logoUrl: addressOf(values.logo),
+      iconUrl: addressOf(values.icon),
     },
     darkTheme: {
       primaryColor: values.primaryColorDark,
       backgroundColor: values.backgroundColorDark,
       warnColor: values.warnColorDark,
       fontColor: values.fontColorDark,
+      logoUrl: addressOf(values.logoDark),
+      iconUrl: addressOf(values.iconDark),
     },
+    fontUrl: addressOf(values.font),
     hideLoginNameSuffix: values.hideLoginNameSuffix,
     disableWatermark: values.disableWatermark,
     themeMode: modes[values.themeMode],
@@ -107,12 +113,16 @@ export const v2 = share<Cx>()(SettingsService, {
 })
 
 /** How v2 shows a policy: that of an organisation, or of the instance. */
-function settingsOf<V extends Values, Shown>(policy: Policy<V>, show: (values: V) => Shown) {
+function settingsOf<V extends Values, Shown>(
+  policy: Policy<V>,
+  show: (values: V, addressOf: (file: string) => string) => Shown,
+) {
   return ({ ctx }: { readonly ctx?: RequestContext | undefined }, cx: Cx) => {
     const named = ctx?.resourceOwner
     const place = named?.case === "orgId" ? named.value : undefined
     const { values, isDefault, stand } = findPolicy(cx, place, policy)
     const resourceOwnerType = isDefault ? ResourceOwnerType.INSTANCE : ResourceOwnerType.ORG
-    return { details: details(stand), settings: { ...show(values), resourceOwnerType } }
+    const shown = show(values, (file) => lookAddress(cx, stand.owner, file))
+    return { details: details(stand), settings: { ...shown, resourceOwnerType } }
   }
 }

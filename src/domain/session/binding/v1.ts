@@ -5,7 +5,7 @@ import { type SessionSchema, SessionState } from "../../../gen/core/user/v1/user
 import { details } from "../../../kernel/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { callerOf } from "../../user/api.ts"
-import { findUser, shownNames } from "../../user/index.ts"
+import { avatarAddress, findUser, shownNames } from "../../user/index.ts"
 import { session } from "../model.ts"
 import { sessionNow } from "../query.ts"
 import { sessionsOf } from "../view.ts"
@@ -32,6 +32,7 @@ function shown(cx: Cx, id: string): readonly MessageInitShape<typeof SessionSche
       userId,
       userName: row.user_name,
       loginName: shownNames(cx, row).preferredLoginName,
+      avatarUrl: avatarAddress(cx, userId),
       displayName: row.display_name,
       details: details({ ...receipt, owner: row.org }),
     },

@@ -10,6 +10,7 @@ import { at, details, filterMissingError, meaning } from "../../../kernel/answer
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, search, textFilter } from "../../../store/index.ts"
+import { removeAvatar } from "../account/avatar.ts"
 import { removeUser, type UserChange } from "../account/commands.ts"
 import {
   changeUser,
@@ -27,9 +28,9 @@ import { callerOf, toHuman } from "./v1.ts"
 
 /** What callers see and change of themselves. */
 export const self = share<Cx>()(AuthService, {
-  getMyProfile: (_, cx) => ({ ...standing(me(cx)), profile: toHuman(me(cx)).profile }),
-  getMyEmail: (_, cx) => ({ ...standing(me(cx)), email: toHuman(me(cx)).email }),
-  getMyPhone: (_, cx) => ({ ...standing(me(cx)), ...phoneOf(me(cx)) }),
+  getMyProfile: (_, cx) => ({ ...standing(me(cx)), profile: toHuman(cx, me(cx)).profile }),
+  getMyEmail: (_, cx) => ({ ...standing(me(cx)), email: toHuman(cx, me(cx)).email }),
+  getMyPhone: (_, cx) => ({ ...standing(me(cx)), ...phoneOf(cx, me(cx)) }),
   updateMyProfile: (req, cx) => change(cx, { human: { profile: profileIn(req) } }),
   updateMyUserName: ({ userName }, cx) => change(cx, { userName }),
   setMyEmail: ({ email: value }, cx) => change(cx, { human: { email: mine(cx, "email", value) } }),
@@ -38,6 +39,7 @@ export const self = share<Cx>()(AuthService, {
     if (!personOf(cx.store.state(cx, user, callerOf(cx))).phone) throw unchangedError()
     return { details: details(await removePhone(cx, callerOf(cx))) }
   },
+  removeMyAvatar: async (_, cx) => ({ details: details(await removeAvatar(cx, callerOf(cx))) }),
   resendMyEmailVerification: (_, cx) => resend(cx, "email"),
   resendMyPhoneVerification: (_, cx) => resend(cx, "phone"),
   verifyMyEmail: ({ code }, cx) => verify(cx, "email", code),
@@ -61,8 +63,8 @@ function me(cx: Cx): UserRow {
 
 const standing = (row: UserRow) => ({ details: details({ ...row, owner: row.org }) })
 
-function phoneOf(row: UserRow) {
-  const { phone } = toHuman(row)
+function phoneOf(cx: Cx, row: UserRow) {
+  const { phone } = toHuman(cx, row)
   return phone ? { phone } : {}
 }
 

@@ -11,12 +11,16 @@ import {
 import { at, details } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
+import { avatarAddress, removeAvatar } from "../account/avatar.ts"
 import { shownNames } from "../account/login-name.ts"
 import { findUser } from "../query.ts"
 import type { UserRow } from "../view.ts"
 
 export const management = share<Cx>()(ManagementService, {
   getUserByID: (req, cx) => ({ user: toUser(cx, findUser(cx, req.id)) }),
+  removeHumanAvatar: async ({ userId }, cx) => ({
+    details: details(await removeAvatar(cx, userId)),
+  }),
 })
 
 export const auth = share<Cx>()(AuthService, {
@@ -37,11 +41,11 @@ export const toUser = (cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema
   ...shownNames(cx, row),
   type:
     row.kind === "human"
-      ? { case: "human", value: toHuman(row) }
+      ? { case: "human", value: toHuman(cx, row) }
       : { case: "machine", value: toMachine(row) },
 })
 
-export const toHuman = (row: UserRow) => ({
+export const toHuman = (cx: Cx, row: UserRow) => ({
   profile: {
     firstName: row.given_name,
     lastName: row.family_name,
@@ -49,6 +53,7 @@ export const toHuman = (row: UserRow) => ({
     displayName: row.display_name,
     preferredLanguage: row.preferred_language,
     gender: genders[row.gender],
+    avatarUrl: avatarAddress(cx, row.id),
   },
   email: { email: row.email, isEmailVerified: row.email_verified === 1 },
   ...(row.phone ? { phone: { phone: row.phone, isPhoneVerified: row.phone_verified === 1 } } : {}),

@@ -23,6 +23,7 @@ import {
   type TextMethod,
   textFilter,
 } from "../../../store/index.ts"
+import { avatarAddress } from "../account/avatar.ts"
 import { loginNameFilter, shownNames } from "../account/login-name.ts"
 import { hasMetadata } from "../account/metadata-view.ts"
 import { findUser } from "../query.ts"
@@ -72,12 +73,12 @@ function toUser(cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> {
     details: details(standing(row)),
     type:
       row.kind === "human"
-        ? { case: "human", value: { ...shared, ...toHuman(row) } }
+        ? { case: "human", value: { ...shared, ...toHuman(cx, row) } }
         : { case: "machine", value: toMachine(row) },
   }
 }
 
-const toHuman = (row: UserRow) => ({
+const toHuman = (cx: Cx, row: UserRow) => ({
   profile: {
     givenName: row.given_name,
     familyName: row.family_name,
@@ -85,6 +86,7 @@ const toHuman = (row: UserRow) => ({
     displayName: row.display_name,
     preferredLanguage: row.preferred_language,
     gender: genders[row.gender],
+    avatarUrl: avatarAddress(cx, row.id),
   },
   email: { email: row.email, isVerified: row.email_verified === 1 },
   ...(row.phone ? { phone: { phone: row.phone, isVerified: row.phone_verified === 1 } } : {}),

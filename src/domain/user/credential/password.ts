@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os"
 import { Fault } from "../../../kernel/fault.ts"
+import { queueOf } from "../../../kernel/queue.ts"
 import { normalForm } from "../../../kernel/text/name.ts"
 
 /** OWASP's argon2id setting: 19 MiB, two passes, one lane. */
@@ -51,8 +52,8 @@ export type Passwords = {
  * 32 for a foreign one, is refused.
  */
 export function passwordsOf(load: () => Promise<Engine>, lanes: number): Passwords {
-  const queue = queueOf(lanes, waitingMax)
-  const foreign = queueOf(1, foreignWaitingMax)
+  const queue = queueOf(lanes, waitingMax, tooManyError)
+  const foreign = queueOf(1, foreignWaitingMax, tooManyError)
   const engine = once(load)
   const verify: Passwords["verify"] = async (hashed, plain, refused) => {
     const normal = normalise(plain)
@@ -124,35 +125,6 @@ function refusalOf(plain: string): Fault | undefined {
 }
 
 const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)
-
-type Queue = <T>(work: () => Promise<T>) => Promise<T>
-
-function queueOf(lanes: number, waitingMax: number): Queue {
-  const waiting: (() => void)[] = []
-  let busy = 0
-  const turn = async () => {
-    if (busy < lanes) {
-      busy++
-      return
-    }
-    if (waiting.length >= waitingMax) throw tooManyError()
-    // The lane is handed over, never freed in between: nobody can slip in before who waits.
-    await new Promise<void>((go) => waiting.push(go))
-  }
-  const leave = () => {
-    const next = waiting.shift()
-    if (next) next()
-    else busy--
-  }
-  return async (work) => {
-    await turn()
-    try {
-      return await work()
-    } finally {
-      leave()
-    }
-  }
-}
 
 function tooManyError(): Fault {
   return new Fault(

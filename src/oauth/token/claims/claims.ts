@@ -59,6 +59,7 @@ const sources = {
   given_name: ["profile", ({ givenName }) => givenName],
   family_name: ["profile", ({ familyName }) => familyName],
   nickname: ["profile", ({ nickName }) => nickName],
+  picture: ["profile", ({ picture }) => picture],
   gender: ["profile", ({ gender }) => (gender === "unspecified" ? "" : gender)],
   locale: ["profile", ({ preferredLanguage }) => preferredLanguage],
   preferred_username: ["profile", ({ userName }) => userName],

@@ -1,4 +1,4 @@
-import { uiAssets } from "../gen/ui-assets.ts"
+import { uiAssets } from "../../gen/ui-assets.ts"
 
 /** Compressed once, when the first browser asks: names change with content, so it stays true. */
 const gzipped = new Map<string, Uint8Array<ArrayBuffer>>()

@@ -1,0 +1,4 @@
+import { assets } from "./v1.ts"
+
+/** What this module answers of the book. */
+export const shares = [assets] as const

@@ -1,0 +1,32 @@
+export type Queue = <T>(work: () => Promise<T>) => Promise<T>
+
+/**
+ * Does so many things at once, and the others in turn; who comes when as many as may are waiting is
+ * refused with `fullError`.
+ */
+export function queueOf(lanes: number, waitingMax: number, fullError: () => Error): Queue {
+  const waiting: (() => void)[] = []
+  let busy = 0
+  const turn = async () => {
+    if (busy < lanes) {
+      busy++
+      return
+    }
+    if (waiting.length >= waitingMax) throw fullError()
+    // The lane is handed over, never freed in between: nobody can slip in before who waits.
+    await new Promise<void>((go) => waiting.push(go))
+  }
+  const leave = () => {
+    const next = waiting.shift()
+    if (next) next()
+    else busy--
+  }
+  return async (work) => {
+    await turn()
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
+  }
+}

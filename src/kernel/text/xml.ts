@@ -1,0 +1,58 @@
+import type { Element } from "@xmldom/xmldom"
+
+export type { Element } from "@xmldom/xmldom"
+
+/** How XML of strangers is read: what it is called in refusals, and what it may have. */
+export type XmlReading = {
+  /** "the metadata". */
+  readonly name: string
+  readonly bytesMax: number
+  /** Signs, how often each may stand there, and what they are signs of. */
+  readonly bounds: readonly (readonly [sign: string, most: number, what: string])[]
+  readonly refusedError: (message: string) => Error
+}
+
+/** XML as text, within its bounds. */
+export function xmlTextOf(xml: Uint8Array, { name, bytesMax, refusedError }: XmlReading): string {
+  if (xml.length === 0 || xml.length > bytesMax) {
+    throw refusedError(`${name} must have 1 to ${bytesMax} bytes`)
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(xml)
+  } catch {
+    throw refusedError(`${name} must be UTF-8`)
+  }
+}
+
+/**
+ * The root of XML that is read strictly: what a parser would mend and go on with is refused, and so
+ * is a DOCTYPE, with which entities could name files or grow without end. Within the bounds it
+ * takes some milliseconds, whatever somebody thinks up.
+ */
+export async function xmlRootOf(text: string, reading: XmlReading): Promise<Element | null> {
+  const { name, bounds, refusedError } = reading
+  for (const [sign, most, what] of bounds) {
+    if (holdsMore(text, sign, most)) throw refusedError(`${name} has more than ${most} ${what}`)
+  }
+  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw refusedError(`${name} must not have a DOCTYPE`)
+  const { DOMParser } = await import("@xmldom/xmldom")
+  // Nobody asks in which line something stands, and to count lines takes long where there are many.
+  const parser = new DOMParser({ onError: fail, locator: false })
+  try {
+    return parser.parseFromString(text, "text/xml").documentElement
+  } catch {
+    throw refusedError(`${name} is not well-formed XML`)
+  }
+}
+
+function holdsMore(text: string, sign: string, most: number): boolean {
+  let at = text.indexOf(sign)
+  for (let count = 0; at >= 0 && count < most; count++) at = text.indexOf(sign, at + sign.length)
+  return at >= 0
+}
+
+function fail(_: string, message: string): never {
+  throw new Error(message)
+}
+
+export const isElement = (node: object): node is Element => "localName" in node && "tagName" in node

@@ -6,6 +6,7 @@ import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Estate, openEstate, operationNames, person } from "../../support/estate.ts"
+import { fontWith, onePixel } from "../../support/picture.ts"
 import { callsOf, messageOf, policyRows } from "../../support/policies.ts"
 import {
   changesOf,
@@ -82,8 +83,28 @@ const inOrg1 = { ctx: { resourceOwner: { case: "orgId", value: "org1" } } }
 const hour = { expiry: { seconds: 3600n } }
 const allowance = { unit: 1, from: { seconds: 0n }, resetInterval: { seconds: 3600n } }
 
+const file = { data: onePixel }
+const lookFiles = ["Logo", "LogoDark", "Icon", "IconDark", "Font"] as const
+
+/** Files are sent, asked for, and taken away again. */
+const fileChanges = (upload: string, get: string, remove: string) =>
+  lookFiles.flatMap((kind): readonly (readonly [string, object, string?])[] => {
+    const path = kind.replace("Dark", "/dark").toLowerCase()
+    return [
+      [upload, { kind: path, file: kind === "Font" ? { data: fontWith() } : file }],
+      [get, { kind: `${path}/_preview` }],
+      [`${remove}${kind}`, {}],
+    ]
+  })
+
 /** Every operation of these modules that changes something, in an order that lets each succeed. */
 const changes: readonly (readonly [string, object, string?])[] = [
+  ...fileChanges("uploadInstanceFile", "getInstanceFile", "removeLabelPolicy"),
+  ["addCustomLabelPolicy", { primaryColor: "#112233" }],
+  ...fileChanges("uploadOrgFile", "getOrgFile", "removeCustomLabelPolicy"),
+  ["resetLabelPolicyToDefault", {}],
+  ["uploadMyAvatar", { file }],
+  ["getMyAvatar", {}],
   ["addOrganization", { name: "New", organizationId: "org3" }],
   ["updateOrganization", { ...org2, name: "Other" }],
   ["deactivateOrganization", org2],

@@ -1,4 +1,5 @@
 // What two instances are asked and told, with the same ids in both.
+import { onePixel } from "../support/picture.ts"
 import { policyChanges, policyLooks } from "./policy-steps.ts"
 import { providerLooks, providerRefusals, providers } from "./provider-steps.ts"
 import { personOf } from "./service.ts"
@@ -255,6 +256,7 @@ const code = { code: "AAAAAA" }
 const wrong = { ...user, verificationCode: "AAAAAA" }
 const emptyKey = { publicKeyCredential: "e30=", tokenName: "Key" }
 const nothingMade = { publicKeyCredential: {} }
+const upload = "core.asset.v1.AssetService/UploadMyAvatar"
 
 /** What is refused for want of the right code or a proof, or to a service user; with its status. */
 export const refusals: readonly (readonly [...Step, status: number])[] = [
@@ -311,6 +313,11 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   [auth("RemoveMyPasswordless"), { tokenId: "absent" }, 400],
   [auth("VerifyMyPhone"), code, 400],
   [auth("RemoveMyPhone"), {}, 400],
+  // A service user has no picture.
+  [auth("RemoveMyAvatar"), {}, 400],
+  ["core.asset.v1.AssetService/GetMyAvatar", {}, 404],
+  [upload, { file: { data: onePixel.toString("base64") } }, 400],
+  [management("RemoveHumanAvatar"), { userId: wrong.userId }, 404],
 ]
 
 /** What looks at a grant by its own id, which none but its administrators' list tells. */

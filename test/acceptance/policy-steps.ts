@@ -1,4 +1,5 @@
 // What two instances are asked and told of their policies, from the one list of policies.
+import { fontWith, onePixel } from "../support/picture.ts"
 import { callsOf, type PolicyRow, policyRows } from "../support/policies.ts"
 import { admin, changesOf, language, looksOf, textRows } from "../support/texts.ts"
 import type { Step } from "./instance-steps.ts"
@@ -61,6 +62,20 @@ function settingsStep(name: string): Step {
   return [`core.settings.v2.SettingsService/${name.charAt(0).toUpperCase()}${name.slice(1)}`, ofOrg]
 }
 
+const lookFiles = ["Logo", "LogoDark", "Icon", "IconDark", "Font"] as const
+
+/** Files are sent, asked for, and taken away again. */
+const fileSteps = (whose: "Instance" | "Org", removal: string): readonly Step[] =>
+  lookFiles.flatMap((kind): readonly Step[] => {
+    const path = kind.replace("Dark", "/dark").toLowerCase()
+    const data = (kind === "Font" ? fontWith() : onePixel).toString("base64")
+    return [
+      [`core.asset.v1.AssetService/Upload${whose}File`, { kind: path, file: { data } }],
+      [`core.asset.v1.AssetService/Get${whose}File`, { kind: `${path}/_preview` }],
+      [`${removal}${kind}`, {}],
+    ]
+  })
+
 /** What is said changes what may be done, so these come last. */
 export const policyChanges: readonly Step[] = [
   step("admin", "addNotificationPolicy", { passwordChange: true }),
@@ -78,6 +93,8 @@ export const policyChanges: readonly Step[] = [
       step(family, add, { ...named(row), ...own }),
     ]
   }),
+  ...fileSteps("Instance", `${services.admin}/RemoveLabelPolicy`),
+  ...fileSteps("Org", `${services.management}/RemoveCustomLabelPolicy`),
   ...families.flatMap((family) => [
     step(family, "addSecondFactorToLoginPolicy", { type: 3 }),
     step(family, "removeSecondFactorFromLoginPolicy", { type: 3 }),

@@ -12,7 +12,9 @@ import { Badges } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
+import { usePermissions } from "../shell/held.ts"
 import { Link } from "../shell/link.tsx"
+import { useOrganization } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
@@ -44,6 +46,8 @@ const {
 /** Who may look at something here, or change it; people's roles in applications are others. */
 export function Administrators({ of: held }: { readonly of: Held }) {
   const { t } = useText()
+  // Whoever manages settings sees who else looks after this, and not the people themselves.
+  const seesUsers = usePermissions(useOrganization().id).some((one) => one.startsWith("user.read"))
   const resource = { resource: held }
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   return (
@@ -62,11 +66,14 @@ export function Administrators({ of: held }: { readonly of: Held }) {
       columns={[
         {
           label: t("search.user"),
-          cell: (row) => (
-            <Link to="/users/$userId" params={{ userId: idOf(row) }}>
-              {nameOf(row)}
-            </Link>
-          ),
+          cell: (row) =>
+            seesUsers ? (
+              <Link to="/users/$userId" params={{ userId: idOf(row) }}>
+                {nameOf(row)}
+              </Link>
+            ) : (
+              nameOf(row)
+            ),
         },
         { label: t("roles.title"), cell: ({ roles }) => <Badges words={roles} /> },
       ]}

@@ -62,12 +62,16 @@ export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly filtered?: boolean
   /** Its operation looks for no words. */
   readonly unsearched?: true
+  /** Its rows change without anybody here: it is read again while somebody looks at it. */
+  readonly live?: true
   readonly empty: ReactNode
   /** What the list stands in, which stays away where one may not see it. */
   readonly frame?: (list: ReactNode) => ReactNode
 }
 
 const bare = (list: ReactNode) => list
+
+const liveMs = 3000
 
 /** A list that is searched, sorted and paged, fifty rows at a time; its address says how. */
 export function Listing<I extends DescMessage, O extends DescMessage, Row>(
@@ -81,6 +85,8 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   const { data, error } = useQuery({
     ...createQueryOptions(method, props.ask(asked), options),
     placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { status } }) =>
+      props.live && status === "success" ? liveMs : false,
   })
   const found = data && find(data, asked)
   const total = found?.total ?? 0

@@ -41,6 +41,7 @@ export function Messages({ ask: whose, ...list }: MessagesProps) {
     <Listing
       {...list}
       unsearched
+      live
       caption={texts.t("messages.title")}
       method={listMessages}
       ask={({ offset, limit }) => ({ ...whose, pagination: { offset, limit } })}

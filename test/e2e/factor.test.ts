@@ -126,7 +126,9 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     const { result } = await service.get("ListPasskeys", { userId })
     expect(result).toHaveLength(1)
     await service.get("RemovePasskey", { userId, passkeyId: result[0].id })
-    const still = await browser.newContext({ locale: "en", javaScriptEnabled: false })
+    const still = await browser.newContext({
+      ...{ locale: "en", javaScriptEnabled: false, colorScheme: "dark" },
+    })
     const plain = await still.newPage()
     plain.setDefaultTimeout(8000)
     await plain.goto(request)
@@ -138,6 +140,11 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     }
     await signIn()
     await plain.getByRole("button", { name: "Authenticator app" }).click()
+    // A camera reads it in the dark theme, too.
+    const ground = await plain
+      .getByRole("img")
+      .evaluate((picture) => getComputedStyle(picture).backgroundColor)
+    expect(ground).toBe("rgb(255, 255, 255)")
     const secret = (await plain.locator("main code").innerText()).replaceAll(" ", "")
     await plain.fill('[name="code"]', new TOTP({ secret }).generate())
     await plain.getByRole("button", { name: "Continue" }).click()

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto"
-import { type Label, label, policyOf } from "../domain/policy/index.ts"
+import type { Look, Picture } from "../../ui/login/index.ts"
+import { instance } from "../domain/instance/index.ts"
+import { findPolicy, type Label, label, lookPath } from "../domain/policy/index.ts"
 import { lazily } from "../kernel/lazy.ts"
 import type { Cx } from "../store/index.ts"
 import { loginPaths } from "./path.ts"
@@ -10,18 +12,48 @@ const loadUi = lazily(() => import("../../ui/login/index.ts"))
 /** Stands for the instance where an address names an organisation; ids of these have no dot. */
 const ofInstance = "."
 
+/** What is no matter of the sheet: pages name these files themselves. */
+const beside: readonly string[] = ["hideLoginNameSuffix", "logo", "logoDark", "icon", "iconDark"]
+
 const isSaid = (values: Label): boolean =>
   Object.entries(label.standard).some(
-    ([name, value]) => name !== "hideLoginNameSuffix" && Reflect.get(values, name) !== value,
+    ([name, value]) => !beside.includes(name) && Reflect.get(values, name) !== value,
   )
 
+/** The organisation whose pages are shown. */
+export type Home = { readonly id: string; readonly name: string }
+
 /**
- * Where the pages of an organisation, or of the instance, find the sheet that makes them look as
- * the policy says; undefined where nobody has said anything. It changes with what is said.
+ * How the pages of an organisation, or of the instance, look: a sheet under an address that changes
+ * with what is said, where anybody has said anything, and their logo and icon.
  */
-export function sheetOf(cx: Cx, orgId: string | undefined): string | undefined {
-  const values = policyOf(cx, orgId ?? "", label)
-  if (!isSaid(values)) return undefined
+export function lookOf(cx: Cx, home: Home | undefined): Look {
+  const { values, stand } = findPolicy(cx, home?.id, label)
+  const at = (name: string) => lookPath(stand.owner, name)
+  const logo = pictureOf(at, { light: values.logo, dark: values.logoDark })
+  return {
+    brand: home?.name,
+    sheet: isSaid(values) ? sheetAt(home?.id, values) : undefined,
+    icon: pictureOf(at, { light: values.icon, dark: values.iconDark }),
+    logo: logo && {
+      ...inMode(logo, values.themeMode),
+      name: home?.name ?? cx.store.state(cx, instance, cx.instance).name,
+    },
+  }
+}
+
+/** One picture, and another where it is dark, if there is one; undefined for none at all. */
+function pictureOf(at: (name: string) => string, { light, dark }: Picture): Picture | undefined {
+  const shown = light || dark
+  if (!shown) return undefined
+  return dark && dark !== shown ? { light: at(shown), dark: at(dark) } : { light: at(shown) }
+}
+
+/** Pages that are always light, or always dark, show one alone. */
+const inMode = ({ light, dark }: Picture, mode: Label["themeMode"]): Picture =>
+  mode === "auto" ? { light, dark } : { light: mode === "dark" ? (dark ?? light) : light }
+
+function sheetAt(orgId: string | undefined, values: Label): string {
   const place = orgId === undefined ? ofInstance : encodeURIComponent(orgId)
   return `${loginPaths.sheet}?of=${place}&is=${versionOf(values)}`
 }
@@ -32,10 +64,11 @@ const versionOf = (values: Label): string =>
 /** The sheet itself, to be kept for good under an address that names this version of it. */
 export async function showSheet(cx: Cx, search: URLSearchParams): Promise<Response> {
   const place = search.get("of") ?? ofInstance
-  const values = policyOf(cx, place === ofInstance ? "" : place, label)
+  const { values, stand } = findPolicy(cx, place === ofInstance ? undefined : place, label)
   const isNamed = search.get("is") === versionOf(values)
   const { brandingSheet } = await loadUi()
-  return new Response(brandingSheet(values), {
+  const sheet = brandingSheet({ ...values, font: lookPath(stand.owner, values.font) })
+  return new Response(sheet, {
     headers: {
       "content-type": "text/css; charset=utf-8",
       "cache-control": isNamed ? "public, max-age=31536000, immutable" : "no-cache",

@@ -2,7 +2,7 @@ import type { Account, Application, Learnable, Target } from "../../ui/login/ind
 import { findClient } from "../domain/app/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
-import { findByLoginName, profile } from "../domain/user/index.ts"
+import { avatarPath, findByLoginName, profile } from "../domain/user/index.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import {
   applicationName,
@@ -177,7 +177,8 @@ export const optionsOf = (
 /** A user as pages show them to whoever may know. */
 export function accountOf(cx: Cx, userId: string): Account {
   const known = profile(cx, userId)
-  return { displayName: known?.name || (known?.userName ?? ""), loginName: known?.userName ?? "" }
+  const loginName = known?.userName ?? ""
+  return { displayName: known?.name || loginName, loginName, picture: avatarPath(cx, userId) }
 }
 
 /** The application that waits, and what it will learn. */

@@ -9,7 +9,7 @@ import type { Code, Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
 import { lru } from "../kernel/lru.ts"
 import type { Cx } from "../store/index.ts"
-import { sheetOf } from "./branding.ts"
+import { type Home, lookOf } from "./branding.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
 
@@ -50,10 +50,9 @@ export function pagesWith(assets: Assets): ShowPage {
     const spoken = ui.translator(allowedOf(cx, wanted))
     const said = loginWords(cx, home?.id, spoken.language)
     const { language, t } = said ? translators(ui, spoken.language, said) : spoken
-    const brand = home?.name
-    const sheet = sheetOf(cx, home?.id)
+    const look = lookOf(cx, home)
     const embedders = embeddersOf(cx)
-    const html = ui.renderPage(render(ui, { t, language, assets, brand, sheet }))
+    const html = ui.renderPage(render(ui, { t, language, assets, look }))
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,
@@ -92,7 +91,7 @@ type Translator = ReturnType<Ui["translatorSaying"]>
  * Whose pages these are: those of the organisation that the request is for, else, where the
  * instance wants that, those of the default one; undefined: ours.
  */
-export function pagesOf(cx: Cx, orgId: string | undefined) {
+export function pagesOf(cx: Cx, orgId: string | undefined): Home | undefined {
   const isDefault = orgId === undefined && isFeatureOn(cx, "login_default_org")
   const id = isDefault ? cx.store.state(cx, instance, cx.instance).defaultOrgId : orgId
   const home = id ? cx.store.state(cx, org, id) : undefined

@@ -1,6 +1,19 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { addPolicy, changePolicy, resetPolicy } from "../../src/domain/policy/commands.ts"
-import { type Label, label } from "../../src/domain/policy/index.ts"
+import { uploadAvatar, uploadLookFile } from "../../src/domain/asset/commands.ts"
+import {
+  activatePolicy,
+  addPolicy,
+  changePolicy,
+  resetPolicy,
+} from "../../src/domain/policy/commands.ts"
+import {
+  type Label,
+  label,
+  labelPreview,
+  lookPath,
+  policyOf,
+} from "../../src/domain/policy/index.ts"
+import { publicFileAt } from "../../src/server/file/sent.ts"
 import {
   authorizePath,
   browserOf,
@@ -8,6 +21,7 @@ import {
   openProvider,
   type Provider,
 } from "../oauth/provider.ts"
+import { fontWith, pngOf } from "../support/picture.ts"
 
 let provider: Provider
 let client: NewClient
@@ -70,4 +84,85 @@ test("a sheet of nobody is that of the instance, and holds nothing of its addres
   const answer = await provider.send(`/ui/login/branding.css?of=${hostile}&is=${hostile}`)
   expect(answer.status).toBe(200)
   expect(await answer.text()).not.toContain("script")
+})
+
+/** Puts files into a look, and shows it to everybody. */
+async function sendFiles(place: string | undefined, files: Readonly<Record<string, Buffer>>) {
+  const cx = provider.cx()
+  if (place !== undefined) await addPolicy(cx, place, { policy: labelPreview, say: () => ({}) })
+  for (const [kind, data] of Object.entries(files)) {
+    await uploadLookFile(cx, place, { kind, data })
+  }
+  await activatePolicy(cx, place, { preview: labelPreview, policy: label })
+}
+
+const picture = (side: number) => pngOf({ width: side, height: side })
+
+/** What a page loads from the files that somebody sent. */
+const filesOn = (page: string): readonly string[] => [
+  ...new Set(Array.from(page.matchAll(/="(\/assets\/[^"]+)"/g), ([, path = ""]) => path)),
+]
+
+const pageFor = async (scope = "openid") =>
+  (await browserOf(provider).go(authorizePath(client.id, { scope }))).page
+
+/** Files as everybody gets them. */
+const isShown = (path: string): boolean =>
+  publicFileAt(new Request(`https://id.example.com${path}`), provider.cx(), path)?.status === 200
+
+test("a page shows the logo and the icon of whose it is, by day and by night", async () => {
+  const look = { logo: picture(8), "logo/dark": picture(9), icon: picture(4) }
+  await sendFiles(undefined, { ...look, "icon/dark": picture(5) })
+  const page = await pageFor()
+  const { logo, logoDark, icon, iconDark } = policyOf(provider.cx(), "", label)
+  const paths = [icon, iconDark, logo, logoDark].map((name) => lookPath("i1", name))
+  expect(filesOn(page)).toEqual(paths)
+  expect(paths.every(isShown)).toBe(true)
+  expect(page).toMatch(/<img class="logo logo-dark" src="[^"]*" alt="[^"]+" loading="lazy"/)
+  expect(page).toContain('media="(prefers-color-scheme: dark)"')
+  expect(page).not.toContain("mark.svg")
+  expect(page).not.toContain('class="mark"')
+})
+
+test("pages that are always dark have one logo, that for the dark", async () => {
+  await sendFiles(undefined, { logo: picture(8), "logo/dark": picture(9) })
+  await changePolicy(provider.cx(), undefined, say({ themeMode: "dark" }))
+  const page = await pageFor()
+  const { logo, logoDark } = policyOf(provider.cx(), "", label)
+  expect(filesOn(page)).toEqual([lookPath("i1", logoDark)])
+  expect(page).not.toContain("logo-dark")
+  await changePolicy(provider.cx(), undefined, say({ themeMode: "light" }))
+  expect(filesOn(await pageFor())).toEqual([lookPath("i1", logo)])
+})
+
+test("an organisation has its own files on its pages, and none without one", async () => {
+  await sendFiles(undefined, { logo: picture(8) })
+  await sendFiles(home(), { icon: picture(4) })
+  expect(filesOn(await pageFor())[0]).toContain("/assets/v1/i1/")
+  const own = await pageFor(ofHome())
+  expect(filesOn(own)).toHaveLength(1)
+  expect(filesOn(own)[0]).toContain(`/assets/v1/${home()}/policy/label/`)
+  await resetPolicy(provider.cx(), home(), label)
+  expect(filesOn(await pageFor(ofHome()))[0]).toContain("/assets/v1/i1/")
+})
+
+test("the sheet brings the font", async () => {
+  await sendFiles(undefined, { font: fontWith() })
+  const { css = "", headers } = (await sheetOn()) ?? {}
+  const path = /src:url\("([^"]+)"\)/.exec(css)?.[1] ?? ""
+  expect(isShown(path)).toBe(true)
+  expect(css).toContain(":root{--own:Own}")
+  expect(headers?.get("cache-control")).toContain("immutable")
+})
+
+test("who is signed in sees their picture", async () => {
+  const { ownerId: userId, orgId } = provider.setup
+  const caller = { kind: "user", userId, orgId, clientId: "c" } as const
+  await uploadAvatar({ ...provider.cx(), caller }, userId, picture(8))
+  const browser = browserOf(provider)
+  await browser.signIn(authorizePath(client.id))
+  const { page } = await browser.go("/ui/login/signedin")
+  const [path = ""] = filesOn(page)
+  expect(path).toContain(`/users/${userId}/avatar/`)
+  expect(isShown(path)).toBe(true)
 })

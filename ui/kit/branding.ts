@@ -15,6 +15,8 @@ export type Branding = {
   readonly fontColorDark: string
   readonly disableWatermark: boolean
   readonly themeMode: "auto" | Mode
+  /** The address of a font, on our own server; empty or left out for ours. */
+  readonly font?: string
 }
 
 /** What the interface answers where nobody has said anything: pages then have their own colours. */
@@ -35,7 +37,9 @@ const roles = ["primaryColor", "backgroundColor", "warnColor", "fontColor"] as c
 type Role = (typeof roles)[number]
 
 /** The field that says a colour in a mode. */
-const fieldOf = (role: Role, mode: Mode) => (mode === "light" ? role : (`${role}Dark` as const))
+const fieldOf = (role: Role, mode: Mode): ColourField => (mode === "light" ? role : `${role}Dark`)
+
+type ColourField = Role | `${Role}Dark`
 
 /** Those of `tokens.css`. */
 export const delivered = {
@@ -57,7 +61,7 @@ export const delivered = {
 
 /** A colour that could not be read as it was chosen, and what pages take instead. */
 export type Corrected = {
-  readonly field: keyof Branding
+  readonly field: ColourField
   readonly chosen: string
   readonly used: string
   /** WCAG 2.2 contrast of what was chosen. */
@@ -124,10 +128,10 @@ function tintOf(surface: string, colour: string): string {
 
 /**
  * The sheet that pages load after their own, so that they look as a policy says. It has nothing but
- * colours that were made here, and fixed text.
+ * colours that were made here, the address of a font, and fixed text.
  */
 export function brandingSheet(branding: Branding): string {
-  const { disableWatermark, themeMode } = branding
+  const { disableWatermark, themeMode, font = "" } = branding
   const [light, dark] = [paletteOf(branding, "light"), paletteOf(branding, "dark")]
   const names = new Set([...Object.keys(light.variables), ...Object.keys(dark.variables)])
   const rules = modes.map((mode) => {
@@ -142,8 +146,14 @@ export function brandingSheet(branding: Branding): string {
   const coloured = rules.flatMap(([mode, lines]) => (lines ? [ruleOf(mode, lines, themeMode)] : []))
   const theme = themeMode === "auto" ? [] : [`:root{color-scheme:${themeMode}!important}`]
   const sign = disableWatermark ? [".brand-ours,.gate .brand .mark{display:none}"] : []
-  return [...coloured, ...theme, ...sign].filter(Boolean).join("\n")
+  return [...fontRules(font), ...coloured, ...theme, ...sign].filter(Boolean).join("\n")
 }
+
+/** Words are there at once, in our font, until theirs has come. */
+const fontRules = (address: string): readonly string[] =>
+  address === "" || /["\\\s]/.test(address)
+    ? []
+    : [`@font-face{font-family:Own;src:url("${address}");font-display:swap}`, ":root{--own:Own}"]
 
 /** When a mode holds: the policy says it, else the person in this browser, else the system. */
 function ruleOf(mode: Mode, lines: string, themeMode: Branding["themeMode"]): string {

@@ -1,15 +1,15 @@
 type PersonProps = {
   readonly name: string
   readonly loginName: string
+  /** The address of a picture of them, on our own server; empty or left out for none. */
+  readonly picture?: string | undefined
 }
 
-/** Who somebody is: initials, name, and the name they sign in with. */
-export function Person({ name, loginName }: PersonProps) {
+/** Who somebody is: picture or initials, name, and the name they sign in with. */
+export function Person({ name, loginName, picture }: PersonProps) {
   return (
     <span className="person">
-      <span className="avatar" aria-hidden="true">
-        {initialsOf(name)}
-      </span>
+      <Avatar name={name} picture={picture} />
       <span className="person-text">
         <bdi className="person-name" title={name}>
           {name}
@@ -20,6 +20,18 @@ export function Person({ name, loginName }: PersonProps) {
           </bdi>
         )}
       </span>
+    </span>
+  )
+}
+
+type AvatarProps = Pick<PersonProps, "name" | "picture">
+
+/** A picture of somebody whose name stands beside it; their initials where there is none. */
+export function Avatar({ name, picture }: AvatarProps) {
+  if (picture) return <img className="avatar" src={picture} alt="" width={36} height={36} />
+  return (
+    <span className="avatar" aria-hidden="true">
+      {initialsOf(name)}
     </span>
   )
 }

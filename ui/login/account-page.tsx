@@ -1,6 +1,12 @@
 import { ButtonLink } from "../kit/button.tsx"
-import { Person } from "../kit/person.tsx"
-import { type Account, type Application, FlowForm, Learns, type Target } from "./flow.tsx"
+import {
+  type Account,
+  AccountPerson,
+  type Application,
+  FlowForm,
+  Learns,
+  type Target,
+} from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type KnownAccount = Account & {
@@ -31,7 +37,7 @@ export function AccountPage(props: AccountPageProps) {
           {accounts.map((account) => (
             <li key={account.session}>
               <button type="submit" name="session" value={account.session} className="account-row">
-                <Person name={account.displayName} loginName={account.loginName} />
+                <AccountPerson account={account} />
                 {!account.signedIn && <span className="badge">{t("account.signed_out")}</span>}
               </button>
             </li>

@@ -20,6 +20,8 @@ export type Application = {
 export type Account = {
   readonly displayName: string
   readonly loginName: string
+  /** The address of a picture of them, where there is one. */
+  readonly picture?: string | undefined
 }
 
 /** Where a form posts to, and what it carries unseen. */
@@ -84,12 +86,16 @@ type AccountChipProps = Pick<PageProps, "t"> & {
   readonly changeHref: string
 }
 
+/** Who an account is. */
+export const AccountPerson = ({ account }: { readonly account: Account }) => (
+  <Person name={account.displayName} loginName={account.loginName} picture={account.picture} />
+)
+
 /** The account in question, with the way to another one. */
 export function AccountChip({ t, account, changeHref }: AccountChipProps) {
-  const { displayName, loginName } = account
   return (
     <div className="account-chip">
-      <Person name={displayName} loginName={loginName} />
+      <AccountPerson account={account} />
       <a href={changeHref} aria-label={t("account.change_long")}>
         {t("account.change")}
       </a>

@@ -11,10 +11,23 @@ export type PageProps = {
   readonly t: Translate<TextKey>
   readonly language: string
   readonly assets: Assets
+  /** Left out: as the kit does. */
+  readonly look?: Look | undefined
+}
+
+/** Where a picture is; `dark` is another for a dark ground. */
+export type Picture = { readonly light: string; readonly dark?: string | undefined }
+
+/** How the pages of somebody look. */
+export type Look = {
   /** Whose pages these are, where that is not us. */
   readonly brand?: string | undefined
   /** Where the sheet is that makes them look so, if there is one. */
   readonly sheet?: string | undefined
+  /** What stands for their name. */
+  readonly logo?: (Picture & { readonly name: string }) | undefined
+  /** What browsers show beside the title. */
+  readonly icon?: Picture | undefined
 }
 
 type FrameProps = PageProps & {
@@ -26,7 +39,8 @@ type FrameProps = PageProps & {
 
 /** The document around one card: the same head, sign and foot for every page. */
 export function Frame(props: FrameProps) {
-  const { language, assets, brand = "Latchkey", sheet, title, children, foot, wide } = props
+  const { language, assets, look = {}, title, children, foot, wide } = props
+  const { brand = "Latchkey", sheet, icon } = look
   return (
     <html lang={language}>
       <head>
@@ -38,20 +52,52 @@ export function Frame(props: FrameProps) {
         <meta name="robots" content="noindex" />
         <link rel="stylesheet" href={assets.css} />
         {sheet && <link rel="stylesheet" href={sheet} />}
-        <link rel="icon" href={assets.icon} type="image/svg+xml" />
+        {icon ? <Icon {...icon} /> : <link rel="icon" href={assets.icon} type="image/svg+xml" />}
         <script src={assets.pageJs} />
       </head>
       <body className="gate">
         <div className={wide ? "gate-column gate-column-wide" : "gate-column"}>
-          <header className={props.brand === undefined ? "brand brand-ours" : "brand"}>
-            <Mark />
-            {brand}
-          </header>
+          <Sign {...look} />
           <main className="card gate-card">{children}</main>
           {foot && <footer className="gate-foot">{foot}</footer>}
         </div>
       </body>
     </html>
+  )
+}
+
+/** Browsers choose by the colours of their own frame, whatever those of the page are. */
+function Icon({ light, dark }: Picture) {
+  return (
+    <>
+      <link rel="icon" href={light} />
+      {dark && <link rel="icon" href={dark} media="(prefers-color-scheme: dark)" />}
+    </>
+  )
+}
+
+/** Whose page it is. Of two pictures, browsers load the one that shows. */
+function Sign({ brand, logo }: Look) {
+  if (logo) {
+    const { light, dark, name } = logo
+    return (
+      <header className="brand">
+        {dark ? (
+          <>
+            <img className="logo logo-light" src={light} alt={name} loading="lazy" />
+            <img className="logo logo-dark" src={dark} alt={name} loading="lazy" />
+          </>
+        ) : (
+          <img className="logo" src={light} alt={name} />
+        )}
+      </header>
+    )
+  }
+  return (
+    <header className={brand === undefined ? "brand brand-ours" : "brand"}>
+      <Mark />
+      {brand ?? "Latchkey"}
+    </header>
   )
 }
 

@@ -1,7 +1,6 @@
 import { Button, ButtonLink } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
-import { Person } from "../kit/person.tsx"
-import { type Account, FlowForm, type Target } from "./flow.tsx"
+import { type Account, AccountPerson, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import { type NewPasswordErrors, NewPasswordFields } from "./new-password-fields.tsx"
 import type { PasswordRules } from "./password-rules.ts"
@@ -173,7 +172,7 @@ export function LinkPasswordPage(props: LinkPasswordPageProps) {
     <Frame {...props} title={title}>
       <Heading title={title} lead={lead} />
       <div className="account-chip">
-        <Person name={account.displayName} loginName={account.loginName} />
+        <AccountPerson account={account} />
       </div>
       <FlowForm target={form}>
         <LinkedFields linked={linked} />

@@ -1,6 +1,5 @@
 import { Button, ButtonLink } from "../kit/button.tsx"
-import { Person } from "../kit/person.tsx"
-import { type Account, FlowForm, type Target } from "./flow.tsx"
+import { type Account, AccountPerson, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type LogoutPageProps = PageProps & {
@@ -20,7 +19,7 @@ export function LogoutPage(props: LogoutPageProps) {
       <Heading title={t("logout.title")} lead={lead} />
       {accounts.map((account) => (
         <div className="account-chip" key={account.loginName}>
-          <Person name={account.displayName} loginName={account.loginName} />
+          <AccountPerson account={account} />
         </div>
       ))}
       <FlowForm target={form}>

@@ -1,6 +1,5 @@
 import { ButtonLink } from "../kit/button.tsx"
-import { Person } from "../kit/person.tsx"
-import type { Account } from "./flow.tsx"
+import { type Account, AccountPerson } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type SignedInPageProps = PageProps & {
@@ -17,7 +16,7 @@ export function SignedInPage(props: SignedInPageProps) {
     <Frame {...props} title={t("signed_in.title")}>
       <Heading title={t("signed_in.title")} lead={t("signed_in.lead")} />
       <div className="account-chip">
-        <Person name={account.displayName} loginName={account.loginName} />
+        <AccountPerson account={account} />
       </div>
       <div className="stack">
         {consoleHref && (

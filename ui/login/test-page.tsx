@@ -1,7 +1,6 @@
 import { Alert } from "../kit/alert.tsx"
 import { ButtonLink } from "../kit/button.tsx"
-import { Person } from "../kit/person.tsx"
-import type { Account } from "./flow.tsx"
+import { type Account, AccountPerson } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import { Snippet } from "./snippet.tsx"
 
@@ -62,7 +61,7 @@ function Told({ t, application, result }: ToldProps) {
     <>
       <Alert tone="done">{t("test.works")}</Alert>
       <div className="account-chip">
-        <Person name={account.displayName} loginName={account.loginName} />
+        <AccountPerson account={account} />
       </div>
       <p>
         {t("test.roles")} {roles.length === 0 ? t("test.no_roles") : roles.join(", ")}

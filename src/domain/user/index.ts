@@ -11,7 +11,13 @@ import { userChain } from "./query.ts"
 import { userView } from "./view.ts"
 
 export { never } from "../../kernel/crypto/signing-key.ts"
-export { avatarAddress, findAvatar, noPictureError, setAvatar } from "./account/avatar.ts"
+export {
+  avatarAddress,
+  avatarPath,
+  findAvatar,
+  noPictureError,
+  setAvatar,
+} from "./account/avatar.ts"
 export {
   claimUserName,
   deactivateUser,

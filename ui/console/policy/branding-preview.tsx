@@ -99,7 +99,6 @@ function Correction({ corrected }: { readonly corrected: Corrected }) {
   const { t, language } = useText()
   const { field, chosen, used, ratio } = corrected
   const number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 })
-  const name = field === "disableWatermark" || field === "themeMode" ? "primaryColor" : field
-  const values = { name: t(`policy.branding.${name}`), chosen, used, ratio: number.format(ratio) }
+  const values = { name: t(`policy.branding.${field}`), chosen, used, ratio: number.format(ratio) }
   return <Alert tone="warning">{t("policy.branding.corrected", values)}</Alert>
 }

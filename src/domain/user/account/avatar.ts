@@ -25,13 +25,19 @@ export const removeAvatar = user.command((state) => {
   return [{ type: "user.human.avatar.removed", data: {}, erase, blobs: [{ drop: avatar }] }]
 })
 
-/** The address of a person's picture; empty for who has none. */
-export function avatarAddress(cx: Cx, userId: string): string {
+/** Where our own pages find a person's picture; empty for who has none. */
+export function avatarPath(cx: Cx, userId: string): string {
   const state = cx.store.state(cx, user, userId)
   if (hasLeft(state) || state.kind !== "human" || state.avatar === undefined) return ""
   const owner = cx.store.receipt(cx, user, userId)?.owner ?? ""
   const path = [owner, "users", userId, "avatar"].map(encodeURIComponent).join("/")
-  return `${requireInstance(cx).publicUrl}/assets/v1/${path}/${state.avatar}`
+  return `/assets/v1/${path}/${state.avatar}`
+}
+
+/** The same as an address for others than our own pages. */
+export function avatarAddress(cx: Cx, userId: string): string {
+  const path = avatarPath(cx, userId)
+  return path && `${requireInstance(cx).publicUrl}${path}`
 }
 
 /** A person's picture; with a name the one of that name alone. */

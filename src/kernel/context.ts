@@ -50,6 +50,14 @@ export type Services = {
   readonly warn: (said: string) => void
 }
 
+/** What tells a browser from others; neither is checked, or the worth of a proof. */
+export type From = {
+  /** Seen through the proxies that are trusted. */
+  readonly address: string
+  /** The User-Agent header, empty without one. */
+  readonly userAgent: string
+}
+
 /** One call, from the socket to the store. `instance` binds every statement that it runs. */
 export type Call = Services & {
   readonly instance: string
@@ -75,6 +83,8 @@ export type Call = Services & {
   readonly fallback?: Fault
   /** What the caller's address may still cost; absent where nobody calls from outside. */
   readonly allowance?: Allowance
+  /** Where it came from, as the request says; absent where nobody calls from outside. */
+  readonly from?: From
   /** Where the last step of this call stands in the log; the store notes it, its answer says it. */
   readonly written?: { position?: number }
   /** When nobody waits for the answer any more, in ms UTC; absent where the caller doesn't say. */

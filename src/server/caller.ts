@@ -1,5 +1,6 @@
 import { instanceAt, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blockedError, countRequest, isBlocked } from "../domain/quota/index.ts"
+import type { From } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import { languagesOf } from "../kernel/text/accept.ts"
 import { systemCaller, type Use } from "../oauth/index.ts"
@@ -102,12 +103,23 @@ function callOn(
     get requestId() {
       return origin.requestId
     },
+    from: fromOf(headers, origin),
     // Read when a page is shown: no program is asked for its languages.
     get languages() {
       return languagesOf(headers.get("accept-language"))
     },
   }
 }
+
+/** What a request tells of the browser that sent it, read by who keeps it. */
+export const fromOf = (headers: Headers, origin: Pick<Origin, "address">): From => ({
+  get address() {
+    return origin.address
+  },
+  get userAgent() {
+    return headers.get("user-agent") ?? ""
+  },
+})
 
 /**
  * Who calls the management interface: the bearer of a token with our own project in its audience,

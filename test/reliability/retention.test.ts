@@ -50,7 +50,7 @@ async function visit(count: number): Promise<void> {
     return
   }
   const { value: sessionId } = await cx().store.transact(cx(), (tx) => {
-    const made = signIn(tx, { agentId, userId, hash: "hash" })
+    const made = signIn(tx, { agentId, userId, hash: "hash", userAgent: {} })
     grants.answerRequest(tx, id, made)
     return made
   })

@@ -1,7 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
 import { type CheckKind, user } from "../user/index.ts"
-import { accountsMax, type BrowserEvent, browser, type SessionEvent, session } from "./model.ts"
+import {
+  accountsMax,
+  type BrowserEvent,
+  browser,
+  type SessionEvent,
+  session,
+  type UserAgent,
+} from "./model.ts"
 import { isLive, passwordVersionOf, usableSession } from "./query.ts"
 
 /** What a person has just proved; a password where nothing else is said. */
@@ -21,6 +28,8 @@ export type SignIn = {
   /** Keyed hash of the secret that the browser's cookie has from now on. */
   readonly hash: string
   readonly proof?: Proof | undefined
+  /** What is known of the browser. */
+  readonly userAgent: UserAgent
 }
 
 /**
@@ -29,7 +38,8 @@ export type SignIn = {
  * that must not come back to life. The browser's secret is replaced, so that one planted before is
  * worth nothing.
  */
-export function signIn(tx: Transaction, { agentId, userId, hash, proof }: SignIn): string {
+export function signIn(tx: Transaction, signing: SignIn): string {
+  const { agentId, userId, hash, proof, userAgent } = signing
   const theirs = tx
     .state(browser, agentId)
     .sessions.filter((id) => isLive(tx.state(session, id), tx.now, userId))
@@ -40,7 +50,7 @@ export function signIn(tx: Transaction, { agentId, userId, hash, proof }: SignIn
     const added: Draft<SessionEvent> = {
       type: "session.added",
       data: { userId, agentId },
-      private: { userAgent: {} },
+      private: { userAgent },
     }
     tx.append(session, sessionId, [added], tx.owner(user, userId))
   }

@@ -2,6 +2,7 @@ import { type Adapter, Cookie, Lucia, TimeSpan } from "lucia"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
+import { seenUserAgent } from "./check/given.ts"
 import { type Proof, signIn } from "./commands.ts"
 import { browser, lifetimes } from "./model.ts"
 
@@ -68,9 +69,10 @@ export async function enterBrowser<Refusal extends object = never>(
   const lucia = luciaOf(cx, secure, async ({ id }) => {
     const [, secret] = partsOf(id)
     const hash = cx.secrets.hash(secret, hashAbout(cx, agentId))
+    const userAgent = seenUserAgent(cx)
     await cx.store.transact(cx, (tx) => {
       refusal = first?.(tx)
-      if (!refusal) also(tx, signIn(tx, { agentId, userId, hash, proof: proof?.() }))
+      if (!refusal) also(tx, signIn(tx, { agentId, userId, hash, proof: proof?.(), userAgent }))
     })
   })
   const sessionId = `${agentId}.${randomToken(cx.random)}`

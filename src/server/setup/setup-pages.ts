@@ -6,7 +6,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { languagesOf, wantsPage } from "../../kernel/text/accept.ts"
 import { type ShowPage, showFault } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import type { Origin } from "../caller.ts"
+import { fromOf, type Origin } from "../caller.ts"
 import type { ServerServices } from "../services.ts"
 import type { SetupToken } from "./setup-token.ts"
 
@@ -63,6 +63,7 @@ const visitorOf = ({ limits }: ServerServices, request: Request, origin: Origin)
   requestId: origin.requestId,
   languages: languagesOf(request.headers.get("accept-language")),
   allowance: limits(origin),
+  from: fromOf(request.headers, origin),
 })
 
 const inputOf = (values: Values, password: string): SetupInput => ({

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { browser, enterBrowser, lifetimes, readBrowser } from "../../../src/domain/session/index.ts"
+import {
+  browser,
+  enterBrowser,
+  lifetimes,
+  readBrowser,
+  session,
+} from "../../../src/domain/session/index.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 
 const day = 86_400_000
@@ -42,6 +48,24 @@ describe("a browser's session", () => {
     const [first, second] = await eventsOf()
     expect([first?.private, typeof second?.private]).toEqual([null, "object"])
     expect(await isKnown()).toBe(false)
+  })
+
+  test("keeps which browser it was, and from where, within bounds", async () => {
+    const seen = async (from: { readonly address: string; readonly userAgent: string }) => {
+      const stranger = await read("")
+      const entrance = { userId: provider.setup.ownerId, secure: true, also: () => undefined }
+      const line = await enterBrowser({ ...provider.cx(), from }, stranger.id, entrance)
+      const [id = ""] = (await read(line.split(";")[0] ?? "")).sessions
+      return provider.store.state(provider.cx(), session, id).userAgent
+    }
+    const userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    expect(await seen({ address: "203.0.113.7", userAgent })).toEqual({
+      ip: "203.0.113.7",
+      header: { "user-agent": [userAgent] },
+    })
+    const long = await seen({ address: "<script>", userAgent: "x".repeat(10_000) })
+    expect(long).toEqual({ header: { "user-agent": ["x".repeat(300)] } })
+    expect(await seen({ address: "", userAgent: "" })).toEqual({})
   })
 
   test("stores nothing for a browser in which nobody signed in", async () => {

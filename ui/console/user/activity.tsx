@@ -13,6 +13,7 @@ import { Clip } from "../list/badges.tsx"
 import { History } from "../list/history.tsx"
 import { found, Listing, pageOf } from "../list/listing.tsx"
 import { Metadata } from "../list/metadata.tsx"
+import { SignInPlace } from "../list/place.tsx"
 import { Time } from "../list/time.tsx"
 import { Messages } from "../message/messages.tsx"
 import { call } from "../shell/call.ts"
@@ -144,6 +145,10 @@ function Sessions({ user: { userId } }: UserPart) {
       ask={({ offset, limit }) => ({ query: { offset, limit }, queries })}
       find={({ sessions, details }) => found(sessions, details)}
       columns={[
+        {
+          label: t("sessions.where"),
+          cell: ({ userAgent }) => <SignInPlace userAgent={userAgent} />,
+        },
         { label: t("sessions.since"), cell: ({ creationDate }) => <Time at={creationDate} /> },
         {
           label: t("sessions.checked"),

@@ -1,4 +1,5 @@
 import { isIP } from "node:net"
+import type { Call } from "../../../kernel/context.ts"
 import { fieldError } from "../../../kernel/fault.ts"
 import { givenName } from "../../../kernel/text/given.ts"
 import { noted, type SessionMetadata, type UserAgent } from "../model.ts"
@@ -36,6 +37,19 @@ export function givenUserAgent(given: UserAgent): UserAgent {
     ...(ip !== undefined && { ip }),
     ...(description && { description }),
     ...(header.length > 0 && { header: Object.fromEntries(header) }),
+  }
+}
+
+/** No browser says more of itself; who does is no browser. */
+const seenMax = 300
+
+/** What our own pages know of the browser that signs in; nothing of it is the worth of a proof. */
+export function seenUserAgent({ from }: Pick<Call, "from">): UserAgent {
+  const { address = "", userAgent = "" } = from ?? {}
+  const said = userAgent.slice(0, seenMax)
+  return {
+    ...(isIP(address) !== 0 && { ip: address }),
+    ...(said !== "" && { header: { "user-agent": [said] } }),
   }
 }
 

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest"
+import { browserNameOf } from "../../ui/console/list/browser.ts"
+
+const webkit = "AppleWebKit/537.36 (KHTML, like Gecko)"
+const mac = "(Macintosh; Intel Mac OS X 10_15_7)"
+const phone = "(iPhone; CPU iPhone OS 18_5 like Mac OS X)"
+const chrome = `${webkit} Chrome/140.0.0.0`
+
+test.each([
+  ["(Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "Windows"],
+  [`(X11; Linux x86_64) ${chrome} Safari/537.36`, "Chrome", "Linux"],
+  [`(X11; CrOS x86_64 14541.0.0) ${chrome} Safari/537.36`, "Chrome", "ChromeOS"],
+  [`(Windows NT 10.0; Win64; x64) ${chrome} Safari/537.36 Edg/140.0`, "Edge", "Windows"],
+  [`${mac} ${chrome} Safari/537.36 OPR/121.0`, "Opera", "macOS"],
+  [`${mac} ${webkit} Version/18.5 Safari/605.1.15`, "Safari", "macOS"],
+  [`${phone} ${webkit} Version/18.5 Mobile/15E148 Safari/604.1`, "Safari", "iPhone"],
+  [`(iPad; CPU OS 18_5 like Mac OS X) ${webkit} CriOS/138.0 Safari/604.1`, "Chrome", "iPad"],
+  [
+    `(Linux; Android 10; K) ${webkit} SamsungBrowser/28.0 Chrome/130.0`,
+    "Samsung Internet",
+    "Android",
+  ],
+])("Mozilla/5.0 %s", (said, browser, system) => {
+  expect(browserNameOf(`Mozilla/5.0 ${said}`)).toEqual({ browser, system })
+})
+
+test("what says nothing that is known has no name", () => {
+  expect(browserNameOf("")).toEqual({})
+  expect(browserNameOf("curl/8.14.1")).toEqual({ browser: "curl" })
+  expect(browserNameOf("x".repeat(300))).toEqual({})
+})

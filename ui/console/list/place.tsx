@@ -1,0 +1,32 @@
+import type { UserAgent } from "../../../src/gen/core/session/v2/session_pb.ts"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { browserNameOf } from "./browser.ts"
+
+/** From where somebody signed in, in words: the browser, its system, the address. */
+export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | undefined }) {
+  const texts = useText()
+  return (
+    <>
+      <span title={headerOf(userAgent)}>{placeOf(texts, userAgent)}</span>
+      {userAgent?.ip && (
+        <>
+          {" "}
+          <span className="quiet small">{userAgent.ip}</span>
+        </>
+      )}
+    </>
+  )
+}
+
+/** "Firefox on Windows"; what a login page of somebody else says, where it does. */
+export function placeOf({ t }: Texts, userAgent: UserAgent | undefined): string {
+  const { browser, system } = browserNameOf(headerOf(userAgent))
+  if (browser && system) return t("sessions.place", { browser, system })
+  return browser ?? system ?? (userAgent?.description || t("sessions.place_unknown"))
+}
+
+function headerOf(userAgent: UserAgent | undefined): string {
+  const headers = Object.entries(userAgent?.header ?? {})
+  return headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1].values[0] ?? ""
+}

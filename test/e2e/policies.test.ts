@@ -101,19 +101,75 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
   })
 
   test("keeps what a form doesn't show", async () => {
-    const asked = { maxPasswordAttempts: 3, maxOtpAttempts: 7 }
-    await service.get("core.admin.v1.AdminService/UpdateLockoutPolicy", asked)
+    const asked = { maxAgeDays: 300, expireWarnDays: 14 }
+    await service.get("core.admin.v1.AdminService/UpdatePasswordAgePolicy", asked)
     await open("/settings", "Settings")
-    const lockout = section("Locking after wrong passwords")
-    await lockout.getByRole("button", { name: "Edit" }).click()
-    await lockout.getByLabel("Lock after").fill("5")
-    await lockout.getByRole("button", { name: "Save" }).click()
-    await lockout.getByText("5", { exact: true }).waitFor()
-    const { policy } = await service.get("core.admin.v1.AdminService/GetLockoutPolicy")
-    expect(policy).toMatchObject({ maxPasswordAttempts: "5", maxOtpAttempts: "7" })
+    const age = section("Age of passwords")
+    await age.getByRole("button", { name: "Edit" }).click()
+    await age.getByLabel("Replace after days").fill("200")
+    await age.getByRole("button", { name: "Save" }).click()
+    await age.getByText("200", { exact: true }).waitFor()
+    const { policy } = await service.get("core.admin.v1.AdminService/GetPasswordAgePolicy")
+    expect(policy).toMatchObject({ maxAgeDays: "200", expireWarnDays: "14" })
+  })
+
+  test("says how people sign in, and is told where nobody could any more", async () => {
+    const signIn = section("Sign-in")
+    const loginPolicy = async () =>
+      (await service.get("core.admin.v1.AdminService/GetLoginPolicy")).policy
+    const save = () => signIn.getByRole("button", { name: "Save" }).click()
+    await signIn.getByRole("button", { name: "Edit" }).click()
+    await signIn.getByLabel("With a password", { exact: true }).uncheck()
+    await save()
+    await signIn.getByText("nobody could sign in any more").waitFor()
+    const field = signIn.getByLabel("With a password")
+    expect(await field.evaluate("document.activeElement.name")).toBe("allowUsernamePassword")
+    expect(await field.getAttribute("aria-invalid")).toBe("true")
+    await field.check()
+    await signIn.getByLabel("Everybody needs a second factor").check()
+    for (const name of ["Authenticator app", "Security key", "Passkey"]) {
+      await signIn.getByRole("checkbox", { name, exact: true }).uncheck()
+    }
+    await save()
+    await signIn.getByText("Allow at least one factor, or ask nobody for one.").waitFor()
+    await signIn.getByLabel("Code by e-mail").check()
+    await signIn.getByLabel("A second factor counts for").first().fill("20")
+    await signIn.getByLabel("A second factor counts for: unit").selectOption("Minutes")
+    await save()
+    await signIn.getByText("20 minutes").waitFor()
+    await signIn.getByText("Code by e-mail", { exact: true }).waitFor()
+    expect(await loginPolicy()).toMatchObject({
+      allowUsernamePassword: true,
+      forceMfa: true,
+      secondFactorCheckLifetime: "1200s",
+      secondFactors: ["SECOND_FACTOR_TYPE_OTP_EMAIL"],
+    })
+    await signIn.getByRole("button", { name: "Edit" }).click()
+    await signIn.getByLabel("Everybody needs a second factor").uncheck()
+    await save()
+    await signIn.getByRole("button", { name: "Edit" }).waitFor()
+    expect((await loginPolicy()).forceMfa ?? false).toBe(false)
+  })
+
+  test("an organisation allows other factors than the instance, until it is reset", async () => {
+    await open(`/organizations/${organizationId}/policies`, "Policies")
+    const signIn = section("Sign-in")
+    await signIn.getByRole("button", { name: "Set own" }).click()
+    await signIn.getByLabel("Recovery codes").check()
+    await signIn.getByRole("button", { name: "Save" }).click()
+    await signIn.getByText("own; the instance says: Code by e-mail").waitFor()
+    await signIn.getByRole("button", { name: "Edit" }).click()
+    await signIn.getByLabel("Code by e-mail").uncheck()
+    await signIn.getByLabel("Code by SMS").check()
+    await signIn.getByRole("button", { name: "Save" }).click()
+    await signIn.getByText("Code by SMS, Recovery codes").waitFor()
+    await signIn.getByRole("button", { name: "Use the instance's" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Use the instance's" }).click()
+    await signIn.getByText("from the instance").first().waitFor()
   })
 
   test("says what codes are made of, and is told what would be guessed", async () => {
+    await open("/settings", "Settings")
     const codes = section("Codes and secrets")
     await codes.getByRole("button", { name: "Edit: Invitations" }).click()
     const dialog = page.getByRole("dialog")

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { ManagementService as management } from "../../src/gen/core/management/v1/management_service_pb.ts"
 import { policies } from "../../ui/console/policy/policies.ts"
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -22,15 +23,31 @@ describe.each(policies)("the form for the $name policy", ({ fields, instance, or
     }
   })
 
+  test("offers whatever something asks, but for files", () => {
+    const isAsked = (name: string) => /^(src|ui)\//.test(asked.get(`${of?.name}.${name}`) ?? "")
+    const known = of?.fields.filter(({ name }) => isAsked(name) && !name.includes("_url")) ?? []
+    const names = fields.map(({ name }) => name)
+    expect(names.toSorted()).toEqual(known.map(({ localName }) => localName).toSorted())
+  })
+
   test("sends every field that the operations know", () => {
     const { get, inherited, add, update } = organization
-    for (const { name } of fields) {
+    for (const field of fields) {
+      const { name } = field
       for (const { output } of [instance.get, get, inherited]) {
         expect(output.field.policy?.message?.field[name], name).toBeDefined()
       }
-      for (const { input } of [instance.update, add, update]) {
+      expect(add.input.field[name], name).toBeDefined()
+      for (const { input } of field.kind === "several" ? [] : [instance.update, update]) {
         expect(input.field[name], name).toBeDefined()
       }
     }
   })
+})
+
+test("every policy that an organisation may have of its own has a form", () => {
+  const own = management.methods.filter(({ name }) => /^AddCustom\w+Policy$/.test(name))
+  const without = own.filter((method) => policies.every((one) => one.organization.add !== method))
+  // The links are asked by nothing yet.
+  expect(without.map(({ name }) => name)).toEqual(["AddCustomPrivacyPolicy"])
 })

@@ -4,6 +4,7 @@ type SelectFieldProps<Value extends string> = {
   readonly label: string
   readonly hint?: string | undefined
   readonly error?: string | undefined
+  readonly name?: string
   readonly options: readonly { readonly value: Value; readonly label: string }[]
   readonly value: Value
   readonly onChange: (value: Value) => void
@@ -11,13 +12,14 @@ type SelectFieldProps<Value extends string> = {
 
 /** One of several that need no explanation. */
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
-  const { label, hint, error, options, value, onChange } = props
+  const { label, hint, error, name, options, value, onChange } = props
   return (
     <Field
       {...{ label, hint, error }}
       control={(wiring) => (
         <select
           className="input"
+          name={name}
           value={value}
           onChange={(event) => {
             const chosen = options.find((option) => option.value === event.target.value)

@@ -1,4 +1,5 @@
-import { refusedError, webAddress, wholeNumber } from "./bound.ts"
+import { fieldError } from "../../kernel/fault.ts"
+import { webAddress, wholeNumber } from "./bound.ts"
 import type { Policy } from "./kind.ts"
 
 /** Second factors, and what is several factors at once, as the interface names them. */
@@ -76,14 +77,18 @@ export const login: Policy<Login> = {
 function mustOpen(values: Login): void {
   // The pages know no other first factor yet.
   if (!values.allowUsernamePassword) {
-    throw refusedError(
-      "allow_username_password must stay on: people have no other way to sign in yet",
+    throw fieldError(
+      "policy.no_way_in",
+      "allow_username_password",
+      "must stay on: people have no other way to sign in yet",
     )
   }
   const forced = values.forceMfa || values.forceMfaLocalOnly
   if (forced && values.secondFactors.length + values.multiFactors.length === 0) {
-    throw refusedError(
-      "force_mfa and force_mfa_local_only need a second factor that is allowed; allow one first",
+    throw fieldError(
+      "policy.no_factor",
+      "second_factors",
+      "must have one, or multi_factors, while force_mfa or force_mfa_local_only asks for it",
     )
   }
 }

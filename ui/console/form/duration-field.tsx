@@ -7,21 +7,24 @@ type DurationFieldProps = {
   readonly hint?: string
   /** What holds where the field stays empty; without it, something must be said. */
   readonly fallback?: string
+  readonly name?: string
+  readonly error?: string | undefined
   readonly value: Amount
   readonly onChange: (value: Amount) => void
 }
 
 /** A time as a number and its unit. */
-export function DurationField({ label, hint, fallback, value, onChange }: DurationFieldProps) {
+export function DurationField(props: DurationFieldProps) {
+  const { label, hint, error, fallback, name, value, onChange } = props
   const { t } = useText()
   return (
     <Field
-      label={label}
-      hint={hint}
+      {...{ label, hint, error }}
       control={(wiring) => (
         <span className="amount">
           <input
             className="input"
+            name={name}
             type="number"
             min={0}
             max={100_000_000}

@@ -3,6 +3,7 @@ import { ManagementService } from "../../../src/gen/core/management/v1/managemen
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { delivered, unsaid } from "../../kit/branding.ts"
 import { BrandingPreview } from "./branding-preview.tsx"
+import { login } from "./login.ts"
 import type { Policy } from "./policy.ts"
 
 const admin = AdminService.method
@@ -41,6 +42,15 @@ const lockout: Policy = {
       name: "maxPasswordAttempts",
       label: "policy.lockout.maxPasswordAttempts",
       hint: "policy.lockout.maxPasswordAttempts.hint",
+      kind: "count",
+      min: 0,
+      max: 1000,
+      zero: "policy.lockout.never",
+    },
+    {
+      name: "maxOtpAttempts",
+      label: "policy.lockout.maxOtpAttempts",
+      hint: "policy.lockout.maxOtpAttempts.hint",
       kind: "count",
       min: 0,
       max: 1000,
@@ -116,6 +126,21 @@ const domain: Policy = {
   },
 }
 
+const notification: Policy = {
+  name: "notification",
+  title: "policy.notification",
+  lead: "policy.notification.lead",
+  fields: [{ name: "passwordChange", label: "policy.notification.passwordChange", kind: "check" }],
+  instance: { get: admin.getNotificationPolicy, update: admin.updateNotificationPolicy },
+  organization: {
+    get: management.getNotificationPolicy,
+    inherited: management.getDefaultNotificationPolicy,
+    add: management.addCustomNotificationPolicy,
+    update: management.updateCustomNotificationPolicy,
+    reset: management.resetNotificationPolicyToDefault,
+  },
+}
+
 const colours = [
   { name: "primaryColor", delivered: delivered.light.accent },
   { name: "backgroundColor", delivered: delivered.light.page },
@@ -179,4 +204,12 @@ const branding: Policy = {
  * The policies that can be changed here, with those fields that something asks: a switch that does
  * nothing would lie. `test/contract/policies.tsv` says which these are.
  */
-export const policies: readonly Policy[] = [complexity, age, lockout, domain, branding]
+export const policies: readonly Policy[] = [
+  login,
+  complexity,
+  age,
+  lockout,
+  domain,
+  notification,
+  branding,
+]

@@ -1,20 +1,23 @@
-import { Check } from "../../kit/check.tsx"
+import { Check, Checks } from "../../kit/check.tsx"
 import { Field as KitField, TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
+import { DurationField } from "../form/duration-field.tsx"
 import { useText } from "../shell/text.ts"
-import type { Field } from "./policy.ts"
+import type { Field, Value } from "./policy.ts"
+import { amountIn, chosenIn } from "./value.ts"
 
 type FieldProps = {
   readonly field: Field
-  readonly value: string | boolean
+  readonly value: Value
   readonly error: string | undefined
-  readonly onChange: (value: string | boolean) => void
+  readonly onChange: (value: Value) => void
 }
 
 /** The control for one field of a policy. */
 export function PolicyField({ field, value, error, onChange }: FieldProps) {
   const { t } = useText()
-  const text = { label: t(field.label), ...(field.hint && { hint: t(field.hint) }) }
+  const { name } = field
+  const text = { name, error, label: t(field.label), ...(field.hint && { hint: t(field.hint) }) }
   switch (field.kind) {
     case "check":
       return <Check {...text} checked={value === true} {...{ onChange }} />
@@ -22,16 +25,32 @@ export function PolicyField({ field, value, error, onChange }: FieldProps) {
       const options = field.options.map((option) => ({ ...option, label: t(option.label) }))
       return <SelectField {...text} {...{ options, onChange }} value={String(value)} />
     }
+    case "several": {
+      const options = field.options.map((option) => ({ ...option, label: t(option.label) }))
+      const values = chosenIn(value)
+      return <Checks {...text} {...{ options, values, onChange }} legend={text.label} />
+    }
+    case "duration":
+      return <DurationField {...text} value={amountIn(value)} {...{ onChange }} />
     case "color":
       return (
         <ColorField {...text} delivered={field.delivered} value={String(value)} {...{ onChange }} />
+      )
+    case "address":
+      return (
+        <TextField
+          {...text}
+          type="url"
+          maxLength={2048}
+          placeholder="https://"
+          value={String(value)}
+          onChange={(event) => onChange(event.target.value)}
+        />
       )
     case "count":
       return (
         <TextField
           {...text}
-          name={field.name}
-          error={error}
           type="number"
           inputMode="numeric"
           min={field.min}
@@ -46,19 +65,21 @@ export function PolicyField({ field, value, error, onChange }: FieldProps) {
 }
 
 type ColorProps = {
+  readonly name: string
   readonly label: string
+  readonly error: string | undefined
   readonly delivered: string
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
 /** A colour to type or to pick; empty leaves pages the one that they have by themselves. */
-function ColorField({ label, delivered, value, onChange }: ColorProps) {
+function ColorField({ name, label, error, delivered, value, onChange }: ColorProps) {
   const { t } = useText()
   const isColour = /^#[0-9a-f]{6}$/i.test(value)
   return (
     <KitField
-      label={label}
+      {...{ label, error }}
       control={(wiring) => (
         <>
           <input
@@ -70,6 +91,7 @@ function ColorField({ label, delivered, value, onChange }: ColorProps) {
           />
           <input
             className="input"
+            name={name}
             pattern="#[0-9A-Fa-f]{6}"
             title={t("policy.branding.format")}
             maxLength={7}

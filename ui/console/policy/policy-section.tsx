@@ -8,6 +8,7 @@ import { useText } from "../shell/text.ts"
 import type { Field, Policy, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
 import { type Place, resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
+import { useWords } from "./value.ts"
 
 type PolicyProps = { readonly policy: Policy; readonly place: Place }
 
@@ -62,21 +63,6 @@ function Said({ policy, place, standing }: Part) {
   )
 }
 
-/** What a field says, in words. */
-function useWords(): (field: Field, values: Values) => string {
-  const { t } = useText()
-  return (field, values) => {
-    const value = values[field.name]
-    if (field.kind === "check") return t(value === true ? "policy.yes" : "policy.no")
-    if (field.kind === "color") return String(value) || t("policy.branding.unsaid")
-    if (field.kind === "choice") {
-      const chosen = field.options.find((option) => option.value === value)
-      return chosen ? t(chosen.label) : String(value)
-    }
-    return field.zero && value === "0" ? t(field.zero) : String(value)
-  }
-}
-
 type FormProps = Part & { readonly id: string; readonly close: () => void }
 
 function PolicyForm({ policy, place, standing, id, close }: FormProps) {
@@ -115,7 +101,7 @@ function Reset({ policy, place, standing }: Part) {
   const words = useWords()
   const { values, inherited = values } = standing
   const title = t(policy.title)
-  const others = policy.fields.filter((field) => inherited[field.name] !== values[field.name])
+  const others = policy.fields.filter((field) => words(field, inherited) !== words(field, values))
   const undo = () => savePolicy(policy, place, { ...standing, isOwn: false }, values)
   return (
     <ConfirmButton

@@ -1,5 +1,6 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
 import type { ComponentType } from "react"
+import type { Amount } from "../form/duration.ts"
 import type { TextKey } from "../shell/texts/index.ts"
 
 /** How a field is asked for and shown. */
@@ -20,11 +21,24 @@ type Kind =
       /** What pages have then. */
       readonly delivered: string
     }
+  /** A time; `zero` says what none of it means. */
+  | { readonly kind: "duration"; readonly zero?: TextKey }
+  /** A web address, or nothing, for which `empty` stands. */
+  | { readonly kind: "address"; readonly empty: TextKey }
   /** One of an enum, by its numbers. */
+  | { readonly kind: "choice"; readonly options: readonly Option[] }
+  /** Any of an enum, by their numbers; operations of their own say so of each. */
   | {
-      readonly kind: "choice"
-      readonly options: readonly { readonly value: string; readonly label: TextKey }[]
+      readonly kind: "several"
+      readonly options: readonly Option[]
+      readonly instance: OneByOne
+      readonly organization: OneByOne
     }
+
+type Option = { readonly value: string; readonly label: TextKey }
+
+/** What allows one more, and one less. */
+type OneByOne = { readonly add: DescMethodUnary; readonly remove: DescMethodUnary }
 
 /** One field of a policy, by its name in the messages, with its words. */
 export type Field = Kind & {
@@ -59,4 +73,6 @@ export type Policy = {
 }
 
 /** What a form holds of a policy, by the names of its fields; numbers as they are typed. */
-export type Values = Readonly<Record<string, string | boolean>>
+export type Values = Readonly<Record<string, Value>>
+
+export type Value = string | boolean | Amount | readonly string[]

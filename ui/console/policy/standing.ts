@@ -2,6 +2,7 @@ import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { unless } from "../shell/refusal.ts"
 import type { Field, Policy, Values } from "./policy.ts"
+import { chosenIn, valuesOf, wantedOf } from "./value.ts"
 
 /** The organisation that says it; undefined: the instance. */
 export type Place = string | undefined
@@ -43,41 +44,55 @@ function saidIn(answer: object): object {
   throw new Error("the server has answered without the policy that was asked for")
 }
 
-const valuesOf = ({ fields }: Policy, said: object): Values =>
-  Object.fromEntries(fields.map((field) => [field.name, shownOf(field, said)]))
-
-function shownOf(field: Field, said: object): string | boolean {
-  const value: unknown = Reflect.get(said, field.name)
-  if (field.kind === "check") return value === true
-  return field.kind === "color" && value === field.unsaid ? "" : String(value)
-}
-
-/** Says at a place what a form holds. What the form doesn't show stays as it is. */
+/**
+ * Says at a place what a form holds. What the form doesn't show stays as it is. What is said one by
+ * one is allowed before the rest and taken away after it, so that nothing lacks what it needs.
+ */
 export async function savePolicy(
   policy: Policy,
   place: Place,
-  { said, isOwn }: Standing,
+  standing: Standing,
   values: Values,
 ): Promise<void> {
   const { instance, organization } = policy
-  const own = isOwn ? organization.update : organization.add
+  const { said } = standing
+  const own = standing.isOwn ? organization.update : organization.add
   const method = place === undefined ? instance.update : own
   const kept = method.input.fields.map(({ localName }) => [localName, countable(said, localName)])
   const changed = policy.fields.map((field) => [field.name, wantedOf(field, values)])
   const wanted = Object.fromEntries([...kept, ...changed])
+  const turns = policy.fields.flatMap((field) =>
+    method.input.field[field.name] ? [] : turnsOf(field, place, standing.values, values),
+  )
+  for (const turn of turns) if (turn.isOn) await take(turn, place)
   await unless(unchanged, call(method, { ...wanted, ...named(method, place) }, at(place)))
+  for (const turn of turns) if (!turn.isOn) await take(turn, place)
   const { activate } = place === undefined ? instance : organization
   if (activate) await unless(unchanged, call(activate, {}, at(place)))
 }
+
+type Turn = { readonly method: DescMethodUnary; readonly type: number; readonly isOn: boolean }
+
+function turnsOf(field: Field, place: Place, before: Values, after: Values): readonly Turn[] {
+  if (field.kind !== "several") return []
+  const { add, remove } = place === undefined ? field.instance : field.organization
+  const had = chosenIn(before[field.name])
+  const has = chosenIn(after[field.name])
+  return field.options.flatMap(({ value }) => {
+    const isOn = has.includes(value)
+    const type = Number(value)
+    return isOn === had.includes(value) ? [] : [{ method: isOn ? add : remove, type, isOn }]
+  })
+}
+
+/** What a try before this one has done already is done. */
+const take = ({ method, type, isOn }: Turn, place: Place) =>
+  unless(isOn ? "policy.factor_exists" : "policy.factor_missing", call(method, { type }, at(place)))
 
 /** Answers count in 64 bits, requests in 32. */
 function countable(said: object, name: string): unknown {
   const value: unknown = Reflect.get(said, name)
   return typeof value === "bigint" ? Number(value) : value
-}
-
-function wantedOf({ name, kind }: Field, values: Values): unknown {
-  return kind === "count" || kind === "choice" ? Number(values[name]) : values[name]
 }
 
 /** Takes back what the organisation says itself. */

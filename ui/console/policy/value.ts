@@ -1,0 +1,65 @@
+import { isMessage } from "@bufbuild/protobuf"
+import { DurationSchema } from "@bufbuild/protobuf/wkt"
+import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
+import { useText } from "../shell/text.ts"
+import type { Field, Policy, Value, Values } from "./policy.ts"
+
+/** What a form holds of what the server says. */
+export const valuesOf = ({ fields }: Policy, said: object): Values =>
+  Object.fromEntries(fields.map((field) => [field.name, shownOf(field, said)]))
+
+function shownOf(field: Field, said: object): Value {
+  const value: unknown = Reflect.get(said, field.name)
+  if (field.kind === "check") return value === true
+  if (field.kind === "several") return Array.isArray(value) ? value.map(String) : []
+  if (field.kind === "duration") {
+    return amountOf(isMessage(value, DurationSchema) ? value : undefined)
+  }
+  return field.kind === "color" && value === field.unsaid ? "" : String(value)
+}
+
+/** The same as requests carry it. */
+export function wantedOf({ name, kind }: Field, values: Values): unknown {
+  const value = values[name]
+  if (kind === "count" || kind === "choice") return Number(value)
+  if (kind === "several") return chosenIn(value).map(Number)
+  return kind === "duration" ? durationOf(amountIn(value)) : value
+}
+
+/** What is chosen of several; none where a value is of another kind. */
+export const chosenIn = (value: Value | undefined): readonly string[] =>
+  typeof value === "object" && !("unit" in value) ? value : []
+
+/** A time that a form holds; none where a value is of another kind. */
+export const amountIn = (value: Value | undefined): Amount =>
+  typeof value === "object" && "unit" in value ? value : { count: "", unit: "hours" }
+
+/** What a field says, in words. */
+export function useWords(): (field: Field, values: Values) => string {
+  const { t, language } = useText()
+  return (field, values) => {
+    const value = values[field.name]
+    switch (field.kind) {
+      case "check":
+        return t(value === true ? "policy.yes" : "policy.no")
+      case "color":
+        return String(value) || t("policy.branding.unsaid")
+      case "address":
+        return String(value) || t(field.empty)
+      case "choice":
+      case "several": {
+        const chosen = field.kind === "choice" ? [value] : chosenIn(value)
+        const said = field.options.filter((option) => chosen.includes(option.value))
+        return said.map((option) => t(option.label)).join(", ") || t("policy.none")
+      }
+      case "duration": {
+        const { count, unit } = amountIn(value)
+        const lasts = durationOf({ count, unit })
+        if (field.zero && Number(count) === 0) return t(field.zero)
+        return lasts ? durationText(language, lasts) : ""
+      }
+      case "count":
+        return field.zero && value === "0" ? t(field.zero) : String(value)
+    }
+  }
+}

@@ -17,6 +17,7 @@ import {
 } from "./browser-context.ts"
 import { nextStep, type Present, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
+import { notesFor } from "./note.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
 import { loginPaths, withRequest } from "./path.ts"
 
@@ -83,7 +84,7 @@ export async function postedLoginContext(
   if (waitingRequest(cx, browserContext, requestId)) return goTo(pageContext.onward(requestId))
   // The client has its answer already: what is left is to say that it has worked.
   if (isPresent(pageContext, fields.get("loginName"))) return goTo(loginPaths.signedIn)
-  return trouble(pageContext, { problem: "other_browser", status: 403 })
+  return troublePage(pageContext, { problem: "other_browser", status: 403 })
 }
 
 /**
@@ -135,13 +136,29 @@ function formerLoginContext(pageContext: PageContext, fields: Fields): LoginCont
   return { ...pageContext, browserContext: { ...before, present: [] }, waiting }
 }
 
-/** Shows that something stands in the way. */
-export function trouble(
-  { cx, show, browserContext, waiting }: PageContext & Partial<Pick<LoginContext, "waiting">>,
+type Troubled = PageContext & Partial<Pick<LoginContext, "waiting">>
+
+/** Says that something stands in the way; of what was posted, on a page of its own. */
+export const trouble = (context: Troubled, what: Trouble): Promise<Response> | Response =>
+  context.request.method === "POST"
+    ? troubles.next(context, { ...what, requestId: context.cx.requestId })
+    : troublePage(context, what)
+
+/** Says it where it stands: also to a form that is not from a page of ours. */
+export function troublePage(
+  { cx, show, browserContext, waiting }: Troubled,
   what: Trouble,
 ): Promise<Response> {
   const languages = waiting?.asked.languages ?? []
   return showTrouble(show, cx, { languages, ...what, cookies: [browserContext.browser.setCookie] })
+}
+
+const troubles = notesFor<Trouble>(loginPaths.trouble)
+
+/** GET of what a form has met. */
+export function showTroubled(loginContext: LoginContext): Promise<Response> | Response {
+  const note = troubles.of(loginContext)
+  return note ? troublePage(loginContext, note) : goTo(loginPaths.signedIn)
 }
 
 /** Where a form of the context posts to. */

@@ -9,19 +9,20 @@ import {
   loginContextOf,
   type PageContext,
   postedLoginContext,
-  trouble,
+  showTroubled,
+  troublePage,
 } from "./context.ts"
 import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
 import { askSetup, takeSetup } from "./factor/setup.ts"
 import { askFactor, takeFactor } from "./factor/verify.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
 import { askForgot, showForgotSent, takeForgot } from "./link/forgot.ts"
-import { takeInvite, takeInvitePassword } from "./link/invite.ts"
+import { askInvitePassword, takeInvite, takeInvitePassword } from "./link/invite.ts"
 import { askLink } from "./link/link.ts"
-import { showPasswordDone, takeNewPassword, takeReset } from "./link/reset.ts"
+import { askNewPassword, showPasswordDone, takeNewPassword, takeReset } from "./link/reset.ts"
 import { askVerify, showVerified, takeVerify } from "./link/verify.ts"
 import { type ShowPage, showFault } from "./page.ts"
-import { askNoChange, takePasswordChange } from "./password-change.ts"
+import { askPasswordChange, takePasswordChange } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
 import {
   askAccount,
@@ -84,7 +85,7 @@ async function answer(
   const { post } = route
   if (method !== "POST" || !post) return wrongMethod(post !== undefined)
   const fields = await fieldsOf(pageContext.request)
-  if (!fields) return trouble(pageContext, { problem: "invalid_request" })
+  if (!fields) return troublePage(pageContext, { problem: "invalid_request" })
   const loginContext = await postedLoginContext(pageContext, fields)
   return loginContext instanceof Response ? loginContext : post(loginContext, fields)
 }
@@ -93,7 +94,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.entry]: { get: () => goTo(loginPaths.signedIn) },
   [loginPaths.loginName]: { get: askLoginName, post: takeLoginName },
   [loginPaths.password]: { get: askPassword, post: takePassword },
-  [loginPaths.passwordChange]: { get: askNoChange, post: takePasswordChange },
+  [loginPaths.passwordChange]: { get: askPasswordChange, post: takePasswordChange },
   [loginPaths.factor]: { get: askFactor, post: takeFactor },
   [loginPaths.factorSetup]: { get: askSetup, post: takeSetup },
   [loginPaths.passkey]: { get: askNoPasskey, post: takePasskey },
@@ -106,13 +107,14 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
     get: (loginContext) => askLink(loginContext, "reset"),
     post: takeReset,
   },
-  [loginPaths.passwordNew]: { get: askNoChange, post: takeNewPassword },
+  [loginPaths.passwordNew]: { get: askNewPassword, post: takeNewPassword },
   [loginPaths.passwordDone]: { get: showPasswordDone },
   [loginPaths.invite]: { get: askVerify, post: takeInvite },
-  [loginPaths.verifyEmail]: { get: askNoChange, post: takeVerify("email") },
-  [loginPaths.verifyPhone]: { get: askNoChange, post: takeVerify("phone") },
+  [loginPaths.verifyEmail]: { get: askVerify, post: takeVerify("email") },
+  [loginPaths.verifyPhone]: { get: askVerify, post: takeVerify("phone") },
   [loginPaths.verified]: { get: showVerified },
-  [loginPaths.invitePassword]: { get: askNoChange, post: takeInvitePassword },
+  [loginPaths.invitePassword]: { get: askInvitePassword, post: takeInvitePassword },
+  [loginPaths.trouble]: { get: showTroubled },
   [loginPaths.signedIn]: { get: (loginContext) => showSignedIn(loginContext, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },
 })

@@ -119,6 +119,8 @@ export type Trouble = PageOptions & {
   readonly reason?: Parameters<PageProps["t"]>[0]
   /** Where one signs in, if that is the way on. */
   readonly startHref?: string
+  /** Which request it happened in, where that is not the one that shows it. */
+  readonly requestId?: string
 }
 
 export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<Response> => {
@@ -127,7 +129,7 @@ export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<R
     cx,
     (ui, shared) => {
       const reason = trouble.reason && shared.t(trouble.reason)
-      const { requestId } = cx
+      const { requestId = cx.requestId } = trouble
       return ui.ErrorPage({ ...shared, problem, reason, detail, startHref, requestId })
     },
     { ...trouble, status },

@@ -10,6 +10,7 @@ import { type BrowserContext, isHomeActive } from "./browser-context.ts"
 import { completeSignIn } from "./complete-sign-in.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "./context.ts"
 import { type Fields, goTo } from "./form.ts"
+import { notesFor } from "./note.ts"
 import { loginPaths } from "./path.ts"
 
 /** What a person has just proved: that they know the password of this version. */
@@ -44,12 +45,22 @@ function readProof({ cx, browserContext }: LoginContext, proof: string): Proven 
 const aboutOf = (cx: Cx, { browser }: BrowserContext) =>
   `password_change/${cx.instance}/${browser.id}`
 
-/** GET, without anything proved: that happens on the page before. */
-export const askNoChange = (loginContext: LoginContext): Response =>
-  goTo(hrefOf(loginContext, loginPaths.loginName))
+type Asked = { readonly proof: string; readonly problem?: NewPasswordProblem }
 
-/** The page that a right password leads to when it has to be replaced. */
-export function passwordChangePage(
+/** Where a right password leads to that has to be replaced. */
+export const changes = notesFor<Asked>(loginPaths.passwordChange)
+
+/** GET: asks for the new password. Without anything proved, that happens on the first page. */
+export function askPasswordChange(loginContext: LoginContext): Promise<Response> | Response {
+  const asked = changes.of(loginContext)
+  if (!asked) return goTo(hrefOf(loginContext, loginPaths.loginName))
+  const { proof, problem } = asked
+  const proven = readProof(loginContext, proof)
+  if (!proven) return trouble(loginContext, { problem: "expired" })
+  return passwordChangePage(loginContext, { userId: proven.userId, proof }, problem)
+}
+
+function passwordChangePage(
   loginContext: LoginContext,
   asked: { readonly userId: string; readonly proof: string },
   problem?: NewPasswordProblem,
@@ -85,7 +96,7 @@ export async function takePasswordChange(
   const password = await newPasswordIn(fields, (plain) =>
     replacementOf(cx, userId, { plain, version }),
   )
-  if ("key" in password) return passwordChangePage(loginContext, { userId, proof }, password)
+  if ("key" in password) return changes.next(loginContext, { proof, problem: password })
   return completeSignIn<never>(loginContext, {
     userId,
     first: (tx) => void replacePassword.within(tx, userId, { version, password }),

@@ -25,6 +25,7 @@ export const loginPaths = {
   verified: "/ui/login/verified",
   invitePassword: "/ui/login/verify/password",
   sheet: "/ui/login/branding.css",
+  trouble: "/ui/login/error",
   signedIn: "/ui/login/signedin",
   signedOut: "/ui/login/signedout",
 } as const

@@ -15,27 +15,54 @@ import {
 import { offeredPasskey } from "./factor/passkey-offer.ts"
 import { type Fields, goTo } from "./form.ts"
 import { forgotHref } from "./link/forgot.ts"
-import { passwordChangePage } from "./password-change.ts"
+import { notesFor } from "./note.ts"
+import { changes } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
 import { type SignedIn, signInWith } from "./sign-in.ts"
 
+/** What the first page is shown with. */
+type LoginNameShown = {
+  readonly loginName?: string
+  readonly missing?: boolean
+  /** Whether a passkey was shown that opens nothing. */
+  readonly hasWrongKey?: boolean
+}
+
+/** The first page, as a form has left it. */
+export const loginNames = notesFor<LoginNameShown>(loginPaths.loginName)
+
 /** GET of the first page; a login_hint fills it in. */
 export const askLoginName = (loginContext: LoginContext): Promise<Response> =>
-  loginNamePage(loginContext, { loginName: loginContext.waiting?.loginHint ?? "" })
+  loginNamePage(loginContext, {
+    loginName: loginContext.waiting?.loginHint ?? "",
+    ...loginNames.of(loginContext),
+  })
 
 /** The login name was given; whether it is anybody's is not said here or later. */
-export function takeLoginName(loginContext: LoginContext, fields: Fields): Promise<Response> {
+export function takeLoginName(loginContext: LoginContext, fields: Fields): Response {
   const loginName = fields.get("loginName").trim()
   if (loginName === "" || loginName.length > loginNameMax) {
-    return loginNamePage(loginContext, { loginName, missing: true })
+    return loginNames.next(loginContext, {
+      loginName: loginName.slice(0, loginNameMax),
+      missing: true,
+    })
   }
-  return passwordPage(loginContext, { displayName: loginName, loginName })
+  return passwords.next(loginContext, { loginName })
 }
 
 const loginNameMax = 200
 
-/** GET of the password page: only for a person that the flow knows already. */
+type PasswordShown = { readonly loginName: string; readonly problem?: PasswordProblem }
+
+/** The password of a name that was typed, as a form has left it. */
+const passwords = notesFor<PasswordShown>(loginPaths.password)
+
+/** GET of the password page: for a name that was typed here, or a person that the flow knows. */
 export function askPassword(loginContext: LoginContext): Promise<Response> | Response {
+  const note = passwords.of(loginContext)
+  if (note) {
+    return passwordPage(loginContext, shownAccount(loginContext, note.loginName), note.problem)
+  }
   const step = stepOf(loginContext)
   if (step.kind !== "password") return goTo(hrefOf(loginContext, loginPaths.loginName))
   return passwordPage(loginContext, accountOf(loginContext.cx, step.userId))
@@ -48,11 +75,12 @@ export async function takePassword(loginContext: LoginContext, fields: Fields): 
   if (loginName === "" || loginName.length > loginNameMax) {
     return goTo(hrefOf(loginContext, loginPaths.loginName))
   }
-  const account = shownAccount(loginContext, loginName)
-  if (password === "") return passwordPage(loginContext, account, { key: "password.error.missing" })
+  if (password === "") {
+    return passwords.next(loginContext, { loginName, problem: { key: "password.error.missing" } })
+  }
   const result = await signInWith(loginContext, loginName, password)
   if (result.kind === "in") return result.answer
-  return refused(loginContext, account, result)
+  return refused(loginContext, loginName, result)
 }
 
 /** GET of the choice among the accounts of this browser. */
@@ -123,17 +151,9 @@ function shownAccount(loginContext: LoginContext, loginName: string): Account {
   return known?.loginName === loginName ? known : { displayName: loginName, loginName }
 }
 
-type LoginNameShown = {
-  readonly loginName: string
-  readonly missing?: boolean
-  /** Whether a passkey was shown that opens nothing. */
-  readonly hasWrongKey?: boolean
-}
-
-/** The first page. */
-export function loginNamePage(
+function loginNamePage(
   loginContext: LoginContext,
-  { loginName, missing = false, hasWrongKey = false }: LoginNameShown,
+  { loginName = "", missing = false, hasWrongKey = false }: LoginNameShown,
 ): Promise<Response> {
   const offered = offeredPasskey(loginContext)
   const form = targetOf(loginContext, loginPaths.loginName)
@@ -185,21 +205,19 @@ function statusOf(problem: PasswordProblem | undefined): number {
 /** What keeps a person out whose password is right is said to them, and to nobody else. */
 function refused(
   loginContext: LoginContext,
-  account: Account,
+  loginName: string,
   result: Exclude<SignedIn, { kind: "in" }>,
-): Promise<Response> {
+): Promise<Response> | Response {
+  const again = (problem: PasswordProblem) => passwords.next(loginContext, { loginName, problem })
   if (result.kind === "too many") {
     const { retryAfterSeconds } = result
-    return passwordPage(loginContext, account, {
-      key: "password.error.too_many_tries",
-      retryAfterSeconds,
-    })
+    return again({ key: "password.error.too_many_tries", retryAfterSeconds })
   }
-  if (result.kind === "wrong")
-    return passwordPage(loginContext, account, { key: "password.error.wrong" })
-  if (result.kind === "busy")
-    return passwordPage(loginContext, account, { key: "password.error.busy" })
-  if (result.kind === "change required") return passwordChangePage(loginContext, result)
+  if (result.kind === "wrong") return again({ key: "password.error.wrong" })
+  if (result.kind === "busy") return again({ key: "password.error.busy" })
+  if (result.kind === "change required") {
+    return changes.next(loginContext, { proof: result.proof })
+  }
   return trouble(loginContext, {
     problem: "not_allowed",
     status: 403,

@@ -184,7 +184,11 @@ export function browserOf(provider: Pick<Provider, "send">) {
     const response = await provider.send(path, { ...init, headers })
     for (const line of response.headers.getSetCookie()) keep(line)
     const location = response.headers.get("location")
-    if (location === null) return { path, response, page: await response.text() }
+    if (location === null) {
+      const page = await response.text()
+      if (init.method === "POST") mustBeNoStep(path, page)
+      return { path, response, page }
+    }
     const next = new URL(location, issuer)
     if (next.origin !== issuer) return { path: location, response, page: "" }
     return go(next.pathname + next.search)
@@ -209,6 +213,15 @@ export function browserOf(provider: Pick<Provider, "send">) {
       for (const line of lines.split("; ")) keep(line)
     },
   }
+}
+
+/**
+ * Back, Forward and Reload post nothing again: a form of the login pages is answered by an address,
+ * never by a page that asks for more.
+ */
+function mustBeNoStep(path: string, page: string): void {
+  const isStep = path.startsWith("/ui/login/") && page.includes(' action="/')
+  if (isStep) throw new Error(`${path} answers a form with a page`)
 }
 
 /** Where a browser ended: a page of ours, or an address that isn't ours. */

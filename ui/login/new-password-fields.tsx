@@ -24,15 +24,7 @@ export function NewPasswordFields({ t, account, rules, errors }: NewPasswordFiel
   return (
     <>
       {/* Lets a password manager see whose password this is. */}
-      <input
-        className="visually-hidden"
-        name="loginName"
-        value={account.loginName}
-        autoComplete="username"
-        tabIndex={-1}
-        aria-hidden="true"
-        readOnly
-      />
+      <input hidden name="loginName" value={account.loginName} autoComplete="username" readOnly />
       <PasswordField
         {...field}
         label={t("password_change.label")}

@@ -31,15 +31,7 @@ export function PasswordPage(props: PasswordPageProps) {
       <AccountChip t={t} account={account} changeHref={changeHref} />
       <FlowForm target={form}>
         {/* Lets a password manager see whose password this is. */}
-        <input
-          className="visually-hidden"
-          name="loginName"
-          value={account.loginName}
-          autoComplete="username"
-          tabIndex={-1}
-          aria-hidden="true"
-          readOnly
-        />
+        <input hidden name="loginName" value={account.loginName} autoComplete="username" readOnly />
         <PasswordField
           label={t("password.label")}
           show={t("password.show")}

@@ -5,8 +5,9 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
+import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
-import { loginNamePage } from "../screen.ts"
+import { loginNames } from "../screen.ts"
 import { attemptCheck } from "./attempt.ts"
 import { readChallenge } from "./challenge.ts"
 import { keyAttempt } from "./setup.ts"
@@ -42,11 +43,21 @@ function mayEnter(tx: Transaction, userId: string): boolean {
 const allows = (tx: Transaction, orgId: string): boolean =>
   policyIn(tx, orgId, login).allowPasswordless
 
-const refused = (loginContext: LoginContext): Promise<Response> =>
-  loginNamePage(loginContext, { loginName: "", hasWrongKey: true })
+const refused = (loginContext: LoginContext): Response =>
+  loginNames.next(loginContext, { hasWrongKey: true })
+
+/** The page of a link, as a form has left it: the code was wrong, or the passkey can be made. */
+type LinkShown = Named & {
+  readonly begun?: { readonly code: string; readonly tokenId: string; readonly options: string }
+}
+
+const links = notesFor<LinkShown>(loginPaths.passkeySet)
 
 /** GET of a registration link; it looks at no code and uses none up. */
-export function askPasskeyLink(loginContext: LoginContext): Promise<Response> {
+export function askPasskeyLink(loginContext: LoginContext): Promise<Response> | Response {
+  const note = links.of(loginContext)
+  if (note?.begun) return makePage(loginContext, note, note.begun)
+  if (note) return linkPage(loginContext, note, "wrong")
   const { searchParams } = new URL(loginContext.request.url)
   const [userId, codeId] = [searchParams.get("userId") ?? "", searchParams.get("codeId") ?? ""]
   if (userId === "") return trouble(loginContext, { problem: "not_found", status: 404 })
@@ -63,7 +74,9 @@ export async function takePasskeyLink(
   const { userId, codeId } = named
   const given = fields.get("credential")
   const code = fields.get("code")
-  if (userId === "" || userId.length > idMax) return linkPage(loginContext, named, "wrong")
+  if (userId === "" || userId.length > idMax || codeId.length > idMax) {
+    return links.next(loginContext, { userId: userId.slice(0, idMax), codeId: "" })
+  }
   if (given !== "") {
     const tokenId = fields.get("tokenId")
     const refuses = (tx: Transaction) => !mayEnter(tx, userId)
@@ -73,16 +86,18 @@ export async function takePasskeyLink(
   }
   try {
     cx.allowance?.spend("guess")
-    const begun = await beginKey(cx, userId, { kind: "passkey", link: { codeId, code } })
+    const link = { codeId, code }
+    const { tokenId, options } = await beginKey(cx, userId, { kind: "passkey", link })
     cx.allowance?.refund("guess")
-    return await makePage(loginContext, { ...named, code }, begun)
+    const begun = { code, tokenId, options: JSON.stringify(options) }
+    return links.next(loginContext, { ...named, begun })
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause
     const { retryAfterSeconds } = cause
     if (retryAfterSeconds !== undefined)
       return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
     // Whether there is such an account is not said.
-    return linkPage(loginContext, named, "wrong")
+    return links.next(loginContext, named)
   }
 }
 
@@ -104,16 +119,16 @@ function linkPage(loginContext: LoginContext, named: Named, problem?: "wrong"): 
 
 function makePage(
   loginContext: LoginContext,
-  named: Named & { readonly code: string },
-  { tokenId, options }: Awaited<ReturnType<typeof beginKey>>,
+  { userId, codeId }: Named,
+  { code, tokenId, options }: NonNullable<LinkShown["begun"]>,
 ): Promise<Response> {
   const page = {
     kind: "passkey",
     form: targetOf(loginContext, loginPaths.passkeySet),
-    account: accountOf(loginContext.cx, named.userId),
+    account: accountOf(loginContext.cx, userId),
     changeHref: hrefOf(loginContext, loginPaths.loginName),
-    options: JSON.stringify(options),
-    hidden: { ...named, tokenId },
+    options,
+    hidden: { userId, codeId, code, tokenId },
   } as const
   return loginContext.show(
     loginContext.cx,

@@ -23,13 +23,34 @@ import {
   targetOf,
 } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
+import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { type Attempted, attempt } from "./attempt.ts"
 
-/** GET: what could be set up. */
-export function askSetup(loginContext: LoginContext): Promise<Response> | Response {
+/** What was chosen, as a form has left it. */
+type Chosen =
+  | { readonly way: "otp"; readonly problem?: Problem }
+  | (KeyBegun & { readonly way: "passkey" | "u2f" })
+
+type KeyBegun = {
+  readonly tokenId: string
+  readonly options: string
+  readonly isWrong: boolean
+}
+
+const chosen = notesFor<Chosen>(loginPaths.factorSetup)
+
+/** GET: what could be set up, or how what was chosen is. */
+export async function askSetup(loginContext: LoginContext): Promise<Response> {
   const asked = askedOf(loginContext)
-  return asked ? choicePage(loginContext, asked) : goTo(afterwards(loginContext))
+  if (!asked) return goTo(afterwards(loginContext))
+  const note = chosen.of(loginContext)
+  if (!note || !asked.ways.includes(note.way)) return choicePage(loginContext, asked)
+  const { userId } = asked
+  if (note.way !== "otp") return keyPage(loginContext, userId, note)
+  const secret = pendingTotp(loginContext.cx, userId)
+  if (secret === undefined) return choicePage(loginContext, asked)
+  return totpPage(loginContext, { userId, secret, problem: note.problem })
 }
 
 /** Something was chosen, or shown to work. */
@@ -43,7 +64,7 @@ export async function takeSetup(loginContext: LoginContext, fields: Fields): Pro
     return goTo(afterwards(loginContext))
   }
   const way = ways.find((each) => each === named)
-  if (way === undefined) return choicePage(loginContext, asked)
+  if (way === undefined) return goTo(hrefOf(loginContext, loginPaths.factorSetup))
   if (way === "otp") return setUpTotp(loginContext, asked, fields)
   if (way === "passkey" || way === "u2f") return setUpKey(loginContext, { ...asked, way }, fields)
   await addOtp(loginContext.cx, userId, channels[way])
@@ -99,16 +120,14 @@ async function setUpTotp(
   const { cx } = loginContext
   const code = fields.get("code")
   if (code === "") {
-    const { uri, secret } = await registerTotp(cx, userId, labelOf(loginContext, userId))
-    return totpPage(loginContext, { userId, uri, secret })
+    await registerTotp(cx, userId, labelOf(loginContext, userId))
+    return chosen.next(loginContext, { way: "otp" })
   }
-  const secret = pendingTotp(cx, userId)
-  if (secret === undefined) return goTo(afterwards(loginContext))
+  if (pendingTotp(cx, userId) === undefined) return goTo(afterwards(loginContext))
   const admit = () => admitTotp(cx, userId, code)
   const result = await attempt(loginContext, { userId, kind: "totp", admit })
   if (result.kind === "in") return result.answer
-  const uri = await totpUri(secret, labelOf(loginContext, userId))
-  return totpPage(loginContext, { userId, uri, secret, problem: result })
+  return chosen.next(loginContext, { way: "otp", problem: result })
 }
 
 /** What the app shows beside its codes. */
@@ -119,15 +138,15 @@ const labelOf = ({ cx, browserContext }: LoginContext, userId: string) => ({
 
 type TotpShown = {
   readonly userId: string
-  readonly uri: string
   readonly secret: string
-  readonly problem?: Problem
+  readonly problem: Problem | undefined
 }
 
-function totpPage(
+async function totpPage(
   loginContext: LoginContext,
-  { userId, uri, secret, problem }: TotpShown,
+  { userId, secret, problem }: TotpShown,
 ): Promise<Response> {
+  const uri = await totpUri(secret, labelOf(loginContext, userId))
   const backHref = hrefOf(loginContext, loginPaths.factorSetup)
   const page = { ...sharedOf(loginContext, userId), uri, secret, backHref }
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
@@ -153,18 +172,36 @@ async function setUpKey(
     given === "" ? undefined : await keyAttempt(loginContext, { userId, kind, tokenId, given })
   if (result?.kind === "in") return result.answer
   const begun = await beginKey(cx, userId, { kind })
+  return chosen.next(loginContext, {
+    way: kind,
+    tokenId: begun.tokenId,
+    options: JSON.stringify(begun.options),
+    isWrong: result !== undefined,
+  })
+}
+
+function keyPage(
+  loginContext: LoginContext,
+  userId: string,
+  { way: kind, tokenId, options, isWrong }: KeyBegun & { readonly way: "passkey" | "u2f" },
+): Promise<Response> {
   const page = {
     ...sharedOf(loginContext, userId),
     kind,
-    options: JSON.stringify(begun.options),
-    hidden: { factor: kind, tokenId: begun.tokenId },
+    options,
+    hidden: { factor: kind, tokenId },
     backHref: hrefOf(loginContext, loginPaths.factorSetup),
   }
   return loginContext.show(
-    cx,
+    loginContext.cx,
     (ui, { t, ...shared }) =>
-      ui.KeySetupPage({ ...shared, ...page, t, error: result && t("factor.error.key") }),
-    optionsOf(loginContext, result ? 422 : 200),
+      ui.KeySetupPage({
+        ...shared,
+        ...page,
+        t,
+        error: isWrong ? t("factor.error.key") : undefined,
+      }),
+    optionsOf(loginContext, isWrong ? 422 : 200),
   )
 }
 

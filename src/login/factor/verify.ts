@@ -18,15 +18,27 @@ import {
   targetOf,
 } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
+import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { type Attempted, attemptCheck } from "./attempt.ts"
 import { readChallenge, writeChallenge } from "./challenge.ts"
 import type { Factor } from "./need.ts"
 
+/** What was tried, or sent. */
+type Shown = Partial<Exclude<Attempted, { kind: "in" | "over" }>> & {
+  readonly factor: Factor
+  readonly challenge?: string
+}
+
+const tried = notesFor<Shown>(loginPaths.factor)
+
 /** GET: the factor that the address names, else the best. It sends nothing and uses nothing up. */
 export function askFactor(loginContext: LoginContext): Promise<Response> | Response {
-  const asked = askedOf(loginContext, searchOf(loginContext).get("factor") ?? "")
-  return asked ? factorPage(loginContext, asked) : goTo(afterwards(loginContext))
+  const note = tried.of(loginContext)
+  const named = note?.factor ?? searchOf(loginContext).get("factor") ?? ""
+  const asked = askedOf(loginContext, named)
+  if (!asked) return goTo(afterwards(loginContext))
+  return factorPage(loginContext, asked, note?.factor === asked.factor ? note : undefined)
 }
 
 /** A proof was given, or a code is to be sent. */
@@ -43,7 +55,7 @@ export async function takeFactor(loginContext: LoginContext, fields: Fields): Pr
   if (result.kind === "in") return result.answer
   if (result.kind === "over") return goTo(afterwards(loginContext))
   const isSent = challenge?.kind === "code"
-  return factorPage(loginContext, asked, { ...result, ...(isSent && { challenge: sealed }) })
+  return tried.next(loginContext, { factor, ...result, ...(isSent && { challenge: sealed }) })
 }
 
 type AskedFactor = {
@@ -83,7 +95,7 @@ async function sendCode(loginContext: LoginContext, asked: AskedFactor): Promise
   const { cx, browserContext } = loginContext
   const { userId, factor } = asked
   const channel = channels[factor]
-  if (!channel) return factorPage(loginContext, asked)
+  if (!channel) return tried.next(loginContext, { factor })
   const { plain: code, challenge } = challengeCode(cx, userId, channel)
   const { expires } = challenge
   try {
@@ -93,18 +105,16 @@ async function sendCode(loginContext: LoginContext, asked: AskedFactor): Promise
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause
-    return factorPage(loginContext, asked, { kind: "too many", retryAfterSeconds })
+    return tried.next(loginContext, { factor, kind: "too many", retryAfterSeconds })
   }
   const sealed = writeChallenge(cx, browserContext, { userId, challenge })
-  return factorPage(loginContext, asked, { challenge: sealed })
+  return tried.next(loginContext, { factor, challenge: sealed })
 }
-
-type Shown = Partial<Exclude<Attempted, { kind: "in" | "over" }>> & { readonly challenge?: string }
 
 async function factorPage(
   loginContext: LoginContext,
   { userId, factor, factors }: AskedFactor,
-  shown: Shown = {},
+  shown: Shown = { factor },
 ): Promise<Response> {
   const { cx, show } = loginContext
   const seconds = "retryAfterSeconds" in shown ? (shown.retryAfterSeconds ?? 0) : 0

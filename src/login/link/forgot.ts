@@ -3,6 +3,7 @@ import { askReset } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
+import { notesFor } from "../note.ts"
 import { pagesOf } from "../page.ts"
 import { loginPaths } from "../path.ts"
 
@@ -15,15 +16,15 @@ const nameMax = 200
  */
 export function forgotHref(loginContext: LoginContext, loginName: string): string | undefined {
   if (isHidden(loginContext)) return undefined
-  const href = hrefOf(loginContext, loginPaths.forgot)
-  if (loginName === "") return href
-  const { cx } = loginContext
-  const sealed = cx.secrets.seal("cookie", loginName, aboutOf(loginContext))
-  return `${href}${href.includes("?") ? "&" : "?"}as=${encodeURIComponent(sealed)}`
+  return loginName === ""
+    ? hrefOf(loginContext, loginPaths.forgot)
+    : forgotten.href(loginContext, { loginName })
 }
 
-const aboutOf = ({ cx, browserContext }: LoginContext): string =>
-  `forgot/${cx.instance}/${browserContext.browser.id}`
+/** Whose password it was, and what was wrong with that. */
+const forgotten = notesFor<{ readonly loginName: string; readonly problem?: Problem }>(
+  loginPaths.forgot,
+)
 
 function isHidden({ cx, waiting }: LoginContext): boolean {
   return policyOf(cx, pagesOf(cx, waiting?.asked.home)?.id ?? "", login).hidePasswordReset
@@ -32,9 +33,8 @@ function isHidden({ cx, waiting }: LoginContext): boolean {
 /** GET: asks whose password it was. */
 export function askForgot(loginContext: LoginContext): Promise<Response> | Response {
   if (isHidden(loginContext)) return goTo(hrefOf(loginContext, loginPaths.loginName))
-  const { cx, request } = loginContext
-  const sealed = new URL(request.url).searchParams.get("as") ?? ""
-  return forgotPage(loginContext, cx.secrets.open("cookie", sealed, aboutOf(loginContext)) ?? "")
+  const { loginName = "", problem } = forgotten.of(loginContext) ?? {}
+  return forgotPage(loginContext, loginName, problem)
 }
 
 /** Somebody asks for a link; whatever comes of it, the next page is the same. */
@@ -42,14 +42,15 @@ export async function takeForgot(loginContext: LoginContext, fields: Fields): Pr
   if (isHidden(loginContext)) return goTo(hrefOf(loginContext, loginPaths.loginName))
   const loginName = fields.get("loginName").trim()
   if (loginName === "" || loginName.length > nameMax) {
-    return forgotPage(loginContext, loginName, { isMissing: true })
+    const problem = { isMissing: true } as const
+    return forgotten.next(loginContext, { loginName: loginName.slice(0, nameMax), problem })
   }
   try {
     await askReset(loginContext.cx, loginName, loginContext.waiting?.id ?? "")
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause
-    return forgotPage(loginContext, loginName, { retryAfterSeconds })
+    return forgotten.next(loginContext, { loginName, problem: { retryAfterSeconds } })
   }
   return goTo(hrefOf(loginContext, loginPaths.forgotSent))
 }

@@ -4,6 +4,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { accountOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import type { Fields } from "../form.ts"
+import { notesFor } from "../note.ts"
 import type { NewPasswordProblem } from "../password-change.ts"
 import { loginPaths } from "../path.ts"
 import { forgotHref } from "./forgot.ts"
@@ -20,7 +21,9 @@ const kinds: Readonly<Record<LinkKind, { readonly action: string; readonly of: C
  * GET of the link that somebody was given. It looks at no code and uses none up: what scans mails
  * opens their links, too. The code best stands behind its #, where no log on the way sees it.
  */
-export function askLink(loginContext: LoginContext, kind: LinkKind): Promise<Response> {
+export function askLink(loginContext: LoginContext, kind: LinkKind): Promise<Response> | Response {
+  const note = refused[kind].of(loginContext)
+  if (note) return linkPage(loginContext, { kind, linked: note.linked }, note.refusal)
   const { searchParams } = new URL(loginContext.request.url)
   const linked = linkedIn({ get: (name) => searchParams.get(name) ?? "" })
   if (linked.userId !== "") return linkPage(loginContext, { kind, linked })
@@ -68,17 +71,38 @@ export async function guessing(
 
 type Asked = { readonly kind: LinkKind; readonly linked: Linked }
 
+type Refused = {
+  readonly linked: Linked
+  readonly refusal: Exclude<LinkRefusal, "locked" | "inactive">
+}
+
+/** The page of a link whose code was not good. */
+const refused = {
+  invite: notesFor<Refused>(loginPaths.invite),
+  reset: notesFor<Refused>(loginPaths.passwordSet),
+  verify_email: notesFor<Refused>(loginPaths.verifyEmail),
+  verify_phone: notesFor<Refused>(loginPaths.verifyPhone),
+} as const satisfies Record<LinkKind, unknown>
+
 export function refuseLink(
   loginContext: LoginContext,
-  asked: Asked,
+  { kind, linked }: Asked,
   result: LinkRefusal,
-): Promise<Response> {
+): Promise<Response> | Response {
   if (result === "locked" || result === "inactive") {
     const reason = `error.not_allowed.${result}` as const
     return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
   }
-  return linkPage(loginContext, asked, result)
+  return refused[kind].next(loginContext, { linked: shortened(linked), refusal: result })
 }
+
+/** Ids and codes are shorter; what is not is wrong however much of it is shown again. */
+const shortened = ({ userId, code, organization, request }: Linked): Linked => ({
+  userId: userId.slice(0, 200),
+  code: code.slice(0, 200),
+  organization: organization.slice(0, 200),
+  request: request.slice(0, 200),
+})
 
 function linkPage(
   loginContext: LoginContext,

@@ -4,18 +4,31 @@ import { Fault } from "../../kernel/fault.ts"
 import { waitingRequest } from "../browser-context.ts"
 import { hrefOf, type LoginContext, optionsOf } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
+import { notesFor } from "../note.ts"
 import { type NewPasswordProblem, newPasswordIn } from "../password-change.ts"
 import { loginPaths, withRequest } from "../path.ts"
 import { checkLink, linkedIn, linkPasswordPage, refuseLink } from "./link.ts"
 
 const kind = "reset"
 
+/** Whom a right code lets choose a password, and what was wrong with the one they chose. */
+type Choice = { readonly linked: Linked; readonly problem?: NewPasswordProblem }
+
+const choices = notesFor<Choice>(loginPaths.passwordNew)
+
+/** GET: asks for the password; without a right code, that happens on the first page. */
+export function askNewPassword(loginContext: LoginContext): Promise<Response> | Response {
+  const choice = choices.of(loginContext)
+  if (!choice) return goTo(hrefOf(loginContext, loginPaths.loginName))
+  return passwordPage(loginContext, choice.linked, choice.problem)
+}
+
 /** The code was shown; only now is it said whose password it is. */
 export async function takeReset(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const linked = linkedIn(fields)
   const result = await checkLink(loginContext.cx, kind, linked)
   return result === "ok"
-    ? passwordPage(loginContext, linked)
+    ? choices.next(loginContext, { linked })
     : refuseLink(loginContext, { kind, linked }, result)
 }
 
@@ -36,7 +49,7 @@ export async function takeNewPassword(
     const password = await newPasswordIn(fields, (plain) =>
       resetPasswordFor(cx, userId, { code, plain }),
     )
-    if ("key" in password) return await passwordPage(loginContext, linked, password)
+    if ("key" in password) return choices.next(loginContext, { linked, problem: password })
     await setPassword(cx, userId, password)
   } catch (cause) {
     // Somebody else with the same code was faster, or it has ended meanwhile.

@@ -6,10 +6,14 @@ import { loginPaths } from "../path.ts"
 import { askLink, guessing, linkedIn, refuseLink } from "./link.ts"
 
 /** GET of a link: an invitation, or what shows whose an address or a phone is. */
-export function askVerify(loginContext: LoginContext): Promise<Response> {
-  const { searchParams } = new URL(loginContext.request.url)
+export function askVerify(loginContext: LoginContext): Promise<Response> | Response {
+  const { searchParams, pathname } = new URL(loginContext.request.url)
+  if (pathname === loginPaths.verifyEmail) return askLink(loginContext, "verify_email")
+  if (pathname === loginPaths.verifyPhone) return askLink(loginContext, "verify_phone")
   const is = (name: string) => searchParams.get(name) === "true"
-  const kind: LinkKind = is("invite") ? "invite" : is("phone") ? "verify_phone" : "verify_email"
+  // Of the kinds of this address, only an invitation comes back to it.
+  const isInvite = is("invite") || searchParams.has("as")
+  const kind: LinkKind = isInvite ? "invite" : is("phone") ? "verify_phone" : "verify_email"
   return askLink(loginContext, kind)
 }
 

@@ -1,6 +1,12 @@
 import { addAuthRequest } from "../../domain/grant/index.ts"
 import { csrfOf } from "../../domain/session/index.ts"
-import { type BrowserContext, browserContextOf, isOwnForm, showTrouble } from "../../login/index.ts"
+import {
+  type BrowserContext,
+  browserContextOf,
+  isOwnForm,
+  notesFor,
+  showTrouble,
+} from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { shownUserCode, userCodeOf } from "../device/user-code.ts"
 import { askedBy, type Found, waitingDevice } from "../device/waiting.ts"
@@ -18,7 +24,8 @@ export const device: Endpoint = {
     const browserContext = await browserContextOf(cx, request)
     if (request.method !== "POST") {
       const typed = parametersOf(url.searchParams).get("user_code") ?? ""
-      return askCode(asking, browserContext, { typed })
+      const note = wrongCodes.of({ cx, request, browserContext })
+      return askCode(asking, browserContext, note ? { ...note, isWrong: true } : { typed })
     }
     const form = parametersOf(await asking.form())
     if (!isOwnForm(cx, browserContext, { request, csrf: form.get("csrf") ?? "" })) {
@@ -28,7 +35,7 @@ export const device: Endpoint = {
     // RFC 8628 §5.1: a code is short, so guessing must cost.
     cx.allowance?.spend("guess")
     const found = waitingDevice(cx, typed)
-    if (!found) return askCode(asking, browserContext, { typed, isWrong: true })
+    if (!found) return wrongCodes.next({ cx, request, browserContext }, { typed: firstOf(typed) })
     cx.allowance?.refund("guess")
     const requestId = await beginSignIn(cx, browserContext, found)
     return redirect(onward(requestId), browserContext.browser.setCookie)
@@ -49,6 +56,11 @@ async function beginSignIn(cx: Cx, { browser }: BrowserContext, found: Found): P
   return id
 }
 
+const wrongCodes = notesFor<{ readonly typed: string }>(paths.device)
+
+/** As much as can be a code. */
+const firstOf = (typed: string): string => typed.slice(0, 20)
+
 type Typed = { readonly typed: string; readonly isWrong?: boolean }
 
 function askCode(
@@ -58,7 +70,7 @@ function askCode(
 ) {
   const form = { action: paths.device, csrf: csrfOf(cx, browserContext.browser) }
   const userCode = userCodeOf(typed)
-  const shown = userCode ? shownUserCode(userCode) : typed.slice(0, 20)
+  const shown = userCode ? shownUserCode(userCode) : firstOf(typed)
   return show(
     cx,
     (ui, shared) => {

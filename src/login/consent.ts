@@ -37,7 +37,7 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
     return show(
       cx,
       (ui, shared) => ui.BarredPage({ ...shared, ...common, application: application.name, bar }),
-      optionsOf(loginContext, 403),
+      optionsOf(loginContext, 403, userId),
     )
   }
   const { foreign, device } = waiting.asked
@@ -48,7 +48,7 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
   return show(
     cx,
     (ui, shared) => ui.ConsentPage({ ...shared, ...common, ...asked }),
-    optionsOf(loginContext),
+    optionsOf(loginContext, 200, userId),
   )
 }
 

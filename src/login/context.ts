@@ -17,6 +17,7 @@ import {
 } from "./browser-context.ts"
 import { nextStep, type Present, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
+import { lookOrgOf } from "./look/labelling.ts"
 import { notesFor } from "./note.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
 import { loginPaths, withRequest } from "./path.ts"
@@ -150,7 +151,9 @@ export function troublePage(
   what: Trouble,
 ): Promise<Response> {
   const languages = waiting?.asked.languages ?? []
-  return showTrouble(show, cx, { languages, ...what, cookies: [browserContext.browser.setCookie] })
+  const orgId = lookOrgOf(cx, waiting?.asked)
+  const cookies = [browserContext.browser.setCookie]
+  return showTrouble(show, cx, { languages, orgId, ...what, cookies })
 }
 
 const troubles = notesFor<Trouble>(loginPaths.trouble)
@@ -179,15 +182,16 @@ export const hrefOf = ({ waiting }: LoginContext, path: string): string =>
 export const afterwards = ({ waiting, onward }: LoginContext): string =>
   waiting ? onward(waiting.id) : loginPaths.signedIn
 
-/** Options that every page of the context has. */
+/** Options that every page of the context has; `userId` is who has shown who they are. */
 export const optionsOf = (
-  { browserContext, waiting }: LoginContext,
+  { cx, browserContext, waiting }: LoginContext,
   status = 200,
+  userId = "",
 ): PageOptions => ({
   status,
   languages: waiting?.asked.languages ?? [],
   target: waiting?.asked.redirectUri,
-  orgId: waiting?.asked.home,
+  orgId: lookOrgOf(cx, waiting?.asked, userId),
   cookies: [browserContext.browser.setCookie],
 })
 

@@ -1,7 +1,6 @@
 import { originsOf } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import { showSheet } from "./branding.ts"
 import { browserContextOf } from "./browser-context.ts"
 import { askConsent, takeConsent } from "./consent.ts"
 import {
@@ -21,6 +20,7 @@ import { askInvitePassword, takeInvite, takeInvitePassword } from "./link/invite
 import { askLink } from "./link/link.ts"
 import { askNewPassword, showPasswordDone, takeNewPassword, takeReset } from "./link/reset.ts"
 import { askVerify, showVerified, takeVerify } from "./link/verify.ts"
+import { showSheet } from "./look/branding.ts"
 import { type ShowPage, showFault } from "./page.ts"
 import { askPasswordChange, takePasswordChange } from "./password-change.ts"
 import { loginPaths } from "./path.ts"

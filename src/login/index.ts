@@ -11,6 +11,7 @@ export {
 export { type Answering, accountOf } from "./context.ts"
 export { nextStep, type Present, type Step, type Wanted } from "./flow.ts"
 export { type LoginParts, loginHandler } from "./handler.ts"
+export { lookOrgOf } from "./look/labelling.ts"
 export { notesFor } from "./note.ts"
 export { pagesWith, type ShowPage, showFault, showTrouble } from "./page.ts"
 export { loginPaths, stepPath } from "./path.ts"

@@ -9,7 +9,7 @@ import type { Code, Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
 import { lru } from "../kernel/lru.ts"
 import type { Cx } from "../store/index.ts"
-import { type Home, lookOf } from "./branding.ts"
+import { type Home, lookOf } from "./look/branding.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
 
@@ -23,7 +23,7 @@ export type PageOptions = {
   readonly frames?: readonly string[]
   /** Where the browser goes by itself after a few seconds, without any script. */
   readonly continueTo?: string
-  /** The organisation that people are asked for, where it is one. */
+  /** The organisation whose look it has; see `lookOrgOf`. */
   readonly orgId?: string | undefined
   /** Set-Cookie lines. */
   readonly cookies?: readonly (string | undefined)[]

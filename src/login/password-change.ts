@@ -78,7 +78,7 @@ function passwordChangePage(
       }
       return ui.PasswordChangePage({ ...shared, form, proof, account, changeHref, rules, errors })
     },
-    optionsOf(loginContext, problem ? 422 : 200),
+    optionsOf(loginContext, problem ? 422 : 200, asked.userId),
   )
 }
 

@@ -192,8 +192,19 @@ function passwordPage(
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
       return ui.PasswordPage({ ...shared, ...hrefs, application, error, account, form })
     },
-    { ...optionsOf(loginContext, statusOf(problem)), retryAfterSeconds: seconds },
+    {
+      ...optionsOf(loginContext, statusOf(problem), knownUser(loginContext, account)),
+      retryAfterSeconds: seconds,
+    },
   )
+}
+
+/** Who is asked for the password again, and was here before; whose name was typed is nobody yet. */
+function knownUser(loginContext: LoginContext, { loginName }: Account): string | undefined {
+  const step = stepOf(loginContext)
+  const isMeant =
+    step.kind === "password" && accountOf(loginContext.cx, step.userId).loginName === loginName
+  return isMeant ? step.userId : undefined
 }
 
 /** RFC 6585 §4 for who tries too often; a field that must be filled in otherwise for the rest. */

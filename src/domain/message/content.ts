@@ -1,6 +1,7 @@
 import type { Call } from "../../kernel/context.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
+import { isOrgActive } from "../org/index.ts"
 import { messageText } from "../text/index.ts"
 import { type CodeFor, findUser, invitationOf, sentCode, shownNames } from "../user/index.ts"
 import type { Cause, Kind, Message } from "./model.ts"
@@ -71,9 +72,11 @@ function worded(cx: Cx, message: Message, code: string): Content {
     LastPhone: row.phone,
     VerifiedPhone: row.phone_verified === 1 ? row.phone : "",
   }
+  const { lookOrgId: chosen = "" } = message
+  const lookOrgId = isOrgActive(cx, chosen) ? chosen : row.org
   const text = messageText(
     cx,
-    { kind, orgId: row.org, language: row.preferred_language },
+    { kind, orgId: lookOrgId, language: row.preferred_language },
     {
       ...person,
       Code: code,
@@ -88,6 +91,7 @@ function worded(cx: Cx, message: Message, code: string): Content {
   const places = {
     code,
     orgId,
+    lookOrgId,
     loginName: preferredLoginName,
     displayName,
     language: text.language,
@@ -95,7 +99,9 @@ function worded(cx: Cx, message: Message, code: string): Content {
   return { ...text, link: linkOf(cx, message, places), code }
 }
 
-type Places = Readonly<Record<"code" | "orgId" | "loginName" | "displayName" | "language", string>>
+type Places = Readonly<
+  Record<"code" | "orgId" | "lookOrgId" | "loginName" | "displayName" | "language", string>
+>
 
 /**
  * Where a message leads: what its cause asked for, else our page for it, at the public address
@@ -103,7 +109,7 @@ type Places = Readonly<Record<"code" | "orgId" | "loginName" | "displayName" | "
  */
 function linkOf(cx: Cx, message: Message, places: Places): string {
   const { kind, userId, urlTemplate, sessionId = "", requestId = "", codeId = "" } = message
-  const { code, orgId, loginName } = places
+  const { code, orgId, lookOrgId, loginName } = places
   if (urlTemplate !== "") {
     const values: Readonly<Record<string, string>> = {
       ...{ UserID: userId, Code: code, OrgID: orgId, LoginName: loginName, SessionID: sessionId },
@@ -118,7 +124,7 @@ function linkOf(cx: Cx, message: Message, places: Places): string {
   if (page === undefined) return ""
   const { path, more } = page
   if (code === "") return `${publicUrl}${path}`
-  const parameters = new URLSearchParams({ userId, organization: orgId, ...more })
+  const parameters = new URLSearchParams({ userId, organization: lookOrgId, ...more })
   if (codeId !== "") parameters.set("codeId", codeId)
   if (requestId !== "") parameters.set("request", requestId)
   return `${publicUrl}${path}?${parameters}#${encodeURIComponent(code)}`

@@ -22,6 +22,8 @@ export type Cause = {
   readonly sessionId?: string
   /** The sign-in that it was asked for in; left out where in none. */
   readonly requestId?: string
+  /** The organisation whose look it has; left out: that of the person's own. */
+  readonly lookOrgId?: string
   /** Tells one link for a passkey from another; left out for all else. */
   readonly codeId?: string
   /** The domain that a name was taken away with; left out for all else. */

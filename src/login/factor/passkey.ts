@@ -1,6 +1,6 @@
 import { org } from "../../domain/org/index.ts"
 import { login, policyIn } from "../../domain/policy/index.ts"
-import { beginKey, keyHolder, user } from "../../domain/user/index.ts"
+import { beginKey, homeOf, keyHolder, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
@@ -133,6 +133,6 @@ function makePage(
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => ui.KeySetupPage({ ...shared, ...page }),
-    optionsOf(loginContext),
+    { ...optionsOf(loginContext), orgId: homeOf(loginContext.cx, userId) },
   )
 }

@@ -108,7 +108,7 @@ function choicePage(loginContext: LoginContext, asked: SetUp): Promise<Response>
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => ui.FactorSetupPage({ ...shared, ...page }),
-    optionsOf(loginContext),
+    optionsOf(loginContext, 200, userId),
   )
 }
 
@@ -156,7 +156,7 @@ async function totpPage(
     loginContext.cx,
     (ui, { t, ...shared }) =>
       ui.TotpSetupPage({ ...shared, ...page, t, error: problem && t(key, { minutes }) }),
-    optionsOf(loginContext, seconds > 0 ? 429 : problem ? 422 : 200),
+    optionsOf(loginContext, seconds > 0 ? 429 : problem ? 422 : 200, userId),
   )
 }
 
@@ -201,7 +201,7 @@ function keyPage(
         t,
         error: isWrong ? t("factor.error.key") : undefined,
       }),
-    optionsOf(loginContext, isWrong ? 422 : 200),
+    optionsOf(loginContext, isWrong ? 422 : 200, userId),
   )
 }
 

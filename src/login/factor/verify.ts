@@ -18,6 +18,7 @@ import {
   targetOf,
 } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
+import { enforcedLook } from "../look/labelling.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { type Attempted, attemptCheck } from "./attempt.ts"
@@ -96,11 +97,12 @@ async function sendCode(loginContext: LoginContext, asked: AskedFactor): Promise
   const { userId, factor } = asked
   const channel = channels[factor]
   if (!channel) return tried.next(loginContext, { factor })
+  const lookOrgId = enforcedLook(cx, loginContext.waiting?.asked)
   const { plain: code, challenge } = challengeCode(cx, userId, channel)
   const { expires } = challenge
   try {
     await cx.store.transact(cx, (tx) =>
-      queueOtp(tx, { userId, channel, code, expires, sessionId: "" }),
+      queueOtp(tx, { userId, channel, code, expires, sessionId: "", lookOrgId }),
     )
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
@@ -143,7 +145,7 @@ async function factorPage(
               ? t(key ? "factor.error.key" : "factor.error.wrong")
               : undefined,
       }),
-    { ...optionsOf(loginContext, status), retryAfterSeconds: seconds },
+    { ...optionsOf(loginContext, status, userId), retryAfterSeconds: seconds },
   )
 }
 

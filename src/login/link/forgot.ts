@@ -3,6 +3,7 @@ import { askReset } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
+import { enforcedLook } from "../look/labelling.ts"
 import { notesFor } from "../note.ts"
 import { pagesOf } from "../page.ts"
 import { loginPaths } from "../path.ts"
@@ -46,7 +47,9 @@ export async function takeForgot(loginContext: LoginContext, fields: Fields): Pr
     return forgotten.next(loginContext, { loginName: loginName.slice(0, nameMax), problem })
   }
   try {
-    await askReset(loginContext.cx, loginName, loginContext.waiting?.id ?? "")
+    const { cx, waiting } = loginContext
+    const within = waiting && { requestId: waiting.id, lookOrgId: enforcedLook(cx, waiting.asked) }
+    await askReset(cx, loginName, within)
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause

@@ -6,7 +6,7 @@ import { answerClient } from "./answer.ts"
 import { goneSince } from "./client.ts"
 import { isForCode } from "./complete.ts"
 import { finish } from "./finish.ts"
-import { inLanguages } from "./language.ts"
+import { shownFor } from "./language.ts"
 
 /** What the callback does of a request that nothing but a sign-in was missing for, at once. */
 export const answering: Answering = {
@@ -18,7 +18,7 @@ export const answering: Answering = {
     return true
   },
   tell: ({ cx, show: showAny }, { id, asked }, setCookie) => {
-    const show = inLanguages(showAny, asked.languages)
+    const show = shownFor(showAny, asked)
     cx.allowance?.refund("request")
     const fields = { code: writeCode(cx, { id }) }
     const application = applicationName(cx, asked.clientId)
@@ -26,7 +26,7 @@ export const answering: Answering = {
   },
   again: async ({ cx, show: showAny }, answered, setCookie) => {
     const { asked, agentId, sessionId } = answered
-    const show = inLanguages(showAny, asked.languages)
+    const show = shownFor(showAny, asked)
     const cookies = [setCookie]
     const gone = goneSince(cx, asked)
     if (gone) return showTrouble(show, cx, { ...gone, cookies })

@@ -1,4 +1,5 @@
-import type { ShowPage } from "../../login/index.ts"
+import type { Requested } from "../../domain/grant/index.ts"
+import { lookOrgOf, type ShowPage } from "../../login/index.ts"
 import { wordsOf } from "../request.ts"
 
 const languagesMax = 10
@@ -12,3 +13,13 @@ export const inLanguages =
   (show: ShowPage, languages: readonly string[]): ShowPage =>
   (cx, render, options) =>
     show(cx, render, { languages, ...options })
+
+/** Shows pages of a request in its languages, and with the look that it has. */
+export const shownFor =
+  (show: ShowPage, asked: Requested): ShowPage =>
+  (cx, render, options) =>
+    show(cx, render, {
+      languages: asked.languages,
+      orgId: lookOrgOf(cx, asked),
+      ...options,
+    })

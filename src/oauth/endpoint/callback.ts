@@ -12,7 +12,7 @@ import type { Cx } from "../../store/index.ts"
 import { answerClient, postAnswer } from "../authorize/answer.ts"
 import { goneSince } from "../authorize/client.ts"
 import { finish } from "../authorize/finish.ts"
-import { inLanguages } from "../authorize/language.ts"
+import { shownFor } from "../authorize/language.ts"
 import { isTester } from "../authorize/tested.ts"
 import { readPosted } from "../handed/posted.ts"
 import { redirect } from "../response.ts"
@@ -31,7 +31,7 @@ export const callback: Endpoint = {
     if (!waiting) return showTrouble(showAny, cx, { problem: "expired", cookies })
 
     const { id, asked } = waiting
-    const show = inLanguages(showAny, asked.languages)
+    const show = shownFor(showAny, asked)
     const gone = goneSince(cx, asked)
     if (gone) return showTrouble(show, cx, { ...gone, cookies })
     if (!isTester(browserContext, asked)) {

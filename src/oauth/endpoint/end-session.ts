@@ -5,6 +5,7 @@ import {
   browserContextOf,
   isOwnForm,
   loginPaths,
+  lookOrgOf,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { loginPageOf } from "../handed/login-page.ts"
@@ -117,13 +118,13 @@ function leave(
   browserContext: BrowserContext,
   asked: Leaving,
 ): Promise<Response> | Response {
-  const { location, frames, languages } = asked
+  const { location, frames } = asked
   const cookies = [browserContext.browser.setCookie]
   if (frames.length === 0) return redirect(location, ...cookies)
   return show(
     cx,
     (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: location }),
-    { target: location, frames, continueTo: location, cookies, languages },
+    { ...lookedAt(cx, asked), target: location, frames, continueTo: location, cookies },
   )
 }
 
@@ -135,13 +136,23 @@ function askFirst(
   browserContext: BrowserContext,
   asked: Question,
 ): Promise<Response> {
-  const { application, languages, again, location } = asked
+  const { application, again, location } = asked
   const form = { action: again, csrf: csrfOf(cx, browserContext.browser) }
   const accounts = meantOf(browserContext, asked).map(({ userId }) => accountOf(cx, userId))
   const cancelHref = loginPaths.signedIn
   return show(
     cx,
     (ui, shared) => ui.LogoutPage({ ...shared, form, accounts, application, cancelHref }),
-    { target: location, cookies: [browserContext.browser.setCookie], languages },
+    {
+      ...lookedAt(cx, asked),
+      target: location,
+      cookies: [browserContext.browser.setCookie],
+    },
   )
 }
+
+/** In what languages it is asked, and with whose look. */
+const lookedAt = (cx: Cx, { clientId, languages }: Logout) => ({
+  languages,
+  orgId: lookOrgOf(cx, clientId === undefined ? undefined : { clientId }),
+})

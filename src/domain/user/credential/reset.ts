@@ -17,7 +17,18 @@ import {
 } from "./credential.ts"
 
 /** A code for a new password, and how it goes to its person. */
-type Reset = { readonly code: NewCode; readonly channel: Channel; readonly requestId?: string }
+type Reset = {
+  readonly code: NewCode
+  readonly channel: Channel
+  readonly within?: AskedWithin
+}
+
+/** The sign-in that a code was asked for in, to go on with, and whose look that has. */
+export type AskedWithin = {
+  readonly requestId: string
+  /** An organisation; left out: the person's own. */
+  readonly lookOrgId?: string | undefined
+}
 
 const addReset = user.command<Reset>((state, reset, cx, id) => {
   const person = personOf(state)
@@ -44,7 +55,7 @@ export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Re
  * that is nobody's, or of who may not, makes the same work and is counted the same, so that nobody
  * learns who is here. Faults where too many were asked for, of one account or from one address.
  */
-export async function askReset(cx: Cx, loginName: string, requestId: string): Promise<void> {
+export async function askReset(cx: Cx, loginName: string, within?: AskedWithin): Promise<void> {
   cx.allowance?.spend("message")
   const paced = cx.allowance?.pace()
   const account = accountOf(cx, loginName)
@@ -52,7 +63,7 @@ export async function askReset(cx: Cx, loginName: string, requestId: string): Pr
   await cx.store.transact(cx, (tx) => {
     countRequest(tx, account, "password")
     if (mayReset(tx, account) && !isJustSent(tx, account, code))
-      tx.append(user, account, [resetAdded({ code, channel: "email", requestId })])
+      tx.append(user, account, [resetAdded({ code, channel: "email", ...(within && { within }) })])
   })
   await paced?.()
 }
@@ -93,11 +104,14 @@ const addressOf = ({ email, phone }: Human, channel: Channel): string =>
   channel === "email" ? email.address : (phone?.number ?? "")
 
 /** The event of a new code; an older one is forgotten. */
-function resetAdded({ code, channel, requestId = "" }: Reset): Draft<UserEvent> {
+function resetAdded({ code, channel, within }: Reset): Draft<UserEvent> {
   const { sealed, expires, returned, urlTemplate } = code
   return {
     type: "user.human.password.code.added",
-    data: { expires, returned, urlTemplate, channel, requestId },
+    data: {
+      ...{ expires, returned, urlTemplate, channel, requestId: within?.requestId ?? "" },
+      ...(within?.lookOrgId && { lookOrgId: within.lookOrgId }),
+    },
     private: { sealed },
     erase: { types: ["user.human.password.code.added"] },
   }

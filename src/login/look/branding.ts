@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto"
-import type { Look, Picture } from "../../ui/login/index.ts"
-import { instance } from "../domain/instance/index.ts"
-import { findPolicy, type Label, label, lookPath } from "../domain/policy/index.ts"
-import { lazily } from "../kernel/lazy.ts"
-import type { Cx } from "../store/index.ts"
-import { loginPaths } from "./path.ts"
+import type { Look, Picture } from "../../../ui/login/index.ts"
+import { instance } from "../../domain/instance/index.ts"
+import { findPolicy, type Label, label, lookPath } from "../../domain/policy/index.ts"
+import { lazily } from "../../kernel/lazy.ts"
+import type { Cx } from "../../store/index.ts"
+import { loginPaths } from "../path.ts"
 
 /** Only who has chosen colours needs it, and what makes them. */
-const loadUi = lazily(() => import("../../ui/login/index.ts"))
+const loadUi = lazily(() => import("../../../ui/login/index.ts"))
 
 /** Stands for the instance where an address names an organisation; ids of these have no dot. */
 const ofInstance = "."

@@ -3,6 +3,7 @@ import { type Access as AccessOption, access as accessOption } from "../gen/core
 import type { Call, Scope } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import { fieldsOf, type Reader, readerOf } from "./field.ts"
+import { freshOf, mustBeFresh } from "./fresh.ts"
 import { nameOf } from "./method.ts"
 import { isChange, mustOutrank, type Rank, type Ranking, rankOf } from "./rank.ts"
 
@@ -79,6 +80,8 @@ export type Access = Kind & {
   /** Whether the method changes something. */
   readonly changes: boolean
   readonly rank: Rank | undefined
+  /** Whether one's own sign-in must be recent to do it to oneself. */
+  readonly fresh: boolean
   /** Another way in where the rule does not open. */
   readonly or?: { readonly rule: Rule; readonly rank: Rank | undefined } | undefined
 }
@@ -100,6 +103,7 @@ export function accessOf(method: DescMethod, resources: ReadonlySet<string>): Ac
     system: option.system ? systemRuleOf(method, option) : undefined,
     changes: isChange(method),
     rank,
+    fresh: freshOf(method, option),
     or: or && { rule: ruleOf(method, or, resources), rank: rankOf(method, or) },
   }
 }
@@ -205,7 +209,10 @@ export function authorise<C extends Call>(
   if (access.kind === "system") throw deniedError(access.system?.permission ?? "of the system")
   const outranks = (userId: string) => authority.outranks(cx, userId, "anywhere")
   const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks }
-  if (access.kind === "authenticated") return placed
+  if (access.kind === "authenticated") {
+    if (access.fresh) mustBeFresh(placed, access.rank, request)
+    return placed
+  }
 
   const holder = holderOf(authority, placed, caller.userId)
   if (access.kind === "search") {
@@ -239,6 +246,7 @@ function admit<C extends Call>(
   if (unlocked) return { holds: on(unlocked) }
   const opened = open(authority, cx, { rule, holder, request, changes })
   if (!(opened instanceof Fault)) {
+    if (access.fresh && isOneself(cx, rule, opened)) mustBeFresh(cx, access.rank, request)
     if (access.rank) mustOutrank(authority, cx, access.rank, { request, touched: opened })
     return { holds: on(opened) }
   }
@@ -303,6 +311,10 @@ function unlock<C extends Call>(
   const chain = chainOf(authority, cx, rule, request)
   return chain && fits(cx, idIn(cx, rule, request) ?? "", key) ? chain : undefined
 }
+
+/** Whether the caller themself is what it is about, named or meant. */
+const isOneself = ({ caller }: Call, { id }: Rule, { user }: Chain): boolean =>
+  id === "home" || (caller.kind === "user" && caller.userId === user)
 
 const isNamed = ({ id }: Rule, request: Message): boolean =>
   typeof id === "object" && Boolean(id.read(request))

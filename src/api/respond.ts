@@ -8,7 +8,7 @@ export const crossOrigin: Headers = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
     "grpc-status, grpc-message, grpc-status-details-bin, location, x-request-id, " +
-    "x-core-position, deprecation, link",
+    "x-core-position, deprecation, link, www-authenticate",
 }
 
 /** Answers depend on the caller and may hold secrets: nobody on the way keeps them. */
@@ -52,9 +52,16 @@ export function respondFault(fault: Fault, headers: Headers): Response {
 const retryAfter = ({ retryAfterSeconds: seconds }: Fault): Headers =>
   seconds ? { "retry-after": String(seconds) } : {}
 
-/** RFC 6750 §3: a request without a usable token is told what kind is wanted. */
-export const challenge = ({ code }: Fault): Headers =>
-  code === "unauthenticated" ? { "www-authenticate": "Bearer" } : {}
+/**
+ * RFC 6750 §3: a request without a usable token is told what kind is wanted; RFC 9470 §3, one whose
+ * sign-in is too old, how old it may be.
+ */
+export const challenge = ({ code, message, maxAgeSeconds }: Fault): Headers => {
+  if (code !== "unauthenticated") return {}
+  if (maxAgeSeconds === undefined) return { "www-authenticate": "Bearer" }
+  const error = `error="insufficient_user_authentication", error_description="${message}"`
+  return { "www-authenticate": `Bearer ${error}, max_age="${maxAgeSeconds}"` }
+}
 
 /** Tells a browser beforehand what a page of another origin may send. */
 export const preflight = (): Response =>

@@ -14,6 +14,11 @@ export type Caller =
       readonly userId: string
       readonly orgId: string
       readonly clientId: string
+      /**
+       * When the person last proved who they are, in the sign-in that their token hangs from, ms
+       * UTC. Absent where it hangs from none: service users sign in by what they have.
+       */
+      readonly authTime?: number | undefined
     }
   /** The process itself, which has no roles; or who manages several instances. */
   | {

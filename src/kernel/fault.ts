@@ -41,6 +41,7 @@ type FaultOptions = {
   readonly cause?: unknown
   readonly retryAfterSeconds?: number
   readonly violation?: FieldViolation
+  readonly maxAgeSeconds?: number
 }
 
 /**
@@ -53,6 +54,8 @@ export class Fault extends Error {
   readonly id: string
   /** When it is worth trying again, for who has tried too often. */
   readonly retryAfterSeconds: number | undefined
+  /** RFC 9470 §3: how old the sign-in may be that this wants. */
+  readonly maxAgeSeconds: number | undefined
   /** The one field that it is about. */
   readonly violation: FieldViolation | undefined
   readonly precondition: Precondition | undefined
@@ -63,6 +66,7 @@ export class Fault extends Error {
     this.code = code
     this.id = id
     this.retryAfterSeconds = options?.retryAfterSeconds
+    this.maxAgeSeconds = options?.maxAgeSeconds
     this.violation = options?.violation
     this.precondition = options?.precondition
   }

@@ -5,7 +5,7 @@ import type { Use } from "./client/proof.ts"
 import { OAuthError } from "./error.ts"
 import { issuerOf } from "./issuer.ts"
 import { checkPresented, type Presented, presentedIn } from "./token/presented.ts"
-import { orgOf } from "./token/token-parent.ts"
+import { authTimeOf, orgOf } from "./token/token-parent.ts"
 
 /**
  * Who calls the management interface with an access token. It must be meant for that: our own
@@ -44,8 +44,14 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
       "this interface is closed to whoever acts for somebody else; use a token of your own",
     )
   }
-  const { userId, clientId } = claims
-  return { kind: "user", userId, orgId: orgOf(cx, userId), clientId }
+  const { userId, clientId, grantId } = claims
+  return {
+    ...{ kind: "user", userId, orgId: orgOf(cx, userId), clientId },
+    // Few operations ask for it.
+    get authTime() {
+      return authTimeOf(cx, userId, grantId)
+    },
+  }
 }
 
 /** A proof that is wrong or missing is told as every other reason not to be let in. */

@@ -34,7 +34,8 @@ test("every operation has the access rule that the golden list says", () => {
   const said = book.flatMap((service) =>
     service.methods.map((method) => {
       const option = getOption(method, access)
-      return [service.typeName, method.name, textOf(option), rankText(option)].join("\t")
+      const rule = `${textOf(option)}${option.fresh ? ", fresh" : ""}`
+      return [service.typeName, method.name, rule, rankText(option)].join("\t")
     }),
   )
   const listed = golden.map(({ service, rpc, rule, rank }) => [service, rpc, rule, rank].join("\t"))

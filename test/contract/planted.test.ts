@@ -97,6 +97,7 @@ describe("the start refuses, naming the method,", () => {
       { ...ranked, rank: "org" },
       /"org" is of a resource "org"/,
     ],
+    "a fresh sign-in of no user": [{ ...onProject, fresh: true }, /who acts on themself/],
     "a proof that does not exist": [{ ...ranked, proof: ["code"] }, /a field "code"/],
     "a proof without a rank": [{ ...onProject, proof: ["id"] }, /belongs to a rank/],
     "what is only for oneself, of a rank": [

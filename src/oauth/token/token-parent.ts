@@ -40,6 +40,25 @@ export function partyUntil(cx: Cx, { userId, anchor }: Party): number {
 export const orgOf = (cx: Cx, userId: string): string =>
   cx.store.receipt(cx, user, userId)?.owner ?? ""
 
+/**
+ * When a person last proved who they are, in the sign-in that their token hangs from, ms UTC: 0
+ * where nobody knows. Undefined for service users, who sign in by what they have.
+ */
+export function authTimeOf(cx: Cx, userId: string, anchor: string): number | undefined {
+  const state = cx.store.state(cx, user, userId)
+  if ("kind" in state && state.kind === "machine") return undefined
+  const [kind = "", ...rest] = anchor.split("/")
+  const id = rest.join("/")
+  if (kind === "session") return cx.store.state(cx, session, rest[0] ?? "").authTime
+  if (kind === "exchange") {
+    const given = cx.store.state(cx, exchange, id)
+    const before = given.status === "absent" ? undefined : given.anchor
+    return before === undefined ? 0 : authTimeOf(cx, userId, before)
+  }
+  const given = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
+  return given.status === "absent" ? 0 : given.authTime
+}
+
 function parentUntil(cx: Cx, userId: string, anchor: string): number {
   const [kind = "", ...id] = anchor.split("/")
   if (id.length === 0) return grantUntil(cx, userId, anchor)

@@ -51,6 +51,9 @@ function conditionIn(error: ConnectError): Pick<Refusal, "condition"> {
   return condition ? { condition } : {}
 }
 
+/** The sign-in is too old for a change of how one signs in (RFC 9470). */
+export const isTooOld = ({ id }: Refusal): boolean => id === "session.sign_in_too_old"
+
 /** What changes nothing is no failure of whoever saved it as it was. */
 export async function unless<Answer>(id: string, change: Promise<Answer>) {
   try {

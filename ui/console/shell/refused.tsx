@@ -1,6 +1,8 @@
 import { Alert } from "../../kit/alert.tsx"
+import { Button } from "../../kit/button.tsx"
 import { sentenceOf } from "../../kit/sentence.ts"
-import type { Refusal } from "./refusal.ts"
+import { isTooOld, type Refusal } from "./refusal.ts"
+import { signInFresh } from "./session.ts"
 import { useText } from "./text.ts"
 import type { Texts } from "./texts/index.ts"
 
@@ -17,5 +19,20 @@ export const wordsAtField = (texts: Texts, { wanted, ...refusal }: Refusal): str
 /** A refusal beside what was tried; nothing where there is none. */
 export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) {
   const texts = useText()
-  return refusal && <Alert tone="danger">{wordsOf(texts, refusal)}</Alert>
+  if (!refusal) return undefined
+  if (isTooOld(refusal)) return <SignInAgain />
+  return <Alert tone="danger">{wordsOf(texts, refusal)}</Alert>
+}
+
+/** Nothing is wrong: it only has to be clear who sits there. What is typed stays. */
+function SignInAgain() {
+  const { t } = useText()
+  return (
+    <Alert tone="warning">
+      {t("gate.prove")}{" "}
+      <Button small onClick={() => void signInFresh()}>
+        {t("gate.again")}
+      </Button>
+    </Alert>
+  )
 }

@@ -103,12 +103,22 @@ function renewed(): Promise<boolean> {
   return renewing
 }
 
+/**
+ * How old a sign-in is taken for fresh (OpenID Connect Core §3.1.2.1, max_age): it leaves a few
+ * minutes of the quarter of an hour that the server gives.
+ */
+const fresh = { max_age: "600" } as const
+
+/** The same for a sign-in that is recent: another tab may have had one. */
+export const renewedFresh = (): Promise<boolean> => renew(fresh)
+
 /** OpenID Connect Core §3.1.2.1, prompt=none: the redirect ends on our origin, and is read. */
-async function renew(): Promise<boolean> {
+async function renew(more: Readonly<Record<string, string>> = {}): Promise<boolean> {
   const client = await clientOf()
   const hint = sessionStorage.getItem(hintKey)
   const { url, pending } = requestOf(client, {
     prompt: "none",
+    ...more,
     ...(hint && { id_token_hint: hint }),
   })
   const answer = await fetch(url, { headers: { accept: "application/json" } })
@@ -186,8 +196,16 @@ function challengeOf(verifier: string): string {
 }
 
 /** Leaves for the sign-in page, to come back to the page that is open. */
-export async function signIn(): Promise<void> {
-  const { url, pending } = requestOf(await clientOf())
+export const signIn = (): Promise<void> => leave({})
+
+/** The same for a change that wants to know that it is still this person who sits there. */
+export async function signInFresh(): Promise<void> {
+  const hint = sessionStorage.getItem(hintKey)
+  await leave({ ...fresh, ...(hint && { id_token_hint: hint }) })
+}
+
+async function leave(more: Readonly<Record<string, string>>): Promise<void> {
+  const { url, pending } = requestOf(await clientOf(), more)
   const returnTo = session.status === "signed-out" ? paths.home : pending.returnTo
   sessionStorage.setItem(pendingKey, JSON.stringify({ ...pending, returnTo }))
   location.assign(url)

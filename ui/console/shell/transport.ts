@@ -1,7 +1,8 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect"
 import { createConnectTransport } from "@connectrpc/connect-web"
 import { lost } from "./reach.ts"
-import { accessToken, tokenAfter } from "./session.ts"
+import { isTooOld, refusalOf } from "./refusal.ts"
+import { accessToken, renewedFresh, tokenAfter } from "./session.ts"
 
 /** Sends the token; where the server no longer takes it, it is renewed, and the call made again. */
 const bearer: Interceptor = (next) => async (request) => {
@@ -11,6 +12,7 @@ const bearer: Interceptor = (next) => async (request) => {
     return await next(request)
   } catch (failure) {
     if (ConnectError.from(failure).code !== Code.Unauthenticated) throw failure
+    if (isTooOld(refusalOf(failure)) && !(await renewedFresh())) throw failure
     request.header.set("authorization", `Bearer ${await tokenAfter(token)}`)
     return await next(request)
   }

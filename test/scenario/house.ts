@@ -1,6 +1,8 @@
 // The whole API in this process, on both of its listeners, with nothing before it but a table of
 // who calls: tokens are tried elsewhere.
 
+import { cpSync } from "node:fs"
+import { afterAll } from "vitest"
 import { entriesOf } from "../../src/api/dispatch.ts"
 import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import { apiHandler } from "../../src/api/encoding/http.ts"
@@ -8,6 +10,7 @@ import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
+import { lazily } from "../../src/kernel/lazy.ts"
 import { anonymousCall } from "../../src/server/caller.ts"
 import { authority, operations } from "../../src/server/modules.ts"
 import { openServices } from "../../src/server/services.ts"
@@ -31,15 +34,20 @@ export type House = {
   readonly close: () => Promise<void>
 }
 
-export async function openHouse(): Promise<House> {
+/** A folder in which everything is set up, and whose it is. */
+type Furnished = { readonly path: string; readonly ownerId: string; readonly orgId: string }
+
+const folders: { readonly remove: () => void }[] = []
+afterAll(() => {
+  for (const folder of folders) folder.remove()
+})
+
+/** To set an instance up costs three times as much as to open a copy of one. */
+const furnished = lazily(async (): Promise<Furnished> => {
   const folder = temporaryFolder()
-  const config = readConfig({ flags: { "--data": folder.path, "--log-level": "fatal" }, env: {} })
-  const claim = await claimFolder(config, systemRandom)
-  const opened = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
-  // Outside, nobody answers, and no name has a record.
-  const services = { ...opened, outside: { ...nowhere, texts: async () => [] } }
-  const within = () => services.call(firstInstance, "scenario")
-  const { ownerId, orgId } = await setUp(within(), {
+  folders.push(folder)
+  const { services, close } = await openAt(folder.path)
+  const { ownerId, orgId } = await setUp(services.call(firstInstance, "scenario"), {
     publicUrl: `https://${host}`,
     organization: "Acme",
     owner: {
@@ -48,6 +56,30 @@ export async function openHouse(): Promise<House> {
     },
     serviceKey: undefined,
   })
+  await close()
+  return { path: folder.path, ownerId, orgId }
+})
+
+async function openAt(path: string) {
+  const config = readConfig({ flags: { "--data": path, "--log-level": "fatal" }, env: {} })
+  const claim = await claimFolder(config, systemRandom)
+  const opened = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
+  // Outside, nobody answers, and no name has a record.
+  const services = { ...opened, outside: { ...nowhere, texts: async () => [] } }
+  const close = async () => {
+    await services.store.close()
+    claim.release()
+  }
+  return { services, close }
+}
+
+/** Opens an instance of one's own, set up alike. */
+export async function openHouse(): Promise<House> {
+  const { path, ownerId, orgId } = await furnished()
+  const folder = temporaryFolder()
+  cpSync(path, folder.path, { recursive: true })
+  const { services, close } = await openAt(folder.path)
+  const within = () => services.call(firstInstance, "scenario")
   let requestId = ""
   let seen = 0
   const entries = entriesOf<Cx>({
@@ -96,8 +128,7 @@ export async function openHouse(): Promise<House> {
     close: async () => {
       await server.stop(true)
       grpc.close()
-      await services.store.close()
-      claim.release()
+      await close()
       folder.remove()
     },
   }

@@ -5,11 +5,17 @@ import {
   createRegistry,
   type DescFile,
   type DescMessage,
+  getExtension,
+  setExtension,
   toBinary,
 } from "@bufbuild/protobuf"
-import { base64Encode } from "@bufbuild/protobuf/wire"
-import { type DescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt"
+import {
+  type DescriptorProto,
+  FileDescriptorProtoSchema,
+  type MethodOptions,
+} from "@bufbuild/protobuf/wkt"
 import type { BunPlugin } from "bun"
+import { access } from "../src/gen/core/options_pb.ts"
 
 const generated = join(import.meta.dir, "..", "src", "gen")
 
@@ -29,18 +35,23 @@ export function pruneBook(sources: readonly string[]): BunPlugin {
         const name = path.slice(generated.length + 1).replace(/_pb\.ts$/, "")
         const file = files.find((each) => each.name === name)
         if (!file) throw new Error(`${path} describes no file of the book`)
-        const described = base64Encode(
-          toBinary(FileDescriptorProtoSchema, pruned(file, words, needed)),
-          "std_raw",
-        )
+        const described = toBinary(FileDescriptorProtoSchema, pruned(file, words, needed))
         return {
-          contents: text.replace(/(?<=fileDesc\(")[\w+/=-]+(?=")/, described),
+          // Byte by byte it takes a third less than in base 64, where nothing repeats itself.
+          contents: text.replace(
+            /(?<=fileDesc\()"[\w+/=-]+"/,
+            () => `btoa(${literalOf(described)})`,
+          ),
           loader: "ts",
         }
       })
     },
   }
 }
+
+/** A text of one character a byte, as a program has it. */
+const literalOf = (bytes: Uint8Array): string =>
+  JSON.stringify(Buffer.from(bytes).toString("latin1"))
 
 async function bookFiles(): Promise<readonly DescFile[]> {
   const paths = readdirSync(generated, { recursive: true, encoding: "utf8" })
@@ -87,12 +98,21 @@ function pruned(file: DescFile, words: ReadonlySet<string>, needed: ReadonlySet<
   for (const [at, service] of proto.service.entries()) {
     const methods = file.services[at]?.methods ?? []
     service.method = service.method.filter((_, index) => words.has(methods[index]?.localName ?? ""))
+    for (const { options } of service.method) if (options) sayLess(options)
   }
   return proto
 }
 
+/** Of what is said of a method, pages ask whom it lets in, but not why, or where REST has it. */
+function sayLess(options: MethodOptions): void {
+  const asked = getExtension(options, access)
+  options.$unknown = []
+  setExtension(options, access, { ...asked, rankless: "", system: "", proof: [] })
+}
+
 function strip(message: DescriptorProto, within: string, needed: ReadonlySet<string>): void {
   const name = `${within}.${message.name}`
+  for (const { options } of message.field) if (options) options.$unknown = []
   for (const nested of message.nestedType) strip(nested, name, needed)
   if (needed.has(name) || message.options?.mapEntry) return
   message.field = []

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm } from "node:fs/promises"
 import { basename, extname, join } from "node:path"
 import { brotliCompressSync, constants } from "node:zlib"
 import { pruneBook } from "../scripts/prune-book.ts"
+import { writePageTexts } from "./page-texts.ts"
 
 const ui = import.meta.dir
 const dist = join(ui, "dist")
@@ -19,6 +20,7 @@ const types: Readonly<Record<string, string>> = {
  */
 export async function buildUi(): Promise<void> {
   await mkdir(dist, { recursive: true })
+  await writePageTexts()
   const { entry: consoleJs, chunks } = await split("console/main.tsx")
   const entry = {
     css: await bundle("kit/kit.css"),

@@ -10,7 +10,7 @@ import { Failed } from "./boundary.tsx"
 import { Waiting } from "./frame.tsx"
 import { Missing } from "./missing.tsx"
 import { Shell } from "./shell.tsx"
-import { loadPageTexts } from "./texts/index.ts"
+import { loadPageTexts, type PageName } from "./texts/index.ts"
 
 /** What any address may carry: the organisation, and where its lists stand. */
 export type Search = {
@@ -36,12 +36,17 @@ const root = createRootRoute({
 
 const getParentRoute = () => root
 
-/** A page is loaded with its first visit, and what pages say with the first of them. */
-const page: typeof lazyRouteComponent = (load, name) =>
-  lazyRouteComponent(async () => {
-    const [module] = await Promise.all([load(), loadPageTexts()])
+/** A page is loaded with its first visit, and with it what it says. */
+function page<Path extends string, Module extends Record<string, unknown>>(
+  path: Path,
+  ...[texts, load, name]: readonly [PageName, () => Promise<Module>, keyof Module & string]
+) {
+  const loadAll = async () => {
+    const [module] = await Promise.all([load(), loadPageTexts(texts)])
     return module
-  }, name)
+  }
+  return createRoute({ getParentRoute, path, component: lazyRouteComponent(loadAll, name) })
+}
 
 const home = createRoute({
   getParentRoute,
@@ -58,173 +63,107 @@ const projects = createRoute({
   component: lazyRouteComponent(() => import("../project/projects-page.tsx"), "ProjectsPage"),
 })
 
-const project = createRoute({
-  getParentRoute,
-  path: "/projects/$projectId",
-  component: page(() => import("../project/project-page.tsx"), "ProjectPage"),
-})
-
-const newApplication = createRoute({
-  getParentRoute,
-  path: "/projects/$projectId/new-application",
-  component: page(() => import("../application/new-application-page.tsx"), "NewApplicationPage"),
-})
-
-const grantedProject = createRoute({
-  getParentRoute,
-  path: "/granted-projects/$projectId",
-  component: page(() => import("../project/granted-project-page.tsx"), "GrantedProjectPage"),
-})
-
-const applications = createRoute({
-  getParentRoute,
-  path: "/applications",
-  component: page(() => import("../application/applications-page.tsx"), "ApplicationsPage"),
-})
-
-const anyNewApplication = createRoute({
-  getParentRoute,
-  path: "/applications/new",
-  component: page(() => import("../application/new-application-page.tsx"), "AnyNewApplicationPage"),
-})
-
-const application = createRoute({
-  getParentRoute,
-  path: "/applications/$applicationId",
-  component: page(() => import("../application/application-page.tsx"), "ApplicationPage"),
-})
-
-const users = createRoute({
-  getParentRoute,
-  path: "/users",
-  component: page(() => import("../user/users-page.tsx"), "UsersPage"),
-})
-
-const newUser = createRoute({
-  getParentRoute,
-  path: "/users/new",
-  component: page(() => import("../user/new-user-page.tsx"), "NewUserPage"),
-})
-
-const user = createRoute({
-  getParentRoute,
-  path: "/users/$userId",
-  component: page(() => import("../user/user-page.tsx"), "UserPage"),
-})
-
-const groups = createRoute({
-  getParentRoute,
-  path: "/groups",
-  component: page(() => import("../group/groups-page.tsx"), "GroupsPage"),
-})
-
-const group = createRoute({
-  getParentRoute,
-  path: "/groups/$groupId",
-  component: page(() => import("../group/group-page.tsx"), "GroupPage"),
-})
-
-const organizations = createRoute({
-  getParentRoute,
-  path: "/organizations",
-  component: page(() => import("../organization/organizations-page.tsx"), "OrganizationsPage"),
-})
-
-const organization = createRoute({
-  getParentRoute,
-  path: "/organizations/$organizationId",
-  component: page(() => import("../organization/organization-page.tsx"), "OrganizationPage"),
-})
-
-const organizationPolicies = createRoute({
-  getParentRoute,
-  path: "/organizations/$organizationId/policies",
-  component: page(
-    () => import("../policy/organization-policies-page.tsx"),
-    "OrganizationPoliciesPage",
-  ),
-})
-
-const administrators = createRoute({
-  getParentRoute,
-  path: "/administrators",
-  component: page(() => import("../instance/administrators-page.tsx"), "AdministratorsPage"),
-})
-
-const refusedRequests = createRoute({
-  getParentRoute,
-  path: "/refused-requests",
-  component: page(() => import("../refused/refused-requests-page.tsx"), "RefusedRequestsPage"),
-})
-
-const refusedRequest = createRoute({
-  getParentRoute,
-  path: "/refused-requests/$requestId",
-  component: page(() => import("../refused/refused-requests-page.tsx"), "RefusedRequestPage"),
-})
-
-const outbox = createRoute({
-  getParentRoute,
-  path: "/outbox",
-  component: page(() => import("../message/outbox-page.tsx"), "OutboxPage"),
-})
-
-const providers = createRoute({
-  getParentRoute,
-  path: "/providers",
-  component: page(() => import("../provider/providers-page.tsx"), "ProvidersPage"),
-})
-
-const texts = createRoute({
-  getParentRoute,
-  path: "/texts",
-  component: page(() => import("../text/texts-page.tsx"), "TextsPage"),
-})
-
-const organizationTexts = createRoute({
-  getParentRoute,
-  path: "/organizations/$organizationId/texts",
-  component: page(() => import("../text/texts-page.tsx"), "OrganizationTextsPage"),
-})
-
-const signingKeys = createRoute({
-  getParentRoute,
-  path: "/signing-keys",
-  component: page(() => import("../instance/signing-keys-page.tsx"), "SigningKeysPage"),
-})
-
-const settings = createRoute({
-  getParentRoute,
-  path: "/settings",
-  component: page(() => import("../instance/settings-page.tsx"), "SettingsPage"),
-})
-
 const routeTree = root.addChildren([
   home,
   projects,
-  project,
-  newApplication,
-  grantedProject,
-  applications,
-  anyNewApplication,
-  application,
-  users,
-  newUser,
-  user,
-  groups,
-  group,
-  organizations,
-  organization,
-  organizationPolicies,
-  administrators,
-  refusedRequests,
-  refusedRequest,
-  outbox,
-  providers,
-  texts,
-  organizationTexts,
-  signingKeys,
-  settings,
+  page(
+    "/projects/$projectId",
+    "project-page",
+    () => import("../project/project-page.tsx"),
+    "ProjectPage",
+  ),
+  page(
+    "/projects/$projectId/new-application",
+    "new-application-page",
+    () => import("../application/new-application-page.tsx"),
+    "NewApplicationPage",
+  ),
+  page(
+    "/granted-projects/$projectId",
+    "granted-project-page",
+    () => import("../project/granted-project-page.tsx"),
+    "GrantedProjectPage",
+  ),
+  page(
+    "/applications",
+    "applications-page",
+    () => import("../application/applications-page.tsx"),
+    "ApplicationsPage",
+  ),
+  page(
+    "/applications/new",
+    "new-application-page",
+    () => import("../application/new-application-page.tsx"),
+    "AnyNewApplicationPage",
+  ),
+  page(
+    "/applications/$applicationId",
+    "application-page",
+    () => import("../application/application-page.tsx"),
+    "ApplicationPage",
+  ),
+  page("/users", "users-page", () => import("../user/users-page.tsx"), "UsersPage"),
+  page("/users/new", "new-user-page", () => import("../user/new-user-page.tsx"), "NewUserPage"),
+  page("/users/$userId", "user-page", () => import("../user/user-page.tsx"), "UserPage"),
+  page("/groups", "groups-page", () => import("../group/groups-page.tsx"), "GroupsPage"),
+  page("/groups/$groupId", "group-page", () => import("../group/group-page.tsx"), "GroupPage"),
+  page(
+    "/organizations",
+    "organizations-page",
+    () => import("../organization/organizations-page.tsx"),
+    "OrganizationsPage",
+  ),
+  page(
+    "/organizations/$organizationId",
+    "organization-page",
+    () => import("../organization/organization-page.tsx"),
+    "OrganizationPage",
+  ),
+  page(
+    "/organizations/$organizationId/policies",
+    "organization-policies-page",
+    () => import("../policy/organization-policies-page.tsx"),
+    "OrganizationPoliciesPage",
+  ),
+  page(
+    "/administrators",
+    "administrators-page",
+    () => import("../instance/administrators-page.tsx"),
+    "AdministratorsPage",
+  ),
+  page(
+    "/refused-requests",
+    "refused-requests-page",
+    () => import("../refused/refused-requests-page.tsx"),
+    "RefusedRequestsPage",
+  ),
+  page(
+    "/refused-requests/$requestId",
+    "refused-requests-page",
+    () => import("../refused/refused-requests-page.tsx"),
+    "RefusedRequestPage",
+  ),
+  page("/outbox", "outbox-page", () => import("../message/outbox-page.tsx"), "OutboxPage"),
+  page(
+    "/providers",
+    "providers-page",
+    () => import("../provider/providers-page.tsx"),
+    "ProvidersPage",
+  ),
+  page("/texts", "texts-page", () => import("../text/texts-page.tsx"), "TextsPage"),
+  page(
+    "/organizations/$organizationId/texts",
+    "texts-page",
+    () => import("../text/texts-page.tsx"),
+    "OrganizationTextsPage",
+  ),
+  page(
+    "/signing-keys",
+    "signing-keys-page",
+    () => import("../instance/signing-keys-page.tsx"),
+    "SigningKeysPage",
+  ),
+  page("/settings", "settings-page", () => import("../instance/settings-page.tsx"), "SettingsPage"),
 ])
 
 export const router = createRouter({

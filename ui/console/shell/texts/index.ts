@@ -1,3 +1,4 @@
+import { pageTexts } from "../../../../src/gen/console-texts.ts"
 import { type Translate, translatorOf } from "../../../kit/catalogue.ts"
 import type en from "./en.json"
 import type pagesEn from "./pages.en.json"
@@ -17,44 +18,38 @@ export type Texts = {
 
 /**
  * The languages that the console is written in; one is loaded. What stands around every page and on
- * the first comes at once, by families of keys; the texts of other pages come with the first of
- * them.
+ * the first comes at once, by families of keys; a page brings what else it says.
  */
-const languages = {
-  en: { first: () => import("./en.json"), pages: () => import("./pages.en.json") },
-  de: { first: () => import("./de.json"), pages: () => import("./pages.de.json") },
-} as const
+const languages = { en: () => import("./en.json"), de: () => import("./de.json") } as const
 
 type Language = keyof typeof languages
 
 const isKnown = (language: string): language is Language => Object.hasOwn(languages, language)
 
 let language: Language = "en"
-let pages: { readonly t: Translate<PageKey>; readonly has: (key: string) => boolean } | undefined
+const messages: Record<string, string> = {}
+
+const has = (key: string): key is TextKey => Object.hasOwn(messages, key)
 
 /** The texts in the first language of a reader that there is, else in English. */
 export async function textsFor(wanted: readonly string[]): Promise<Texts> {
   const bases = wanted.map((each) => each.toLowerCase().split("-")[0] ?? "")
   language = bases.find(isKnown) ?? "en"
-  const { default: messages } = await languages[language].first()
-  const { t: early } = translatorOf<FirstKey>({ language, messages })
-  const isEarly = (key: string): key is FirstKey => Object.hasOwn(messages, key)
+  Object.assign(messages, (await languages[language]()).default)
+  const { t } = translatorOf<string>({ language, messages })
   return {
     language,
-    t: (key, values) => (isEarly(key) ? early(key, values) : later().t(key, values)),
-    has: (key): key is TextKey => isEarly(key) || pages?.has(key) === true,
+    t: (key, values) => {
+      if (!has(key)) throw new Error(`No page has loaded the text ${key}.`)
+      return t(key, values)
+    },
+    has,
   }
 }
 
-function later() {
-  if (!pages) throw new Error("This text belongs to a page that has not loaded its texts.")
-  return pages
-}
+export type PageName = keyof typeof pageTexts
 
-/** Loads what pages say, but for the first; they wait for it as for themselves. */
-export async function loadPageTexts(): Promise<void> {
-  if (pages) return
-  const { default: messages } = await languages[language].pages()
-  const { t } = translatorOf<PageKey>({ language, messages })
-  pages = { t, has: (key) => Object.hasOwn(messages, key) }
+/** Loads what a page says beyond the first view; it waits for that as for itself. */
+export async function loadPageTexts(page: PageName): Promise<void> {
+  Object.assign(messages, (await pageTexts[page][language]()).default)
 }

@@ -58,7 +58,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["ui/console", "ui/login"],
   ],
   "ui/kit": [],
-  "ui/mail": [],
+  "ui/mail": ["ui/kit"],
   "ui/login": ["ui/kit"],
   "ui/console": ["ui/kit", "src/gen"],
   "ui/openapi": ["ui/kit"],

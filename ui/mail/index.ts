@@ -1,1 +1,2 @@
+export type { MailLook } from "./look.ts"
 export { type MailPage, renderMail } from "./mail.tsx"

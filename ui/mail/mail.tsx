@@ -1,4 +1,6 @@
+import type { ReactNode } from "react"
 import { renderToStaticMarkup } from "react-dom/server"
+import { type Colours, coloursOf, type MailLook } from "./look.ts"
 
 /** A mail in words. A paragraph of `text` is a line of it. */
 export type MailPage = {
@@ -12,18 +14,23 @@ export type MailPage = {
   readonly link: string
   readonly buttonText: string
   readonly footerText: string
+  readonly look: MailLook
 }
 
 const font = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
 /** Clients that know no dark mode show it light; those that drop this lose nothing else. */
-const dark = `
+const darkRules = ({ page, card, words, quiet, button, onButton }: Colours): string => `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 @media (prefers-color-scheme: dark) {
-  .page { background-color: #16181d !important; }
-  .card { background-color: #21242b !important; }
-  .words { color: #eceef2 !important; }
-  .quiet { color: #a3a9b6 !important; }
+  .page { background-color: ${page} !important; }
+  .card { background-color: ${card} !important; }
+  .words { color: ${words} !important; }
+  .quiet { color: ${quiet} !important; }
+  .button { background-color: ${button} !important; }
+  .button a { color: ${onButton} !important; }
+  .logo-light { display: none !important; }
+  .logo-dark { display: block !important; }
 }`
 
 /** The HTML of a mail: tables and inline styles, which clients of long ago read, too. */
@@ -32,71 +39,120 @@ export function renderMail(mail: MailPage): string {
   return `<!doctype html>${markup}`
 }
 
-function Mail({ language, title, preHeader, ...words }: MailPage) {
+function Mail(mail: MailPage) {
+  const { language, title, preHeader, look } = mail
+  const { themeMode } = look.branding
+  const schemes = themeMode === "auto" ? "light dark" : themeMode
+  const colours = coloursOf(look.branding, themeMode === "dark" ? "dark" : "light")
   return (
     <html lang={language}>
       <head>
         <meta charSet="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="supported-color-schemes" content="light dark" />
+        <meta name="color-scheme" content={schemes} />
+        <meta name="supported-color-schemes" content={schemes} />
         <title>{title}</title>
-        <style>{dark}</style>
+        {themeMode === "auto" && <style>{darkRules(coloursOf(look.branding, "dark"))}</style>}
       </head>
-      <body className="page" style={{ margin: 0, padding: 0, backgroundColor: "#f3f4f6" }}>
+      <body className="page" style={{ margin: 0, padding: 0, backgroundColor: colours.page }}>
         <div style={{ display: "none", maxHeight: 0, overflow: "hidden" }}>{preHeader}</div>
-        <table
-          role="presentation"
-          width="100%"
-          cellPadding={0}
-          cellSpacing={0}
-          className="page"
-          style={{ backgroundColor: "#f3f4f6" }}
-        >
-          <tbody>
-            <tr>
-              <td align="center" style={{ padding: "24px 12px" }}>
-                <Card title={title} {...words} />
-              </td>
-            </tr>
-          </tbody>
-        </table>
+        <Table className="page" style={{ backgroundColor: colours.page }}>
+          <td align="center" style={{ padding: "24px 12px" }}>
+            <Card mail={mail} colours={colours} />
+          </td>
+        </Table>
       </body>
     </html>
   )
 }
 
-const words = { fontFamily: font, fontSize: "16px", lineHeight: "24px", color: "#1c1f26" } as const
+type TableProps = {
+  readonly className: string
+  readonly style: Readonly<Record<string, string>>
+  readonly children: ReactNode
+}
 
-function Card(card: Omit<MailPage, "language" | "preHeader">) {
-  const { title, greeting, text, link, buttonText, footerText } = card
+/** A table of one cell: what clients of long ago lay out by. */
+const Table = ({ className, style, children }: TableProps) => (
+  <table
+    role="presentation"
+    width="100%"
+    cellPadding={0}
+    cellSpacing={0}
+    className={className}
+    style={style}
+  >
+    <tbody>
+      <tr>{children}</tr>
+    </tbody>
+  </table>
+)
+
+type CardProps = { readonly mail: MailPage; readonly colours: Colours }
+
+function Card({ mail, colours }: CardProps) {
+  const { title, greeting, text, link, buttonText, footerText, look } = mail
+  const words = { fontFamily: font, fontSize: "16px", lineHeight: "24px", color: colours.words }
+  const card = { maxWidth: "560px", backgroundColor: colours.card, borderRadius: "8px" }
   return (
-    <table
-      role="presentation"
-      width="100%"
-      cellPadding={0}
-      cellSpacing={0}
-      className="card"
-      style={{ maxWidth: "560px", backgroundColor: "#ffffff", borderRadius: "8px" }}
-    >
-      <tbody>
-        <tr>
-          <td className="words" style={{ ...words, padding: "32px 24px", textAlign: "start" }}>
-            <h1 style={{ margin: "0 0 16px", fontSize: "22px", lineHeight: "28px" }}>{title}</h1>
-            <Lines text={greeting} />
-            <Lines text={text} />
-            {link !== "" && <Button link={link} label={buttonText || title} />}
-            {footerText !== "" && (
-              <div className="quiet" style={{ fontSize: "14px", color: "#5b6270" }}>
-                <Lines text={footerText} />
-              </div>
-            )}
-          </td>
-        </tr>
-      </tbody>
-    </table>
+    <Table className="card" style={card}>
+      <td className="words" style={{ ...words, padding: "32px 24px", textAlign: "start" }}>
+        <Sign look={look} />
+        <h1 style={{ margin: "0 0 16px", fontSize: "22px", lineHeight: "28px" }}>{title}</h1>
+        <Lines text={greeting} />
+        <Lines text={text} />
+        {link !== "" && <Button link={link} label={buttonText || title} colours={colours} />}
+        {footerText !== "" && (
+          <div className="quiet" style={{ fontSize: "14px", color: colours.quiet }}>
+            <Lines text={footerText} />
+          </div>
+        )}
+      </td>
+    </Table>
   )
 }
+
+/** Whose mail it is: their logo; without one, and where pictures are kept back, their name. */
+function Sign({ look }: { readonly look: MailLook }) {
+  const { name, logo, logoDark, branding } = look
+  const shown = branding.themeMode === "dark" ? logoDark || logo : logo || logoDark
+  const hasTwo = branding.themeMode === "auto" && logo !== "" && logoDark !== ""
+  if (shown === "") {
+    return (
+      <p
+        style={{ margin: "0 0 24px", fontSize: "14px", fontWeight: 600, overflowWrap: "anywhere" }}
+      >
+        {name}
+      </p>
+    )
+  }
+  return (
+    <div style={{ margin: "0 0 24px" }}>
+      <Logo source={shown} name={name} {...(hasTwo && { className: "logo-light" })} />
+      {hasTwo && <Logo source={logoDark} name={name} className="logo-dark" isHidden />}
+    </div>
+  )
+}
+
+type LogoProps = {
+  readonly source: string
+  readonly name: string
+  readonly className?: string
+  readonly isHidden?: boolean
+}
+
+const Logo = ({ source, name, className, isHidden = false }: LogoProps) => (
+  <img
+    className={className}
+    src={source}
+    alt={name}
+    height={40}
+    style={{
+      ...{ display: isHidden ? "none" : "block", height: "40px", width: "auto" },
+      ...{ maxWidth: "100%", objectFit: "contain", border: 0 },
+    }}
+  />
+)
 
 function Lines({ text }: { readonly text: string }) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "")
@@ -108,18 +164,24 @@ function Lines({ text }: { readonly text: string }) {
   ))
 }
 
+type ButtonProps = {
+  readonly link: string
+  readonly label: string
+  readonly colours: Colours
+}
+
 /** The address stands below it, for who sees no button, or wants to know where it leads. */
-function Button({ link, label }: { readonly link: string; readonly label: string }) {
+function Button({ link, label, colours }: ButtonProps) {
   return (
     <>
       <table role="presentation" cellPadding={0} cellSpacing={0} style={{ margin: "8px 0 16px" }}>
         <tbody>
           <tr>
-            <td style={{ backgroundColor: "#2f56d0", borderRadius: "6px" }}>
+            <td className="button" style={{ backgroundColor: colours.button, borderRadius: "6px" }}>
               <a
                 href={link}
                 style={{
-                  ...{ display: "inline-block", padding: "12px 24px", color: "#ffffff" },
+                  ...{ display: "inline-block", padding: "12px 24px", color: colours.onButton },
                   ...{ fontFamily: font, fontSize: "16px", textDecoration: "none" },
                 }}
               >
@@ -129,7 +191,10 @@ function Button({ link, label }: { readonly link: string; readonly label: string
           </tr>
         </tbody>
       </table>
-      <p className="quiet" style={{ fontSize: "13px", color: "#5b6270", overflowWrap: "anywhere" }}>
+      <p
+        className="quiet"
+        style={{ fontSize: "13px", color: colours.quiet, overflowWrap: "anywhere" }}
+      >
         {link}
       </p>
     </>

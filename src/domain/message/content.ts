@@ -19,6 +19,8 @@ export type Content = {
   /** Empty where there is none. */
   readonly link: string
   readonly code: string
+  /** The organisation whose look it has. */
+  readonly lookOrgId: string
 }
 
 /** Kinds whose code stays with the person. */
@@ -96,7 +98,7 @@ function worded(cx: Cx, message: Message, code: string): Content {
     displayName,
     language: text.language,
   }
-  return { ...text, link: linkOf(cx, message, places), code }
+  return { ...text, link: linkOf(cx, message, places), code, lookOrgId }
 }
 
 type Places = Readonly<

@@ -4,6 +4,7 @@ import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { activeProvider, deliver, type Provider } from "../message-provider/index.ts"
 import { type Content, contentOf } from "./content.ts"
+import { mailLookOf } from "./look.ts"
 import { type Message, type MessageEvent, message } from "./model.ts"
 
 /** A message that could not go out for so long will not be waited for. */
@@ -75,13 +76,13 @@ async function tried(cx: Cx, ready: Ready, { breaker, admit }: Bounds): Promise<
 
 async function handOver(cx: Cx, { id, state, provider, content }: Ready): Promise<Delivery> {
   const { channel, to, kind, round } = state
-  const { subject, language, code, link } = content
+  const { subject, language, code, link, lookOrgId } = content
   const { renderMail } = await import("../../../ui/mail/index.ts")
   return deliver(cx, provider, {
     ...{ channel, to, kind, subject },
     messageId: `${id}.${round}@${new URL(requireInstance(cx).publicUrl).hostname}`,
     text: plainOf(channel, content),
-    html: channel === "email" ? renderMail(content) : "",
+    html: channel === "email" ? renderMail({ ...content, look: mailLookOf(cx, lookOrgId) }) : "",
     values: { language, ...(code !== "" && { code }), ...(link !== "" && { url: link }) },
   })
 }

@@ -11,6 +11,7 @@ import { runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { type MailServerOfTests, mailServer } from "../../support/mail-server.ts"
 import { nowhere } from "../../support/outside.ts"
+import { onePixel, svgWith } from "../../support/picture.ts"
 
 let estate: Estate
 let server: MailServerOfTests
@@ -196,4 +197,23 @@ test("nothing that is said of a person adds a header, or a line", async () => {
   }
   const email = { userId: "eva", email: "eva@example.com\r\nBcc: x@evil.example", ...sendCode }
   await expect(ask("setEmail", email)).rejects.toMatchObject({ id: "user.email_invalid" })
+})
+
+test("a mail has the logo and the colours of whose look it has, and no drawing", async () => {
+  const own = (name: string, request: object = {}) =>
+    estate.as("manager", name, request, name.includes("Label") ? { of: "management.v1" } : {})
+  const logo = (data: Uint8Array) => own("uploadOrgFile", { kind: "logo", file: { data } })
+  await own("addCustomLabelPolicy", { primaryColor: "#0b6e4f" })
+  await logo(onePixel)
+  await own("activateCustomLabelPolicy")
+  await sending(() => addEva("en"))
+  const html = String(server.received.at(-1)?.mail.html)
+  expect(html).toMatch(
+    /src="https:\/\/id\.example\.com\/assets\/v1\/org1\/policy\/label\/[^"]*png"/,
+  )
+  expect(html).toContain("background-color:#0b6e4f")
+  await logo(svgWith('<rect width="1" height="1"/>'))
+  await own("activateCustomLabelPolicy")
+  await sending(() => ask("passwordReset", { userId: "eva" }))
+  expect(String(server.received.at(-1)?.mail.html)).not.toContain("<img")
 })

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Entry, entriesOf } from "../api/dispatch.ts"
 import { type ApiHandler, apiHandler } from "../api/encoding/http.ts"
 import { callLog } from "../api/log.ts"
@@ -21,8 +22,9 @@ export type Api = {
  * here: an operation without a rule, a rule that names what is not there, two at one path.
  */
 export async function apiOf(services: ServerServices): Promise<Api> {
+  const read = await operations()
   const entries = entriesOf<Cx>({
-    operations: await operations(),
+    operations: read,
     authority,
     authenticate: authenticateWith(services, apiCaller),
     position: ({ written }) => written?.position,
@@ -31,5 +33,6 @@ export async function apiOf(services: ServerServices): Promise<Api> {
     clock: services.clock,
     ids: services.ids,
   })
+  await nextTurn()
   return { entries, answer: apiHandler(entries), description: openApiPages(entries, uiEntry) }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Authority } from "../api/access.ts"
 import { join } from "../api/method.ts"
 import * as app from "../domain/app/index.ts"
@@ -72,7 +73,8 @@ type Module = {
   /** What it answers of the book, read with the first call of an operation. */
   readonly operations?: () => Promise<{ readonly shares: readonly object[] }>
 }
-const all: readonly Module[] = [...modules, oauth.module]
+const answering = [...modules, oauth.module] as const
+const all: readonly Module[] = answering
 
 export const aggregates = all.flatMap((each) => each.aggregates ?? [])
 
@@ -81,13 +83,17 @@ export const views = all.flatMap((each) => each.views ?? [])
 export const reactors = (call: Calls, outbound: Outbound): readonly Reactor[] =>
   all.flatMap((each) => each.reactors ?? []).map((make) => make(call, outbound))
 
-/** Every operation of the book with its module's answer. */
+/**
+ * Every operation of the book with its module's answer. To read them all takes a tenth of a second:
+ * others are answered in between.
+ */
 export async function operations() {
+  const read: Awaited<ReturnType<(typeof answering)[number]["operations"]>>[] = []
+  for (const each of answering) {
+    read.push(await each.operations())
+    await nextTurn()
+  }
   const { book } = await import("../api/book.ts")
-  const read = await Promise.all([
-    ...modules.map((each) => each.operations()),
-    oauth.module.operations(),
-  ])
   return join(
     book,
     read.flatMap(({ shares }) => [...shares]),

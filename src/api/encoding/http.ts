@@ -4,6 +4,7 @@ import {
   universalServerResponseToFetch,
 } from "@connectrpc/connect/protocol"
 import { Fault } from "../../kernel/fault.ts"
+import { lazily } from "../../kernel/lazy.ts"
 import { wantsPage } from "../../kernel/text/accept.ts"
 import type { Entry } from "../dispatch.ts"
 import { bodyOf, mediaTypeOf, unpacked, wrongTypeError } from "../input/body.ts"
@@ -24,9 +25,7 @@ export type ApiHandler = (
 export function apiHandler(entries: readonly Entry[]): ApiHandler {
   const rest = restOf(entries)
   const byPath = new Map(entries.map((entry) => [`/${entry.name}`, entry]))
-  const router = createConnectRouter({ ...connectOptions, grpc: false })
-  routesOf(entries)(router)
-  const universal = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+  const universal = lazily(async () => universalOf(entries))
 
   return async (request, { address }) => {
     const url = new URL(request.url)
@@ -40,7 +39,7 @@ export function apiHandler(entries: readonly Entry[]): ApiHandler {
     }
     if (request.method !== "POST") return postOnly()
     if (isPlainConnect(request.headers)) return connect(entry, request, address)
-    const handler = universal.get(url.pathname)
+    const handler = (await universal()).get(url.pathname)
     if (!handler) return undefined
     return isGrpcWebText(request.headers)
       ? inBase64(handler, request, address)
@@ -49,6 +48,13 @@ export function apiHandler(entries: readonly Entry[]): ApiHandler {
 }
 
 type Universal = ConnectRouter["handlers"][number]
+
+/** The handlers of connect-es by their paths; most servers are never asked by what needs them. */
+function universalOf(entries: readonly Entry[]): ReadonlyMap<string, Universal> {
+  const router = createConnectRouter({ ...connectOptions, grpc: false })
+  routesOf(entries)(router)
+  return new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+}
 
 /** gRPC-Web, compressed bodies and odd content types go through connect-es. */
 function other(handler: Universal, request: Request, address: string): Promise<Response> {

@@ -237,5 +237,6 @@ const known: readonly Sample[] = [
   [/project/i, ({ projectId }) => projectId()],
   [/app/i, ({ applicationId }) => applicationId()],
   [/token/i, ({ applicationId }) => applicationId()],
+  [/^(idpId|idpName)Query$/, () => "1"],
   [/^(creator|ids)Query$/, ({ userId }) => userId()],
 ]

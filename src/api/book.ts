@@ -7,6 +7,7 @@ import { AuthorizationService } from "../gen/core/authorization/v2/authorization
 import { DiagnosisService } from "../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { FeatureService } from "../gen/core/feature/v2/feature_service_pb.ts"
 import { GroupService } from "../gen/core/group/v2/group_service_pb.ts"
+import { IdentityProviderService } from "../gen/core/idp/v2/idp_service_pb.ts"
 import { InstanceService } from "../gen/core/instance/v2/instance_service_pb.ts"
 import { InternalPermissionService } from "../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { ManagementService } from "../gen/core/management/v1/management_service_pb.ts"
@@ -33,6 +34,7 @@ export const book = [
   CoreWebKeys,
   DiagnosisService,
   FeatureService,
+  IdentityProviderService,
   InstanceService,
   InternalPermissionService,
   ManagementService,

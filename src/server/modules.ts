@@ -8,6 +8,7 @@ import * as feature from "../domain/feature/index.ts"
 import * as grant from "../domain/grant/index.ts"
 import * as group from "../domain/group/index.ts"
 import * as history from "../domain/history/index.ts"
+import * as idp from "../domain/idp/index.ts"
 import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
@@ -40,6 +41,7 @@ export const modules = [
   policy.module,
   text.module,
   messageProvider.module,
+  idp.module,
   org.module,
   user.module,
   asset.module,

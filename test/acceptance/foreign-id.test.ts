@@ -108,6 +108,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
   app_key: house.appKeyId,
   authorization: house.authorizationId,
   group: house.groupId,
+  idp: house.idpId,
   grant: house.guestId,
   grant_id: house.grantId,
   held_project: house.orgId,
@@ -115,7 +116,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
 })
 
 const kinds: ReadonlySet<string> = new Set([
-  ...["org", "project", "app", "app_key", "user", "authorization", "group"],
+  ...["org", "project", "app", "app_key", "user", "authorization", "group", "idp"],
   ...["grant", "grant_id", "held_project", "shared_project"],
 ])
 

@@ -1,5 +1,6 @@
 // What two instances are asked and told, with the same ids in both.
 import { onePixel } from "../support/picture.ts"
+import { idpLooks, idps } from "./idp-steps.ts"
 import { policyChanges, policyLooks } from "./policy-steps.ts"
 import { providerLooks, providerRefusals, providers } from "./provider-steps.ts"
 import { personOf } from "./service.ts"
@@ -68,6 +69,7 @@ export const furniture = (name: string): readonly Step[] => [
   ["AddUsersToGroup", { id: "group", userIds: ["user"] }],
   ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
   ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
+  ...idps,
   ...providers,
 ]
 
@@ -151,6 +153,7 @@ export const looks: readonly Step[] = [
   ...["ListApplicationUses", "ListSessions"].map((name): Step => [name, {}]),
   ...policyLooks,
   ...providerLooks,
+  ...idpLooks,
 ]
 
 /** Every operation that changes something, in an order in which each one can. */

@@ -107,6 +107,7 @@ export type Household = {
   readonly appKeyId: string
   readonly authorizationId: string
   readonly groupId: string
+  readonly idpId: string
   /** An organisation that the project is granted to, and the grant. */
   readonly guestId: string
   readonly grantId: string
@@ -145,8 +146,14 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
   const { id: groupId } = await service.get("CreateGroup", { organizationId: orgId, name })
   const given = await grantTo(service, { name: `${name}-guest`, projectId, managerId })
   const token = await serviceToken(service.url, key)
+  const idp = { clientId: "client", clientSecret: "s3cret" }
+  const added = await service.call(
+    "core.management.v1.ManagementService/AddGoogleProvider",
+    idp,
+    token,
+  )
   const ofUser = { userId, keyId, tokenId, authorizationId }
-  const below = { projectId, appId, appKeyId, groupId }
+  const below = { projectId, appId, appKeyId, groupId, idpId: added.body.id }
   return { orgId, managerId, key, token, ...ofUser, ...below, ...given }
 }
 

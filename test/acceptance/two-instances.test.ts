@@ -4,6 +4,7 @@ import { grpcHost, instanceAt } from "../../src/domain/instance/index.ts"
 import { type Access, access } from "../../src/gen/core/options_pb.ts"
 import { assertionOf } from "../support/latchkey.ts"
 import { form, openPair, type Pair, type Side } from "./estate.ts"
+import { idpChanges, idps } from "./idp-steps.ts"
 import {
   changes,
   credentialChanges,
@@ -170,10 +171,13 @@ describe("of two instances with equal ids everywhere", () => {
       tokenIds: ids("tokenId", 13, 14),
       appKeyIds: ids("keyId", 15, 16),
     }
+    const last = idps.length + providers.length
+    const lastMade = (made.one ?? []).slice(-last).map(({ id }: any) => id)
     const steps = [
       ...credentialChanges(credentials),
       ...grantLooks(created("one", 21).administrators[0].projectGrant.id),
-      ...providerChanges((made.one ?? []).slice(-providers.length).map(({ id }: any) => id)),
+      ...idpChanges(lastMade.slice(0, idps.length)),
+      ...providerChanges(lastMade.slice(idps.length)),
       ...changes(created("one", 7).id, created("one", 10).id, home("one")),
     ]
     const answers = await play(pair.one, steps, tokens.one)
@@ -186,7 +190,7 @@ describe("of two instances with equal ids everywhere", () => {
   test("every operation was tried", () => {
     const none = credentialChanges({ keyIds: [], tokenIds: [], appKeyIds: [] })
     const steps = [...furniture(""), ...looks, ...none, ...grantLooks("")]
-    const changing = [...changes("", "", ""), ...providerChanges([])]
+    const changing = [...changes("", "", ""), ...providerChanges([]), ...idpChanges([])]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],
       [webKeys("DeleteWebKey"), {}],

@@ -54,6 +54,7 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
     owner: { instance: true, org: "o1", user: "owner" },
     nobody: { instance: true, org: "o1", user: "nobody" },
   },
+  idp: { i1: { instance: true, org: "o1" } },
   group: { g1: { instance: true, org: "o1" } },
   session: { s1: { instance: true, org: "o1", user: "u1" } },
   org_domain: { "o1.example.com": { instance: true, org: "o1" } },

@@ -25,12 +25,12 @@ export type Outcome = Told & { readonly events: readonly string[]; readonly expe
 
 /** Runs a row in one way, in a household of its own. */
 export async function runRow(house: House, row: Row, way: Way): Promise<Outcome> {
-  const make: Make = async (call, body) => {
+  const make: Make = async (call, body, more = {}) => {
     const isSystem = /^(system|instance)\./.test(call)
     const who = isSystem ? "Bearer system" : `Bearer user ${house.ownerId} ${house.orgId}`
     const response = await fetch(`${house.url}/core.${call}`, {
       method: "POST",
-      headers: { authorization: who, "content-type": "application/json" },
+      headers: { authorization: who, "content-type": "application/json", ...more },
       body: JSON.stringify(body),
     })
     const answer = await response.json()

@@ -6,6 +6,7 @@ import { accessRows } from "./rows/access.ts"
 import { applicationRows } from "./rows/application.ts"
 import { assetRows } from "./rows/asset.ts"
 import { factorRows } from "./rows/factor.ts"
+import { idpRows } from "./rows/idp.ts"
 import { instanceRows } from "./rows/instance.ts"
 import { messageRows } from "./rows/message.ts"
 import { messageProviderRows } from "./rows/message-provider.ts"
@@ -25,6 +26,7 @@ const rows = {
   access: accessRows,
   application: applicationRows,
   asset: assetRows,
+  idp: idpRows,
   instance: instanceRows,
   oidc: oidcRows,
   older: olderRows,

@@ -8,11 +8,16 @@ import { session } from "../../src/domain/session/index.ts"
 import { newUserCode, shownUserCode } from "../../src/oauth/device/user-code.ts"
 import { deviceShowing } from "../../src/oauth/handed/device.ts"
 import { handedId } from "../../src/oauth/handed/login-page.ts"
+import { idpForms } from "../support/idps.ts"
 import type { House } from "./house.ts"
 import type { Who } from "./row.ts"
 
 /** Calls an operation as the owner of the instance, and answers what must come back. */
-export type Make = (call: string, body: JsonObject) => Promise<any>
+export type Make = (
+  call: string,
+  body: JsonObject,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<any>
 
 /** Everything of one run, by its name. */
 export type Things = {
@@ -39,6 +44,7 @@ const { publicKey } = generateKeyPairSync("rsa", {
 const users = "user.v2.UserService"
 const projects = "project.v2.ProjectService"
 const apps = "application.v2.ApplicationService"
+const older = { admin: "admin.v1.AdminService", management: "management.v1.ManagementService" }
 const orgs = "org.v2.OrganizationService"
 const administrators = "internal_permission.v2.InternalPermissionService"
 
@@ -56,6 +62,23 @@ async function administrator(make: Make, organizationId: string, name: string): 
 
 const org = async (make: Make, name: string) =>
   (await make(`${orgs}/AddOrganization`, { name: fresh(name) })).organizationId
+
+/** Providers by their level and kind: "instanceGitHub", and "orgGitHub" of the household. */
+const idpMakers: Readonly<Record<string, Maker>> = Object.fromEntries(
+  idpForms.flatMap(({ name, body }): readonly (readonly [string, Maker])[] => {
+    const add = `Add${name}Provider`
+    return [
+      [`instance${name}`, async (_, make) => (await make(`${older.admin}/${add}`, { ...body })).id],
+      [
+        `org${name}`,
+        async (thing, make) => {
+          const headers = { "x-core-orgid": await thing("org") }
+          return (await make(`${older.management}/${add}`, { ...body }, headers)).id
+        },
+      ],
+    ]
+  }),
+)
 
 const makers: Readonly<Record<string, Maker>> = {
   fresh: async () => fresh("name"),
@@ -291,6 +314,7 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { endpoint: "https://sms.example.com/send" }
     return (await make("admin.v1.AdminService/AddSMSProviderHTTP", body)).id
   },
+  ...idpMakers,
   webKey: async (_, make) =>
     (await make("webkey.v2.WebKeyService/CreateWebKey", { ed25519: {} })).id,
   instance: async (_, make) => {

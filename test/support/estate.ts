@@ -2,6 +2,7 @@ import { create, type DescMethod } from "@bufbuild/protobuf"
 import { type Access, accessOf, authorise } from "../../src/api/access.ts"
 import * as app from "../../src/domain/app/index.ts"
 import { module as grant } from "../../src/domain/grant/index.ts"
+import { module as idp } from "../../src/domain/idp/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { module as key } from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
@@ -25,7 +26,7 @@ const sharesOf = async (chosen: readonly (typeof modules)[number][]) =>
 
 /** What is left to tests of their own. */
 const apart = new Set<(typeof modules)[number]>([
-  ...[user.module, key, session, grant, refusal, messageProvider, message],
+  ...[user.module, key, session, grant, refusal, messageProvider, message, idp],
 ])
 const shares = await sharesOf(modules.filter((each) => !apart.has(each)))
 
@@ -37,7 +38,7 @@ export const operationNames: ReadonlySet<string> = new Set(
 /** Those of users have tests of their own, and can be called here, too. */
 const callable = [
   ...shares,
-  ...(await sharesOf([user.module, session, grant, messageProvider, message])),
+  ...(await sharesOf([user.module, session, grant, messageProvider, message, idp])),
 ]
 
 /** Users of the estate, by the organisation that they belong to. */

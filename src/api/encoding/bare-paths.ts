@@ -55,6 +55,82 @@ export const barePaths: readonly BarePath[] = [
   },
   { verb: "GET", path: "/healthz", method: "core.system.v1.SystemService/Healthz" },
   { verb: "GET", path: "/iam", method: "core.management.v1.ManagementService/GetIAM" },
+  { verb: "POST", path: "/idps/_search", method: "core.admin.v1.AdminService/ListIDPs" },
+  { verb: "POST", path: "/idps/apple", method: "core.admin.v1.AdminService/AddAppleProvider" },
+  {
+    verb: "PUT",
+    path: "/idps/apple/{id}",
+    method: "core.admin.v1.AdminService/UpdateAppleProvider",
+  },
+  { verb: "POST", path: "/idps/azure", method: "core.admin.v1.AdminService/AddAzureADProvider" },
+  {
+    verb: "PUT",
+    path: "/idps/azure/{id}",
+    method: "core.admin.v1.AdminService/UpdateAzureADProvider",
+  },
+  { verb: "POST", path: "/idps/generic_jwt", method: "core.admin.v1.AdminService/AddJWTProvider" },
+  {
+    verb: "PUT",
+    path: "/idps/generic_jwt/{id}",
+    method: "core.admin.v1.AdminService/UpdateJWTProvider",
+  },
+  {
+    verb: "POST",
+    path: "/idps/generic_oidc",
+    method: "core.admin.v1.AdminService/AddGenericOIDCProvider",
+  },
+  {
+    verb: "PUT",
+    path: "/idps/generic_oidc/{id}",
+    method: "core.admin.v1.AdminService/UpdateGenericOIDCProvider",
+  },
+  {
+    verb: "POST",
+    path: "/idps/generic_oidc/{id}/_migrate",
+    method: "core.admin.v1.AdminService/MigrateGenericOIDCProvider",
+  },
+  { verb: "POST", path: "/idps/github", method: "core.admin.v1.AdminService/AddGitHubProvider" },
+  {
+    verb: "PUT",
+    path: "/idps/github/{id}",
+    method: "core.admin.v1.AdminService/UpdateGitHubProvider",
+  },
+  {
+    verb: "POST",
+    path: "/idps/github_es",
+    method: "core.admin.v1.AdminService/AddGitHubEnterpriseServerProvider",
+  },
+  {
+    verb: "PUT",
+    path: "/idps/github_es/{id}",
+    method: "core.admin.v1.AdminService/UpdateGitHubEnterpriseServerProvider",
+  },
+  { verb: "POST", path: "/idps/gitlab", method: "core.admin.v1.AdminService/AddGitLabProvider" },
+  {
+    verb: "POST",
+    path: "/idps/gitlab/{id}",
+    method: "core.admin.v1.AdminService/UpdateGitLabProvider",
+  },
+  {
+    verb: "PUT",
+    path: "/idps/gitlab/{id}",
+    method: "core.management.v1.ManagementService/UpdateGitLabProvider",
+  },
+  {
+    verb: "POST",
+    path: "/idps/gitlab_self_hosted",
+    method: "core.admin.v1.AdminService/AddGitLabSelfHostedProvider",
+  },
+  {
+    verb: "POST",
+    path: "/idps/gitlab_self_hosted/{id}",
+    method: "core.admin.v1.AdminService/UpdateGitLabSelfHostedProvider",
+  },
+  {
+    verb: "PUT",
+    path: "/idps/gitlab_self_hosted/{id}",
+    method: "core.management.v1.ManagementService/UpdateGitLabSelfHostedProvider",
+  },
 ]
 
 /** Where each family of REST paths is mounted, by its package. */

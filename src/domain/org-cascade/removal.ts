@@ -1,6 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Calls, Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
 import { dropProject } from "../app/index.ts"
+import { dropIdps } from "../idp/index.ts"
 import { bestStanding, instance, mustStayOwned, type Standing } from "../instance/index.ts"
 import { deactivateOrganization, org, removeOrganization } from "../org/index.ts"
 import { dropLook } from "../policy/index.ts"
@@ -37,6 +38,7 @@ export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Rec
     mustBeDispensable(tx, id, before)
     dropTexts(tx, id)
     dropLook(tx, id)
+    dropIdps(tx, id)
     removeSome(cx, tx, id)
   })
   await clearOrganization(cx, id, stepsAwaited)

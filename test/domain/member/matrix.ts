@@ -2,6 +2,8 @@
 import { create, type DescMethod, fromJson, type JsonObject } from "@bufbuild/protobuf"
 import { addAppKey, addApplication } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
+import { placeId } from "../../../src/domain/idp/commands.ts"
+import { idps } from "../../../src/domain/idp/model.ts"
 import { addInstance } from "../../../src/domain/instance/index.ts"
 import { addMember, type Target } from "../../../src/domain/member/index.ts"
 import { addOrganization } from "../../../src/domain/org/index.ts"
@@ -108,6 +110,7 @@ export const things: Readonly<
   org_domain: { id: "alpha.id.example.com", from: ["instance", "org"] },
   user: { id: "alpha-user", from: ["instance", "org"] },
   group: { id: "alpha-group", from: ["instance", "org"] },
+  idp: { id: "alpha-idp", from: ["instance", "org"] },
   /** Of the user of the same id. */
   session: { id: "alpha-user", from: ["instance", "org"] },
   project: { id: "alpha-project", from: ["instance", "org", "project"] },
@@ -188,9 +191,23 @@ function provision(tx: Transaction, name: string): void {
   })
   addAppKey.within(tx, appId, { keyId: `${name}-key`, publicKey: "key", expires: never })
   addUser(tx, userId, person(userId, name))
+  addIdp(tx, name)
   addSession(tx, userId)
   const held = { userId, projectId, orgId: name, roleKeys: [] }
   addAuthorization(tx, `${name}-authorization`, held)
+}
+
+function addIdp(tx: Transaction, name: string): void {
+  const id = `${name}-idp`
+  const settings = { kind: "google", clientId: "client", scopes: [] } as const
+  const nothing = { isLinkingAllowed: false, isCreationAllowed: false, isAutoCreation: false }
+  const options = { ...nothing, isAutoUpdate: false, autoLinking: "off" } as const
+  const added = {
+    type: "org.idp.google.added",
+    data: { id, name, settings, options },
+    claims: [{ take: "idp", key: id, taken: { id: "idp.exists", message: "" } }],
+  }
+  tx.append(idps, placeId(name), [added], name)
 }
 
 /** A session whose id is that of its user. */

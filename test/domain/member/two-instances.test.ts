@@ -253,7 +253,6 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["getPreviewLabelPolicy", {}, "management.v1"],
   ["getBrandingSettings", inOrg1],
   ["getGeneralSettings", {}],
-  ["getActiveIdentityProviders", inOrg1],
   ["getSupportedLanguages", {}],
   ["getAllowedLanguages", {}],
   ["getDefaultLanguage", {}],

@@ -104,9 +104,11 @@ export const management = share<Cx>()(ManagementService, {
   getDefaultLoginPolicy: loginPolicy.instance.get,
   addCustomLoginPolicy: (req, cx) => {
     if (req.idps.length === 0) return loginPolicy.org.add(req, cx)
-    const { idpId } = req.idps[0] ?? {}
-    const message = `there is no identity provider ${JSON.stringify(idpId)}; leave idps out`
-    throw new Fault("not_found", "idp.missing", message)
+    throw new Fault(
+      "failed_precondition",
+      "policy.idps_given",
+      "add the policy without idps, then link each provider by AddIDPToLoginPolicy",
+    )
   },
   updateCustomLoginPolicy: loginPolicy.org.update,
   resetLoginPolicyToDefault: loginPolicy.org.reset,

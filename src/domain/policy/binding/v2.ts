@@ -8,7 +8,7 @@ import {
   ThemeMode,
 } from "../../../gen/core/settings/v2/settings_pb.ts"
 import { SettingsService } from "../../../gen/core/settings/v2/settings_service_pb.ts"
-import { at, details } from "../../../kernel/answer.ts"
+import { details } from "../../../kernel/answer.ts"
 import { pageLanguages } from "../../../kernel/text/language.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
@@ -55,15 +55,6 @@ export const v2 = share<Cx>()(SettingsService, {
     secondFactors: values.secondFactors.map((factor) => secondFactorTypes[factor]),
     multiFactors: values.multiFactors.map((factor) => multiFactorTypes[factor]),
   })),
-  // There is none that anybody could come from.
-  getActiveIdentityProviders: (_, cx) => ({
-    details: {
-      totalResult: 0n,
-      processedSequence: BigInt(cx.store.log.durable()),
-      timestamp: at(cx.clock.now()),
-    },
-    identityProviders: [],
-  }),
   getPasswordComplexitySettings: settingsOf(passwordComplexity, (values) => ({
     minLength: BigInt(values.minLength),
     requiresUppercase: values.hasUppercase,

@@ -1,0 +1,87 @@
+import {
+  AutoLinkingOption,
+  IDPOwnerType,
+  IDPState,
+  ProviderType,
+} from "../../../gen/core/idp/v1/idp_pb.ts"
+import { details } from "../../../kernel/answer.ts"
+import type { Cx } from "../../../store/index.ts"
+import type { Found, Place } from "../commands.ts"
+import type { AutoLinking, Idp, IdpKind, Options, Settings } from "../model.ts"
+import { tenants } from "./v1-form.ts"
+
+/** Numbers of the kinds in v1, and in v2 where it counts the same. */
+export const types: Readonly<Record<IdpKind, ProviderType>> = {
+  oidc: ProviderType.OIDC,
+  jwt: ProviderType.JWT,
+  oauth: ProviderType.OAUTH,
+  azure: ProviderType.AZURE_AD,
+  github: ProviderType.GITHUB,
+  github_enterprise: ProviderType.GITHUB_ES,
+  gitlab: ProviderType.GITLAB,
+  gitlab_self_hosted: ProviderType.GITLAB_SELF_HOSTED,
+  google: ProviderType.GOOGLE,
+  apple: ProviderType.APPLE,
+}
+
+const autoLinkings: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
+  off: AutoLinkingOption.UNSPECIFIED,
+  username: AutoLinkingOption.USERNAME,
+  email: AutoLinkingOption.EMAIL,
+}
+
+export const ownerOf = (place: Place): IDPOwnerType =>
+  place === undefined ? IDPOwnerType.IDP_OWNER_TYPE_SYSTEM : IDPOwnerType.IDP_OWNER_TYPE_ORG
+
+/** A provider as every version shows it; never its secret. */
+export function shownIdp(cx: Cx, { idp, place }: Found) {
+  return {
+    id: idp.id,
+    details: standOf(cx, { idp, place }),
+    state: IDPState.IDP_STATE_ACTIVE,
+    name: idp.name,
+    type: types[idp.settings.kind],
+    config: { options: shownOptions(idp.options), config: configOf(idp.settings) },
+  }
+}
+
+export const standOf = (cx: Cx, { idp, place }: { readonly idp: Idp; readonly place: Place }) =>
+  details({ ...idp, owner: place ?? cx.instance })
+
+export const shownOptions = ({ autoLinking, ...options }: Options) => ({
+  ...options,
+  autoLinking: autoLinkings[autoLinking],
+})
+
+function configOf(settings: Settings) {
+  const { kind } = settings
+  if (kind === "jwt") return { case: "jwt", value: settings } as const
+  const value = { ...settings, scopes: [...settings.scopes] }
+  switch (value.kind) {
+    case "oauth":
+      return { case: "oauth", value } as const
+    case "oidc":
+      return { case: "oidc", value } as const
+    case "azure":
+      return { case: "azureAd", value: { ...value, tenant: tenantOf(value.tenant) } } as const
+    case "github_enterprise":
+      return { case: "githubEs", value } as const
+    case "gitlab_self_hosted":
+      return { case: "gitlabSelfHosted", value } as const
+    case "apple":
+      return { case: "apple", value } as const
+    case "github":
+      return { case: "github", value } as const
+    case "gitlab":
+      return { case: "gitlab", value } as const
+    case "google":
+      return { case: "google", value } as const
+  }
+}
+
+function tenantOf(tenant: string) {
+  const [, several] = Object.entries(tenants).find(([name]) => name === tenant) ?? []
+  return several === undefined
+    ? ({ type: { case: "tenantId", value: tenant } } as const)
+    : ({ type: { case: "tenantType", value: several } } as const)
+}

@@ -1,0 +1,67 @@
+import { share } from "../../../api/method.ts"
+import { IdentityProviderService } from "../../../gen/core/idp/v2/idp_service_pb.ts"
+import { IdentityProviderType } from "../../../gen/core/settings/v2/settings_pb.ts"
+import {
+  type GetActiveIdentityProvidersRequest,
+  SettingsService,
+} from "../../../gen/core/settings/v2/settings_service_pb.ts"
+import { at } from "../../../kernel/answer.ts"
+import type { Cx } from "../../../store/index.ts"
+import { activeIdps, idpById, missingError } from "../commands.ts"
+import type { IdpKind, Options } from "../model.ts"
+import { shownIdp, shownOptions } from "./v1-shown.ts"
+
+export const v2 = share<Cx>()(IdentityProviderService, {
+  getIDPByID: ({ id }, cx) => {
+    const found = idpById(cx, id)
+    if (!found) throw missingError()
+    return { idp: shownIdp(cx, found) }
+  },
+})
+
+/** What the login pages of an organisation offer. */
+export const settings = share<Cx>()(SettingsService, {
+  getActiveIdentityProviders: (req, cx) => {
+    const named = req.ctx?.resourceOwner
+    const orgId = named?.case === "orgId" ? named.value : undefined
+    const found = activeIdps(cx, orgId).filter(({ idp }) => isWanted(req, idp.options))
+    return {
+      details: {
+        totalResult: BigInt(found.length),
+        processedSequence: BigInt(cx.store.log.durable()),
+        timestamp: at(cx.clock.now()),
+      },
+      identityProviders: found.map(({ idp }) => ({
+        id: idp.id,
+        name: idp.name,
+        type: types[idp.settings.kind],
+        options: shownOptions(idp.options),
+      })),
+    }
+  },
+})
+
+/** Whether options are as asked for; what isn't asked for may be either. */
+function isWanted(req: GetActiveIdentityProvidersRequest, options: Options): boolean {
+  const { creationAllowed, linkingAllowed, autoCreation, autoLinking } = req
+  const pairs = [
+    [creationAllowed, options.isCreationAllowed],
+    [linkingAllowed, options.isLinkingAllowed],
+    [autoCreation, options.isAutoCreation],
+    [autoLinking, options.autoLinking !== "off"],
+  ] as const
+  return pairs.every(([wanted, is]) => wanted === undefined || wanted === is)
+}
+
+const types: Readonly<Record<IdpKind, IdentityProviderType>> = {
+  oidc: IdentityProviderType.OIDC,
+  jwt: IdentityProviderType.JWT,
+  oauth: IdentityProviderType.OAUTH,
+  azure: IdentityProviderType.AZURE_AD,
+  github: IdentityProviderType.GITHUB,
+  github_enterprise: IdentityProviderType.GITHUB_ES,
+  gitlab: IdentityProviderType.GITLAB,
+  gitlab_self_hosted: IdentityProviderType.GITLAB_SELF_HOSTED,
+  google: IdentityProviderType.GOOGLE,
+  apple: IdentityProviderType.APPLE,
+}

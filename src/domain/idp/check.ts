@@ -1,0 +1,130 @@
+import { createPrivateKey } from "node:crypto"
+import { fieldError } from "../../kernel/fault.ts"
+import type { Said, Settings } from "./model.ts"
+
+/** Refuses what nobody could sign in with, each with what is wanted instead. */
+export function checkIdp({ name, settings }: Said): void {
+  shortText("name", name)
+  checks[settings.kind](settings)
+}
+
+/** Refuses a secret that could not be used; empty where there is none. */
+export function checkSecret({ kind }: Settings, secret: string): void {
+  if (kind !== "apple" || secret === "" || isAppleKey(secret)) return
+  throw refusedError("private_key", "must be the .p8 file that Apple gave you, a PEM of PKCS #8")
+}
+
+/** Apple's keys are on the curve P-256, which is what ES256 signs with (RFC 7518 §3.4). */
+function isAppleKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === "prime256v1"
+  } catch (cause) {
+    if (cause instanceof Error) return false
+    throw cause
+  }
+}
+
+type Given = Partial<
+  Record<
+    | "clientId"
+    | "issuer"
+    | "authorizationEndpoint"
+    | "tokenEndpoint"
+    | "userEndpoint"
+    | "idAttribute"
+    | "jwtEndpoint"
+    | "keysEndpoint"
+    | "headerName"
+    | "tenant"
+    | "teamId"
+    | "keyId",
+    string
+  >
+> & { readonly scopes?: readonly string[] }
+
+function client({ clientId = "", scopes = [] }: Given): void {
+  shortText("client_id", clientId)
+  if (scopes.length > 20) throw refusedError("scopes", "may be 20 at most")
+  for (const scope of scopes) {
+    // RFC 6749 §3.3
+    if (!/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/.test(scope)) {
+      throw refusedError("scopes", "must be OAuth scopes, each without spaces")
+    }
+  }
+}
+
+function endpoints(given: Given): void {
+  client(given)
+  webAddress("authorization_endpoint", given.authorizationEndpoint)
+  webAddress("token_endpoint", given.tokenEndpoint)
+  webAddress("user_endpoint", given.userEndpoint)
+}
+
+function issued(given: Given): void {
+  client(given)
+  issuer(given)
+}
+
+/** OpenID Connect Discovery §3: an issuer has no query and no fragment. */
+function issuer({ issuer: text = "" }: Given): void {
+  webAddress("issuer", text)
+  if (/[?#]/.test(text)) throw refusedError("issuer", "must have neither ? nor #")
+}
+
+const checks: Readonly<Record<Settings["kind"], (given: Given) => void>> = {
+  oauth: (given) => {
+    endpoints(given)
+    shortText("id_attribute", given.idAttribute)
+  },
+  oidc: issued,
+  jwt: (given) => {
+    issuer(given)
+    webAddress("jwt_endpoint", given.jwtEndpoint)
+    webAddress("keys_endpoint", given.keysEndpoint)
+    // RFC 9110 §5.1
+    if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(given.headerName ?? "")) {
+      throw refusedError("header_name", "must be the name of a header, such as X-User-Token")
+    }
+  },
+  azure: (given) => {
+    client(given)
+    // It becomes a part of addresses.
+    if (!/^[\w.-]{1,200}$/.test(given.tenant ?? "")) {
+      throw refusedError("tenant", "must be the id of a directory, or one of its domains")
+    }
+  },
+  github: client,
+  gitlab: client,
+  google: client,
+  github_enterprise: endpoints,
+  gitlab_self_hosted: issued,
+  apple: (given) => {
+    client(given)
+    tenLetters("team_id", given.teamId)
+    tenLetters("key_id", given.keyId)
+  },
+}
+
+function tenLetters(field: string, text = ""): void {
+  if (/^\w{10}$/.test(text)) return
+  throw refusedError(field, "must have the ten letters and digits that Apple shows")
+}
+
+function shortText(field: string, text = ""): void {
+  if (text.trim() !== "" && text.length <= 200 && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)) return
+  throw refusedError(field, "must be plain text of 1 to 200 characters")
+}
+
+/** What people and secrets are sent to is encrypted, unless it never leaves the machine. */
+function webAddress(field: string, text = ""): void {
+  const url = URL.parse(text)
+  const isLocal = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
+  const isOpen = url?.protocol === "https:" || (url?.protocol === "http:" && isLocal)
+  if (isOpen && text.length <= 2048 && text === text.trim() && !url?.username && !url?.password) {
+    return
+  }
+  throw refusedError(field, "must be an address that begins with https://, without a password")
+}
+
+export const refusedError = (field: string, wanted: string) =>
+  fieldError("idp.field_invalid", field, wanted)

@@ -1,0 +1,239 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { findPolicy, login } from "../policy/index.ts"
+import { checkIdp, checkSecret } from "./check.ts"
+import {
+  type Idp,
+  type IdpEvent,
+  type IdpKind,
+  type Idps,
+  idpSecret,
+  idps,
+  type Said,
+  type Settings,
+} from "./model.ts"
+
+/** Whose a provider is: an organisation's; undefined: the instance's, for everybody. */
+export type Place = string | undefined
+
+/** Ids are callers' choice: one of an organisation may be any text. */
+export const placeId = (place: Place): string => (place === undefined ? "instance" : `org/${place}`)
+
+const placeOf = (id: string): Place => (id === "instance" ? undefined : id.slice("org/".length))
+
+const idpsMax = 500
+const claim = "idp"
+
+/** A provider as it is wanted; without a secret the one that it has stays, if it may. */
+export type Wish = Said & { readonly secret?: string | undefined }
+
+/** Adds a provider; nobody signs in with it until it is linked to a login policy. */
+export async function addIdp(cx: Cx, place: Place, { secret = "", ...said }: Wish) {
+  const id = cx.ids.next()
+  checkIdp(said)
+  checkSecret(said.settings, secret)
+  return step(cx, place, id, (tx, { all }) => {
+    if (Object.keys(all).length >= idpsMax) {
+      throw new Fault(
+        "resource_exhausted",
+        "idp.too_many",
+        `there are ${idpsMax} providers already; remove one first`,
+      )
+    }
+    if (secret !== "") keepSecret(tx, id, secret)
+    const { kind } = said.settings
+    const claims: readonly ClaimChange[] = [{ take: claim, key: id, taken: idTaken }]
+    return [{ type: `${levelOf(place)}.idp.${kind}.added`, data: { id, ...said }, claims }]
+  })
+}
+
+/**
+ * Changes a provider. A secret is for whom it was given to: where it would go somewhere else it is
+ * forgotten, unless it is said anew.
+ */
+export async function changeIdp(cx: Cx, place: Place, id: string, { secret = "", ...said }: Wish) {
+  checkIdp(said)
+  checkSecret(said.settings, secret)
+  const { kind } = said.settings
+  return step(cx, place, id, (tx, state) => {
+    const before = idpIn(state, id, kind)
+    if (secret === "" && isSame(before, said)) throw unchangedError()
+    const isElsewhere = destinationOf(before.settings) !== destinationOf(said.settings)
+    if (secret !== "") keepSecret(tx, id, secret)
+    else if (isElsewhere) forgetSecret(tx, id)
+    return [{ type: `${levelOf(place)}.idp.${kind}.changed`, data: { id, ...said } }]
+  })
+}
+
+/** Makes a generic OpenID Connect provider one of a vendor; who is linked stays linked. */
+export async function migrateIdp(cx: Cx, place: Place, id: string, { secret = "", ...said }: Wish) {
+  const { kind } = said.settings
+  if (kind !== "azure" && kind !== "google") throw wrongKindError()
+  checkIdp(said)
+  return step(cx, place, id, (tx, state) => {
+    idpIn(state, id, "oidc")
+    if (secret === "") forgetSecret(tx, id)
+    else keepSecret(tx, id, secret)
+    return [{ type: `${levelOf(place)}.idp.oidc.migrated.${kind}`, data: { id, ...said } }]
+  })
+}
+
+/** Removes a provider and its secret; nobody signs in with it any more. */
+export const removeIdp = (cx: Cx, place: Place, id: string): Promise<Receipt> =>
+  step(cx, place, id, (tx, state) => {
+    idpIn(state, id)
+    return removal(tx, place, { id, isLinked: state.links.includes(id) })
+  })
+
+/** Removes all that an organisation that goes has set up. */
+export function dropIdps(tx: Transaction, orgId: string): void {
+  const { all, links } = tx.state(idps, placeId(orgId))
+  for (const id of links.filter((each) => !all[each])) {
+    const data = { idpId: id }
+    const left: Draft<IdpEvent> = { type: "org.policy.login.idpprovider.cascade.removed", data }
+    tx.append(idps, placeId(orgId), [left])
+  }
+  for (const id of Object.keys(all)) {
+    tx.append(idps, placeId(orgId), removal(tx, orgId, { id, isLinked: links.includes(id) }))
+  }
+}
+
+function removal(
+  tx: Transaction,
+  place: Place,
+  { id, isLinked }: { readonly id: string; readonly isLinked: boolean },
+): readonly Draft<IdpEvent>[] {
+  forgetSecret(tx, id)
+  const level = levelOf(place)
+  const claims: readonly ClaimChange[] = [{ release: claim, key: id }]
+  const unlinked: Draft<IdpEvent> = {
+    type: `${level}.policy.login.idpprovider.cascade.removed`,
+    data: { idpId: id },
+  }
+  return [...(isLinked ? [unlinked] : []), { type: `${level}.idp.removed`, data: { id }, claims }]
+}
+
+/** Lets the people of a place sign in with a provider: one of theirs, or of the instance. */
+export async function linkIdp(cx: Cx, place: Place, id: string): Promise<Receipt> {
+  mustSayItself(cx, place)
+  return step(cx, place, id, (tx, { all, links }) => {
+    const isThere =
+      Object.hasOwn(all, id) || Object.hasOwn(tx.state(idps, placeId(undefined)).all, id)
+    if (!isThere) throw missingError()
+    if (links.includes(id)) {
+      throw new Fault("already_exists", "idp.linked", "people may sign in with it already")
+    }
+    return [linkTurned(place, "added", id)]
+  })
+}
+
+/** Lets nobody at a place sign in with a provider any more; it stays set up. */
+export const unlinkIdp = (cx: Cx, place: Place, id: string): Promise<Receipt> =>
+  step(cx, place, id, (_, { links }) => {
+    if (links.includes(id)) return [linkTurned(place, "removed", id)]
+    throw new Fault("not_found", "idp.not_linked", "people can't sign in with it as it is")
+  })
+
+const linkTurned = (place: Place, what: "added" | "removed", idpId: string): Draft<IdpEvent> => ({
+  type: `${levelOf(place)}.policy.login.idpprovider.${what}`,
+  data: { idpId },
+})
+
+/** The list of an organisation counts as long as it has a login policy of its own. */
+function mustSayItself(cx: Cx, place: Place): void {
+  if (place === undefined || !findPolicy(cx, place, login).isDefault) return
+  throw new Fault(
+    "failed_precondition",
+    "idp.policy_default",
+    "the organisation has no login policy of its own; add one first",
+  )
+}
+
+export const idpsOf = (cx: Cx, place: Place): Idps => cx.store.state(cx, idps, placeId(place))
+
+/** A provider with the place that it is of. */
+export type Found = { readonly idp: Idp; readonly place: Place }
+
+/** The provider with this id, wherever it is; undefined where there is none. */
+export function idpById(cx: Cx, id: string): Found | undefined {
+  const holder = cx.store.log.holder(cx.instance, claim, id, cx.clock.now())
+  if (holder?.stream !== idps.stream) return undefined
+  const idp = cx.store.state(cx, idps, holder.id).all[id]
+  return idp && { idp, place: placeOf(holder.id) }
+}
+
+/** One of a place, by its id. */
+export const findIdp = (cx: Cx, place: Place, id: string): Idp => idpIn(idpsOf(cx, place), id)
+
+/** What the people of an organisation may sign in with; of the instance where it is undefined. */
+export function activeIdps(cx: Cx, orgId: Place): readonly Found[] {
+  const { values, isDefault } = findPolicy(cx, orgId, login)
+  if (!values.allowExternalIdp) return []
+  const { links } = idpsOf(cx, isDefault ? undefined : orgId)
+  return links.flatMap((id) => idpById(cx, id) ?? [])
+}
+
+/** The secret of a provider in the plain; empty where it has none. */
+export function secretOf(cx: Cx, id: string): string {
+  const { sealed } = cx.store.state(cx, idpSecret, id)
+  return sealed === "" ? "" : (cx.secrets.open("seal", sealed, about(id)) ?? "")
+}
+
+type Decide = (tx: Transaction, state: Idps) => readonly Draft<IdpEvent>[]
+
+async function step(cx: Cx, place: Place, id: string, decide: Decide): Promise<Receipt> {
+  const made = await cx.store.transact(cx, (tx) => {
+    const drafts = decide(tx, tx.state(idps, placeId(place)))
+    tx.append(idps, placeId(place), drafts, place ?? cx.instance)
+  })
+  return { ...made.receipt(idps, placeId(place)), id }
+}
+
+function idpIn({ all }: Idps, id: string, kind?: IdpKind): Idp {
+  const found = Object.hasOwn(all, id) ? all[id] : undefined
+  if (!found) throw missingError()
+  if (kind !== undefined && found.settings.kind !== kind) throw wrongKindError()
+  return found
+}
+
+const isSame = ({ name, settings, options }: Said, said: Said): boolean =>
+  JSON.stringify([name, settings, options]) ===
+  JSON.stringify([said.name, said.settings, said.options])
+
+/** Where a secret goes, and as whose: everything but what is asked for there. */
+function destinationOf(settings: Settings): string {
+  const { tokenEndpoint, issuer, tenant, clientId, teamId, keyId } = { ...unsaid, ...settings }
+  return JSON.stringify([tokenEndpoint, issuer, tenant, clientId, teamId, keyId])
+}
+
+const unsaid = { tokenEndpoint: "", issuer: "", tenant: "", clientId: "", teamId: "", keyId: "" }
+
+const about = (id: string): string => `idp/${id}`
+
+function keepSecret(tx: Transaction, id: string, secret: string): void {
+  const sealed = tx.secrets.seal("seal", secret, about(id))
+  const kept = { type: "idp.secret.changed", data: {}, private: { sealed }, erase: {} } as const
+  tx.append(idpSecret, id, [kept], tx.instance)
+}
+
+function forgetSecret(tx: Transaction, id: string): void {
+  if (tx.state(idpSecret, id).sealed === "") return
+  tx.append(idpSecret, id, [{ type: "idp.secret.removed", data: {}, erase: {} }])
+}
+
+const levelOf = (place: Place) => (place === undefined ? "instance" : "org")
+
+const idTaken = { id: "idp.exists", message: "there is a provider with this id" }
+
+export const missingError = () =>
+  new Fault("not_found", "idp.missing", "there is no such identity provider; list them first")
+
+const wrongKindError = () =>
+  new Fault(
+    "failed_precondition",
+    "idp.wrong_kind",
+    "this provider is of another kind; use the operation of its kind",
+  )
+
+const unchangedError = () =>
+  new Fault("failed_precondition", "idp.unchanged", "no changes: it is so already")

@@ -1,0 +1,200 @@
+import { aggregate, type Event } from "../../store/index.ts"
+
+/** What an OAuth client says of itself, and what it asks for. */
+type Client = { readonly clientId: string; readonly scopes: readonly string[] }
+
+/** RFC 6749: where a person goes, where a code is exchanged, and where a profile is read. */
+type Endpoints = {
+  readonly authorizationEndpoint: string
+  readonly tokenEndpoint: string
+  readonly userEndpoint: string
+}
+
+/** How a kind of provider is set up, but for its secret; the name of the kind is that in events. */
+export type Settings =
+  | ({
+      readonly kind: "oauth"
+      /** The field of a profile that never changes. */
+      readonly idAttribute: string
+      readonly usePkce: boolean
+    } & Client &
+      Endpoints)
+  | ({
+      readonly kind: "oidc"
+      readonly issuer: string
+      /** Whether the id_token says it all, so that the profile isn't asked for. */
+      readonly isIdTokenMapping: boolean
+      readonly usePkce: boolean
+    } & Client)
+  | {
+      readonly kind: "jwt"
+      readonly issuer: string
+      readonly jwtEndpoint: string
+      readonly keysEndpoint: string
+      readonly headerName: string
+    }
+  | ({
+      readonly kind: "azure"
+      /** The id of a directory, or "common", "organizations" or "consumers" for several. */
+      readonly tenant: string
+      readonly emailVerified: boolean
+    } & Client)
+  | ({ readonly kind: "github" | "gitlab" | "google" } & Client)
+  | ({ readonly kind: "github_enterprise" } & Client & Endpoints)
+  | ({ readonly kind: "gitlab_self_hosted"; readonly issuer: string } & Client)
+  | ({ readonly kind: "apple"; readonly teamId: string; readonly keyId: string } & Client)
+
+export type IdpKind = Settings["kind"]
+
+/** What an account here is found by that nobody has linked yet. */
+export type AutoLinking = "off" | "username" | "email"
+
+/** What may come of a sign-in with a provider. */
+export type Options = {
+  readonly isLinkingAllowed: boolean
+  readonly isCreationAllowed: boolean
+  /** Whether an account is made without asking. */
+  readonly isAutoCreation: boolean
+  /** Whether the profile follows what the provider says. */
+  readonly isAutoUpdate: boolean
+  readonly autoLinking: AutoLinking
+}
+
+/** What is said of a provider, but for its secret. */
+export type Said = {
+  readonly name: string
+  readonly settings: Settings
+  readonly options: Options
+}
+
+export type Idp = Said & {
+  readonly id: string
+  /** Of the place's stream when it was said last. */
+  readonly version: number
+  /** ms UTC, as is `changed`. */
+  readonly created: number
+  readonly changed: number
+}
+
+type Level = "instance" | "org"
+type Named = { readonly id: string }
+
+type SaidType = `${Level}.idp.${IdpKind}.${"added" | "changed"}`
+type MigratedType = `${Level}.idp.oidc.migrated.${"azure" | "google"}`
+type LinkType = `${Level}.policy.login.idpprovider.${"added" | "removed" | "cascade.removed"}`
+type RemovedType = `${Level}.idp.removed`
+
+export type IdpEvent =
+  | { [Type in SaidType | MigratedType]: Event<Type, Named & Said> }[SaidType | MigratedType]
+  | { [Type in RemovedType]: Event<Type, Named> }[RemovedType]
+  | { [Type in LinkType]: Event<Type, { readonly idpId: string }> }[LinkType]
+
+/** The providers of one place by id, and those that its people may sign in with, in this order. */
+export type Idps = {
+  readonly all: Readonly<Record<string, Idp>>
+  readonly links: readonly string[]
+}
+
+type At<Data> = { readonly data: Data; readonly time: number; readonly version: number }
+
+function said(state: Idps, { data, time, version }: At<Named & Said>): Idps {
+  const created = state.all[data.id]?.created ?? time
+  return {
+    ...state,
+    all: { ...state.all, [data.id]: { ...data, version, created, changed: time } },
+  }
+}
+
+function removed({ all, links }: Idps, { data }: At<Named>): Idps {
+  const { [data.id]: _, ...others } = all
+  return { all: others, links: links.filter((id) => id !== data.id) }
+}
+
+type Linking = At<{ readonly idpId: string }>
+
+const linked = (state: Idps, { data }: Linking): Idps => ({
+  ...state,
+  links: [...state.links, data.idpId],
+})
+
+const unlinked = (state: Idps, { data }: Linking): Idps => ({
+  ...state,
+  links: state.links.filter((id) => id !== data.idpId),
+})
+
+/** The id is the place: see `placeId`. */
+export const idps = aggregate<IdpEvent, Idps>({
+  stream: "idps",
+  initial: { all: {}, links: [] },
+  evolve: {
+    "instance.idp.oauth.added": said,
+    "instance.idp.oauth.changed": said,
+    "instance.idp.oidc.added": said,
+    "instance.idp.oidc.changed": said,
+    "instance.idp.jwt.added": said,
+    "instance.idp.jwt.changed": said,
+    "instance.idp.azure.added": said,
+    "instance.idp.azure.changed": said,
+    "instance.idp.github.added": said,
+    "instance.idp.github.changed": said,
+    "instance.idp.github_enterprise.added": said,
+    "instance.idp.github_enterprise.changed": said,
+    "instance.idp.gitlab.added": said,
+    "instance.idp.gitlab.changed": said,
+    "instance.idp.gitlab_self_hosted.added": said,
+    "instance.idp.gitlab_self_hosted.changed": said,
+    "instance.idp.google.added": said,
+    "instance.idp.google.changed": said,
+    "instance.idp.apple.added": said,
+    "instance.idp.apple.changed": said,
+    "instance.idp.oidc.migrated.azure": said,
+    "instance.idp.oidc.migrated.google": said,
+    "instance.idp.removed": removed,
+    "instance.policy.login.idpprovider.added": linked,
+    "instance.policy.login.idpprovider.removed": unlinked,
+    "instance.policy.login.idpprovider.cascade.removed": unlinked,
+    "org.idp.oauth.added": said,
+    "org.idp.oauth.changed": said,
+    "org.idp.oidc.added": said,
+    "org.idp.oidc.changed": said,
+    "org.idp.jwt.added": said,
+    "org.idp.jwt.changed": said,
+    "org.idp.azure.added": said,
+    "org.idp.azure.changed": said,
+    "org.idp.github.added": said,
+    "org.idp.github.changed": said,
+    "org.idp.github_enterprise.added": said,
+    "org.idp.github_enterprise.changed": said,
+    "org.idp.gitlab.added": said,
+    "org.idp.gitlab.changed": said,
+    "org.idp.gitlab_self_hosted.added": said,
+    "org.idp.gitlab_self_hosted.changed": said,
+    "org.idp.google.added": said,
+    "org.idp.google.changed": said,
+    "org.idp.apple.added": said,
+    "org.idp.apple.changed": said,
+    "org.idp.oidc.migrated.azure": said,
+    "org.idp.oidc.migrated.google": said,
+    "org.idp.removed": removed,
+    "org.policy.login.idpprovider.added": linked,
+    "org.policy.login.idpprovider.removed": unlinked,
+    "org.policy.login.idpprovider.cascade.removed": unlinked,
+  },
+})
+
+export type IdpSecretEvent =
+  | Event<"idp.secret.changed", Record<never, never>, { readonly sealed: string }>
+  | Event<"idp.secret.removed">
+
+/** What we prove to a provider who we are with: a client secret, or a private key; sealed. */
+export type IdpSecret = { readonly sealed: string }
+
+/** In a stream of its own for each provider, the id, so that each is forgotten by itself. */
+export const idpSecret = aggregate<IdpSecretEvent, IdpSecret>({
+  stream: "idp_secret",
+  initial: { sealed: "" },
+  evolve: {
+    "idp.secret.changed": (_, { private: secret }) => ({ sealed: secret?.sealed ?? "" }),
+    "idp.secret.removed": () => ({ sealed: "" }),
+  },
+})

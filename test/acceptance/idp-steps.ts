@@ -1,0 +1,41 @@
+// What two instances are asked of their identity providers, which have the same ids in both.
+import { idpForms, vendorBody } from "../support/idps.ts"
+import type { Step } from "./instance-steps.ts"
+
+const services = ["core.admin.v1.AdminService", "core.management.v1.ManagementService"] as const
+
+/** One of each kind, of the instance and of an organisation. */
+export const idps: readonly Step[] = services.flatMap((service) =>
+  idpForms.map(({ name, body }): Step => [`${service}/Add${name}Provider`, body]),
+)
+
+export const idpLooks: readonly Step[] = [
+  ...services.flatMap((service) =>
+    ["ListProviders", "ListLoginPolicyIDPs"].map((name): Step => [`${service}/${name}`, {}]),
+  ),
+  ["core.admin.v1.AdminService/ListIDPs", {}],
+]
+
+/** `ids`: of `idps`, in that order. */
+export const idpChanges = (ids: readonly string[]): readonly Step[] =>
+  services.flatMap((service, at) => {
+    const own = (name: string) => ids[at * idpForms.length + placeOf(name)] ?? ""
+    const call = (name: string) => `${service}/${name}`
+    const oidc = own("GenericOIDC")
+    return [
+      ...idpForms.map(({ name, body }): Step => {
+        return [call(`Update${name}Provider`), { ...body, id: own(name), name: "Renamed" }]
+      }),
+      ...(at === 0 ? [] : [[call("AddCustomLoginPolicy"), policy] satisfies Step]),
+      [call("AddIDPToLoginPolicy"), { idpId: oidc }],
+      [call("GetProviderByID"), { id: oidc }],
+      ["core.idp.v2.IdentityProviderService/GetIDPByID", { id: oidc }],
+      [call("RemoveIDPFromLoginPolicy"), { idpId: oidc }],
+      ...(at === 0 ? [] : [[call("ResetLoginPolicyToDefault"), {}] satisfies Step]),
+      [call("MigrateGenericOIDCProvider"), { id: oidc, azure: vendorBody }],
+      [call("DeleteProvider"), { id: oidc }],
+    ]
+  })
+
+const placeOf = (kind: string) => idpForms.findIndex(({ name }) => name === kind)
+const policy = { allowUsernamePassword: true, allowExternalIdp: true }

@@ -1,0 +1,139 @@
+// What people sign in with that is not ours: who sets it up, sees it, and where secrets go.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { activeIdps, idpById, secretOf } from "../../../src/domain/idp/index.ts"
+import { removeOrganizationWithAll } from "../../../src/domain/org-cascade/index.ts"
+import { type Estate, openEstate } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate(["i1", "i2"])
+})
+afterEach(() => estate.close())
+
+const oidc = {
+  ...{ name: "Acme", issuer: "https://idp.example.com", clientId: "client" },
+  ...{ clientSecret: "s3cret", scopes: ["email"] },
+}
+const asOwner = (name: string, request: object, cx = {}) =>
+  estate.as("owner", name, request, { of: "admin.v1", cx })
+const asManager = (
+  name: string,
+  request: object = {},
+  person: "manager" | "stranger" = "manager",
+) => estate.as(person, name, request, { of: "management.v1" })
+const addOidc = async (more = {}) =>
+  (await asOwner("addGenericOIDCProvider", { ...oidc, ...more })).id as string
+
+describe("a secret", () => {
+  test("never comes back, and is kept sealed", async () => {
+    const id = await addOidc()
+    const shown = await asOwner("getProviderByID", { id })
+    expect(JSON.stringify(shown, (_, v) => (typeof v === "bigint" ? `${v}` : v))).not.toContain(
+      "s3cret",
+    )
+    expect(secretOf(estate.cx(), id)).toBe("s3cret")
+  })
+
+  test("stays when something else changes, and goes when it would go elsewhere", async () => {
+    const id = await addOidc()
+    const { clientSecret: _, ...rest } = oidc
+    await asOwner("updateGenericOIDCProvider", { ...rest, id, name: "Renamed" })
+    expect(secretOf(estate.cx(), id)).toBe("s3cret")
+    const elsewhere = { ...rest, id, issuer: "https://evil.example.com" }
+    await asOwner("updateGenericOIDCProvider", elsewhere)
+    expect(secretOf(estate.cx(), id)).toBe("")
+  })
+
+  test("goes with its provider", async () => {
+    const id = await addOidc()
+    await asOwner("deleteProvider", { id })
+    expect(secretOf(estate.cx(), id)).toBe("")
+    expect(idpById(estate.cx(), id)).toBeUndefined()
+  })
+
+  test("of Apple is refused unless it is a key", async () => {
+    const apple = { clientId: "a", teamId: "TEAM123456", keyId: "KEY1234567" }
+    const privateKey = new TextEncoder().encode("no key")
+    await expect(asOwner("addAppleProvider", { ...apple, privateKey })).rejects.toMatchObject({
+      id: "idp.field_invalid",
+      violation: { field: "private_key" },
+    })
+  })
+})
+
+describe("who may see and change one", () => {
+  test("an organisation sees its own and those of the instance, and changes its own", async () => {
+    const ours = await addOidc()
+    const { id: own } = await asManager("addGoogleProvider", { clientId: "c", clientSecret: "s" })
+    const { id: theirs } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
+    const { result } = await asManager("listProviders")
+    expect(result.map(({ id }: { id: string }) => id).toSorted()).toEqual([ours, own].toSorted())
+    for (const id of [ours, theirs]) {
+      await expect(asManager("deleteProvider", { id })).rejects.toMatchObject({ id: "idp.missing" })
+    }
+    await expect(asManager("getProviderByID", { id: theirs })).rejects.toMatchObject({
+      id: "idp.missing",
+    })
+  })
+
+  test("another instance has none of it", async () => {
+    const id = await addOidc()
+    expect(idpById(estate.cx({ instance: "i2" }), id)).toBeUndefined()
+  })
+
+  test("what an organisation has set up goes with it", async () => {
+    const { id } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
+    await removeOrganizationWithAll(estate.cx(), "org2")
+    expect(idpById(estate.cx(), id)).toBeUndefined()
+  })
+})
+
+describe("what people may sign in with", () => {
+  const offered = (orgId?: string) => activeIdps(estate.cx(), orgId).map(({ idp }) => idp.id)
+
+  test("is what is linked to the policy that counts for them", async () => {
+    const id = await addOidc()
+    expect(offered()).toEqual([])
+    await asOwner("addIDPToLoginPolicy", { idpId: id })
+    expect(offered()).toEqual([id])
+    expect(offered("org1")).toEqual([id])
+    await asManager("addCustomLoginPolicy", { allowUsernamePassword: true, allowExternalIdp: true })
+    expect(offered("org1")).toEqual([])
+    const { id: own } = await asManager("addGoogleProvider", { clientId: "c" })
+    await asManager("addIDPToLoginPolicy", { idpId: own, ownerType: 2 })
+    await asManager("addIDPToLoginPolicy", { idpId: id, ownerType: 1 })
+    expect(offered("org1")).toEqual([own, id])
+    expect(offered("org2")).toEqual([id])
+    await asManager("removeIDPFromLoginPolicy", { idpId: id })
+    expect(offered("org1")).toEqual([own])
+  })
+
+  test("is nothing where the policy says so, and nothing that is gone", async () => {
+    const id = await addOidc()
+    await asOwner("addIDPToLoginPolicy", { idpId: id })
+    await asManager("addCustomLoginPolicy", { allowUsernamePassword: true })
+    await asManager("addIDPToLoginPolicy", { idpId: id })
+    expect(offered("org1")).toEqual([])
+    await asOwner("deleteProvider", { id })
+    expect(offered()).toEqual([])
+  })
+
+  test("is never another organisation's", async () => {
+    const { id } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
+    await asManager("addCustomLoginPolicy", { allowUsernamePassword: true, allowExternalIdp: true })
+    await expect(asManager("addIDPToLoginPolicy", { idpId: id })).rejects.toMatchObject({
+      id: "idp.missing",
+    })
+  })
+})
+
+test.each([
+  ["issuer", { issuer: "http://idp.example.com" }],
+  ["issuer", { issuer: "https://idp.example.com?x=1" }],
+  ["issuer", { issuer: "https://user:word@idp.example.com" }],
+  ["client_id", { clientId: "" }],
+  ["scopes", { scopes: ["two words"] }],
+  ["name", { name: "" }],
+])("a wrong %s is refused by its name", async (field, more) => {
+  await expect(addOidc(more)).rejects.toMatchObject({ violation: { field } })
+})

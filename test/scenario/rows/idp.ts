@@ -1,0 +1,150 @@
+// What people sign in with that is not ours: set up for the instance, and for an organisation.
+import { idpForms, vendorBody } from "../../support/idps.ts"
+import type { Row } from "../row.ts"
+
+type Level = {
+  readonly service: string
+  readonly as: "owner" | "manager"
+  readonly level: "instance" | "org"
+}
+const levels: readonly Level[] = [
+  { service: "admin.v1.AdminService", as: "owner", level: "instance" },
+  { service: "management.v1.ManagementService", as: "manager", level: "org" },
+]
+const secret = "idp.secret.changed"
+const link = "policy.login.idpprovider"
+const missing = { code: "not_found", id: "idp.missing" } as const
+
+/** Rows name the provider of a level by "$instanceGitHub" and the like. */
+const kindRows = ({ service, as, level }: Level) =>
+  idpForms.flatMap(({ name, event, body }): readonly Row[] => {
+    const own = name === "JWT" ? [] : [secret]
+    return [
+      {
+        call: `${service}/Add${name}Provider`,
+        as,
+        body,
+        events: [`${level}.idp.${event}.added`, ...own],
+      },
+      {
+        call: `${service}/Update${name}Provider`,
+        as,
+        body: { ...body, id: `$${level}${name}`, name: "Renamed" },
+        events: [`${level}.idp.${event}.changed`, ...own],
+      },
+      {
+        call: `${service}/Update${name}Provider`,
+        name: "nobody's",
+        as,
+        body: { ...body, id: "absent" },
+        ...missing,
+      },
+    ]
+  })
+
+const levelRows = ({ service, as, level }: Level): readonly Row[] => {
+  const idp = `$${level}GenericOIDC`
+  const call = (name: string) => `${service}/${name}`
+  return [
+    {
+      call: call("GetProviderByID"),
+      as,
+      body: { id: idp },
+      expect: { idp: { id: idp, config: { oidc: { issuer: "https://idp.example.com" } } } },
+    },
+    {
+      call: call("ListProviders"),
+      as,
+      body: { queries: [{ idpIdQuery: { id: idp } }] },
+      expect: { result: [{ id: idp, name: "OpenID" }] },
+    },
+    {
+      call: call("ListProviders"),
+      name: "a filter that says nothing",
+      as,
+      body: { queries: [{}] },
+      code: "invalid_argument",
+      id: "search.filter_empty",
+    },
+    {
+      call: call("MigrateGenericOIDCProvider"),
+      as,
+      body: { id: idp, google: vendorBody },
+      events: [`${level}.idp.oidc.migrated.google`, secret],
+    },
+    {
+      call: call("DeleteProvider"),
+      as,
+      body: { id: idp },
+      events: [`${level}.idp.removed`, "idp.secret.removed"],
+    },
+  ]
+}
+
+export const idpRows: readonly Row[] = [
+  ...levels.flatMap(kindRows),
+  ...levels.flatMap(levelRows),
+  {
+    call: "admin.v1.AdminService/ListIDPs",
+    as: "owner",
+    body: { queries: [{ idpIdQuery: { id: "$instanceGenericOIDC" } }] },
+    expect: { result: [{ oidcConfig: { clientId: "client" } }] },
+  },
+  {
+    call: "admin.v1.AdminService/AddIDPToLoginPolicy",
+    as: "owner",
+    once: true,
+    body: { idpId: "$instanceGenericOIDC" },
+    events: [`instance.${link}.added`],
+  },
+  {
+    call: "admin.v1.AdminService/AddIDPToLoginPolicy",
+    name: "nobody's",
+    as: "owner",
+    body: { idpId: "absent" },
+    ...missing,
+  },
+  {
+    call: "admin.v1.AdminService/ListLoginPolicyIDPs",
+    as: "owner",
+    once: true,
+    body: {},
+    expect: { details: {} },
+  },
+  {
+    call: "admin.v1.AdminService/RemoveIDPFromLoginPolicy",
+    as: "owner",
+    body: { idpId: "absent" },
+    code: "not_found",
+    id: "idp.not_linked",
+  },
+  {
+    call: "management.v1.ManagementService/AddIDPToLoginPolicy",
+    name: "an organisation whose policy is that of the instance",
+    body: { idpId: "$instanceGenericOIDC" },
+    code: "failed_precondition",
+    id: "idp.policy_default",
+  },
+  {
+    call: "management.v1.ManagementService/ListLoginPolicyIDPs",
+    body: {},
+    expect: { details: {} },
+  },
+  {
+    call: "management.v1.ManagementService/RemoveIDPFromLoginPolicy",
+    body: { idpId: "absent" },
+    code: "not_found",
+    id: "idp.not_linked",
+  },
+  {
+    call: "idp.v2.IdentityProviderService/GetIDPByID",
+    body: { id: "$orgGenericOIDC" },
+    expect: { idp: { name: "OpenID", type: "IDP_TYPE_OIDC" } },
+  },
+  {
+    call: "idp.v2.IdentityProviderService/GetIDPByID",
+    name: "one of the instance, which its manager alone sees",
+    body: { id: "$instanceGenericOIDC" },
+    ...missing,
+  },
+]

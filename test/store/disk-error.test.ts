@@ -101,7 +101,7 @@ const things = (reader: ReturnType<typeof readerOf>, isLate = () => false) => {
   const plan = { keys: sql, total: sql, few: sql, many: sql, ...none }
   const asked = { values: { instance: "i" }, limit: 1, offset: 0, most: 10 }
   return reader.read(
-    { plan, ...asked, total: undefined, texts: undefined },
+    { plan, ...asked, total: undefined, seen: undefined, texts: undefined },
     { physical: (query) => query.sql, tables: () => ({}), isLate },
   )
 }

@@ -424,6 +424,32 @@ test("what does not fulfil a condition is counted by the index of what does", as
   read.mockRestore()
 })
 
+test("what lacks the value of nearly all is found by the index of just those", async () => {
+  const read = vi.spyOn(world.store, "read")
+  const not: Filter = { equals: "state", value: "active" }
+  const page = { offset: 0, limit: 1, asc: true }
+  const cx = world.cx({ instance: "i1" })
+  const { total } = await search<Row>(cx, searchable, { page, filters: [{ not }] })
+  expect(total).toBe([...rows.values()].filter((row) => !fulfils(row, not)).length)
+  expect(read.mock.calls[0]?.[1].plan.keys).toContain("state <> 'active'")
+  read.mockRestore()
+})
+
+test("what does not fulfil a condition is counted anew when rows come", async () => {
+  const not: Filter = { text: "mail_folded", method: "equals", value: "none" }
+  const page = { offset: 0, limit: 1, asc: true }
+  const count = async () => {
+    const cx = world.cx({ instance: "i1" })
+    return (await search<Row>(cx, searchable, { page, filters: [{ not }] })).total
+  }
+  const random = dice(77)
+  for (const id of ["later-1", "later-2", "later-3"]) {
+    expect(await count()).toBe([...rows.values()].filter((row) => !fulfils(row, not)).length)
+    await put(rowOf(random, id))
+  }
+  expect(await count()).toBe([...rows.values()].filter((row) => !fulfils(row, not)).length)
+})
+
 test("what begins with a text folds to what begins with the head of it", () => {
   const random = dice(4711)
   for (let time = 0; time < 5000; time++) {

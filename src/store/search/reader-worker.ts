@@ -66,21 +66,26 @@ function read(request: Search, { all, index }: Connected): Read<unknown> {
   const run = <Row>(query: Query, more: Values = {}) =>
     all<Row>(query, { ...values, ...more }, known)
   const count = (query: Query) => run<{ total: number }>(query)[0]?.total ?? 0
-  const rest = ({ seen, taken }: Search["plan"]) =>
-    seen && taken && (known.rows ?? count(seen)) - count(taken)
-  const told = request.total ?? known.total ?? rest(plan)
+  const rest = (): Pick<Read<unknown>, "seen"> & { readonly told?: number } => {
+    if (!plan.seen || !plan.taken) return {}
+    const seen = request.seen ?? known.rows ?? count(plan.seen)
+    return { seen, told: seen - count(plan.taken) }
+  }
+  const counted = request.total ?? known.total
+  const { seen, told } = counted === undefined ? rest() : { told: counted }
   if (told === undefined || told <= most) {
     const keys = known.keys ?? run<{ key: Value }>(plan.keys).map(({ key }) => key)
     if (keys.length <= most) {
       const few = { limit, offset, keys: JSON.stringify(keys) }
-      return { total: keys.length, rows: keys.length > 0 ? run(plan.few, few) : [] }
+      return { total: keys.length, rows: keys.length > 0 ? run(plan.few, few) : [], seen }
     }
   }
   const total = told ?? known.count?.() ?? count(plan.total)
   const behind = total - offset - limit
-  if (!plan.back || behind >= offset) return { total, rows: run(plan.many, { limit, offset }) }
+  if (!plan.back || behind >= offset)
+    return { total, rows: run(plan.many, { limit, offset }), seen }
   const left = { limit: Math.min(limit, total - offset), offset: Math.max(0, behind) }
-  return { total, rows: left.limit > 0 ? run(plan.back, left) : [] }
+  return { total, rows: left.limit > 0 ? run(plan.back, left) : [], seen }
 }
 
 function connect({ file, rowsMin }: Request) {

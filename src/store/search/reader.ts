@@ -16,6 +16,8 @@ export type Reading = {
   readonly most: number
   /** How many rows are found, where that is known already. */
   readonly total: number | undefined
+  /** How many rows the caller may see, where that is known already. */
+  readonly seen: number | undefined
   /** What an index of texts may know of it. */
   readonly texts: Texts | undefined
 }
@@ -34,7 +36,12 @@ export type Countable = "all" | "found" | "others"
 /** By their names, the tables that get an index of texts where they are long. */
 export type TextTables = Readonly<Record<string, TextTable>>
 
-export type Read<Row> = { readonly total: number; readonly rows: readonly Row[] }
+export type Read<Row> = {
+  readonly total: number
+  readonly rows: readonly Row[]
+  /** How many rows the caller may see, where that had to be found out. */
+  readonly seen?: number | undefined
+}
 
 type Queries = {
   readonly [Name in keyof Plan]: Plan[Name] extends string ? Query : Query | undefined
@@ -133,8 +140,8 @@ export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts):
         }
         if (answer.isBehind) followed(tables)
         // Reason for the cast: a search's Row type is its caller's word about its columns.
-        const { total, rows } = answer as Read<Row> & Behind
-        return { total, rows }
+        const { total, rows, seen } = answer as Read<Row> & Behind
+        return { total, rows, seen }
       } finally {
         end()
       }

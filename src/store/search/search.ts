@@ -2,6 +2,7 @@ import { type Lru, lru } from "../../kernel/lru.ts"
 import type { Found, Page } from "../../kernel/page.ts"
 import { ofInstance } from "../cached.ts"
 import type { Cx } from "../store.ts"
+import type { Value } from "../view/statement.ts"
 import {
   type Built,
   blank,
@@ -46,6 +47,7 @@ export async function search<Row>(
   const conditions: TextCondition[] = []
   const built = { ...blank(), dominant, ...(table && { texts: { table, conditions } }) }
   const seen = `instance = $instance AND ${scoped(built, what, cx.scope)}`
+  const mine = { ...built.values }
   const { found, but } = filtered(built, what, query.filters)
   const except = but === undefined ? undefined : { seen, but }
   const where = [seen, ...found].join(" AND ")
@@ -65,28 +67,43 @@ export async function search<Row>(
     },
     most,
   )
-  const totals = totalsOf(cx)
-  const counted = JSON.stringify([plan.total, values], (_, value: unknown) =>
-    typeof value === "bigint" ? `${value}` : value,
-  )
-  const stamp = store.stamp(plan.total)
-  const known = totals.get(counted)
+  const totals = totalsIn(cx, totalsOf(cx))
+  const counted = totals(plan.total, values)
+  const all = plan.seen === undefined ? undefined : totals(plan.seen, mine)
   const isAll = cx.scope.all
   const countable = countableOf(what, query.filters)
   const texts = table && { table: what.table, conditions, isAll, countable }
-  const { total, rows } = await store.read<Row>(cx, {
+  const answer = await store.read<Row>(cx, {
     plan,
     values: { ...built.values, instance: cx.instance },
     limit,
     offset: after ? 0 : offset,
     most,
-    total: known?.stamp === stamp ? known.total : undefined,
+    total: counted.known,
+    seen: all?.known,
     texts,
   })
-  totals.set(counted, { stamp, total })
+  const { total, rows } = answer
+  counted.keep(total)
+  if (answer.seen !== undefined) all?.keep(answer.seen)
   places.keep({ offset, limit, after, rows }, sortsOf(what, order))
   return { total, rows, limit }
 }
+
+/** Totals that hold until an event changes what they count. */
+const totalsIn =
+  ({ store }: Cx, kept: Lru<Counted>) =>
+  (sql: string, values: Readonly<Record<string, Value>>) => {
+    const key = JSON.stringify([sql, values], (_, value: unknown) =>
+      typeof value === "bigint" ? `${value}` : value,
+    )
+    const stamp = store.stamp(sql)
+    const found = kept.get(key)
+    return {
+      known: found?.stamp === stamp ? found.total : undefined,
+      keep: (total: number) => kept.set(key, { stamp, total }),
+    }
+  }
 
 /** Filters as SQL, and what a single one leaves out, where an index may have that. */
 function filtered(built: Built, what: Searchable, filters: readonly Filter[]) {
@@ -95,7 +112,10 @@ function filtered(built: Built, what: Searchable, filters: readonly Filter[]) {
   if (!only || others.length > 0) return { found: filters.map(found) }
   if ("not" in only) {
     const but = found(only.not)
-    return { found: [`(${but}) IS NOT TRUE`], but }
+    const others = `(${but}) IS NOT TRUE`
+    // Only rows without the dominant value can be among those: an index has just these.
+    const rest = withoutDominant(built, only.not)
+    return rest ? { found: [`${rest} AND ${others}`] } : { found: [others], but }
   }
   const sql = found(only)
   const rest = withoutDominant(built, only)

@@ -18,6 +18,7 @@ import {
   start,
   temporaryFolder,
 } from "../../test/support/latchkey.ts"
+import type { Beside, Waited } from "./beside.ts"
 import { orgIdOf, populate, userIdOf } from "./population.ts"
 import { elsewhere, isList, type Samples, type Search, searchesOf } from "./searches.ts"
 
@@ -28,9 +29,6 @@ const aims = users > 100_000 ? { half: "< 20 ms", most: "< 250 ms" } : { half: "
 const told = 15
 const created = 10_000
 const callers = 32
-/** Between two requests of those who sign in, and of those who watch the event loop. */
-const tokenMs = 20
-const watchMs = 2
 /** What rests is measured after so long. */
 const restMs = 15_000
 
@@ -120,18 +118,14 @@ function searches(): readonly Search[] {
 
 /** Searches back to back, people who sign in beside them, and somebody who watches the loop. */
 async function mixed(all: readonly Search[], token: string): Promise<void> {
-  const searching = { isOver: false }
-  const beside = Promise.all([
-    repeated(searching, tokenMs, () => serviceToken(url, key)),
-    repeated(searching, watchMs, async () => (await fetch(`${url}/debug/healthz`)).text()),
-  ])
+  const beside = new Worker(new URL("./beside.ts", import.meta.url))
+  beside.postMessage({ url, key } satisfies Beside)
   const byKind = new Map<string, number[]>()
   for (const search of all) {
     const took = await timeOf(search, token)
     byKind.set(search.what, [...(byKind.get(search.what) ?? []), took])
   }
-  searching.isOver = true
-  const [tokens, watched] = await beside
+  const { tokens, watched } = await ended(beside)
   const times = [...byKind.values()].flat()
   row("searches, median", ms(within(times, 0.5)), aims.half)
   row("  99th percentile", ms(within(times, 0.99)), aims.most)
@@ -145,19 +139,13 @@ async function mixed(all: readonly Search[], token: string): Promise<void> {
   row("  worst", ms(Math.max(...watched)), "< 50 ms")
 }
 
-async function repeated(
-  searching: { readonly isOver: boolean },
-  pauseMs: number,
-  ask: () => Promise<unknown>,
-): Promise<readonly number[]> {
-  const times: number[] = []
-  while (!searching.isOver) {
-    const before = performance.now()
-    await ask()
-    times.push(performance.now() - before)
-    await sleep(pauseMs)
-  }
-  return times
+/** What those beside have waited, when they are told to end. */
+function ended(beside: Worker): Promise<Waited> {
+  const { promise, resolve, reject } = Promise.withResolvers<Waited>()
+  beside.addEventListener("message", ({ data }: MessageEvent<Waited>) => resolve(data))
+  beside.addEventListener("error", ({ message }) => reject(new Error(message)))
+  beside.postMessage("end")
+  return promise.finally(() => beside.terminate())
 }
 
 async function timeOf({ what, method, request }: Search, token: string): Promise<number> {

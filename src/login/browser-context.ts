@@ -14,6 +14,7 @@ import { findByLoginName, user } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
 import { needOf } from "./factor/need.ts"
 import type { Bar, Present, Wanted } from "./flow.ts"
+import { registrationHome } from "./register/home.ts"
 
 /** One request of one browser to the pages. */
 export type BrowserContext = {
@@ -114,7 +115,9 @@ export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
     const need = needOf(cx, userId)
     return { ...need, isForced: need.isForced || asked.needsFactor === true }
   }
-  return { ...asked, suggestedUser, created, sessionId, consent, isDenied, barOf, needOf: needs }
+  const mayRegister = registrationHome(cx, asked.home) !== undefined
+  const known = { suggestedUser, created, sessionId, consent, isDenied, mayRegister }
+  return { ...asked, ...known, barOf, needOf: needs }
 }
 
 /** Why a person may not use the application that asks; undefined for who may. */

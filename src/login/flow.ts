@@ -10,6 +10,8 @@ export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "fore
   readonly sessionId: string
   /** The session whose person has allowed the application what it asks for. */
   readonly consent?: string | undefined
+  /** Whether whoever has no account may make one. */
+  readonly mayRegister?: boolean
   /** Whether the person has refused. */
   readonly isDenied?: boolean
   /** Why a person may not use the application; undefined for who may. */
@@ -39,6 +41,7 @@ export type Step =
   | { readonly kind: "done"; readonly sessionId: string }
   | { readonly kind: "choose" }
   | { readonly kind: "login name" }
+  | { readonly kind: "register" }
   | { readonly kind: "password"; readonly userId: string }
   | { readonly kind: "factor"; readonly userId: string; readonly factors: readonly Factor[] }
   | {
@@ -63,6 +66,8 @@ export function nextStep(wanted: Wanted, present: readonly Present[], now: numbe
     }
     return stepWith(wanted, linked, now)
   }
+  // Initiating User Registration via OpenID Connect §4: whoever else is signed in here.
+  if (prompts.includes("create") && wanted.mayRegister) return { kind: "register" }
   const expected = hintedUser ?? wanted.suggestedUser
   const fitting = present.filter(({ userId }) => expected === undefined || userId === expected)
   const welcome = fitting.filter(({ userId }) => barOf?.(userId) === undefined)

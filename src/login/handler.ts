@@ -24,6 +24,8 @@ import { showSheet } from "./look/branding.ts"
 import { type ShowPage, showFault } from "./page.ts"
 import { askPasswordChange, takePasswordChange } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
+import { askRegisterPassword, takeRegisterCode, takeRegisterPassword } from "./register/finish.ts"
+import { askRegister, takeRegister } from "./register/register.ts"
 import {
   askAccount,
   askLoginName,
@@ -98,6 +100,13 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.factor]: { get: askFactor, post: takeFactor },
   [loginPaths.factorSetup]: { get: askSetup, post: takeSetup },
   [loginPaths.passkey]: { get: askNoPasskey, post: takePasskey },
+  [loginPaths.register]: { get: askRegister("join"), post: takeRegister("join") },
+  [loginPaths.registerOrg]: { get: askRegister("found"), post: takeRegister("found") },
+  [loginPaths.registerVerify]: {
+    get: (loginContext) => askLink(loginContext, "register"),
+    post: takeRegisterCode,
+  },
+  [loginPaths.registerPassword]: { get: askRegisterPassword, post: takeRegisterPassword },
   [loginPaths.passkeySet]: { get: askPasskeyLink, post: takePasskeyLink },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },

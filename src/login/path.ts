@@ -26,6 +26,10 @@ export const loginPaths = {
   invitePassword: "/ui/login/verify/password",
   sheet: "/ui/login/branding.css",
   trouble: "/ui/login/error",
+  register: "/ui/login/register",
+  registerOrg: "/ui/login/register/org",
+  registerVerify: "/ui/login/register/verify",
+  registerPassword: "/ui/login/register/password",
   signedIn: "/ui/login/signedin",
   signedOut: "/ui/login/signedout",
 } as const
@@ -38,6 +42,7 @@ export const withRequest = (path: string, requestId: string): string =>
 export function stepPath(step: Step, requestId: string): string | undefined {
   if (step.kind === "choose") return withRequest(loginPaths.accounts, requestId)
   if (step.kind === "login name") return withRequest(loginPaths.loginName, requestId)
+  if (step.kind === "register") return withRequest(loginPaths.register, requestId)
   if (step.kind === "password") return withRequest(loginPaths.password, requestId)
   if (step.kind === "factor") return withRequest(loginPaths.factor, requestId)
   if (step.kind === "set up") return withRequest(loginPaths.factorSetup, requestId)

@@ -18,6 +18,7 @@ import { forgotHref } from "./link/forgot.ts"
 import { notesFor } from "./note.ts"
 import { changes } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
+import { registerHref } from "./register/register.ts"
 import { type SignedIn, signInWith } from "./sign-in.ts"
 
 /** What the first page is shown with. */
@@ -158,13 +159,15 @@ function loginNamePage(
   const offered = offeredPasskey(loginContext)
   const form = targetOf(loginContext, loginPaths.loginName)
   const application = applicationOf(loginContext)
+  const createHref = registerHref(loginContext)
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => {
       const error = missing ? shared.t("login_name.error.missing") : undefined
       const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
       const passkey = offered && { ...offered, error: wrong }
-      return ui.LoginNamePage({ ...shared, application, error, loginName, form, passkey })
+      const asked = { application, error, loginName, form, passkey, createHref }
+      return ui.LoginNamePage({ ...shared, ...asked })
     },
     optionsOf(loginContext, missing || hasWrongKey ? 422 : 200),
   )

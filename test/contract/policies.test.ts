@@ -28,7 +28,7 @@ const golden = tableOf("test/contract/policies.tsv")
 /** What is to come that asks the fields that nothing asks yet. */
 const subjects = new Set([
   ...["with branding", "with external providers", "with lifetimes of checks"],
-  ...["with passkeys", "with password age", "with registration"],
+  ...["with passkeys", "with password age"],
   ...["with second factors", "with links below the pages", "with login names"],
 ])
 

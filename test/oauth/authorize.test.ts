@@ -41,7 +41,7 @@ describe("authorize", () => {
     ["a scope without openid", { scope: "profile" }, "invalid_scope"],
     ["no scope", { scope: undefined }, "invalid_scope"],
     ["an unknown prompt", { prompt: "dance" }, "invalid_request"],
-    ["prompt=create, for there is no registration yet", { prompt: "create" }, "invalid_request"],
+    ["prompt=create together with none", { prompt: "create none" }, "invalid_request"],
     ["prompt=none with another", { prompt: "none login" }, "invalid_request"],
     ["prompt=none without a session", { prompt: "none" }, "login_required"],
     ["a max_age that is no number", { max_age: "-1" }, "invalid_request"],

@@ -458,8 +458,8 @@ describe("what else a request may get wrong", () => {
       },
     ],
     "a prompt that is none": [
-      () => signedIn.browser.go(authorizePath(at.web.id, { prompt: "create" })),
-      { subject: "prompt", received: "create", likelyCauseKey: "value.unknown" },
+      () => signedIn.browser.go(authorizePath(at.web.id, { prompt: "dance" })),
+      { subject: "prompt", received: "dance", likelyCauseKey: "value.unknown" },
     ],
     "a response mode that is none": [
       () => signedIn.browser.go(authorizePath(at.web.id, { response_mode: "jwt" })),

@@ -45,6 +45,13 @@ export { LogoutPage, type LogoutPageProps } from "./logout-page.tsx"
 export { PasswordChangePage, type PasswordChangePageProps } from "./password-change-page.tsx"
 export { PasswordPage, type PasswordPageProps } from "./password-page.tsx"
 export { type PasswordRules, rulesIn } from "./password-rules.ts"
+export {
+  type RegisterField,
+  type Registering,
+  RegisterPage,
+  type RegisterPageProps,
+  type RegisterProblem,
+} from "./register-page.tsx"
 export { renderPage } from "./render.ts"
 export { SetupLinkPage } from "./setup-link-page.tsx"
 export { type SetupField, SetupPage, type SetupPageProps, setupFields } from "./setup-page.tsx"

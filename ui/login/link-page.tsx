@@ -17,7 +17,7 @@ export type Linked = {
 }
 
 /** What a link is for. */
-export type LinkKind = "invite" | "reset" | "verify_email" | "verify_phone"
+export type LinkKind = "invite" | "reset" | "verify_email" | "verify_phone" | "register"
 
 /** What its page says; `onward` where a code is no good. */
 type Words = Readonly<
@@ -61,6 +61,14 @@ const words: Readonly<Record<LinkKind, Words>> = {
     submit: "invite.submit",
     todo: "reset.wrong.todo",
     onward: "reset.again",
+  },
+  register: {
+    ...usual,
+    title: "forgot.sent.title",
+    lead: "register.sent",
+    submit: "invite.submit",
+    todo: "register.wrong.todo",
+    onward: "register.again",
   },
   verify_email: { ...verify, title: "verify_email.title" },
   verify_phone: { ...verify, title: "verify_phone.title" },

@@ -11,6 +11,8 @@ export type LoginNamePageProps = PageProps & {
   readonly error?: string | undefined
   /** Asks for any passkey, where there can be one. */
   readonly passkey?: OfferedPasskey | undefined
+  /** Where who has no account makes one; absent where nobody may. */
+  readonly createHref?: string | undefined
 }
 
 export type OfferedPasskey = {
@@ -22,7 +24,7 @@ export type OfferedPasskey = {
 
 /** First step: who are you? Posts `loginName`. */
 export function LoginNamePage(props: LoginNamePageProps) {
-  const { t, language, form, application, loginName, error, passkey } = props
+  const { t, language, form, application, loginName, error, passkey, createHref } = props
   const lead = application
     ? t("login_name.lead_application", { application: application.name })
     : t("login_name.lead")
@@ -49,6 +51,11 @@ export function LoginNamePage(props: LoginNamePageProps) {
         </Button>
       </FlowForm>
       {passkey && <Passkey t={t} passkey={passkey} />}
+      {createHref && (
+        <p className="small">
+          {t("register.question")} <a href={createHref}>{t("register.title")}</a>
+        </p>
+      )}
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

@@ -1,6 +1,6 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
-export type Prompt = "none" | "login" | "select_account" | "consent"
+export type Prompt = "none" | "login" | "select_account" | "consent" | "create"
 export type ResponseMode = "query" | "fragment" | "form_post"
 /** What the client gets at the front channel; the words in the order of the alphabet. */
 export type ResponseType = "code" | "id_token" | "id_token token"

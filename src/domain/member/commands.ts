@@ -54,6 +54,11 @@ export function addCreator(tx: Transaction, projectId: string, userId: string): 
   putMember(tx, { target: { level: "project", id: projectId }, userId, roles: ["PROJECT_OWNER"] })
 }
 
+/** Makes whoever began an organisation its owner; not a gift either. */
+export function addFounder(tx: Transaction, orgId: string, userId: string): void {
+  putMember(tx, { target: { level: "org", id: orgId }, userId, roles: ["ORG_OWNER"] })
+}
+
 /** Replaces the roles of an administrator; what is given and taken the caller must hold. */
 export function changeMember(tx: Transaction, input: MemberInput): void {
   const { target, userId, roles } = input

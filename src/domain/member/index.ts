@@ -4,6 +4,7 @@ import { memberView } from "./view.ts"
 
 export {
   addCreator,
+  addFounder,
   addMember,
   changeMember,
   mustSeeUser,

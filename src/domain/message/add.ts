@@ -13,7 +13,24 @@ export function addMessage(tx: Transaction, id: string, cause: Cause, sealed?: s
   if (hasLeft(person) || person.kind !== "human") return
   const to = cause.channel === "email" ? person.email.address : (person.phone?.number ?? "")
   if (to === "") return
-  const owner = tx.owner(user, cause.userId)
+  addMessageTo(tx, id, { cause, to, sealed, owner: tx.owner(user, cause.userId) })
+}
+
+type Addressed = {
+  readonly cause: Cause
+  readonly to: string
+  readonly sealed?: string | undefined
+  /** The organisation in whose outbox it stands. */
+  readonly owner: string
+}
+
+/** The same to an address that may be nobody's yet. */
+export function addMessageTo(
+  tx: Transaction,
+  id: string,
+  { cause, to, sealed, owner }: Addressed,
+): void {
+  if (tx.state(message, id).status !== "absent") return
   const secret = sealed === undefined ? { to } : { to, sealed }
   tx.append(message, id, [{ type: "message.added", data: cause, private: secret }], owner)
   const address = tx.secrets.hash(to.toLowerCase(), "message_address")

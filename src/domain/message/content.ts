@@ -3,7 +3,15 @@ import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { isOrgActive } from "../org/index.ts"
 import { messageText } from "../text/index.ts"
-import { type CodeFor, findUser, invitationOf, sentCode, shownNames } from "../user/index.ts"
+import {
+  type CodeFor,
+  findUser,
+  invitationOf,
+  registrantBy,
+  registrationCode,
+  sentCode,
+  shownNames,
+} from "../user/index.ts"
 import type { Cause, Kind, Message } from "./model.ts"
 
 /** A message in words. Its code and link are secrets: they open what they are for. */
@@ -44,10 +52,10 @@ export function contentOf(cx: Cx, message: Message): Content | { readonly over: 
 
 /** The code in the plain; undefined where the person has another one, or none, by now. */
 function codeOf(cx: Cx, message: Message): string | undefined {
-  const { kind, userId, sealed, codeExpires } = message
+  const { kind, userId, sealed, codeExpires, isRegistrant } = message
   if (sealed !== "") return cx.secrets.open("seal", sealed, about(message))
   const of = codeKinds[kind]
-  const code = of && sentCode(cx, userId, of)
+  const code = isRegistrant ? registrationCode(cx, userId) : of && sentCode(cx, userId, of)
   return code?.expires === codeExpires ? code.plain : undefined
 }
 
@@ -59,7 +67,7 @@ const about = ({ userId, kind }: Cause): string => `message/${userId}/${kind}`
 
 function worded(cx: Cx, message: Message, code: string): Content {
   const { kind, userId } = message
-  const row = findUser(cx, userId)
+  const row = message.isRegistrant ? registrantRow(cx, message) : findUser(cx, userId)
   const { organization, applicationName } = invitationOf(cx, userId)
   const { preferredLoginName } = shownNames(cx, row)
   const person = {
@@ -101,6 +109,19 @@ function worded(cx: Cx, message: Message, code: string): Content {
   return { ...text, link: linkOf(cx, message, places), code, lookOrgId }
 }
 
+/**
+ * Who wants an account, as a message speaks of them: by their address alone. A name that anybody
+ * can have typed would be a way to write to others in our name.
+ */
+function registrantRow(cx: Cx, { userId, to }: Message) {
+  const { orgId = "", language = "" } = registrantBy(cx, userId) ?? {}
+  return {
+    ...{ display_name: to, given_name: to, family_name: "", nick_name: "", user_name: to },
+    ...{ email: to, email_verified: 0, phone: "", phone_verified: 0 },
+    ...{ org: orgId, preferred_language: language },
+  }
+}
+
 type Places = Readonly<
   Record<"code" | "orgId" | "lookOrgId" | "loginName" | "displayName" | "language", string>
 >
@@ -136,6 +157,8 @@ type Page = { readonly path: string; readonly more?: Readonly<Record<string, str
 
 /** Our own page for each kind that has one. */
 const pages: Readonly<Partial<Record<Kind, Page>>> = {
+  init: { path: "/ui/login/register/verify" },
+  account_exists: { path: "/ui/login" },
   invite_user: { path: "/ui/login/verify", more: { invite: "true" } },
   verify_email: { path: "/ui/login/verify" },
   verify_phone: { path: "/ui/login/verify", more: { phone: "true" } },

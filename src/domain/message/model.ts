@@ -26,6 +26,8 @@ export type Cause = {
   readonly lookOrgId?: string
   /** Tells one link for a passkey from another; left out for all else. */
   readonly codeId?: string
+  /** Whether it is to who has asked for an account; left out for all else. */
+  readonly isRegistrant?: boolean
   /** The domain that a name was taken away with; left out for all else. */
   readonly domain?: string
 }

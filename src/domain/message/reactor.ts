@@ -1,6 +1,7 @@
 import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
 import { notification, policyOf } from "../policy/index.ts"
-import { addMessage } from "./add.ts"
+import { registrantBy } from "../user/index.ts"
+import { addMessage, addMessageTo } from "./add.ts"
 import { type Cause, type Kind, message } from "./model.ts"
 import { senderOf } from "./send.ts"
 import { messagesTo, waitingFor } from "./view.ts"
@@ -38,6 +39,7 @@ export function messageReactor(call: Calls): Reactor {
       "user.human.password.changed": write("password_change"),
       "user.human.passwordless.initialization.code.added": write("passwordless_registration"),
       "user.domain.claimed": write("domain_claimed"),
+      "registration.requested": async (event) => tellRegistrant(call(event.instance, name), event),
       "user.removed": async ({ instance, id }) => eraseAll(call(instance, name), id),
       "message.added": go,
       "message.requeued": go,
@@ -63,6 +65,22 @@ function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): C
   const channel = data.channel ?? (kind === "verify_phone" ? "sms" : "email")
   const more = { ...(requestId && { requestId }), ...(codeId && { codeId }) }
   return { ...plain, channel, codeExpires, urlTemplate, ...more, ...(lookOrgId && { lookOrgId }) }
+}
+
+/** Sends who wants an account the code for it, or the word that there is one. */
+async function tellRegistrant(cx: Cx, { id, owner, position }: Recordedly): Promise<void> {
+  const asked = registrantBy(cx, id)
+  if (!asked) return
+  const { accountId, requestId, email: to } = asked
+  const common = { channel: "email", urlTemplate: "" } as const
+  const cause: Cause =
+    accountId === ""
+      ? {
+          ...{ ...common, kind: "init", userId: id, codeExpires: asked.expires },
+          ...{ isRegistrant: true, ...(requestId && { requestId }) },
+        }
+      : { ...common, kind: "account_exists", userId: accountId, codeExpires: 0 }
+  await cx.store.transact(cx, (tx) => addMessageTo(tx, String(position), { cause, to, owner }))
 }
 
 type CodeData = {

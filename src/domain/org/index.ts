@@ -41,6 +41,7 @@ export {
   type OrgRow,
   orgDomains,
   orgOfDomain,
+  orgOfProvenDomain,
   orgs,
   orgView,
 } from "./view.ts"

@@ -2,7 +2,7 @@ import { limits, quota, restrictions, usage } from "./model.ts"
 import { quotaNotifications } from "./reactor.ts"
 
 export { quotaNotifications } from "./reactor.ts"
-export { allowedOf, languagesOf, setRestrictions } from "./restriction.ts"
+export { allowedOf, languagesOf, restrictionsOf, setRestrictions } from "./restriction.ts"
 export { auditLogRetention, blockedError, countRequest, isBlocked } from "./usage.ts"
 
 /** What this module is to the whole. */

@@ -43,9 +43,16 @@ export const messageKinds = {
   invite_user: [...person, "Code", "ApplicationName"],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-export type MessageKind = keyof typeof messageKinds
+/** Kinds that the interface has no operations for: they say what we say. */
+const ownKinds = {
+  account_exists: [...person, "Domain"],
+} as const satisfies Readonly<Record<string, readonly string[]>>
 
-type Placeholder<Kind extends MessageKind> = (typeof messageKinds)[Kind][number]
+export const allMessageKinds = { ...messageKinds, ...ownKinds } as const
+
+export type MessageKind = keyof typeof allMessageKinds
+
+type Placeholder<Kind extends MessageKind> = (typeof allMessageKinds)[Kind][number]
 
 /** What a message of a kind is filled with: texts as they are, and a time in seconds. */
 export type MessageValues<Kind extends MessageKind> = {

@@ -3,7 +3,7 @@ import { allowedOf } from "../quota/index.ts"
 import { refusedError } from "./bound.ts"
 import { findText } from "./commands.ts"
 import { durationIn } from "./duration.ts"
-import { type MessageField, type MessageKind, type MessageValues, messageKinds } from "./kind.ts"
+import { allMessageKinds, type MessageField, type MessageKind, type MessageValues } from "./kind.ts"
 import { checkPlaceholders, fillIn } from "./placeholder.ts"
 import { type Message, standardMessage } from "./standard/index.ts"
 import type { Template } from "./template.ts"
@@ -39,7 +39,7 @@ export const messageTemplate = (kind: MessageKind): Template => ({
     const unseen = lines ? /[^\P{Cc}\n\r\t]/u : /[\p{Cc}\p{Zl}\p{Zp}]/u
     if (unseen.test(text))
       throw refusedError(`${key} must be plain text${lines ? "" : ", one line"}`)
-    checkPlaceholders(key, text, messageKinds[kind])
+    checkPlaceholders(key, text, allMessageKinds[kind])
   },
 })
 

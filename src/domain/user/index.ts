@@ -1,6 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { orgWithDomain } from "../org/index.ts"
 import { userMetadataView } from "./account/metadata-view.ts"
+import { registration } from "./account/registration.ts"
 import { passwordCheck } from "./credential/attempt.ts"
 import { codeCount } from "./credential/code-count.ts"
 import { failedSignInView } from "./credential/failure.ts"
@@ -48,6 +49,18 @@ export { findByLoginName, loginNamesOf, shownNames } from "./account/login-name.
 export { type Metadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving } from "./account/owner.ts"
+export {
+  askRegistration,
+  checkRegistration,
+  completeRegistration,
+  type Registrant,
+  type RegistrationEvent,
+  registrantBy,
+  registrantOf,
+  registration,
+  registrationCode,
+  registrationPassword,
+} from "./account/registration.ts"
 export { type Attempts, attemptsOf, isStandIn } from "./credential/attempt.ts"
 export { type CodeFor, type CodeOf, createCode, type NewCode } from "./credential/code.ts"
 export { type CodeCheck, checkCode } from "./credential/code-check.ts"
@@ -149,7 +162,7 @@ export { type UserRow, userKeys, users, userView } from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [user, passwordCheck, failedTries, codeCount, factorCount],
+  aggregates: [user, registration, passwordCheck, failedTries, codeCount, factorCount],
   views: [userView, userMetadataView, failedSignInView],
   chains: {
     user: userChain,

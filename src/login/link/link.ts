@@ -1,8 +1,14 @@
-import type { Linked, LinkKind, LinkProblem } from "../../../ui/login/index.ts"
+import type {
+  Account,
+  Linked,
+  LinkKind,
+  LinkProblem,
+  PasswordRules,
+} from "../../../ui/login/index.ts"
 import { type CodeCheck, type CodeFor, checkCode, complexityFor } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { accountOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
+import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import type { Fields } from "../form.ts"
 import { notesFor } from "../note.ts"
 import type { NewPasswordProblem } from "../password-change.ts"
@@ -10,12 +16,13 @@ import { loginPaths } from "../path.ts"
 import { forgotHref } from "./forgot.ts"
 
 /** Where the page of each link posts to, and what its code is for. */
-const kinds: Readonly<Record<LinkKind, { readonly action: string; readonly of: CodeFor }>> = {
+const kinds = {
   invite: { action: loginPaths.invite, of: "invite" },
   reset: { action: loginPaths.passwordSet, of: "password" },
   verify_email: { action: loginPaths.verifyEmail, of: "email" },
   verify_phone: { action: loginPaths.verifyPhone, of: "phone" },
-}
+  register: { action: loginPaths.registerVerify },
+} as const satisfies Readonly<Record<LinkKind, { readonly action: string; readonly of?: CodeFor }>>
 
 /**
  * GET of the link that somebody was given. It looks at no code and uses none up: what scans mails
@@ -45,7 +52,7 @@ export type LinkRefusal =
 /** Looks at a code. Guesses are counted of the account, and of the address that they come from. */
 export const checkLink = (
   cx: Cx,
-  kind: LinkKind,
+  kind: "invite" | "reset",
   { userId, code }: Linked,
 ): Promise<"ok" | LinkRefusal> =>
   guessing(cx, code, () => checkCode(cx, userId, { of: kinds[kind].of, given: code }))
@@ -82,6 +89,7 @@ const refused = {
   reset: notesFor<Refused>(loginPaths.passwordSet),
   verify_email: notesFor<Refused>(loginPaths.verifyEmail),
   verify_phone: notesFor<Refused>(loginPaths.verifyPhone),
+  register: notesFor<Refused>(loginPaths.registerVerify),
 } as const satisfies Record<LinkKind, unknown>
 
 export function refuseLink(
@@ -113,7 +121,7 @@ function linkPage(
   const seconds = typeof refusal === "object" ? refusal.retryAfterSeconds : 0
   const problem: LinkProblem | undefined =
     typeof refusal === "object" ? { minutes: Math.ceil(seconds / 60) } : refusal
-  const onwardHref = kind === "reset" ? forgotHref(loginContext, "") : loginPaths.entry
+  const onwardHref = onwardFrom(loginContext, kind)
   const status = seconds ? 429 : 422
   return loginContext.show(
     loginContext.cx,
@@ -126,11 +134,20 @@ function linkPage(
   )
 }
 
+/** Where who has no good code gets another, or does without. */
+function onwardFrom(loginContext: LoginContext, kind: LinkKind): string | undefined {
+  if (kind === "reset") return forgotHref(loginContext, "")
+  return kind === "register" ? hrefOf(loginContext, loginPaths.register) : loginPaths.entry
+}
+
 /** What the page says on which somebody chooses a password whose code was right. */
 type Choosing = {
   readonly linked: Linked
   readonly action: string
   readonly orgId: string
+  /** Whom the password is for, and what it has to be; without a word, the user's. */
+  readonly account?: Account
+  readonly rules?: PasswordRules
   readonly words: (t: Translate) => {
     readonly title: string
     readonly lead: string
@@ -142,13 +159,13 @@ type Translate = Parameters<Parameters<LoginContext["show"]>[1]>[1]["t"]
 
 export function linkPasswordPage(
   loginContext: LoginContext,
-  { linked, action, orgId, words }: Choosing,
+  { linked, action, orgId, words, ...given }: Choosing,
   problem?: NewPasswordProblem,
 ): Promise<Response> {
   const { cx } = loginContext
   const form = targetOf(loginContext, action)
-  const account = accountOf(cx, linked.userId)
-  const rules = complexityFor(cx, linked.userId)
+  const account = given.account ?? accountOf(cx, linked.userId)
+  const rules = given.rules ?? complexityFor(cx, linked.userId)
   return loginContext.show(
     cx,
     (ui, shared) => {

@@ -65,6 +65,7 @@ const prompts: Readonly<Record<Prompt, Prompts>> = {
   login: Prompts.LOGIN,
   consent: Prompts.CONSENT,
   select_account: Prompts.SELECT_ACCOUNT,
+  create: Prompts.CREATE,
 }
 
 function callbackOf(cx: Cx, { authRequestId: id, callbackKind: how }: CreateCallbackRequest) {

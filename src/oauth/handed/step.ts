@@ -39,6 +39,7 @@ function stepError(step: Extract<Step, { kind: Missing }>): Fault {
 const missing: Readonly<Record<Exclude<Missing, "barred">, readonly [id: string, said: string]>> = {
   choose: ["auth_request.choose", "the person has to choose an account"],
   "login name": ["auth_request.other_person", "the request is for somebody else"],
+  register: ["auth_request.register", "the person has to make an account first"],
   password: [
     "auth_request.check_again",
     "the application wants a sign-in that is newer than this one (prompt or max_age); check a " +

@@ -123,7 +123,7 @@ function scopesOf(parameters: Parameters, app: OidcApp, type: ResponseType): rea
 }
 
 /** What `prompt` may say; discovery names them. */
-export const promptValues = ["none", "login", "select_account", "consent"] as const
+export const promptValues = ["none", "login", "select_account", "consent", "create"] as const
 
 function promptsOf(parameters: Parameters): readonly Prompt[] {
   const prompts = wordsOf(parameters.get("prompt")).map((word) => {

@@ -1,0 +1,199 @@
+import { sameText } from "../../../kernel/crypto/secret.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import { givenName as nameOf } from "../../../kernel/text/given.ts"
+import {
+  aggregate,
+  type Cx,
+  type Draft,
+  type Event,
+  fold,
+  statement,
+  type Transaction,
+} from "../../../store/index.ts"
+import { addOrganization } from "../../org/index.ts"
+import { newCode } from "../../policy/index.ts"
+import { type NewPassword, passwordFor } from "../credential/credential.ts"
+import { emailOf } from "../field.ts"
+import { addUser } from "./create.ts"
+import { findByLoginName } from "./login-name.ts"
+
+/** What somebody says of themselves who wants an account. */
+export type Registrant = {
+  readonly email: string
+  readonly givenName: string
+  readonly familyName: string
+  /** What they read, BCP 47. */
+  readonly language: string
+  /** The organisation that they begin with it; empty where they join one. */
+  readonly organization: string
+}
+
+type Requested = {
+  /** The organisation that they will belong to: one that is there, or the one that they begin. */
+  readonly orgId: string
+  /** Until when the code is good, ms UTC. */
+  readonly expires: number
+  /** Whose address it is already; empty where it is nobody's. */
+  readonly accountId: string
+  /** The sign-in that it was asked for in; empty where in none. */
+  readonly requestId: string
+}
+
+export type RegistrationEvent =
+  | Event<"registration.requested", Requested, Registrant & { readonly sealed: string }>
+  | Event<"registration.check.failed">
+  | Event<"registration.completed">
+
+export type Registration =
+  | { readonly status: "absent" | "over"; readonly until: number }
+  | (Requested &
+      Registrant & {
+        readonly status: "open"
+        readonly until: number
+        readonly sealed: string
+        readonly failed: number
+      })
+
+const absent: Registration = { status: "absent", until: 0 }
+const hour = 3_600_000
+
+/**
+ * An account that somebody has asked for; the id is the one that their user will have. Until they
+ * have shown that the address is theirs, there is nobody, and nothing is taken from anybody.
+ */
+export const registration = aggregate<RegistrationEvent, Registration>({
+  stream: "registration",
+  retention: "transient",
+  expires: ({ until }) => until + hour,
+  initial: absent,
+  evolve: {
+    "registration.requested": (_, { data, private: secret }) =>
+      secret
+        ? { ...data, ...secret, status: "open", until: data.expires, failed: 0 }
+        : { status: "over", until: data.expires },
+    "registration.check.failed": (state) =>
+      state.status === "open" ? { ...state, failed: state.failed + 1 } : state,
+    "registration.completed": ({ until }) => ({ status: "over", until }),
+  },
+})
+
+/** However many ask for an account with one address: each has so many tries. */
+const failedMax = 10
+
+/** Checks what somebody says of themselves. Refuses an address or a name that can be none. */
+export const registrantOf = (given: Registrant): Registrant => ({
+  ...given,
+  email: emailOf(given.email),
+  givenName: nameOf("given_name", given.givenName),
+  familyName: nameOf("family_name", given.familyName),
+  organization: given.organization === "" ? "" : nameOf("organization", given.organization),
+})
+
+export type Wish = Pick<Requested, "orgId" | "requestId"> & {
+  readonly registrant: Registrant
+  /** The organisation in whose outbox the mail stands. */
+  readonly owner: string
+}
+
+/**
+ * Keeps that somebody wants an account, and has their address written to. One that has an account
+ * is told so by that mail and by nothing else: it makes the same work, and is answered the same.
+ */
+export async function askRegistration(cx: Cx, id: string, wish: Wish): Promise<void> {
+  cx.allowance?.spend("message")
+  const paced = cx.allowance?.pace()
+  const { orgId, requestId, registrant, owner } = wish
+  const { plain, expires } = newCode(cx, "init_code")
+  const accountId = accountWith(cx, registrant.email) ?? ""
+  const requested: Draft<RegistrationEvent> = {
+    type: "registration.requested",
+    data: { orgId, expires, accountId, requestId },
+    private: { ...registrant, sealed: cx.secrets.seal("seal", plain, aboutOf(id)) },
+  }
+  await cx.store.transact(cx, (tx) => tx.append(registration, id, [requested], owner))
+  await paced?.()
+}
+
+const aboutOf = (id: string): string => `registration/${id}`
+
+const byEmail = statement<{ id: string }>(
+  `SELECT id FROM users
+   WHERE instance = $instance AND email_folded = $email AND email_verified = 1 LIMIT 1`,
+)
+
+/** Who signs in with an address, or has shown that it is theirs. */
+const accountWith = (cx: Cx, email: string): string | undefined =>
+  findByLoginName(cx, email) ?? cx.store.get(cx, byEmail, { email: fold(email) })?.id
+
+/** Looks at a code that anybody may show, and leaves it good; a wrong one is counted. */
+export async function checkRegistration(cx: Cx, id: string, code: string): Promise<"ok" | "wrong"> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const state = tx.state(registration, id)
+    if (isRight(tx, id, code)) return "ok"
+    if (state.status === "open" && state.failed < failedMax)
+      tx.append(registration, id, [{ type: "registration.check.failed", data: {} }])
+    return "wrong"
+  })
+  return step.value
+}
+
+function isRight(tx: Transaction, id: string, code: string): boolean {
+  const state = tx.state(registration, id)
+  if (state.status !== "open" || state.failed >= failedMax) return false
+  if (tx.now >= state.expires || state.accountId !== "") return false
+  const plain = tx.secrets.open("seal", state.sealed, aboutOf(id))
+  const typed = code.trim()
+  return plain !== undefined && (sameText(plain, typed) || sameText(plain, typed.toUpperCase()))
+}
+
+/** Who asked, as a page shows them who has their code, and as the mail greets them. */
+export function registrantBy(cx: Cx, id: string): (Requested & Registrant) | undefined {
+  const state = cx.store.state(cx, registration, id)
+  return state.status === "open" ? state : undefined
+}
+
+/** The code in the plain, for the mail that carries it; undefined where it is worth nothing. */
+export function registrationCode(cx: Cx, id: string) {
+  const state = cx.store.state(cx, registration, id)
+  if (state.status !== "open" || state.accountId !== "") return undefined
+  const plain = cx.secrets.open("seal", state.sealed, aboutOf(id))
+  return plain === undefined ? undefined : { plain, expires: state.expires }
+}
+
+/** Prepares the password that somebody chooses for the account that they have asked for. */
+export function registrationPassword(cx: Cx, id: string, plain: string): Promise<NewPassword> {
+  const state = cx.store.state(cx, registration, id)
+  if (state.status !== "open") throw overError()
+  return passwordFor(cx, state.orgId, plain, { names: [state.email] })
+}
+
+/**
+ * Makes the account of who has shown the code, and their organisation if they begin one, as a part
+ * of a step. Refuses where somebody else with the same code, or the same address, was faster.
+ */
+export function completeRegistration(
+  tx: Transaction,
+  id: string,
+  { code, password }: { readonly code: string; readonly password: NewPassword },
+): { readonly orgId: string; readonly isFounder: boolean } {
+  const state = tx.state(registration, id)
+  if (state.status !== "open" || !isRight(tx, id, code)) throw overError()
+  const { orgId, organization, givenName, familyName, email, language } = state
+  const isFounder = organization !== ""
+  if (isFounder) addOrganization(tx, orgId, { name: organization })
+  addUser(tx, id, {
+    ...{ kind: "human", orgId, password },
+    profile: { givenName, familyName, preferredLanguage: language },
+    email: { value: email, verified: true },
+  })
+  const types = ["registration.requested"] as const
+  tx.append(registration, id, [{ type: "registration.completed", data: {}, erase: { types } }])
+  return { orgId, isFounder }
+}
+
+const overError = () =>
+  new Fault(
+    "failed_precondition",
+    "registration.over",
+    "this registration is over, or its code is wrong; start again",
+  )

@@ -1,0 +1,103 @@
+import type { Linked } from "../../../ui/login/index.ts"
+import { addFounder } from "../../domain/member/index.ts"
+import { passwordComplexity, policyOf } from "../../domain/policy/index.ts"
+import {
+  checkRegistration,
+  completeRegistration,
+  type NewPassword,
+  registrantBy,
+  registrationPassword,
+} from "../../domain/user/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Transaction } from "../../store/index.ts"
+import { waitingRequest } from "../browser-context.ts"
+import { completeSignIn } from "../complete-sign-in.ts"
+import { type LoginContext, trouble } from "../context.ts"
+import type { Fields } from "../form.ts"
+import { guessing, linkedIn, linkPasswordPage, refuseLink } from "../link/link.ts"
+import { notesFor } from "../note.ts"
+import { type NewPasswordProblem, newPasswordIn } from "../password-change.ts"
+import { loginPaths } from "../path.ts"
+
+const kind = "register"
+
+/** Who has shown the code, and what was wrong with the password that they chose. */
+type Choice = { readonly linked: Linked; readonly problem?: NewPasswordProblem }
+
+const choices = notesFor<Choice>(loginPaths.registerPassword)
+
+/** The code of the mail was shown: the address is theirs. */
+export async function takeRegisterCode(
+  loginContext: LoginContext,
+  fields: Fields,
+): Promise<Response> {
+  const { cx } = loginContext
+  const linked = linkedIn(fields)
+  const { userId, code } = linked
+  const result = await guessing(cx, code, () => checkRegistration(cx, userId, code))
+  return result === "ok"
+    ? choices.next(loginContext, { linked })
+    : refuseLink(loginContext, { kind, linked }, result)
+}
+
+/** GET: asks for the password of the account. */
+export function askRegisterPassword(loginContext: LoginContext): Promise<Response> | Response {
+  const { cx } = loginContext
+  const { linked, problem } = choices.of(loginContext) ?? {}
+  const registrant = linked && registrantBy(cx, linked.userId)
+  if (!linked || !registrant) return trouble(loginContext, { problem: "expired" })
+  const { orgId, givenName, familyName, email } = registrant
+  const asked = {
+    ...{ linked, orgId, action: loginPaths.registerPassword },
+    account: { displayName: `${givenName} ${familyName}`, loginName: email },
+    rules: policyOf(cx, orgId, passwordComplexity),
+    words: (t: Parameters<Parameters<typeof linkPasswordPage>[1]["words"]>[0]) => ({
+      title: t("invite.password.title"),
+      lead: t("register.password.lead"),
+      submit: t("register.submit"),
+    }),
+  }
+  return linkPasswordPage(loginContext, asked, problem)
+}
+
+/** The password was chosen: the account is made and its person signed in, in one step. */
+export async function takeRegisterPassword(
+  loginContext: LoginContext,
+  fields: Fields,
+): Promise<Response> {
+  const { cx } = loginContext
+  const linked = linkedIn(fields)
+  const { userId, code } = linked
+  const result = await guessing(cx, code, () => checkRegistration(cx, userId, code))
+  if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
+  const password = await newPasswordIn(fields, (plain) => registrationPassword(cx, userId, plain))
+  if ("key" in password) return choices.next(loginContext, { linked, problem: password })
+  try {
+    return await completeSignIn<never>(continued(loginContext, linked), {
+      userId,
+      first: (tx) => void complete(tx, userId, { code, password }),
+    })
+  } catch (cause) {
+    // Somebody else has the account by now, or the same code was faster in another window.
+    if (!(cause instanceof Fault) || !overs.includes(cause.id)) throw cause
+    return refuseLink(loginContext, { kind, linked }, "wrong")
+  }
+}
+
+const overs: readonly string[] = ["registration.over", "user.name_taken", "user.name_of_other_org"]
+
+function complete(
+  tx: Transaction,
+  userId: string,
+  shown: { readonly code: string; readonly password: NewPassword },
+): void {
+  const { orgId, isFounder } = completeRegistration(tx, userId, shown)
+  if (isFounder) addFounder(tx, orgId, userId)
+}
+
+/** Goes on with the sign-in that it was asked for in, also where the mail was opened. */
+function continued(loginContext: LoginContext, { request }: Linked): LoginContext {
+  const { cx, browserContext } = loginContext
+  const waiting = loginContext.waiting ?? waitingRequest(cx, browserContext, request)
+  return { ...loginContext, waiting }
+}

@@ -1,0 +1,44 @@
+import { instance } from "../../domain/instance/index.ts"
+import { isOrgActive, orgOfDomain, orgOfProvenDomain } from "../../domain/org/index.ts"
+import { login, policyOf } from "../../domain/policy/index.ts"
+import { restrictionsOf } from "../../domain/quota/index.ts"
+import type { Cx } from "../../store/index.ts"
+
+/**
+ * The organisation that somebody joins who makes an account for themself: the one that a request is
+ * for, else the default one. Undefined where it lets nobody.
+ */
+export function registrationHome(cx: Cx, home: string | undefined): string | undefined {
+  const orgId = home ?? cx.store.state(cx, instance, cx.instance).defaultOrgId
+  return mayJoin(cx, orgId) ? orgId : undefined
+}
+
+function mayJoin(cx: Cx, orgId: string): boolean {
+  if (orgId === "" || !isOrgActive(cx, orgId)) return false
+  const { allowRegister, allowUsernamePassword } = policyOf(cx, orgId, login)
+  return allowRegister && allowUsernamePassword
+}
+
+/** Whether whoever makes an account may begin an organisation of their own with it. */
+export const mayFound = (cx: Cx, home: string | undefined): boolean =>
+  home === undefined &&
+  !restrictionsOf(cx).disallowPublicOrgRegistration &&
+  registrationHome(cx, home) !== undefined
+
+/**
+ * The same for an address. One that ends in the domain of an organisation is that organisation's to
+ * give: who has it joins that one, where its policy lets people find it and join it.
+ */
+export function homeOfAddress(
+  cx: Cx,
+  { email, home }: { readonly email: string; readonly home: string | undefined },
+): string | undefined {
+  const usual = registrationHome(cx, home)
+  const domain = email.slice(email.lastIndexOf("@") + 1)
+  const owner = orgOfDomain(cx, domain)
+  if (owner === undefined || owner === usual) return usual
+  // What is held on trust takes nobody in: anybody can say that a domain is theirs.
+  if (owner !== orgOfProvenDomain(cx, domain)) return undefined
+  if (home !== undefined || !policyOf(cx, owner, login).allowDomainDiscovery) return undefined
+  return mayJoin(cx, owner) ? owner : undefined
+}

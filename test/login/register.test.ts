@@ -1,0 +1,276 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { memberships } from "../../src/domain/member/index.ts"
+import { addDomain, addOrganization, org } from "../../src/domain/org/index.ts"
+import { addPolicy } from "../../src/domain/policy/commands.ts"
+import { login, privacy } from "../../src/domain/policy/index.ts"
+import { setRestrictions } from "../../src/domain/quota/index.ts"
+import {
+  createUser,
+  findByLoginName,
+  profile,
+  registrantBy,
+  registrationCode,
+} from "../../src/domain/user/index.ts"
+import { limitsOf } from "../../src/kernel/limit.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  type NewClient,
+  openProvider,
+  type Provider,
+  type Visited,
+} from "../oauth/provider.ts"
+
+const own = "Own-Battery-9"
+const register = "/ui/login/register"
+const given = { email: "rita@example.net", givenName: "Rita", familyName: "Roth" }
+
+let provider: Provider
+let client: NewClient
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+})
+afterEach(() => provider.close())
+
+const path = (changes = {}) => authorizePath(client.id, changes)
+const create = () => path({ prompt: "create" })
+const says = (values: object, policy: typeof login | typeof privacy = login, orgId?: string) =>
+  addPolicy(provider.cx(), orgId, { policy, say: () => values } as never)
+const idIn = ({ path: at }: Visited) => new URL(at, "https://x").searchParams.get("userId") ?? ""
+const codeFor = (at: Visited) => registrationCode(provider.cx(), idIn(at))?.plain ?? ""
+const twice = { password: own, repeat: own }
+
+describe("whoever has no account", () => {
+  test("makes one on the way to an application, and comes back signed in", async () => {
+    const browser = browserOf(provider)
+    const first = await browser.go(path())
+    expect(first.page).toContain("Create account")
+    const link = /href="([^"]*register[^"]*)"/.exec(first.page)?.[1] ?? ""
+    const form = await browser.go(link.replaceAll("&amp;", "&"))
+    const sent = await browser.post(form, given)
+    expect(sent.path).toContain(`${register}/verify`)
+    // Nobody is there before the address is shown to be theirs.
+    expect(findByLoginName(provider.cx(), given.email)).toBeUndefined()
+    const choice = await browser.post(sent, { code: codeFor(sent).toLowerCase() })
+    expect(choice.page).toContain("Rita Roth")
+    const end = await browser.post(choice, twice)
+    expect(answerOf(end)).toHaveProperty("code")
+    const id = findByLoginName(provider.cx(), given.email) ?? ""
+    expect(id).toBe(idIn(sent))
+    expect(profile(provider.cx(), id)).toMatchObject({ email: given.email, emailVerified: true })
+    expect(answerOf(await browserOf(provider).signIn(path(), given.email, own))).toHaveProperty(
+      "code",
+    )
+  })
+
+  test("is shown the form at once by prompt=create, with the name that is hinted", async () => {
+    const browser = browserOf(provider)
+    await browser.signIn(path())
+    const form = await browser.go(path({ prompt: "create", login_hint: given.email }))
+    expect(form.path).toContain(`${register}?authRequest=`)
+    expect(form.page).toContain(`value="${given.email}"`)
+  })
+
+  test("goes on in the browser in which the mail's link is opened", async () => {
+    const mine = browserOf(provider)
+    const sent = await mine.post(await mine.go(create()), given)
+    const [id, code] = [idIn(sent), codeFor(sent)]
+    const phone = browserOf(provider)
+    const opened = await phone.go(`${register}/verify?userId=${id}&organization=o`)
+    expect(opened.page).not.toContain("Rita")
+    const choice = await phone.post(opened, { code })
+    const end = await phone.post(choice, twice)
+    expect(end.path).toBe("/ui/login/signedin")
+    // The code is used up: what is left open elsewhere makes no second account.
+    const late = await mine.post(sent, { code })
+    expect(late.response.status).toBe(422)
+  })
+
+  test("accepts the terms, where there are some", async () => {
+    const privacyLink = "https://example.com/privacy"
+    await says({ tosLink: "https://example.com/tos", privacyLink }, privacy)
+    const browser = browserOf(provider)
+    const form = await browser.go(create())
+    expect(form.page).toContain('href="https://example.com/tos"')
+    expect(form.page).toContain(`href="${privacyLink}"`)
+    const refused = await browser.post(form, given)
+    expect([refused.response.status, refused.page.includes(`value="Rita"`)]).toEqual([422, true])
+    const sent = await browser.post(refused, { ...given, accept: "yes" })
+    expect(sent.path).toContain(`${register}/verify`)
+  })
+
+  test.each([
+    ["email", { ...given, email: "no address" }],
+    ["email", { ...given, email: "two@x@y" }],
+    ["given name", { ...given, givenName: " " }],
+    ["family name", { ...given, familyName: "" }],
+  ])("is told at the field what is wrong: %s", async (_, fields) => {
+    const browser = browserOf(provider)
+    const end = await browser.post(await browser.go(create()), fields)
+    expect(end.response.status).toBe(422)
+    expect(end.page).toMatch(/role="alert"/)
+  })
+
+  test("chooses a password that the policy likes", async () => {
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(create()), given)
+    const choice = await browser.post(sent, { code: codeFor(sent) })
+    const weak = await browser.post(choice, { password: "short", repeat: "short" })
+    expect(weak.response.status).toBe(422)
+    expect(answerOf(await browser.post(weak, twice))).toHaveProperty("code")
+  })
+})
+
+describe("an address that has an account", () => {
+  const known = async () => {
+    await createUser(provider.cx(), "rita", {
+      ...{ kind: "human", orgId: provider.setup.orgId, userName: "rita" },
+      profile: { givenName: "R", familyName: "R" },
+      email: { value: given.email, verified: true },
+    })
+  }
+
+  test("is answered as any other, and its code is none", async () => {
+    const ask = async () => {
+      const browser = browserOf(provider)
+      const sent = await browser.post(await browser.go(create()), given)
+      const wrong = await browser.post(sent, { code: "AAAAAA" })
+      const plain = (text: string) =>
+        text.replaceAll(/value="[^"]*"/g, "").replaceAll(/(userId|authRequest|as)=[^"&]+/g, "")
+      return { sent, says: [sent.response.status, plain(sent.page), plain(wrong.page)] }
+    }
+    const fresh = await ask()
+    await known()
+    const again = await ask()
+    expect(again.says).toEqual(fresh.says)
+    expect([codeFor(fresh.sent) !== "", codeFor(again.sent)]).toEqual([true, ""])
+    expect(registrantBy(provider.cx(), idIn(again.sent))?.accountId).toBe("rita")
+  })
+
+  test("that somebody got meanwhile makes no second account", async () => {
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(create()), given)
+    const choice = await browser.post(sent, { code: codeFor(sent) })
+    await createUser(provider.cx(), "other", {
+      ...{ kind: "human", orgId: provider.setup.orgId, userName: given.email },
+      profile: { givenName: "R", familyName: "R" },
+      email: { value: "other@example.net", verified: true },
+    })
+    const end = await browser.post(choice, twice)
+    expect(end.response.status).toBe(422)
+  })
+})
+
+describe("a code", () => {
+  test("is guessed ten times at most, and then the right one is worth nothing", async () => {
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(create()), given)
+    const code = codeFor(sent)
+    for (let tries = 0; tries < 10; tries++) {
+      expect((await browser.post(sent, { code: "AAAAAA" })).response.status).toBe(422)
+    }
+    expect((await browser.post(sent, { code })).response.status).toBe(422)
+  })
+
+  test("ends with its time", async () => {
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(create()), given)
+    const code = codeFor(sent)
+    provider.clock.advance(73 * 3_600_000)
+    const late = browserOf(provider)
+    const opened = await late.go(`${register}/verify?userId=${idIn(sent)}`)
+    expect((await late.post(opened, { code })).response.status).toBe(422)
+  })
+
+  test("makes one account, however many use it at the same moment", async () => {
+    const sent = await (async () => {
+      const browser = browserOf(provider)
+      return browser.post(await browser.go(create()), given)
+    })()
+    const [id, code] = [idIn(sent), codeFor(sent)]
+    const choices = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const browser = browserOf(provider)
+        const opened = await browser.go(`${register}/verify?userId=${id}`)
+        return { browser, choice: await browser.post(opened, { code }) }
+      }),
+    )
+    const ends = await Promise.all(
+      choices.map(({ browser, choice }) => browser.post(choice, twice)),
+    )
+    expect(ends.filter((end) => end.path === "/ui/login/signedin")).toHaveLength(1)
+  })
+})
+
+describe("the policy", () => {
+  test("closes it: no link, no page, and prompt=create asks for the name", async () => {
+    await says({ allowRegister: false })
+    const browser = browserOf(provider)
+    const first = await browser.go(create())
+    expect(first.path).toContain("/ui/login/loginname")
+    expect(first.page).not.toContain("Create account")
+    expect((await browser.go(register)).response.status).toBe(403)
+    const open = await browser.post(first, { loginName: "olga" })
+    const posted = await browser.go(register, {
+      method: "POST",
+      body: new URLSearchParams({
+        ...given,
+        csrf: /csrf" value="([^"]*)/.exec(open.page)?.[1] ?? "",
+      }),
+    })
+    expect(posted.response.status).toBe(403)
+  })
+
+  test("of the organisation whose domain an address ends in decides", async () => {
+    const cx = provider.cx()
+    await provider.store.transact(cx, (tx) => addOrganization(tx, "acme", { name: "Acme" }))
+    await addDomain(cx, "acme", { domain: "trusted.example", isUsed: () => false })
+    const { primaryDomain } = cx.store.state(cx, org, "acme")
+    const ask = async (domain = primaryDomain) => {
+      const browser = browserOf(provider)
+      return browser.post(await browser.go(create()), { ...given, email: `rita@${domain}` })
+    }
+    const joined = await ask()
+    expect(registrantBy(provider.cx(), idIn(joined))?.orgId).toBe("acme")
+    await says({ allowRegister: false }, login, "acme")
+    // What it holds on trust takes nobody in, whatever its policy says.
+    expect((await ask("trusted.example")).response.status).toBe(422)
+    const refused = await ask()
+    expect(refused.response.status).toBe(422)
+    expect(refused.page).toContain("belongs to an organization")
+  })
+
+  test("lets who may begin an organisation of their own, and own it", async () => {
+    const browser = browserOf(provider)
+    const form = await browser.go(`${register}/org`)
+    const sent = await browser.post(form, { ...given, organization: "Roth & Co" })
+    const choice = await browser.post(sent, { code: codeFor(sent) })
+    const end = await browser.post(choice, twice)
+    expect(end.path).toBe("/ui/login/signedin")
+    const cx = provider.cx()
+    const [held] = memberships(cx, idIn(sent))
+    expect(held).toMatchObject({ level: "org", roles: ["ORG_OWNER"] })
+    expect(cx.store.state(cx, org, held?.id ?? "").name).toBe("Roth & Co")
+    await setRestrictions(provider.cx(), "i1", { disallowPublicOrgRegistration: true })
+    expect((await browserOf(provider).go(`${register}/org`)).response.status).toBe(403)
+  })
+})
+
+test("an address may ask for few mails at a time", async () => {
+  const limits = limitsOf(provider.clock, 1)
+  const send: Provider["send"] = (at, init) =>
+    provider.send(at, init, { allowance: limits({ address: "203.0.113.9" }) })
+  const browser = browserOf({ send })
+  const form = await browser.go(create())
+  const statuses: number[] = []
+  vi.useRealTimers()
+  const posts = Array.from({ length: 31 }, () => browser.post(form, given))
+  for (let step = 0; step < 40; step++) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    provider.clock.advance(25)
+  }
+  for (const end of await Promise.all(posts)) statuses.push(end.response.status)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(1)
+})

@@ -1,0 +1,132 @@
+import { Button } from "../kit/button.tsx"
+import { TextField } from "../kit/field.tsx"
+import { FlowForm, type Target } from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+import type { TextKey } from "./texts/index.ts"
+
+/** What somebody has typed who wants an account. */
+export type Registering = {
+  readonly email: string
+  readonly givenName: string
+  readonly familyName: string
+  /** The organisation that they begin; empty where they join one. */
+  readonly organization: string
+}
+
+export type RegisterField = keyof Registering | "accept"
+
+/** What is wrong, and at which field; minutes to wait for who asks too often. */
+export type RegisterProblem =
+  | { readonly at: RegisterField; readonly key: `register.error.${RegisterField | "domain"}` }
+  | {
+      readonly at: "email"
+      readonly key: "password.error.too_many_tries"
+      readonly minutes: number
+    }
+
+export type RegisterPageProps = PageProps & {
+  readonly form: Target
+  readonly registering: Registering
+  /** Whether they begin an organisation of their own. */
+  readonly isFounder: boolean
+  readonly problem?: RegisterProblem | undefined
+  /** What has to be accepted. */
+  readonly terms: readonly { readonly name: TextKey; readonly href: string }[]
+  readonly signInHref: string
+  /** Where the other way of registering is; absent where there is none. */
+  readonly otherHref?: string | undefined
+}
+
+/** Makes an account. Posts `email`, `givenName`, `familyName`, `organization` and `accept`. */
+export function RegisterPage(props: RegisterPageProps) {
+  const { t, form, isFounder, signInHref, otherHref } = props
+  const title = t("register.title")
+  return (
+    <Frame {...props} title={title}>
+      <Heading title={title} lead={t("register.lead")} />
+      <FlowForm target={form}>
+        {isFounder && <Asked {...props} name="organization" autoComplete="organization" />}
+        <Asked {...props} name="email" type="email" autoComplete="email" autoCapitalize="none" />
+        <Asked {...props} name="givenName" autoComplete="given-name" />
+        <Asked {...props} name="familyName" autoComplete="family-name" />
+        <Terms {...props} />
+        <Button kind="primary" type="submit" wide>
+          {t("login_name.submit")}
+        </Button>
+      </FlowForm>
+      <p className="small">
+        {t("register.known")} <a href={signInHref}>{t("password.submit")}</a>
+      </p>
+      {otherHref && (
+        <p className="small">
+          <a href={otherHref}>{t(isFounder ? "register.join" : "register.found")}</a>
+        </p>
+      )}
+    </Frame>
+  )
+}
+
+type AskedProps = Pick<RegisterPageProps, "t" | "registering" | "problem"> & {
+  readonly name: keyof Registering
+  readonly autoComplete: string
+  readonly type?: string
+  readonly autoCapitalize?: string
+}
+
+function Asked({ t, registering, problem, name, type = "text", ...field }: AskedProps) {
+  return (
+    <TextField
+      label={t(`register.${name}`)}
+      name={name}
+      type={type}
+      defaultValue={registering[name]}
+      error={errorAt(t, name, problem)}
+      maxLength={200}
+      required
+      autoComplete={field.autoComplete}
+      autoCapitalize={field.autoCapitalize}
+    />
+  )
+}
+
+function errorAt(
+  t: PageProps["t"],
+  field: RegisterField,
+  problem: RegisterProblem | undefined,
+): string | undefined {
+  if (problem?.at !== field) return undefined
+  return "minutes" in problem ? t(problem.key, { minutes: problem.minutes }) : t(problem.key)
+}
+
+function Terms({ t, terms, problem }: RegisterPageProps) {
+  if (terms.length === 0) return null
+  const error = errorAt(t, "accept", problem)
+  return (
+    <div className="stack stack-tight">
+      <label className="check">
+        <input
+          type="checkbox"
+          name="accept"
+          value="yes"
+          required
+          aria-invalid={error !== undefined}
+        />
+        <span className="check-label">{t("register.accept")}</span>
+        {error && (
+          <span className="field-error" role="alert">
+            {error}
+          </span>
+        )}
+      </label>
+      <ul>
+        {terms.map(({ name, href }) => (
+          <li key={name}>
+            <a href={href} target="_blank" rel="noreferrer">
+              {t(name)}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

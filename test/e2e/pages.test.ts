@@ -1,17 +1,11 @@
 // What holds for every page: anybody can use it, it comes quickly, and asks for nothing twice.
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
 import type { Browser, Page, Request } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { addPerson, openService, personOf, type Service } from "../acceptance/service.ts"
+import { flawsOf } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
-
-const widths = [1280, 390] as const
-const schemes = ["light", "dark"] as const
 
 describe.runIf(needs("chromium"))("every page", () => {
   let service: Service
@@ -52,27 +46,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     await service?.close()
   })
 
-  /** What axe has against the page as it stands, in each width and scheme. */
-  async function flaws(on = page): Promise<readonly string[]> {
-    const found: string[] = []
-    for (const width of widths) {
-      await on.setViewportSize({ width, height: 900 })
-      for (const colorScheme of schemes) {
-        await on.emulateMedia({ colorScheme, reducedMotion: "reduce" })
-        await on.evaluate(axe)
-        const seen: string[] = await on.evaluate(`axe.run(document, {
-          runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
-          resultTypes: ["violations"],
-        }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-          nodes.map(({ html, failureSummary }) => id + ": " + html.slice(0, 160) + " " +
-            failureSummary.slice(0, 300))))`)
-        found.push(...seen.map((flaw) => `${width} ${colorScheme} ${flaw}`))
-      }
-    }
-    await on.setViewportSize({ width: 1280, height: 900 })
-    await on.emulateMedia({ colorScheme: "light" })
-    return found
-  }
+  const flaws = (on = page) => flawsOf(on)
 
   test("of the sign-in is usable by anybody", async () => {
     await page.goto(`${service.url}/ui/console`)

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react"
+import { type ReactNode, useEffect, useRef } from "react"
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
 import {
@@ -14,10 +14,13 @@ import { Button } from "../../kit/button.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { Mark } from "../../kit/mark.tsx"
 import { useText } from "../shell/text.ts"
-import type { Values } from "./policy.ts"
+import { useLook, useLookFile } from "./look.ts"
+import type { Place, Values } from "./policy.ts"
+
+type PreviewProps = { readonly values: Values; readonly place: Place }
 
 /** What the pages for signing in would look like, light and dark, before it is saved. */
-export function BrandingPreview({ values }: { readonly values: Values }) {
+export function BrandingPreview({ values, place }: PreviewProps) {
   const { t } = useText()
   const branding = brandingOf(values)
   const shown = modes
@@ -28,7 +31,11 @@ export function BrandingPreview({ values }: { readonly values: Values }) {
       {shown.map(({ mode, palette }) => (
         <figure key={mode} className="preview">
           <figcaption className="quiet small">{t(`policy.branding.preview_${mode}`)}</figcaption>
-          <Page mode={mode} palette={palette} hasSign={!branding.disableWatermark} />
+          <Page
+            mode={mode}
+            palette={palette}
+            sign={<Sign place={place} mode={mode} isOurs={!branding.disableWatermark} />}
+          />
           {palette.corrected.map((one) => (
             <Correction key={one.field} corrected={one} />
           ))}
@@ -56,11 +63,11 @@ const themes: Readonly<Record<string, Mode>> = {
 type PageProps = {
   readonly mode: Mode
   readonly palette: Palette
-  readonly hasSign: boolean
+  readonly sign: ReactNode
 }
 
 /** A picture of the page, made of what the page is made of. */
-function Page({ mode, palette, hasSign }: PageProps) {
+function Page({ mode, palette, sign }: PageProps) {
   const { t } = useText()
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -74,12 +81,7 @@ function Page({ mode, palette, hasSign }: PageProps) {
   }, [mode, palette])
   return (
     <div className="preview-page" ref={ref} inert>
-      {hasSign && (
-        <div className="brand">
-          <Mark />
-          Latchkey
-        </div>
-      )}
+      {sign}
       <div className="card gate-card">
         <p className="preview-title">{t("policy.branding.sample_title")}</p>
         <TextField
@@ -93,6 +95,30 @@ function Page({ mode, palette, hasSign }: PageProps) {
       </div>
     </div>
   )
+}
+
+type SignProps = { readonly place: Place; readonly mode: Mode; readonly isOurs: boolean }
+
+/** Their logo where there is one; else ours, unless that is not wanted. */
+function Sign({ place, mode, isOurs }: SignProps) {
+  const look = useLook(place)
+  const [hasLight, hasDark] = [look?.has("logoUrl"), look?.has("logoUrlDark")]
+  const kind = hasDark && (mode === "dark" || !hasLight) ? "logo/dark" : "logo"
+  if (hasLight || hasDark) return <Logo place={place} kind={kind} />
+  if (!isOurs) return null
+  return (
+    <div className="brand">
+      <Mark />
+      Latchkey
+    </div>
+  )
+}
+
+type LogoProps = { readonly place: Place; readonly kind: "logo" | "logo/dark" }
+
+function Logo({ place, kind }: LogoProps) {
+  const address = useLookFile(place, kind)
+  return <div className="brand">{address && <img className="logo" src={address} alt="" />}</div>
 }
 
 function Correction({ corrected }: { readonly corrected: Corrected }) {

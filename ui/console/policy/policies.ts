@@ -1,10 +1,16 @@
+import { lazy } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { delivered, unsaid } from "../../kit/branding.ts"
-import { BrandingPreview } from "./branding-preview.tsx"
 import { login } from "./login.ts"
 import type { Policy } from "./policy.ts"
+
+/** Loaded beside the rest: files have descriptors of their own. */
+const BrandingPreview = lazy(async () => ({
+  default: (await import("./branding-preview.tsx")).BrandingPreview,
+}))
+const LookFiles = lazy(async () => ({ default: (await import("./look-files.tsx")).LookFiles }))
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -158,6 +164,7 @@ const branding: Policy = {
   title: "policy.branding",
   lead: "policy.branding.lead",
   preview: BrandingPreview,
+  more: LookFiles,
   fields: [
     {
       name: "themeMode",

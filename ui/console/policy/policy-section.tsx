@@ -3,11 +3,12 @@ import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { Facts } from "../shell/detail.tsx"
 import { tell } from "../shell/notice.tsx"
+import { Part } from "../shell/part.tsx"
 import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
-import type { Field, Policy, Values } from "./policy.ts"
+import type { Field, Place, Policy, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
-import { type Place, resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
+import { resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
 import { useWords } from "./value.ts"
 
 type PolicyProps = { readonly policy: Policy; readonly place: Place }
@@ -19,13 +20,23 @@ export function PolicySection({ policy, place }: PolicyProps) {
   const may = useMay(place)
   if (!standing) return null
   const part = { policy, place, standing }
+  const { more: More } = policy
   const { add, update, reset } = policy.organization
   const isHere = place === undefined || standing.isOwn
   const change = place === undefined ? policy.instance.update : standing.isOwn ? update : add
   return (
     <EditSection
       title={t(policy.title)}
-      facts={<Said {...part} />}
+      facts={
+        <>
+          <Said {...part} />
+          {More && (
+            <Part>
+              <More values={standing.values} {...{ place, isHere, change }} />
+            </Part>
+          )}
+        </>
+      }
       {...(!isHere && { action: t("policy.set_own") })}
       {...(standing.isOwn && may(reset) && { more: <Reset {...part} /> })}
       {...(may(change) && {
@@ -35,9 +46,9 @@ export function PolicySection({ policy, place }: PolicyProps) {
   )
 }
 
-type Part = PolicyProps & { readonly standing: Standing }
+type StandingProps = PolicyProps & { readonly standing: Standing }
 
-function Said({ policy, place, standing }: Part) {
+function Said({ policy, place, standing }: StandingProps) {
   const { t } = useText()
   const words = useWords()
   const { values, isOwn, inherited } = standing
@@ -63,7 +74,7 @@ function Said({ policy, place, standing }: Part) {
   )
 }
 
-type FormProps = Part & { readonly id: string; readonly close: () => void }
+type FormProps = StandingProps & { readonly id: string; readonly close: () => void }
 
 function PolicyForm({ policy, place, standing, id, close }: FormProps) {
   const { t } = useText()
@@ -89,14 +100,18 @@ function PolicyForm({ policy, place, standing, id, close }: FormProps) {
             />
           ))}
         </div>
-        {Preview && <Preview values={form.values} />}
+        {Preview && (
+          <Part>
+            <Preview values={form.values} place={place} />
+          </Part>
+        )}
       </div>
     </Fields>
   )
 }
 
 /** Back to what the instance says: what that changes is said first, and it can be undone. */
-function Reset({ policy, place, standing }: Part) {
+function Reset({ policy, place, standing }: StandingProps) {
   const { t } = useText()
   const words = useWords()
   const { values, inherited = values } = standing

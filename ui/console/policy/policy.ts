@@ -54,7 +54,9 @@ export type Policy = {
   readonly lead: TextKey
   readonly fields: readonly Field[]
   /** What the form's values look like, beside them. */
-  readonly preview?: ComponentType<{ readonly values: Values }>
+  readonly preview?: ComponentType<{ readonly values: Values; readonly place: Place }>
+  /** What belongs to it and is changed by itself. */
+  readonly more?: ComponentType<MoreProps>
   readonly instance: {
     readonly get: DescMethodUnary
     readonly update: DescMethodUnary
@@ -71,6 +73,18 @@ export type Policy = {
     readonly reset: DescMethodUnary
   }
 }
+
+export type MoreProps = {
+  readonly place: Place
+  readonly values: Values
+  /** Whether this place says it itself. */
+  readonly isHere: boolean
+  /** What changes it, for who may. */
+  readonly change: DescMethodUnary
+}
+
+/** The organisation that says it; undefined: the instance. */
+export type Place = string | undefined
 
 /** What a form holds of a policy, by the names of its fields; numbers as they are typed. */
 export type Values = Readonly<Record<string, Value>>

@@ -1,11 +1,8 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { unless } from "../shell/refusal.ts"
-import type { Field, Policy, Values } from "./policy.ts"
+import type { Field, Place, Policy, Values } from "./policy.ts"
 import { chosenIn, valuesOf, wantedOf } from "./value.ts"
-
-/** The organisation that says it; undefined: the instance. */
-export type Place = string | undefined
 
 /** What holds at a place, and who says so. */
 export type Standing = {
@@ -20,7 +17,7 @@ export type Standing = {
 
 const unchanged = "policy.unchanged"
 
-const at = (place: Place) => (place === undefined ? {} : { within: place })
+export const at = (place: Place) => (place === undefined ? {} : { within: place })
 
 /** What a policy says at a place; undefined where one may not see it. */
 export function usePolicy(policy: Policy, place: Place): Standing | undefined {
@@ -38,7 +35,8 @@ export function usePolicy(policy: Policy, place: Place): Standing | undefined {
   }
 }
 
-function saidIn(answer: object): object {
+/** The policy in an answer, whatever it is called. */
+export function saidIn(answer: object): object {
   const said: unknown = Reflect.get(answer, "policy")
   if (typeof said === "object" && said !== null) return said
   throw new Error("the server has answered without the policy that was asked for")

@@ -147,9 +147,9 @@ function Account() {
   const session = useSession()
   const [theme, setTheme] = useState<Theme>(chosenTheme)
   if (session.status !== "signed-in") return <div className="nav-account" />
-  const { name, loginName } = session.person
+  const { name, loginName, picture } = session.person
   return (
-    <Menu name={t("nav.account")} label={<Person name={name} loginName={loginName} />}>
+    <Menu name={t("nav.account")} label={<Person {...{ name, loginName, picture }} />}>
       <Chips
         legend={t("nav.theme")}
         name="theme"

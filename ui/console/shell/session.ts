@@ -4,7 +4,13 @@ import * as oidc from "openid-client"
 import { useSyncExternalStore } from "react"
 import { dropDrafts } from "../form/draft.ts"
 
-export type Person = { readonly id: string; readonly name: string; readonly loginName: string }
+export type Person = {
+  readonly id: string
+  readonly name: string
+  readonly loginName: string
+  /** The address of a picture of them, where there is one. */
+  readonly picture: string | undefined
+}
 
 /** Where this tab stands. While it is "starting" the console is drawn, and its readings wait. */
 export type Session =
@@ -263,7 +269,8 @@ async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
   tokens = { access: answer.access_token, id: answer.id_token ?? "" }
   sessionStorage.setItem(hintKey, tokens.id)
   arrival.resolve(tokens)
-  become({ status: "signed-in", person: { id, name: info.name ?? loginName, loginName } })
+  const { name = loginName, picture } = info
+  become({ status: "signed-in", person: { id, name, loginName, picture } })
 }
 
 let lastPerson: string | undefined

@@ -4,7 +4,7 @@ import { Person } from "../../kit/person.tsx"
 import { Picker } from "../list/picker.tsx"
 import { useText } from "../shell/text.ts"
 import { namedLike } from "./query.ts"
-import { loginNameOf, nameOf } from "./user.ts"
+import { loginNameOf, nameOf, pictureOf } from "./user.ts"
 
 type PickedProps = {
   readonly value: string
@@ -32,7 +32,9 @@ export function PersonPicker({ organizationId, ...picked }: PickedProps) {
       })}
       find={({ result }) => result}
       idOf={({ userId }) => userId}
-      show={(user) => <Person name={nameOf(user)} loginName={loginNameOf(user)} />}
+      show={(user) => (
+        <Person name={nameOf(user)} loginName={loginNameOf(user)} picture={pictureOf(user)} />
+      )}
     />
   )
 }

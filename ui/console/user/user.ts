@@ -11,6 +11,10 @@ export function loginNameOf(user: User): string {
   return user.preferredLoginName || user.username
 }
 
+/** The address of a picture of a person; empty for none. */
+export const pictureOf = ({ type }: User): string =>
+  type.case === "human" ? (type.value.profile?.avatarUrl ?? "") : ""
+
 export type UserStateName = "active" | "inactive" | "locked"
 
 export function stateOf(user: User): UserStateName {

@@ -2,6 +2,7 @@ import { type User, UserFieldName } from "../../../src/gen/core/user/v2/user_pb.
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Chips } from "../../kit/choice.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
+import { Avatar } from "../../kit/person.tsx"
 import { Clip } from "../list/badges.tsx"
 import { useFilter } from "../list/list-state.ts"
 import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
@@ -13,7 +14,7 @@ import { useOrganization } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
 import { filterNames, namedLike, queriesOf } from "./query.ts"
-import { loginNameOf, nameOf, stateOf } from "./user.ts"
+import { loginNameOf, nameOf, pictureOf, stateOf } from "./user.ts"
 
 const sorts = {
   name: UserFieldName.DISPLAY_NAME,
@@ -75,9 +76,12 @@ const columnsOf = ({ t }: Texts): readonly ListColumn<User>[] => [
     label: t("field.name"),
     sort: "name",
     cell: (user) => (
-      <Link className="row-link" to="/users/$userId" params={{ userId: user.userId }}>
-        {nameOf(user)}
-      </Link>
+      <span className="row-person">
+        <Avatar name={nameOf(user)} picture={pictureOf(user)} />
+        <Link className="row-link" to="/users/$userId" params={{ userId: user.userId }}>
+          {nameOf(user)}
+        </Link>
+      </span>
     ),
   },
   { label: t("field.login_name"), cell: (user) => <Clip text={loginNameOf(user)} /> },

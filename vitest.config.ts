@@ -1,16 +1,26 @@
 import { defineConfig } from "vitest/config"
 
-/** Heavy groups run by themselves, one after the other: scripts/check.ts walks through them. */
+/**
+ * Groups run one after the other: scripts/check.ts walks through them. In one that is parallel a
+ * second file runs while the first one waits, for its browser most of all; what is tried beside
+ * kills and a busy machine has both cores.
+ */
 export const groups = [
   {
     name: "unit",
     include: ["test/**/*.test.{ts,tsx}"],
     exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**"],
+    isParallel: true,
   },
   // From here on everything runs against the compiled binary.
-  { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], exclude: [] },
-  { name: "reliability", include: ["test/reliability/**/*.test.ts"], exclude: [] },
-  { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [] },
+  { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], exclude: [], isParallel: false },
+  {
+    name: "reliability",
+    include: ["test/reliability/**/*.test.ts"],
+    exclude: [],
+    isParallel: false,
+  },
+  { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [], isParallel: true },
 ]
 
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export.
@@ -23,9 +33,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A machine with much to do is no reason to fail: what is waited for comes, or it does not.
     expect: { poll: { timeout: 10_000 } },
-    projects: groups.map((group) => ({
+    projects: groups.map(({ isParallel, ...group }) => ({
       extends: true as const,
-      test: { ...group, fileParallelism: group.name === "unit" },
+      test: { ...group, fileParallelism: isParallel },
     })),
   },
 })

@@ -106,9 +106,14 @@ function secondStep(wanted: Wanted, session: Present, now: number): Step | undef
   return isOffered ? { kind: "set up", userId, factors: offered, isForced } : undefined
 }
 
-/** OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent. */
-function isRecent({ prompts, maxAge, created }: Wanted, { authTime }: Present, now: number) {
+/**
+ * OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent; so does
+ * the policy, of whoever asks.
+ */
+function isRecent(wanted: Wanted, { userId, authTime }: Present, now: number): boolean {
+  const { prompts, maxAge = Infinity, created, needOf } = wanted
   if (authTime > created) return true
   if (prompts.includes("login")) return false
-  return maxAge === undefined || now - authTime <= maxAge * 1000
+  const { firstLifetime = Infinity } = needOf?.(userId) ?? {}
+  return now - authTime <= Math.min(maxAge, firstLifetime) * 1000
 }

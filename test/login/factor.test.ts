@@ -330,6 +330,21 @@ test.each([
   expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
 })
 
+test("passwordCheckLifetime says how long a sign-in counts for other applications", async () => {
+  await says({ passwordCheckLifetime: 60 })
+  const browser = browserOf(provider)
+  await browser.signIn(path(), name)
+  provider.clock.advance(60_000)
+  expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+  provider.clock.advance(1000)
+  expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+  const again = await browser.go(path())
+  expect(again.path).toContain("/ui/login/password?")
+  provider.clock.advance(1)
+  const end = await browser.post(again, { loginName: name, password })
+  expect(answerOf(end)).toHaveProperty("code")
+})
+
 test("what the policy does not allow is not asked for", async () => {
   await withTotp()
   await says({ secondFactors: ["u2f"], multiFactors: [] })

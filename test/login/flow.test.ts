@@ -25,6 +25,7 @@ const need = {
   isDue: false,
   secondLifetime: 18 * hour,
   multiLifetime: 12 * hour,
+  firstLifetime: 240 * hour,
 } as const
 type Needed = ReturnType<NonNullable<Wanted["needOf"]>>
 const needs = (changes: Partial<Needed>) => ({ needOf: () => ({ ...need, ...changes }) })
@@ -77,6 +78,17 @@ const rows: readonly Row[] = [
   ["who may not needs no password", { barOf: bars("ann"), maxAge: 0 }, [ann], barred(ann)],
   ["prompt=select_account, nobody", { prompts: ["select_account"] }, [], { kind: "login name" }],
   ["max_age not reached", { maxAge: 60 }, [ann], done(ann)],
+  ["the policy's lifetime not reached", needs({ firstLifetime: 60 }), [ann], done(ann)],
+  ["the policy's lifetime passed", needs({ firstLifetime: 59 }), [ann], password("ann")],
+  ["a lifetime that max_age is shorter than", { maxAge: 59, ...app }, [ann], password("ann")],
+  ["prompt=create", { prompts: ["create"], mayRegister: true }, [ann], { kind: "register" }],
+  ["prompt=create, which nobody may", { prompts: ["create"] }, [ann], done(ann)],
+  [
+    "prompt=create, and somebody has",
+    { prompts: ["create"], mayRegister: true, sessionId: ann.id },
+    [ann],
+    done(ann),
+  ],
   ["max_age passed", { maxAge: 59 }, [ann], password("ann")],
   ["max_age=0", { maxAge: 0 }, [ann], password("ann")],
   ["a hint names one of two", { hintedUser: "bob" }, [ann, bob], done(bob)],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { memberships } from "../../src/domain/member/index.ts"
 import { addDomain, addOrganization, org } from "../../src/domain/org/index.ts"
-import { addPolicy } from "../../src/domain/policy/commands.ts"
+import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login, privacy } from "../../src/domain/policy/index.ts"
 import { setRestrictions } from "../../src/domain/quota/index.ts"
 import {
@@ -234,7 +234,12 @@ describe("the policy", () => {
     }
     const joined = await ask()
     expect(registrantBy(provider.cx(), idIn(joined))?.orgId).toBe("acme")
-    await says({ allowRegister: false }, login, "acme")
+    await says({ allowDomainDiscovery: false }, login, "acme")
+    expect((await ask()).response.status).toBe(422)
+    await changePolicy(cx, "acme", {
+      policy: login,
+      say: () => ({ allowDomainDiscovery: true, allowRegister: false }),
+    })
     // What it holds on trust takes nobody in, whatever its policy says.
     expect((await ask("trusted.example")).response.status).toBe(422)
     const refused = await ask()

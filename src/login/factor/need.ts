@@ -24,6 +24,8 @@ export type Need = {
   readonly isDue: boolean
   readonly secondLifetime: number
   readonly multiLifetime: number
+  /** How long a first factor counts that was not proved for this request. */
+  readonly firstLifetime: number
 }
 
 /** Reads what a person has, and what the policy of their organisation says. */
@@ -57,6 +59,7 @@ export function needOf(cx: Cx, userId: string): Need {
     isDue: lasts > 0 && cx.clock.now() >= factorSkipped(state) + lasts,
     secondLifetime: policy.secondFactorCheckLifetime,
     multiLifetime: policy.multiFactorCheckLifetime,
+    firstLifetime: policy.passwordCheckLifetime,
   }
 }
 

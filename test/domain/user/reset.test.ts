@@ -235,7 +235,8 @@ describe("whoever has forgotten theirs", () => {
     expect(await written()).toEqual([])
     expect(await types("user.human.password.code.requested")).toHaveLength(before + 1)
     for (let count = 1; count < 10; count++) await ask(name)
-    await expect(ask(name)).rejects.toMatchObject({ id: "user.too_many_codes" })
+    await ask(name)
+    expect(await types("user.human.password.code.requested")).toHaveLength(10)
   })
 
   async function addRobot(): Promise<void> {

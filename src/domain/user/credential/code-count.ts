@@ -83,6 +83,12 @@ export function countRequest(tx: Transaction, userId: string, of: CodePurpose): 
   count(tx, userId, { of, type: requests[of] })
 }
 
+/** Whether one more would be too many; for who must not be told, nor kept waiting, by that. */
+export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpose): boolean => {
+  const { since, requested } = tx.state(codeCount, idOf(userId, of))
+  return tx.now < since + hour && requested >= codeLimits.requested
+}
+
 /** Refuses to look at a code where too many wrong ones were tried; asked within the same step. */
 export const mayTryCode = (tx: Transaction, userId: string, of: CodeFor): void =>
   mustBeFew(tx, { userId, of, what: "failed" })

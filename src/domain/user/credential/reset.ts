@@ -6,7 +6,7 @@ import { type Human, hasLeft, type UserEvent, user } from "../model.ts"
 import { accountOf } from "../query.ts"
 import { createCode, type NewCode } from "./code.ts"
 import { isHomeActive, mustBeActive } from "./code-check.ts"
-import { countRequest } from "./code-count.ts"
+import { countRequest, isRequestedOften } from "./code-count.ts"
 import {
   homeOf,
   type NewPassword,
@@ -53,7 +53,9 @@ export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Re
 /**
  * Sends whoever has forgotten their password a link to choose another one; anybody may ask. A name
  * that is nobody's, or of who may not, makes the same work and is counted the same, so that nobody
- * learns who is here. Faults where too many were asked for, of one account or from one address.
+ * learns who is here. Of an account that many were asked for the last link stays good, and no other
+ * is sent while it is: a stranger who asks for it keeps nobody out of their own. Faults where too
+ * many were asked for from one address.
  */
 export async function askReset(cx: Cx, loginName: string, within?: AskedWithin): Promise<void> {
   cx.allowance?.spend("message")
@@ -61,8 +63,10 @@ export async function askReset(cx: Cx, loginName: string, within?: AskedWithin):
   const account = accountOf(cx, loginName)
   const code = createCode(cx, account, { of: "password", returned: false })
   await cx.store.transact(cx, (tx) => {
-    countRequest(tx, account, "password")
-    if (mayReset(tx, account) && !isJustSent(tx, account, code))
+    const isOften = isRequestedOften(tx, account, "password")
+    if (!isOften) countRequest(tx, account, "password")
+    const isKept = isOften ? hasLink(tx, account) : isJustSent(tx, account, code)
+    if (mayReset(tx, account) && !isKept)
       tx.append(user, account, [resetAdded({ code, channel: "email", ...(within && { within }) })])
   })
   await paced?.()
@@ -70,10 +74,18 @@ export async function askReset(cx: Cx, loginName: string, within?: AskedWithin):
 
 /** Who asks twice has the first link in their hands: a second would make it worth nothing. */
 function isJustSent(tx: Transaction, id: string, next: NewCode): boolean {
+  const last = lastLink(tx, id)
+  return last !== undefined && next.expires - last.expires < patienceMs
+}
+
+const hasLink = (tx: Transaction, id: string): boolean => lastLink(tx, id) !== undefined
+
+/** The link that is in their mail and still good. */
+function lastLink(tx: Transaction, id: string) {
   const state = tx.state(user, id)
   const last = hasLeft(state) || state.kind !== "human" ? undefined : state.passwordCode
-  if (!last || last.returned || last.channel !== "email" || tx.now >= last.expires) return false
-  return next.expires - last.expires < patienceMs
+  if (!last || last.returned || last.channel !== "email" || tx.now >= last.expires) return undefined
+  return last
 }
 
 const patienceMs = 60_000

@@ -1,5 +1,5 @@
 // What a load generator must know of our login: the clients come from the set-up, and it asks for
-// the name and the password on two pages.
+// the name and the password on two pages, each of which leads on by an address.
 import { readFileSync } from "node:fs"
 
 type Client = { id: string; secret: string; scope: string }
@@ -31,7 +31,7 @@ export async function resolve(target: Target): Promise<void> {
   Object.assign(target.web, web)
 }
 
-/** Signs in on the pages; answers the address to go on with. */
+/** Fills in one page of the sign-in; answers the address to go on with. */
 export async function login(
   connection: Connection,
   jar: Jar,
@@ -39,12 +39,10 @@ export async function login(
   ...[page, html]: [page: string, html: string]
 ): Promise<string> {
   const { username, password } = target.user
-  const first = await post(connection, jar, { page, html, fields: { loginName: username } })
-  if (first.location !== undefined) throw new Error(`the login name led to ${first.location}`)
-  const fields = { loginName: username, password }
-  const second = await post(connection, jar, { page, html: first.html, fields })
-  if (second.location !== undefined) return second.location
-  throw new Error(`no sign-in: ${second.html.slice(0, 300)}`)
+  const fields = { loginName: username, ...(html.includes('name="password"') && { password }) }
+  const { location, html: answer } = await post(connection, jar, { page, html, fields })
+  if (location !== undefined) return location
+  throw new Error(`no sign-in: ${answer.slice(0, 300)}`)
 }
 
 type Form = { page: string; html: string; fields: Record<string, string> }

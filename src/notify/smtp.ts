@@ -73,8 +73,15 @@ type Talk = { readonly server: MailServer; readonly mail: Mail; readonly steps: 
 
 async function converse(connection: SMTPConnection, { server, mail, steps }: Talk): Promise<void> {
   const { auth, port } = server
-  await step(connection, (done) => connection.connect(done))
-  steps.push({ name: "connected", detail: `port ${port}` })
+  const connected = { name: "connected", detail: `port ${port}` } as const
+  try {
+    await step(connection, (done) => connection.connect(done))
+  } catch (cause) {
+    // The library connects and agrees on TLS in one go: who answers was reached before that.
+    if (/^\d{3}[ -]/.test(String(connection.lastServerResponse))) steps.push(connected)
+    throw cause
+  }
+  steps.push(connected)
   if (connection.secure) steps.push({ name: "secured", detail: "TLS, by a trusted certificate" })
   if (auth.kind !== "none") {
     const login = await loginOf(auth)
@@ -133,8 +140,9 @@ function failureOf(cause: unknown): Omit<Extract<Delivery, { done: false }>, "st
   const found = cause instanceof Error ? cause : new Error(String(cause))
   const code = "code" in found ? found.code : undefined
   const response = "responseCode" in found ? Number(found.responseCode) : 0
+  const reason = code === "ETLS" ? `no TLS could be agreed on: ${found.message}` : found.message
   const isOfMail = code === "EENVELOPE" || code === "EMESSAGE"
-  return { done: false, lasting: isOfMail && response >= 500, reason: shortened(found.message) }
+  return { done: false, lasting: isOfMail && response >= 500, reason: shortened(reason) }
 }
 
 /** What servers say is shown to administrators, on one line. */

@@ -97,14 +97,14 @@ describe("what keeps a mail back is told, with how far it came", () => {
       what: "no TLS where it is wanted",
       wanted: { tls: "none" },
       asked: { tls: true },
-      steps: ["resolved"],
+      steps: ["resolved", "connected"],
       lasting: false,
     },
     {
       what: "another's certificate",
       wanted: { tls: "starttls" },
       asked: { tls: true, host: "other.example.com" },
-      steps: ["resolved"],
+      steps: ["resolved", "connected"],
       lasting: false,
     },
     {
@@ -133,7 +133,9 @@ describe("what keeps a mail back is told, with how far it came", () => {
   test("a server that is down, hangs up, or speaks something else", async () => {
     expect(await send(at(1), mail)).toMatchObject({ done: false, lasting: false })
     const hangsUp = await raw((socket) => socket.end())
-    expect(await send(at(hangsUp), mail)).toMatchObject({ done: false, lasting: false })
+    const result = await send(at(hangsUp), mail)
+    expect(result).toMatchObject({ done: false, lasting: false })
+    expect(names(result)).toEqual(["resolved"])
     const web = await raw((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))
     expect(await send(at(web), mail)).toMatchObject({ done: false, lasting: false })
   })

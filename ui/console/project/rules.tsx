@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { GroupsClaim, type Project } from "../../../src/gen/core/project/v2/project_pb.ts"
+import { GroupsClaim, PrivateLabelingSetting } from "../../../src/gen/core/project/v2/project_pb.ts"
 import {
   ProjectService,
   type UpdateProjectRequestSchema,
@@ -39,39 +39,69 @@ export function Rules({ project }: ProjectPart) {
           />
         ))}
       </div>
-      <Groups project={project} change={(groupsClaim) => change({ groupsClaim })} />
+      <OneOf
+        of="groups"
+        label={(name) => t(`rules.groups.${name}`)}
+        options={claims}
+        current={project.groupsClaim}
+        change={(name: keyof typeof claims) => change({ groupsClaim: claims[name] })}
+      />
+      <OneOf
+        of="look"
+        label={(name) => t(`rules.look.${name}`)}
+        options={looks}
+        current={project.privateLabelingSetting}
+        change={(name: keyof typeof looks) => change({ privateLabelingSetting: looks[name] })}
+      />
     </Section>
   )
 }
 
+/** Many programs read roles from a plain list only. */
 const claims = {
   off: GroupsClaim.OFF,
   groups: GroupsClaim.GROUPS,
   roles: GroupsClaim.ROLES,
 } as const
-type ClaimName = keyof typeof claims
-const claimNames: readonly ClaimName[] = ["off", "groups", "roles"]
 
-type GroupsProps = {
-  readonly project: Project
-  readonly change: (claim: GroupsClaim) => Promise<unknown>
+/** Whose look the pages have on the way to the applications. */
+const looks = {
+  unspecified: PrivateLabelingSetting.UNSPECIFIED,
+  owner: PrivateLabelingSetting.ENFORCE_PROJECT_RESOURCE_OWNER_POLICY,
+  person: PrivateLabelingSetting.ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY,
+} as const
+
+type OneOfProps<Name extends string> = {
+  readonly of: "groups" | "look"
+  readonly label: (name: Name) => string
+  readonly options: Readonly<Record<Name, number>>
+  readonly current: number
+  readonly change: (chosen: Name) => Promise<unknown>
 }
 
-/** Many programs read roles from a plain list only. */
-function Groups({ project, change }: GroupsProps) {
+/** One of several, that counts at once. */
+function OneOf<Name extends string>({ of, label, options, current, change }: OneOfProps<Name>) {
   const { t } = useText()
-  const action = useAction((name: ClaimName) => change(claims[name]))
-  const current = claimNames.find((name) => claims[name] === project.groupsClaim) ?? "off"
+  const action = useAction(change)
+  const names = namesOf(options)
+  const [first] = names
+  const chosen = names.find((name) => options[name] === current) ?? first
+  if (chosen === undefined) return null
   return (
     <div className="form">
       <SelectField
-        label={t("rules.groups")}
-        hint={t("rules.groups.hint")}
-        options={claimNames.map((value) => ({ value, label: t(`rules.groups.${value}`) }))}
-        value={current}
+        label={t(`rules.${of}`)}
+        hint={t(`rules.${of}.hint`)}
+        options={names.map((value) => ({ value, label: label(value) }))}
+        value={chosen}
         onChange={action.run}
       />
       <Refused refusal={action.refusal} />
     </div>
   )
+}
+
+function namesOf<Name extends string>(options: Readonly<Record<Name, number>>): readonly Name[]
+function namesOf(options: object): readonly string[] {
+  return Object.keys(options)
 }

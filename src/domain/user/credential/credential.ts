@@ -5,6 +5,7 @@ import { type Human, hasLeft, type Password, type User, type UserEvent, user } f
 import { readArgon2 } from "./argon2.ts"
 import { inTurn, lineOf, passwordCheck } from "./attempt.ts"
 import { checkCode, codeOf, codeWrongError } from "./code-check.ts"
+import { foreignHash } from "./foreign/list.ts"
 import { countFailedTry, forgetFailedTries } from "./lockout.ts"
 import { hashPassword, isOwn, verifyNothing, verifyPassword } from "./password.ts"
 
@@ -62,16 +63,29 @@ export async function createPassword(
 }
 
 /**
- * Takes over a hash that somebody else made; of the forms there are, argon2 is understood. What a
+ * Takes over a hash that somebody else made: argon2, or one of the forms of `foreignHash`. What a
  * check of it costs, strangers can ask for, so there is a bound to that.
  */
 export function importPassword(hash: string, changeRequired: boolean): NewPassword {
+  const foreign = foreignHash(hash)
+  if (foreign?.isTooCostly) {
+    throw refusedError(
+      "user.password_hash_too_costly",
+      "the hash costs too much to check: bcrypt may have a cost of 14, PBKDF2 1,300,000 rounds, " +
+        "scrypt 128 MiB and 4 lanes, all others 200,000 rounds; import the person without a " +
+        "password and invite them to choose one",
+    )
+  }
+  if (foreign) return { hash, changeRequired }
   const cost = readArgon2(hash)
   if (!cost) {
     throw refusedError(
       "user.password_hash_unsupported",
       "the hash must be argon2 in PHC form, such as $argon2id$v=19$m=19456,t=2,p=1$…$…: m at " +
-        "least 8 times p, salt (8 to 64 bytes) and output (12 to 64) in base64 without padding",
+        "least 8 times p, salt (8 to 64 bytes) and output (12 to 64) in base64 without padding; " +
+        "or one of bcrypt ($2b$), scrypt ($scrypt$ln=…), PBKDF2 ($pbkdf2-sha256$…), md5crypt " +
+        "($1$), sha-crypt ($5$, $6$), phpass ($P$), Drupal 7 ($S$), or a salted sum such as " +
+        "$sha256salted-suffix$salt$hex",
     )
   }
   const { memory, passes, lanes } = cost

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os"
 import { Fault } from "../../../kernel/fault.ts"
 import { queueOf } from "../../../kernel/queue.ts"
 import { normalForm } from "../../../kernel/text/name.ts"
+import { foreignHash } from "./foreign/list.ts"
 
 /** OWASP's argon2id setting: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
@@ -62,7 +63,8 @@ export function passwordsOf(load: () => Promise<Engine>, lanes: number): Passwor
     return inLane(async () => {
       const library = await engine()
       try {
-        return await library.verify(hashed, normal)
+        const other = foreignHash(hashed)
+        return other ? await other.verify(normal) : await library.verify(hashed, normal)
       } catch (cause) {
         // What was stored can't be mended here; who tries it learns no more than of any other.
         refused?.(cause)

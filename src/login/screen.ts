@@ -125,18 +125,22 @@ export function showSignedIn(
   const newest = browserContext.present.at(-1)
   if (!newest) return goTo(loginPaths.loginName)
   const account = accountOf(cx, newest.userId)
-  const { logout } = hrefs
+  const { logout: logoutHref, account: accountHref } = hrefs
   // Whoever manages nothing finds nothing there.
   const console = memberships(cx, newest.userId).length > 0 ? hrefs.console : undefined
   return show(
     cx,
     (ui, shared) =>
-      ui.SignedInPage({ ...shared, account, logoutHref: logout, consoleHref: console }),
+      ui.SignedInPage({ ...shared, account, logoutHref, accountHref, consoleHref: console }),
     optionsOf(loginContext),
   )
 }
 
-export type SignedInHrefs = { readonly logout: string; readonly console?: string | undefined }
+export type SignedInHrefs = {
+  readonly logout: string
+  readonly account?: string
+  readonly console?: string | undefined
+}
 
 export const showSignedOut = (loginContext: LoginContext): Promise<Response> =>
   loginContext.show(

@@ -198,7 +198,11 @@ function once(act: () => Promise<void>): () => void {
   }
 }
 
-const hrefs = { logout: oauthPaths.endSession, console: "/ui/console/" }
+const hrefs = {
+  logout: oauthPaths.endSession,
+  account: "/ui/account",
+  console: "/ui/console/",
+}
 
 /** A browser that asked for a host we don't serve sees what to mend. */
 async function elsewhere(

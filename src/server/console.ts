@@ -6,7 +6,10 @@ import type { Cx } from "../store/index.ts"
 /** What the console signs in for: to know the person, and to call the management interface. */
 const scope = "openid profile email urn:core:iam:org:project:id:core:aud"
 
-/** The console: one document for every address below it, and what it must know to sign in. */
+/**
+ * The console, and beside it what people manage of themselves: one document for every address below
+ * these, and what it must know to sign in.
+ */
 export function consoleHandler(entry: typeof uiEntry) {
   let html: string | undefined
   const document = async (): Promise<string> => {
@@ -24,8 +27,7 @@ export function consoleHandler(entry: typeof uiEntry) {
     }
     // The console renews its tokens without a page, and reads the answer from the address.
     if (pathname === callback && !wantsPage(request)) return new Response(null, { status: 204 })
-    const below = pathname === "/ui/console" || pathname.startsWith("/ui/console/")
-    if (!below || !wantsPage(request)) return undefined
+    if (!/^\/ui\/(console|account)(\/|$)/.test(pathname) || !wantsPage(request)) return undefined
     return new Response(await document(), { headers: documentHeaders })
   }
 }

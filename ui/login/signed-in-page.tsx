@@ -5,13 +5,14 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 export type SignedInPageProps = PageProps & {
   readonly account: Account
   readonly logoutHref: string
+  readonly accountHref?: string | undefined
   /** Only for those who may use the console. */
   readonly consoleHref?: string | undefined
 }
 
 /** Signed in without an application to go to: says so, and where one can go. */
 export function SignedInPage(props: SignedInPageProps) {
-  const { t, account, logoutHref, consoleHref } = props
+  const { t, account, logoutHref, accountHref, consoleHref } = props
   return (
     <Frame {...props} title={t("signed_in.title")}>
       <Heading title={t("signed_in.title")} lead={t("signed_in.lead")} />
@@ -22,6 +23,11 @@ export function SignedInPage(props: SignedInPageProps) {
         {consoleHref && (
           <ButtonLink kind="primary" href={consoleHref} wide>
             {t("signed_in.console")}
+          </ButtonLink>
+        )}
+        {accountHref && (
+          <ButtonLink kind={consoleHref ? "normal" : "primary"} href={accountHref} wide>
+            {t("signed_in.account")}
           </ButtonLink>
         )}
         <ButtonLink href={logoutHref} wide>

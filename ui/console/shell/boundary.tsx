@@ -3,6 +3,7 @@ import { Button } from "../../kit/button.tsx"
 import { useReload } from "./call.ts"
 import { Page } from "./frame.tsx"
 import { Gate } from "./gate.tsx"
+import { Link } from "./link.tsx"
 import { nothingToManage } from "./organization.tsx"
 import { refusalOf } from "./refusal.ts"
 import { Refused } from "./refused.tsx"
@@ -32,7 +33,7 @@ function NothingHere() {
   const { t } = useText()
   return (
     <Gate title={t("gate.no_organization")} action={t("nav.sign_out")} onAct={() => void signOut()}>
-      {t("gate.no_organization_text")} <a href="/ui/login/signedin">{t("gate.account")}</a>
+      {t("gate.no_organization_text")} <Link to="/account">{t("gate.account")}</Link>
     </Gate>
   )
 }

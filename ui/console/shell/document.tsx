@@ -8,7 +8,7 @@ type DocumentFiles = {
   readonly icon: string
 }
 
-/** The one document of the console, served for every address below /ui/console/. */
+/** The one document of the console and the account, served for every address below these. */
 export function consoleDocument(files: DocumentFiles): string {
   return renderToStaticMarkup(
     <html lang="en">

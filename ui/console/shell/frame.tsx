@@ -4,7 +4,7 @@ import { Modal } from "../../kit/dialog.tsx"
 import { Skeleton } from "../../kit/skeleton.tsx"
 import { Icon } from "./icon.tsx"
 import { Link, type LinkOptions } from "./link.tsx"
-import { Navigation } from "./navigation.tsx"
+import { Navigation, useIsAccount } from "./navigation.tsx"
 import { useText } from "./text.ts"
 
 /** It knows every kind of thing, and is loaded with its first use. */
@@ -81,7 +81,7 @@ function Bar({ title, crumbs, owner }: BarProps) {
           <li aria-current="page">{title}</li>
         </ol>
       </nav>
-      <PaletteButton />
+      {!useIsAccount() && <PaletteButton />}
     </header>
   )
 }

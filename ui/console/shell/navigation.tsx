@@ -1,3 +1,4 @@
+import { useLocation } from "@tanstack/react-router"
 import { Suspense, useState } from "react"
 import { Button } from "../../kit/button.tsx"
 import { Chips } from "../../kit/choice.tsx"
@@ -7,7 +8,7 @@ import { Person } from "../../kit/person.tsx"
 import { chooseTheme, chosenTheme, type Theme, themes } from "../../kit/theme.ts"
 import { usePermissions } from "./held.ts"
 import { Icon } from "./icon.tsx"
-import { Link } from "./link.tsx"
+import { Link, LinkButton } from "./link.tsx"
 import { useChoose, useOrganization, useOrganizations, useSeesInstance } from "./organization.tsx"
 import { Part } from "./part.tsx"
 import { needs } from "./place.ts"
@@ -33,8 +34,68 @@ type Place = (typeof places)[number] | (typeof instancePlaces)[number] | (typeof
 
 type NavigationProps = { readonly onFollow?: (() => void) | undefined }
 
+/** Whether one looks at one's own account, not at what one manages. */
+export const useIsAccount = (): boolean => /^\/account(\/|$)/.test(useLocation().pathname)
+
+/** What stands beside every page: of the console, or of one's own account. */
+export function Navigation(props: NavigationProps) {
+  return useIsAccount() ? <AccountNavigation {...props} /> : <ConsoleNavigation {...props} />
+}
+
+const ownPlaces = [
+  { to: "/account", icon: "users", key: "nav.profile" },
+  { to: "/account/security", icon: "signing-keys", key: "nav.security" },
+  { to: "/account/sessions", icon: "applications", key: "nav.sessions" },
+  { to: "/account/data", icon: "texts", key: "nav.data" },
+] as const
+
+/** Places of one's own account; the console for those who manage something. */
+function AccountNavigation({ onFollow }: NavigationProps) {
+  const { t } = useText()
+  return (
+    <div className="nav">
+      <div className="brand">
+        <Mark />
+        Latchkey
+      </div>
+      <p className="org-name">{t("nav.account")}</p>
+      <nav className="nav-links" aria-label={t("nav.label")}>
+        {ownPlaces.map(({ to, icon, key }) => (
+          <Link
+            key={to}
+            to={to}
+            className="nav-link"
+            onClick={onFollow}
+            activeOptions={{ exact: true, includeSearch: false }}
+          >
+            <Icon name={icon} />
+            {t(key)}
+          </Link>
+        ))}
+        <Suspense>
+          <Part rows={1}>
+            <ToConsole {...{ onFollow }} />
+          </Part>
+        </Suspense>
+      </nav>
+      <Account />
+    </div>
+  )
+}
+
+function ToConsole({ onFollow }: NavigationProps) {
+  const { t } = useText()
+  if (useOrganizations().length === 0) return null
+  return (
+    <Link to="/projects" className="nav-link" onClick={onFollow}>
+      <Icon name="administrators" />
+      {t("nav.console")}
+    </Link>
+  )
+}
+
 /** Organisation on top, the places below it, oneself at the end. */
-export function Navigation({ onFollow }: NavigationProps) {
+function ConsoleNavigation({ onFollow }: NavigationProps) {
   const { t } = useText()
   const to = (place: Place) => <ToPlace key={place} {...{ place, onFollow }} />
   return (
@@ -145,6 +206,7 @@ function OrganizationSwitch() {
 function Account() {
   const { t } = useText()
   const session = useSession()
+  const isAccount = useIsAccount()
   const [theme, setTheme] = useState<Theme>(chosenTheme)
   if (session.status !== "signed-in") return <div className="nav-account" />
   const { name, loginName, picture } = session.person
@@ -160,6 +222,7 @@ function Account() {
           setTheme(value)
         }}
       />
+      {!isAccount && <LinkButton to="/account">{t("nav.manage_account")}</LinkButton>}
       <Button onClick={() => void signOut()}>{t("nav.sign_out")}</Button>
     </Menu>
   )

@@ -164,11 +164,38 @@ const routeTree = root.addChildren([
     "SigningKeysPage",
   ),
   page("/settings", "settings-page", () => import("../instance/settings-page.tsx"), "SettingsPage"),
+  page("/account", "profile-page", () => import("../account/profile-page.tsx"), "ProfilePage"),
+  page(
+    "/account/security",
+    "security-page",
+    () => import("../account/security-page.tsx"),
+    "SecurityPage",
+  ),
+  page(
+    "/account/sessions",
+    "sessions-page",
+    () => import("../account/sessions-page.tsx"),
+    "SessionsPage",
+  ),
+  page("/account/data", "data-page", () => import("../account/data-page.tsx"), "DataPage"),
 ])
+
+const isAccount = (pathname: string) => /^\/account(\/|$)/.test(pathname)
 
 export const router = createRouter({
   routeTree,
-  basepath: "/ui/console",
+  basepath: "/ui",
+  // The account stands beside the console: /ui/account is "/account", /ui/console/users "/users".
+  rewrite: {
+    input: ({ url }) => {
+      url.pathname = url.pathname.replace(/^\/console(?=\/|$)/, "") || "/"
+      return url
+    },
+    output: ({ url }) => {
+      if (!isAccount(url.pathname)) url.pathname = `/console${url.pathname}`
+      return url
+    },
+  },
   // Nothing is blank while a page, or the sign-in, is on its way; nor is anything held back by it.
   defaultPendingComponent: Waiting,
   defaultPendingMinMs: 0,

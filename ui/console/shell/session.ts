@@ -10,6 +10,8 @@ export type Person = {
   readonly loginName: string
   /** The address of a picture of them, where there is one. */
   readonly picture: string | undefined
+  /** The session of this browser (OpenID Connect Back-Channel Logout §2.1, sid). */
+  readonly sessionId: string
 }
 
 /** Where this tab stands. While it is "starting" the console is drawn, and its readings wait. */
@@ -24,6 +26,8 @@ export type Session =
   | { readonly status: "failed"; readonly message: string }
 
 const base = "/ui/console"
+/** What people manage of themselves; it has the sign-in and the bundle of the console. */
+const account = "/ui/account"
 const paths = {
   home: `${base}/`,
   callback: `${base}/callback`,
@@ -34,6 +38,7 @@ const paths = {
 
 const pendingKey = "latchkey.sign-in"
 const hintKey = "latchkey.hint"
+const homeKey = "latchkey.home"
 
 type Tokens = { readonly access: string; readonly id: string }
 
@@ -212,7 +217,8 @@ export async function signInFresh(): Promise<void> {
 
 async function leave(more: Readonly<Record<string, string>>): Promise<void> {
   const { url, pending } = requestOf(await clientOf(), more)
-  const returnTo = session.status === "signed-out" ? paths.home : pending.returnTo
+  const home = sessionStorage.getItem(homeKey) ?? paths.home
+  const returnTo = session.status === "signed-out" ? home : pending.returnTo
   sessionStorage.setItem(pendingKey, JSON.stringify({ ...pending, returnTo }))
   location.assign(url)
 }
@@ -240,7 +246,8 @@ function takePending(): Pending | undefined {
   sessionStorage.removeItem(pendingKey)
   if (stored === null) return undefined
   const { state, nonce, verifier, returnTo }: Record<string, unknown> = JSON.parse(stored)
-  const own = String(returnTo).startsWith(base) ? String(returnTo) : paths.home
+  const isOwn = [base, account].some((each) => String(returnTo).startsWith(`${each}/`))
+  const own = isOwn || returnTo === account ? String(returnTo) : paths.home
   return { state: String(state), nonce: String(nonce), verifier: String(verifier), returnTo: own }
 }
 
@@ -254,7 +261,8 @@ async function redeem({ config }: Client, back: URL, pending: Pending) {
 }
 
 async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
-  const id = answer.claims()?.sub ?? ""
+  const claims = answer.claims()
+  const id = claims?.sub ?? ""
   const before = session.status === "signed-in" ? session.person.id : lastPerson
   // Whoever signed in meanwhile is somebody else: nothing of the person before stays in the page.
   if (before !== undefined && before !== id) {
@@ -270,7 +278,8 @@ async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
   sessionStorage.setItem(hintKey, tokens.id)
   arrival.resolve(tokens)
   const { name = loginName, picture } = info
-  become({ status: "signed-in", person: { id, name, loginName, picture } })
+  const sessionId = String(claims?.sid ?? "")
+  become({ status: "signed-in", person: { id, name, loginName, picture, sessionId } })
 }
 
 let lastPerson: string | undefined
@@ -282,9 +291,22 @@ export async function signOut(): Promise<void> {
     id_token_hint: tokens?.id ?? sessionStorage.getItem(hintKey) ?? "",
     post_logout_redirect_uri: home.origin + paths.signedOut,
   })
+  leaveBehind()
+  location.assign(url)
+}
+
+/** The same for an account that is no more: there is nothing left to end at the server. */
+export function signedOut(): void {
+  leaveBehind()
+  location.assign(paths.signedOut)
+}
+
+/** Whoever comes back comes to where they were: the console, or their account. */
+function leaveBehind(): void {
+  const isAccount = location.pathname.startsWith(account)
+  sessionStorage.setItem(homeKey, isAccount ? account : paths.home)
   forget()
   channel.postMessage("signed-out")
-  location.assign(url)
 }
 
 function forget(): void {

@@ -3,6 +3,8 @@
  * the first page where a name is typed.
  */
 
+import { answerOf, creationOf, requestOf } from "../../kit/webauthn.ts"
+
 /** Wires what wants a key; forms within it are posted with the answer. */
 export function wireKeys(): void {
   for (const place of document.querySelectorAll<HTMLElement>("[data-key]")) wire(place)
@@ -47,59 +49,3 @@ async function offerWhereTyped(ask: () => Promise<void>): Promise<void> {
   const isThere = await PublicKeyCredential.isConditionalMediationAvailable?.()
   if (isThere) await ask().catch(() => undefined)
 }
-
-type Json = {
-  readonly challenge: string
-  readonly user: { readonly id: string; readonly name: string; readonly displayName: string }
-  readonly rp: { readonly id: string; readonly name: string }
-  readonly pubKeyCredParams: PublicKeyCredentialParameters[]
-  readonly excludeCredentials?: readonly Descriptor[]
-  readonly allowCredentials?: readonly Descriptor[]
-}
-type Descriptor = { readonly id: string; readonly transports?: AuthenticatorTransport[] }
-
-/** WebAuthn §5.4, from its JSON. */
-const creationOf = (json: Json): PublicKeyCredentialCreationOptions => ({
-  ...json,
-  challenge: bytesOf(json.challenge),
-  user: { ...json.user, id: bytesOf(json.user.id) },
-  excludeCredentials: (json.excludeCredentials ?? []).map(descriptorOf),
-})
-
-const requestOf = (json: Json): PublicKeyCredentialRequestOptions => ({
-  ...json,
-  challenge: bytesOf(json.challenge),
-  allowCredentials: (json.allowCredentials ?? []).map(descriptorOf),
-})
-
-const descriptorOf = ({ id, transports }: Descriptor): PublicKeyCredentialDescriptor => ({
-  id: bytesOf(id),
-  type: "public-key",
-  ...(transports && { transports }),
-})
-
-/** §5.1.8, as JSON. */
-function answerOf({ id, response }: PublicKeyCredential): object {
-  const clientDataJSON = textOf(response.clientDataJSON)
-  if (response instanceof AuthenticatorAttestationResponse) {
-    const attestationObject = textOf(response.attestationObject)
-    const transports = response.getTransports?.() ?? []
-    return { id, response: { clientDataJSON, attestationObject, transports } }
-  }
-  if (!(response instanceof AuthenticatorAssertionResponse)) throw new Error("no answer of a key")
-  const authenticatorData = textOf(response.authenticatorData)
-  const signature = textOf(response.signature)
-  const userHandle = response.userHandle ? textOf(response.userHandle) : undefined
-  return { id, response: { clientDataJSON, authenticatorData, signature, userHandle } }
-}
-
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"))
-  return Uint8Array.from(plain, (character) => character.charCodeAt(0))
-}
-
-const textOf = (buffer: ArrayBuffer): string =>
-  btoa(String.fromCharCode(...new Uint8Array(buffer)))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "")

@@ -1,0 +1,245 @@
+import axe from "axe-core"
+import { TOTP } from "otpauth"
+import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const password = "Correct-horse-7-battery"
+const newPassword = "Better-horse-8-battery"
+
+/** What an organisation may allow beside the password; what is not said is turned off. */
+const policy = {
+  allowUsernamePassword: true,
+  ignoreUnknownUsernames: true,
+  passwordlessType: "PASSWORDLESS_TYPE_ALLOWED",
+  passwordCheckLifetime: "864000s",
+  externalLoginCheckLifetime: "864000s",
+  mfaInitSkipLifetime: "0s",
+  secondFactorCheckLifetime: "64800s",
+  multiFactorCheckLifetime: "43200s",
+}
+
+describe.runIf(needs("chromium"))("the account pages", () => {
+  let service: Service
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let keys: CDPSession
+  let authenticatorId = ""
+  let userId = ""
+  let secret = ""
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    service = await openService()
+    const admin = "core.admin.v1.AdminService"
+    await service.get(`${admin}/UpdateLoginPolicy`, policy)
+    for (const type of ["OTP_EMAIL", "RECOVERY_CODES"])
+      await service.get(`${admin}/AddSecondFactorToLoginPolicy`, {
+        type: `SECOND_FACTOR_TYPE_${type}`,
+      })
+    const { result } = await service.get("ListOrganizations")
+    userId = await addPerson(service, result[0].id, "grace")
+    await service.get("SetPassword", { userId, newPassword: { password, changeRequired: false } })
+    browser = await openBrowser()
+    context = await browser.newContext({ locale: "en", bypassCSP: true, acceptDownloads: true })
+    page = await opened(context)
+    keys = await context.newCDPSession(page)
+    await keys.send("WebAuthn.enable")
+    const made = await keys.send("WebAuthn.addVirtualAuthenticator", {
+      options: {
+        ...({ protocol: "ctap2", transport: "internal" } as const),
+        ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+        automaticPresenceSimulation: true,
+      },
+    })
+    authenticatorId = made.authenticatorId
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  async function opened(of: BrowserContext): Promise<Page> {
+    const fresh = await of.newPage()
+    fresh.setDefaultTimeout(8000)
+    fresh.on("pageerror", (error) => complaints.push(error.message))
+    return fresh
+  }
+
+  const at = (path: string) => `${service.url}/ui/account${path}`
+  const heading = (name: string, on = page) =>
+    on.getByRole("heading", { name, level: 1, exact: true }).waitFor()
+  const section = (name: string, on = page) =>
+    on.locator(".section", { has: on.getByRole("heading", { name, exact: true }) })
+
+  async function signIn(on = page, secret = password): Promise<void> {
+    await on.fill('[name="loginName"]', "grace")
+    await on.click('button[type="submit"]')
+    await on.fill('[name="password"]', secret)
+    await on.click('button[type="submit"]')
+  }
+
+  test("open for somebody who manages nothing, by the sign-in and back", async () => {
+    await page.goto(at("/security"))
+    await signIn()
+    await heading("How you sign in")
+    expect(new URL(page.url()).pathname).toBe("/ui/account/security")
+    expect(await page.getByRole("link", { name: "Console" }).count()).toBe(0)
+  })
+
+  test("are reached from the page that says that one is signed in", async () => {
+    await page.goto(`${service.url}/ui/login/signedin`)
+    await page.getByRole("link", { name: "Manage your account" }).click()
+    await heading("Profile")
+  })
+
+  test("change the names and the language", async () => {
+    await section("About").getByRole("button").click()
+    await page.getByLabel("Display name").fill("Grace Hopper")
+    await page.getByLabel("Language").selectOption({ label: "German" })
+    await page.getByRole("button", { name: "Save" }).click()
+    await section("About").getByText("Grace Hopper").waitFor()
+    await section("About").getByText("German").waitFor()
+  })
+
+  /** The code that the last mail to the new address holds, once it is written. */
+  async function sentCode(): Promise<string> {
+    const last = async () => {
+      const { messages = [] } = await service.get("ListMessages", { userId })
+      return messages.find(({ kind }: { kind: string }) => kind === "verify_email")?.id ?? ""
+    }
+    await expect.poll(last).not.toBe("")
+    const { link } = await service.get("ViewMessage", { userId, messageId: await last() })
+    return decodeURIComponent(new URL(link).hash.slice(1))
+  }
+
+  test("change the e-mail address by the code that goes there", async () => {
+    await section("E-mail").getByRole("button", { name: "Change" }).click()
+    await page.getByLabel("E-mail").fill("new@example.com")
+    await page.getByRole("button", { name: "Send a code" }).click()
+    await section("E-mail").getByText("Not verified").waitFor()
+    await page.getByLabel("Code").fill("WRONG1")
+    await page.getByRole("button", { name: "Verify" }).click()
+    await section("E-mail").getByRole("alert").waitFor()
+    await page.getByLabel("Code").fill(await sentCode())
+    await page.getByRole("button", { name: "Verify" }).click()
+    await section("E-mail").getByText("Verified", { exact: true }).waitFor()
+  })
+
+  test("add a passkey that signs in, and remove it", async () => {
+    await page.getByRole("link", { name: "How you sign in" }).click()
+    await page.getByRole("button", { name: "Add a passkey" }).click()
+    await page.getByLabel("Name of the key").fill("My laptop")
+    await page.getByRole("button", { name: "Continue" }).click()
+    await section("Passkeys").getByText("My laptop").waitFor()
+    await context.clearCookies()
+    await page.goto(at("/security"))
+    await heading("How you sign in")
+    await page.getByRole("button", { name: "Remove: My laptop" }).click()
+    // Else the key goes on offering itself wherever a name is typed.
+    await keys.send("WebAuthn.clearCredentials", { authenticatorId })
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
+    await signIn()
+    await section("Passkeys").getByText("No passkey yet.").waitFor()
+  })
+
+  test("show where one is signed in, and sign out elsewhere", async () => {
+    const other = await browser.newContext({
+      locale: "en",
+      userAgent: "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0",
+    })
+    const elsewhere = await opened(other)
+    await elsewhere.goto(at(""))
+    await signIn(elsewhere)
+    await heading("Profile", elsewhere)
+    await page.getByRole("link", { name: "Sessions and applications" }).click()
+    const windows = section("Sessions").locator("li", { hasText: "Firefox on Windows" })
+    await windows.waitFor()
+    await section("Sessions").locator("li", { hasText: "This browser" }).first().waitFor()
+    await windows.getByRole("button").click()
+    await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click()
+    await windows.waitFor({ state: "detached" })
+    await other.close()
+    await page.getByRole("link", { name: "How you sign in" }).click()
+  })
+
+  test("change the password, and refuse a wrong one at its field", async () => {
+    await page.getByRole("link", { name: "How you sign in" }).click()
+    await section("Password").getByRole("button", { name: "Change" }).click()
+    await page.getByLabel("Your password until now").fill("wrong")
+    await page.getByLabel("New password").fill(newPassword)
+    await page.getByRole("button", { name: "Change the password" }).click()
+    await section("Password").getByRole("alert").waitFor()
+    await page.getByLabel("Your password until now").fill(password)
+    await page.getByRole("button", { name: "Change the password" }).click()
+    await signIn(page, newPassword)
+    await heading("How you sign in")
+  })
+
+  test("set up an authenticator app by its code", async () => {
+    await page.getByRole("button", { name: "Set up: Authenticator app" }).click()
+    const dialog = page.getByRole("dialog")
+    secret = (await dialog.locator("code").innerText()).replaceAll(" ", "")
+    await dialog.locator('[name="code"]').fill(new TOTP({ secret }).generate())
+    await dialog.getByRole("button", { name: "Verify" }).click()
+    await page.getByRole("button", { name: "Remove: Authenticator app" }).waitFor()
+  })
+
+  test("show recovery codes once", async () => {
+    await section("Recovery codes").getByRole("button", { name: "Make codes" }).click()
+    const codes = await section("Recovery codes").locator("pre").innerText()
+    expect(codes.split("\n")).toHaveLength(10)
+    await page.reload()
+    // This session has not shown the second factor that there is by now.
+    await heading("Confirm that it is you")
+    // A code counts once: the next one is good already.
+    const code = new TOTP({ secret }).generate({ timestamp: Date.now() + 30_000 })
+    await page.fill('[name="code"]', code)
+    await page.click('button[type="submit"]')
+    await section("Recovery codes").getByRole("button", { name: "Make new codes" }).waitFor()
+    expect(await section("Recovery codes").locator("pre").count()).toBe(0)
+  })
+
+  test("hand out one's data, without a secret", async () => {
+    await page.getByRole("link", { name: "Your data" }).click()
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download your data" }).click(),
+    ])
+    const stream = await download.createReadStream()
+    const data = JSON.parse(Buffer.concat(await Array.fromAsync(stream)).toString())
+    expect(data.user.user.human.profile.displayName).toBe("Grace Hopper")
+    expect(JSON.stringify(data)).not.toContain("argon2")
+  })
+
+  /** What axe has against the page as it stands, in each width and scheme. */
+  async function flaws(): Promise<readonly string[]> {
+    const found: string[] = []
+    for (const width of [390, 1280]) {
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.setViewportSize({ width, height: 900 })
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
+        await page.evaluate(axe.source)
+        const seen: string[] = await page.evaluate(`axe.run(document, {
+          runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+        }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+          nodes.map(({ html }) => id + ": " + html.slice(0, 160))))`)
+        found.push(...seen.map((flaw) => `${width} ${colorScheme} ${flaw}`))
+      }
+    }
+    return found
+  }
+
+  test.each(["", "/security", "/sessions", "/data"])("%s can be used by anybody", async (path) => {
+    await page.goto(at(path))
+    await page.locator(".section").first().waitFor()
+    expect(await flaws()).toEqual([])
+  })
+
+  test("nothing failed on the way", () => {
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,159 @@
+import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
+import { EditSection, Fields } from "../form/form.tsx"
+import { useForm } from "../form/use-form.ts"
+import { call } from "../shell/call.ts"
+import { tell } from "../shell/notice.tsx"
+import { unless } from "../shell/refusal.ts"
+import { useText } from "../shell/text.ts"
+import type { Me } from "./me.ts"
+
+type Part = { readonly me: Me }
+
+/** Where one is written to, and signs in by; a new one counts once its code was entered. */
+export function Email({ me: { human } }: Part) {
+  const { setMyEmail, verifyMyEmail, resendMyEmailVerification } = AuthService.method
+  return (
+    <Address
+      of="email"
+      type="email"
+      current={human.email?.email ?? ""}
+      isVerified={human.email?.isEmailVerified ?? false}
+      set={(email) => call(setMyEmail, { email })}
+      verify={(code) => call(verifyMyEmail, { code })}
+      resend={() => call(resendMyEmailVerification)}
+    />
+  )
+}
+
+export function Phone({ me: { human } }: Part) {
+  const { setMyPhone, verifyMyPhone, resendMyPhoneVerification, removeMyPhone } = AuthService.method
+  return (
+    <Address
+      of="phone"
+      type="tel"
+      current={human.phone?.phone ?? ""}
+      isVerified={human.phone?.isPhoneVerified ?? false}
+      set={(phone) => call(setMyPhone, { phone })}
+      verify={(code) => call(verifyMyPhone, { code })}
+      resend={() => call(resendMyPhoneVerification)}
+      remove={() => call(removeMyPhone)}
+    />
+  )
+}
+
+type AddressProps = {
+  readonly of: "email" | "phone"
+  readonly type: "email" | "tel"
+  /** Empty for none. */
+  readonly current: string
+  readonly isVerified: boolean
+  readonly set: (value: string) => Promise<unknown>
+  readonly verify: (code: string) => Promise<unknown>
+  readonly resend: () => Promise<unknown>
+  readonly remove?: () => Promise<unknown>
+}
+
+function Address(props: AddressProps) {
+  const { of, current, isVerified, remove } = props
+  const { t } = useText()
+  const title = t(`field.${of}`)
+  const facts = (
+    <div className="stack">
+      {current === "" ? (
+        <p className="quiet">{t("detail.none")}</p>
+      ) : (
+        <p>
+          <bdi>{current}</bdi>{" "}
+          <Badge tone={isVerified ? "done" : "warning"}>
+            {t(isVerified ? "users.verified" : "users.not_verified")}
+          </Badge>
+        </p>
+      )}
+      {current !== "" && !isVerified && <Verify {...props} />}
+    </div>
+  )
+  return (
+    <EditSection
+      title={title}
+      action={t(current === "" ? "account.add" : "account.change")}
+      facts={facts}
+      form={(id, close) => <AddressForm {...props} {...{ id, close }} />}
+      more={
+        remove &&
+        current !== "" && (
+          <ConfirmButton
+            small
+            label={t("action.remove")}
+            what={title}
+            consequence={t("account.phone_remove_text")}
+            act={remove}
+          />
+        )
+      }
+    />
+  )
+}
+
+type FormProps = AddressProps & { readonly id: string; readonly close: () => void }
+
+function AddressForm({ of, type, current, set, id, close }: FormProps) {
+  const { t } = useText()
+  const form = useForm({
+    id,
+    initial: { value: current },
+    refusals: { value: [`user.${of}`, of] },
+    save: ({ value }) => unless("user.unchanged", set(value.trim())),
+    done: close,
+  })
+  return (
+    <Fields form={form} submit={t("account.send_code")} onCancel={close}>
+      <TextField
+        label={t(`field.${of}`)}
+        hint={t(`account.${of}_hint`)}
+        type={type}
+        {...form.text("value")}
+        autoComplete={type}
+        required
+      />
+    </Fields>
+  )
+}
+
+/** The code that went to the address, which only who reads it there knows. */
+function Verify({ of, current, verify, resend }: AddressProps) {
+  const { t } = useText()
+  const form = useForm({
+    id: `verify-${of}`,
+    initial: { code: "" },
+    secret: ["code"],
+    refusals: { code: ["user.code", "code"] },
+    save: ({ code }) => verify(code.trim()),
+  })
+  return (
+    <>
+      <p className="quiet">{t("account.code_sent", { address: current })}</p>
+      <Fields form={form} submit={t("account.verify")}>
+        <TextField
+          label={t("account.code")}
+          {...form.text("code")}
+          autoComplete="one-time-code"
+          autoCapitalize="characters"
+          spellCheck={false}
+          maxLength={20}
+          required
+        />
+      </Fields>
+      <div className="row">
+        <ActionButton
+          small
+          label={t("account.send_again")}
+          act={resend}
+          done={() => tell({ text: t("account.sent_again", { address: current }) })}
+        />
+      </div>
+    </>
+  )
+}

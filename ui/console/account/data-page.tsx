@@ -1,0 +1,77 @@
+import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { Button } from "../../kit/button.tsx"
+import { DeleteButton } from "../form/confirm.tsx"
+import { call, useAction } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { usePermissions } from "../shell/held.ts"
+import { Part } from "../shell/part.tsx"
+import { Refused } from "../shell/refused.tsx"
+import { signedOut } from "../shell/session.ts"
+import { useText } from "../shell/text.ts"
+import { useMe } from "./me.ts"
+import { ownData } from "./own-data.ts"
+
+/** What is kept of one: to take along, and to remove where one may. */
+export function DataPage() {
+  const { t } = useText()
+  const me = useMe()
+  if (!me) return null
+  const { id, preferredLoginName } = me.user
+  return (
+    <Page title={t("nav.data")} narrow>
+      <Download userId={id} />
+      <Part rows={1}>
+        <Remove loginName={preferredLoginName} />
+      </Part>
+    </Page>
+  )
+}
+
+function Download({ userId }: { readonly userId: string }) {
+  const { t } = useText()
+  const action = useAction(async () => {
+    const data = JSON.stringify(await ownData(userId), null, 2)
+    const address = URL.createObjectURL(new Blob([data], { type: "application/json" }))
+    const link = document.createElement("a")
+    link.href = address
+    link.download = "my-account.json"
+    link.click()
+    // The browser has taken it by the next turn.
+    setTimeout(() => URL.revokeObjectURL(address), 0)
+  })
+  return (
+    <Section title={t("account.data.title")}>
+      <p className="quiet section-lead">{t("account.data.text")}</p>
+      <div className="row">
+        <Button disabled={action.busy} onClick={() => action.run()}>
+          {t("account.data.download")}
+        </Button>
+      </div>
+      <Refused refusal={action.refusal} />
+    </Section>
+  )
+}
+
+/** Where the organisation lets its people remove themselves; nothing says so where it doesn't. */
+function Remove({ loginName }: { readonly loginName: string }) {
+  const { t } = useText()
+  if (!usePermissions().includes("user.self.delete")) return null
+  const act = async () => {
+    await call(AuthService.method.removeMyUser)
+    signedOut()
+  }
+  return (
+    <Section title={t("delete.section")}>
+      <p className="quiet section-lead">{t("account.delete_text")}</p>
+      <div className="row">
+        <DeleteButton
+          name={loginName}
+          title={t("account.delete")}
+          consequence={t("account.delete_text")}
+          act={act}
+        />
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,141 @@
+import type { ReactNode } from "react"
+import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { SecondFactorType } from "../../../src/gen/core/policy/v1/policy_pb.ts"
+import { type AuthFactor, AuthFactorState } from "../../../src/gen/core/user/v1/user_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { Button } from "../../kit/button.tsx"
+import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
+import { formId, useOpen } from "../form/open.ts"
+import { call, useRead } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import { AddKey } from "./add-key.tsx"
+import { KeyList } from "./key-list.tsx"
+import { hasKeys } from "./make-key.ts"
+import { SetUpApp } from "./set-up-app.tsx"
+import { andSignIn } from "./sign-in-again.ts"
+
+type Allowed = { readonly allowed: readonly SecondFactorType[] }
+
+/** What is asked for beside the password. What the organisation doesn't allow is not offered. */
+export function Factors({ allowed }: Allowed) {
+  const { t } = useText()
+  const { result } = useRead(AuthService.method.listMyAuthFactors)
+  const ready = result.filter(({ state }) => state === AuthFactorState.READY)
+  const has = (kind: AuthFactor["type"]["case"]) => ready.some(({ type }) => type.case === kind)
+  const { OTP, OTP_EMAIL, OTP_SMS, U2F } = SecondFactorType
+  const { addMyAuthFactorOTPEmail, removeMyAuthFactorOTPEmail } = AuthService.method
+  const { addMyAuthFactorOTPSMS, removeMyAuthFactorOTPSMS } = AuthService.method
+  return (
+    <Section title={t("account.factors")}>
+      <p className="quiet section-lead">{t("account.factors_text")}</p>
+      <div className="stack stack-wide">
+        <Way
+          way="otp"
+          isOn={has("otp")}
+          isAllowed={allowed.includes(OTP)}
+          add={<SetUpApp />}
+          remove={() => call(AuthService.method.removeMyAuthFactorOTP)}
+        />
+        <SecurityKeys {...{ allowed: allowed.includes(U2F), ready }} />
+        <Way
+          way="otp_email"
+          isOn={has("otpEmail")}
+          isAllowed={allowed.includes(OTP_EMAIL)}
+          add={<TurnOn act={() => call(addMyAuthFactorOTPEmail)} />}
+          remove={() => call(removeMyAuthFactorOTPEmail)}
+        />
+        <Way
+          way="otp_sms"
+          isOn={has("otpSms")}
+          isAllowed={allowed.includes(OTP_SMS)}
+          add={<TurnOn act={() => call(addMyAuthFactorOTPSMS)} />}
+          remove={() => call(removeMyAuthFactorOTPSMS)}
+        />
+      </div>
+    </Section>
+  )
+}
+
+function TurnOn({ act }: { readonly act: () => Promise<unknown> }) {
+  const { t } = useText()
+  return <ActionButton label={t("action.turn_on")} act={act} />
+}
+
+type WayProps = {
+  readonly way: "otp" | "otp_email" | "otp_sms"
+  readonly isOn: boolean
+  readonly isAllowed: boolean
+  readonly add: ReactNode
+  readonly remove: () => Promise<unknown>
+}
+
+/** One of which there is one or none. */
+function Way({ way, isOn, isAllowed, add, remove }: WayProps) {
+  const { t } = useText()
+  if (!isOn && !isAllowed) return null
+  const name = t(`account.${way}.title`)
+  return (
+    <div className="way">
+      <div className="way-text">
+        <h3>
+          {name} {isOn && <Badge tone="done">{t("detail.on")}</Badge>}
+        </h3>
+        <p className="quiet">{t(`account.${way}.text`)}</p>
+      </div>
+      {isOn ? (
+        <ConfirmButton
+          small
+          label={t("action.remove")}
+          what={name}
+          consequence={t("account.factor_remove_text")}
+          act={() => andSignIn(remove())}
+        />
+      ) : (
+        add
+      )}
+    </div>
+  )
+}
+
+type SecurityKeysProps = { readonly allowed: boolean; readonly ready: readonly AuthFactor[] }
+
+function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
+  const { t } = useText()
+  const [open, setOpen] = useOpen("u2f")
+  const keys = ready.flatMap(({ type }) => (type.case === "u2f" ? [type.value] : []))
+  if (!allowed && keys.length === 0) return null
+  return (
+    <div className="stack">
+      <div className="way">
+        <div className="way-text">
+          <h3>{t("account.u2f.title")}</h3>
+          <p className="quiet">{t(hasKeys() ? "account.u2f.text" : "account.no_keys_here")}</p>
+        </div>
+        {allowed && hasKeys() && (
+          <Button small aria-label={t("account.u2f.add")} onClick={() => setOpen("new")}>
+            {t("account.add")}
+          </Button>
+        )}
+      </div>
+      {keys.length > 0 && (
+        <KeyList
+          keys={keys}
+          none=""
+          remove={({ id, name }) => (
+            <ConfirmButton
+              small
+              label={t("action.remove")}
+              what={name}
+              consequence={t("account.factor_remove_text")}
+              act={() => andSignIn(call(AuthService.method.removeMyAuthFactorU2F, { tokenId: id }))}
+            />
+          )}
+        />
+      )}
+      {open !== undefined && (
+        <AddKey kind="u2f" id={formId("u2f", open)} close={() => setOpen(undefined)} />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,24 @@
+import type { ReactNode } from "react"
+
+type Key = { readonly id: string; readonly name: string }
+
+type KeyListProps = {
+  readonly keys: readonly Key[]
+  readonly none: string
+  readonly remove: (key: Key) => ReactNode
+}
+
+/** Keys by their names, each with what removes it. */
+export function KeyList({ keys, none, remove }: KeyListProps) {
+  if (keys.length === 0) return <p className="quiet">{none}</p>
+  return (
+    <ul className="way-list">
+      {keys.map((key) => (
+        <li key={key.id}>
+          <bdi className="way-name">{key.name}</bdi>
+          {remove(key)}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,83 @@
+import { useState } from "react"
+import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { Button } from "../../kit/button.tsx"
+import { Dialog } from "../../kit/dialog.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { formId, useOpen } from "../form/open.ts"
+import { LinkBox } from "../list/link-box.tsx"
+import { call, useAction, useRead } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import { AddKey } from "./add-key.tsx"
+import { KeyList } from "./key-list.tsx"
+import { hasKeys } from "./make-key.ts"
+import { andSignIn } from "./sign-in-again.ts"
+
+/** What signs in without a password: on this device, or by a link on another one. */
+export function Passkeys({ isAllowed }: { readonly isAllowed: boolean }) {
+  const { t } = useText()
+  const { result } = useRead(AuthService.method.listMyPasswordless)
+  const [open, setOpen] = useOpen("passkey")
+  if (!isAllowed && result.length === 0) return null
+  const actions = isAllowed && (
+    <div className="row">
+      <OtherDevice />
+      {hasKeys() && (
+        <Button small aria-label={t("account.passkey.add")} onClick={() => setOpen("new")}>
+          {t("account.add")}
+        </Button>
+      )}
+    </div>
+  )
+  return (
+    <Section title={t("account.passkey.title")} actions={actions}>
+      <p className="quiet section-lead">{t("account.passkey.text")}</p>
+      {!hasKeys() && <p className="quiet section-lead">{t("account.no_keys_here")}</p>}
+      <KeyList
+        keys={result}
+        none={t("account.passkey.none")}
+        remove={({ id, name }) => (
+          <ConfirmButton
+            small
+            label={t("action.remove")}
+            what={name}
+            consequence={t("account.passkey.remove_text")}
+            act={() => andSignIn(call(AuthService.method.removeMyPasswordless, { tokenId: id }))}
+          />
+        )}
+      />
+      {open !== undefined && (
+        <AddKey kind="passkey" id={formId("passkey", open)} close={() => setOpen(undefined)} />
+      )}
+    </Section>
+  )
+}
+
+/** A phone opens the link by its camera, and makes the passkey there. */
+function OtherDevice() {
+  const { t } = useText()
+  const [link, setLink] = useState("")
+  const action = useAction(
+    () => call(AuthService.method.addMyPasswordlessLink),
+    (answer) => setLink(answer.link),
+  )
+  return (
+    <>
+      <Button small disabled={action.busy} onClick={() => action.run()}>
+        {t("account.passkey.elsewhere")}
+      </Button>
+      <Refused refusal={action.refusal} />
+      {link !== "" && (
+        <Dialog title={t("account.passkey.elsewhere")} onClose={() => setLink("")}>
+          <p>{t("account.passkey.elsewhere_text")}</p>
+          <LinkBox
+            link={link}
+            what={t("account.passkey.link")}
+            qr={t("account.passkey.link_picture")}
+          />
+        </Dialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,64 @@
+import { useRef } from "react"
+import { AssetService } from "../../../src/gen/core/asset/v1/asset_service_pb.ts"
+import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { Button } from "../../kit/button.tsx"
+import { Person } from "../../kit/person.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { call, useAction } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import type { Me } from "./me.ts"
+
+/** One's picture, as other people and applications see it. */
+export function Picture({ me: { user, human } }: { readonly me: Me }) {
+  const { t } = useText()
+  const { displayName = "", avatarUrl = "" } = human.profile ?? {}
+  return (
+    <Section title={t("account.picture")}>
+      <div className="row">
+        <Person name={displayName} loginName={user.preferredLoginName} picture={avatarUrl} />
+        <Choose />
+        {avatarUrl !== "" && (
+          <ConfirmButton
+            label={t("action.remove")}
+            what={t("account.picture")}
+            consequence={t("account.picture_remove_text")}
+            act={() => call(AuthService.method.removeMyAvatar)}
+          />
+        )}
+      </div>
+      <p className="quiet small">{t("account.picture_hint")}</p>
+    </Section>
+  )
+}
+
+/** The file is sent as soon as it is chosen; the server says what it takes. */
+function Choose() {
+  const { t } = useText()
+  const input = useRef<HTMLInputElement>(null)
+  const action = useAction(async (file: File) => {
+    const data = new Uint8Array(await file.arrayBuffer())
+    return call(AssetService.method.uploadMyAvatar, { file: { data } })
+  })
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        accept="image/png,image/jpeg,image/webp,image/gif"
+        aria-label={t("account.picture_choose")}
+        hidden
+        onChange={({ target }) => {
+          const [file] = target.files ?? []
+          if (file) action.run(file)
+          target.value = ""
+        }}
+      />
+      <Button disabled={action.busy} onClick={() => input.current?.click()}>
+        {t("account.picture_choose")}
+      </Button>
+      <Refused refusal={action.refusal} />
+    </>
+  )
+}

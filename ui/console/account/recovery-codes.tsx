@@ -1,0 +1,64 @@
+import { useState } from "react"
+import { SecondFactorType } from "../../../src/gen/core/policy/v1/policy_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { Button } from "../../kit/button.tsx"
+import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
+import { OnceBox } from "../list/once-box.tsx"
+import { call } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import { andSignIn } from "./sign-in-again.ts"
+
+type RecoveryCodesProps = {
+  readonly userId: string
+  readonly isSet: boolean
+  readonly allowed: readonly SecondFactorType[]
+}
+
+/** Codes on paper for the day when the phone is lost; each opens once. Shown once. */
+export function RecoveryCodes({ userId, isSet, allowed }: RecoveryCodesProps) {
+  const { t } = useText()
+  const [codes, setCodes] = useState<readonly string[]>([])
+  const isAllowed = allowed.includes(SecondFactorType.RECOVERY_CODES)
+  if (!isAllowed && !isSet) return null
+  const make = async () => {
+    const answer = await call(UserService.method.generateRecoveryCodes, { userId })
+    setCodes(answer.recoveryCodes)
+  }
+  const remove = () => andSignIn(call(UserService.method.removeRecoveryCodes, { userId }))
+  const title = t("account.recovery.title")
+  const again = { what: title, consequence: t("account.recovery.again_text"), act: make }
+  const actions = (
+    <div className="row">
+      {isSet && (
+        <ConfirmButton
+          small
+          label={t("action.remove")}
+          what={title}
+          consequence={t("account.factor_remove_text")}
+          act={remove}
+        />
+      )}
+      {isAllowed && !isSet && <ActionButton label={t("account.recovery.make")} act={make} />}
+      {isAllowed && isSet && <ConfirmButton small label={t("account.recovery.again")} {...again} />}
+    </div>
+  )
+  return (
+    <Section title={title} actions={actions}>
+      <p className="quiet section-lead">
+        {t("account.recovery.text")} {isSet && <Badge tone="done">{t("detail.on")}</Badge>}
+      </p>
+      {codes.length > 0 && (
+        <div className="stack print-alone">
+          <OnceBox title={title} secret={codes.join("\n")} file="recovery-codes.txt" />
+          <div className="row">
+            <Button small onClick={() => window.print()}>
+              {t("account.print")}
+            </Button>
+          </div>
+        </div>
+      )}
+    </Section>
+  )
+}

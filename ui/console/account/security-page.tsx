@@ -1,0 +1,49 @@
+import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { PasswordlessType } from "../../../src/gen/core/policy/v1/policy_pb.ts"
+import {
+  AuthenticationMethodType,
+  UserService,
+} from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { useRead } from "../shell/call.ts"
+import { Page } from "../shell/frame.tsx"
+import { useText } from "../shell/text.ts"
+import { Factors } from "./factors.tsx"
+import { useMe } from "./me.ts"
+import { Passkeys } from "./passkeys.tsx"
+import { Password } from "./password.tsx"
+import { RecoveryCodes } from "./recovery-codes.tsx"
+
+/** By what one signs in: the password, passkeys, second factors, and what helps without them. */
+export function SecurityPage() {
+  const { t } = useText()
+  const me = useMe()
+  if (!me) return null
+  return (
+    <Page title={t("nav.security")} narrow>
+      <Sections userId={me.user.id} changed={me.human.passwordChanged} />
+    </Page>
+  )
+}
+
+type SectionsProps = {
+  readonly userId: string
+  readonly changed: Parameters<typeof Password>[0]["changed"]
+}
+
+function Sections({ userId, changed }: SectionsProps) {
+  const { policy } = useRead(AuthService.method.getMyLoginPolicy)
+  const method = UserService.method.listAuthenticationMethodTypes
+  const { authMethodTypes: ways } = useRead(method, { userId })
+  return (
+    <>
+      <Password isSet={ways.includes(AuthenticationMethodType.PASSWORD)} changed={changed} />
+      <Passkeys isAllowed={policy?.passwordlessType === PasswordlessType.ALLOWED} />
+      <Factors allowed={policy?.secondFactors ?? []} />
+      <RecoveryCodes
+        userId={userId}
+        isSet={ways.includes(AuthenticationMethodType.RECOVERY_CODE)}
+        allowed={policy?.secondFactors ?? []}
+      />
+    </>
+  )
+}

@@ -4,36 +4,44 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, personOf, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { needs } from "../support/prerequisite.ts"
+import { type Held, holdBack, pressNth, settled } from "../support/press.ts"
 
 const password = "Correct-horse-8-battery"
 
-type Held = "instance" | "organizationId" | "projectId"
+type Level = "instance" | "organizationId" | "projectId"
+
+type Role = {
+  readonly role: string
+  readonly on: Level
+  /** It changes nothing. */
+  readonly looks?: true
+}
 
 /** Every role that people are given, by what it is held on. */
-const roles: Readonly<Record<string, Held>> = {
-  ...{ IAM_OWNER: "instance", IAM_OWNER_VIEWER: "instance" },
-  ...{ IAM_ORG_MANAGER: "instance", IAM_USER_MANAGER: "instance" },
-  ...{ ORG_OWNER: "organizationId", ORG_OWNER_VIEWER: "organizationId" },
-  ...{ ORG_USER_MANAGER: "organizationId", ORG_USER_PERMISSION_EDITOR: "organizationId" },
-  ...{ ORG_PROJECT_CREATOR: "organizationId", ORG_PROJECT_PERMISSION_EDITOR: "organizationId" },
-  ...{ ORG_SETTINGS_MANAGER: "organizationId" },
-  ...{ PROJECT_OWNER: "projectId", PROJECT_OWNER_VIEWER: "projectId" },
-}
+const roles: readonly Role[] = [
+  { role: "IAM_OWNER", on: "instance" },
+  { role: "IAM_OWNER_VIEWER", on: "instance", looks: true },
+  { role: "IAM_ORG_MANAGER", on: "instance" },
+  { role: "IAM_USER_MANAGER", on: "instance" },
+  { role: "ORG_OWNER", on: "organizationId" },
+  { role: "ORG_OWNER_VIEWER", on: "organizationId", looks: true },
+  { role: "ORG_USER_MANAGER", on: "organizationId" },
+  { role: "ORG_USER_PERMISSION_EDITOR", on: "organizationId" },
+  { role: "ORG_PROJECT_CREATOR", on: "organizationId" },
+  { role: "ORG_PROJECT_PERMISSION_EDITOR", on: "organizationId" },
+  { role: "ORG_SETTINGS_MANAGER", on: "organizationId" },
+  { role: "PROJECT_OWNER", on: "projectId" },
+  { role: "PROJECT_OWNER_VIEWER", on: "projectId", looks: true },
+]
+
+type Ids = Readonly<Record<"organizationId" | "projectId" | "appId" | "userId" | "groupId", string>>
 
 describe.runIf(needs("chromium"))("somebody who looks after something", () => {
   let service: Service
   let browser: Browser
-  let organizationId = ""
-  let projectId = ""
 
   beforeAll(async () => {
     service = await openService()
-    const { get } = service
-    organizationId = (await get("ListOrganizations")).result[0].id
-    projectId = (await get("CreateProject", { organizationId, name: "Intranet" })).projectId
-    const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
-    await get("CreateApplication", { projectId, name: "Wiki", oidcConfiguration })
-    await get("CreateGroup", { organizationId, name: "Finance" })
     browser = await openBrowser()
   })
   afterAll(async () => {
@@ -41,16 +49,35 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     await service?.close()
   })
 
-  async function signedIn(role: string, on: Held): Promise<Page> {
+  /** An organisation for each role, with one of everything: what it changes is nobody else's. */
+  async function household(role: string): Promise<Ids> {
     const { get } = service
+    const { organizationId } = await get("AddOrganization", { name: `For ${role}` })
+    const { projectId } = await get("CreateProject", { organizationId, name: "Intranet" })
+    await get("AddProjectRole", { projectId, roleKey: "editor", displayName: "Editor" })
+    const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
+    const app = { projectId, name: "Wiki", oidcConfiguration }
+    const { applicationId: appId } = await get("CreateApplication", app)
+    const human = personOf(`grace-${role}`.toLowerCase())
+    const username = `grace-${role}`.toLowerCase()
+    const { id: userId } = await get("CreateUser", { organizationId, username, human })
+    const { id: groupId } = await get("CreateGroup", { organizationId, name: "Finance" })
+    await get("AddUsersToGroup", { id: groupId, userIds: [userId] })
+    await get("CreateAuthorization", { organizationId, projectId, userId, roleKeys: ["editor"] })
+    return { organizationId, projectId, appId, userId, groupId }
+  }
+
+  async function signedIn(role: string, on: Level, ids: Ids): Promise<Page> {
+    const { get } = service
+    const { organizationId } = ids
     const username = role.toLowerCase()
     const human = { ...personOf(username), password: { password } }
     const { id: userId } = await get("CreateUser", { organizationId, username, human })
-    const held = { instance: true, organizationId, projectId }[on]
+    const held = on === "instance" ? true : ids[on]
     await get("CreateAdministrator", { userId, resource: { [on]: held }, roles: [role] })
     const page = await (await browser.newContext({ locale: "en" })).newPage()
     page.setDefaultTimeout(15_000)
-    await page.goto(`${service.url}/ui/console`)
+    await page.goto(`${service.url}/ui/console?org=${organizationId}`)
     await page.fill('[name="loginName"]', username)
     await page.click('button[type="submit"]')
     await page.fill('[name="password"]', password)
@@ -59,36 +86,97 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     return page
   }
 
-  /** What the page as it stands complains about. */
-  async function complaints(page: Page): Promise<readonly string[]> {
-    await page.locator("main.content h1").waitFor()
-    await page.waitForLoadState("networkidle")
-    const title = await page.locator("main.content h1").innerText()
-    const alerts = await page.locator("main.content .alert-danger").allInnerTexts()
-    const failed = title === "This can't be shown" ? [title] : []
-    return [...failed, ...alerts].map((text) => `${new URL(page.url()).pathname}: ${text}`)
+  /** Within the console, as a link does it: nothing is loaded anew. */
+  async function go(page: Page, path: string): Promise<void> {
+    await page.evaluate(`history.pushState({}, "", "/ui/console${path}")`)
+    await page.waitForURL(`**${path}`)
+    await page.locator("main.content:not([aria-busy]) h1").waitFor()
+    await settled(page)
   }
 
-  test.each(Object.entries(roles))(
-    "as %s finds nothing that fails on any page it is led to",
-    async (role, on) => {
-      const page = await signedIn(role, on)
-      const found: string[] = []
+  /** What the page as it stands complains about. */
+  async function complaints(page: Page): Promise<readonly string[]> {
+    const alerts = await page.locator("main.content .alert-danger").allInnerTexts()
+    return alerts.map((text) => `${new URL(page.url()).pathname}: ${text}`)
+  }
+
+  const isShown = async (page: Page) =>
+    (await page.locator("main.content h1").innerText()) !== "This can't be shown"
+
+  const pathsOf = (ids: Ids) => [
+    `/projects/${ids.projectId}`,
+    `/applications/${ids.appId}`,
+    `/users/${ids.userId}`,
+    `/groups/${ids.groupId}`,
+    `/organizations/${ids.organizationId}`,
+    `/organizations/${ids.organizationId}/policies`,
+    `/organizations/${ids.organizationId}/texts`,
+  ]
+
+  /** What takes things away comes after the rest, and what everything else hangs from at the end. */
+  const harms = [
+    /^(?!Delete|Remove|Deactivate|Lock)/,
+    /^(?!DeleteProject$|DeleteOrganization$)/,
+    /^/,
+  ]
+  const harmOf = ({ method }: Held) => harms.findIndex((harm) => harm.test(method))
+  const byHarm = (a: Held, b: Held) => harmOf(a) - harmOf(b)
+  /** It takes away the role of whoever asks, and with it all that comes after. */
+  const isOwnEnd = ({ method }: Held) => method === "DeleteAdministrator"
+
+  /** Of what was pressed, what the server would have refused for want of a permission. */
+  async function refused(held: readonly Held[]): Promise<readonly string[]> {
+    const found: string[] = []
+    const tried = held.filter((one) => !isOwnEnd(one)).toSorted(byHarm)
+    for (const { method, url, headers, body, by } of tried) {
+      const { authorization = "", "content-type": type = "", "x-core-orgid": org } = headers
+      const sent = { authorization, "content-type": type, ...(org && { "x-core-orgid": org }) }
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: sent,
+        body: body && new Uint8Array(body),
+      })
+      const text = await answer.text()
+      if (answer.status === 403) found.push(`${by}: ${method}: ${text.slice(0, 200)}`)
+    }
+    return [...new Set(found)]
+  }
+
+  test.concurrent.each(roles)(
+    "as $role finds no page that fails, and no button",
+    async (one) => {
+      const { role, on, looks } = one
+      const ids = await household(role)
+      const page = await signedIn(role, on, ids)
+      let by = ""
+      const held = await holdBack(page, () => by)
       const links = page.locator(".sidebar .nav-link")
       await links.first().waitFor()
       await page.waitForLoadState("networkidle")
-      const places = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
-      for (const place of places) {
-        await page.goto(`${service.url}${place}`)
+      const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
+      const places = hrefs.map((href) => String(href).replace(/^\/ui\/console|\?.*$/g, ""))
+      const found: string[] = []
+      let pressed = 0
+      for (const path of new Set([...places, ...pathsOf(ids)])) {
+        await go(page, `${path}?org=${ids.organizationId}`)
+        if (!(await isShown(page))) {
+          if (places.includes(path)) found.push(`${path}: is offered, and can't be shown`)
+          continue
+        }
         found.push(...(await complaints(page)))
-        const first = page.locator("main.content tbody td:first-child a").first()
-        if ((await first.count()) === 0) continue
-        await first.click()
-        await page.waitForURL((url) => url.pathname !== place)
-        found.push(...(await complaints(page)))
+        // Whoever may do everything is refused nothing.
+        for (let at = 0; role !== "IAM_OWNER" && at < 80; at += 1) {
+          by = path
+          const name: string | null = await pressNth(page, at)
+          if (name === null) break
+          pressed += 1
+        }
       }
-      expect(found).toEqual([])
+      expect([...found, ...(await refused(held))]).toEqual([])
+      if (looks) expect(held.map(({ by: path, method }) => `${path}: ${method}`)).toEqual([])
+      else if (role !== "IAM_OWNER") expect(pressed).toBeGreaterThan(0)
       await page.context().close()
     },
+    120_000,
   )
 })

@@ -6,13 +6,14 @@ type SelectFieldProps<Value extends string> = {
   readonly error?: string | undefined
   readonly name?: string
   readonly options: readonly { readonly value: Value; readonly label: string }[]
+  readonly disabled?: boolean
   readonly value: Value
   readonly onChange: (value: Value) => void
 }
 
 /** One of several that need no explanation. */
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
-  const { label, hint, error, name, options, value, onChange } = props
+  const { label, hint, error, name, options, disabled, value, onChange } = props
   return (
     <Field
       {...{ label, hint, error }}
@@ -20,6 +21,7 @@ export function SelectField<Value extends string>(props: SelectFieldProps<Value>
         <select
           className="input"
           name={name}
+          disabled={disabled}
           value={value}
           onChange={(event) => {
             const chosen = options.find((option) => option.value === event.target.value)

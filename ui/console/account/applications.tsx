@@ -26,6 +26,7 @@ export function Applications() {
               </p>
             </div>
             <ConfirmButton
+              needs="own"
               small
               label={t("account.apps.withdraw")}
               what={clientId}

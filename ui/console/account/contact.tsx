@@ -77,6 +77,7 @@ function Address(props: AddressProps) {
   )
   return (
     <EditSection
+      needs="own"
       title={title}
       action={t(current === "" ? "account.add" : "account.change")}
       facts={facts}
@@ -85,6 +86,7 @@ function Address(props: AddressProps) {
         remove &&
         current !== "" && (
           <ConfirmButton
+            needs="own"
             small
             label={t("action.remove")}
             what={title}
@@ -148,6 +150,7 @@ function Verify({ of, current, verify, resend }: AddressProps) {
       </Fields>
       <div className="row">
         <ActionButton
+          needs="own"
           small
           label={t("account.send_again")}
           act={resend}

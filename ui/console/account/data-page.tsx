@@ -66,6 +66,7 @@ function Remove({ loginName }: { readonly loginName: string }) {
       <p className="quiet section-lead">{t("account.delete_text")}</p>
       <div className="row">
         <DeleteButton
+          needs="own"
           name={loginName}
           title={t("account.delete")}
           consequence={t("account.delete_text")}

@@ -59,7 +59,7 @@ export function Factors({ allowed }: Allowed) {
 
 function TurnOn({ act }: { readonly act: () => Promise<unknown> }) {
   const { t } = useText()
-  return <ActionButton label={t("action.turn_on")} act={act} />
+  return <ActionButton needs="own" label={t("action.turn_on")} act={act} />
 }
 
 type WayProps = {
@@ -85,6 +85,7 @@ function Way({ way, isOn, isAllowed, add, remove }: WayProps) {
       </div>
       {isOn ? (
         <ConfirmButton
+          needs="own"
           small
           label={t("action.remove")}
           what={name}
@@ -124,6 +125,7 @@ function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
           none=""
           remove={({ id, name }) => (
             <ConfirmButton
+              needs="own"
               small
               label={t("action.remove")}
               what={name}

@@ -39,6 +39,7 @@ export function Passkeys({ isAllowed }: { readonly isAllowed: boolean }) {
         none={t("account.passkey.none")}
         remove={({ id, name }) => (
           <ConfirmButton
+            needs="own"
             small
             label={t("action.remove")}
             what={name}

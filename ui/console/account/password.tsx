@@ -21,6 +21,7 @@ export function Password({ isSet, changed }: PasswordProps) {
   )
   return (
     <EditSection
+      needs="own"
       title={t("field.password")}
       action={t("account.change")}
       facts={facts}

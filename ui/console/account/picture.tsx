@@ -21,6 +21,7 @@ export function Picture({ me: { user, human } }: { readonly me: Me }) {
         <Choose />
         {avatarUrl !== "" && (
           <ConfirmButton
+            needs="own"
             label={t("action.remove")}
             what={t("account.picture")}
             consequence={t("account.picture_remove_text")}

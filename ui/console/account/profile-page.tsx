@@ -36,6 +36,7 @@ function About({ me }: Part) {
   const { firstName, lastName, displayName, nickName, preferredLanguage } = me.human.profile ?? {}
   return (
     <EditSection
+      needs="own"
       title={t("detail.about")}
       facts={
         <Facts
@@ -122,6 +123,7 @@ function LoginNames({ me: { user } }: Part) {
   const { t } = useText()
   return (
     <EditSection
+      needs="own"
       title={t("field.login_names")}
       facts={
         <>

@@ -33,6 +33,7 @@ export function RecoveryCodes({ userId, isSet, allowed }: RecoveryCodesProps) {
     <div className="row">
       {isSet && (
         <ConfirmButton
+          needs="own"
           small
           label={t("action.remove")}
           what={title}
@@ -40,8 +41,12 @@ export function RecoveryCodes({ userId, isSet, allowed }: RecoveryCodesProps) {
           act={remove}
         />
       )}
-      {isAllowed && !isSet && <ActionButton label={t("account.recovery.make")} act={make} />}
-      {isAllowed && isSet && <ConfirmButton small label={t("account.recovery.again")} {...again} />}
+      {isAllowed && !isSet && (
+        <ActionButton needs="own" label={t("account.recovery.make")} act={make} />
+      )}
+      {isAllowed && isSet && (
+        <ConfirmButton needs="own" small label={t("account.recovery.again")} {...again} />
+      )}
     </div>
   )
   return (

@@ -61,6 +61,7 @@ function Sessions({ userId, since: expirationDate }: SessionsProps) {
   }
   const actions = others.length > 0 && (
     <ConfirmButton
+      needs="own"
       small
       label={t("account.sessions.end_all")}
       what={t("account.sessions.others", { count: others.length })}
@@ -101,6 +102,7 @@ function Row({ session: { id, userAgent, creationDate, changeDate }, isHere }: R
       </div>
       {!isHere && (
         <ConfirmButton
+          needs="own"
           small
           label={t("nav.sign_out")}
           what={placeOf(texts, userAgent)}

@@ -7,6 +7,7 @@ import { Check } from "../../kit/check.tsx"
 import { DialogForm } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { call, useRead } from "../shell/call.ts"
+import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { JudgedRedirects, wantsPrivateHttp } from "./judged.tsx"
@@ -17,12 +18,13 @@ type AddProps = { readonly applicationId: string; readonly uri: string }
 /** Offers to register what an application was refused with, where it can be registered at all. */
 export function AddRedirectUri({ applicationId, uri }: AddProps) {
   const { t } = useText()
+  const may = useMay()
   const [open, setOpen] = useState(false)
   const { application } = useRead(ApplicationService.method.getApplication, { applicationId })
   if (application?.configuration.case !== "oidcConfiguration") return null
   const oidc = application.configuration.value
   if (oidc.redirectUris.includes(uri)) return <Added isNew={open} />
-  if (!isAddable(uri)) return null
+  if (!isAddable(uri) || !may(ApplicationService.method.updateApplication)) return null
   return (
     <div className="row">
       <Button small onClick={() => setOpen(true)}>

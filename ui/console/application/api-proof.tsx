@@ -27,6 +27,7 @@ export function ApiProof(part: ApiProofProps) {
   const { t } = useText()
   return (
     <EditSection
+      needs={ApplicationService.method.updateApplication}
       title={t("flows.auth")}
       facts={<p>{t(`auth.${methodOf(part.api)}`)}</p>}
       form={(id, close) => <ProofForm {...part} {...{ id, close }} />}

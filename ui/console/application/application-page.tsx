@@ -3,7 +3,7 @@ import { useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
-import { DeleteButton, TurnButton } from "../form/confirm.tsx"
+import { DeleteSection, TurnButton } from "../form/confirm.tsx"
 import { Rename } from "../form/rename.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
@@ -55,6 +55,7 @@ function Inside({ application }: ApplicationPart) {
       crumbs={crumbs}
       badge={<State application={application} />}
       actions={<Turn application={application} />}
+      scope={{ held: projectId }}
     >
       <Protocol application={application} />
       <RefusedRequests application={application} />
@@ -125,6 +126,7 @@ function Turn({ application }: ApplicationPart) {
   const { deactivateApplication, reactivateApplication } = ApplicationService.method
   return (
     <TurnButton
+      needs={deactivateApplication}
       what={name}
       isOn={isActive(application)}
       consequence={
@@ -152,7 +154,15 @@ function About({ application }: ApplicationPart) {
     <Section title={t("detail.about")}>
       <Facts
         rows={[
-          [t("field.name"), <Rename key="name" name={name} act={rename} />],
+          [
+            t("field.name"),
+            <Rename
+              key="name"
+              needs={ApplicationService.method.updateApplication}
+              name={name}
+              act={rename}
+            />,
+          ],
           [id, <Copyable key="id" value={applicationId} what={id} />],
           [t("field.created"), <Time key="created" at={creationDate} />],
           [t("field.changed"), <Time key="changed" at={changeDate} />],
@@ -171,16 +181,12 @@ function Remove({ application }: ApplicationPart) {
     await navigate({ to: "/projects/$projectId", params: { projectId }, replace: true })
   }
   return (
-    <Section title={t("delete.section")}>
-      <p className="quiet">{t("applications.delete_text")}</p>
-      <div className="row">
-        <DeleteButton
-          name={name}
-          title={t("applications.delete")}
-          consequence={t("applications.delete_text")}
-          act={act}
-        />
-      </div>
-    </Section>
+    <DeleteSection
+      needs={ApplicationService.method.deleteApplication}
+      name={name}
+      title={t("applications.delete")}
+      consequence={t("applications.delete_text")}
+      act={act}
+    />
   )
 }

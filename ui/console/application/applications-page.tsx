@@ -1,10 +1,12 @@
 import { ApplicationState } from "../../../src/gen/core/application/v2/application_pb.ts"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Chips } from "../../kit/choice.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
 import { useFilter } from "../list/list-state.ts"
 import { Listing } from "../list/listing.tsx"
 import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
+import { May } from "../shell/may.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import { applicationColumns, applicationsOf } from "./application-list.tsx"
@@ -22,9 +24,11 @@ export function ApplicationsPage() {
   const { id: organizationId, name } = useOrganization()
   const [chosen, choose] = useFilter("state", ["all", "active", "inactive"])
   const create = (
-    <LinkButton kind="primary" to="/applications/new">
-      {t("applications.create")}
-    </LinkButton>
+    <May needs={ApplicationService.method.createApplication}>
+      <LinkButton kind="primary" to="/applications/new">
+        {t("applications.create")}
+      </LinkButton>
+    </May>
   )
   const filters = (
     <Chips

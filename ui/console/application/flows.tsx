@@ -1,3 +1,4 @@
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Checks } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
@@ -30,6 +31,7 @@ export function Flows(part: OidcPart) {
   const { t } = useText()
   return (
     <EditSection
+      needs={ApplicationService.method.updateApplication}
       title={t("flows.title")}
       facts={<Facts {...part} />}
       form={(id, close) => <FlowForm {...part} {...{ id, close }} />}

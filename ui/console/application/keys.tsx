@@ -17,6 +17,7 @@ export function Keys({ application }: ApplicationPart) {
       method={listApplicationKeys}
       input={{ filters: [{ filter: own }] }}
       find={({ keys }) => keys.map(({ keyId, ...key }) => ({ ...key, id: keyId }))}
+      needs={{ create: createApplicationKey, remove: deleteApplicationKey }}
       create={async ({ expirationDate }) => {
         const wanted = { ...ids, expirationDate }
         const { keyId, keyDetails } = await call(createApplicationKey, wanted)

@@ -12,6 +12,7 @@ import { OnceBox } from "../list/once-box.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
+import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
 import type { ApplicationPart } from "./change.ts"
 
@@ -34,7 +35,11 @@ export function Secrets({ application, made, onMade }: SecretsProps) {
     await call(removeClientSecret, { applicationId, projectId, secretId })
     if (made?.id === secretId) onMade(undefined)
   }
-  const create = <Button onClick={() => setOpen("new")}>{t("secret.renew")}</Button>
+  const create = (
+    <May needs={generateClientSecret}>
+      <Button onClick={() => setOpen("new")}>{t("secret.renew")}</Button>
+    </May>
+  )
   return (
     <Section title={t("secret.list")} actions={create}>
       {open !== undefined && (
@@ -130,6 +135,7 @@ function List({ secrets, drop }: ListProps) {
         <div className="row-actions">
           <ConfirmButton
             small
+            needs={removeClientSecret}
             label={t("action.remove")}
             what={secretId}
             consequence={t("secret.remove_text")}

@@ -1,3 +1,4 @@
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Check } from "../../kit/check.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
@@ -11,6 +12,7 @@ export function SignOut(part: OidcPart) {
   const { t } = useText()
   return (
     <EditSection
+      needs={ApplicationService.method.updateApplication}
       title={t("sign_out.title")}
       facts={<Told {...part} />}
       form={(id, close) => <SignOutForm {...part} {...{ id, close }} />}

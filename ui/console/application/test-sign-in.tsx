@@ -5,6 +5,7 @@ import { Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
+import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import type { ApplicationPart } from "./change.ts"
 
@@ -13,6 +14,7 @@ type TestProps = ApplicationPart & { readonly authorizationEndpoint: string }
 /** Leaves for the sign-in as the application's people do; the result is a page of the server. */
 export function TestSignIn({ application, authorizationEndpoint }: TestProps) {
   const { t } = useText()
+  const may = useMay()
   const { applicationId } = application
   const form = useForm({
     id: "test-sign-in",
@@ -24,6 +26,7 @@ export function TestSignIn({ application, authorizationEndpoint }: TestProps) {
       location.assign(`${authorizationEndpoint}?${query}`)
     },
   })
+  if (!may(DiagnosisService.method.startTestSignIn)) return null
   return (
     <Section title={t("test.title")}>
       <p className="quiet section-lead">{t("test.lead")}</p>

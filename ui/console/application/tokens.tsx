@@ -1,4 +1,5 @@
 import type { OIDCTokenSettings } from "../../../src/gen/core/application/v2/application_pb.ts"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Check } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
@@ -18,6 +19,7 @@ export function Tokens(part: OidcPart) {
   const { t } = useText()
   return (
     <EditSection
+      needs={ApplicationService.method.updateApplication}
       title={t("tokens_of.title")}
       facts={<Own {...part} />}
       form={(id, close) => <TokenForm {...part} {...{ id, close }} />}

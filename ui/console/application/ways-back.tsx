@@ -1,3 +1,4 @@
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Badge } from "../../kit/badge.tsx"
@@ -18,6 +19,7 @@ export function WaysBack(part: OidcPart) {
   const { t } = useText()
   return (
     <EditSection
+      needs={ApplicationService.method.updateApplication}
       title={t("applications.ways_back")}
       facts={<Addresses {...part} />}
       form={(id, close) => <UriForm {...part} {...{ id, close }} />}

@@ -3,13 +3,15 @@ import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { useAction } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { May, type Needs } from "../shell/may.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import { Fields } from "./form.tsx"
 import { useForm } from "./use-form.ts"
 
-type ActionButtonProps = {
+type ActionButtonProps = Needs & {
   readonly label: string
   readonly act: () => Promise<unknown>
   readonly done?: () => unknown
@@ -17,10 +19,10 @@ type ActionButtonProps = {
 }
 
 /** A change that harms nobody: it happens at once, and a refusal is said beside it. */
-export function ActionButton({ label, act, done, small }: ActionButtonProps) {
+export function ActionButton({ needs, label, act, done, small }: ActionButtonProps) {
   const action = useAction(act, done)
   return (
-    <>
+    <May needs={needs}>
       <Button
         small={small}
         kind={small ? "plain" : "normal"}
@@ -30,7 +32,7 @@ export function ActionButton({ label, act, done, small }: ActionButtonProps) {
         {label}
       </Button>
       <Refused refusal={action.refusal} />
-    </>
+    </May>
   )
 }
 
@@ -43,7 +45,7 @@ type ConfirmButtonProps = ActionButtonProps & {
 
 /** Something that takes a thing from people: it says first what that means. */
 export function ConfirmButton({ label, what, consequence, ...how }: ConfirmButtonProps) {
-  const { small, act, done } = how
+  const { needs, small, act, done } = how
   const { t } = useText()
   const [open, setOpen] = useState(false)
   const close = () => setOpen(false)
@@ -52,7 +54,7 @@ export function ConfirmButton({ label, what, consequence, ...how }: ConfirmButto
     return done?.()
   })
   return (
-    <>
+    <May needs={needs}>
       <Button
         small={small}
         kind={small ? "plain" : "danger"}
@@ -73,11 +75,11 @@ export function ConfirmButton({ label, what, consequence, ...how }: ConfirmButto
           </div>
         </Dialog>
       )}
-    </>
+    </May>
   )
 }
 
-type TurnButtonProps = {
+type TurnButtonProps = Needs & {
   readonly what: string
   readonly isOn: boolean
   /** What it means that it is off. */
@@ -90,17 +92,15 @@ type TurnButtonProps = {
 
 /** On and off: turning off asks first, and can be undone. */
 export function TurnButton(props: TurnButtonProps) {
-  const { what, isOn, consequence, act, small, words } = props
+  const { needs, what, isOn, consequence, act, small, words } = props
   const { t } = useText()
-  const size = small === undefined ? {} : { small }
+  const how = { needs, ...(small !== undefined && { small }) }
   if (!isOn) {
-    return (
-      <ActionButton {...size} label={words?.on ?? t("action.activate")} act={() => act(true)} />
-    )
+    return <ActionButton {...how} label={words?.on ?? t("action.activate")} act={() => act(true)} />
   }
   return (
     <ConfirmButton
-      {...size}
+      {...how}
       label={words?.off ?? t("action.deactivate")}
       what={what}
       consequence={consequence}
@@ -115,7 +115,7 @@ export function TurnButton(props: TurnButtonProps) {
   )
 }
 
-type DeleteProps = {
+type DeleteProps = Needs & {
   readonly name: string
   readonly title: string
   readonly consequence: ReactNode
@@ -123,15 +123,30 @@ type DeleteProps = {
 }
 
 /** A change that can't be undone asks for the name of what it destroys. */
-export function DeleteButton({ name, title, consequence, act }: DeleteProps) {
+export function DeleteButton(props: DeleteProps) {
   const [open, setOpen] = useState(false)
   return (
-    <>
+    <May needs={props.needs}>
       <Button kind="danger" onClick={() => setOpen(true)}>
-        {title}
+        {props.title}
       </Button>
-      {open && <DeleteDialog {...{ name, title, consequence, act, close: () => setOpen(false) }} />}
-    </>
+      {open && <DeleteDialog {...props} close={() => setOpen(false)} />}
+    </May>
+  )
+}
+
+/** The same at the end of a page. */
+export function DeleteSection(props: DeleteProps) {
+  const { t } = useText()
+  return (
+    <May needs={props.needs}>
+      <Section title={t("delete.section")}>
+        <p className="quiet">{props.consequence}</p>
+        <div className="row">
+          <DeleteButton {...props} />
+        </div>
+      </Section>
+    </May>
   )
 }
 

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "re
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { Section } from "../shell/detail.tsx"
+import { May, type Needs } from "../shell/may.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import { formId, useOpen } from "./open.ts"
@@ -82,7 +83,7 @@ export function DialogForm<Values extends object>({ title, ...fields }: DialogFo
   )
 }
 
-type EditSectionProps = {
+type EditSectionProps = Needs & {
   readonly title: string
   readonly facts: ReactNode
   /** The form in place of the facts, whose id it is handed, and what closes it; else it stays. */
@@ -96,7 +97,7 @@ type EditSectionProps = {
 /** Something that is shown, and changed where it stands. The focus goes along, and comes back. */
 export function EditSection(props: EditSectionProps) {
   const { t } = useText()
-  const { title, facts, form, action = t("action.edit"), more } = props
+  const { needs, title, facts, form, action = t("action.edit"), more } = props
   const [open, setOpen] = useOpen(title)
   const [turned, setTurned] = useState(false)
   const ref = useRef<HTMLDivElement>(null)
@@ -110,14 +111,16 @@ export function EditSection(props: EditSectionProps) {
     if (first instanceof HTMLElement) first.focus()
   }, [turned, open])
   const edit = form && open === undefined && (
-    <Button
-      small
-      autoFocus={turned}
-      aria-label={`${action}: ${title}`}
-      onClick={() => turn("edit")}
-    >
-      {action}
-    </Button>
+    <May needs={needs}>
+      <Button
+        small
+        autoFocus={turned}
+        aria-label={`${action}: ${title}`}
+        onClick={() => turn("edit")}
+      >
+        {action}
+      </Button>
+    </May>
   )
   const actions = more ? (
     <div className="row">

@@ -1,26 +1,28 @@
+import type { DescMethod } from "@bufbuild/protobuf"
 import { useState } from "react"
 import { Button } from "../../kit/button.tsx"
 import { Check } from "../../kit/check.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { useAction } from "../shell/call.ts"
 import { tell } from "../shell/notice.tsx"
+import { useMay } from "../shell/permission.ts"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 
 type SwitchProps = {
+  readonly needs: DescMethod
   readonly label: string
   readonly hint: string
   readonly on: boolean
   readonly act: (on: boolean) => Promise<unknown>
   /** What turning it on takes from people: it is asked first, and can be undone. */
   readonly asks?: string
-  /** It is shown to somebody who may not turn it. */
-  readonly fixed?: boolean
 }
 
-/** Something that is turned where it stands; a refusal is said beside it. */
-export function Switch({ label, hint, on, act, asks, fixed = false }: SwitchProps) {
+/** Something that is turned where it stands, by who may; a refusal is said beside it. */
+export function Switch({ needs, label, hint, on, act, asks }: SwitchProps) {
   const { t } = useText()
+  const fixed = !useMay()(needs)
   const [asking, setAsking] = useState(false)
   const action = useAction(
     (wanted: boolean) => act(wanted),

@@ -2,7 +2,7 @@ import { useNavigate, useParams } from "@tanstack/react-router"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { DeleteButton } from "../form/confirm.tsx"
+import { DeleteSection } from "../form/confirm.tsx"
 import { DialogForm, EditSection } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
@@ -11,7 +11,7 @@ import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
-import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { Copyable, Facts } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
@@ -31,6 +31,7 @@ export function GroupPage() {
   return (
     <Page title={group.name} crumbs={[{ label: t("nav.groups"), link: { to: "/groups" } }]}>
       <EditSection
+        needs={GroupService.method.updateGroup}
         title={t("detail.about")}
         facts={
           <Facts
@@ -83,7 +84,10 @@ function Users({ group }: GroupPart) {
       ]}
       keyOf={({ userId }) => userId}
       nameOf={({ displayName }) => displayName}
-      edits={false}
+      needs={{
+        create: GroupService.method.addUsersToGroup,
+        remove: GroupService.method.removeUsersFromGroup,
+      }}
       form={(_, close) => <AddUser {...{ group, close }} />}
       remove={({ userId }) =>
         call(GroupService.method.removeUsersFromGroup, { id, userIds: [userId] })
@@ -128,11 +132,10 @@ function Remove({ group: { id, name } }: GroupPart) {
   }
   const consequence = t("groups.remove_text")
   return (
-    <Section title={t("delete.section")}>
-      <p className="quiet">{consequence}</p>
-      <div className="row">
-        <DeleteButton {...{ name, consequence, act }} title={t("groups.delete")} />
-      </div>
-    </Section>
+    <DeleteSection
+      needs={GroupService.method.deleteGroup}
+      {...{ name, consequence, act }}
+      title={t("groups.delete")}
+    />
   )
 }

@@ -46,6 +46,11 @@ export function GroupsPage() {
       ]}
       keyOf={({ id }) => id}
       nameOf={(group) => group.name}
+      needs={{
+        create: GroupService.method.createGroup,
+        edit: GroupService.method.updateGroup,
+        remove: GroupService.method.deleteGroup,
+      }}
       form={(group, close) => <GroupForm {...{ organizationId, group, close }} />}
       remove={({ id }) => call(GroupService.method.deleteGroup, { id })}
     />

@@ -79,6 +79,11 @@ export function Administrators({ of: held }: { readonly of: Held }) {
       ]}
       keyOf={idOf}
       nameOf={nameOf}
+      needs={{
+        create: createAdministrator,
+        edit: updateAdministrator,
+        remove: deleteAdministrator,
+      }}
       form={(row, close) => <AdministratorForm {...{ held, close }} administrator={row} />}
       remove={(row) => call(deleteAdministrator, { userId: idOf(row), resource })}
     />

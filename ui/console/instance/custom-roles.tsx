@@ -53,6 +53,7 @@ export function CustomRoles() {
       ]}
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
+      needs={{ create: createRole, edit: updateRole, remove: deleteRole }}
       isFixed={({ builtIn }) => builtIn}
       form={(role, close) => <RoleForm {...{ role, close }} />}
       remove={({ key }) => call(deleteRole, { key })}

@@ -6,7 +6,6 @@ import { EditSection, Fields } from "../form/form.tsx"
 import { linesOf } from "../form/lines.ts"
 import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
-import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 
 const { setSecuritySettings } = SettingsService.method
@@ -16,10 +15,10 @@ type EmbeddingProps = { readonly security: SecuritySettings }
 /** Whose sites may show the sign-in pages in a frame. */
 export function Embedding({ security }: EmbeddingProps) {
   const { t } = useText()
-  const may = useMay()
   const { enabled = false, allowedOrigins = [] } = security.embeddedIframe ?? {}
   return (
     <EditSection
+      needs={setSecuritySettings}
       title={t("embedding.title")}
       facts={
         <>
@@ -35,9 +34,7 @@ export function Embedding({ security }: EmbeddingProps) {
           )}
         </>
       }
-      {...(may(setSecuritySettings) && {
-        form: (id: string, close: () => void) => <EmbeddingForm {...{ security, id, close }} />,
-      })}
+      form={(id, close) => <EmbeddingForm {...{ security, id, close }} />}
     />
   )
 }

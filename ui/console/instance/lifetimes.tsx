@@ -6,7 +6,6 @@ import { DurationField } from "../form/duration-field.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { Facts } from "../shell/detail.tsx"
-import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } from "./oidc.ts"
 import { algorithms, type LifetimeName, lifetimeNames } from "./token-settings.ts"
@@ -15,7 +14,6 @@ const { updateOIDCSettings } = AdminService.method
 
 /** How long tokens last and what signs them, where an application says nothing else. */
 export function Lifetimes({ settings }: OidcSettingsPart) {
-  const may = useMay()
   const { t, language } = useText()
   const lasting = (name: LifetimeName) => {
     const lifetime = settings[name]
@@ -23,6 +21,7 @@ export function Lifetimes({ settings }: OidcSettingsPart) {
   }
   return (
     <EditSection
+      needs={updateOIDCSettings}
       title={t("tokens_of.title")}
       facts={
         <Facts
@@ -33,9 +32,7 @@ export function Lifetimes({ settings }: OidcSettingsPart) {
           ]}
         />
       }
-      {...(may(updateOIDCSettings) && {
-        form: (id: string, close: () => void) => <LifetimeForm {...{ settings, id, close }} />,
-      })}
+      form={(id, close) => <LifetimeForm {...{ settings, id, close }} />}
     />
   )
 }

@@ -7,7 +7,6 @@ import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
-import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import { changeOf, languages } from "./restriction.ts"
 
@@ -18,11 +17,11 @@ export function Restrictions({ restrictions }: RestrictionsProps) {
   const { t } = useText()
   const { allowedLanguages, disallowPublicOrgRegistration: isRefused } = restrictions
   const named = useLanguageNames()
-  const may = useMay()
   const listed = allowedLanguages.map(named).join(", ")
   const all = t("restrictions.languages_all", { list: languages.map(named).join(", ") })
   return (
     <EditSection
+      needs={AdminService.method.setRestrictions}
       title={t("restrictions.title")}
       facts={
         <Facts
@@ -35,11 +34,7 @@ export function Restrictions({ restrictions }: RestrictionsProps) {
           ]}
         />
       }
-      {...(may(AdminService.method.setRestrictions) && {
-        form: (id: string, close: () => void) => (
-          <RestrictionForm {...{ restrictions, id, close }} />
-        ),
-      })}
+      form={(id, close) => <RestrictionForm {...{ restrictions, id, close }} />}
     />
   )
 }

@@ -5,7 +5,6 @@ import { type Amount, amountOf, durationOf, durationText } from "../form/duratio
 import { DurationField } from "../form/duration-field.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
-import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
@@ -14,14 +13,12 @@ const { updateOIDCSettings } = AdminService.method
 /** Keys are exchanged by themselves, unless somebody wants to do it by hand. */
 export function Rotation(part: OidcSettingsPart) {
   const { t } = useText()
-  const may = useMay()
   return (
     <EditSection
+      needs={updateOIDCSettings}
       title={t("rotation.title")}
       facts={<Facts {...part} />}
-      {...(may(updateOIDCSettings) && {
-        form: (id: string, close: () => void) => <RotationForm {...part} {...{ id, close }} />,
-      })}
+      form={(id, close) => <RotationForm {...part} {...{ id, close }} />}
     />
   )
 }

@@ -13,6 +13,7 @@ import { useForm } from "../form/use-form.ts"
 import { Time } from "../list/time.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
+import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
 import { Rotation } from "./rotation.tsx"
@@ -27,7 +28,11 @@ export function SigningKeysPage() {
   const [open, setOpen] = useOpen("web_keys")
   const { webKeys } = useRead(listWebKeys)
   const settings = useReadIfAllowed(AdminService.method.getOIDCSettings)?.settings
-  const create = <Button onClick={() => setOpen("new")}>{t("web_keys.create")}</Button>
+  const create = (
+    <May needs={createWebKey}>
+      <Button onClick={() => setOpen("new")}>{t("web_keys.create")}</Button>
+    </May>
+  )
   return (
     <Page title={t("nav.signing-keys")} owner={t("nav.instance")} actions={create}>
       <p className="quiet section-lead">{t("web_keys.lead")}</p>
@@ -67,9 +72,15 @@ function Actions({ webKey }: { readonly webKey: WebKey }) {
   if (stateOf(webKey) === "active") return null
   return (
     <div className="row-actions">
-      <ActionButton small label={t("action.activate")} act={() => call(activateWebKey, { id })} />
+      <ActionButton
+        small
+        needs={activateWebKey}
+        label={t("action.activate")}
+        act={() => call(activateWebKey, { id })}
+      />
       <ConfirmButton
         small
+        needs={deleteWebKey}
         label={t("action.remove")}
         what={kindOf(webKey)}
         consequence={t("web_keys.remove_text")}

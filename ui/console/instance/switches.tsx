@@ -5,7 +5,6 @@ import { Alert } from "../../kit/alert.tsx"
 import { Switch } from "../form/switch.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } from "./oidc.ts"
 
@@ -13,7 +12,6 @@ import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } fr
 export function OidcSwitches({ settings }: OidcSettingsPart) {
   const { t } = useText()
   const { tokenAudit } = settings
-  const fixed = !useMay()(AdminService.method.updateOIDCSettings)
   const change = (wanted: OidcSettingsChange) => changeOidcSettings(settings, wanted)
   return (
     <>
@@ -22,7 +20,7 @@ export function OidcSwitches({ settings }: OidcSettingsPart) {
           label={t("settings.metadata")}
           hint={t("settings.metadata_hint")}
           on={settings.authorizationServerMetadata}
-          fixed={fixed}
+          needs={AdminService.method.updateOIDCSettings}
           act={(authorizationServerMetadata) => change({ authorizationServerMetadata })}
         />
       </Section>
@@ -32,14 +30,14 @@ export function OidcSwitches({ settings }: OidcSettingsPart) {
             label={t("settings.audit_people")}
             hint={t("settings.audit_people_hint")}
             on={tokenAudit?.people ?? false}
-            fixed={fixed}
+            needs={AdminService.method.updateOIDCSettings}
             act={(people) => change({ tokenAudit: { people } })}
           />
           <Switch
             label={t("settings.audit_machines")}
             hint={t("settings.audit_machines_hint")}
             on={tokenAudit?.machines ?? false}
-            fixed={fixed}
+            needs={AdminService.method.updateOIDCSettings}
             act={(machines) => change({ tokenAudit: { machines } })}
           />
         </div>
@@ -53,7 +51,6 @@ type SecurityProps = { readonly security: SecuritySettings }
 /** What others could misuse is off until somebody needs it. */
 export function Security({ security }: SecurityProps) {
   const { t } = useText()
-  const may = useMay()
   const { embeddedIframe, enableImpersonation } = security
   const impersonate = (wanted: boolean) => {
     const kept = embeddedIframe && { embeddedIframe }
@@ -66,7 +63,7 @@ export function Security({ security }: SecurityProps) {
         label={t("settings.impersonation")}
         hint={t("settings.impersonation_hint")}
         on={enableImpersonation}
-        fixed={!may(SettingsService.method.setSecuritySettings)}
+        needs={SettingsService.method.setSecuritySettings}
         act={impersonate}
       />
       {enableImpersonation && <Alert tone="warning">{t("settings.impersonation_on")}</Alert>}

@@ -1,4 +1,4 @@
-import type { DescMessage } from "@bufbuild/protobuf"
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf"
 import type { ReactNode } from "react"
 import { Button } from "../../kit/button.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
@@ -6,6 +6,8 @@ import { ConfirmButton, TurnButton } from "../form/confirm.tsx"
 import { useOpen } from "../form/open.ts"
 import { Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
+import { May } from "../shell/may.tsx"
+import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import { type ListColumn, Listing, type ListingProps } from "./listing.tsx"
 
@@ -26,12 +28,14 @@ type CollectionProps<I extends DescMessage, O extends DescMessage, Row> = Pick<
 > & {
   readonly family: Family
   readonly nameOf: (row: Row) => string
+  /** The operations that make, change and remove one; nothing is changed where that isn't said. */
+  readonly needs: Readonly<Record<"create" | "remove", DescMethod>> & { readonly edit?: DescMethod }
   /** The dialog that makes one where there is no row, else the one that changes it. */
   readonly form: (row: Row | undefined, close: () => void) => ReactNode
   /** What can be done with a row; all that is offered where nothing is said. */
   readonly isFixed?: (row: Row) => boolean
-  readonly edits?: false
   readonly turn?: {
+    readonly needs: DescMethod
     readonly isOn: (row: Row) => boolean
     readonly act: (row: Row, on: boolean) => Promise<unknown>
     /** What it means that one is no longer on. */
@@ -50,11 +54,12 @@ const fresh = "+"
 export function Collection<I extends DescMessage, O extends DescMessage, Row>(
   props: CollectionProps<I, O, Row>,
 ) {
-  const { family, form, columns, page, keyOf, find, ...list } = props
+  const { family, form, columns, page, keyOf, find, needs, ...list } = props
   const { t } = useText()
+  const may = useMay()
   const [open, setOpen] = useOpen(family)
   const close = () => setOpen(undefined)
-  const create = (
+  const create = may(needs.create) && (
     <Button {...(page && { kind: "primary" })} onClick={() => setOpen(fresh)}>
       {t(`${family}.create`)}
     </Button>
@@ -78,6 +83,7 @@ export function Collection<I extends DescMessage, O extends DescMessage, Row>(
       </>
     ),
   }
+  const acts = [needs.remove, needs.edit, props.turn?.needs].some((one) => one && may(one))
   const title = t(`${family}.title`)
   const listing = (
     <Listing
@@ -85,7 +91,7 @@ export function Collection<I extends DescMessage, O extends DescMessage, Row>(
       {...{ keyOf, find, empty }}
       caption={title}
       name={page ? "" : family}
-      columns={[...columns, actions]}
+      columns={acts || props.more ? [...columns, actions] : columns}
       {...(!page && {
         frame: (content: ReactNode) => (
           <Section title={title} actions={create}>
@@ -119,21 +125,24 @@ type RowActionsProps<I extends DescMessage, O extends DescMessage, Row> = Collec
 function RowActions<I extends DescMessage, O extends DescMessage, Row>(
   props: RowActionsProps<I, O, Row>,
 ) {
-  const { row, edit, family, nameOf, isFixed, edits, turn, more, remove } = props
+  const { row, edit, family, nameOf, isFixed, needs, turn, more, remove } = props
   const { t } = useText()
   if (isFixed?.(row)) return null
   const name = nameOf(row)
   return (
     <div className="row-actions">
       {more?.(row)}
-      {edits !== false && (
-        <Button small kind="plain" aria-label={`${t("action.edit")}: ${name}`} onClick={edit}>
-          {t("action.edit")}
-        </Button>
+      {needs.edit && (
+        <May needs={needs.edit}>
+          <Button small kind="plain" aria-label={`${t("action.edit")}: ${name}`} onClick={edit}>
+            {t("action.edit")}
+          </Button>
+        </May>
       )}
       {turn && (
         <TurnButton
           small
+          needs={turn.needs}
           what={name}
           isOn={turn.isOn(row)}
           consequence={turn.off}
@@ -142,6 +151,7 @@ function RowActions<I extends DescMessage, O extends DescMessage, Row>(
       )}
       <ConfirmButton
         small
+        needs={needs.remove}
         label={t("action.remove")}
         what={name}
         consequence={t(`${family}.remove_text`)}

@@ -1,5 +1,6 @@
 import type {
   DescMessage,
+  DescMethod,
   DescMethodUnary,
   MessageInitShape,
   MessageShape,
@@ -16,6 +17,7 @@ import { formId, useOpen } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
+import { May } from "../shell/may.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import { OnceBox } from "./once-box.tsx"
@@ -37,6 +39,7 @@ type CredentialsProps<I extends DescMessage, O extends DescMessage> = {
   readonly family: "keys" | "app_keys" | "tokens"
   readonly method: DescMethodUnary<I, O>
   readonly input: MessageInitShape<I>
+  readonly needs: Readonly<Record<"create" | "remove", DescMethod>>
   readonly find: (answer: MessageShape<O>) => readonly Credential[]
   readonly create: (wanted: Wanted) => Promise<Made>
   readonly remove: (id: string) => Promise<unknown>
@@ -48,7 +51,7 @@ type CredentialsProps<I extends DescMessage, O extends DescMessage> = {
 export function Credentials<I extends DescMessage, O extends DescMessage>(
   props: CredentialsProps<I, O>,
 ) {
-  const { family, create, takesPublicKey, remove } = props
+  const { family, create, takesPublicKey, needs, remove } = props
   const { t } = useText()
   const [made, setMade] = useState<Made | undefined>(undefined)
   const [open, setOpen] = useOpen(family)
@@ -57,7 +60,11 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
     if (made?.id === id) setMade(undefined)
   }
   const close = () => setOpen(undefined)
-  const add = <Button onClick={() => setOpen("new")}>{t(`${family}.create`)}</Button>
+  const add = (
+    <May needs={needs.create}>
+      <Button onClick={() => setOpen("new")}>{t(`${family}.create`)}</Button>
+    </May>
+  )
   return (
     <Section title={t(`${family}.title`)} actions={add}>
       {open !== undefined && (
@@ -139,7 +146,7 @@ type ListProps<I extends DescMessage, O extends DescMessage> = CredentialsProps<
 }
 
 function List<I extends DescMessage, O extends DescMessage>(props: ListProps<I, O>) {
-  const { family, method, input, find, drop } = props
+  const { family, method, input, find, needs, drop } = props
   const { t } = useText()
   const rows = find(useRead(method, input))
   if (rows.length === 0) return <p className="quiet section-lead">{t(`${family}.none`)}</p>
@@ -153,6 +160,7 @@ function List<I extends DescMessage, O extends DescMessage>(props: ListProps<I, 
         <div className="row-actions">
           <ConfirmButton
             small
+            needs={needs.remove}
             label={t("action.remove")}
             what={id}
             consequence={t(`${family}.remove_text`)}

@@ -1,5 +1,6 @@
 import type {
   DescMessage,
+  DescMethod,
   DescMethodUnary,
   MessageInitShape,
   MessageShape,
@@ -27,13 +28,14 @@ type MetadataProps<I extends DescMessage, O extends DescMessage> = {
   readonly method: DescMethodUnary<I, O>
   readonly ask: (asked: ReturnType<typeof askedOf>) => MessageInitShape<I>
   readonly find: (answer: MessageShape<O>) => Listed
+  readonly needs: Readonly<Record<"set" | "remove", DescMethod>>
   readonly set: (metadata: Noted[]) => Promise<unknown>
   readonly remove: (keys: string[]) => Promise<unknown>
 }
 
 /** What programs have noted about somebody or something, by key. */
 export function Metadata<I extends DescMessage, O extends DescMessage>(props: MetadataProps<I, O>) {
-  const { method, ask, find, set, remove } = props
+  const { method, ask, find, needs, set, remove } = props
   const { t } = useText()
   return (
     <Collection
@@ -51,6 +53,7 @@ export function Metadata<I extends DescMessage, O extends DescMessage>(props: Me
       ]}
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
+      needs={{ create: needs.set, edit: needs.set, remove: needs.remove }}
       form={(entry, close) => <EntryForm {...{ entry, set, close }} />}
       remove={({ key }) => remove([key])}
     />

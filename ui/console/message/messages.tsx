@@ -112,6 +112,7 @@ function Again({ message: { userId, id, recipient } }: { readonly message: Messa
   return (
     <ActionButton
       small
+      needs={sendMessageAgain}
       label={t("messages.again")}
       act={() => call(sendMessageAgain, { userId, messageId: id })}
       done={() => tell({ text: t("messages.again_told", { address: recipient }) })}

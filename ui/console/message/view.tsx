@@ -8,6 +8,7 @@ import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { LinkBox } from "../list/link-box.tsx"
 import { call, useAction } from "../shell/call.ts"
+import { May } from "../shell/may.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 
@@ -19,14 +20,16 @@ export function View({ message, title }: ViewProps) {
   const [open, setOpen] = useState(false)
   return (
     <>
-      <Button
-        small
-        kind="plain"
-        aria-label={`${t("messages.view")}: ${title}`}
-        onClick={() => setOpen(true)}
-      >
-        {t("messages.view")}
-      </Button>
+      <May needs={MessageService.method.viewMessage}>
+        <Button
+          small
+          kind="plain"
+          aria-label={`${t("messages.view")}: ${title}`}
+          onClick={() => setOpen(true)}
+        >
+          {t("messages.view")}
+        </Button>
+      </May>
       {open && <ViewDialog {...{ message, title }} close={() => setOpen(false)} />}
     </>
   )

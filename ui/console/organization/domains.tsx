@@ -17,6 +17,7 @@ import { useForm } from "../form/use-form.ts"
 import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call } from "../shell/call.ts"
+import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
 import { Proof } from "./proof.tsx"
 
@@ -54,7 +55,7 @@ export function Domains({ organizationId }: DomainsProps) {
       keyOf={({ domain }) => domain}
       nameOf={({ domain }) => domain}
       form={(_, close) => <Add {...{ organizationId, close }} />}
-      edits={false}
+      needs={{ create: addOrganizationDomain, remove: deleteOrganizationDomain }}
       isFixed={({ isPrimary }) => isPrimary}
       more={(domain) => <Steps domain={domain} />}
       remove={({ domain }) => call(deleteOrganizationDomain, { organizationId, domain })}
@@ -83,19 +84,30 @@ function Steps({ domain: held }: DomainProps) {
   const { organizationId, domain, isVerified, validationType } = held
   const makePrimary = () =>
     call(ManagementService.method.setPrimaryOrgDomain, { domain }, { within: organizationId })
-  if (isVerified) return <ActionButton small label={t("domains.make_primary")} act={makePrimary} />
+  if (isVerified)
+    return (
+      <ActionButton
+        small
+        needs={ManagementService.method.setPrimaryOrgDomain}
+        label={t("domains.make_primary")}
+        act={makePrimary}
+      />
+    )
   return (
     <>
       {validationType !== DomainValidationType.UNSPECIFIED && (
         <ActionButton
           small
+          needs={verifyOrganizationDomain}
           label={t("domains.check")}
           act={() => call(verifyOrganizationDomain, { organizationId, domain })}
         />
       )}
-      <Button small kind="plain" onClick={() => setProving(true)}>
-        {t("domains.prove")}
-      </Button>
+      <May needs={OrganizationService.method.generateOrganizationDomainValidation}>
+        <Button small kind="plain" onClick={() => setProving(true)}>
+          {t("domains.prove")}
+        </Button>
+      </May>
       {proving && <Proof domain={held} close={() => setProving(false)} />}
     </>
   )

@@ -4,7 +4,7 @@ import { type Organization, OrganizationState } from "../../../src/gen/core/org/
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Button } from "../../kit/button.tsx"
-import { DeleteButton, TurnButton } from "../form/confirm.tsx"
+import { DeleteSection, TurnButton } from "../form/confirm.tsx"
 import { Rename } from "../form/rename.tsx"
 import { Administrators } from "../instance/administrators.tsx"
 import { History } from "../list/history.tsx"
@@ -52,6 +52,7 @@ export function OrganizationPage() {
       crumbs={crumbs}
       badge={<StateBadge state={isActive(organization) ? "active" : "inactive"} />}
       actions={<Turns organization={organization} />}
+      scope={{ organizationId }}
     >
       <About organization={organization} />
       <Policies organization={organization} />
@@ -61,6 +62,7 @@ export function OrganizationPage() {
         method={listOrganizationMetadata}
         ask={(asked) => ({ ...asked, organizationId })}
         find={(answer) => answer}
+        needs={{ set: setOrganizationMetadata, remove: deleteOrganizationMetadata }}
         set={(metadata) => call(setOrganizationMetadata, { organizationId, metadata })}
         remove={(keys) => call(deleteOrganizationMetadata, { organizationId, keys })}
       />
@@ -90,6 +92,7 @@ function Turns({ organization }: Part) {
         <Button onClick={() => choose(organizationId)}>{t("organizations.choose")}</Button>
       )}
       <TurnButton
+        needs={deactivateOrganization}
         what={name}
         isOn={isActive(organization)}
         consequence={t("organizations.deactivate_text")}
@@ -111,7 +114,10 @@ function About({ organization }: Part) {
     <Section title={t("detail.about")}>
       <Facts
         rows={[
-          [t("field.name"), <Rename key="name" name={name} act={rename} />],
+          [
+            t("field.name"),
+            <Rename key="name" needs={updateOrganization} name={name} act={rename} />,
+          ],
           [t("domains.primary"), <bdi key="domain">{primaryDomain}</bdi>],
           [
             t("organizations.id"),
@@ -152,16 +158,12 @@ function Remove({ organization }: Part) {
     await navigate({ to: "/organizations", search: { org: undefined }, replace: true })
   }
   return (
-    <Section title={t("delete.section")}>
-      <p className="quiet">{t("organizations.delete_text")}</p>
-      <div className="row">
-        <DeleteButton
-          name={name}
-          title={t("organizations.delete")}
-          consequence={t("organizations.delete_text")}
-          act={act}
-        />
-      </div>
-    </Section>
+    <DeleteSection
+      needs={deleteOrganization}
+      name={name}
+      title={t("organizations.delete")}
+      consequence={t("organizations.delete_text")}
+      act={act}
+    />
   )
 }

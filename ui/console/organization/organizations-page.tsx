@@ -19,6 +19,7 @@ import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
+import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
 
@@ -30,9 +31,11 @@ export function OrganizationsPage() {
   const { t } = texts
   const [creating, setCreating] = useCreating("organization")
   const create = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      {t("organizations.create")}
-    </Button>
+    <May needs={OrganizationService.method.addOrganization}>
+      <Button kind="primary" onClick={() => setCreating(true)}>
+        {t("organizations.create")}
+      </Button>
+    </May>
   )
   return (
     <Page title={t("nav.organizations")} owner={t("nav.instance")} actions={create}>

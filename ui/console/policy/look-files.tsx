@@ -42,7 +42,9 @@ export function LookFiles({ place, values, isHere, change }: MoreProps) {
         <Alert tone="warning" title={t("look.pending")}>
           <p>{t("look.pending_text")}</p>
           <BrandingPreview values={values} place={place} />
-          {mayChange && <ActionButton label={t("look.show")} act={() => showLook(place)} />}
+          {mayChange && (
+            <ActionButton needs={change} label={t("look.show")} act={() => showLook(place)} />
+          )}
         </Alert>
       )}
     </div>

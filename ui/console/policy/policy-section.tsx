@@ -4,7 +4,6 @@ import { useForm } from "../form/use-form.ts"
 import { Facts } from "../shell/detail.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Part } from "../shell/part.tsx"
-import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import type { Field, Place, Policy, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
@@ -17,15 +16,15 @@ type PolicyProps = { readonly policy: Policy; readonly place: Place }
 export function PolicySection({ policy, place }: PolicyProps) {
   const { t } = useText()
   const standing = usePolicy(policy, place)
-  const may = useMay(place)
   if (!standing) return null
   const part = { policy, place, standing }
   const { more: More } = policy
-  const { add, update, reset } = policy.organization
+  const { add, update } = policy.organization
   const isHere = place === undefined || standing.isOwn
   const change = place === undefined ? policy.instance.update : standing.isOwn ? update : add
   return (
     <EditSection
+      needs={change}
       title={t(policy.title)}
       facts={
         <>
@@ -38,10 +37,8 @@ export function PolicySection({ policy, place }: PolicyProps) {
         </>
       }
       {...(!isHere && { action: t("policy.set_own") })}
-      {...(standing.isOwn && may(reset) && { more: <Reset {...part} /> })}
-      {...(may(change) && {
-        form: (id: string, close: () => void) => <PolicyForm {...part} {...{ id, close }} />,
-      })}
+      {...(standing.isOwn && { more: <Reset {...part} /> })}
+      form={(id, close) => <PolicyForm {...part} {...{ id, close }} />}
     />
   )
 }
@@ -121,6 +118,7 @@ function Reset({ policy, place, standing }: StandingProps) {
   return (
     <ConfirmButton
       small
+      needs={policy.organization.reset}
       label={t("policy.reset")}
       what={title}
       consequence={

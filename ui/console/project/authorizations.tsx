@@ -53,7 +53,13 @@ export function Authorizations({ project }: { readonly project: Given }) {
           <GiveRoles {...{ project, close }} />
         )
       }
+      needs={{
+        create: AuthorizationService.method.createAuthorization,
+        edit: AuthorizationService.method.updateAuthorization,
+        remove: deleteAuthorization,
+      }}
       turn={{
+        needs: deactivateAuthorization,
         isOn,
         off: t("authorizations.deactivate_text"),
         act: ({ id }, on) =>

@@ -38,7 +38,12 @@ export function GrantedProjectPage() {
     )
   }
   return (
-    <Page title={grant.projectName} crumbs={crumbs} badge={<State grant={grant} />}>
+    <Page
+      title={grant.projectName}
+      crumbs={crumbs}
+      badge={<State grant={grant} />}
+      scope={{ held: "any" }}
+    >
       <p className="quiet section-lead">{t("granted.lead")}</p>
       <Authorizations
         project={{ projectId, organizationId, grantedRoleKeys: grant.grantedRoleKeys }}

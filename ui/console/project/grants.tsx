@@ -54,7 +54,13 @@ export function Grants({ project }: GrantsProps) {
       form={(grant, close) =>
         grant ? <Edit {...{ project, grant, close }} /> : <Create {...{ project, close }} />
       }
+      needs={{
+        create: ProjectService.method.createProjectGrant,
+        edit: ProjectService.method.updateProjectGrant,
+        remove: deleteProjectGrant,
+      }}
       turn={{
+        needs: deactivateProjectGrant,
         isOn,
         off: t("grants.deactivate_text"),
         act: (row, on) =>

@@ -1,9 +1,10 @@
 import { lazyRouteComponent, useNavigate, useParams } from "@tanstack/react-router"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { EmptyState } from "../../kit/empty-state.tsx"
 import { applicationColumns, applicationsOf } from "../application/application-list.tsx"
-import { DeleteButton, TurnButton } from "../form/confirm.tsx"
+import { DeleteSection, TurnButton } from "../form/confirm.tsx"
 import { Rename } from "../form/rename.tsx"
 import { Listing } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
@@ -12,6 +13,7 @@ import { call, useRead } from "../shell/call.ts"
 import { Copyable, Facts, Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
+import { May } from "../shell/may.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
@@ -40,6 +42,7 @@ export function ProjectPage() {
       crumbs={[{ label: t("nav.projects"), link: { to: "/projects" } }]}
       badge={<StateBadge state={isActive(project) ? "active" : "inactive"} />}
       actions={<Turn project={project} />}
+      scope={{ held: projectId }}
     >
       <Applications projectId={projectId} />
       <Roles projectId={projectId} />
@@ -68,6 +71,7 @@ function Turn({ project }: ProjectPart) {
   const { activateProject, deactivateProject } = ProjectService.method
   return (
     <TurnButton
+      needs={deactivateProject}
       what={name}
       isOn={isActive(project)}
       consequence={t("projects.deactivate_text")}
@@ -82,9 +86,11 @@ function Applications({ projectId }: { readonly projectId: string }) {
   const texts = useText()
   const { t } = texts
   const create = (
-    <LinkButton kind="primary" to="/projects/$projectId/new-application" params={{ projectId }}>
-      {t("applications.create")}
-    </LinkButton>
+    <May needs={ApplicationService.method.createApplication}>
+      <LinkButton kind="primary" to="/projects/$projectId/new-application" params={{ projectId }}>
+        {t("applications.create")}
+      </LinkButton>
+    </May>
   )
   const empty = (
     <EmptyState title={t("applications.empty.title")} action={create}>
@@ -114,7 +120,15 @@ function About({ project }: ProjectPart) {
     <Section title={t("detail.about")}>
       <Facts
         rows={[
-          [t("field.name"), <Rename key="name" name={name} act={rename} />],
+          [
+            t("field.name"),
+            <Rename
+              key="name"
+              needs={ProjectService.method.updateProject}
+              name={name}
+              act={rename}
+            />,
+          ],
           [
             t("field.project_id"),
             <Copyable key="id" value={projectId} what={t("field.project_id")} />,
@@ -136,16 +150,12 @@ function Remove({ project }: ProjectPart) {
     await navigate({ to: "/projects", replace: true })
   }
   return (
-    <Section title={t("delete.section")}>
-      <p className="quiet">{t("projects.delete_text")}</p>
-      <div className="row">
-        <DeleteButton
-          name={name}
-          title={t("projects.delete")}
-          consequence={t("projects.delete_text")}
-          act={act}
-        />
-      </div>
-    </Section>
+    <DeleteSection
+      needs={ProjectService.method.deleteProject}
+      name={name}
+      title={t("projects.delete")}
+      consequence={t("projects.delete_text")}
+      act={act}
+    />
   )
 }

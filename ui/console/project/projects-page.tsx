@@ -22,6 +22,7 @@ import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
+import { May } from "../shell/may.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
@@ -35,9 +36,11 @@ export function ProjectsPage() {
   const organization = useOrganization()
   const [creating, setCreating] = useCreating("project")
   const create = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      {t("projects.create")}
-    </Button>
+    <May needs={ProjectService.method.createProject}>
+      <Button kind="primary" onClick={() => setCreating(true)}>
+        {t("projects.create")}
+      </Button>
+    </May>
   )
   const empty = (
     <EmptyState title={t("projects.empty.title")} action={create}>

@@ -39,6 +39,11 @@ export function Roles({ projectId }: { readonly projectId: string }) {
       ]}
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
+      needs={{
+        create: ProjectService.method.addProjectRole,
+        edit: ProjectService.method.updateProjectRole,
+        remove: ProjectService.method.removeProjectRole,
+      }}
       form={(role, close) => <RoleForm {...{ projectId, role, close }} />}
       remove={({ key }) =>
         call(ProjectService.method.removeProjectRole, { projectId, roleKey: key })

@@ -8,6 +8,7 @@ import { SelectField } from "../../kit/select.tsx"
 import { Switch } from "../form/switch.tsx"
 import { call, useAction } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
+import { useMay } from "../shell/permission.ts"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import type { ProjectPart } from "./part.ts"
@@ -31,6 +32,7 @@ export function Rules({ project }: ProjectPart) {
         {switches.map((name) => (
           <Switch
             key={name}
+            needs={ProjectService.method.updateProject}
             label={t(`rules.${name}`)}
             hint={t(`rules.${name}.hint`)}
             on={project[name]}
@@ -82,6 +84,7 @@ type OneOfProps<Name extends string> = {
 /** One of several, that counts at once. */
 function OneOf<Name extends string>({ of, label, options, current, change }: OneOfProps<Name>) {
   const { t } = useText()
+  const may = useMay()
   const action = useAction(change)
   const names = namesOf(options)
   const [first] = names
@@ -94,6 +97,7 @@ function OneOf<Name extends string>({ of, label, options, current, change }: One
         hint={t(`rules.${of}.hint`)}
         options={names.map((value) => ({ value, label: label(value) }))}
         value={chosen}
+        disabled={!may(ProjectService.method.updateProject)}
         onChange={action.run}
       />
       <Refused refusal={action.refusal} />

@@ -31,7 +31,13 @@ export function EmailProviders({ onMade }: OnMade) {
       keyOf={({ id }) => id}
       nameOf={nameOf}
       form={(provider, close) => <EmailForm {...{ provider, close, onMade }} />}
+      needs={{
+        create: admin.addEmailProviderSMTP,
+        edit: admin.updateEmailProviderSMTP,
+        remove: admin.removeEmailProvider,
+      }}
       turn={{
+        needs: admin.deactivateEmailProvider,
         isOn,
         act: ({ id }, on) =>
           on
@@ -77,7 +83,13 @@ function More({ provider }: { readonly provider: EmailProvider }) {
   return (
     <>
       <TestMail id={id} name={nameOf(provider)} smtp={config.value} />
-      {auth.case !== "none" && <NewPassword id={id} name={nameOf(provider)} change={change} />}
+      {auth.case !== "none" && (
+        <NewPassword
+          needs={admin.updateEmailProviderSMTPPassword}
+          {...{ id, change }}
+          name={nameOf(provider)}
+        />
+      )}
     </>
   )
 }

@@ -3,24 +3,28 @@ import { PasswordField } from "../../kit/field.tsx"
 import { DialogForm } from "../form/form.tsx"
 import { formId, useOpen } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
+import type { Needs } from "../shell/may.tsx"
+import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
 
-type NewPasswordProps = {
+type NewPasswordProps = Needs & {
   readonly id: string
   readonly name: string
   readonly change: (secret: string) => Promise<unknown>
 }
 
 /** Changes what a provider is let in by, and nothing else. */
-export function NewPassword({ id, name, change }: NewPasswordProps) {
+export function NewPassword({ needs, id, name, change }: NewPasswordProps) {
   const { t } = useText()
   const [open, setOpen] = useOpen(`provider-secret-${id}`)
   const label = t("providers.password")
   return (
     <>
-      <Button small kind="plain" aria-label={`${label}: ${name}`} onClick={() => setOpen("new")}>
-        {label}
-      </Button>
+      <May needs={needs}>
+        <Button small kind="plain" aria-label={`${label}: ${name}`} onClick={() => setOpen("new")}>
+          {label}
+        </Button>
+      </May>
       {open !== undefined && (
         <SecretForm {...{ id, name, change }} close={() => setOpen(undefined)} />
       )}
@@ -28,7 +32,7 @@ export function NewPassword({ id, name, change }: NewPasswordProps) {
   )
 }
 
-function SecretForm(props: NewPasswordProps & { readonly close: () => void }) {
+function SecretForm(props: Omit<NewPasswordProps, "needs"> & { readonly close: () => void }) {
   const { id, name, change, close } = props
   const { t } = useText()
   const form = useForm({

@@ -37,7 +37,13 @@ export function SmsProviders({ onMade }: OnMade) {
       keyOf={({ id }) => id}
       nameOf={nameOf}
       form={(provider, close) => <SmsForm {...{ provider, close, onMade }} />}
+      needs={{
+        create: admin.addSMSProviderTwilio,
+        edit: admin.updateSMSProviderTwilio,
+        remove: admin.removeSMSProvider,
+      }}
       turn={{
+        needs: admin.deactivateSMSProvider,
         isOn,
         act: ({ id }, on) =>
           on ? call(admin.activateSMSProvider, { id }) : call(admin.deactivateSMSProvider, { id }),
@@ -47,7 +53,13 @@ export function SmsProviders({ onMade }: OnMade) {
         const { id, config } = provider
         const change = (token: string) => call(admin.updateSMSProviderTwilioToken, { id, token })
         return (
-          config.case === "twilio" && <NewPassword {...{ id, change }} name={nameOf(provider)} />
+          config.case === "twilio" && (
+            <NewPassword
+              needs={admin.updateSMSProviderTwilioToken}
+              {...{ id, change }}
+              name={nameOf(provider)}
+            />
+          )
         )
       }}
       remove={({ id }) => call(admin.removeSMSProvider, { id })}

@@ -8,6 +8,7 @@ import { Fields } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
+import { May } from "../shell/may.tsx"
 import { refusalOf } from "../shell/refusal.ts"
 import { useSession } from "../shell/session.ts"
 import { useText } from "../shell/text.ts"
@@ -27,9 +28,11 @@ export function TestMail(props: TestMailProps) {
   const title = `${label}: ${props.name}`
   return (
     <>
-      <Button small kind="plain" aria-label={title} onClick={() => setOpen(true)}>
-        {label}
-      </Button>
+      <May needs={AdminService.method.testEmailProviderSMTPById}>
+        <Button small kind="plain" aria-label={title} onClick={() => setOpen(true)}>
+          {label}
+        </Button>
+      </May>
       {open && (
         <Dialog title={title} onClose={() => setOpen(false)}>
           <Test {...props} close={() => setOpen(false)} />

@@ -5,6 +5,7 @@ import { Skeleton } from "../../kit/skeleton.tsx"
 import { Icon } from "./icon.tsx"
 import { Link, type LinkOptions } from "./link.tsx"
 import { Navigation, useIsAccount } from "./navigation.tsx"
+import { type Scope, ScopeContext } from "./scope.ts"
 import { useText } from "./text.ts"
 
 /** It knows every kind of thing, and is loaded with its first use. */
@@ -19,6 +20,8 @@ type PageProps = {
   readonly owner?: ReactNode
   readonly badge?: ReactNode
   readonly actions?: ReactNode
+  /** Whose things it shows, where that isn't the chosen organisation's, or a role may be on it. */
+  readonly scope?: Scope
   /** Forms are easier to follow in a narrow column. */
   readonly narrow?: boolean
   readonly children: ReactNode
@@ -27,14 +30,16 @@ type PageProps = {
 /** Where keyboards and screen readers begin on a page. */
 export const contentId = "content"
 
+const everywhere: Scope = {}
+
 /** One page: the bar that says where one is, the title with its actions, the content. */
 export function Page(props: PageProps) {
-  const { title, crumbs = [], owner, badge, actions, narrow, children } = props
+  const { title, crumbs = [], owner, badge, actions, scope = everywhere, narrow, children } = props
   useEffect(() => {
     document.title = `${title} · Latchkey`
   }, [title])
   return (
-    <>
+    <ScopeContext value={scope}>
       <Bar title={title} crumbs={crumbs} owner={owner} />
       <main className={narrow ? "content content-narrow" : "content"} id={contentId} tabIndex={-1}>
         <div className="page-head">
@@ -46,7 +51,7 @@ export function Page(props: PageProps) {
         </div>
         {children}
       </main>
-    </>
+    </ScopeContext>
   )
 }
 

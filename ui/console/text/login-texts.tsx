@@ -1,3 +1,4 @@
+import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
 import { TextArea } from "../../kit/field.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
@@ -22,6 +23,7 @@ export function LoginTexts(props: LoginProps) {
   const part = { ...props, ...found, keys }
   return (
     <EditSection
+      needs={SettingsService.method.setHostedLoginTranslation}
       title={titleOf(t("texts.screen", { name: screen }))}
       facts={<Said {...part} />}
       {...(keys.some((key) => found.own[key]) && { more: <Reset {...part} /> })}
@@ -133,6 +135,7 @@ function Reset({ screen, place, language, own, keys }: Part) {
   return (
     <ConfirmButton
       small
+      needs={SettingsService.method.setHostedLoginTranslation}
       label={t("texts.reset_do")}
       what={title}
       consequence={t(place === undefined ? "texts.reset_standard" : "texts.reset_instance")}

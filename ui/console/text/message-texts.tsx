@@ -7,6 +7,7 @@ import { tell } from "../shell/notice.tsx"
 import { useText } from "../shell/text.ts"
 import { type FieldName, fieldsOf, filled, type KindName, kinds, strayIn } from "./kind.ts"
 import {
+  methodsAt,
   type Place,
   resetMessageTexts,
   type Standing,
@@ -31,6 +32,7 @@ export function MessageTexts(props: MessageProps) {
   const part = { ...props, standing }
   return (
     <EditSection
+      needs={methodsAt(props.place).set}
       title={t(`messages.kind.${props.kind}`)}
       facts={<Said {...part} />}
       {...(standing.isOwn && { more: <Reset {...part} /> })}
@@ -164,6 +166,7 @@ function Reset({ kind, place, language, standing }: Part) {
   return (
     <ConfirmButton
       small
+      needs={methodsAt(place).reset}
       label={t("texts.reset_do")}
       what={title}
       consequence={t(place === undefined ? "texts.reset_standard" : "texts.reset_instance")}

@@ -9,7 +9,8 @@ export type Place = string | undefined
 /** What a message says, by its fields. */
 export type Words = Readonly<Record<FieldName, string>>
 
-const methodsAt = (place: Place) => methods[place === undefined ? "instance" : "organization"]
+export const methodsAt = (place: Place) =>
+  methods[place === undefined ? "instance" : "organization"]
 const at = (place: Place) => (place === undefined ? {} : { within: place })
 
 /** What is said at a place, and what would be said there without it. */

@@ -8,7 +8,6 @@ import { type Form, useForm } from "../form/use-form.ts"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Copyable, Facts } from "../shell/detail.tsx"
-import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import type { UserForm, UserPart } from "./part.ts"
 import { nameOf, pictureOf } from "./user.ts"
@@ -22,6 +21,7 @@ export function About({ user }: UserPart) {
   const profile = type.case === "human" ? type.value.profile : undefined
   return (
     <EditSection
+      needs={UserService.method.updateUser}
       title={t("detail.about")}
       facts={
         <Facts
@@ -51,21 +51,19 @@ export function About({ user }: UserPart) {
 /** People choose it themselves; others may take it away. */
 function Picture({ user }: UserPart) {
   const { t } = useText()
-  const may = useMay(user.details?.resourceOwner)
   const { removeHumanAvatar } = ManagementService.method
   const { userId } = user
   return (
     <span className="row">
       <Avatar name={nameOf(user)} picture={pictureOf(user)} />
-      {may(removeHumanAvatar) && (
-        <ConfirmButton
-          small
-          label={t("picture.remove")}
-          what={nameOf(user)}
-          consequence={t("picture.remove_text")}
-          act={() => call(removeHumanAvatar, { userId })}
-        />
-      )}
+      <ConfirmButton
+        small
+        needs={removeHumanAvatar}
+        label={t("picture.remove")}
+        what={nameOf(user)}
+        consequence={t("picture.remove_text")}
+        act={() => call(removeHumanAvatar, { userId })}
+      />
     </span>
   )
 }

@@ -40,6 +40,10 @@ export function Activity({ user }: UserPart) {
         method={UserService.method.listUserMetadata}
         ask={(asked) => ({ ...asked, userId })}
         find={(answer) => answer}
+        needs={{
+          set: UserService.method.setUserMetadata,
+          remove: UserService.method.deleteUserMetadata,
+        }}
         set={(metadata) => call(UserService.method.setUserMetadata, { userId, metadata })}
         remove={(keys) => call(UserService.method.deleteUserMetadata, { userId, keys })}
       />
@@ -161,6 +165,7 @@ function Sessions({ user: { userId } }: UserPart) {
             <div className="row-actions">
               <ConfirmButton
                 small
+                needs={SessionService.method.deleteSession}
                 label={t("sessions.end")}
                 what={t("sessions.one")}
                 consequence={t("sessions.end_text")}

@@ -18,6 +18,7 @@ export function Contact({ user }: UserPart) {
   const { email, phone } = type.value
   return (
     <EditSection
+      needs={UserService.method.setEmail}
       title={t("contact.title")}
       facts={
         <Facts

@@ -4,13 +4,20 @@ import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { LinkBox } from "../list/link-box.tsx"
 import { call, useAction } from "../shell/call.ts"
+import { May } from "../shell/may.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
 import { nameOf } from "./user.ts"
 
-type Kind = "invite" | "password_link"
+/** What makes or sends the link. */
+const kinds = {
+  invite: UserService.method.createInviteCode,
+  password_link: UserService.method.passwordReset,
+} as const
+
+type Kind = keyof typeof kinds
 
 type GivenLinkProps = UserPart & {
   readonly kind: Kind
@@ -52,7 +59,9 @@ function GivenLink(props: GivenLinkProps) {
   const [open, setOpen] = useState(false)
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{t(`${props.kind}.do`)}</Button>
+      <May needs={kinds[props.kind]}>
+        <Button onClick={() => setOpen(true)}>{t(`${props.kind}.do`)}</Button>
+      </May>
       {open && <GivenLinkDialog {...props} close={() => setOpen(false)} />}
     </>
   )

@@ -8,6 +8,7 @@ import { useForm } from "../form/use-form.ts"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
+import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
 import { Invite, PasswordLink } from "./invite.tsx"
 import type { UserForm, UserPart } from "./part.ts"
@@ -23,7 +24,9 @@ export function Password({ user }: UserPart) {
   const actions = (
     <div className="row">
       {isActive && (passwordChanged ? <PasswordLink user={user} /> : <Invite user={user} />)}
-      <Button onClick={() => setOpen("set")}>{t("password.set")}</Button>
+      <May needs={UserService.method.setPassword}>
+        <Button onClick={() => setOpen("set")}>{t("password.set")}</Button>
+      </May>
     </div>
   )
   return (

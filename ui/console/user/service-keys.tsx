@@ -12,6 +12,7 @@ export function ServiceKeys({ userId }: { readonly userId: string }) {
       method={UserService.method.listKeys}
       input={{ filters: [{ filter }] }}
       find={({ result }) => result}
+      needs={{ create: UserService.method.addKey, remove: UserService.method.removeKey }}
       create={async (wanted) => {
         const { keyId, keyContent } = await call(UserService.method.addKey, { userId, ...wanted })
         const isOwn = wanted.publicKey.length > 0

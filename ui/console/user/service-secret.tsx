@@ -13,26 +13,29 @@ type ServiceSecretProps = {
   readonly machine: MachineUser
 }
 
+const { addSecret, removeSecret } = UserService.method
+
 /** The client secret of a service user, which has one; its user name is its client id. */
 export function ServiceSecret({ userId, username, machine }: ServiceSecretProps) {
   const { t } = useText()
   const [secret, setSecret] = useState("")
-  const make = async () =>
-    setSecret((await call(UserService.method.addSecret, { userId })).clientSecret)
+  const make = async () => setSecret((await call(addSecret, { userId })).clientSecret)
   const remove = async () => {
-    await call(UserService.method.removeSecret, { userId })
+    await call(removeSecret, { userId })
     setSecret("")
   }
   const what = t("secret.client")
   const actions = machine.hasSecret ? (
     <div className="row">
       <ConfirmButton
+        needs={addSecret}
         label={t("secret.renew")}
         what={username}
         consequence={t("service_secret.replace_text")}
         act={make}
       />
       <ConfirmButton
+        needs={removeSecret}
         label={t("action.remove")}
         what={what}
         consequence={t("service_secret.remove_text")}
@@ -40,7 +43,7 @@ export function ServiceSecret({ userId, username, machine }: ServiceSecretProps)
       />
     </div>
   ) : (
-    <ActionButton label={t("service_secret.create")} act={make} />
+    <ActionButton needs={addSecret} label={t("service_secret.create")} act={make} />
   )
   return (
     <Section title={what} actions={actions}>

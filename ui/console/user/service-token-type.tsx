@@ -4,6 +4,7 @@ import { SelectField } from "../../kit/select.tsx"
 import { tokenNames } from "../application/protocol.ts"
 import { call, useAction } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
+import { useMay } from "../shell/permission.ts"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 
@@ -14,6 +15,7 @@ type ServiceTokenTypeProps = { readonly userId: string; readonly type: AccessTok
 /** What the tokens look like that a service user gets for its key or secret. */
 export function ServiceTokenType({ userId, type }: ServiceTokenTypeProps) {
   const { t } = useText()
+  const may = useMay()
   const action = useAction((name: keyof typeof types) => {
     const value = { accessTokenType: types[name] }
     return call(UserService.method.updateUser, { userId, userType: { case: "machine", value } })
@@ -27,6 +29,7 @@ export function ServiceTokenType({ userId, type }: ServiceTokenTypeProps) {
           hint={t(`token_type.${current}.hint`)}
           options={tokenNames.map((value) => ({ value, label: t(`token_type.${value}`) }))}
           value={current}
+          disabled={!may(UserService.method.updateUser)}
           onChange={action.run}
         />
         <Refused refusal={action.refusal} />

@@ -12,6 +12,7 @@ export function ServiceTokens({ userId }: { readonly userId: string }) {
       method={UserService.method.listPersonalAccessTokens}
       input={{ filters: [{ filter }] }}
       find={({ result }) => result}
+      needs={{ create: addPersonalAccessToken, remove: removePersonalAccessToken }}
       create={async ({ expirationDate }) => {
         const made = await call(addPersonalAccessToken, { userId, expirationDate })
         return { id: made.tokenId, text: made.token }

@@ -3,10 +3,9 @@ import { lazy } from "react"
 import type { User } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
-import { DeleteButton, TurnButton } from "../form/confirm.tsx"
+import { DeleteSection, TurnButton } from "../form/confirm.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call, useRead } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
@@ -95,6 +94,7 @@ function Turns({ user }: UserPart) {
     <>
       {state !== "inactive" && (
         <TurnButton
+          needs={lockUser}
           what={name}
           isOn={state === "active"}
           words={locking}
@@ -104,6 +104,7 @@ function Turns({ user }: UserPart) {
       )}
       {state !== "locked" && (
         <TurnButton
+          needs={deactivateUser}
           what={name}
           isOn={state === "active"}
           consequence={t("users.deactivate_text")}
@@ -129,16 +130,12 @@ function Remove({ user }: UserPart) {
     await navigate({ to: "/users", replace: true })
   }
   return (
-    <Section title={t("delete.section")}>
-      <p className="quiet">{t("users.delete_text")}</p>
-      <div className="row">
-        <DeleteButton
-          name={nameOf(user)}
-          title={t("users.delete")}
-          consequence={t("users.delete_text")}
-          act={act}
-        />
-      </div>
-    </Section>
+    <DeleteSection
+      needs={UserService.method.deleteUser}
+      name={nameOf(user)}
+      title={t("users.delete")}
+      consequence={t("users.delete_text")}
+      act={act}
+    />
   )
 }

@@ -10,6 +10,7 @@ import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Link, LinkButton } from "../shell/link.tsx"
+import { May } from "../shell/may.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
@@ -27,9 +28,11 @@ export function UsersPage() {
   const organization = useOrganization()
   const [chosen, choose] = useFilter("show", filterNames)
   const create = (
-    <LinkButton kind="primary" to="/users/new">
-      {t("users.create")}
-    </LinkButton>
+    <May needs={UserService.method.createUser}>
+      <LinkButton kind="primary" to="/users/new">
+        {t("users.create")}
+      </LinkButton>
+    </May>
   )
   const filters = (
     <Chips

@@ -1,0 +1,101 @@
+// Presses whatever a page of the console offers, and holds back what that would change.
+import type { Page, Route } from "playwright-core"
+
+/** A call that a page wanted to make, and for which control. */
+export type Held = {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer | null
+  readonly by: string
+}
+
+const isReading = (method: string) => /^(Get|List)/.test(method)
+
+/** Answers what has been held back of a page since. Readings go through. */
+export async function holdBack(page: Page, now: () => string): Promise<readonly Held[]> {
+  const held: Held[] = []
+  await page.route(/\/core\.[\w.]+\/\w+$/, async (route: Route) => {
+    const request = route.request()
+    const method = new URL(request.url()).pathname.split("/").at(-1) ?? ""
+    if (isReading(method)) return route.continue()
+    const headers = await request.allHeaders()
+    held.push({ method, url: request.url(), headers, body: request.postDataBuffer(), by: now() })
+    return route.fulfill({
+      status: 409,
+      contentType: "application/json",
+      body: JSON.stringify({ code: "aborted", message: "held back" }),
+    })
+  })
+  return held
+}
+
+/** Waits until a page has what it asked for: nothing is on its way, and nothing held open. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator("main .skeleton").first().waitFor({ state: "detached" })
+  await page.evaluate(`new Promise((done) => {
+    let seen = -1
+    const look = () => {
+      const now = performance.getEntriesByType("resource").length
+      if (now === seen) return done()
+      seen = now
+      setTimeout(look, 80)
+    }
+    look()
+  })`)
+  await page.locator("main .skeleton").first().waitFor({ state: "detached" })
+}
+
+/** Says what the n-th control of the page is called, after pressing it and what it opens. */
+export const pressNth = (page: Page, at: number): Promise<string | null> =>
+  page.evaluate(`(${press.toString()})(${at})`)
+
+/** Runs in the page: opens a form, fills what it wants, sends it, and closes it again. */
+async function press(at: number): Promise<string | null> {
+  const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+  const all = <E extends Element>(within: ParentNode, selector: string) => [
+    ...within.querySelectorAll<E & HTMLElement>(selector),
+  ]
+  const isOffered = (element: HTMLElement) =>
+    element.checkVisibility() && !element.matches(":disabled") && !element.closest("[inert]")
+  const isPassing = (element: HTMLElement) =>
+    element.closest("th, .list-tools, .list-foot, .chips, .field, .copy, form, search") !== null
+  const main = document.querySelector("main.content") ?? document.body
+  const controls = all(main, "button, .checks > .check > input, select").filter(
+    (element) => isOffered(element) && !isPassing(element),
+  )
+  const control = controls[at]
+  if (!control) return null
+  const name = control.ariaLabel ?? control.closest("label")?.textContent ?? control.textContent
+  control.click()
+  await rest(40)
+  const opened = () =>
+    document.querySelector("dialog[open]") ?? main.querySelector("form:not(search form)")
+  const write = (input: HTMLInputElement, value: string) => {
+    const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value") ?? {}
+    set?.call(input, value)
+    input.dispatchEvent(new Event("input", { bubbles: true }))
+  }
+  const samples: Readonly<Record<string, string>> = {
+    ...{ email: "ada@example.com", url: "https://example.com", number: "5" },
+    ...{ date: "2040-01-01", tel: "+41791234567" },
+  }
+  const place = opened()
+  if (place) {
+    const title = document.querySelector("h1")?.textContent ?? ""
+    const isDeletion = place.querySelector("form .button-danger") !== null
+    for (const input of all<HTMLInputElement>(place, "input[required], form input[name=typed]")) {
+      if (input.value === "") write(input, isDeletion ? title : (samples[input.type] ?? "walk-1"))
+    }
+    await rest(20)
+    const buttons = all<HTMLButtonElement>(place, "form button[type=submit], .form-actions button")
+    buttons.find(isOffered)?.click()
+    await rest(50)
+  }
+  for (let tries = 0; opened() && tries < 5; tries += 1) {
+    const buttons = all<HTMLButtonElement>(opened() ?? main, ".form-actions button")
+    buttons.findLast(isOffered)?.click()
+    await rest(30)
+  }
+  return name ?? ""
+}

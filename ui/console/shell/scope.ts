@@ -1,0 +1,13 @@
+import { createContext } from "react"
+
+/** Whose things a page shows: those of the chosen organisation where none is said. */
+export type Scope = {
+  readonly organizationId?: string
+  /**
+   * The project that a role may be held on alone. "any": one of the grants, whose ids v2 does not
+   * tell.
+   */
+  readonly held?: string
+}
+
+export const ScopeContext = createContext<Scope>({})

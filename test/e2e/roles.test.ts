@@ -113,7 +113,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     `/organizations/${ids.organizationId}/texts`,
   ]
 
-  /** What takes things away comes after the rest, and what everything else hangs from at the end. */
+  /** What takes things away comes after the rest, and what all hangs from at the end. */
   const harms = [
     /^(?!Delete|Remove|Deactivate|Lock)/,
     /^(?!DeleteProject$|DeleteOrganization$)/,

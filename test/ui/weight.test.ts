@@ -76,8 +76,8 @@ describe("the console", () => {
 
   const named = pages.map((file) => [nameOf(file), file] as const)
 
-  test.each(named)("shows %s for at most 44 KB more, with all that it says", (_, file) => {
-    expect(sizeOf(shownOf(file))).toBeLessThan(44)
+  test.each(named)("shows %s for at most 40 KB more, with all that it says", (_, file) => {
+    expect(sizeOf(shownOf(file))).toBeLessThan(40)
   })
 
   test.each(named)("has no more than 56 KB in %s with all of its parts", (_, file) => {

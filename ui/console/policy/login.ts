@@ -50,6 +50,25 @@ export const login: Policy = {
       kind: "check",
     },
     {
+      name: "passwordCheckLifetime",
+      label: "policy.login.passwordCheckLifetime",
+      hint: "policy.login.passwordCheckLifetime.hint",
+      kind: "duration",
+      zero: "policy.login.every_time",
+    },
+    {
+      name: "allowRegister",
+      label: "policy.login.allowRegister",
+      hint: "policy.login.allowRegister.hint",
+      kind: "check",
+    },
+    {
+      name: "allowDomainDiscovery",
+      label: "policy.login.allowDomainDiscovery",
+      hint: "policy.login.allowDomainDiscovery.hint",
+      kind: "check",
+    },
+    {
       name: "passwordlessType",
       label: "policy.login.passwordlessType",
       hint: "policy.login.passwordlessType.hint",

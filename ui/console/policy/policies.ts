@@ -147,6 +147,29 @@ const notification: Policy = {
   },
 }
 
+const privacy: Policy = {
+  name: "privacy",
+  title: "policy.privacy",
+  lead: "policy.privacy.lead",
+  fields: [
+    { name: "tosLink", label: "policy.privacy.tosLink", kind: "address", empty: "policy.none" },
+    {
+      name: "privacyLink",
+      label: "policy.privacy.privacyLink",
+      kind: "address",
+      empty: "policy.none",
+    },
+  ],
+  instance: { get: admin.getPrivacyPolicy, update: admin.updatePrivacyPolicy },
+  organization: {
+    get: management.getPrivacyPolicy,
+    inherited: management.getDefaultPrivacyPolicy,
+    add: management.addCustomPrivacyPolicy,
+    update: management.updateCustomPrivacyPolicy,
+    reset: management.resetPrivacyPolicyToDefault,
+  },
+}
+
 const colours = [
   { name: "primaryColor", delivered: delivered.light.accent },
   { name: "backgroundColor", delivered: delivered.light.page },
@@ -218,5 +241,6 @@ export const policies: readonly Policy[] = [
   lockout,
   domain,
   notification,
+  privacy,
   branding,
 ]

@@ -7,8 +7,8 @@ import { ScopeContext } from "./scope.ts"
 
 /**
  * Whether one may call an operation on what the page shows: by the permission that the operation
- * itself asks for, in an organisation that is named or else whose page it is. What one may not do is
- * not offered.
+ * itself asks for, in an organisation that is named, or else whose page it is. What one may not do
+ * is not offered.
  */
 export function useMay(organizationId?: string): (method: DescMethod) => boolean {
   const chosen = useOrganization()

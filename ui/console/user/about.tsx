@@ -1,8 +1,7 @@
-import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { lazyRouteComponent } from "@tanstack/react-router"
+import { Suspense } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { TextField } from "../../kit/field.tsx"
-import { Avatar } from "../../kit/person.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { type Form, useForm } from "../form/use-form.ts"
 import { Time } from "../list/time.tsx"
@@ -10,7 +9,9 @@ import { call } from "../shell/call.ts"
 import { Copyable, Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
 import type { UserForm, UserPart } from "./part.ts"
-import { nameOf, pictureOf } from "./user.ts"
+
+/** Loaded by itself: few have one, and what takes it away has descriptors of its own. */
+const Picture = lazyRouteComponent(() => import("./picture.tsx"), "Picture")
 
 /** Who it is, and the names they sign in with. */
 export function About({ user }: UserPart) {
@@ -26,7 +27,14 @@ export function About({ user }: UserPart) {
       facts={
         <Facts
           rows={[
-            [t("picture.title"), profile?.avatarUrl && <Picture key="picture" user={user} />],
+            [
+              t("picture.title"),
+              profile?.avatarUrl && (
+                <Suspense key="picture">
+                  <Picture user={user} />
+                </Suspense>
+              ),
+            ],
             [t("field.name"), profile && `${profile.givenName} ${profile.familyName}`],
             [t("field.description"), type.case === "machine" && type.value.description],
             [
@@ -45,26 +53,6 @@ export function About({ user }: UserPart) {
       }
       form={(id, close) => Form && <Form {...{ user, id, close }} />}
     />
-  )
-}
-
-/** People choose it themselves; others may take it away. */
-function Picture({ user }: UserPart) {
-  const { t } = useText()
-  const { removeHumanAvatar } = ManagementService.method
-  const { userId } = user
-  return (
-    <span className="row">
-      <Avatar name={nameOf(user)} picture={pictureOf(user)} />
-      <ConfirmButton
-        small
-        needs={removeHumanAvatar}
-        label={t("picture.remove")}
-        what={nameOf(user)}
-        consequence={t("picture.remove_text")}
-        act={() => call(removeHumanAvatar, { userId })}
-      />
-    </span>
   )
 }
 

@@ -113,7 +113,9 @@ export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
   const barOf = (userId: string) => barAgainst(cx, asked, userId)
   const needs = (userId: string) => {
     const need = needOf(cx, userId)
-    return { ...need, isForced: need.isForced || asked.needsFactor === true }
+    const isAsked = asked.needsFactor === true
+    const isLocalOnly = need.isLocalOnly && !isAsked
+    return { ...need, isForced: need.isForced || isAsked, isLocalOnly }
   }
   const mayRegister = registrationHome(cx, asked.home) !== undefined
   const known = { suggestedUser, created, sessionId, consent, isDenied, mayRegister }

@@ -98,13 +98,18 @@ function secondStep(wanted: Wanted, session: Present, now: number): Step | undef
   const { userId } = session
   const need = wanted.needOf?.(userId)
   if (!need || isProved(need, session, { since: wanted.created, now })) return undefined
-  const { factors, offered, isForced, isDue } = need
+  const { factors, offered, isDue } = need
+  const isForced = need.isForced && !(need.isLocalOnly && cameByProvider(session))
   if (factors.length > 0) return { kind: "factor", userId, factors }
   if (isForced) return { kind: "set up", userId, factors: offered, isForced }
   // Only who has just typed something is stopped on their way.
   const isOffered = isDue && offered.length > 0 && session.authTime > wanted.created
   return isOffered ? { kind: "set up", userId, factors: offered, isForced } : undefined
 }
+
+/** Whether a provider vouched for them last, and no password. */
+const cameByProvider = ({ checks }: Present): boolean =>
+  checks.intent !== undefined && checks.intent > (checks.password ?? 0)
 
 /**
  * OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent; so does

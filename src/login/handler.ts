@@ -11,6 +11,8 @@ import {
   showTroubled,
   troublePage,
 } from "./context.ts"
+import { isCallback, startExternal, takeCallback } from "./external/callback.ts"
+import { askOption, takeOption } from "./external/option.ts"
 import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
 import { askSetup, takeSetup } from "./factor/setup.ts"
 import { askFactor, takeFactor } from "./factor/verify.ts"
@@ -59,9 +61,12 @@ export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
     if (url.pathname === loginPaths.sheet) return showSheet(cx, url.searchParams)
     if (url.pathname === loginPaths.origins) return showOrigins(cx)
     const route = routes[url.pathname]
-    if (!route) return undefined
+    if (!route && !isCallback(url.pathname)) return undefined
     try {
       const browserContext = await browserContextOf(cx, request)
+      if (!route) {
+        return await takeCallback({ cx, show, request, browserContext, onward, answering })
+      }
       return await answer(
         route,
         { cx, show, request, browserContext, onward, answering },
@@ -109,6 +114,8 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.registerPassword]: { get: askRegisterPassword, post: takeRegisterPassword },
   [loginPaths.passkeySet]: { get: askPasskeyLink, post: takePasskeyLink },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
+  [loginPaths.externalIdp]: { get: startExternal },
+  [loginPaths.externalOption]: { get: askOption, post: takeOption },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.forgot]: { get: askForgot, post: takeForgot },
   [loginPaths.forgotSent]: { get: showForgotSent },

@@ -18,6 +18,8 @@ export const loginPaths = {
   passkey: "/ui/login/passkey",
   passkeySet: "/ui/login/passkey/set",
   accounts: "/ui/login/accounts",
+  externalIdp: "/ui/login/login/externalidp",
+  externalOption: "/ui/login/externaluser/option",
   consent: "/ui/login/consent",
   invite: "/ui/login/verify",
   verifyEmail: "/ui/login/verify/email",

@@ -12,6 +12,7 @@ import {
   targetOf,
   trouble,
 } from "./context.ts"
+import { providersOf } from "./external/offer.ts"
 import { offeredPasskey } from "./factor/passkey-offer.ts"
 import { type Fields, goTo } from "./form.ts"
 import { forgotHref } from "./link/forgot.ts"
@@ -161,6 +162,7 @@ function loginNamePage(
   { loginName = "", missing = false, hasWrongKey = false }: LoginNameShown,
 ): Promise<Response> {
   const offered = offeredPasskey(loginContext)
+  const providers = providersOf(loginContext)
   const form = targetOf(loginContext, loginPaths.loginName)
   const application = applicationOf(loginContext)
   const createHref = registerHref(loginContext)
@@ -170,7 +172,7 @@ function loginNamePage(
       const error = missing ? shared.t("login_name.error.missing") : undefined
       const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
       const passkey = offered && { ...offered, error: wrong }
-      const asked = { application, error, loginName, form, passkey, createHref }
+      const asked = { application, error, loginName, form, passkey, providers, createHref }
       return ui.LoginNamePage({ ...shared, ...asked })
     },
     optionsOf(loginContext, missing || hasWrongKey ? 422 : 200),

@@ -22,6 +22,7 @@ const need = {
   factors: [],
   offered: [],
   isForced: false,
+  isLocalOnly: false,
   isDue: false,
   secondLifetime: 18 * hour,
   multiLifetime: 12 * hour,

@@ -3,6 +3,7 @@ import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import * as feature from "../../src/domain/feature/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
+import * as idp from "../../src/domain/idp/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
@@ -46,6 +47,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...app.module.aggregates,
   ...authorization.module.aggregates,
   ...grant.module.aggregates,
+  ...idp.module.aggregates,
   ...instance.module.aggregates,
   ...feature.module.aggregates,
   ...key.module.aggregates,

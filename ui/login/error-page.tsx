@@ -16,6 +16,10 @@ export const problems = [
   "too_many_tries",
   "set_up_done",
   "blocked",
+  "provider_cancelled",
+  "provider_down",
+  "provider_refused",
+  "provider_unlinked",
 ] as const
 export type Problem = (typeof problems)[number]
 

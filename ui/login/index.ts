@@ -10,6 +10,7 @@ export {
 } from "./device-page.tsx"
 export { DonePage, type DonePageProps } from "./done-page.tsx"
 export { ErrorPage, type ErrorPageProps, type Problem } from "./error-page.tsx"
+export { ExternalPage, type ExternalPageProps } from "./external-page.tsx"
 export { FactorPage, type FactorPageProps, type FactorWay } from "./factor/factor-page.tsx"
 export { PasskeyLinkPage, type PasskeyLinkPageProps } from "./factor/passkey-link-page.tsx"
 export {

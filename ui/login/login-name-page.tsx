@@ -1,4 +1,4 @@
-import { Button } from "../kit/button.tsx"
+import { Button, ButtonLink } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
 import { KeyForm } from "./factor/key-form.tsx"
 import { type Application, FlowForm, Learns, type Target } from "./flow.tsx"
@@ -13,7 +13,11 @@ export type LoginNamePageProps = PageProps & {
   readonly passkey?: OfferedPasskey | undefined
   /** Where who has no account makes one; absent where nobody may. */
   readonly createHref?: string | undefined
+  /** What else one can sign in with, each by its address. */
+  readonly providers?: readonly OfferedProvider[] | undefined
 }
+
+export type OfferedProvider = { readonly name: string; readonly href: string }
 
 export type OfferedPasskey = {
   readonly form: Target
@@ -24,7 +28,8 @@ export type OfferedPasskey = {
 
 /** First step: who are you? Posts `loginName`. */
 export function LoginNamePage(props: LoginNamePageProps) {
-  const { t, language, form, application, loginName, error, passkey, createHref } = props
+  const { t, language, form, application, loginName, error } = props
+  const { passkey, providers = [], createHref } = props
   const lead = application
     ? t("login_name.lead_application", { application: application.name })
     : t("login_name.lead")
@@ -51,6 +56,11 @@ export function LoginNamePage(props: LoginNamePageProps) {
         </Button>
       </FlowForm>
       {passkey && <Passkey t={t} passkey={passkey} />}
+      {providers.map(({ name, href }) => (
+        <ButtonLink key={href} href={href} wide>
+          {t("login_name.provider", { provider: name })}
+        </ButtonLink>
+      ))}
       {createHref && (
         <p className="small">
           {t("register.question")} <a href={createHref}>{t("register.title")}</a>

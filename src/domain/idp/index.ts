@@ -1,13 +1,28 @@
 import type { Cx } from "../../store/index.ts"
 import { idpById } from "./commands.ts"
+import { intent } from "./intent/model.ts"
 import { idpSecret, idps } from "./model.ts"
 
 export { activeIdps, dropIdps, type Found, idpById, secretOf } from "./commands.ts"
+export {
+  consumeIntent,
+  type Done as Intent,
+  failIntent,
+  intentByToken,
+  intentOfBrowser,
+  openIntent,
+  startIntent,
+  succeedIntent,
+} from "./intent/commands.ts"
 export type { AutoLinking, Idp, IdpKind, Options, Settings } from "./model.ts"
+export { finish as finishUpstream } from "./upstream/finish.ts"
+export type { Answered, Identity } from "./upstream/identity.ts"
+export { callbackPath, redirectUriOf } from "./upstream/start.ts"
+export { upstreamOf } from "./upstream/vendor.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [idps, idpSecret],
+  aggregates: [idps, idpSecret, intent],
   chains: {
     idp: (cx: Cx, id: string) => {
       const found = idpById(cx, id)

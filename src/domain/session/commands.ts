@@ -14,6 +14,8 @@ import { isLive, passwordVersionOf, usableSession } from "./query.ts"
 /** What a person has just proved; a password where nothing else is said. */
 export type Proof =
   | { readonly kind: "password" }
+  /** By an identity provider. */
+  | { readonly kind: "intent" }
   | {
       readonly kind: CheckKind
       /** RFC 8176 names. */
@@ -75,6 +77,7 @@ export function signIn(tx: Transaction, signing: SignIn): string {
 function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {
   if (proof.kind === "password")
     return { type: "session.password.checked", data: { passwordVersion } }
+  if (proof.kind === "intent") return { type: "session.intent.checked", data: { passwordVersion } }
   const { kind, methods, isUserVerified: userVerified } = proof
   if (kind !== "webauthn") return { type: secondTypes[kind], data: { methods } }
   return { type: "session.webAuthN.checked", data: { passwordVersion, methods, userVerified } }

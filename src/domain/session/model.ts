@@ -103,6 +103,8 @@ export type SessionEvent =
       { readonly loginName: string }
     >
   | Event<"session.password.checked", Versioned>
+  /** By an identity provider. */
+  | Event<"session.intent.checked", Versioned>
   /** With the person verified it is a first factor by itself, else a second one. */
   | Event<"session.webAuthN.checked", Versioned & Proving & { readonly userVerified: boolean }>
   | Event<"session.totp.checked", Proving>
@@ -125,6 +127,7 @@ export type SessionMetadata = Readonly<Record<string, string>>
 export type SessionChecks = {
   readonly user?: number
   readonly password?: number
+  readonly intent?: number
   readonly webAuthN?: number
   readonly totp?: number
   readonly otpSms?: number
@@ -246,6 +249,11 @@ export const session = aggregate<SessionEvent, Session>({
     "session.password.checked": (state, event) =>
       checked(state, event, {
         ...{ kind: "password", methods: ["pwd"] },
+        first: event.data.passwordVersion,
+      }),
+    "session.intent.checked": (state, event) =>
+      checked(state, event, {
+        ...{ kind: "intent", methods: [] },
         first: event.data.passwordVersion,
       }),
     "session.webAuthN.checked": (state, event) => {

@@ -111,6 +111,17 @@ export { hasKeys, originsOf, relyingPartyOf } from "./factor/relying-party.ts"
 export { skipFactors } from "./factor/skip.ts"
 export { admitTotp, pendingTotp, registerTotp, totpUri } from "./factor/totp.ts"
 export { challengeKey, keyHolder } from "./factor/webauthn-check.ts"
+export { type Candidate, candidatesFor } from "./link/candidate.ts"
+export {
+  addLink,
+  type External,
+  linkedUser,
+  linkedUserIn,
+  mayVouch,
+  removeLink,
+  usableLinks,
+} from "./link/commands.ts"
+export { type IdpLink, linksOf } from "./links.ts"
 export {
   generateMachineSecret,
   isMachineSecret,

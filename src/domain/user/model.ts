@@ -1,6 +1,7 @@
 import { aggregate, type Event } from "../../store/index.ts"
 import type { Channel } from "../message-provider/index.ts"
 import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
+import { type IdpLink, type LinkEvent, linkFolds } from "./links.ts"
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
 export type Gender = (typeof genders)[number]
@@ -43,6 +44,7 @@ type CodeAdded<Type extends string> = Event<
 
 export type UserEvent =
   | FactorEvent
+  | LinkEvent
   | Event<
       "user.human.added",
       { readonly emailVerified: boolean; readonly phoneVerified: boolean },
@@ -145,6 +147,8 @@ export type Human = Identity & {
   readonly invite?: (Code & InviteMail) | undefined
   /** Absent where nothing was ever set up. */
   readonly factors?: Factors
+  /** What they sign in with elsewhere; absent where they never did. */
+  readonly links?: readonly IdpLink[]
   /** The name of a picture of them, where there is one. */
   readonly avatar?: string | undefined
 }
@@ -349,6 +353,7 @@ export const user = aggregate<UserEvent, User>({
     "user.metadata.set": touched,
     "user.metadata.removed": touched,
     ...factorFolds,
+    ...linkFolds,
     "user.deactivated": (state, event) => stopped(state, event, "inactive"),
     "user.reactivated": (state, event) => turned(state, event, "active"),
     "user.locked": (state, event) => stopped(state, event, "locked"),

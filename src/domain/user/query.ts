@@ -8,6 +8,7 @@ import { findByLoginName } from "./account/login-name.ts"
 import { nobody } from "./credential/attempt.ts"
 import { hasPasskey } from "./factor/ready.ts"
 import { factorsOf } from "./factors.ts"
+import { linksOf } from "./links.ts"
 import { type Gender, type Human, hasLeft, type Machine, user } from "./model.ts"
 import type { UserRow } from "./view.ts"
 
@@ -122,7 +123,7 @@ export const isUserActive = (cx: Cx, id: string): boolean =>
 /**
  * What a user signs in under: it is raised with every new password, with every factor that is taken
  * away, and when they or their organisation are stopped. Whatever signed in while it was lower is
- * over, and stays so when they come back. Undefined for a person with neither password nor passkey.
+ * over, and stays so when they come back. Undefined for a person with no way to sign in.
  */
 export function signInVersion(
   read: Pick<Decision, "state" | "owner">,
@@ -136,7 +137,8 @@ export function signInVersion(
 }
 
 function credentialVersion(person: Human): number | undefined {
-  const first = person.password?.version ?? (hasPasskey(person) ? 0 : undefined)
+  const first =
+    person.password?.version ?? (hasPasskey(person) || linksOf(person).length > 0 ? 0 : undefined)
   return first === undefined ? undefined : Math.max(first, factorsOf(person).removedIn)
 }
 

@@ -20,6 +20,8 @@ export type Need = {
   /** What they could set up. */
   readonly offered: readonly Factor[]
   readonly isForced: boolean
+  /** Whether who came by an identity provider is not forced: that has its own factors. */
+  readonly isLocalOnly: boolean
   /** Whether it is time to offer it again. */
   readonly isDue: boolean
   readonly secondLifetime: number
@@ -56,6 +58,7 @@ export function needOf(cx: Cx, userId: string): Need {
     factors: factors.some((factor) => factor !== "recovery_codes") ? factors : [],
     offered: kinds.filter((factor) => allows(factor) && can[factor] === true),
     isForced: policy.forceMfa || policy.forceMfaLocalOnly,
+    isLocalOnly: !policy.forceMfa,
     isDue: lasts > 0 && cx.clock.now() >= factorSkipped(state) + lasts,
     secondLifetime: policy.secondFactorCheckLifetime,
     multiLifetime: policy.multiFactorCheckLifetime,
@@ -71,7 +74,7 @@ export function isProved(
   { checks, userVerified }: Pick<Session, "checks" | "userVerified">,
   { since, now }: { readonly since: number; readonly now: number },
 ): boolean {
-  const { user: _, password: __, webAuthN, ...codes } = checks
+  const { user: _, password: __, intent: ___, webAuthN, ...codes } = checks
   const counts = (time: number | undefined, lifetime: number) =>
     time !== undefined && (time > since || now - time <= lifetime * 1000)
   // A key that has seen who holds it is two factors at once, whatever else there is.

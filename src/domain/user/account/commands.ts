@@ -5,6 +5,7 @@ import { releaseClientId } from "../../instance/index.ts"
 import { type NewPassword, passwordSet } from "../credential/credential.ts"
 import { releaseKeys } from "../factor/key.ts"
 import { emailOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
+import { releaseLinks } from "../link/commands.ts"
 import {
   type AccessTokenType,
   type Human,
@@ -95,7 +96,7 @@ export const removeUser = user.command((state, _, cx, id) => {
   const own =
     present.kind === "machine"
       ? [...releaseClient(id, present.userName), releaseClientId(id)]
-      : releaseKeys(present)
+      : [...releaseKeys(present), ...releaseLinks(present)]
   const claims = [...releaseNames(present.loginNames), ...own]
   return [{ type: "user.removed", data: {}, claims, erase: {} }]
 })

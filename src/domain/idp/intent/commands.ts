@@ -1,0 +1,121 @@
+import { randomToken } from "../../../kernel/crypto/random.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx, Draft, Transaction } from "../../../store/index.ts"
+import type { Found } from "../commands.ts"
+import type { Answered } from "../upstream/identity.ts"
+import { authorizationUrl, type Kept, newKept } from "../upstream/start.ts"
+import { type Begun, type Intent, type IntentEvent, intent } from "./model.ts"
+
+export type Started = { readonly id: string; readonly authUrl: string }
+
+/** Begins a sign-in with a provider; answers where the browser has to go. */
+export async function startIntent(
+  cx: Cx,
+  found: Found,
+  begun: Omit<Begun, "idpId">,
+): Promise<Started> {
+  cx.allowance?.spend("request")
+  const id = cx.ids.next()
+  const token = randomToken(cx.random)
+  const kept = newKept(cx)
+  const authUrl = await authorizationUrl(cx, found, { state: `${id}.${token}`, kept })
+  const started: Draft<IntentEvent> = {
+    type: "idpintent.started",
+    data: { ...begun, idpId: found.idp.id },
+    private: {
+      sealed: cx.secrets.seal("seal", JSON.stringify(kept), about(id)),
+      stateHash: cx.secrets.hash(token, about(id)),
+    },
+  }
+  await cx.store.transact(cx, (tx) => tx.append(intent, id, [started], found.place ?? cx.instance))
+  return { id, authUrl }
+}
+
+/** An intent that waits for its provider. */
+export type Open = Begun & { readonly id: string; readonly kept: Kept }
+
+/** The intent that a `state` belongs to; undefined where it is none that waits. */
+export function openIntent(cx: Cx, state: string): Open | undefined {
+  const [, id = "", token = ""] = /^(\d{1,20})\.([\w-]{1,200})$/.exec(state) ?? []
+  const found = cx.store.state(cx, intent, id)
+  if (found.status !== "started" || cx.clock.now() >= found.expires) return undefined
+  if (!cx.secrets.matches(found.stateHash, token, about(id))) return undefined
+  const plain = cx.secrets.open("seal", found.sealed, about(id))
+  return plain === undefined ? undefined : { ...begunOf(found), id, kept: JSON.parse(plain) }
+}
+
+/** Notes who came back from the provider; answers the token that uses it. */
+export async function succeedIntent(cx: Cx, id: string, answered: Answered): Promise<string> {
+  const token = randomToken(cx.random)
+  const succeeded: Draft<IntentEvent> = {
+    type: "idpintent.succeeded",
+    data: {},
+    private: {
+      sealed: cx.secrets.seal("seal", JSON.stringify(answered), about(id)),
+      tokenHash: cx.secrets.hash(token, about(id)),
+    },
+    erase: { types: ["idpintent.started"] },
+  }
+  await cx.store.transact(cx, (tx) => {
+    // The provider's answer counts once, however often the browser brings it.
+    if (tx.state(intent, id).status !== "started") throw usedError()
+    tx.append(intent, id, [succeeded])
+  })
+  return token
+}
+
+/** Notes that nobody came back; what was kept of it goes. */
+export async function failIntent(cx: Cx, id: string, reason: string): Promise<void> {
+  const failed: Draft<IntentEvent> = { type: "idpintent.failed", data: { reason }, erase: {} }
+  await cx.store.transact(cx, (tx) => {
+    if (tx.state(intent, id).status === "started") tx.append(intent, id, [failed])
+  })
+}
+
+export type Done = Begun & { readonly id: string; readonly answered: Answered }
+
+/** What came of an intent that a browser began; undefined for any other browser's. */
+export function intentOfBrowser(cx: Cx, id: string, agentId: string): Done | undefined {
+  const found = cx.store.state(cx, intent, id)
+  if (found.status !== "succeeded" || agentId === "" || found.agentId !== agentId) return undefined
+  return doneOf(cx, id, found)
+}
+
+/** What came of an intent that was begun by the API, for who has its token. */
+export function intentByToken(cx: Cx, id: string, token: string): Done {
+  const found = cx.store.state(cx, intent, id)
+  const isTheirs =
+    found.status === "succeeded" &&
+    found.agentId === "" &&
+    cx.secrets.matches(found.tokenHash, token, about(id))
+  const done = isTheirs ? doneOf(cx, id, found) : undefined
+  if (done) return done
+  throw usedError()
+}
+
+/** Uses an intent up, as a part of a step; refuses one that was used before. */
+export function consumeIntent(tx: Transaction, id: string): void {
+  if (tx.state(intent, id).status !== "succeeded") throw usedError()
+  tx.append(intent, id, [{ type: "idpintent.consumed", data: {}, erase: {} }])
+}
+
+type Succeeded = Extract<Intent, { status: "succeeded" }>
+
+function doneOf(cx: Cx, id: string, found: Succeeded): Done | undefined {
+  if (cx.clock.now() >= found.expires) return undefined
+  const plain = cx.secrets.open("seal", found.sealed, about(id))
+  return plain === undefined ? undefined : { ...begunOf(found), id, answered: JSON.parse(plain) }
+}
+
+function begunOf({ idpId, agentId, requestId, creatorId, successUrl, failureUrl }: Begun): Begun {
+  return { idpId, agentId, requestId, creatorId, successUrl, failureUrl }
+}
+
+const about = (id: string): string => `idpintent/${id}`
+
+const usedError = () =>
+  new Fault(
+    "failed_precondition",
+    "idp.intent_over",
+    "this intent is over, was used before, or its token is another one; start a new one",
+  )

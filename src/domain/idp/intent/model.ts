@@ -1,0 +1,78 @@
+import { aggregate, type Event } from "../../../store/index.ts"
+
+/** Who has begun an intent, and where it ends. */
+export type Begun = {
+  readonly idpId: string
+  /** The browser that began it on our own pages; empty where an application did by the API. */
+  readonly agentId: string
+  /** The sign-in that it is for; empty for none. */
+  readonly requestId: string
+  /** Who began it by the API; empty for a browser. */
+  readonly creatorId: string
+  /** Where the browser goes in the end; empty on our own pages. */
+  readonly successUrl: string
+  readonly failureUrl: string
+}
+
+export type IntentEvent =
+  /** Sealed: what is compared when the provider answers (nonce, code verifier). */
+  | Event<"idpintent.started", Begun, { readonly sealed: string; readonly stateHash: string }>
+  /** Sealed: who it is at the provider, and the tokens of the provider. */
+  | Event<
+      "idpintent.succeeded",
+      Record<never, never>,
+      { readonly sealed: string; readonly tokenHash: string }
+    >
+  | Event<"idpintent.failed", { readonly reason: string }>
+  | Event<"idpintent.consumed">
+
+type Kept = Begun & {
+  readonly sealed: string
+  /** ms UTC. */
+  readonly expires: number
+}
+
+export type Intent =
+  | { readonly status: "absent" }
+  | (Kept & { readonly status: "started"; readonly stateHash: string })
+  | (Kept & { readonly status: "succeeded"; readonly tokenHash: string })
+  | (Kept & { readonly status: "ended" })
+
+const minute = 60_000
+
+/** Ten minutes to the provider and back, an hour to use what came of it. */
+export const intentLifetimes = { started: 10 * minute, succeeded: 60 * minute } as const
+
+function ended(state: Intent): Intent {
+  return state.status === "absent" ? state : { ...state, status: "ended", sealed: "" }
+}
+
+/** One sign-in with an identity provider; it is used once. */
+export const intent = aggregate<IntentEvent, Intent>({
+  stream: "idpintent",
+  retention: "transient",
+  // An hour for clocks that are wrong.
+  expires: (state) => (state.status === "absent" ? undefined : state.expires + 60 * minute),
+  initial: { status: "absent" },
+  evolve: {
+    "idpintent.started": (_, { data, private: secret, time }) => ({
+      ...data,
+      status: "started",
+      sealed: secret?.sealed ?? "",
+      stateHash: secret?.stateHash ?? "",
+      expires: time + intentLifetimes.started,
+    }),
+    "idpintent.succeeded": (state, { private: secret, time }) =>
+      state.status === "started"
+        ? {
+            ...state,
+            status: "succeeded",
+            sealed: secret?.sealed ?? "",
+            tokenHash: secret?.tokenHash ?? "",
+            expires: time + intentLifetimes.succeeded,
+          }
+        : state,
+    "idpintent.failed": ended,
+    "idpintent.consumed": ended,
+  },
+})

@@ -1,0 +1,98 @@
+import { type Identity, upstreamError } from "./identity.ts"
+
+export type Raw = Readonly<Record<string, unknown>>
+
+/** Reads what a provider says of somebody; throws where it doesn't say who it is. */
+export type ReadProfile = (raw: Raw) => Identity
+
+/** OpenID Connect Core §5.1, standard claims. */
+export const oidcProfile: ReadProfile = (raw) => identityOf(raw, text(raw, "sub"))
+
+/** What is nearest to OpenID Connect's names, with the field that the provider is known by. */
+export const oauthProfile =
+  (idAttribute: string): ReadProfile =>
+  (raw) =>
+    identityOf(raw, text(raw, idAttribute))
+
+/** learn.microsoft.com/graph/api/resources/user */
+export const azureProfile =
+  (isEmailVerified: boolean): ReadProfile =>
+  (raw) => {
+    const email = text(raw, "mail") || mailLike(text(raw, "userPrincipalName"))
+    return {
+      ...identityOf({}, text(raw, "id")),
+      userName: text(raw, "userPrincipalName"),
+      givenName: text(raw, "givenName"),
+      familyName: text(raw, "surname"),
+      displayName: text(raw, "displayName"),
+      email,
+      emailVerified: isEmailVerified && email !== "",
+      preferredLanguage: languageOf(text(raw, "preferredLanguage")),
+    }
+  }
+
+/** docs.github.com/rest/users: the address of the profile may be private, the list has them all. */
+export const githubProfile: ReadProfile = (raw) => {
+  const name = text(raw, "name")
+  const [given = "", ...rest] = name.split(/\s+/)
+  const primary = listIn(raw, "emails").find((each) => each.primary === true)
+  return {
+    ...identityOf({}, text(raw, "id")),
+    userName: text(raw, "login"),
+    givenName: given,
+    familyName: rest.join(" "),
+    displayName: name,
+    nickName: text(raw, "login"),
+    email: primary ? text(primary, "email") : text(raw, "email"),
+    emailVerified: primary?.verified === true,
+  }
+}
+
+function identityOf(raw: Raw, externalId: string): Identity {
+  if (externalId === "" || externalId.length > 500) throw upstreamError("claims_missing")
+  const email = text(raw, "email")
+  const phone = text(raw, "phone_number")
+  return {
+    externalId,
+    userName: text(raw, "preferred_username") || email,
+    givenName: text(raw, "given_name"),
+    familyName: text(raw, "family_name"),
+    displayName: text(raw, "name"),
+    nickName: text(raw, "nickname"),
+    email,
+    emailVerified: email !== "" && isTrue(raw.email_verified),
+    phone,
+    phoneVerified: phone !== "" && isTrue(raw.phone_number_verified),
+    preferredLanguage: languageOf(text(raw, "locale")),
+  }
+}
+
+/** Some say it as a text; no other value counts, however true it may look. */
+const isTrue = (value: unknown): boolean => value === true || value === "true"
+
+/** A text on one line; numbers are ids of old. Longer than any name there is, it counts as none. */
+function text(raw: Raw, name: string): string {
+  const value = Object.hasOwn(raw, name) ? raw[name] : undefined
+  if (typeof value === "number" && Number.isSafeInteger(value)) return String(value)
+  if (typeof value !== "string" || value.length > 500) return ""
+  return value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ").trim()
+}
+
+const mailLike = (name: string): string => (/^[^@\s]+@[^@\s]+$/.test(name) ? name : "")
+
+const languageOf = (tag: string): string =>
+  /^[a-z]{2,3}(?=[-_]|$)/i.exec(tag)?.[0].toLowerCase() ?? ""
+
+const isRaw = (value: unknown): value is Raw =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+function listIn(raw: Raw, name: string): readonly Raw[] {
+  const value = raw[name]
+  return Array.isArray(value) ? value.filter(isRaw) : []
+}
+
+/** What a provider has sent as an object; anything else is no profile. */
+export function rawOf(value: unknown): Raw {
+  if (isRaw(value)) return value
+  throw upstreamError("answer_refused")
+}

@@ -1,0 +1,165 @@
+import type { AuthorizationServer, Client, ClientAuth } from "oauth4webapi"
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx } from "../../../store/index.ts"
+import { type Found, secretOf } from "../commands.ts"
+import type { Settings } from "../model.ts"
+import { appleSecret } from "./apple.ts"
+import { type Raw, rawOf } from "./dialect.ts"
+import { type Answered, upstreamError } from "./identity.ts"
+import { loadOauth, outgoing, serverOf, waysOut } from "./server.ts"
+import { type Kept, redirectUriOf } from "./start.ts"
+import { type OauthUpstream, type OidcUpstream, upstreamOf } from "./vendor.ts"
+
+/** What the browser has brought back from a provider. */
+export type Returned = { readonly parameters: URLSearchParams; readonly kept: Kept }
+
+type Oauth = Awaited<ReturnType<typeof loadOauth>>
+
+type Exchange = {
+  readonly oauth: Oauth
+  readonly server: AuthorizationServer
+  readonly client: Client
+  readonly response: Response
+}
+
+/**
+ * Exchanges the code that a browser has brought and reads who it is. Everything that is wrong about
+ * the answer is one fault; what exactly stands in its cause.
+ */
+export async function finish(cx: Cx, found: Found, returned: Returned): Promise<Answered> {
+  const upstream = upstreamOf(found.idp.settings)
+  if (!upstream) throw upstreamError("answer_refused")
+  try {
+    const exchange = await exchanged(cx, found, returned)
+    return upstream.protocol === "oidc"
+      ? await oidcAnswer(cx, exchange, { upstream, returned })
+      : await oauthAnswer(cx, exchange, upstream)
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    throw upstreamError("answer_refused", cause)
+  }
+}
+
+/** RFC 6749 §4.1.3, with RFC 7636 and RFC 9207. */
+async function exchanged(cx: Cx, found: Found, { parameters, kept }: Returned): Promise<Exchange> {
+  const oauth = await loadOauth()
+  const { settings } = found.idp
+  const upstream = upstreamOf(settings)
+  if (!upstream) throw upstreamError("answer_refused")
+  const server = await serverOf(cx, upstream)
+  const client: Client = { client_id: upstream.clientId, [oauth.clockTolerance]: 60 }
+  if (parameters.get("error") === "access_denied") throw upstreamError("cancelled")
+  // The state was matched before; the library wants to see that it is the same.
+  const state = parameters.get("state") ?? ""
+  const checked = oauth.validateAuthResponse(server, client, parameters, state)
+  const secret = secretOf(cx, found.idp.id)
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    await authOf(cx, oauth, { settings, secret, server }),
+    checked,
+    redirectUriOf(cx, found),
+    upstream.usePkce ? kept.verifier : oauth.nopkce,
+    waysOut(cx, oauth),
+  )
+  return { oauth, server, client, response }
+}
+
+type Authenticating = {
+  readonly settings: Settings
+  readonly secret: string
+  readonly server: AuthorizationServer
+}
+
+/** RFC 6749 §2.3.1: by the header, where the provider doesn't want it in the body. */
+async function authOf(
+  cx: Cx,
+  oauth: Oauth,
+  { settings, secret, server }: Authenticating,
+): Promise<ClientAuth> {
+  if (secret === "") return oauth.None()
+  if (settings.kind === "apple") {
+    return oauth.ClientSecretPost(await appleSecret(cx, settings, secret))
+  }
+  const methods = server.token_endpoint_auth_methods_supported
+  const isBasic = settings.kind === "oidc" || settings.kind === "gitlab_self_hosted"
+  const wantsBasic = methods ? !methods.includes("client_secret_post") : isBasic
+  return wantsBasic ? oauth.ClientSecretBasic(secret) : oauth.ClientSecretPost(secret)
+}
+
+type OidcAsked = { readonly upstream: OidcUpstream; readonly returned: Returned }
+
+/** OpenID Connect Core §3.1.3.7: the id_token, with the keys of the issuer; then the profile. */
+async function oidcAnswer(
+  cx: Cx,
+  { oauth, server, client, response }: Exchange,
+  { upstream, returned }: OidcAsked,
+): Promise<Answered> {
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
+    expectedNonce: returned.kept.nonce,
+    requireIdToken: true,
+  })
+  await oauth.validateApplicationLevelSignature(server, response, waysOut(cx, oauth))
+  const claims = oauth.getValidatedIdTokenClaims(tokens)
+  if (!claims) throw upstreamError("answer_refused")
+  const told = upstream.isIdTokenOnly || !server.userinfo_endpoint
+  const asked = told
+    ? nameOf(returned.parameters)
+    : await userinfo(cx, { oauth, server, client, response }, [tokens.access_token, claims.sub])
+  // What is signed for us counts before what a bearer is told.
+  const raw = { ...asked, ...claims }
+  const { access_token: accessToken, id_token: idToken = "" } = tokens
+  return { identity: upstream.profile(raw), raw, accessToken, idToken }
+}
+
+async function userinfo(
+  cx: Cx,
+  { oauth, server, client }: Exchange,
+  [accessToken, sub]: readonly [accessToken: string, sub: string],
+): Promise<Raw> {
+  const response = await oauth.userInfoRequest(server, client, accessToken, waysOut(cx, oauth))
+  return rawOf(await oauth.processUserInfoResponse(server, client, sub, response))
+}
+
+/** Apple tells the name once, beside the code; nobody signed it, so it is no more than a name. */
+function nameOf(parameters: URLSearchParams): Raw {
+  const user = parameters.get("user")
+  if (!user || user.length > 2000) return {}
+  const { name } = rawOf(JSON.parse(user))
+  if (name === undefined) return {}
+  const { firstName, lastName } = rawOf(name)
+  return { given_name: firstName, family_name: lastName }
+}
+
+async function oauthAnswer(
+  cx: Cx,
+  { oauth, server, client, response }: Exchange,
+  upstream: OauthUpstream,
+): Promise<Answered> {
+  const tokens = await oauth.processAuthorizationCodeResponse(
+    server,
+    client,
+    await withoutIdToken(response),
+  )
+  const { access_token: accessToken } = tokens
+  const { userEndpoint, emailsEndpoint } = upstream
+  const profile = rawOf(await read(cx, userEndpoint, accessToken))
+  const emails = emailsEndpoint && (await read(cx, emailsEndpoint, accessToken))
+  const raw = { ...profile, ...(emails !== undefined && { emails }) }
+  return { identity: upstream.profile(raw), raw, accessToken, idToken: "" }
+}
+
+/** Nobody could check it without an issuer, and nothing of it is used. */
+async function withoutIdToken(response: Response): Promise<Response> {
+  if (!response.ok) return response
+  const { id_token: _, ...rest } = rawOf(await response.json())
+  return Response.json(rest)
+}
+
+/** RFC 6750 §2.1 */
+async function read(cx: Cx, url: string, accessToken: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${accessToken}`, accept: "application/json" }
+  const response = await outgoing(cx, url, { method: "GET", headers })
+  if (!response.ok) throw new Error(`the profile was answered with status ${response.status}`)
+  return response.json()
+}

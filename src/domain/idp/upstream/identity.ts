@@ -1,0 +1,47 @@
+import { Fault } from "../../../kernel/fault.ts"
+
+/** Somebody as an identity provider tells of them; what it doesn't say is empty. */
+export type Identity = {
+  /** What never changes and is nobody else's there. */
+  readonly externalId: string
+  readonly userName: string
+  readonly givenName: string
+  readonly familyName: string
+  readonly displayName: string
+  readonly nickName: string
+  readonly email: string
+  /** Whether the provider says that the person reads what goes there. */
+  readonly emailVerified: boolean
+  readonly phone: string
+  readonly phoneVerified: boolean
+  readonly preferredLanguage: string
+}
+
+/** All that came from a provider: who it is, as it said so, and its tokens. */
+export type Answered = {
+  readonly identity: Identity
+  readonly raw: Readonly<Record<string, unknown>>
+  readonly accessToken: string
+  readonly idToken: string
+}
+
+/** What can go wrong at a provider; the last part of the id of the fault. */
+export type Trouble = "cancelled" | "unreachable" | "answer_refused" | "claims_missing"
+
+/** A provider that did not do what it should; `cause` is for the log alone. */
+export const upstreamError = (trouble: Trouble, cause?: unknown): Fault =>
+  new Fault(codes[trouble], `idp.${trouble}`, messages[trouble], { cause })
+
+const codes = {
+  cancelled: "canceled",
+  unreachable: "unavailable",
+  answer_refused: "failed_precondition",
+  claims_missing: "failed_precondition",
+} as const
+
+const messages: Readonly<Record<Trouble, string>> = {
+  cancelled: "the person has not allowed it at the provider; start again if they want to",
+  unreachable: "the provider does not answer; try again later",
+  answer_refused: "the provider's answer is not one that it may give; check how it is set up",
+  claims_missing: "the provider does not say who it is; allow what its scopes ask for",
+}

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto"
+import { randomToken } from "../../../kernel/crypto/random.ts"
+import type { Cx } from "../../../store/index.ts"
+import { requireInstance } from "../../instance/index.ts"
+import type { Found } from "../commands.ts"
+import { upstreamError } from "./identity.ts"
+import { serverOf } from "./server.ts"
+import { upstreamOf } from "./vendor.ts"
+
+/** What is kept from the way to a provider to the way back; nobody else ever sees it. */
+export type Kept = { readonly nonce: string; readonly verifier: string }
+
+export const newKept = (cx: Cx): Kept => ({
+  nonce: randomToken(cx.random),
+  verifier: randomToken(cx.random),
+})
+
+/** Where every answer of a provider of the instance comes to; those of organisations lie below. */
+export const callbackPath = "/idps/callback"
+
+/**
+ * Where a provider sends people back to, as it must be registered there. Those of organisations
+ * have an address each: what one of them is sent by another's mistake or will is then told apart,
+ * also where the provider doesn't say who it is (RFC 9700 §4.4.2.2).
+ */
+export function redirectUriOf(cx: Cx, { idp, place }: Found): string {
+  const path = place === undefined ? callbackPath : `/idps/${idp.id}/callback`
+  return `${requireInstance(cx).publicUrl}${path}`
+}
+
+type Asked = { readonly state: string; readonly kept: Kept }
+
+/** The address that a browser is sent to (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
+export async function authorizationUrl(
+  cx: Cx,
+  found: Found,
+  { state, kept }: Asked,
+): Promise<string> {
+  const upstream = upstreamOf(found.idp.settings)
+  if (!upstream) throw upstreamError("answer_refused")
+  const server = await serverOf(cx, upstream)
+  const url = URL.parse(server.authorization_endpoint ?? "")
+  if (!url) throw upstreamError("answer_refused")
+  const parameters: Readonly<Record<string, string>> = {
+    response_type: "code",
+    client_id: upstream.clientId,
+    redirect_uri: redirectUriOf(cx, found),
+    scope: upstream.scopes.join(" "),
+    state,
+    ...(upstream.protocol === "oidc" && { nonce: kept.nonce }),
+    ...(upstream.protocol === "oidc" && upstream.isFormPost && { response_mode: "form_post" }),
+    ...(upstream.usePkce && {
+      code_challenge: createHash("sha256").update(kept.verifier).digest("base64url"),
+      code_challenge_method: "S256",
+    }),
+  }
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  return url.href
+}

@@ -1,0 +1,43 @@
+import { type Cx, fold, statement } from "../../../store/index.ts"
+import { findByLoginName } from "../account/login-name.ts"
+import { type Human, hasLeft, user } from "../model.ts"
+import { mayVouch } from "./commands.ts"
+
+/** A person here who may be the one that came from a provider. */
+export type Candidate = {
+  readonly userId: string
+  /** What they have in common. */
+  readonly by: "email" | "username"
+  /** Whether they have shown here that they read what goes to the address. */
+  readonly emailVerified: boolean
+}
+
+const withEmail = statement<{ id: string }>(
+  `SELECT id FROM users
+   WHERE instance = $instance AND email_folded = $email AND kind = 'human' ORDER BY id LIMIT 3`,
+)
+
+/** The people that a provider may vouch for who have the same address or login name. */
+export function candidatesFor(
+  cx: Cx,
+  idpId: string,
+  { email, userName }: { readonly email: string; readonly userName: string },
+): readonly Candidate[] {
+  const rows = email === "" ? [] : cx.store.all(cx, withEmail, { email: fold(email) })
+  const named = userName === "" ? undefined : findByLoginName(cx, userName)
+  const found = [
+    ...rows.map(({ id }) => ({ id, by: "email" as const })),
+    ...(named === undefined ? [] : [{ id: named, by: "username" as const }]),
+  ]
+  return found.flatMap(({ id, by }) => {
+    const person = personNow(cx, id)
+    const home = cx.store.receipt(cx, user, id)?.owner ?? ""
+    if (!person || !mayVouch(cx, idpId, home)) return []
+    return [{ userId: id, by, emailVerified: person.email.verified }]
+  })
+}
+
+function personNow(cx: Cx, id: string): Human | undefined {
+  const state = cx.store.state(cx, user, id)
+  return hasLeft(state) || state.kind !== "human" ? undefined : state
+}

@@ -1,0 +1,100 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { ClaimChange, Cx, Draft, Transaction } from "../../../store/index.ts"
+import { idpById } from "../../idp/index.ts"
+import { type IdpLink, linksOf } from "../links.ts"
+import { type Human, hasLeft, type UserEvent, user } from "../model.ts"
+
+/** Somebody at an identity provider. */
+export type External = {
+  readonly idpId: string
+  readonly externalId: string
+  readonly name: string
+}
+
+const claim = "idp_link"
+const linksMax = 20
+
+const keyOf = ({ idpId, externalId }: Pick<External, "idpId" | "externalId">): string =>
+  JSON.stringify([idpId, externalId])
+
+/** Links an account elsewhere to a person, as a part of a step; nobody else may have it. */
+export function addLink(tx: Transaction, userId: string, external: External): void {
+  const state = tx.state(user, userId)
+  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
+  if (state.kind !== "human") throw notPersonError()
+  if (linksOf(state).length >= linksMax) throw tooManyError()
+  const { idpId, externalId, name } = external
+  const added: Draft<UserEvent> = {
+    type: "user.human.externalidp.added",
+    data: { linkId: tx.ids.next(), idpId },
+    private: { externalId, name },
+    claims: [{ take: claim, key: keyOf(external), taken }],
+  }
+  tx.append(user, userId, [added])
+}
+
+/** Takes a link away; what signed in with it is over. Refuses one that is not there. */
+export function removeLink(
+  tx: Transaction,
+  userId: string,
+  { idpId, externalId }: Pick<External, "idpId" | "externalId">,
+): void {
+  const link = linksOf(tx.state(user, userId)).find(
+    (each) => each.idpId === idpId && each.externalId === externalId,
+  )
+  if (!link) throw missingError()
+  const removed: Draft<UserEvent> = {
+    type: "user.human.externalidp.removed",
+    data: { linkId: link.linkId },
+    claims: [release(link)],
+  }
+  tx.append(user, userId, [removed])
+}
+
+/** Frees what a person who goes is linked to. */
+export const releaseLinks = (person: Human): readonly ClaimChange[] => linksOf(person).map(release)
+
+const release = (link: IdpLink): ClaimChange => ({ release: claim, key: keyOf(link) })
+
+/** Whose account somebody at a provider is linked to; undefined where it is nobody's. */
+export function linkedUser(cx: Cx, external: Pick<External, "idpId" | "externalId">) {
+  const holder = cx.store.log.holder(cx.instance, claim, keyOf(external), cx.clock.now())
+  return holder?.stream === user.stream ? holder.id : undefined
+}
+
+/** The same within a step. */
+export function linkedUserIn(tx: Transaction, external: Pick<External, "idpId" | "externalId">) {
+  const holder = tx.holder(claim, keyOf(external))
+  return holder?.stream === user.stream ? holder.id : undefined
+}
+
+/** The links of a person whose providers are there still. */
+export const usableLinks = (cx: Cx, userId: string): readonly IdpLink[] =>
+  linksOf(cx.store.state(cx, user, userId)).filter(({ idpId }) => idpById(cx, idpId))
+
+/**
+ * Whether the provider may vouch for a person: one of the instance for everybody, one of an
+ * organisation for its own people alone.
+ */
+export function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
+  const found = idpById(cx, idpId)
+  return found !== undefined && (found.place === undefined || found.place === orgId)
+}
+
+const taken = {
+  id: "user.idp_link_taken",
+  message: "this account elsewhere is linked to another user already",
+}
+
+const missingError = () =>
+  new Fault("not_found", "user.idp_link_missing", "this user has no such link; list them first")
+
+const notPersonError = () =>
+  new Fault("failed_precondition", "user.not_human", "only people sign in with a provider")
+
+const tooManyError = () =>
+  new Fault(
+    "resource_exhausted",
+    "user.idp_links_too_many",
+    `a user may have ${linksMax} links; remove one first`,
+  )

@@ -1,0 +1,55 @@
+import type { Event } from "../../store/index.ts"
+import { factorsOf } from "./factors.ts"
+import type { Human, User } from "./model.ts"
+
+/** What a person signs in with elsewhere, and how that came and went. */
+export type LinkEvent =
+  | Event<
+      "user.human.externalidp.added",
+      { readonly linkId: string; readonly idpId: string },
+      { readonly externalId: string; readonly name: string }
+    >
+  | Event<"user.human.externalidp.removed", { readonly linkId: string }>
+
+/** An account that a person has at an identity provider. */
+export type IdpLink = {
+  readonly linkId: string
+  readonly idpId: string
+  /** Of the person there; it never changes. */
+  readonly externalId: string
+  /** What the person is called there. */
+  readonly name: string
+  /** ms UTC. */
+  readonly added: number
+}
+
+type Of<Type extends LinkEvent["type"]> = Extract<LinkEvent, { type: Type }> & {
+  readonly time: number
+  readonly version: number
+}
+
+type Folds = {
+  readonly [Type in LinkEvent["type"]]: (state: User, event: Omit<Of<Type>, "type">) => User
+}
+
+/** What these events make of a person; a part of the user's `evolve`. */
+export const linkFolds: Folds = {
+  "user.human.externalidp.added": (state, { data, private: secret, time }) => {
+    if (!isPerson(state) || !secret) return state
+    const links = [...linksOf(state), { ...data, ...secret, added: time }]
+    return { ...state, links, changed: time }
+  },
+  // What signed in with it is over, as with any other factor that is taken away.
+  "user.human.externalidp.removed": (state, { data, time, version }) => {
+    if (!isPerson(state)) return state
+    const links = linksOf(state).filter(({ linkId }) => linkId !== data.linkId)
+    const factors = { ...factorsOf(state), removedIn: version }
+    return { ...state, links, factors, changed: time }
+  },
+}
+
+const isPerson = (state: User): state is Human => "kind" in state && state.kind === "human"
+
+/** The accounts that a person has elsewhere, oldest first; a service user has none. */
+export const linksOf = (state: User): readonly IdpLink[] =>
+  isPerson(state) ? (state.links ?? []) : []

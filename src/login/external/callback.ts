@@ -1,0 +1,145 @@
+import {
+  callbackPath,
+  failIntent,
+  finishUpstream,
+  idpById,
+  intentOfBrowser,
+  openIntent,
+  redirectUriOf,
+  startIntent,
+  succeedIntent,
+} from "../../domain/idp/index.ts"
+import { linkedUser } from "../../domain/user/index.ts"
+import { formWithin } from "../../kernel/body.ts"
+import { Fault } from "../../kernel/fault.ts"
+import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"
+import { goTo } from "../form.ts"
+import { enterLinked, enterLinking, enterNew } from "./enter.ts"
+import { offeredTo, options } from "./offer.ts"
+import { judged, newcomerOf } from "./person.ts"
+
+/** GET: sends the browser to a provider that the page has offered. */
+export async function startExternal(loginContext: LoginContext): Promise<Response> {
+  const { cx, request, browserContext, waiting } = loginContext
+  const id = new URL(request.url).searchParams.get("idp") ?? ""
+  const found = offeredTo(loginContext).find(({ idp }) => idp.id === id)
+  if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
+  try {
+    const { authUrl } = await startIntent(cx, found, {
+      ...{ agentId: browserContext.browser.id, requestId: waiting?.id ?? "", creatorId: "" },
+      ...{ successUrl: "", failureUrl: "" },
+    })
+    return goTo(authUrl, browserContext.browser.setCookie)
+  } catch (cause) {
+    return failed(loginContext, cause)
+  }
+}
+
+/** Whether a path is one that providers send people back to. */
+export const isCallback = (path: string): boolean =>
+  path === callbackPath || /^\/idps\/\d{1,20}\/callback$/.test(path)
+
+/**
+ * What a provider has answered. A form that comes from elsewhere brings no cookie of ours, so that
+ * it is asked for once more as an address.
+ */
+export async function takeCallback(pageContext: PageContext): Promise<Response> {
+  const { cx, request } = pageContext
+  const url = new URL(request.url)
+  if (request.method === "POST") {
+    const form = await formWithin(request, { bytes: 16_384, parameters: 20 })
+    if (typeof form === "string") return trouble(pageContext, { problem: "invalid_request" })
+    return goTo(`${url.pathname}?${form}`)
+  }
+  const open = openIntent(cx, url.searchParams.get("state") ?? "")
+  const found = open && idpById(cx, open.idpId)
+  // Another provider's answer, or one that came by another's address.
+  if (!open || !found || new URL(redirectUriOf(cx, found)).pathname !== url.pathname) {
+    return trouble(pageContext, { problem: "expired" })
+  }
+  // Whoever has begun it goes on: a state that was planted in another browser signs nobody in.
+  if (open.agentId !== "" && open.agentId !== pageContext.browserContext.browser.id) {
+    return trouble(pageContext, { problem: "other_browser", status: 403 })
+  }
+  try {
+    const returned = { parameters: url.searchParams, kept: open.kept }
+    const answered = await finishUpstream(cx, found, returned)
+    const token = await succeedIntent(cx, open.id, answered)
+    if (open.agentId === "") {
+      const { externalId } = answered.identity
+      const userId = linkedUser(cx, { idpId: found.idp.id, externalId })
+      return goTo(withParameters(open.successUrl, { id: open.id, token, user: userId ?? "" }))
+    }
+  } catch (cause) {
+    const reason = reasonOf(cause)
+    await failIntent(cx, open.id, reason)
+    if (open.agentId !== "") return failed(pageContext, cause)
+    return goTo(withParameters(open.failureUrl, { id: open.id, error: reason }))
+  }
+  return proceed(pageContext, open)
+}
+
+type Opened = { readonly id: string; readonly requestId: string }
+
+/** Goes on with who has come back to our own pages. */
+async function proceed(pageContext: PageContext, { id, requestId }: Opened): Promise<Response> {
+  const { cx, browserContext } = pageContext
+  const context = await loginContextOf(pageContext, requestId)
+  if (context instanceof Response) return context
+  const newcomer = newcomerOf(cx, intentOfBrowser(cx, id, browserContext.browser.id))
+  if (!newcomer) return trouble(context, { problem: "expired" })
+  const verdict = judged(cx, newcomer)
+  if (verdict.kind === "sign in") return enterLinked(context, newcomer, verdict.userId)
+  if (verdict.kind === "link") return enterLinking(context, newcomer, verdict.userId)
+  if (verdict.kind === "ask") return options.next(context, { intentId: id })
+  if (verdict.kind === "refuse") {
+    return trouble(context, { problem: "provider_unlinked", status: 403 })
+  }
+  return created(context, newcomer, id)
+}
+
+/** Where the account can't be made as the provider says, the person is asked. */
+async function created(
+  context: LoginContext,
+  newcomer: NonNullable<ReturnType<typeof newcomerOf>>,
+  intentId: string,
+): Promise<Response> {
+  const { givenName, familyName, email, userName } = newcomer.identity
+  try {
+    return await enterNew(context, newcomer, { givenName, familyName, email, userName })
+  } catch (cause) {
+    if (!(cause instanceof Fault) || !mendable.has(cause.code)) throw cause
+    return options.next(context, { intentId, problem: "taken" })
+  }
+}
+
+/** What somebody else's name or a word that can't be one is refused with. */
+export const mendable: ReadonlySet<string> = new Set(["already_exists", "invalid_argument"])
+
+/** A provider that did not do what it should has a page of its own; the log has the cause. */
+function failed(pageContext: PageContext, cause: unknown): Promise<Response> | Response {
+  if (!(cause instanceof Fault)) throw cause
+  const problem = problems[cause.id]
+  if (!problem) throw cause
+  if (cause.cause) pageContext.cx.warn(`an identity provider failed: ${String(cause.cause)}`)
+  return trouble(pageContext, { problem, status: problem === "provider_down" ? 503 : 400 })
+}
+
+const problems: Readonly<
+  Record<string, "provider_cancelled" | "provider_down" | "provider_refused">
+> = {
+  "idp.cancelled": "provider_cancelled",
+  "idp.unreachable": "provider_down",
+  "idp.answer_refused": "provider_refused",
+  "idp.claims_missing": "provider_refused",
+}
+
+const reasonOf = (cause: unknown): string => (cause instanceof Fault ? cause.id : "internal")
+
+function withParameters(address: string, parameters: Readonly<Record<string, string>>): string {
+  const url = new URL(address)
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== "") url.searchParams.set(name, value)
+  }
+  return url.href
+}

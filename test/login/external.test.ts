@@ -1,0 +1,274 @@
+// Signing in with what people already have: the way there and back, in browsers without sockets.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { findByLoginName, linksOf, lockUser, user } from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+  type Visited,
+} from "../oauth/provider.ts"
+import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
+
+let provider: Provider
+let client: NewClient
+let upstream: Upstream
+let idpId: string
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  upstream = await openUpstream()
+  idpId = await addProvider()
+})
+afterEach(() => provider.close())
+
+const all: Options = {
+  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
+  autoLinking: "email",
+}
+const oidc: Settings = {
+  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
+  ...{ isIdTokenMapping: false, usePkce: true },
+}
+
+async function addProvider(more: { settings?: Settings; options?: Partial<Options> } = {}) {
+  const { settings = oidc, options } = more
+  const wish = { name: "Acme", settings, options: { ...all, ...options }, secret: "s3cret" }
+  const { id } = await addIdp(provider.cx(), undefined, wish)
+  await linkIdp(provider.cx(), undefined, id)
+  return id
+}
+
+const ada = {
+  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
+  ...{ email: "ada@example.com", email_verified: true },
+}
+
+/** A browser whose requests may reach the provider. */
+const newBrowser = () =>
+  browserOf({
+    send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
+  })
+type Browser = ReturnType<typeof newBrowser>
+
+/** The way to the provider; answers the address there. */
+async function toProvider(browser: Browser, path = authorizePath(client.id)): Promise<string> {
+  const first = await browser.go(path)
+  expect(first.page).toContain("Sign in with Acme")
+  return away(browser, first)
+}
+
+async function away(browser: Browser, at: Visited, id = idpId): Promise<string> {
+  const hrefs = [...at.page.matchAll(/href="([^"]*externalidp[^"]*)"/g)]
+  const href = hrefs.map(([, each = ""]) => each.replaceAll("&amp;", "&"))
+  const there = await browser.go(href.find((each) => each.includes(id)) ?? "/none")
+  expect(there.response.status).toBe(303)
+  return there.path
+}
+
+async function signIn(claims: object = ada, browser = newBrowser()): Promise<Visited> {
+  const authUrl = await toProvider(browser)
+  return browser.go(upstream.signIn(authUrl, { ...claims }))
+}
+
+const userNamed = (name: string) => findByLoginName(provider.cx(), name) ?? ""
+const linksNow = (name: string) =>
+  linksOf(provider.cx().store.state(provider.cx(), user, userNamed(name)))
+
+describe("who comes for the first time", () => {
+  test("gets an account, and is signed in to the application", async () => {
+    expect(answerOf(await signIn())).toHaveProperty("code")
+    const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
+    expect(state).toMatchObject({
+      profile: { givenName: "Ada", familyName: "Lovelace" },
+      email: { address: "ada@example.com", verified: true },
+    })
+    expect(linksNow("ada")).toMatchObject([{ idpId, externalId: "ada-1", name: "ada" }])
+  })
+
+  test("comes back to the same account, whose profile follows", async () => {
+    await signIn()
+    const again = { ...ada, family_name: "Byron", email: "new@example.com" }
+    expect(answerOf(await signIn(again))).toHaveProperty("code")
+    const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
+    expect(state).toMatchObject({
+      profile: { givenName: "Ada", familyName: "Byron" },
+      email: { address: "new@example.com", verified: true },
+    })
+  })
+
+  test("is asked for what the provider doesn't say", async () => {
+    const { family_name: _, ...short } = ada
+    const browser = newBrowser()
+    const asked = await signIn(short, browser)
+    expect(asked.page).toContain("I am new here")
+    const fields = { choice: "create", givenName: "Ada", familyName: "Lovelace", userName: "ada" }
+    const create = { ...asked, page: asked.page.slice(asked.page.indexOf("I am new here")) }
+    const end = await browser.post(create, { ...fields, email: "other@example.com" })
+    expect(answerOf(end)).toHaveProperty("code")
+    const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
+    // Nobody vouches for an address that was typed.
+    expect(state).toMatchObject({ email: { address: "other@example.com", verified: false } })
+  })
+})
+
+describe("who has an account here", () => {
+  beforeEach(async () => {
+    await provider.addPerson("ada")
+  })
+  const same = { ...ada, email: "ada@example.org" }
+
+  test("is linked unasked where both sides have verified the address", async () => {
+    expect(answerOf(await signIn(same))).toHaveProperty("code")
+    expect(linksNow("ada")).toHaveLength(1)
+  })
+
+  test("is asked where the provider has not verified it, and shows a password", async () => {
+    const browser = newBrowser()
+    const asked = await signIn({ ...same, email_verified: false }, browser)
+    expect(asked.page).toContain("I have an account here")
+    const link = { choice: "link", loginName: "ada" }
+    const wrong = await browser.post(asked, { ...link, password: "Wrong-Horse-7" })
+    expect(wrong.response.status).toBe(422)
+    expect(linksNow("ada")).toHaveLength(0)
+    const end = await browser.post(wrong, { ...link, password })
+    expect(answerOf(end)).toHaveProperty("code")
+    expect(linksNow("ada")).toHaveLength(1)
+  })
+
+  test("is not let in when locked, and not linked by that", async () => {
+    await lockUser(provider.cx(), userNamed("ada"))
+    const end = await signIn(same)
+    expect(end.response.status).toBe(403)
+    expect(end.page).toContain("locked")
+    expect(linksNow("ada")).toHaveLength(0)
+  })
+
+  test("is not linked unasked where they administer something", async () => {
+    const asked = await signIn({ ...ada, sub: "olga-1", email: "olga@example.com" })
+    expect(asked.page).toContain("I have an account here")
+    expect(linksNow("olga")).toHaveLength(0)
+  })
+})
+
+test("who may neither link nor come new is told so", async () => {
+  const nothing = { isLinkingAllowed: false, isCreationAllowed: false }
+  idpId = await addProvider({ options: nothing })
+  const end = await signIn()
+  expect(end.response.status).toBe(403)
+  expect(end.page).toContain("No account here")
+})
+
+describe("what goes wrong there has a page", () => {
+  const walk = async (lies: Upstream["lies"]) => {
+    const browser = newBrowser()
+    const authUrl = await toProvider(browser)
+    upstream.lies = lies
+    const end = await browser.go(upstream.signIn(authUrl, ada))
+    return [end.response.status, /<h1[^>]*>([^<]*)/.exec(end.page)?.[1]]
+  }
+  const refused = [400, "The other service made a mistake"]
+
+  test.each([
+    ["a token of another issuer", { idToken: { iss: "https://evil.example.com" } }, refused],
+    ["a token for somebody else", { idToken: { aud: "other" } }, refused],
+    ["a token of another sign-in", { idToken: { nonce: "other" } }, refused],
+    ["a token that is over", { idToken: { exp: 1_700_000_000 } }, refused],
+    ["a token signed with another key", { foreignKey: true }, refused],
+    ["a profile of somebody else", { userinfo: { sub: "eve" } }, refused],
+    ["no JSON", { status: 200, body: "<html>" }, refused],
+    ["an error", { status: 500, body: "{}" }, refused],
+  ] as const)("%s", async (_, lies, page) => {
+    expect(await walk(lies)).toEqual(page)
+    expect(userNamed("ada")).toBe("")
+  })
+
+  test("a discovery document of another issuer", async () => {
+    upstream.lies = { discovery: { issuer: "https://evil.example.com" } }
+    const browser = newBrowser()
+    const first = await browser.go(authorizePath(client.id))
+    const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
+    const end = await browser.go(href.replaceAll("&amp;", "&"))
+    expect(end.page).toContain("made a mistake")
+  })
+
+  test("nobody there", async () => {
+    const first = await browserOf(provider).go(authorizePath(client.id))
+    const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
+    const browser = browserOf({
+      send: (path, init) =>
+        provider.send(path, init, {
+          outside: { ...upstream.outside, send: () => Promise.reject(new Error("down")) },
+        }),
+    })
+    const mine = await browser.go(authorizePath(client.id))
+    const own = /href="([^"]*externalidp[^"]*)"/.exec(mine.page)?.[1] ?? href
+    const end = await browser.go(own.replaceAll("&amp;", "&"))
+    expect([end.response.status, end.page.includes("doesn")]).toEqual([503, true])
+  })
+
+  test("a person who has cancelled", async () => {
+    const browser = newBrowser()
+    const { searchParams } = new URL(await toProvider(browser))
+    const state = searchParams.get("state") ?? ""
+    const iss = encodeURIComponent(upstreamIssuer)
+    const end = await browser.go(`/idps/callback?error=access_denied&state=${state}&iss=${iss}`)
+    expect(end.page).toContain("sign in there")
+  })
+})
+
+describe("an attack is refused:", () => {
+  test("a state that was planted in another browser", async () => {
+    const authUrl = await toProvider(newBrowser())
+    const victim = newBrowser()
+    await victim.go(authorizePath(client.id))
+    const end = await victim.go(upstream.signIn(authUrl, ada))
+    expect(end.response.status).toBe(403)
+    expect(userNamed("ada")).toBe("")
+  })
+
+  test("an answer that is brought twice", async () => {
+    const browser = newBrowser()
+    const back = upstream.signIn(await toProvider(browser), ada)
+    await browser.go(back)
+    const again = await browser.go(back)
+    expect(again.page).toContain("expired")
+  })
+
+  test("a code of another sign-in, whose verifier is another", async () => {
+    const browser = newBrowser()
+    const theirs = new URL(upstream.signIn(await toProvider(newBrowser()), ada), upstreamIssuer)
+    const own = new URL(upstream.signIn(await toProvider(browser), ada), upstreamIssuer)
+    own.searchParams.set("code", theirs.searchParams.get("code") ?? "")
+    const end = await browser.go(own.pathname + own.search)
+    expect(end.page).toContain("made a mistake")
+  })
+
+  test("an answer that another issuer says is its own", async () => {
+    const browser = newBrowser()
+    const back = new URL(upstream.signIn(await toProvider(browser), ada), upstreamIssuer)
+    back.searchParams.set("iss", "https://evil.example.com")
+    const end = await browser.go(back.pathname + back.search)
+    expect(end.page).toContain("made a mistake")
+  })
+
+  test("an answer at the address of another provider", async () => {
+    const browser = newBrowser()
+    const back = new URL(upstream.signIn(await toProvider(browser), ada), upstreamIssuer)
+    const end = await browser.go(`/idps/${idpId}/callback${back.search}`)
+    expect(end.page).toContain("expired")
+  })
+
+  test("an intent after its ten minutes", async () => {
+    const browser = newBrowser()
+    const back = upstream.signIn(await toProvider(browser), ada)
+    provider.clock.advance(10 * 60_000)
+    const end = await browser.go(back)
+    expect(end.page).toContain("expired")
+  })
+})

@@ -115,10 +115,12 @@ const cameByProvider = ({ checks }: Present): boolean =>
  * OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent; so does
  * the policy, of whoever asks.
  */
-function isRecent(wanted: Wanted, { userId, authTime }: Present, now: number): boolean {
+function isRecent(wanted: Wanted, session: Present, now: number): boolean {
+  const { userId, authTime } = session
   const { prompts, maxAge = Infinity, created, needOf } = wanted
   if (authTime > created) return true
   if (prompts.includes("login")) return false
-  const { firstLifetime = Infinity } = needOf?.(userId) ?? {}
-  return now - authTime <= Math.min(maxAge, firstLifetime) * 1000
+  const { firstLifetime = Infinity, externalLifetime = Infinity } = needOf?.(userId) ?? {}
+  const lifetime = cameByProvider(session) ? externalLifetime : firstLifetime
+  return now - authTime <= Math.min(maxAge, lifetime) * 1000
 }

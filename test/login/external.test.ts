@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { changePolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
 import { findByLoginName, linksOf, lockUser, user } from "../../src/domain/user/index.ts"
 import {
   answerOf,
@@ -115,6 +117,19 @@ describe("who comes for the first time", () => {
     // Nobody vouches for an address that was typed.
     expect(state).toMatchObject({ email: { address: "other@example.com", verified: false } })
   })
+})
+
+test("externalLoginCheckLifetime says how long it counts for other applications", async () => {
+  const say = () => ({ externalLoginCheckLifetime: 60 })
+  await changePolicy(provider.cx(), undefined, { policy: login, say })
+  const browser = newBrowser()
+  await signIn(ada, browser)
+  provider.clock.advance(60_000)
+  expect(answerOf(await browser.go(authorizePath(client.id)))).toHaveProperty("code")
+  provider.clock.advance(1)
+  const asked = await browser.go(authorizePath(client.id))
+  expect(asked.response.status).toBe(200)
+  expect(asked.page).toContain("current-password")
 })
 
 describe("who has an account here", () => {

@@ -15,6 +15,8 @@ const bars =
   (...users: readonly string[]) =>
   (userId: string) =>
     users.includes(userId) ? ("roles" as const) : undefined
+/** Whom a provider vouched for. */
+const external: Present = { ...ann, checks: { intent: ann.authTime } }
 const password = (userId: string): Step => ({ kind: "password", userId })
 
 const hour = 3600
@@ -26,6 +28,7 @@ const need = {
   isDue: false,
   secondLifetime: 18 * hour,
   multiLifetime: 12 * hour,
+  externalLifetime: Infinity,
   firstLifetime: 240 * hour,
 } as const
 type Needed = ReturnType<NonNullable<Wanted["needOf"]>>
@@ -81,6 +84,8 @@ const rows: readonly Row[] = [
   ["max_age not reached", { maxAge: 60 }, [ann], done(ann)],
   ["the policy's lifetime not reached", needs({ firstLifetime: 60 }), [ann], done(ann)],
   ["the policy's lifetime passed", needs({ firstLifetime: 59 }), [ann], password("ann")],
+  ["a provider's lifetime passed", needs({ externalLifetime: 59 }), [external], password("ann")],
+  ["a provider has its own lifetime", needs({ firstLifetime: 59 }), [external], done(external)],
   ["a lifetime that max_age is shorter than", { maxAge: 59, ...app }, [ann], password("ann")],
   ["prompt=create", { prompts: ["create"], mayRegister: true }, [ann], { kind: "register" }],
   ["prompt=create, which nobody may", { prompts: ["create"] }, [ann], done(ann)],

@@ -28,6 +28,8 @@ export type Need = {
   readonly multiLifetime: number
   /** How long a first factor counts that was not proved for this request. */
   readonly firstLifetime: number
+  /** The same of who came by an identity provider. */
+  readonly externalLifetime: number
 }
 
 /** Reads what a person has, and what the policy of their organisation says. */
@@ -63,6 +65,7 @@ export function needOf(cx: Cx, userId: string): Need {
     secondLifetime: policy.secondFactorCheckLifetime,
     multiLifetime: policy.multiFactorCheckLifetime,
     firstLifetime: policy.passwordCheckLifetime,
+    externalLifetime: policy.externalLoginCheckLifetime,
   }
 }
 

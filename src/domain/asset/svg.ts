@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { Fault } from "../../kernel/fault.ts"
 import {
   type Element,
@@ -70,10 +71,13 @@ export const looksLikeSvg = (bytes: Uint8Array): boolean =>
  */
 export async function svgOf(bytes: Uint8Array): Promise<File> {
   const root = await xmlRootOf(xmlTextOf(bytes, reading), reading)
+  // Each step takes some milliseconds for the largest: who waits is answered between them.
+  await nextTurn()
   if (root?.namespaceURI !== svgNs || root.localName !== "svg") {
     throw refusedError("the file is no SVG: it must begin with <svg> in the namespace of SVG")
   }
   weigh(root)
+  await nextTurn()
   return { type: "svg", bytes: new Uint8Array(Buffer.from(written(root, 0))) }
 }
 
@@ -153,11 +157,23 @@ function checked(name: string, value: string): string {
   const isLocal = Array.from(value.matchAll(/url\(\s*(["']?)(.?)/gi)).every(
     ([, , sign]) => sign === "#",
   )
-  const called = Array.from(value.matchAll(/([^\s,(]*)\s*\(/g), ([, before = ""]) => before)
-  if (isLocal && called.every((each) => functions.test(each)) && !/[\\<>{}@]|\/\*/.test(value))
-    return value
+  const isKnown = calledIn(value).every((each) => functions.test(each))
+  if (isLocal && isKnown && !/[\\<>{}@]|\/\*/.test(value)) return value
   throw forbiddenError(`an address or a function (${name})`, "embed what it loads")
 }
+
+/** Longer than all that may be called. */
+const nameMax = 12
+
+/**
+ * What stands before each bracket. Each is looked for in the last few characters: an expression
+ * over the whole would take seconds for a value of nothing but spaces.
+ */
+const calledIn = (value: string): readonly string[] =>
+  value
+    .split("(")
+    .slice(0, -1)
+    .map((before) => /[^\s,]*$/.exec(before.trimEnd().slice(-nameMax))?.[0] ?? "")
 
 const escaped = (text: string): string =>
   text.replace(/[&<>"'\r\n\t]/g, (sign) => `&#${sign.charCodeAt(0)};`)

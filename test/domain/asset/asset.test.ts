@@ -105,6 +105,21 @@ describe("an SVG", () => {
     ["what is never closed", "<g>"],
   ])("of %s is refused", (_, inside) => refused(upload(svgWith(inside)), "asset.svg_invalid"))
 
+  test.each([
+    ["spaces behind a bracket", `<g d="url(${" ".repeat(250_000)}"/>`],
+    ["one word before a bracket", `<g d="${"a".repeat(250_000)}("/>`],
+    ["words and spaces", `<g d="${"a ".repeat(120_000)}b("/>`],
+    ["brackets", `<g d="${"a(".repeat(120_000)}"/>`],
+  ])("of nothing but %s is refused at once", { timeout: 5_000 }, (_, inside) =>
+    refused(upload(svgWith(inside)), "asset.svg_forbidden"),
+  )
+
+  test("may turn and move what it draws", async () => {
+    const moved = '<g transform="translate(1, 2) rotate (3)" fill="rgb(1,2,3)"></g>'
+    await upload(svgWith(moved))
+    expect(Buffer.from((await preview()).data).toString()).toContain(moved)
+  })
+
   test("with entities is refused", () => {
     const doctype = Buffer.from('<!DOCTYPE svg [<!ENTITY a "&b;"><!ENTITY b "&a;">]>')
     return refused(upload(Buffer.concat([doctype, svgWith("&a;")])), "asset.svg_invalid")

@@ -97,10 +97,13 @@ function stepWith(wanted: Wanted, session: Present, now: number): Step {
 function secondStep(wanted: Wanted, session: Present, now: number): Step | undefined {
   const { userId } = session
   const need = wanted.needOf?.(userId)
-  if (!need || isProved(need, session, { since: wanted.created, now })) return undefined
+  if (!need) return undefined
+  const isEnough = isProved(need, session, { since: wanted.created, now })
   const { factors, offered, isDue } = need
+  if (!isEnough && factors.length > 0) return { kind: "factor", userId, factors }
+  const passkey = passkeyStep(need, session)
+  if (passkey || isEnough) return passkey
   const isForced = need.isForced && !(need.isLocalOnly && cameByProvider(session))
-  if (factors.length > 0) return { kind: "factor", userId, factors }
   if (isForced) return { kind: "set up", userId, factors: offered, isForced }
   // Only who has just typed something is stopped on their way.
   const isOffered = isDue && offered.length > 0 && session.authTime > wanted.created
@@ -110,6 +113,19 @@ function secondStep(wanted: Wanted, session: Present, now: number): Step | undef
 /** Whether a provider vouched for them last, and no password. */
 const cameByProvider = ({ checks }: Present): boolean =>
   checks.intent !== undefined && checks.intent > (checks.password ?? 0)
+
+/**
+ * Where passwords alone let nobody in, they are only good to set up a passkey with, by who has none
+ * yet; whatever else that person has to prove comes before.
+ */
+function passkeyStep({ passkeyAlone }: Need, session: Present): Step | undefined {
+  const { userId, userVerified, checks } = session
+  if (!passkeyAlone || cameByProvider(session)) return undefined
+  if (userVerified && checks.webAuthN !== undefined) return undefined
+  const { isThere, canBeMade } = passkeyAlone
+  if (isThere) return { kind: "factor", userId, factors: ["passkey"] }
+  return { kind: "set up", userId, factors: canBeMade ? ["passkey"] : [], isForced: true }
+}
 
 /**
  * OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent; so does

@@ -1,6 +1,8 @@
 import type { Account } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import { memberships } from "../domain/member/index.ts"
+import { login, policyOf } from "../domain/policy/index.ts"
+import { homeOf } from "../domain/user/index.ts"
 import {
   accountOf,
   afterwards,
@@ -126,13 +128,18 @@ export function showSignedIn(
   const newest = browserContext.present.at(-1)
   if (!newest) return goTo(loginPaths.loginName)
   const account = accountOf(cx, newest.userId)
+  const policy = policyOf(cx, homeOf(cx, newest.userId), login)
+  const continueHref = policy.defaultRedirectUri || undefined
   const { logout: logoutHref, account: accountHref } = hrefs
   // Whoever manages nothing finds nothing there.
   const console = memberships(cx, newest.userId).length > 0 ? hrefs.console : undefined
   return show(
     cx,
     (ui, shared) =>
-      ui.SignedInPage({ ...shared, account, logoutHref, accountHref, consoleHref: console }),
+      ui.SignedInPage({
+        ...{ ...shared, account, logoutHref, accountHref, continueHref },
+        consoleHref: console,
+      }),
     optionsOf(loginContext),
   )
 }

@@ -330,6 +330,22 @@ test.each([
   expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
 })
 
+test("a password is only good to set up a passkey with, where the policy wants none", async () => {
+  await says({ allowUsernamePassword: false })
+  const browser = browserOf(provider)
+  const setup = await browser.signIn(path(), name)
+  expect(setup.path).toContain(setPath)
+  expect(setup.page).not.toContain('value="skip"')
+  const asked = await browser.post(setup, { factor: "passkey" })
+  const key = makeKey(optionsIn(asked), { origin: issuer })
+  const end = await browser.post(asked, { credential: JSON.stringify(key.creation) })
+  expect(answerOf(end)).toHaveProperty("code")
+  // From then on the password lets nobody in, whoever knows it.
+  const again = await browserOf(provider).signIn(path(), name)
+  expect(again.path).toContain(verifyPath)
+  expect(again.page).toContain('value="passkey"')
+})
+
 test("passwordCheckLifetime says how long a sign-in counts for other applications", async () => {
   await says({ passwordCheckLifetime: 60 })
   const browser = browserOf(provider)

@@ -48,6 +48,12 @@ const annWith = (checks: Present["checks"], userVerified = false): Present => ({
   userVerified,
 })
 
+const alone = (isThere: boolean) => needs({ passkeyAlone: { isThere, canBeMade: true } })
+const passkey: Step = { kind: "factor", userId: "ann", factors: ["passkey"] }
+const appProved = annWith({ totp: now })
+const annDone = { ...done(ann), sessionId: ann.id }
+const alsoApp = () => ({ ...alone(false).needOf(), factors: app.needOf().factors })
+
 type Row = readonly [string, Partial<Wanted>, readonly Present[], Step | undefined]
 const rows: readonly Row[] = [
   ["nobody is signed in", {}, [], { kind: "login name" }],
@@ -95,6 +101,11 @@ const rows: readonly Row[] = [
     [ann],
     done(ann),
   ],
+  ["a password where none counts alone", alone(true), [ann], passkey],
+  ["the same of who has none yet", alone(false), [ann], offer(true, ["passkey"])],
+  ["the same of who has an app, too", { needOf: alsoApp }, [ann], factor],
+  ["the same with the app proved", { needOf: alsoApp }, [appProved], offer(true, ["passkey"])],
+  ["a passkey where no password counts", alone(true), [annWith({ webAuthN: now }, true)], annDone],
   ["max_age passed", { maxAge: 59 }, [ann], password("ann")],
   ["max_age=0", { maxAge: 0 }, [ann], password("ann")],
   ["a hint names one of two", { hintedUser: "bob" }, [ann, bob], done(bob)],

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { addPolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
 import { setRestrictions } from "../../src/domain/quota/index.ts"
 import { attemptsOf, lockUser } from "../../src/domain/user/index.ts"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
@@ -44,6 +46,15 @@ describe("the login pages", () => {
     expect([end.path, end.response.status]).toEqual(["/ui/login/signedin", 200])
     expect(end.page).toContain("Olga Owner")
     expect(end.page).toContain("/ui/console/")
+  })
+
+  test("lead who comes from no application where the policy says", async () => {
+    const at = await openProvider()
+    const say = () => ({ defaultRedirectUri: "https://start.example.com/" })
+    await addPolicy(at.cx(), undefined, { policy: login, say })
+    const end = await browserOf(at).signIn("/ui/login")
+    expect(end.page).toContain('href="https://start.example.com/"')
+    await at.close()
   })
 
   test("answer an unknown login name like a wrong password", async () => {

@@ -6,13 +6,15 @@ export type SignedInPageProps = PageProps & {
   readonly account: Account
   readonly logoutHref: string
   readonly accountHref?: string | undefined
+  /** Where people go who come from no application; absent where nobody has said so. */
+  readonly continueHref?: string | undefined
   /** Only for those who may use the console. */
   readonly consoleHref?: string | undefined
 }
 
 /** Signed in without an application to go to: says so, and where one can go. */
 export function SignedInPage(props: SignedInPageProps) {
-  const { t, account, logoutHref, accountHref, consoleHref } = props
+  const { t, account, logoutHref, accountHref, consoleHref, continueHref } = props
   return (
     <Frame {...props} title={t("signed_in.title")}>
       <Heading title={t("signed_in.title")} lead={t("signed_in.lead")} />
@@ -20,13 +22,22 @@ export function SignedInPage(props: SignedInPageProps) {
         <AccountPerson account={account} />
       </div>
       <div className="stack">
+        {continueHref && (
+          <ButtonLink kind="primary" href={continueHref} wide>
+            {t("login_name.submit")}
+          </ButtonLink>
+        )}
         {consoleHref && (
-          <ButtonLink kind="primary" href={consoleHref} wide>
+          <ButtonLink kind={continueHref ? "normal" : "primary"} href={consoleHref} wide>
             {t("signed_in.console")}
           </ButtonLink>
         )}
         {accountHref && (
-          <ButtonLink kind={consoleHref ? "normal" : "primary"} href={accountHref} wide>
+          <ButtonLink
+            kind={continueHref || consoleHref ? "normal" : "primary"}
+            href={accountHref}
+            wide
+          >
             {t("signed_in.account")}
           </ButtonLink>
         )}

@@ -75,12 +75,11 @@ export const login: Policy<Login> = {
 
 /** Nobody could come in any more, not even whoever would change it back. */
 function mustOpen(values: Login): void {
-  // The pages know no other first factor yet.
-  if (!values.allowUsernamePassword) {
+  if (!values.allowUsernamePassword && !values.allowPasswordless) {
     throw fieldError(
       "policy.no_way_in",
       "allow_username_password",
-      "must stay on: people have no other way to sign in yet",
+      "must stay on while passwordless_type is off: nobody could sign in",
     )
   }
   const forced = values.forceMfa || values.forceMfaLocalOnly

@@ -26,6 +26,8 @@ export type Need = {
   readonly isDue: boolean
   readonly secondLifetime: number
   readonly multiLifetime: number
+  /** Where passwords alone let nobody in: whether a person has a passkey; absent elsewhere. */
+  readonly passkeyAlone?: { readonly isThere: boolean; readonly canBeMade: boolean } | undefined
   /** How long a first factor counts that was not proved for this request. */
   readonly firstLifetime: number
   /** The same of who came by an identity provider. */
@@ -66,6 +68,9 @@ export function needOf(cx: Cx, userId: string): Need {
     multiLifetime: policy.multiFactorCheckLifetime,
     firstLifetime: policy.passwordCheckLifetime,
     externalLifetime: policy.externalLoginCheckLifetime,
+    passkeyAlone: policy.allowUsernamePassword
+      ? undefined
+      : { isThere: hasPasskey(state), canBeMade: can.passkey === true },
   }
 }
 

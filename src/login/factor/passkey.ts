@@ -1,6 +1,6 @@
 import { org } from "../../domain/org/index.ts"
 import { login, policyIn } from "../../domain/policy/index.ts"
-import { beginKey, homeOf, keyHolder, user } from "../../domain/user/index.ts"
+import { beginKey, hasKeys, homeOf, keyHolder, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
@@ -55,6 +55,10 @@ const links = notesFor<LinkShown>(loginPaths.passkeySet)
 
 /** GET of a registration link; it looks at no code and uses none up. */
 export function askPasskeyLink(loginContext: LoginContext): Promise<Response> | Response {
+  if (!hasKeys(loginContext.cx)) {
+    const reason = "factor_setup.no_keys" as const
+    return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
+  }
   const note = links.of(loginContext)
   if (note?.begun) return makePage(loginContext, note, note.begun)
   if (note) return linkPage(loginContext, note, "wrong")

@@ -5,6 +5,7 @@ import {
   admitTotp,
   beginKey,
   finishedKey,
+  hasKeys,
   type OtpChannel,
   pendingTotp,
   registerTotp,
@@ -104,7 +105,8 @@ function sharedOf(loginContext: LoginContext, userId: string) {
 
 function choicePage(loginContext: LoginContext, asked: SetUp): Promise<Response> {
   const { ways, isForced, userId } = asked
-  const page = { ...sharedOf(loginContext, userId), ways, isForced }
+  const lacksKeys = !hasKeys(loginContext.cx)
+  const page = { ...sharedOf(loginContext, userId), ways, isForced, lacksKeys }
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => ui.FactorSetupPage({ ...shared, ...page }),

@@ -18,12 +18,14 @@ export type FactorSetupPageProps = Shared & {
   readonly ways: readonly SetupWay[]
   /** Whether it can't be put off. */
   readonly isForced: boolean
+  /** Whether browsers know no keys at the address that we have. */
+  readonly lacksKeys: boolean
   readonly error?: string | undefined
 }
 
 /** The choice of what to set up. Posts `factor`, "skip" where it is put off. */
 export function FactorSetupPage(props: FactorSetupPageProps) {
-  const { t, form, account, changeHref, ways, isForced, error } = props
+  const { t, form, account, changeHref, ways, isForced, lacksKeys, error } = props
   const lead = isForced ? t("factor_setup.forced") : t("factor_setup.lead")
   return (
     <Frame {...props} title={t("factor_setup.title")}>
@@ -34,6 +36,7 @@ export function FactorSetupPage(props: FactorSetupPageProps) {
           {error}
         </p>
       )}
+      {lacksKeys && <p className="quiet">{t("factor_setup.no_keys")}</p>}
       {ways.length === 0 && <p>{t("factor_setup.none")}</p>}
       <FlowForm target={form}>
         {ways.map((way, index) => (

@@ -63,6 +63,18 @@ export const login: Policy = {
       kind: "check",
     },
     {
+      name: "allowExternalIdp",
+      label: "policy.login.allowExternalIdp",
+      hint: "policy.login.allowExternalIdp.hint",
+      kind: "check",
+    },
+    {
+      name: "externalLoginCheckLifetime",
+      label: "policy.login.externalLoginCheckLifetime",
+      kind: "duration",
+      zero: "policy.login.every_time",
+    },
+    {
       name: "allowDomainDiscovery",
       label: "policy.login.allowDomainDiscovery",
       hint: "policy.login.allowDomainDiscovery.hint",

@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf"
-import type { ReactNode } from "react"
+import { type ReactNode, Suspense } from "react"
 import { useMay } from "./permission.ts"
 
 /** The operation that a control calls; "own" is what everybody may do to themself. */
@@ -7,9 +7,14 @@ export type Needs = { readonly needs: DescMethod | "own" }
 
 type MayProps = Needs & { readonly children: ReactNode }
 
-/** What calls an operation, or leads there, is there for who may call it. */
+/** What calls an operation, or leads there, for who may call it; no page waits for that. */
 export function May({ needs, children }: MayProps) {
-  return needs === "own" ? children : <IfAllowed needs={needs}>{children}</IfAllowed>
+  if (needs === "own") return children
+  return (
+    <Suspense>
+      <IfAllowed needs={needs}>{children}</IfAllowed>
+    </Suspense>
+  )
 }
 
 type IfAllowedProps = { readonly needs: DescMethod; readonly children: ReactNode }

@@ -29,7 +29,7 @@ const golden = tableOf("test/contract/policies.tsv")
 const subjects = new Set([
   ...["with branding", "with external providers", "with lifetimes of checks"],
   ...["with passkeys", "with password age"],
-  ...["with second factors", "with links below the pages", "with login names"],
+  ...["with second factors", "with login names"],
 ])
 
 /** What is kept and told, but never asked, and why; a test shows that nothing hangs from it. */

@@ -12,6 +12,7 @@ import {
   labelPreview,
   lookPath,
   policyOf,
+  privacy,
 } from "../../src/domain/policy/index.ts"
 import { publicFileAt } from "../../src/server/file/sent.ts"
 import {
@@ -165,4 +166,27 @@ test("who is signed in sees their picture", async () => {
   const [path = ""] = filesOn(page)
   expect(path).toContain(`/users/${userId}/avatar/`)
   expect(isShown(path)).toBe(true)
+})
+
+test("pages lead to what is said of help and privacy, in a window of their own", async () => {
+  const links = {
+    tosLink: "https://example.com/terms",
+    privacyLink: "https://example.com/privacy",
+    helpLink: "https://example.com/help",
+    supportEmail: "help+now@example.com",
+    docsLink: "https://example.com/docs",
+    customLink: "https://example.com/imprint",
+    customLinkText: 'Imprint "&<b>',
+  }
+  expect(await pageFor()).not.toContain("gate-links")
+  await changePolicy(provider.cx(), undefined, { policy: privacy, say: () => links })
+  const page = await pageFor()
+  const { supportEmail, customLinkText, ...addresses } = links
+  for (const href of Object.values(addresses)) {
+    expect(page).toContain(`<a href="${href}" target="_blank" rel="noopener noreferrer">`)
+  }
+  expect(page).toContain(`href="mailto:${encodeURIComponent(supportEmail)}"`)
+  expect(page).toContain("Imprint &quot;&amp;&lt;b&gt;")
+  await addPolicy(provider.cx(), home(), { policy: privacy, say: () => ({ helpLink: "" }) })
+  expect(await pageFor(ofHome())).not.toContain("gate-links")
 })

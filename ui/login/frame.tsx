@@ -28,6 +28,20 @@ export type Look = {
   readonly logo?: (Picture & { readonly name: string }) | undefined
   /** What browsers show beside the title. */
   readonly icon?: Picture | undefined
+  /** Where the pages lead beside the way in. */
+  readonly links?: readonly FootLink[]
+}
+
+/** A link below the card: by one of our words, or by theirs. */
+export type FootLink = {
+  readonly href: string
+  readonly name:
+    | "register.terms"
+    | "register.privacy"
+    | "foot.help"
+    | "foot.support"
+    | "foot.docs"
+    | { readonly said: string }
 }
 
 type FrameProps = PageProps & {
@@ -39,8 +53,8 @@ type FrameProps = PageProps & {
 
 /** The document around one card: the same head, sign and foot for every page. */
 export function Frame(props: FrameProps) {
-  const { language, assets, look = {}, title, children, foot, wide } = props
-  const { brand = "Latchkey", sheet, icon } = look
+  const { t, language, assets, look = {}, title, children, foot, wide } = props
+  const { brand = "Latchkey", sheet, icon, links = [] } = look
   return (
     <html lang={language}>
       <head>
@@ -60,6 +74,7 @@ export function Frame(props: FrameProps) {
           <Sign {...look} />
           <main className="card gate-card">{children}</main>
           {foot && <footer className="gate-foot">{foot}</footer>}
+          {links.length > 0 && <Links t={t} links={links} />}
         </div>
       </body>
     </html>
@@ -73,6 +88,23 @@ function Icon({ light, dark }: Picture) {
       <link rel="icon" href={light} />
       {dark && <link rel="icon" href={dark} media="(prefers-color-scheme: dark)" />}
     </>
+  )
+}
+
+type LinksProps = Pick<PageProps, "t"> & { readonly links: readonly FootLink[] }
+
+/** They open beside the sign-in, which goes on where it was left. */
+function Links({ t, links }: LinksProps) {
+  return (
+    <ul className="gate-links">
+      {links.map(({ href, name }) => (
+        <li key={typeof name === "string" ? name : "own"}>
+          <a href={href} target="_blank" rel="noopener noreferrer">
+            {typeof name === "string" ? t(name) : name.said}
+          </a>
+        </li>
+      ))}
+    </ul>
   )
 }
 

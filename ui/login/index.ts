@@ -30,7 +30,7 @@ export {
   type ForgotSentPageProps,
 } from "./forgot-page.tsx"
 export { FormPostPage, type FormPostPageProps } from "./form-post-page.tsx"
-export type { Assets, Look, PageProps, Picture } from "./frame.tsx"
+export type { Assets, FootLink, Look, PageProps, Picture } from "./frame.tsx"
 export { HostPage, type HostPageProps } from "./host-page.tsx"
 export {
   type Linked,

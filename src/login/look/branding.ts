@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto"
-import type { Look, Picture } from "../../../ui/login/index.ts"
+import type { FootLink, Look, Picture } from "../../../ui/login/index.ts"
 import { instance } from "../../domain/instance/index.ts"
-import { findPolicy, type Label, label, lookPath } from "../../domain/policy/index.ts"
+import {
+  findPolicy,
+  type Label,
+  label,
+  lookPath,
+  policyOf,
+  privacy,
+} from "../../domain/policy/index.ts"
 import { lazily } from "../../kernel/lazy.ts"
 import type { Cx } from "../../store/index.ts"
 import { loginPaths } from "../path.ts"
@@ -34,12 +41,28 @@ export function lookOf(cx: Cx, home: Home | undefined): Look {
   return {
     brand: home?.name,
     sheet: isSaid(values) ? sheetAt(home?.id, values) : undefined,
+    links: linksOf(cx, home?.id),
     icon: pictureOf(at, { light: values.icon, dark: values.iconDark }),
     logo: logo && {
       ...inMode(logo, values.themeMode),
       name: home?.name ?? cx.store.state(cx, instance, cx.instance).name,
     },
   }
+}
+
+/** Where an organisation, else the instance, leads people beside the way in. */
+function linksOf(cx: Cx, orgId: string | undefined): readonly FootLink[] {
+  const said = policyOf(cx, orgId ?? "", privacy)
+  const { supportEmail, customLink, customLinkText } = said
+  const links: readonly FootLink[] = [
+    { name: "register.terms", href: said.tosLink },
+    { name: "register.privacy", href: said.privacyLink },
+    { name: "foot.help", href: said.helpLink },
+    { name: "foot.support", href: supportEmail && `mailto:${encodeURIComponent(supportEmail)}` },
+    { name: "foot.docs", href: said.docsLink },
+    { name: { said: customLinkText || customLink }, href: customLink },
+  ]
+  return links.filter(({ href }) => href !== "")
 }
 
 /** One picture, and another where it is dark, if there is one; undefined for none at all. */

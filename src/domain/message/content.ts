@@ -1,7 +1,6 @@
 import type { Call } from "../../kernel/context.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { isOrgActive } from "../org/index.ts"
 import { messageText } from "../text/index.ts"
 import {
   type CodeFor,
@@ -27,8 +26,8 @@ export type Content = {
   /** Empty where there is none. */
   readonly link: string
   readonly code: string
-  /** The organisation whose look it has. */
-  readonly lookOrgId: string
+  /** Whose words and look it has: the person's own organisation, whoever had it sent. */
+  readonly orgId: string
 }
 
 /** Kinds whose code stays with the person. */
@@ -82,11 +81,10 @@ function worded(cx: Cx, message: Message, code: string): Content {
     LastPhone: row.phone,
     VerifiedPhone: row.phone_verified === 1 ? row.phone : "",
   }
-  const { lookOrgId: chosen = "" } = message
-  const lookOrgId = isOrgActive(cx, chosen) ? chosen : row.org
+  const { org: orgId, display_name: displayName } = row
   const text = messageText(
     cx,
-    { kind, orgId: lookOrgId, language: row.preferred_language },
+    { kind, orgId, language: row.preferred_language },
     {
       ...person,
       Code: code,
@@ -97,16 +95,14 @@ function worded(cx: Cx, message: Message, code: string): Content {
       ApplicationName: applicationName || organization,
     },
   )
-  const { org: orgId, display_name: displayName } = row
   const places = {
     code,
     orgId,
-    lookOrgId,
     loginName: preferredLoginName,
     displayName,
     language: text.language,
   }
-  return { ...text, link: linkOf(cx, message, places), code, lookOrgId }
+  return { ...text, link: linkOf(cx, message, places), code, orgId }
 }
 
 /**
@@ -122,9 +118,7 @@ function registrantRow(cx: Cx, { userId, to }: Message) {
   }
 }
 
-type Places = Readonly<
-  Record<"code" | "orgId" | "lookOrgId" | "loginName" | "displayName" | "language", string>
->
+type Places = Readonly<Record<"code" | "orgId" | "loginName" | "displayName" | "language", string>>
 
 /**
  * Where a message leads: what its cause asked for, else our page for it, at the public address
@@ -132,7 +126,7 @@ type Places = Readonly<
  */
 function linkOf(cx: Cx, message: Message, places: Places): string {
   const { kind, userId, urlTemplate, sessionId = "", requestId = "", codeId = "" } = message
-  const { code, orgId, lookOrgId, loginName } = places
+  const { code, orgId, loginName } = places
   if (urlTemplate !== "") {
     const values: Readonly<Record<string, string>> = {
       ...{ UserID: userId, Code: code, OrgID: orgId, LoginName: loginName, SessionID: sessionId },
@@ -147,7 +141,7 @@ function linkOf(cx: Cx, message: Message, places: Places): string {
   if (page === undefined) return ""
   const { path, more } = page
   if (code === "") return `${publicUrl}${path}`
-  const parameters = new URLSearchParams({ userId, organization: lookOrgId, ...more })
+  const parameters = new URLSearchParams({ userId, organization: orgId, ...more })
   if (codeId !== "") parameters.set("codeId", codeId)
   if (requestId !== "") parameters.set("request", requestId)
   return `${publicUrl}${path}?${parameters}#${encodeURIComponent(code)}`

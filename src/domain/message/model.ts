@@ -22,8 +22,6 @@ export type Cause = {
   readonly sessionId?: string
   /** The sign-in that it was asked for in; left out where in none. */
   readonly requestId?: string
-  /** The organisation whose look it has; left out: that of the person's own. */
-  readonly lookOrgId?: string
   /** Tells one link for a passkey from another; left out for all else. */
   readonly codeId?: string
   /** Whether it is to who has asked for an account; left out for all else. */

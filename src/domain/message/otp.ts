@@ -16,8 +16,6 @@ export type Otp = {
   readonly sessionId: string
   /** The link that a mail carries; without one there is none, and the code is typed. */
   readonly urlTemplate?: string | undefined
-  /** The organisation whose look it has; left out: that of the person's own. */
-  readonly lookOrgId?: string | undefined
 }
 
 /**
@@ -25,10 +23,9 @@ export type Otp = {
  * made it keeps what it is checked against. Faults where the person was sent ten within an hour.
  */
 export function queueOtp(tx: Transaction, otp: Otp): void {
-  const { userId, channel, code, expires, sessionId, urlTemplate = "", lookOrgId } = otp
+  const { userId, channel, code, expires, sessionId, urlTemplate = "" } = otp
   countRequest(tx, userId, `otp_${channel}`)
   const kind = `verify_${channel}_otp` as const
-  const more = { sessionId, urlTemplate, ...(lookOrgId && { lookOrgId }) }
-  const cause = { kind, channel, userId, codeExpires: expires, ...more }
+  const cause = { kind, channel, userId, codeExpires: expires, sessionId, urlTemplate }
   addMessage(tx, tx.ids.next(), cause, sealedFor(tx, cause, code))
 }

@@ -60,11 +60,11 @@ function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): C
   if (kind === "domain_claimed")
     return "domain" in data ? { ...plain, domain: `${data.domain}` } : plain
   if (!isCode(data)) throw new Error("the event does not say what to send")
-  const { expires: codeExpires, urlTemplate, returned, requestId, codeId, lookOrgId } = data
+  const { expires: codeExpires, urlTemplate, returned, requestId, codeId } = data
   if (returned) return undefined
   const channel = data.channel ?? (kind === "verify_phone" ? "sms" : "email")
   const more = { ...(requestId && { requestId }), ...(codeId && { codeId }) }
-  return { ...plain, channel, codeExpires, urlTemplate, ...more, ...(lookOrgId && { lookOrgId }) }
+  return { ...plain, channel, codeExpires, urlTemplate, ...more }
 }
 
 /** Sends who wants an account the code for it, or the word that there is one. */
@@ -90,7 +90,6 @@ type CodeData = {
   readonly channel?: Cause["channel"]
   readonly requestId?: string
   readonly codeId?: string
-  readonly lookOrgId?: string
 }
 
 /** An event of these few types, as the list of a reactor does not know it. */

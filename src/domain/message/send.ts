@@ -76,13 +76,13 @@ async function tried(cx: Cx, ready: Ready, { breaker, admit }: Bounds): Promise<
 
 async function handOver(cx: Cx, { id, state, provider, content }: Ready): Promise<Delivery> {
   const { channel, to, kind, round } = state
-  const { subject, language, code, link, lookOrgId } = content
+  const { subject, language, code, link, orgId } = content
   const { renderMail } = await import("../../../ui/mail/index.ts")
   return deliver(cx, provider, {
     ...{ channel, to, kind, subject },
     messageId: `${id}.${round}@${new URL(requireInstance(cx).publicUrl).hostname}`,
     text: plainOf(channel, content),
-    html: channel === "email" ? renderMail({ ...content, look: mailLookOf(cx, lookOrgId) }) : "",
+    html: channel === "email" ? renderMail({ ...content, look: mailLookOf(cx, orgId) }) : "",
     values: { language, ...(code !== "" && { code }), ...(link !== "" && { url: link }) },
   })
 }

@@ -87,8 +87,6 @@ export type UserEvent =
         readonly channel: Channel
         /** The sign-in that it was asked for in, to go on with; empty where in none. */
         readonly requestId: string
-        /** The organisation whose look its mail has; left out: that of the person's own. */
-        readonly lookOrgId?: string
       },
       { readonly sealed: string }
     >

@@ -18,7 +18,6 @@ import {
   targetOf,
 } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
-import { enforcedLook } from "../look/labelling.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { type Attempted, attemptCheck } from "./attempt.ts"
@@ -97,12 +96,11 @@ async function sendCode(loginContext: LoginContext, asked: AskedFactor): Promise
   const { userId, factor } = asked
   const channel = channels[factor]
   if (!channel) return tried.next(loginContext, { factor })
-  const lookOrgId = enforcedLook(cx, loginContext.waiting?.asked)
   const { plain: code, challenge } = challengeCode(cx, userId, channel)
   const { expires } = challenge
   try {
     await cx.store.transact(cx, (tx) =>
-      queueOtp(tx, { userId, channel, code, expires, sessionId: "", lookOrgId }),
+      queueOtp(tx, { userId, channel, code, expires, sessionId: "" }),
     )
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}

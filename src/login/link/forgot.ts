@@ -3,7 +3,6 @@ import { askReset } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
-import { enforcedLook } from "../look/labelling.ts"
 import { notesFor } from "../note.ts"
 import { pagesOf } from "../page.ts"
 import { loginPaths } from "../path.ts"
@@ -48,8 +47,7 @@ export async function takeForgot(loginContext: LoginContext, fields: Fields): Pr
   }
   try {
     const { cx, waiting } = loginContext
-    const within = waiting && { requestId: waiting.id, lookOrgId: enforcedLook(cx, waiting.asked) }
-    await askReset(cx, loginName, within)
+    await askReset(cx, loginName, waiting && { requestId: waiting.id })
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause

@@ -8,10 +8,10 @@ type Asked = Pick<Requested, "clientId" | "home">
 
 /**
  * Whose look a request has, whoever signs in: that of the organisation whose people alone are asked
- * for, or of the one whose project it is for, where the project enforces that. Its mails have it,
- * too; undefined: those have the look of whom they go to.
+ * for, or of the one whose project it is for, where the project enforces that. Never its mails:
+ * whoever words those could have the codes of other people's sent to themself.
  */
-export function enforcedLook(cx: Cx, asked: Asked | undefined): string | undefined {
+function enforcedLook(cx: Cx, asked: Asked | undefined): string | undefined {
   if (asked?.home !== undefined) return asked.home
   const { setting, owner } = labellingOf(cx, asked)
   return setting === "project_owner" ? owner : undefined

@@ -23,12 +23,8 @@ type Reset = {
   readonly within?: AskedWithin
 }
 
-/** The sign-in that a code was asked for in, to go on with, and whose look that has. */
-export type AskedWithin = {
-  readonly requestId: string
-  /** An organisation; left out: the person's own. */
-  readonly lookOrgId?: string | undefined
-}
+/** The sign-in that a code was asked for in, to go on with. */
+export type AskedWithin = { readonly requestId: string }
 
 const addReset = user.command<Reset>((state, reset, cx, id) => {
   const person = personOf(state)
@@ -120,10 +116,7 @@ function resetAdded({ code, channel, within }: Reset): Draft<UserEvent> {
   const { sealed, expires, returned, urlTemplate } = code
   return {
     type: "user.human.password.code.added",
-    data: {
-      ...{ expires, returned, urlTemplate, channel, requestId: within?.requestId ?? "" },
-      ...(within?.lookOrgId && { lookOrgId: within.lookOrgId }),
-    },
+    data: { expires, returned, urlTemplate, channel, requestId: within?.requestId ?? "" },
     private: { sealed },
     erase: { types: ["user.human.password.code.added"] },
   }

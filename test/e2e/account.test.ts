@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { addPerson, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
+import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const password = "Correct-horse-7-battery"
@@ -75,8 +76,8 @@ describe.runIf(needs("chromium"))("the account pages", () => {
   const section = (name: string, on = page) =>
     on.locator(".section", { has: on.getByRole("heading", { name, exact: true }) })
 
-  async function signIn(on = page, secret = password): Promise<void> {
-    await on.fill('[name="loginName"]', "grace")
+  async function signIn(on = page, secret = password, name = "grace"): Promise<void> {
+    await on.fill('[name="loginName"]', name)
     await on.click('button[type="submit"]')
     await on.fill('[name="password"]', secret)
     await on.click('button[type="submit"]')
@@ -237,6 +238,22 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await page.goto(at(path))
     await page.locator(".section").first().waitFor()
     expect(await flaws()).toEqual([])
+  })
+
+  test("whoever looks after the person sees their factors, and takes a lost one away", async () => {
+    const other = await browser.newContext({ locale: "en" })
+    const manager = await opened(other)
+    await manager.goto(`${service.url}/ui/console/users/${userId}`)
+    await signIn(manager, owner.password, owner.loginName)
+    const ways = section("Passkeys and second factors", manager)
+    await ways.getByText("Authenticator app", { exact: true }).waitFor()
+    await ways.getByRole("button", { name: "Remove: Recovery codes" }).click()
+    await manager.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
+    await ways.getByText("Recovery codes", { exact: true }).waitFor({ state: "detached" })
+    await ways.getByRole("button", { name: "Send a passkey link" }).click()
+    await manager.getByRole("button", { name: "Create link" }).click()
+    await manager.getByText("/ui/login/passkey/set?").waitFor()
+    await other.close()
   })
 
   test("nothing failed on the way", () => {

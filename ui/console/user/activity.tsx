@@ -19,8 +19,10 @@ import { Messages } from "../message/messages.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
+import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
+import { Ways } from "./ways.tsx"
 
 /** What somebody belongs to, what they do with their account, and what was done to it. */
 export function Activity({ user }: UserPart) {
@@ -31,6 +33,9 @@ export function Activity({ user }: UserPart) {
       {type.case === "human" && (
         <>
           <Applications user={user} />
+          <Part>
+            <Ways user={user} />
+          </Part>
           <Sessions user={user} />
           <FailedSignIns user={user} />
           <MessagesTo user={user} />

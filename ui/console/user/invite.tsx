@@ -15,6 +15,7 @@ import { nameOf } from "./user.ts"
 const kinds = {
   invite: UserService.method.createInviteCode,
   password_link: UserService.method.passwordReset,
+  passkey_link: UserService.method.createPasskeyRegistrationLink,
 } as const
 
 type Kind = keyof typeof kinds
@@ -50,6 +51,20 @@ export function PasswordLink({ user }: UserPart) {
       kind="password_link"
       make={() => resetOf(userId, details?.resourceOwner ?? "")}
       send={() => call(UserService.method.passwordReset, { userId, medium })}
+    />
+  )
+}
+
+/** The same for a passkey, which one makes on a device of their own. */
+export function PasskeyLink({ user }: UserPart) {
+  const { userId, details } = user
+  const medium = { case: "sendLink", value: {} } as const
+  return (
+    <GivenLink
+      user={user}
+      kind="passkey_link"
+      make={() => passkeyLinkOf(userId, details?.resourceOwner ?? "")}
+      send={() => call(UserService.method.createPasskeyRegistrationLink, { userId, medium })}
     />
   )
 }
@@ -138,4 +153,13 @@ async function resetOf(userId: string, organization: string): Promise<string> {
   const made = await call(UserService.method.passwordReset, { userId, medium })
   const parameters = new URLSearchParams({ userId, organization })
   return `${location.origin}/ui/login/password/set?${parameters}#${made.verificationCode ?? ""}`
+}
+
+/** The same for a passkey. */
+async function passkeyLinkOf(userId: string, organization: string): Promise<string> {
+  const medium = { case: "returnCode", value: {} } as const
+  const made = await call(UserService.method.createPasskeyRegistrationLink, { userId, medium })
+  const { id: codeId = "", code = "" } = made.code ?? {}
+  const parameters = new URLSearchParams({ userId, organization, codeId })
+  return `${location.origin}/ui/login/passkey/set?${parameters}#${encodeURIComponent(code)}`
 }

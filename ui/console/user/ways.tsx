@@ -1,0 +1,104 @@
+import type { DescMethod } from "@bufbuild/protobuf"
+import { type AuthFactor, type User, UserState } from "../../../src/gen/core/user/v2/user_pb.ts"
+import {
+  AuthenticationMethodType,
+  UserService,
+} from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { type Column, Table } from "../../kit/table.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import { PasskeyLink } from "./invite.tsx"
+import type { UserPart } from "./part.ts"
+
+/** One way by which somebody proves who they are beside their password. */
+type Way = {
+  readonly id: string
+  readonly kind: "passkey" | "u2f" | "otp" | "otp_sms" | "otp_email" | "recovery"
+  /** What its person calls it; empty where there is one of the kind at most. */
+  readonly name: string
+  /** The operation that removes it. */
+  readonly needs: DescMethod
+  readonly remove: () => Promise<unknown>
+}
+
+/** By what a person signs in beside the password; each can be taken from who has lost it. */
+export function Ways({ user }: UserPart) {
+  const { t } = useText()
+  const ways = useWays(user)
+  const columns: readonly Column<Way>[] = [
+    { label: t("field.kind"), cell: ({ kind }) => t(`ways.${kind}`) },
+    { label: t("field.name"), cell: ({ name }) => <bdi>{name}</bdi> },
+    {
+      label: "",
+      cell: ({ kind, name, needs, remove }) => (
+        <div className="row-actions">
+          <ConfirmButton
+            small
+            needs={needs}
+            label={t("action.remove")}
+            what={name || t(`ways.${kind}`)}
+            consequence={t("ways.remove_text")}
+            act={remove}
+          />
+        </div>
+      ),
+    },
+  ]
+  const title = t("ways.title")
+  return (
+    <Section title={title} actions={user.state === UserState.ACTIVE && <PasskeyLink user={user} />}>
+      {ways.length === 0 ? (
+        <p className="quiet section-lead">{t("ways.none")}</p>
+      ) : (
+        <Table caption={title} columns={columns} rows={ways} keyOf={({ id }) => id} />
+      )}
+    </Section>
+  )
+}
+
+function useWays({ userId }: User): readonly Way[] {
+  const { method } = UserService
+  const passkeys = useRead(method.listPasskeys, { userId }).result
+  const factors = useRead(method.listAuthenticationFactors, { userId }).result
+  const { authMethodTypes } = useRead(method.listAuthenticationMethodTypes, { userId })
+  const hasCodes = authMethodTypes.includes(AuthenticationMethodType.RECOVERY_CODE)
+  const codes = single("recovery", method.removeRecoveryCodes, () =>
+    call(method.removeRecoveryCodes, { userId }),
+  )
+  return [
+    ...passkeys.map(({ id, name }) => ({
+      ...({ id, kind: "passkey", name, needs: method.removePasskey } as const),
+      remove: () => call(method.removePasskey, { userId, passkeyId: id }),
+    })),
+    ...factors.flatMap(({ type }) => factorOf(userId, type) ?? []),
+    ...(hasCodes ? [codes] : []),
+  ]
+}
+
+function factorOf(userId: string, type: AuthFactor["type"]): Way | undefined {
+  const { method } = UserService
+  switch (type.case) {
+    case "u2f": {
+      const { id, name } = type.value
+      const remove = () => call(method.removeU2F, { userId, u2fId: id })
+      return { id, kind: "u2f", name, needs: method.removeU2F, remove }
+    }
+    case "otp":
+      return single("otp", method.removeTOTP, () => call(method.removeTOTP, { userId }))
+    case "otpSms":
+      return single("otp_sms", method.removeOTPSMS, () => call(method.removeOTPSMS, { userId }))
+    case "otpEmail":
+      return single("otp_email", method.removeOTPEmail, () =>
+        call(method.removeOTPEmail, { userId }),
+      )
+    default:
+      return undefined
+  }
+}
+
+const single = (kind: Way["kind"], needs: DescMethod, remove: Way["remove"]): Way => ({
+  ...{ id: kind, kind, name: "" },
+  ...{ needs, remove },
+})

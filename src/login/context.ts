@@ -81,8 +81,15 @@ export async function postedLoginContext(
   if (former) return former
   if (isOwnForm(cx, browserContext, { request, csrf: fields.get("csrf") }))
     return loginContextOf(pageContext, requestId)
-  // Another tab has signed in meanwhile and changed the cookie: nothing is lost by going on.
-  if (waitingRequest(cx, browserContext, requestId)) return goTo(pageContext.onward(requestId))
+  // Another tab has signed in meanwhile and changed the cookie: nothing is lost by going on, but
+  // for who was about to come as somebody else.
+  if (waitingRequest(cx, browserContext, requestId)) {
+    const named = fields.get("loginName")
+    const { present } = browserContext
+    const isOther = named !== "" && present.length > 0 && !isPresent(pageContext, named)
+    const path = withRequest(loginPaths.loginName, requestId)
+    return goTo(isOther ? path : pageContext.onward(requestId))
+  }
   // The client has its answer already: what is left is to say that it has worked.
   if (isPresent(pageContext, fields.get("loginName"))) return goTo(loginPaths.signedIn)
   return troublePage(pageContext, { problem: "other_browser", status: 403 })

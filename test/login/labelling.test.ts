@@ -1,6 +1,6 @@
 // Whose look the pages of a request have: what the project of the application says of it, the
-// organisation that the request names, and who has shown who they are. Mails have that of the person
-// whom they go to, whoever had them sent.
+// organisation that the request names, and who has shown who they are. Mails have that of the
+// person whom they go to, whoever had them sent.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { contentOf } from "../../src/domain/message/content.ts"
 import { message } from "../../src/domain/message/model.ts"

@@ -160,4 +160,7 @@ const pages: Readonly<Partial<Record<Kind, Page>>> = {
   passwordless_registration: { path: "/ui/login/passkey/set" },
   password_change: { path: "/ui/login" },
   domain_claimed: { path: "/ui/login" },
+  factor_added: { path: "/ui/account/security" },
+  factor_removed: { path: "/ui/account/security" },
+  phone_changed: { path: "/ui/account" },
 }

@@ -22,6 +22,15 @@ export function messageReactor(call: Calls): Reactor {
     if (!cause) return
     await cx.store.transact(cx, (tx) => addMessage(tx, String(event.position), cause))
   }
+  /** Whoever takes an account over would change the address first: the one before is told. */
+  const tellBefore = async (event: Recordedly) => {
+    const { instance, id: userId, owner, position, private: secret } = event
+    if (!secret || !("before" in secret)) return
+    const cx = call(instance, name)
+    const cause = { kind: "email_changed", userId, ...plainly } as const
+    const told = { cause, to: String(secret.before), owner }
+    await cx.store.transact(cx, (tx) => addMessageTo(tx, String(position), told))
+  }
   const go = async ({ instance, id }: Recordedly) => send(call(instance, name), id)
   const again = (channel: Cause["channel"]) => async (event: Recordedly) => {
     const cx = call(event.instance, name)
@@ -32,6 +41,8 @@ export function messageReactor(call: Calls): Reactor {
     from: "now",
     parallel: 64,
     on: {
+      ...Object.fromEntries(Object.entries(changesTold).map(([type, kind]) => [type, write(kind)])),
+      "user.human.email.changed": tellBefore,
       "user.human.email.code.added": write("verify_email"),
       "user.human.phone.code.added": write("verify_phone"),
       "user.human.invite.code.added": write("invite_user"),
@@ -49,9 +60,30 @@ export function messageReactor(call: Calls): Reactor {
   }
 }
 
+/** Changes of how somebody signs in, and by what they are told of them. */
+const changesTold = {
+  "user.human.mfa.otp.verified": "factor_added",
+  "user.human.mfa.otp.email.added": "factor_added",
+  "user.human.mfa.otp.sms.added": "factor_added",
+  "user.human.mfa.u2f.token.verified": "factor_added",
+  "user.human.passwordless.token.verified": "factor_added",
+  "user.human.mfa.recoverycode.added": "factor_added",
+  "user.human.mfa.otp.removed": "factor_removed",
+  "user.human.mfa.otp.email.removed": "factor_removed",
+  "user.human.mfa.otp.sms.removed": "factor_removed",
+  "user.human.mfa.u2f.token.removed": "factor_removed",
+  "user.human.passwordless.token.removed": "factor_removed",
+  "user.human.mfa.recoverycode.removed": "factor_removed",
+  "user.human.phone.changed": "phone_changed",
+  "user.human.phone.removed": "phone_changed",
+} as const satisfies Readonly<Record<string, Kind>>
+
+/** Of a message by mail that holds no code. */
+const plainly = { channel: "email", codeExpires: 0, urlTemplate: "" } as const
+
 /** Why somebody is written to; undefined where nobody is. */
 function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): Cause | undefined {
-  const plain = { kind, channel: "email", userId, codeExpires: 0, urlTemplate: "" } as const
+  const plain = { kind, userId, ...plainly } as const
   if (kind === "password_change") {
     // The password that somebody begins with is no news to them.
     const isFirst = "isFirst" in data
@@ -59,6 +91,7 @@ function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): C
   }
   if (kind === "domain_claimed")
     return "domain" in data ? { ...plain, domain: `${data.domain}` } : plain
+  if (kind === "factor_added" || kind === "factor_removed" || kind === "phone_changed") return plain
   if (!isCode(data)) throw new Error("the event does not say what to send")
   const { expires: codeExpires, urlTemplate, returned, requestId, codeId } = data
   if (returned) return undefined

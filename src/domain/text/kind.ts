@@ -46,6 +46,10 @@ export const messageKinds = {
 /** Kinds that the interface has no operations for: they say what we say. */
 const ownKinds = {
   account_exists: [...person, "Domain"],
+  factor_added: person,
+  factor_removed: person,
+  email_changed: person,
+  phone_changed: person,
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export const allMessageKinds = { ...messageKinds, ...ownKinds } as const

@@ -58,7 +58,15 @@ export type UserEvent =
   | Event<"user.username.changed", Record<never, never>, LoginNames>
   | Event<"user.domain.claimed", { readonly domain?: string }, LoginNames>
   | Event<"user.human.profile.changed", Record<never, never>, Profile>
-  | Event<"user.human.email.changed", Record<never, never>, { readonly email: string }>
+  | Event<
+      "user.human.email.changed",
+      Record<never, never>,
+      {
+        readonly email: string
+        /** The one until then, where its person had shown that it is theirs. */
+        readonly before?: string
+      }
+    >
   | Event<"user.human.email.verified">
   | CodeAdded<"user.human.email.code.added">
   | Event<"user.human.phone.changed", Record<never, never>, { readonly phone: string }>

@@ -117,6 +117,7 @@ const mails = [
   ["verify_email_otp", ""],
   ["domain_claimed", "/ui/login"],
   ["password_change", "/ui/login"],
+  ["phone_changed", "/ui/account"],
 ] as const
 
 describe.each(["en", "de", "fr"])("each kind arrives at a real server, in %s", (language) => {
@@ -178,6 +179,29 @@ test("the first password is no news, later ones are, unless the policy wants non
   await ask("updateNotificationPolicy", { passwordChange: false })
   await sending(setPassword(3))
   expect(count()).toBe(1)
+})
+
+test("whoever has another address is told at the one before, if that was theirs", async () => {
+  const email = (address: string) => () =>
+    ask("setEmail", {
+      ...{ userId: "eva", email: address },
+      verification: { case: "isVerified", value: true },
+    })
+  await sending(() => addEva("en"), email("first@example.com"), email("second@example.com"))
+  const told = server.received.filter(({ mail }) => mail.subject?.includes("e-mail address was"))
+  expect(told.map(({ recipients }) => recipients)).toEqual([["first@example.com"]])
+  expect(told[0]?.mail.text).not.toContain("second@example.com")
+})
+
+test("whoever gets or loses a factor is told, whoever did it", async () => {
+  const subjects = () => server.received.map(({ mail: { subject } }) => subject)
+  await sending(
+    () => addEva("en"),
+    () => ask("generateRecoveryCodes", { userId: "eva" }),
+    () => ask("removeRecoveryCodes", { userId: "eva" }),
+  )
+  expect(subjects()).toContain("A way to sign in was added")
+  expect(subjects()).toContain("A way to sign in was removed")
 })
 
 test("nothing that is said of a person adds a header, or a line", async () => {

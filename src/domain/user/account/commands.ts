@@ -164,9 +164,11 @@ function emailChanged(state: Human, { value, ...how }: NewContact): readonly Dra
   const differs = email !== state.email.address
   const verified = how.verified && (differs || !state.email.verified)
   const asks = how.code && (differs || !state.email.verified)
+  const { address, verified: wasVerified } = state.email
+  const changed = { email, ...(wasVerified && { before: address }) }
   return [
     ...(differs
-      ? ([{ type: "user.human.email.changed", data: {}, private: { email } }] as const)
+      ? ([{ type: "user.human.email.changed", data: {}, private: changed }] as const)
       : []),
     ...(verified ? ([{ type: "user.human.email.verified", data: {} }] as const) : []),
     ...(asks && how.code ? [codeAdded("email", how.code)] : []),

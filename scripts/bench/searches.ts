@@ -238,5 +238,9 @@ const known: readonly Sample[] = [
   [/app/i, ({ applicationId }) => applicationId()],
   [/token/i, ({ applicationId }) => applicationId()],
   [/^(idpId|idpName)Query$/, () => "1"],
+  [/^aggregateId$/, ({ userId }) => userId()],
+  [/^aggregateTypes$/, () => "user"],
+  [/^eventTypes$/, () => "user.human.added"],
+  [/^resourceOwner$/, ({ organizationId }) => organizationId()],
   [/^(creator|ids)Query$/, ({ userId }) => userId()],
 ]

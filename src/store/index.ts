@@ -13,8 +13,16 @@ export { cached, cachedBy, ofInstance } from "./cached.ts"
 export { diskFaultOf } from "./disk-error.ts"
 export type { AnyEvent, ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
 export { openKeyring } from "./keyring.ts"
+export type { EventFilter } from "./log/event-window.ts"
 export { type OpenOptions, openStore } from "./open.ts"
-export { type FailedEvent, type Reactor, type Reactors, runReactors } from "./reactor.ts"
+export {
+  type FailedEvent,
+  failedEvents,
+  type Reactor,
+  type Reactors,
+  removeFailedEvent,
+  runReactors,
+} from "./reactor.ts"
 export { type Pruner, runPruner } from "./retention/pruner.ts"
 export type { Filter, Searchable, TextMethod } from "./search/condition.ts"
 export { search } from "./search/search.ts"

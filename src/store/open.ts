@@ -141,6 +141,7 @@ function todaysLog(raw: Log, upcast: (event: LogEvent) => LogEvent, others: () =
     changes: () => raw.changes() + others(),
     changesOf: (names) => raw.changesOf(names) + others(),
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
+    at: async (positions) => (await raw.at(positions)).map(upcast),
     history: async (window) => (await raw.history(window)).map(upcast),
     find: async (...what) => {
       const { events, upTo } = await raw.find(...what)

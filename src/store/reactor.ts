@@ -298,6 +298,23 @@ async function attempt(
 type Book = ReturnType<typeof bookOf>
 
 /** Positions and failures. Both may lag behind the work: at-least-once is the promise. */
+/** What reactors have gone on without, the oldest first; of one instance where it is named. */
+export const failedEvents = ({ database }: Store, instance?: string): readonly FailedEvent[] =>
+  database
+    .query<FailedEvent, [string | null]>(
+      "SELECT * FROM failed_event WHERE ?1 IS NULL OR instance = ?1 ORDER BY position, reactor",
+    )
+    .all(instance ?? null)
+
+/** Takes a failed event off the list: it is tried no more, and stays in the log. */
+export const removeFailedEvent = (store: Store, reactor: string, position: number): Promise<void> =>
+  store.exclusive(
+    () =>
+      void store.database
+        .query("DELETE FROM failed_event WHERE reactor = ? AND position = ?")
+        .run(reactor, position),
+  )
+
 function bookOf(store: Store) {
   const { database } = store
   const at = database.prepare<{ position: number }, [string]>(
@@ -313,8 +330,6 @@ function bookOf(store: Store) {
      ON CONFLICT DO UPDATE SET failures = failures + 1, error = excluded.error,
        last = excluded.last`,
   )
-  const remove = database.prepare("DELETE FROM failed_event WHERE reactor = ? AND position = ?")
-  const all = database.prepare<FailedEvent, []>("SELECT * FROM failed_event ORDER BY position")
   const due = database.prepare<{ position: number }, [string, number, number]>(
     `SELECT position FROM failed_event WHERE reactor = ? AND failures < ${again.failuresMax}
        AND last + min(${again.first} << (failures - 1), ${again.most}) <= ?
@@ -328,9 +343,8 @@ function bookOf(store: Store) {
       store.exclusive(
         () => void fail.run(reactor.name, event.position, event.instance, what.error, what.now),
       ),
-    remove: (name: string, position: number) =>
-      store.exclusive(() => void remove.run(name, position)),
-    all: () => all.all(),
+    remove: (name: string, position: number) => removeFailedEvent(store, name, position),
+    all: () => failedEvents(store),
     due: (name: string, now: number, most: number) =>
       due.all(name, now, most).map(({ position }) => position),
   }

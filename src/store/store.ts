@@ -3,7 +3,8 @@ import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Aggregate, AnyAggregate, Deciding, Step, Transaction } from "./aggregate.ts"
 import type { AnyEvent, Receipt } from "./event.ts"
-import type { Log } from "./log/log.ts"
+import { type EventQuery, eventsOf } from "./log/events.ts"
+import type { Log, LogEvent } from "./log/log.ts"
 import { type Horizon, numberAt } from "./retention/horizon.ts"
 import type { Pruned, PruneLimits } from "./retention/prune.ts"
 import type { PurgeLimits } from "./retention/purge.ts"
@@ -197,6 +198,20 @@ export class Store implements Upkeep {
     if (answer === undefined || !isStill()) return this.read(cx, reading)
     await this.log.settle()
     return answer
+  }
+
+  /** What happened on the instance and is like that, also in streams that are gone by now. */
+  async events(
+    cx: Pick<Call, "instance" | "clock" | "deadline">,
+    query: EventQuery,
+  ): Promise<readonly LogEvent[]> {
+    this.#flush()
+    return await eventsOf({ log: this.log, reader: this.#reader }, cx, query)
+  }
+
+  /** The kinds of streams that there are, and the types of their events. */
+  eventTypes(): { readonly streams: readonly string[]; readonly types: readonly string[] } {
+    return this.#states.names
   }
 
   /** Grows when an event is written that changes what a statement finds, or is undone. */

@@ -31,7 +31,10 @@ const lists = methods.filter(isList)
 test("there are lists, and few that are asked for elsewhere", () => {
   expect(lists.length).toBeGreaterThan(45)
   const others = lists.filter((method) => elsewhere(method) !== undefined)
-  const instances = ["ListInstances", "ListCustomDomains", "ListTrustedDomains", "ListIAMMembers"]
+  const instances = [
+    ...["ListInstances", "ListCustomDomains", "ListTrustedDomains", "ListIAMMembers"],
+    "ListFailedEvents",
+  ]
   expect(others.map(({ name }) => name)).toEqual(instances)
 })
 

@@ -94,6 +94,15 @@ export function logConformance(name: string, open: OpenLog): void {
       expect(await all()).toEqual([{ ...written, position: 1 }])
     })
 
+    test("events are read at their positions, in the order of these", async () => {
+      for (const id of ["a", "b", "c"]) await log.append(step([event(id, 1)]))
+      const found = await log.at([3, 9, 1])
+      expect(found.map(({ position, id }) => [position, id])).toEqual([
+        [3, "c"],
+        [1, "a"],
+      ])
+    })
+
     test("of two appends with one expected version one gets a conflict", async () => {
       await log.append(step([event("a", 1)]))
       const results = await Promise.all([

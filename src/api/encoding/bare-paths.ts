@@ -10,6 +10,11 @@ export const barePaths: readonly BarePath[] = [
   { verb: "POST", path: "/", method: "core.resources.webkey.v3alpha.CoreWebKeys/CreateWebKey" },
   {
     verb: "POST",
+    path: "/aggregates/types/_search",
+    method: "core.admin.v1.AdminService/ListAggregateTypes",
+  },
+  {
+    verb: "POST",
     path: "/domains/_search",
     method: "core.admin.v1.AdminService/ListInstanceDomains",
   },
@@ -17,6 +22,22 @@ export const barePaths: readonly BarePath[] = [
     verb: "POST",
     path: "/domains/{domain}/_exists",
     method: "core.system.v1.SystemService/ExistsDomain",
+  },
+  { verb: "POST", path: "/events/_search", method: "core.admin.v1.AdminService/ListEvents" },
+  {
+    verb: "POST",
+    path: "/events/types/_search",
+    method: "core.admin.v1.AdminService/ListEventTypes",
+  },
+  {
+    verb: "POST",
+    path: "/failedevents/_search",
+    method: "core.system.v1.SystemService/ListFailedEvents",
+  },
+  {
+    verb: "DELETE",
+    path: "/failedevents/{database}/{view_name}/{failed_sequence}",
+    method: "core.system.v1.SystemService/RemoveFailedEvent",
   },
   {
     verb: "PUT",

@@ -14,7 +14,7 @@ export type Change = {
 }
 
 /** Names are empty where the caller may not see the user, or nobody has the id any more. */
-type Editor = {
+export type Editor = {
   readonly id: string
   readonly name: string
   readonly loginName: string
@@ -39,15 +39,29 @@ export async function changesOf(
   part: Part,
 ): Promise<readonly Change[]> {
   const { instance } = cx
-  const kept = auditLogRetention(cx)
-  const since = kept === undefined ? undefined : cx.clock.now() - kept * 1000
+  const since = keptSince(cx)
   const events = await cx.store.log.history({ ...part, instance, stream: kind.stream, id, since })
+  const named = editorsOf(cx)
+  return events.map(({ version, time, type, owner, editor }) => ({
+    ...{ version, time, type, owner },
+    editor: named(editor.user),
+  }))
+}
+
+/** Since when what happened is shown, in ms UTC; undefined: since ever. */
+export function keptSince(cx: Cx): number | undefined {
+  const kept = auditLogRetention(cx)
+  return kept === undefined ? undefined : cx.clock.now() - kept * 1000
+}
+
+/** Names those who did something, each looked up once. */
+export function editorsOf(cx: Cx): (id: string) => Editor {
   const editors = new Map<string, Editor>()
-  return events.map(({ version, time, type, owner, editor }) => {
-    const known = editors.get(editor.user) ?? editorOf(cx, editor.user)
-    editors.set(editor.user, known)
-    return { version, time, type, owner, editor: known }
-  })
+  return (id) => {
+    const known = editors.get(id) ?? editorOf(cx, id)
+    editors.set(id, known)
+    return known
+  }
 }
 
 /** Who did it, as they are named today: what they were called then is erased with them. */

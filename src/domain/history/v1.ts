@@ -12,6 +12,7 @@ import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
 import { user } from "../user/index.ts"
 import { type Change, changesOf } from "./query.ts"
+import { sequenceOf, wordsOf } from "./words.ts"
 
 type Query = ChangeQuery | undefined
 
@@ -29,17 +30,8 @@ export const auth = share<Cx>()(AuthService, {
 
 async function list(cx: Cx, kind: AnyAggregate, id: string, query: Query) {
   const { limit, asc } = pageOf({ limit: query?.limit ?? 0, asc: query?.asc ?? false })
-  const changes = await changesOf(cx, kind, id, { limit, asc, from: fromOf(query) })
+  const changes = await changesOf(cx, kind, id, { limit, asc, from: sequenceOf(query?.sequence) })
   return { result: changes.map(toChange) }
-}
-
-/** Zero is what a query says that does not say it. */
-function fromOf(query: Query): number | undefined {
-  const sequence = query?.sequence ?? 0n
-  if (sequence > BigInt(Number.MAX_SAFE_INTEGER)) {
-    throw new Fault("invalid_argument", "page.offset_out_of_range", "sequence is out of range")
-  }
-  return sequence === 0n ? undefined : Number(sequence)
 }
 
 const toChange = ({ version, time, type, owner, editor }: Change) => ({
@@ -52,10 +44,6 @@ const toChange = ({ version, time, type, owner, editor }: Change) => ({
   editorAvatarUrl: editor.picture,
   resourceOwnerId: owner,
 })
-
-/** "project.role.added" as people read it; events are named in words. */
-const wordsOf = (type: string): string =>
-  type.charAt(0).toUpperCase() + type.slice(1).replaceAll(".", " ")
 
 function callerOf({ caller }: Cx): string {
   if (caller.kind === "user") return caller.userId

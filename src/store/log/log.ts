@@ -94,6 +94,8 @@ export type Log = {
   ) => Promise<{ readonly events: readonly LogEvent[]; readonly upTo: number }>
   /** Events of one stream, from its first on or from its newest back; durable ones only. */
   readonly history: (window: StreamWindow) => Promise<readonly LogEvent[]>
+  /** The events at some positions, in the order of these; of those that are gone nothing. */
+  readonly at: (positions: readonly number[]) => Promise<readonly LogEvent[]>
   /** Resolves when everything written before this call is on disk. */
   readonly settle: () => Promise<void>
   /** The position up to which everything is on disk. */

@@ -138,8 +138,20 @@ function writtenOf() {
 }
 
 /** What is on disk, as it was written. */
-function readsOf({ names, durability }: Parts, sql: Statements): Pick<Log, "read" | "history"> {
+function readsOf(
+  { names, durability }: Parts,
+  sql: Statements,
+): Pick<Log, "at" | "read" | "history"> {
   return {
+    at: async (positions) => {
+      const rows = new Map(
+        sql.at.all(JSON.stringify(positions)).map((row) => [row.position, row] as const),
+      )
+      return positions.flatMap((position) => {
+        const row = rows.get(position)
+        return row ? [decode(row, names)] : []
+      })
+    },
     read: async (position, limit) =>
       sql.read.all(position, durability.durable(), limit).map((row) => decode(row, names)),
     history: async ({ instance, stream, id, from, since = 0, asc, limit }) => {
@@ -337,6 +349,10 @@ function erase(sql: Statements, names: Names, event: LogEvent): void {
 
 type Statements = ReturnType<typeof statements>
 
+const lastOf = `SELECT max(position) AS last FROM (SELECT position FROM event
+  WHERE position > ? AND position <= ? ORDER BY position LIMIT ?)`
+const eventsAt = "SELECT * FROM event WHERE position IN (SELECT value FROM json_each(?))"
+
 /** Positional parameters: this is the hottest path, and every statement stands here alone. */
 function statements(database: Database) {
   const prepare = <Row = unknown>(text: string) =>
@@ -390,10 +406,8 @@ function statements(database: Database) {
     read: prepare<EventRow>(
       "SELECT * FROM event WHERE position > ? AND position <= ? ORDER BY position LIMIT ?",
     ),
-    window: prepare<{ last: number | null }>(
-      `SELECT max(position) AS last FROM (SELECT position FROM event
-         WHERE position > ? AND position <= ? ORDER BY position LIMIT ?)`,
-    ),
+    at: prepare<EventRow>(eventsAt),
+    window: prepare<{ last: number | null }>(lastOf),
     onward: prepare<EventRow>(
       `SELECT * FROM event WHERE instance = ? AND stream = ? AND id = ? AND version > ?
          AND position <= ? AND time >= ? ORDER BY version LIMIT ?`,

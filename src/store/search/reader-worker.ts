@@ -1,6 +1,7 @@
 import { Database, SQLiteError, type Statement } from "bun:sqlite"
 import { systemClock } from "../../kernel/clock.ts"
 import { lru } from "../../kernel/lru.ts"
+import { positionsIn } from "../log/event-window.ts"
 import type { Value, Values } from "../view/statement.ts"
 import { type Candidates, candidatesOf, narrowed } from "./candidates.ts"
 import type { Read, ReadAnswer, ReadRequest } from "./reader.ts"
@@ -36,6 +37,7 @@ function answer(request: Request): ReadAnswer {
     const tables = Object.values(request.tables)
     begin()
     try {
+      if ("events" in request) return { positions: positionsIn(reading.database, request.events) }
       if (request.plan) return { ...read(request, reading), isBehind: index.isBehind(tables) }
       const isBehind = index.work(tables)
       if (request.purge && !isBehind) index.purge()
@@ -98,6 +100,7 @@ function connect({ file, rowsMin }: Request) {
   const prepared = lru<Prepared>(100)
   const index = textIndexOf({ database, file: `${file}-texts`, rowsMin })
   return {
+    database,
     index,
     begin: () => void begin.run(),
     // An error of the disk may have ended it already.

@@ -1,4 +1,5 @@
 import { Fault, lateError } from "../../kernel/fault.ts"
+import type { EventWindow } from "../log/event-window.ts"
 import type { TextTable } from "../view/indexes.ts"
 import type { Statement, Value } from "../view/statement.ts"
 import type { Plan } from "./plan.ts"
@@ -58,6 +59,7 @@ type How = {
 /** What the thread is sent. */
 export type ReadRequest =
   | { readonly close: true }
+  | (Work & { readonly events: EventWindow })
   | (Work & { readonly plan?: undefined; readonly purge: boolean })
   | (Work & Omit<Reading, "plan"> & { readonly plan: Queries })
 
@@ -75,6 +77,7 @@ type Behind = { readonly isBehind: boolean }
 export type ReadAnswer =
   | (Read<unknown> & Behind)
   | Behind
+  | { readonly positions: readonly number[] }
   | { readonly failed: { readonly name: string; readonly code: string; readonly message: string } }
 
 /**
@@ -84,6 +87,8 @@ export type ReadAnswer =
 export type Reader = {
   /** Drops a search that is reached when nobody waits for its answer any more. */
   readonly read: <Row>(reading: Reading, how: How) => Promise<Read<Row>>
+  /** Where the events of a part of the log stand. */
+  readonly positions: (window: EventWindow) => Promise<readonly number[]>
   /** Leaves nothing in the index of texts of what has been erased. */
   readonly scrub: (tables: Tables) => Promise<void>
   /** Resolves when nothing is being read, with what lets those read on who have to wait. */
@@ -106,6 +111,17 @@ export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts):
   const { ask, queue, isRunning, close } = askerOf(thread)
   let following: Promise<void> | undefined
   let isClosed = false
+
+  const asked = async (request: ReadRequest) => {
+    const first = await ask(request)
+    // What ended the thread need not be this search.
+    const answer = "ended" in first ? await ask(request) : first
+    if ("ended" in answer) throw endedError(answer)
+    if ("failed" in answer) {
+      throw Object.assign(new Error(answer.failed.message), answer.failed)
+    }
+    return answer
+  }
 
   /** Asks the thread to go on with its index, a few milliseconds at a time, until it has all. */
   const follow = async (tables: Tables, purge = false): Promise<void> => {
@@ -131,17 +147,20 @@ export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts):
         if (isLate()) throw lateError()
         const plan = queriesOf(reading.plan, physical)
         const request = { ...reading, file, rowsMin, tables: tables(), plan }
-        const first = await ask(request)
-        // What ended the thread need not be this search.
-        const answer = "ended" in first ? await ask(request) : first
-        if ("ended" in answer) throw endedError(answer)
-        if ("failed" in answer) {
-          throw Object.assign(new Error(answer.failed.message), answer.failed)
-        }
-        if (answer.isBehind) followed(tables)
+        const answer = await asked(request)
+        if ("isBehind" in answer && answer.isBehind) followed(tables)
         // Reason for the cast: a search's Row type is its caller's word about its columns.
         const { total, rows, seen } = answer as Read<Row> & Behind
         return { total, rows, seen }
+      } finally {
+        end()
+      }
+    },
+    positions: async (events) => {
+      const end = await queue()
+      try {
+        const answer = await asked({ file, rowsMin, tables: {}, events })
+        return "positions" in answer ? answer.positions : []
       } finally {
         end()
       }

@@ -40,6 +40,8 @@ export type States = {
   readonly fold: (state: unknown, event: NewEvent) => unknown
   readonly apply: (event: LogEvent, folded?: readonly Folded[]) => void
   readonly known: (type: string) => AnyAggregate | undefined
+  /** Of all kinds of streams, and of all types of events. */
+  readonly names: { readonly streams: readonly string[]; readonly types: readonly string[] }
   readonly drop: (instance: string, stream: string, id: string) => void
   /** Folds one stream from its first event, and writes its row once. */
   readonly folding: (kind: AnyAggregate) => Folding
@@ -116,6 +118,7 @@ export function statesOf(parts: StateParts): States {
     fold,
     apply,
     known: (type) => byStream.get(branches.get(type)?.stream ?? ""),
+    names: { streams: [...byStream.keys()].sort(), types: [...branches.keys()].sort() },
     drop: rows.drop,
     folding,
   }

@@ -297,6 +297,10 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listAppChanges", older],
   ["listProjectGrantChanges", byId],
   ["listMyUserChanges", {}],
+  ["listEvents", { limit: 1000 }],
+  ["listEventTypes", {}],
+  ["listAggregateTypes", {}],
+  ["listFailedEvents", {}, "admin.v1"],
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],
   ["listGroupUsers", {}],
@@ -312,7 +316,7 @@ const systemOnly = new Set([
 /** About all instances at once, so that one of them has no share of its own in it. */
 const ofAll = [
   ...["bulkSetLimits", "createInstance", "existsDomain", "getSystemFeatures", "listInstances"],
-  ...["resetSystemFeatures", "setSystemFeatures"],
+  ...["resetSystemFeatures", "setSystemFeatures", "removeFailedEvent"],
 ]
 
 test("every operation of these modules is tried", () => {

@@ -26,6 +26,43 @@ export const olderRows: readonly Row[] = [
     expect: { result: [{}] },
   },
   {
+    call: "admin.v1.AdminService/ListEvents",
+    as: "owner",
+    body: { limit: 1, aggregateId: "$user", aggregateTypes: ["user"], asc: true },
+    expect: {
+      events: [
+        {
+          aggregate: { id: "$user", type: { type: "user" }, resourceOwner: "$org" },
+          type: { type: "user.human.added", localized: { localizedMessage: "User human added" } },
+        },
+      ],
+    },
+  },
+  {
+    call: "admin.v1.AdminService/ListEvents",
+    body: { limit: 1 },
+    code: "permission_denied",
+    id: "access.denied",
+  },
+  { call: "admin.v1.AdminService/ListEventTypes", as: "owner" },
+  { call: "admin.v1.AdminService/ListAggregateTypes", as: "owner" },
+  { call: "admin.v1.AdminService/ListFailedEvents", as: "owner", expect: {} },
+  {
+    call: "admin.v1.AdminService/RemoveFailedEvent",
+    as: "owner",
+    body: { database: "latchkey", viewName: "messages", failedSequence: "1" },
+    code: "not_found",
+    id: "event.failed_missing",
+  },
+  { call: "system.v1.SystemService/ListFailedEvents", as: "system", expect: {} },
+  {
+    call: "system.v1.SystemService/RemoveFailedEvent",
+    as: "system",
+    body: { database: "latchkey", viewName: "messages", failedSequence: "1" },
+    code: "not_found",
+    id: "event.failed_missing",
+  },
+  {
     call: "management.v1.ManagementService/GenerateMachineSecret",
     body: { userId: "$robot" },
     events: ["user.machine.secret.set"],

@@ -1,0 +1,69 @@
+import { Fault } from "../../kernel/fault.ts"
+import {
+  type Cx,
+  type EventFilter,
+  type FailedEvent,
+  failedEvents,
+  removeFailedEvent,
+} from "../../store/index.ts"
+import { type Editor, editorsOf, keptSince, type Part } from "./query.ts"
+
+/** One thing that happened on the instance. Secrets and personal data are not in it. */
+export type Happened = {
+  readonly position: number
+  readonly time: number
+  readonly type: string
+  readonly stream: string
+  readonly id: string
+  readonly owner: string
+  readonly data: object
+  readonly editor: Editor
+  /** The client by which they did it. */
+  readonly client: string
+}
+
+/**
+ * What happened on the instance and is like that; `from` is a position. Where the instance has a
+ * limit for that, only what is newer.
+ */
+export async function eventsOf(
+  cx: Cx,
+  filter: EventFilter,
+  part: Part,
+): Promise<readonly Happened[]> {
+  const since = Math.max(filter.since ?? 0, keptSince(cx) ?? 0)
+  const events = await cx.store.events(cx, { ...filter, ...part, since: since || undefined })
+  const named = editorsOf(cx)
+  return events.map(({ position, time, type, stream, id, owner, data, editor }) => ({
+    ...{ position, time, type, stream, id, owner, data },
+    ...{ editor: named(editor.user), client: editor.client },
+  }))
+}
+
+/** All databases are one: what the interface calls so has this name. */
+export const databaseName = "latchkey"
+
+type Failed = {
+  readonly database: string
+  readonly viewName: string
+  readonly failedSequence: bigint
+}
+
+/**
+ * Takes a failed event off the list; of any instance, unless one is named. Faults with `not_found`
+ * where it isn't on it.
+ */
+export async function removeFailed(
+  { store }: Pick<Cx, "store">,
+  { database, viewName, failedSequence }: Failed,
+  instance?: string,
+): Promise<void> {
+  const isIt = ({ reactor, position }: FailedEvent) =>
+    database === databaseName && reactor === viewName && BigInt(position) === failedSequence
+  const found = failedEvents(store, instance).find(isIt)
+  if (!found) {
+    const words = `${database} has no failed event ${failedSequence} of ${viewName}`
+    throw new Fault("not_found", "event.failed_missing", words)
+  }
+  await removeFailedEvent(store, found.reactor, found.position)
+}

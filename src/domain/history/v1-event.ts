@@ -1,0 +1,84 @@
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
+import { share } from "../../api/method.ts"
+import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
+import type { ListEventsRequest } from "../../gen/core/admin/v1/event_pb.ts"
+import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
+import { at } from "../../kernel/answer.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { type Cx, type EventFilter, type FailedEvent, failedEvents } from "../../store/index.ts"
+import { databaseName, eventsOf, type Happened, removeFailed } from "./event.ts"
+import { sequenceOf, wordsOf } from "./words.ts"
+
+export const admin = share<Cx>()(AdminService, {
+  listEvents: async (req, cx) => {
+    const { limit, asc } = pageOf(req)
+    const part = { limit, asc, from: sequenceOf(req.sequence) }
+    return { events: (await eventsOf(cx, filterOf(req), part)).map(toEvent) }
+  },
+  listEventTypes: (_, cx) => ({ eventTypes: cx.store.eventTypes().types.map(toType) }),
+  listAggregateTypes: (_, cx) => ({ aggregateTypes: cx.store.eventTypes().streams.map(toKind) }),
+  listFailedEvents: (_, cx) => ({ result: failedEvents(cx.store, cx.instance).map(toFailed) }),
+  removeFailedEvent: async (req, cx) => {
+    await removeFailed(cx, req, cx.instance)
+    return {}
+  },
+})
+
+export const system = share<Cx>()(SystemService, {
+  listFailedEvents: (_, cx) => ({ result: failedEvents(cx.store).map(toFailed) }),
+  removeFailedEvent: async (req, cx) => {
+    await removeFailed(cx, req, req.instanceId || undefined)
+    return {}
+  },
+})
+
+/** Empty is what a filter says that does not say it. */
+function filterOf(req: ListEventsRequest): EventFilter {
+  const { case: named, value } = req.creationDateFilter
+  const { since = undefined, until = undefined } = named === "range" ? value : {}
+  const from = named === "from" ? value : req.creationDate
+  return {
+    types: listed(req.eventTypes),
+    streams: listed(req.aggregateTypes),
+    id: req.aggregateId || undefined,
+    editor: req.editorUserId || undefined,
+    owner: req.resourceOwner || undefined,
+    since: timeOf(since ?? from),
+    until: timeOf(until),
+  }
+}
+
+const listed = (names: readonly string[]) => (names.length > 0 ? names : undefined)
+const timeOf = (date: Timestamp | undefined) => date && timestampMs(date)
+
+const toEvent = (event: Happened) => ({
+  editor: {
+    userId: event.editor.id,
+    displayName: event.editor.name,
+    service: event.client,
+  },
+  aggregate: { id: event.id, type: toKind(event.stream), resourceOwner: event.owner },
+  sequence: BigInt(event.position),
+  creationDate: at(event.time),
+  payload: JSON.parse(JSON.stringify(event.data)),
+  type: toType(event.type),
+})
+
+const toType = (type: string) => ({
+  type,
+  localized: { key: `EventTypes.${type}`, localizedMessage: wordsOf(type) },
+})
+
+const toKind = (stream: string) => ({
+  type: stream,
+  localized: { key: `AggregateTypes.${stream}`, localizedMessage: wordsOf(stream) },
+})
+
+const toFailed = ({ reactor, position, failures, error, last }: FailedEvent) => ({
+  database: databaseName,
+  viewName: reactor,
+  failedSequence: BigInt(position),
+  failureCount: BigInt(failures),
+  errorMessage: error,
+  lastFailed: at(last),
+})

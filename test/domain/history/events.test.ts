@@ -1,0 +1,139 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
+const events = async (request: object = {}): Promise<readonly any[]> =>
+  (await act("owner", "listEvents", request)).events
+const typesOf = (found: readonly any[]) => found.map(({ type }) => type.type)
+const project = (projectId: string, name: string) =>
+  act("manager", "createProject", { organizationId: "org1", projectId, name })
+
+test("what happened is told with its place, who did it, and what was said", async () => {
+  await project("p1", "One")
+  const [newest] = await events({ limit: 1 })
+  expect(newest).toMatchObject({
+    editor: { userId: "manager", displayName: "manager Person" },
+    aggregate: { id: "p1", type: { type: "project" }, resourceOwner: "org1" },
+    type: { type: "project.added", localized: { localizedMessage: "Project added" } },
+    payload: { name: "One" },
+  })
+  const [first] = await events({ limit: 1, asc: true })
+  expect(first.sequence).toBeLessThan(newest.sequence)
+})
+
+test("each filter finds what is so, and all of them together", async () => {
+  await project("p1", "One")
+  await act("owner", "updateProject", { projectId: "p1", name: "Two" })
+  const ofProject = { aggregateTypes: ["project"], aggregateId: "p1" }
+  expect(typesOf(await events(ofProject))).toEqual(["project.changed", "project.added"])
+  expect(typesOf(await events({ ...ofProject, asc: true, limit: 1 }))).toEqual(["project.added"])
+  expect(typesOf(await events({ ...ofProject, editorUserId: "owner" }))).toEqual([
+    "project.changed",
+  ])
+  expect(typesOf(await events({ eventTypes: ["project.added", "org.added"] }))).toContain(
+    "org.added",
+  )
+  expect(typesOf(await events({ aggregateId: "p1" }))).toHaveLength(2)
+  expect(await events({ aggregateId: "p1", resourceOwner: "org2" })).toEqual([])
+  expect(await events({ eventTypes: ["nothing.like.that"] })).toEqual([])
+})
+
+test("times bound what is told, on both sides", async () => {
+  await project("p1", "One")
+  const before = estate.clock.now()
+  estate.clock.advance(60_000)
+  await project("p2", "Two")
+  const idsOf = (found: readonly any[]) => found.map(({ aggregate }) => aggregate.id)
+  const ofProject = { aggregateTypes: ["project"], editorUserId: "manager" }
+  const after = timestampFromMs(before + 1)
+  const from = { case: "from", value: after }
+  expect(idsOf(await events({ ...ofProject, creationDateFilter: from }))).toEqual(["p2"])
+  expect(idsOf(await events({ ...ofProject, creationDate: after }))).toEqual(["p2"])
+  const range = { case: "range", value: { until: timestampFromMs(before) } }
+  expect(idsOf(await events({ ...ofProject, creationDateFilter: range }))).toEqual(["p1"])
+})
+
+test("parts follow one another in both directions", async () => {
+  for (let count = 0; count < 7; count++) await project(`p${count}`, `Project ${count}`)
+  for (const asc of [true, false]) {
+    const whole = (await events({ asc, limit: 1000 })).map(({ sequence }) => sequence)
+    const parts: bigint[] = []
+    for (let sequence = 0n; ; ) {
+      const part = await events({ asc, limit: 3, sequence })
+      parts.push(...part.map((each) => each.sequence))
+      if (part.length < 3) break
+      sequence = part.at(-1).sequence
+    }
+    expect(parts).toEqual(whole)
+  }
+})
+
+test("no secret and nothing personal is in what is told", async () => {
+  await act("manager", "createUser", {
+    organizationId: "org1",
+    userId: "petra",
+    username: "petra.private",
+    userType: {
+      case: "human",
+      value: {
+        profile: { givenName: "Petra", familyName: "Verysecret" },
+        email: {
+          email: "petra@verysecret.example",
+          verification: { case: "isVerified", value: true },
+        },
+        passwordType: { case: "password", value: { password: "Correct-horse-7" } },
+      },
+    },
+  })
+  const told = JSON.stringify(await events({ aggregateId: "petra" }), (_, value) =>
+    typeof value === "bigint" ? `${value}` : value,
+  )
+  expect(told).toContain("user.human.added")
+  for (const word of ["Verysecret", "verysecret", "argon2", "Correct-horse"]) {
+    expect(told).not.toContain(word)
+  }
+})
+
+test("types and kinds are those that there are", async () => {
+  const { eventTypes } = await act("owner", "listEventTypes")
+  expect(eventTypes.map(({ type }: any) => type)).toContain("project.role.added")
+  const { aggregateTypes } = await act("owner", "listAggregateTypes")
+  expect(aggregateTypes.map(({ type }: any) => type)).toEqual(
+    expect.arrayContaining(["user", "project", "org", "instance", "session"]),
+  )
+})
+
+test("only who reads the events of the instance sees them", async () => {
+  for (const name of ["listEvents", "listEventTypes", "listAggregateTypes"]) {
+    await expect(act("manager", name)).rejects.toThrow()
+  }
+})
+
+test("what could not be handled is listed, and taken off the list by who may", async () => {
+  const { store } = estate
+  const fail = (position: number, instance: string) =>
+    store.exclusive(
+      () =>
+        void store.database.run(
+          "INSERT INTO failed_event VALUES ('messages', ?, ?, 3, 'no answer', 1000)",
+          [position, instance],
+        ),
+    )
+  await fail(7, estate.cx().instance)
+  await fail(8, "another")
+  const listed = async () => (await act("owner", "listFailedEvents")).result
+  const failed = { database: "latchkey", viewName: "messages", failedSequence: 7n }
+  expect(await listed()).toMatchObject([{ ...failed, failureCount: 3n, errorMessage: "no answer" }])
+  await expect(act("manager", "removeFailedEvent", failed)).rejects.toThrow()
+  const other = { ...failed, failedSequence: 8n }
+  await expect(act("owner", "removeFailedEvent", other)).rejects.toThrow("no failed event 8")
+  await act("owner", "removeFailedEvent", failed)
+  expect(await listed()).toEqual([])
+})

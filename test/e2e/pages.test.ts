@@ -73,7 +73,7 @@ describe.runIf(needs("chromium"))("every page", () => {
       await page.goto(`${service.url}${path}`)
       expect([path, ...(await flaws())]).toEqual([path])
     }
-  })
+  }, 60_000)
 
   const authorizePath = (changes: Readonly<Record<string, string>>) => {
     const redirect_uri = "https://app.example.com/callback"

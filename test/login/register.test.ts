@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { memberships } from "../../src/domain/member/index.ts"
+import { queueOtp } from "../../src/domain/message/index.ts"
+import { messageReactor } from "../../src/domain/message/reactor.ts"
 import { addDomain, addOrganization, org } from "../../src/domain/org/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login, privacy } from "../../src/domain/policy/index.ts"
@@ -12,6 +14,7 @@ import {
   registrationCode,
 } from "../../src/domain/user/index.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
+import { runReactors } from "../../src/store/index.ts"
 import {
   answerOf,
   authorizePath,
@@ -161,6 +164,57 @@ describe("an address that has an account", () => {
     const end = await browser.post(choice, twice)
     expect(end.response.status).toBe(422)
   })
+})
+
+describe("whoever asks often", () => {
+  const ask = async (email = given.email) => {
+    const browser = browserOf(provider)
+    return browser.post(await browser.go(create()), { ...given, email })
+  }
+  /** Messages that were written meanwhile, as they were added. */
+  async function written(act: () => Promise<unknown>) {
+    const cx = provider.cx()
+    const reactors = runReactors(provider.store, provider.clock, [messageReactor(() => cx)])
+    await reactors.drain()
+    await act()
+    await reactors.drain()
+    await reactors.stop()
+    return (await provider.store.log.find(0, 10_000, ["message.added", "message.failed"])).events
+  }
+
+  test("is answered the same, and nobody is written to more than three times an hour", async () => {
+    const ends = []
+    for (const email of [given.email, "RITA@example.net", given.email, given.email])
+      ends.push(await ask(email))
+    expect(ends.map((end) => [end.response.status, idIn(end) !== ""])).toEqual(
+      Array(4).fill([200, true]),
+    )
+    expect(ends.map((end) => codeFor(end) !== "")).toEqual([true, true, true, false])
+    provider.clock.advance(3_600_000)
+    expect(codeFor(await ask())).not.toBe("")
+  })
+
+  test("keeps no other mail from an address, and no organisation sees what came of it", async () => {
+    const id = await provider.addPerson("vic")
+    const cx = provider.cx()
+    const events = await written(async () => {
+      for (let count = 0; count < 25; count++) await ask("vic@example.org")
+      const otp = { userId: id, channel: "email", code: "123456", sessionId: "" } as const
+      const expires = provider.clock.now() + 3_600_000
+      await cx.store.transact(cx, (tx) => queueOtp(tx, { ...otp, expires }))
+    })
+    expect(events.filter(({ type }) => type === "message.failed")).toEqual([])
+    const told = events.filter(({ data }) => "kind" in data && data.kind === "account_exists")
+    expect(told.map(({ owner }) => owner)).toEqual(["i1", "i1", "i1"])
+  })
+})
+
+test("a browser may prefer a language that nobody here can have", async () => {
+  const send: Provider["send"] = (at, init) =>
+    provider.send(at, init, { languages: ["x-klingon", "ca-ES-valencia", "de"] })
+  const browser = browserOf({ send })
+  const sent = await browser.post(await browser.go(create()), given)
+  expect(registrantBy(provider.cx(), idIn(sent))?.language).toBe("de")
 })
 
 describe("a code", () => {

@@ -13,18 +13,27 @@ export function addMessage(tx: Transaction, id: string, cause: Cause, sealed?: s
   if (hasLeft(person) || person.kind !== "human") return
   const to = cause.channel === "email" ? person.email.address : (person.phone?.number ?? "")
   if (to === "") return
-  addMessageTo(tx, id, { cause, to, sealed, owner: tx.owner(user, cause.userId) })
+  const owner = tx.owner(user, cause.userId)
+  addMessageTo(tx, id, { cause, to, sealed, owner })
+  const address = tx.secrets.hash(to.toLowerCase(), "message_address")
+  if (isFull(tx.state(messageCount, address), tx.now)) {
+    const error = "too many messages went to this address within an hour"
+    tx.append(message, id, [{ type: "message.failed", data: { error } }])
+  } else tx.append(messageCount, address, [{ type: "message.counted", data: {} }], owner)
 }
 
 type Addressed = {
   readonly cause: Cause
   readonly to: string
   readonly sealed?: string | undefined
-  /** The organisation in whose outbox it stands. */
+  /** In whose outbox it stands: an organisation, or the instance. */
   readonly owner: string
 }
 
-/** The same to an address that may be nobody's yet. */
+/**
+ * The same to an address that may be nobody's yet. Whoever lets it be asked for counts how often:
+ * here it would use up what the person is sent whose address it is.
+ */
 export function addMessageTo(
   tx: Transaction,
   id: string,
@@ -33,9 +42,4 @@ export function addMessageTo(
   if (tx.state(message, id).status !== "absent") return
   const secret = sealed === undefined ? { to } : { to, sealed }
   tx.append(message, id, [{ type: "message.added", data: cause, private: secret }], owner)
-  const address = tx.secrets.hash(to.toLowerCase(), "message_address")
-  if (isFull(tx.state(messageCount, address), tx.now)) {
-    const error = "too many messages went to this address within an hour"
-    tx.append(message, id, [{ type: "message.failed", data: { error } }])
-  } else tx.append(messageCount, address, [{ type: "message.counted", data: {} }], owner)
 }

@@ -101,7 +101,10 @@ function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): C
 }
 
 /** Sends who wants an account the code for it, or the word that there is one. */
-async function tellRegistrant(cx: Cx, { id, owner, position }: Recordedly): Promise<void> {
+async function tellRegistrant(
+  cx: Cx,
+  { id, instance: owner, position }: Recordedly,
+): Promise<void> {
   const asked = registrantBy(cx, id)
   if (!asked) return
   const { accountId, requestId, email: to } = asked

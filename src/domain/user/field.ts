@@ -52,9 +52,13 @@ export function phoneOf(text: string): string {
   return number
 }
 
-/** A language tag (BCP 47), or nothing. */
+/** Whether a text is a language tag (BCP 47) that a person may have. */
+export const isLanguage = (text: string): boolean =>
+  text.length <= 10 && /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(text)
+
+/** A language tag, or nothing. */
 export function languageOf(text: string): string {
-  if (text !== "" && (text.length > 10 || !/^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(text))) {
+  if (text !== "" && !isLanguage(text)) {
     throw refusedError("preferred_language", "must be a language tag such as en or pt-BR")
   }
   return text

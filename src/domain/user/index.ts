@@ -1,7 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { orgWithDomain } from "../org/index.ts"
 import { userMetadataView } from "./account/metadata-view.ts"
-import { registration } from "./account/registration.ts"
+import { registration, registrationCount } from "./account/registration.ts"
 import { passwordCheck } from "./credential/attempt.ts"
 import { codeCount } from "./credential/code-count.ts"
 import { failedSignInView } from "./credential/failure.ts"
@@ -111,6 +111,7 @@ export { hasKeys, originsOf, relyingPartyOf } from "./factor/relying-party.ts"
 export { skipFactors } from "./factor/skip.ts"
 export { admitTotp, pendingTotp, registerTotp, totpUri } from "./factor/totp.ts"
 export { challengeKey, keyHolder } from "./factor/webauthn-check.ts"
+export { isLanguage } from "./field.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"
 export {
   addLink,
@@ -173,7 +174,15 @@ export { type UserRow, userKeys, users, userView } from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [user, registration, passwordCheck, failedTries, codeCount, factorCount],
+  aggregates: [
+    user,
+    registration,
+    registrationCount,
+    passwordCheck,
+    failedTries,
+    codeCount,
+    factorCount,
+  ],
   views: [userView, userMetadataView, failedSignInView],
   chains: {
     user: userChain,

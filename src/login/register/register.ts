@@ -1,6 +1,6 @@
 import type { RegisterField, Registering, RegisterProblem } from "../../../ui/login/index.ts"
 import { policyOf, privacy } from "../../domain/policy/index.ts"
-import { askRegistration, registrantOf } from "../../domain/user/index.ts"
+import { askRegistration, isLanguage, registrantOf } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
@@ -63,9 +63,8 @@ export const takeRegister =
     const id = cx.ids.next()
     try {
       await askRegistration(cx, id, {
-        registrant: registrantOf({ ...registering, language: cx.languages[0] ?? "" }),
+        registrant: registrantOf({ ...registering, language: cx.languages.find(isLanguage) ?? "" }),
         orgId: way === "found" ? cx.ids.next() : home,
-        owner: home,
         requestId: waiting?.id ?? "",
       })
     } catch (cause) {

@@ -77,6 +77,23 @@ export const registration = aggregate<RegistrationEvent, Registration>({
   },
 })
 
+/** Within an hour, of one address, whoever asks: more would only be a nuisance to whose it is. */
+const askedMax = 3
+
+type Count = { readonly since: number; readonly asked: number }
+
+/** How often accounts were asked for with an address; the id is a keyed hash of that. */
+export const registrationCount = aggregate<Event<"registration.counted">, Count>({
+  stream: "registration_count",
+  retention: "transient",
+  expires: ({ since }) => since + hour,
+  initial: { since: 0, asked: 0 },
+  evolve: {
+    "registration.counted": ({ since, asked }, { time }) =>
+      time < since + hour ? { since, asked: asked + 1 } : { since: time, asked: 1 },
+  },
+})
+
 /** However many ask for an account with one address: each has so many tries. */
 const failedMax = 10
 
@@ -91,18 +108,18 @@ export const registrantOf = (given: Registrant): Registrant => ({
 
 export type Wish = Pick<Requested, "orgId" | "requestId"> & {
   readonly registrant: Registrant
-  /** The organisation in whose outbox the mail stands. */
-  readonly owner: string
 }
 
 /**
  * Keeps that somebody wants an account, and has their address written to. One that has an account
- * is told so by that mail and by nothing else: it makes the same work, and is answered the same.
+ * is told so by that mail and by nothing else: it makes the same work, and is answered the same. So
+ * is whoever asks with one address too often, which is written to no more for an hour. It belongs to
+ * the instance: in what an organisation may read it would tell who has an account.
  */
 export async function askRegistration(cx: Cx, id: string, wish: Wish): Promise<void> {
   cx.allowance?.spend("message")
   const paced = cx.allowance?.pace()
-  const { orgId, requestId, registrant, owner } = wish
+  const { orgId, requestId, registrant } = wish
   const { plain, expires } = newCode(cx, "init_code")
   const accountId = accountWith(cx, registrant.email) ?? ""
   const requested: Draft<RegistrationEvent> = {
@@ -110,8 +127,20 @@ export async function askRegistration(cx: Cx, id: string, wish: Wish): Promise<v
     data: { orgId, expires, accountId, requestId },
     private: { ...registrant, sealed: cx.secrets.seal("seal", plain, aboutOf(id)) },
   }
-  await cx.store.transact(cx, (tx) => tx.append(registration, id, [requested], owner))
+  await cx.store.transact(cx, (tx) => {
+    if (isOneTooMany(tx, registrant.email)) return
+    tx.append(registration, id, [requested], cx.instance)
+  })
   await paced?.()
+}
+
+/** Counts that an account is asked for with an address, however that is spelled. */
+function isOneTooMany(tx: Transaction, email: string): boolean {
+  const id = tx.secrets.hash(fold(email), "registration_address")
+  const { since, asked } = tx.state(registrationCount, id)
+  if (tx.now < since + hour && asked >= askedMax) return true
+  tx.append(registrationCount, id, [{ type: "registration.counted", data: {} }])
+  return false
 }
 
 const aboutOf = (id: string): string => `registration/${id}`

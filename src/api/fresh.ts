@@ -1,12 +1,9 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf"
 import type { Access as AccessOption } from "../gen/core/options_pb.ts"
-import type { Call } from "../kernel/context.ts"
+import { type Call, freshSeconds } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import { nameOf } from "./method.ts"
 import { isChange, type Rank } from "./rank.ts"
-
-/** Long enough for what people come to do, short enough that they still sit there. */
-export const freshSeconds = 900
 
 /**
  * Whether a rule asks for a sign-in that is recent. Refuses, naming the method: a reading, and what

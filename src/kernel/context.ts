@@ -6,6 +6,12 @@ import type { Ids } from "./id.ts"
 import type { Allowance } from "./limit.ts"
 import type { Outside } from "./net/outbound.ts"
 
+/**
+ * Seconds within which a sign-in is recent enough to change how one signs in: long enough for what
+ * people come to do, short enough that they still sit there.
+ */
+export const freshSeconds = 900
+
 /** Who calls. `client` is the OAuth client through which a user calls. */
 export type Caller =
   | { readonly kind: "anonymous" }

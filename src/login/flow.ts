@@ -1,5 +1,6 @@
 import type { Requested } from "../domain/grant/index.ts"
 import type { Session } from "../domain/session/index.ts"
+import { freshSeconds } from "../kernel/context.ts"
 import { type Factor, isProved, type Need } from "./factor/need.ts"
 
 /** What the flow must know of a request to sign somebody in. */
@@ -86,12 +87,19 @@ function stepWith(wanted: Wanted, session: Present, now: number): Step {
   if (bar !== undefined) return { kind: "barred", sessionId, bar }
   if (!isRecent(wanted, session, now)) return { kind: "password", userId }
   const second = secondStep(wanted, session, now)
+  // What lets somebody in from then on is set up by who has just shown who they are.
+  if (second?.kind === "set up" && !isFresh(wanted, session, now))
+    return { kind: "password", userId }
   if (second) return second
   // Consent is given last, and by exactly who will be signed in.
   const { prompts, foreign = [] } = wanted
   const asks = prompts.includes("consent") || foreign.length > 0
   return { kind: asks && wanted.consent !== sessionId ? "consent" : "done", sessionId }
 }
+
+/** Whether who signed in still sits there; ahead of this request only for a quarter of an hour. */
+const isFresh = ({ created }: Wanted, { authTime }: Present, now: number): boolean =>
+  authTime > created || now - authTime < freshSeconds * 1000
 
 /** What has to be proved beside a password, or set up for that. */
 function secondStep(wanted: Wanted, session: Present, now: number): Step | undefined {

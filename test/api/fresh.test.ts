@@ -1,10 +1,11 @@
 import { getOption } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { book } from "../../src/api/book.ts"
-import { freshSeconds, mustBeFresh } from "../../src/api/fresh.ts"
+import { mustBeFresh } from "../../src/api/fresh.ts"
 import { challenge } from "../../src/api/respond.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { access } from "../../src/gen/core/options_pb.ts"
+import { freshSeconds } from "../../src/kernel/context.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { type Estate, openEstate } from "../support/estate.ts"
 

@@ -1,6 +1,7 @@
 import { getOption } from "@bufbuild/protobuf"
 import { expect, test } from "vitest"
 import { book } from "../../src/api/book.ts"
+import { isChange } from "../../src/api/rank.ts"
 import { roles } from "../../src/domain/member/roles.ts"
 import { type Access, access } from "../../src/gen/core/options_pb.ts"
 import { disagreements, tableOf } from "./table.ts"
@@ -54,6 +55,28 @@ test("an operation open to every token says in the book why that shows nobody el
   )
   const open = options.filter((option) => option.authenticated !== "")
   expect(open.map(({ authenticated }) => authenticated.length > 20)).not.toContain(false)
+})
+
+/** What people change of themselves by an old sign-in, too, and why that takes nothing over. */
+const unfresh: Readonly<Record<string, string>> = {
+  "^Verify": "shows a code or a key that was asked for by a recent sign-in, or by somebody else",
+  "^(Res|S)end\\w*(Code|Verification)$": "writes to the address that is there already",
+  Avatar$: "a picture lets nobody in",
+  "^UpdateMyProfile$": "a name to be shown by lets nobody in",
+  "^Revoke|^DeleteSession$": "ends what lets somebody in, and begins nothing",
+  "^HumanMFAInitSkipped$": "puts off what is offered, and nothing that is forced",
+}
+
+test("what people change of themselves wants a recent sign-in, or says here why not", () => {
+  const changes = book.flatMap((service) => service.methods).filter(isChange)
+  const ofOneself = changes.filter((method) => {
+    const { authenticated, self, fresh } = getOption(method, access)
+    return (authenticated !== "" || self !== "") && !fresh
+  })
+  const names = ofOneself.map(({ name }) => name)
+  const listed = Object.keys(unfresh).map((pattern) => new RegExp(pattern))
+  expect(names.filter((name) => !listed.some((pattern) => pattern.test(name)))).toEqual([])
+  expect(listed.filter((pattern) => !names.some((name) => pattern.test(name)))).toEqual([])
 })
 
 test("every permission that a rule names is one that some role grants", () => {

@@ -153,6 +153,19 @@ const rows: readonly Row[] = [
   ["who may not is asked for nothing", { ...app, barOf: bars("ann") }, [ann], barred(ann)],
   ["a factor comes before consent", { ...app, prompts: ["consent"] }, [ann], factor],
   ["one is forced", needs({ isForced: true, offered: ["otp"] }), [ann], offer(true)],
+  [
+    "who signed in long ago sets none up",
+    needs({ isForced: true, offered: ["otp"] }),
+    [{ ...ann, authTime: ago(1) }],
+    password("ann"),
+  ],
+  [
+    "unless that was for this request",
+    { ...needs({ isForced: true, offered: ["otp"] }), created: ago(2) },
+    [{ ...ann, authTime: ago(1) }],
+    offer(true),
+  ],
+  ["nor a passkey", alone(false), [{ ...ann, authTime: ago(1) }], password("ann")],
   ["and there is none", needs({ isForced: true }), [ann], offer(true, [])],
   [
     "forced and there",

@@ -194,7 +194,7 @@ describe("whoever asks often", () => {
     expect(codeFor(await ask())).not.toBe("")
   })
 
-  test("keeps no other mail from an address, and no organisation sees what came of it", async () => {
+  test("keeps no other mail from an address, and no organisation sees who has it", async () => {
     const id = await provider.addPerson("vic")
     const cx = provider.cx()
     const events = await written(async () => {

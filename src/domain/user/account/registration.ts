@@ -112,8 +112,8 @@ export type Wish = Pick<Requested, "orgId" | "requestId"> & {
 
 /**
  * Keeps that somebody wants an account, and has their address written to. One that has an account
- * is told so by that mail and by nothing else: it makes the same work, and is answered the same. So
- * is whoever asks with one address too often, which is written to no more for an hour. It belongs to
+ * is told so by that mail and by nothing else: it makes the same work, and is answered the same.
+ * So is who asks too often with one address, which is written to no more for an hour. It belongs to
  * the instance: in what an organisation may read it would tell who has an account.
  */
 export async function askRegistration(cx: Cx, id: string, wish: Wish): Promise<void> {

@@ -142,7 +142,12 @@ function failureOf(cause: unknown): Omit<Extract<Delivery, { done: false }>, "st
   const response = "responseCode" in found ? Number(found.responseCode) : 0
   const reason = code === "ETLS" ? `no TLS could be agreed on: ${found.message}` : found.message
   const isOfMail = code === "EENVELOPE" || code === "EMESSAGE"
-  return { done: false, lasting: isOfMail && response >= 500, reason: shortened(reason) }
+  // RFC 3207 §4 and RFC 4954 §4.7: 530 asks for TLS or a login, and is about no mail.
+  return {
+    done: false,
+    lasting: isOfMail && response >= 500 && response !== 530,
+    reason: shortened(reason),
+  }
 }
 
 /** What servers say is shown to administrators, on one line. */

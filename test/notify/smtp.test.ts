@@ -115,6 +115,13 @@ describe("what keeps a mail back is told, with how far it came", () => {
       lasting: true,
     },
     {
+      what: "TLS or a login that is asked for after all",
+      wanted: { judge: () => ({ status: 530, text: "Must issue a STARTTLS command first" }) },
+      asked: {},
+      steps: ["resolved", "connected"],
+      lasting: false,
+    },
+    {
       what: "greylisting",
       wanted: { judge: () => ({ status: 451, text: "try again later" }) },
       asked: {},

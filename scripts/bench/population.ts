@@ -30,19 +30,7 @@ export const userIdOf = (user: number): string => `user${user}`
  */
 export async function populate(file: string, users: number, orgs: number): Promise<void> {
   const store = openDatabase(file)
-  const cx: Cx = {
-    store,
-    clock: systemClock,
-    ids: idsOf(systemClock, 1),
-    random: systemRandom,
-    secrets: noSecrets(),
-    outside: nowhere,
-    warn: () => {},
-    instance: firstInstance,
-    caller: { kind: "system", name: "population" },
-    requestId: "population",
-    languages: [],
-  }
+  const cx = fillingCx(store)
   const each = Math.ceil(users / orgs)
   for (let org = 0; org < orgs; org++) {
     const orgId = orgIdOf(org)
@@ -88,6 +76,21 @@ function furnish(tx: Transaction, org: number, userId: string): void {
   if (org === 0) return
   addGrant(tx, `grant${org}`, { projectId, grantedOrgId: orgIdOf(org - 1), roleKeys })
 }
+
+/** A context of the store alone, by which files are filled while no server runs. */
+export const fillingCx = (store: Cx["store"]): Cx => ({
+  store,
+  clock: systemClock,
+  ids: idsOf(systemClock, 1),
+  random: systemRandom,
+  secrets: noSecrets(),
+  outside: nowhere,
+  warn: () => {},
+  instance: firstInstance,
+  caller: { kind: "system", name: "population" },
+  requestId: "population",
+  languages: [],
+})
 
 /** Nobody here has a password or a secret. */
 function noSecrets(): Secrets {

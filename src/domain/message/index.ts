@@ -2,6 +2,7 @@ import { message, messageCount } from "./model.ts"
 import { messageReactor } from "./reactor.ts"
 import { messageView } from "./view.ts"
 
+export { message } from "./model.ts"
 export { type Otp, queueOtp } from "./otp.ts"
 
 /** What this module is to the whole. */

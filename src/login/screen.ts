@@ -14,7 +14,7 @@ import {
   targetOf,
   trouble,
 } from "./context.ts"
-import { providersOf } from "./external/offer.ts"
+import { linkedProvidersOf, providersOf } from "./external/offer.ts"
 import { offeredPasskey } from "./factor/passkey-offer.ts"
 import { type Fields, goTo } from "./form.ts"
 import { forgotHref } from "./link/forgot.ts"
@@ -201,15 +201,17 @@ function passwordPage(
     forgotHref: forgotHref(loginContext, account.loginName),
   }
   const application = applicationOf(loginContext)
+  const known = knownUser(loginContext, account)
+  const providers = known === undefined ? [] : linkedProvidersOf(loginContext, known)
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
-      return ui.PasswordPage({ ...shared, ...hrefs, application, error, account, form })
+      return ui.PasswordPage({ ...shared, ...hrefs, application, error, account, form, providers })
     },
     {
-      ...optionsOf(loginContext, statusOf(problem), knownUser(loginContext, account)),
+      ...optionsOf(loginContext, statusOf(problem), known),
       retryAfterSeconds: seconds,
     },
   )

@@ -5,6 +5,7 @@ import * as app from "../domain/app/index.ts"
 import * as asset from "../domain/asset/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
 import * as feature from "../domain/feature/index.ts"
+import * as federation from "../domain/federation/index.ts"
 import * as grant from "../domain/grant/index.ts"
 import * as group from "../domain/group/index.ts"
 import * as history from "../domain/history/index.ts"
@@ -44,6 +45,7 @@ export const modules = [
   idp.module,
   org.module,
   user.module,
+  federation.module,
   asset.module,
   message.module,
   project.module,

@@ -14,6 +14,7 @@ export const idpLooks: readonly Step[] = [
     ["ListProviders", "ListLoginPolicyIDPs"].map((name): Step => [`${service}/${name}`, {}]),
   ),
   ["core.admin.v1.AdminService/ListIDPs", {}],
+  ["core.auth.v1.AuthService/ListMyLinkedIDPs", {}],
 ]
 
 /** `ids`: of `idps`, in that order. */
@@ -39,3 +40,15 @@ export const idpChanges = (ids: readonly string[]): readonly Step[] =>
 
 const placeOf = (kind: string) => idpForms.findIndex(({ name }) => name === kind)
 const policy = { allowUsernamePassword: true, allowExternalIdp: true }
+
+const link = { userId: "absent", linkedUserId: "x", idpId: "absent" }
+
+/** Nobody is linked here, and no login page has begun anything. */
+export const idpRefusals: readonly (readonly [...Step, status: number])[] = [
+  ["StartIdentityProviderIntent", { idpId: "absent" }, 403],
+  ["RetrieveIdentityProviderIntent", { idpIntentId: "absent" }, 403],
+  ["AddIDPLink", { userId: "absent" }, 404],
+  ["ListIDPLinks", { userId: "absent" }, 404],
+  ["RemoveIDPLink", link, 404],
+  ["core.auth.v1.AuthService/RemoveMyLinkedIDP", link, 400],
+]

@@ -1,6 +1,6 @@
 // What two instances are asked and told, with the same ids in both.
 import { onePixel } from "../support/picture.ts"
-import { idpLooks, idps } from "./idp-steps.ts"
+import { idpLooks, idpRefusals, idps } from "./idp-steps.ts"
 import { policyChanges, policyLooks } from "./policy-steps.ts"
 import { providerLooks, providerRefusals, providers } from "./provider-steps.ts"
 import { personOf } from "./service.ts"
@@ -283,6 +283,7 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
     { database: "latchkey", viewName: "absent", failedSequence: 1 },
     404,
   ],
+  ...idpRefusals,
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],
   ["VerifyInviteCode", wrong, 400],

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react"
+import { ButtonLink } from "../kit/button.tsx"
 import { Person } from "../kit/person.tsx"
 import type { PageProps } from "./frame.tsx"
 
@@ -30,6 +31,19 @@ export type Target = {
   readonly csrf: string
   readonly authRequest?: string | undefined
 }
+
+/** A provider that one can sign in with instead, by the address that leads there. */
+export type OfferedProvider = { readonly name: string; readonly href: string }
+
+type ProvidersProps = Pick<PageProps, "t"> & { readonly providers: readonly OfferedProvider[] }
+
+/** The ways round a password of ours. */
+export const Providers = ({ t, providers }: ProvidersProps) =>
+  providers.map(({ name, href }) => (
+    <ButtonLink key={href} href={href} wide>
+      {t("login_name.provider", { provider: name })}
+    </ButtonLink>
+  ))
 
 type FlowFormProps = { readonly target: Target; readonly children: ReactNode }
 

@@ -1,7 +1,14 @@
-import { Button, ButtonLink } from "../kit/button.tsx"
+import { Button } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
 import { KeyForm } from "./factor/key-form.tsx"
-import { type Application, FlowForm, Learns, type Target } from "./flow.tsx"
+import {
+  type Application,
+  FlowForm,
+  Learns,
+  type OfferedProvider,
+  Providers,
+  type Target,
+} from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type LoginNamePageProps = PageProps & {
@@ -16,8 +23,6 @@ export type LoginNamePageProps = PageProps & {
   /** What else one can sign in with, each by its address. */
   readonly providers?: readonly OfferedProvider[] | undefined
 }
-
-export type OfferedProvider = { readonly name: string; readonly href: string }
 
 export type OfferedPasskey = {
   readonly form: Target
@@ -56,11 +61,7 @@ export function LoginNamePage(props: LoginNamePageProps) {
         </Button>
       </FlowForm>
       {passkey && <Passkey t={t} passkey={passkey} />}
-      {providers.map(({ name, href }) => (
-        <ButtonLink key={href} href={href} wide>
-          {t("login_name.provider", { provider: name })}
-        </ButtonLink>
-      ))}
+      <Providers t={t} providers={providers} />
       {createHref && (
         <p className="small">
           {t("register.question")} <a href={createHref}>{t("register.title")}</a>

@@ -6,6 +6,8 @@ import {
   type Application,
   FlowForm,
   Learns,
+  type OfferedProvider,
+  Providers,
   type Target,
 } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
@@ -19,11 +21,14 @@ export type PasswordPageProps = PageProps & {
   readonly forgotHref?: string | undefined
   readonly application?: Application | undefined
   readonly error?: string | undefined
+  /** What else they sign in with, each by its address. */
+  readonly providers?: readonly OfferedProvider[] | undefined
 }
 
 /** Second step: prove it. Posts `loginName` (unchanged) and `password`. */
 export function PasswordPage(props: PasswordPageProps) {
-  const { t, language, form, account, changeHref, forgotHref, application, error } = props
+  const { t, language, form, account, changeHref, application, error } = props
+  const { forgotHref, providers = [] } = props
   const lead = application && t("login_name.lead_application", { application: application.name })
   return (
     <Frame {...props} title={t("password.title")}>
@@ -47,6 +52,7 @@ export function PasswordPage(props: PasswordPageProps) {
           {t("password.submit")}
         </Button>
       </FlowForm>
+      <Providers t={t} providers={providers} />
       {forgotHref !== undefined && (
         <p className="small">
           <a href={forgotHref}>{t("password.forgot")}</a>

@@ -10,6 +10,7 @@ export {
   failIntent,
   intentByToken,
   intentOfBrowser,
+  intentStand,
   openIntent,
   startIntent,
   succeedIntent,

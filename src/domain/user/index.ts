@@ -115,6 +115,7 @@ export { isLanguage } from "./field.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"
 export {
   addLink,
+  checkLink,
   type External,
   linkedUser,
   linkedUserIn,

@@ -1,4 +1,5 @@
 import { activeIdps, type Found, upstreamOf } from "../../domain/idp/index.ts"
+import { usableLinks } from "../../domain/user/index.ts"
 import type { LoginContext } from "../context.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths, withRequest } from "../path.ts"
@@ -21,6 +22,15 @@ export const providersOf = (loginContext: LoginContext) =>
     name: idp.name,
     href: startHref(loginContext, idp.id),
   }))
+
+/** Of these, what a person signs in with who is known already. */
+export const linkedProvidersOf = (loginContext: LoginContext, userId: string) => {
+  const { cx } = loginContext
+  const own = new Set(usableLinks(cx, userId).map(({ idpId }) => idpId))
+  return offeredTo(loginContext)
+    .filter(({ idp }) => own.has(idp.id))
+    .map(({ idp }) => ({ name: idp.name, href: startHref(loginContext, idp.id) }))
+}
 
 function startHref({ waiting }: LoginContext, idpId: string): string {
   const path = withRequest(loginPaths.externalIdp, waiting?.id ?? "")

@@ -217,9 +217,12 @@ describe("the factors of the login policy", () => {
     expect(await allowed()).toEqual({ second: [1], multi: [] })
   })
 
-  test("come with no identity provider, while there is none", async () => {
+  test("come without identity providers, which are linked one by one", async () => {
     const tried = call("addCustomLoginPolicy", { ...open, idps: [{ idpId: "i1" }] })
-    await expect(tried).rejects.toMatchObject({ code: "not_found", id: "idp.missing" })
+    await expect(tried).rejects.toMatchObject({
+      code: "failed_precondition",
+      id: "policy.idps_given",
+    })
     const ctx = { resourceOwner: inInstance }
     const { identityProviders } = await estate.as("owner", "getActiveIdentityProviders", { ctx })
     expect(identityProviders).toEqual([])

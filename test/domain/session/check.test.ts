@@ -104,7 +104,7 @@ describe("a session of a login page", () => {
 
   test("says that no intent of a provider can be checked", async () => {
     const idpIntent = { idpIntentId: "1", idpIntentToken: "t" }
-    await expect(create({ idpIntent })).rejects.toMatchObject({ id: "session.intent_unknown" })
+    await expect(create({ idpIntent })).rejects.toMatchObject({ id: "idp.intent_over" })
   })
 
   test("keeps what is noted, and of the browser what is no secret", async () => {

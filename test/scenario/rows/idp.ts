@@ -81,9 +81,82 @@ const levelRows = ({ service, as, level }: Level): readonly Row[] => {
   ]
 }
 
+const users = "user.v2.UserService"
+const acme = { idpId: "$instanceGenericOAuth", userId: "ada-1", userName: "ada" }
+const urls = {
+  successUrl: "https://login.example.com/ok",
+  failureUrl: "https://login.example.com/no",
+}
+const added = "user.human.externalidp.added"
+
+/** Sign-ins for a login page of one's own, and what people are linked to. */
+const linkRows: readonly Row[] = [
+  {
+    call: `${users}/StartIdentityProviderIntent`,
+    as: "page",
+    body: { idpId: "$instanceGenericOAuth", urls },
+    events: ["idpintent.started"],
+  },
+  {
+    call: `${users}/StartIdentityProviderIntent`,
+    name: "for who is no login page",
+    body: { idpId: "$instanceGenericOAuth", urls },
+    code: "permission_denied",
+    id: "access.denied",
+  },
+  {
+    call: `${users}/RetrieveIdentityProviderIntent`,
+    as: "page",
+    body: { idpIntentId: "1", idpIntentToken: "token" },
+    code: "failed_precondition",
+    id: "idp.intent_over",
+  },
+  {
+    call: `${users}/AddIDPLink`,
+    body: { userId: "$user", idpLink: { ...acme, userId: "$fresh" } },
+    events: [added],
+  },
+  {
+    call: `${users}/AddIDPLink`,
+    name: "a provider of another organisation",
+    as: "owner",
+    body: { userId: "$ownerId", idpLink: { ...acme, idpId: "$orgGoogle" } },
+    ...missing,
+  },
+  {
+    call: `${users}/ListIDPLinks`,
+    given: [[`${users}/AddIDPLink`, { userId: "$user", idpLink: { ...acme, userId: "$fresh" } }]],
+    body: { userId: "$user" },
+    expect: { result: [{ userName: "ada" }] },
+  },
+  {
+    call: `${users}/RemoveIDPLink`,
+    given: [[`${users}/AddIDPLink`, { userId: "$user", idpLink: { ...acme, userId: "$fresh" } }]],
+    body: { userId: "$user", idpId: "$instanceGenericOAuth", linkedUserId: "$fresh" },
+    events: ["user.human.externalidp.removed"],
+  },
+  {
+    call: "auth.v1.AuthService/ListMyLinkedIDPs",
+    as: "user",
+    given: [[`${users}/AddIDPLink`, { userId: "$user", idpLink: { ...acme, userId: "$fresh" } }]],
+    body: {},
+    expect: { result: [{ idpName: "OAuth", providedUserName: "ada" }] },
+  },
+  {
+    call: "auth.v1.AuthService/RemoveMyLinkedIDP",
+    name: "the only way in",
+    as: "user",
+    given: [[`${users}/AddIDPLink`, { userId: "$user", idpLink: { ...acme, userId: "$fresh" } }]],
+    body: { idpId: "$instanceGenericOAuth", linkedUserId: "$fresh" },
+    code: "failed_precondition",
+    id: "user.last_way",
+  },
+]
+
 export const idpRows: readonly Row[] = [
   ...levels.flatMap(kindRows),
   ...levels.flatMap(levelRows),
+  ...linkRows,
   {
     call: "admin.v1.AdminService/ListIDPs",
     as: "owner",

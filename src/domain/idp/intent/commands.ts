@@ -1,6 +1,6 @@
 import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import type { Cx, Draft, Transaction } from "../../../store/index.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import type { Found } from "../commands.ts"
 import type { Answered } from "../upstream/identity.ts"
 import { authorizationUrl, type Kept, newKept } from "../upstream/start.ts"
@@ -90,6 +90,13 @@ export function intentByToken(cx: Cx, id: string, token: string): Done {
     cx.secrets.matches(found.tokenHash, token, about(id))
   const done = isTheirs ? doneOf(cx, id, found) : undefined
   if (done) return done
+  throw usedError()
+}
+
+/** Where an intent stands. */
+export function intentStand(cx: Cx, id: string): Receipt {
+  const receipt = cx.store.receipt(cx, intent, id)
+  if (receipt) return receipt
   throw usedError()
 }
 

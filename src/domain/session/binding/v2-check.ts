@@ -12,8 +12,9 @@ import type {
   SetSessionRequest,
 } from "../../../gen/core/session/v2/session_service_pb.ts"
 import { details } from "../../../kernel/answer.ts"
-import { Fault, fieldError } from "../../../kernel/fault.ts"
+import { fieldError } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
+import { intentChecked } from "../../federation/index.ts"
 import { type UserVerification, user } from "../../user/index.ts"
 import { type Asked, type Changed, createSession, type Named, setSession } from "../check/change.ts"
 import { givenLifetime, givenMetadata, givenUserAgent } from "../check/given.ts"
@@ -57,22 +58,15 @@ function askedOf(cx: Cx, id: string, req: Request): Asked {
   const { checks, challenges, metadata, lifetime } = req
   const { metadata: before } = cx.store.state(cx, session, id)
   return {
-    ...(checks ? checksOf(checks) : { proofs: [] }),
+    ...(checks ? checksOf(cx, checks) : { proofs: [] }),
     challenges: challengesOf(challenges),
     metadata: givenMetadata(before, metadata),
     lifetimeSeconds: lifetime && givenLifetime(secondsOf(lifetime)),
   }
 }
 
-function checksOf(checks: Checks): Pick<Asked, "user" | "password" | "proofs"> {
+function checksOf(cx: Cx, checks: Checks): Pick<Asked, "user" | "password" | "proofs" | "intent"> {
   const { user: named, password } = checks
-  if (checks.idpIntent) {
-    throw new Fault(
-      "failed_precondition",
-      "session.intent_unknown",
-      "there are no identity providers yet, so no intent can be checked",
-    )
-  }
   if (password?.password === "") throw fieldError("request.field_invalid", "password", "is missing")
   const { webAuthN, totp, otpSms, otpEmail, recoveryCode } = checks
   const assertion = webAuthN && JSON.stringify(webAuthN.credentialAssertionData ?? {})
@@ -83,7 +77,11 @@ function checksOf(checks: Checks): Pick<Asked, "user" | "password" | "proofs"> {
     { kind: "recovery_code", given: recoveryCode?.code },
     { kind: "webauthn", given: assertion },
   ] as const
+  const { idpIntent } = checks
   return {
+    ...(idpIntent && {
+      intent: intentChecked(cx, idpIntent.idpIntentId, idpIntent.idpIntentToken),
+    }),
     user: named && namedBy(named.search),
     password: password?.password,
     proofs: proofs.flatMap(({ kind, given }) => (given === undefined ? [] : [{ kind, given }])),

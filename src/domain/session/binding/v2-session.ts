@@ -39,7 +39,7 @@ function factorsOf(cx: Cx, state: Session): MessageInitShape<typeof FactorsSchem
   }
 }
 
-const plain = ["password", "totp", "otpSms", "otpEmail", "recoveryCode"] as const
+const plain = ["password", "intent", "totp", "otpSms", "otpEmail", "recoveryCode"] as const
 
 const checkedOf = (checks: SessionChecks) =>
   Object.fromEntries(

@@ -1,6 +1,7 @@
 import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import type { CheckedIntent } from "../../federation/index.ts"
 import { login, policyOf } from "../../policy/index.ts"
 import {
   type Admit,
@@ -16,7 +17,7 @@ import { isLive, passwordVersionOf } from "../query.ts"
 import { tokenHash } from "../token.ts"
 import { askFor, challengesOf, type ToldChallenges, type WantedChallenges } from "./challenge.ts"
 import { checkError, type Refusal } from "./check-error.ts"
-import { type Proof, proofsOf, proveAll } from "./proof.ts"
+import { type Proof, proofsOf, proveAll, proveIntent } from "./proof.ts"
 
 /** Who it is, by what a login page was told; nothing of it is proved. */
 export type Named = { readonly userId: string } | { readonly loginName: string }
@@ -26,6 +27,8 @@ export type Asked = {
   readonly user?: Named | undefined
   readonly password?: string | undefined
   readonly proofs: readonly Proof[]
+  /** What came of a sign-in with an identity provider. */
+  readonly intent?: CheckedIntent | undefined
   readonly challenges: WantedChallenges
   readonly metadata: SessionMetadata
   /** From now on. */
@@ -98,8 +101,11 @@ async function change(cx: Cx, id: string, asked: Asked, begin?: Begin): Promise<
       if (!begin) mustLive(tx, id)
       const proved = proveAll(tx, who.userId, { admit, admits })
       if (typeof proved === "string") return proved
+      const byIntent = asked.intent ? proveIntent(tx, who.userId, asked.intent) : []
+      if (typeof byIntent === "string") return byIntent
       begin?.(tx, who.userId)
       tx.append(session, id, eventsOf(tx, asked, who))
+      tx.append(session, id, byIntent)
       tx.append(session, id, proved)
       askFor(tx, id, challenges)
       tx.append(session, id, [tokenSet(cx, id, { token, isFirst: begin !== undefined })])
@@ -135,8 +141,11 @@ async function guessed(cx: Cx, { userId }: Who, { asked, act }: Try): Promise<Re
   return end
 }
 
-function whoseOf(cx: Cx, id: string, { user: named, proofs }: Asked): Who {
+function whoseOf(cx: Cx, id: string, { user: named, proofs, intent }: Asked): Who {
   const { userId: before } = cx.store.state(cx, session, id)
+  if (!named && before === "" && intent) {
+    return { userId: intent.userId, said: { loginName: "" } }
+  }
   if (!named) return before === "" ? keyOwner(cx, proofs) : { userId: before }
   const userId = "userId" in named ? named.userId : accountNamed(cx, named.loginName)
   if ("userId" in named && hasLeft(cx.store.state(cx, user, userId))) throw userMissingError()

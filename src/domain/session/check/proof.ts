@@ -1,4 +1,5 @@
 import type { Cx, Draft, Transaction } from "../../../store/index.ts"
+import type { CheckedIntent } from "../../federation/index.ts"
 import { login, policyIn } from "../../policy/index.ts"
 import {
   type Admit,
@@ -66,6 +67,21 @@ export function proveAll(
     events.push(noteOf(kind, { methods, passwordVersion: passwordVersionOf(tx, userId), isFirst }))
   }
   return events
+}
+
+/** Decides about who came from a provider: it must be the very user, who may sign in. */
+export function proveIntent(
+  tx: Transaction,
+  userId: string,
+  intent: CheckedIntent,
+): readonly Draft<SessionEvent>[] | "locked" | "inactive" | "proof wrong" {
+  if (intent.userId !== userId) return "proof wrong"
+  const standing = standingOf(tx, userId)
+  if (standing) return standing
+  intent.use(tx)
+  const passwordVersion = passwordVersionOf(tx, userId)
+  if (passwordVersion === undefined) return "inactive"
+  return [{ type: "session.intent.checked", data: { passwordVersion } }]
 }
 
 /** Whether a key that sees who uses it lets in by itself. */

@@ -6,6 +6,7 @@ import { isThere as isOrgThere, org } from "../../org/index.ts"
 import type { CodeOf, NewCode } from "../credential/code.ts"
 import { type NewPassword, passwordChanged } from "../credential/credential.ts"
 import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
+import { addLink, type External } from "../link/commands.ts"
 import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "../model.ts"
 import { mustBeFree, takeName } from "./login-name.ts"
 import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
@@ -37,6 +38,8 @@ export type NewHuman = {
   readonly phone?: NewContact | undefined
   readonly password?: NewPassword | undefined
   readonly metadata?: readonly Metadata[] | undefined
+  /** What they sign in with elsewhere. */
+  readonly links?: readonly External[] | undefined
 }
 
 export type NewMachine = {
@@ -66,6 +69,7 @@ export function addUser(tx: Transaction, id: string, input: NewUser): void {
   const drafts =
     input.kind === "human" ? humanAdded(input, userName) : machineAdded(id, input, userName)
   tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
+  for (const link of (input.kind === "human" && input.links) || []) addLink(tx, id, link)
 }
 
 /** Adds a user in a step of its own; see `addUser`. */

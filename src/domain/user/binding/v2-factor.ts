@@ -30,6 +30,7 @@ import {
 import { generateRecoveryCodes, removeRecoveryCodes } from "../factor/recovery-code.ts"
 import { skipFactors } from "../factor/skip.ts"
 import { registerTotp, removeTotp, verifyTotp } from "../factor/totp.ts"
+import { linksOf } from "../links.ts"
 import { user } from "../model.ts"
 import { userNameOf } from "../query.ts"
 
@@ -149,6 +150,7 @@ function listMethods(cx: Cx, { userId, domainQuery }: ListAuthenticationMethodTy
   const methods = [
     [isPerson(state) && state.password !== null, AuthenticationMethodType.PASSWORD],
     [isThere("passkey"), AuthenticationMethodType.PASSKEY],
+    [linksOf(state).length > 0, AuthenticationMethodType.IDP],
     [has.includes("otp"), AuthenticationMethodType.TOTP],
     [isThere("u2f"), AuthenticationMethodType.U2F],
     [has.includes("otp_sms"), AuthenticationMethodType.OTP_SMS],

@@ -1,4 +1,5 @@
 import { share } from "../../../api/method.ts"
+import type { IDPLink } from "../../../gen/core/user/v2/user_pb.ts"
 import {
   AccessTokenType as AccessTokenTypes,
   Gender as Genders,
@@ -44,6 +45,7 @@ import {
   passwordFor,
   setPassword,
 } from "../credential/credential.ts"
+import { checkLink, type External } from "../link/commands.ts"
 import { type AccessTokenType, type Gender, type User, user } from "../model.ts"
 import { contact, notOneself } from "./v2-contact.ts"
 
@@ -109,7 +111,7 @@ export async function newHuman(
   },
   { orgId, userName = "" }: { readonly orgId: string; readonly userName?: string | undefined },
 ): Promise<Omit<NewHuman, "orgId" | "userName">> {
-  refuseFactors(human)
+  refuseSecret(human.totpSecret)
   const { profile, email, phone, passwordType } = human
   if (!profile) throw invalidError("user.profile_missing", "a person needs a profile")
   if (!email) throw invalidError("user.email_missing", "a person needs an e-mail address")
@@ -122,6 +124,7 @@ export async function newHuman(
       : undefined,
     password: await firstPassword(cx, orgId, passwordType, [userName, email.email]),
     metadata: human.metadata,
+    links: linksIn(cx, orgId, human.idpLinks),
   }
 }
 
@@ -228,15 +231,10 @@ function keptCodes(state: User, { email, phone }: Contacts) {
 }
 
 /**
- * A link leads to a provider, and there is none. A secret counts once a code of it was shown, which
- * nobody has done of one that was made elsewhere.
+ * A secret counts once a code of it was shown, which nobody has done of one that was made
+ * elsewhere.
  */
-function refuseFactors({ idpLinks, totpSecret }: Factors): void {
-  const [link] = idpLinks
-  if (link) {
-    const message = `there is no identity provider ${JSON.stringify(link.idpId)} to link to`
-    throw new Fault("not_found", "idp.missing", message)
-  }
+function refuseSecret(totpSecret: string | undefined): void {
   if (totpSecret === undefined) return
   throw new Fault(
     "failed_precondition",
@@ -246,7 +244,13 @@ function refuseFactors({ idpLinks, totpSecret }: Factors): void {
   )
 }
 
-type Factors = Pick<CreateUserRequest_Human, "idpLinks" | "totpSecret">
+/** What a new person signs in with elsewhere. */
+const linksIn = (cx: Cx, orgId: string, given: readonly IDPLink[]): readonly External[] =>
+  given.map(({ idpId, userId: externalId, userName: name }) => {
+    const external = { idpId, externalId, name }
+    checkLink(cx, orgId, external)
+    return external
+  })
 
 const genderOf = (gender: Genders | undefined): Gender | undefined =>
   gender === undefined ? undefined : meaning(genders, gender)

@@ -1,4 +1,4 @@
-import { Fault } from "../../../kernel/fault.ts"
+import { Fault, fieldError } from "../../../kernel/fault.ts"
 import type { ClaimChange, Cx, Draft, Transaction } from "../../../store/index.ts"
 import { idpById } from "../../idp/index.ts"
 import { type IdpLink, linksOf } from "../links.ts"
@@ -79,6 +79,21 @@ export const usableLinks = (cx: Cx, userId: string): readonly IdpLink[] =>
 export function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
   const found = idpById(cx, idpId)
   return found !== undefined && (found.place === undefined || found.place === orgId)
+}
+
+/** Refuses a link that nobody could sign in by: the provider must be there, and vouch for them. */
+export function checkLink(cx: Cx, orgId: string, { idpId, externalId, name }: External): void {
+  if (!idpById(cx, idpId) || !mayVouch(cx, idpId, orgId)) {
+    const message = `there is no identity provider ${JSON.stringify(idpId)} to link to`
+    throw new Fault("not_found", "idp.missing", message)
+  }
+  mustBeText("user_id", externalId)
+  mustBeText("user_name", name)
+}
+
+function mustBeText(field: string, text: string): void {
+  if (text.trim() !== "" && text.length <= 200 && !/\p{C}/u.test(text)) return
+  throw fieldError("idp.link_invalid", field, "must be plain text of 1 to 200 characters")
 }
 
 const taken = {

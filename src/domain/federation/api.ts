@@ -1,0 +1,5 @@
+import { auth } from "./v1.ts"
+import { v2 } from "./v2.ts"
+
+/** What this module answers of the book. */
+export const shares = [auth, v2] as const

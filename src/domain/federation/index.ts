@@ -1,0 +1,6 @@
+export { type CheckedIntent, intentChecked } from "./check.ts"
+
+/** What this module is to the whole: people of this server and who they are elsewhere, joined. */
+export const module = {
+  operations: () => import("./api.ts"),
+} as const

@@ -1,0 +1,121 @@
+import type { JsonObject } from "@bufbuild/protobuf"
+import { share } from "../../api/method.ts"
+import {
+  type StartIdentityProviderIntentRequest,
+  UserService,
+} from "../../gen/core/user/v2/user_service_pb.ts"
+import { at, details } from "../../kernel/answer.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { type Cx, windowOf } from "../../store/index.ts"
+import { type Identity, type Intent, idpById, intentStand, startIntent } from "../idp/index.ts"
+import { linkedUser, usableLinks } from "../user/index.ts"
+import { ownIntent } from "./check.ts"
+import { linkUser, unlinkUser } from "./link.ts"
+
+/** Sign-ins with providers for a login page of one's own, and what people are linked to. */
+export const v2 = share<Cx>()(UserService, {
+  startIdentityProviderIntent: async (req, cx) => {
+    const found = idpById(cx, req.idpId)
+    if (!found) throw missingError()
+    const creatorId = cx.caller.kind === "user" ? cx.caller.userId : ""
+    const begun = { agentId: "", requestId: "", creatorId, ...urlsOf(req) }
+    const { id, authUrl } = await startIntent(cx, found, begun)
+    const nextStep = { case: "authUrl", value: authUrl } as const
+    return { details: details(intentStand(cx, id)), nextStep }
+  },
+  retrieveIdentityProviderIntent: ({ idpIntentId: id, idpIntentToken: token }, cx) => {
+    const intent = ownIntent(cx, id, token)
+    const { idpId, answered } = intent
+    const { externalId } = answered.identity
+    const userId = linkedUser(cx, { idpId, externalId }) ?? ""
+    return {
+      details: details(intentStand(cx, id)),
+      idpInformation: informationOf(intent),
+      userId,
+      userAction: userId === "" ? newcomer(intent) : { case: undefined },
+    }
+  },
+  addIDPLink: async ({ userId, idpLink }, cx) => {
+    if (!idpLink) throw fieldError("request.field_invalid", "idp_link", "is missing")
+    const { idpId, userId: externalId, userName: name } = idpLink
+    return { details: details(await linkUser(cx, userId, { idpId, externalId, name })) }
+  },
+  listIDPLinks: ({ userId, query }, cx) => {
+    const found = windowOf(cx, usableLinks(cx, userId), {
+      page: pageOf(query),
+      requested: ["idp_links", userId],
+      by: ({ added, linkId }) => [added, linkId],
+    })
+    return {
+      details: {
+        totalResult: BigInt(found.total),
+        processedSequence: BigInt(cx.store.log.durable()),
+        timestamp: at(cx.clock.now()),
+      },
+      result: found.rows.map(({ idpId, externalId, name }) => ({
+        idpId,
+        userId: externalId,
+        userName: name,
+      })),
+    }
+  },
+  removeIDPLink: async ({ userId, ...named }, cx) => ({
+    details: details(await unlinkUser(cx, userId, named)),
+  }),
+})
+
+/** Where the browser goes in the end: a page of whoever asks. */
+function urlsOf({ content }: StartIdentityProviderIntentRequest) {
+  if (content.case !== "urls") {
+    throw fieldError("request.field_invalid", "urls", "must say where the browser comes back to")
+  }
+  const { successUrl, failureUrl } = content.value
+  mustBeWeb("urls.success_url", successUrl)
+  mustBeWeb("urls.failure_url", failureUrl)
+  return { successUrl, failureUrl }
+}
+
+function mustBeWeb(field: string, text: string): void {
+  const protocol = URL.parse(text)?.protocol
+  const isWeb = protocol === "https:" || protocol === "http:"
+  if (isWeb && text.length <= 2048) return
+  throw fieldError("request.field_invalid", field, "must begin with https:// or http://")
+}
+
+function informationOf({ idpId, answered }: Intent) {
+  const { identity, raw, accessToken, idToken } = answered
+  const rawInformation: JsonObject = JSON.parse(JSON.stringify(raw))
+  return {
+    access: { case: "oauth", value: { accessToken, ...(idToken && { idToken }) } } as const,
+    idpId,
+    userId: identity.externalId,
+    userName: identity.userName,
+    rawInformation,
+  }
+}
+
+/** What a user would be made of; the login page says the organisation, and asks what is missing. */
+function newcomer({ idpId, answered: { identity } }: Intent) {
+  const { email, phone, externalId, userName } = identity
+  const name = userName || email || externalId
+  const human = {
+    profile: profileOf(identity),
+    email: { email, ...verification(identity.emailVerified) },
+    ...(phone && { phone: { phone, ...verification(identity.phoneVerified) } }),
+    idpLinks: [{ idpId, userId: externalId, userName: name }],
+  }
+  const value = { username: userName || email, userType: { case: "human", value: human } } as const
+  return { case: "createUser", value } as const
+}
+
+const verification = (isVerified: boolean) =>
+  isVerified ? ({ verification: { case: "isVerified", value: true } } as const) : {}
+
+const profileOf = (identity: Identity) => {
+  const { givenName, familyName, nickName, displayName, preferredLanguage } = identity
+  return { givenName, familyName, nickName, displayName, preferredLanguage }
+}
+
+const missingError = () =>
+  new Fault("not_found", "idp.missing", "there is no such identity provider; list them first")

@@ -119,6 +119,8 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
       (await service.get("core.admin.v1.AdminService/GetLoginPolicy")).policy
     const save = () => signIn.getByRole("button", { name: "Save" }).click()
     await signIn.getByRole("button", { name: "Edit" }).click()
+    const passkeys = signIn.getByLabel("With a passkey instead of a password")
+    await passkeys.selectOption("Not allowed")
     await signIn.getByLabel("With a password", { exact: true }).uncheck()
     await save()
     await signIn.getByText("nobody could sign in any more").waitFor()
@@ -126,6 +128,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     expect(await field.evaluate("document.activeElement.name")).toBe("allowUsernamePassword")
     expect(await field.getAttribute("aria-invalid")).toBe("true")
     await field.check()
+    await passkeys.selectOption("Allowed")
     await signIn.getByLabel("Everybody needs a second factor").check()
     for (const name of ["Authenticator app", "Security key", "Passkey"]) {
       await signIn.getByRole("checkbox", { name, exact: true }).uncheck()
@@ -152,12 +155,20 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
   })
 
   test("an organisation allows other factors than the instance, until it is reset", async () => {
+    const provider = { name: "GitHub", clientId: "1", clientSecret: "s" }
+    const admin = "core.admin.v1.AdminService"
+    const { id: idpId } = await service.get(`${admin}/AddGitHubProvider`, provider)
+    await service.get(`${admin}/AddIDPToLoginPolicy`, { idpId })
     await open(`/organizations/${organizationId}/policies`, "Policies")
     const signIn = section("Sign-in")
     await signIn.getByRole("button", { name: "Set own" }).click()
     await signIn.getByLabel("Recovery codes").check()
     await signIn.getByRole("button", { name: "Save" }).click()
     await signIn.getByText("own; the instance says: Code by e-mail").waitFor()
+    const headers = { "x-core-orgid": organizationId, authorization: `Bearer ${service.token}` }
+    const linked = `${service.url}/management/v1/policies/login/idps/_search`
+    const own = await fetch(linked, { method: "POST", headers })
+    expect((await own.json()).result).toMatchObject([{ idpId }])
     await signIn.getByRole("button", { name: "Edit" }).click()
     await signIn.getByLabel("Code by e-mail").uncheck()
     await signIn.getByLabel("Code by SMS").check()

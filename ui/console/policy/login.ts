@@ -153,6 +153,11 @@ export const login: Policy = {
     get: management.getLoginPolicy,
     inherited: management.getDefaultLoginPolicy,
     add: management.addCustomLoginPolicy,
+    carries: {
+      list: management.listLoginPolicyIDPs,
+      add: management.addIDPToLoginPolicy,
+      id: "idpId",
+    },
     update: management.updateCustomLoginPolicy,
     reset: management.resetLoginPolicyToDefault,
   },

@@ -68,6 +68,13 @@ export type Policy = {
     /** What holds there while the organisation says nothing of its own. */
     readonly inherited: DescMethodUnary
     readonly add: DescMethodUnary
+    /** What else belongs to it, said one by one: an own one begins with what was so before. */
+    readonly carries?: {
+      readonly list: DescMethodUnary
+      readonly add: DescMethodUnary
+      /** What both call one of them. */
+      readonly id: string
+    }
     readonly update: DescMethodUnary
     readonly activate?: DescMethodUnary
     readonly reset: DescMethodUnary

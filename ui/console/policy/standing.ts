@@ -56,17 +56,34 @@ export async function savePolicy(
   const { said } = standing
   const own = standing.isOwn ? organization.update : organization.add
   const method = place === undefined ? instance.update : own
-  const kept = method.input.fields.map(({ localName }) => [localName, countable(said, localName)])
+  const kept = method.input.fields
+    .filter((field) => field.fieldKind !== "list" || field.listKind !== "message")
+    .map(({ localName }) => [localName, countable(said, localName)])
   const changed = policy.fields.map((field) => [field.name, wantedOf(field, values)])
   const wanted = Object.fromEntries([...kept, ...changed])
   const turns = policy.fields.flatMap((field) =>
     method.input.field[field.name] ? [] : turnsOf(field, place, standing.values, values),
   )
   for (const turn of turns) if (turn.isOn) await take(turn, place)
+  const carry = method === organization.add ? await carried(policy, place) : undefined
   await unless(unchanged, call(method, { ...wanted, ...named(method, place) }, at(place)))
   for (const turn of turns) if (!turn.isOn) await take(turn, place)
+  await carry?.()
   const { activate } = place === undefined ? instance : organization
   if (activate) await unless(unchanged, call(activate, {}, at(place)))
+}
+
+/** What an organisation that says something itself for the first time doesn't lose by that. */
+async function carried(policy: Policy, place: Place): Promise<() => Promise<void>> {
+  const { carries } = policy.organization
+  if (!carries) return async () => {}
+  const { list, add, id } = carries
+  const rows: unknown = Reflect.get(await call(list, {}, at(place)), "result")
+  return async () => {
+    for (const row of Array.isArray(rows) ? rows : []) {
+      await call(add, { [id]: Reflect.get(row, id) }, at(place))
+    }
+  }
 }
 
 type Turn = { readonly method: DescMethodUnary; readonly type: number; readonly isOn: boolean }

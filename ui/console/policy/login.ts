@@ -57,6 +57,14 @@ export const login: Policy = {
       zero: "policy.login.every_time",
     },
     {
+      name: "defaultRedirectUri",
+      label: "policy.login.defaultRedirectUri",
+      hint: "policy.login.defaultRedirectUri.hint",
+      kind: "text",
+      type: "url",
+      empty: "policy.none",
+    },
+    {
       name: "allowRegister",
       label: "policy.login.allowRegister",
       hint: "policy.login.allowRegister.hint",

@@ -147,18 +147,26 @@ const notification: Policy = {
   },
 }
 
+type LinkName =
+  | `${"tos" | "privacy" | "help" | "docs" | "custom"}Link`
+  | "supportEmail"
+  | "customLinkText"
+
+const link = (name: LinkName, type: "url" | "email" | "text" = "url") =>
+  ({ name, type, kind: "text", label: `policy.privacy.${name}`, empty: "policy.none" }) as const
+
 const privacy: Policy = {
   name: "privacy",
   title: "policy.privacy",
   lead: "policy.privacy.lead",
   fields: [
-    { name: "tosLink", label: "policy.privacy.tosLink", kind: "address", empty: "policy.none" },
-    {
-      name: "privacyLink",
-      label: "policy.privacy.privacyLink",
-      kind: "address",
-      empty: "policy.none",
-    },
+    link("tosLink"),
+    link("privacyLink"),
+    link("helpLink"),
+    link("docsLink"),
+    link("supportEmail", "email"),
+    link("customLink"),
+    link("customLinkText", "text"),
   ],
   instance: { get: admin.getPrivacyPolicy, update: admin.updatePrivacyPolicy },
   organization: {

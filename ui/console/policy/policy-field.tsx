@@ -36,13 +36,13 @@ export function PolicyField({ field, value, error, onChange }: FieldProps) {
       return (
         <ColorField {...text} delivered={field.delivered} value={String(value)} {...{ onChange }} />
       )
-    case "address":
+    case "text":
       return (
         <TextField
           {...text}
-          type="url"
+          type={field.type}
           maxLength={2048}
-          placeholder="https://"
+          placeholder={field.type === "url" ? "https://" : undefined}
           value={String(value)}
           onChange={(event) => onChange(event.target.value)}
         />

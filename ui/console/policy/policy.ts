@@ -23,8 +23,12 @@ type Kind =
     }
   /** A time; `zero` says what none of it means. */
   | { readonly kind: "duration"; readonly zero?: TextKey }
-  /** A web address, or nothing, for which `empty` stands. */
-  | { readonly kind: "address"; readonly empty: TextKey }
+  /** A text, or nothing, for which `empty` stands. */
+  | {
+      readonly kind: "text"
+      readonly type: "url" | "email" | "text"
+      readonly empty: TextKey
+    }
   /** One of an enum, by its numbers. */
   | { readonly kind: "choice"; readonly options: readonly Option[] }
   /** Any of an enum, by their numbers; operations of their own say so of each. */

@@ -44,7 +44,7 @@ export function useWords(): (field: Field, values: Values) => string {
         return t(value === true ? "policy.yes" : "policy.no")
       case "color":
         return String(value) || t("policy.branding.unsaid")
-      case "address":
+      case "text":
         return String(value) || t(field.empty)
       case "choice":
       case "several": {

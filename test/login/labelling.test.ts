@@ -103,6 +103,12 @@ describe("on the way to an application", () => {
     expect(sheetOf(page)).toBeUndefined()
   })
 
+  test("a link shows nobody's look, whatever organisation it names", async () => {
+    const link = `/ui/login/password/set?userId=${person}&organization=owner`
+    const { page } = await browserOf(provider).go(link)
+    expect([sheetOf(page), page.includes("owner</title>")]).toEqual([undefined, false])
+  })
+
   // Else whoever has an organisation could have the codes of other people sent to themself.
   test.each([
     ["whose project it is for", "openid", "owner"],

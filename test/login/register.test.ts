@@ -166,6 +166,29 @@ describe("an address that has an account", () => {
   })
 })
 
+describe("while a code is open", () => {
+  const ended = async (at: string, more: object, close: () => Promise<unknown>) => {
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(at), { ...given, ...more })
+    const choice = await browser.post(sent, { code: codeFor(sent) })
+    await close()
+    const end = await browser.post(choice, twice)
+    return [end.response.status, findByLoginName(provider.cx(), given.email)]
+  }
+
+  test("registration may be closed, and then it makes no account", async () => {
+    const close = () => says({ allowRegister: false })
+    expect(await ended(create(), {}, close)).toEqual([422, undefined])
+  })
+
+  test("nobody may begin an organisation any more, and then nobody does", async () => {
+    const close = () =>
+      setRestrictions(provider.cx(), "i1", { disallowPublicOrgRegistration: true })
+    const more = { organization: "Roth" }
+    expect(await ended(`${register}/org`, more, close)).toEqual([422, undefined])
+  })
+})
+
 describe("whoever asks often", () => {
   const ask = async (email = given.email) => {
     const browser = browserOf(provider)

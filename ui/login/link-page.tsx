@@ -10,7 +10,7 @@ import type { TextKey } from "./texts/index.ts"
 export type Linked = {
   readonly userId: string
   readonly code: string
-  /** As the link says it; nothing hangs from it but whose page it looks like. */
+  /** As the link says it; nothing hangs from it. */
   readonly organization: string
   /** The sign-in that the link was asked for in; empty where in none. */
   readonly request: string

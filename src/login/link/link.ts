@@ -126,11 +126,8 @@ function linkPage(
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => ui.LinkPage({ ...shared, kind, form, linked, problem, onwardHref }),
-    {
-      ...optionsOf(loginContext, problem ? status : 200),
-      orgId: linked.organization || undefined,
-      retryAfterSeconds: seconds,
-    },
+    // Before the code is right it looks like nobody's in particular: anybody can write a link.
+    { ...optionsOf(loginContext, problem ? status : 200), retryAfterSeconds: seconds },
   )
 }
 

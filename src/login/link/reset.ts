@@ -75,7 +75,7 @@ function passwordPage(
 ): Promise<Response> {
   const asked = {
     ...{ linked, action: loginPaths.passwordNew },
-    orgId: linked.organization || homeOf(loginContext.cx, linked.userId),
+    orgId: homeOf(loginContext.cx, linked.userId),
     words: (t: Parameters<Parameters<typeof linkPasswordPage>[1]["words"]>[0]) => ({
       title: t("password_change.title"),
       lead: t("reset.password.lead"),

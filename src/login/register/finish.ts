@@ -18,6 +18,7 @@ import { guessing, linkedIn, linkPasswordPage, refuseLink } from "../link/link.t
 import { notesFor } from "../note.ts"
 import { type NewPasswordProblem, newPasswordIn } from "../password-change.ts"
 import { loginPaths } from "../path.ts"
+import { mayStillRegister } from "./home.ts"
 
 const kind = "register"
 
@@ -75,25 +76,38 @@ export async function takeRegisterPassword(
   try {
     return await completeSignIn<never>(continued(loginContext, linked), {
       userId,
-      first: (tx) => void complete(tx, userId, { code, password }),
+      first: (tx) => {
+        const made = complete(tx, userId, { code, password })
+        if (!mayStillRegister(cx, made)) throw closedError()
+      },
     })
   } catch (cause) {
-    // Somebody else has the account by now, or the same code was faster in another window.
+    // Somebody else has the account by now, the same code was faster in another window, or nobody
+    // may make one any more.
     if (!(cause instanceof Fault) || !overs.includes(cause.id)) throw cause
     return refuseLink(loginContext, { kind, linked }, "wrong")
   }
 }
 
-const overs: readonly string[] = ["registration.over", "user.name_taken", "user.name_of_other_org"]
+const overs: readonly string[] = [
+  "registration.over",
+  "registration.closed",
+  "user.name_taken",
+  "user.name_of_other_org",
+]
 
 function complete(
   tx: Transaction,
   userId: string,
   shown: { readonly code: string; readonly password: NewPassword },
-): void {
-  const { orgId, isFounder } = completeRegistration(tx, userId, shown)
-  if (isFounder) addFounder(tx, orgId, userId)
+) {
+  const made = completeRegistration(tx, userId, shown)
+  if (made.isFounder) addFounder(tx, made.orgId, userId)
+  return made
 }
+
+const closedError = () =>
+  new Fault("failed_precondition", "registration.closed", "nobody may make an account here by now")
 
 /** Goes on with the sign-in that it was asked for in, also where the mail was opened. */
 function continued(loginContext: LoginContext, { request }: Linked): LoginContext {

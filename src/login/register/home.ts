@@ -26,8 +26,17 @@ export const mayFound = (cx: Cx, home: string | undefined): boolean =>
   registrationHome(cx, home) !== undefined
 
 /**
- * The same for an address. One that ends in the domain of an organisation is that organisation's to
- * give: who has it joins that one, where its policy lets people find it and join it.
+ * Whether an account that was asked for may still be made: what was open days ago, when the code
+ * was sent, may be closed by now. `isFounder`: with an organisation of its own.
+ */
+export const mayStillRegister = (
+  cx: Cx,
+  { orgId, isFounder }: { readonly orgId: string; readonly isFounder: boolean },
+): boolean => (isFounder ? mayFound(cx, undefined) : mayJoin(cx, orgId))
+
+/**
+ * Where somebody joins who has an address. One that ends in the domain of an organisation is that
+ * one's to give: who has it joins that one, where its policy lets people find it and join it.
  */
 export function homeOfAddress(
   cx: Cx,

@@ -162,6 +162,50 @@ export function idpById(cx: Cx, id: string): Found | undefined {
   return idp && { idp, place: placeOf(holder.id) }
 }
 
+/**
+ * Who says who somebody is that a provider sends; undefined where there is no such provider. Links
+ * hold for this alone: whoever may set a provider up could else have those who are linked signed in
+ * by a service of their own.
+ */
+export function authorityOfIdp(cx: Cx, id: string): string | undefined {
+  const found = idpById(cx, id)
+  return found && authorityOf(found.idp.settings)
+}
+
+/** The same within a step. */
+export function authorityWithin(tx: Transaction, id: string): string | undefined {
+  const holder = tx.holder(claim, id)
+  if (holder?.stream !== idps.stream) return undefined
+  const idp = tx.state(idps, holder.id).all[id]
+  return idp && authorityOf(idp.settings)
+}
+
+function authorityOf(settings: Settings): string {
+  switch (settings.kind) {
+    case "oauth":
+    case "github_enterprise": {
+      const { tokenEndpoint, userEndpoint } = settings
+      const id = settings.kind === "oauth" ? settings.idAttribute : "id"
+      return JSON.stringify([tokenEndpoint, userEndpoint, id])
+    }
+    case "jwt":
+      return JSON.stringify([settings.issuer, settings.keysEndpoint])
+    case "oidc":
+    case "gitlab_self_hosted":
+      return settings.issuer
+    case "azure":
+      return azureIssuer(settings.tenant)
+    case "google":
+      return googleIssuer
+    default:
+      return settings.kind
+  }
+}
+
+// As they are named where one of them was set up as a generic provider before.
+const googleIssuer = "https://accounts.google.com"
+const azureIssuer = (tenant: string) => `https://login.microsoftonline.com/${tenant}/v2.0`
+
 /** One of a place, by its id. */
 export const findIdp = (cx: Cx, place: Place, id: string): Idp => idpIn(idpsOf(cx, place), id)
 

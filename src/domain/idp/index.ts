@@ -3,7 +3,15 @@ import { idpById } from "./commands.ts"
 import { intent } from "./intent/model.ts"
 import { idpSecret, idps } from "./model.ts"
 
-export { activeIdps, dropIdps, type Found, idpById, secretOf } from "./commands.ts"
+export {
+  activeIdps,
+  authorityOfIdp,
+  authorityWithin,
+  dropIdps,
+  type Found,
+  idpById,
+  secretOf,
+} from "./commands.ts"
 export {
   consumeIntent,
   type Done as Intent,

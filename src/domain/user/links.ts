@@ -6,7 +6,12 @@ import type { Human, User } from "./model.ts"
 export type LinkEvent =
   | Event<
       "user.human.externalidp.added",
-      { readonly linkId: string; readonly idpId: string },
+      {
+        readonly linkId: string
+        readonly idpId: string
+        /** Who said who they are there; the link holds for this alone. */
+        readonly authority: string
+      },
       { readonly externalId: string; readonly name: string }
     >
   | Event<"user.human.externalidp.removed", { readonly linkId: string }>
@@ -15,6 +20,7 @@ export type LinkEvent =
 export type IdpLink = {
   readonly linkId: string
   readonly idpId: string
+  readonly authority: string
   /** Of the person there; it never changes. */
   readonly externalId: string
   /** What the person is called there. */

@@ -1,6 +1,6 @@
 import { Fault, fieldError } from "../../../kernel/fault.ts"
 import type { ClaimChange, Cx, Draft, Transaction } from "../../../store/index.ts"
-import { idpById } from "../../idp/index.ts"
+import { authorityOfIdp, authorityWithin, idpById } from "../../idp/index.ts"
 import { type IdpLink, linksOf } from "../links.ts"
 import { type Human, hasLeft, type UserEvent, user } from "../model.ts"
 
@@ -14,8 +14,10 @@ export type External = {
 const claim = "idp_link"
 const linksMax = 20
 
-const keyOf = ({ idpId, externalId }: Pick<External, "idpId" | "externalId">): string =>
-  JSON.stringify([idpId, externalId])
+type Account = Pick<External, "idpId" | "externalId">
+
+const keyOf = ({ idpId, externalId }: Account, authority: string): string =>
+  JSON.stringify([idpId, authority, externalId])
 
 /** Links an account elsewhere to a person, as a part of a step; nobody else may have it. */
 export function addLink(tx: Transaction, userId: string, external: External): void {
@@ -24,21 +26,18 @@ export function addLink(tx: Transaction, userId: string, external: External): vo
   if (state.kind !== "human") throw notPersonError()
   if (linksOf(state).length >= linksMax) throw tooManyError()
   const { idpId, externalId, name } = external
+  const authority = authorityWithin(tx, idpId) ?? ""
   const added: Draft<UserEvent> = {
     type: "user.human.externalidp.added",
-    data: { linkId: tx.ids.next(), idpId },
+    data: { linkId: tx.ids.next(), idpId, authority },
     private: { externalId, name },
-    claims: [{ take: claim, key: keyOf(external), taken }],
+    claims: [{ take: claim, key: keyOf(external, authority), taken }],
   }
   tx.append(user, userId, [added])
 }
 
 /** Takes a link away; what signed in with it is over. Refuses one that is not there. */
-export function removeLink(
-  tx: Transaction,
-  userId: string,
-  { idpId, externalId }: Pick<External, "idpId" | "externalId">,
-): void {
+export function removeLink(tx: Transaction, userId: string, { idpId, externalId }: Account): void {
   const link = linksOf(tx.state(user, userId)).find(
     (each) => each.idpId === idpId && each.externalId === externalId,
   )
@@ -54,23 +53,32 @@ export function removeLink(
 /** Frees what a person who goes is linked to. */
 export const releaseLinks = (person: Human): readonly ClaimChange[] => linksOf(person).map(release)
 
-const release = (link: IdpLink): ClaimChange => ({ release: claim, key: keyOf(link) })
+const release = (link: IdpLink): ClaimChange => ({
+  release: claim,
+  key: keyOf(link, link.authority),
+})
 
-/** Whose account somebody at a provider is linked to; undefined where it is nobody's. */
-export function linkedUser(cx: Cx, external: Pick<External, "idpId" | "externalId">) {
-  const holder = cx.store.log.holder(cx.instance, claim, keyOf(external), cx.clock.now())
+/**
+ * Whose account somebody at a provider is linked to; undefined where it is nobody's, and where the
+ * provider has become another one since.
+ */
+export function linkedUser(cx: Cx, external: Account) {
+  const key = keyOf(external, authorityOfIdp(cx, external.idpId) ?? "")
+  const holder = cx.store.log.holder(cx.instance, claim, key, cx.clock.now())
   return holder?.stream === user.stream ? holder.id : undefined
 }
 
 /** The same within a step. */
-export function linkedUserIn(tx: Transaction, external: Pick<External, "idpId" | "externalId">) {
-  const holder = tx.holder(claim, keyOf(external))
+export function linkedUserIn(tx: Transaction, external: Account) {
+  const holder = tx.holder(claim, keyOf(external, authorityWithin(tx, external.idpId) ?? ""))
   return holder?.stream === user.stream ? holder.id : undefined
 }
 
 /** The links of a person whose providers are there still. */
 export const usableLinks = (cx: Cx, userId: string): readonly IdpLink[] =>
-  linksOf(cx.store.state(cx, user, userId)).filter(({ idpId }) => idpById(cx, idpId))
+  linksOf(cx.store.state(cx, user, userId)).filter(
+    ({ idpId, authority }) => authorityOfIdp(cx, idpId) === authority,
+  )
 
 /**
  * Whether the provider may vouch for a person: one of the instance for everybody, one of an

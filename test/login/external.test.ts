@@ -1,10 +1,17 @@
 // Signing in with what people already have: the way there and back, in browsers without sockets.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { findByLoginName, linksOf, lockUser, user } from "../../src/domain/user/index.ts"
+import {
+  findByLoginName,
+  linkedUser,
+  linksOf,
+  lockUser,
+  usableLinks,
+  user,
+} from "../../src/domain/user/index.ts"
 import {
   answerOf,
   authorizePath,
@@ -102,6 +109,21 @@ describe("who comes for the first time", () => {
       profile: { givenName: "Ada", familyName: "Byron" },
       email: { address: "new@example.com", verified: true },
     })
+  })
+
+  test("is nobody where the provider became another, until it is itself again", async () => {
+    await signIn()
+    const linked = () => linkedUser(provider.cx(), { idpId, externalId: ada.sub })
+    const userId = linked()
+    expect(userId).toBeDefined()
+    const wish = { name: "Acme", options: all, secret: "s3cret" }
+    const turn = (issuer: string) =>
+      changeIdp(provider.cx(), undefined, idpId, { ...wish, settings: { ...oidc, issuer } })
+    await turn("https://evil.example.com")
+    expect(linked()).toBeUndefined()
+    expect(usableLinks(provider.cx(), `${userId}`)).toEqual([])
+    await turn(upstreamIssuer)
+    expect(linked()).toBe(userId)
   })
 
   test("is asked for what the provider doesn't say", async () => {

@@ -5,23 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { addPerson, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
+import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const password = "Correct-horse-7-battery"
 const newPassword = "Better-horse-8-battery"
 
 /** What an organisation may allow beside the password; what is not said is turned off. */
-const policy = {
-  allowUsernamePassword: true,
-  ignoreUnknownUsernames: true,
-  passwordlessType: "PASSWORDLESS_TYPE_ALLOWED",
-  passwordCheckLifetime: "864000s",
-  externalLoginCheckLifetime: "864000s",
-  mfaInitSkipLifetime: "0s",
-  secondFactorCheckLifetime: "64800s",
-  multiFactorCheckLifetime: "43200s",
-}
-
 describe.runIf(needs("chromium"))("the account pages", () => {
   let service: Service
   let browser: Browser
@@ -36,7 +26,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
   beforeAll(async () => {
     service = await openService()
     const admin = "core.admin.v1.AdminService"
-    await service.get(`${admin}/UpdateLoginPolicy`, policy)
+    await service.get(`${admin}/UpdateLoginPolicy`, standardLogin)
     for (const type of ["OTP_EMAIL", "RECOVERY_CODES"])
       await service.get(`${admin}/AddSecondFactorToLoginPolicy`, {
         type: `SECOND_FACTOR_TYPE_${type}`,

@@ -6,6 +6,7 @@ import { openService, personOf, type Service } from "../acceptance/service.ts"
 import { flawsOf } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
 import { freePort } from "../support/latchkey.ts"
+import { allowRegistration } from "../support/login-policy.ts"
 import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
 import { relyingParty } from "../support/relying-party.ts"
@@ -33,6 +34,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
     browser = await openBrowser()
     party = await relyingParty(await freePort())
     const { get } = service
+    await allowRegistration(get)
     const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
     const { id } = await get(admin("AddEmailProviderSMTP"), {
       ...{ ...smtp, host: `127.0.0.1:${mails.port}` },

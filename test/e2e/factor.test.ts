@@ -4,20 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
+import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
 
 /** The login policy; what is not said is turned off. */
-const policy = {
-  allowUsernamePassword: true,
-  ignoreUnknownUsernames: true,
-  passwordlessType: "PASSWORDLESS_TYPE_ALLOWED",
-  forceMfa: true,
-  passwordCheckLifetime: "864000s",
-  externalLoginCheckLifetime: "864000s",
-  mfaInitSkipLifetime: "0s",
-  secondFactorCheckLifetime: "64800s",
-  multiFactorCheckLifetime: "43200s",
-}
+const policy = { ...standardLogin, forceMfa: true }
 
 describe.runIf(needs("chromium"))("factors and passkeys", () => {
   let service: Service

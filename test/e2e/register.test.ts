@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { freePort } from "../support/latchkey.ts"
+import { allowRegistration } from "../support/login-policy.ts"
 import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
 import { type RelyingParty, relyingParty } from "../support/relying-party.ts"
@@ -22,6 +23,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     service = await openService(["--outbound-allow", "127.0.0.1"])
     browser = await openBrowser()
     party = await relyingParty(await freePort())
+    await allowRegistration(service.get)
     const admin = (name: string) => `core.admin.v1.AdminService/${name}`
     const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
     const host = `127.0.0.1:${mails.port}`

@@ -34,13 +34,22 @@ let client: NewClient
 beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
+  await says({ allowRegister: true })
+  const cx = provider.cx()
+  await setRestrictions(cx, cx.instance, { disallowPublicOrgRegistration: false })
 })
 afterEach(() => provider.close())
 
 const path = (changes = {}) => authorizePath(client.id, changes)
 const create = () => path({ prompt: "create" })
-const says = (values: object, policy: typeof login | typeof privacy = login, orgId?: string) =>
-  addPolicy(provider.cx(), orgId, { policy, say: () => values } as never)
+function says(values: object, policy: typeof login | typeof privacy = login, orgId?: string) {
+  const open = policy === login && { allowRegister: true }
+  const say = (had: object) => ({ ...had, ...open, ...values })
+  const saying = { policy, say } as never
+  return orgId === undefined
+    ? changePolicy(provider.cx(), undefined, saying)
+    : addPolicy(provider.cx(), orgId, saying)
+}
 const idIn = ({ path: at }: Visited) => new URL(at, "https://x").searchParams.get("userId") ?? ""
 const codeFor = (at: Visited) => registrationCode(provider.cx(), idIn(at))?.plain ?? ""
 const twice = { password: own, repeat: own }

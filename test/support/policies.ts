@@ -128,7 +128,7 @@ export const policyRows: readonly PolicyRow[] = [
     kind: "login",
     standard: {
       allowUsernamePassword: true,
-      allowRegister: true,
+      allowRegister: false,
       allowExternalIdp: true,
       allowDomainDiscovery: true,
       passwordlessType: 1,

@@ -40,7 +40,8 @@ export const login: Policy<Login> = {
   kind: "login",
   standard: {
     allowUsernamePassword: true,
-    allowRegister: true,
+    // Whoever signs in may enter applications: who else may make an account is to be said first.
+    allowRegister: false,
     allowExternalIdp: true,
     allowDomainDiscovery: true,
     allowPasswordless: true,

@@ -98,7 +98,9 @@ export type RestrictionsEvent = Event<"restrictions.set", Partial<Restrictions>>
 /** The restrictions of the instance; the id is its own. */
 export const restrictions = aggregate<RestrictionsEvent, Restrictions>({
   stream: "restrictions",
-  initial: { disallowPublicOrgRegistration: false, allowedLanguages: [] },
+  revision: 1,
+  // Whoever has an organisation words its mails, and sends them by the instance's server.
+  initial: { disallowPublicOrgRegistration: true, allowedLanguages: [] },
   evolve: { "restrictions.set": (state, { data }) => ({ ...state, ...data }) },
 })
 

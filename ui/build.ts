@@ -1,7 +1,6 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises"
 import { basename, extname, join } from "node:path"
 import { brotliCompressSync, constants } from "node:zlib"
-import { pruneBook } from "../scripts/prune-book.ts"
 import { writePageTexts } from "./page-texts.ts"
 
 const ui = import.meta.dir
@@ -37,6 +36,8 @@ export async function buildUi(): Promise<void> {
 
 /** Bundles an entry point whose imports at run time are files of their own, loaded when needed. */
 async function split(entry: string): Promise<{ entry: string; chunks: readonly string[] }> {
+  // Only now: it reads src/gen, and what is written there later its process does not find.
+  const { pruneBook } = await import("../scripts/prune-book.ts")
   const result = await Bun.build({
     entrypoints: [join(ui, entry)],
     outdir: dist,

@@ -1,6 +1,7 @@
 import { create, type DescMethod } from "@bufbuild/protobuf"
 import { type Access, accessOf, authorise } from "../../src/api/access.ts"
 import * as app from "../../src/domain/app/index.ts"
+import { module as federation } from "../../src/domain/federation/index.ts"
 import { module as grant } from "../../src/domain/grant/index.ts"
 import { module as idp } from "../../src/domain/idp/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
@@ -26,7 +27,7 @@ const sharesOf = async (chosen: readonly (typeof modules)[number][]) =>
 
 /** What is left to tests of their own. */
 const apart = new Set<(typeof modules)[number]>([
-  ...[user.module, key, session, grant, refusal, messageProvider, message, idp],
+  ...[user.module, key, session, grant, refusal, messageProvider, message, idp, federation],
 ])
 const shares = await sharesOf(modules.filter((each) => !apart.has(each)))
 

@@ -39,7 +39,7 @@ export const operationNames: ReadonlySet<string> = new Set(
 /** Those of users have tests of their own, and can be called here, too. */
 const callable = [
   ...shares,
-  ...(await sharesOf([user.module, session, grant, messageProvider, message, idp])),
+  ...(await sharesOf([user.module, session, grant, messageProvider, message, idp, federation])),
 ]
 
 /** Users of the estate, by the organisation that they belong to. */

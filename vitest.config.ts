@@ -1,9 +1,8 @@
 import { defineConfig } from "vitest/config"
 
 /**
- * Groups run one after the other: scripts/check.ts walks through them. In one that is parallel a
- * second file runs while the first one waits, for its browser most of all; what is tried beside
- * kills and a busy machine has both cores.
+ * Groups run one after the other: scripts/check.ts walks through them. In one that is parallel two
+ * files run at a time; what is tried beside kills, in a browser or on a busy machine has both cores.
  */
 export const groups = [
   {
@@ -20,7 +19,7 @@ export const groups = [
     exclude: [],
     isParallel: false,
   },
-  { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [], isParallel: true },
+  { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [], isParallel: false },
 ]
 
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export.

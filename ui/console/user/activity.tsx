@@ -20,6 +20,7 @@ import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
 import { Part } from "../shell/part.tsx"
+import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
 import { Ways } from "./ways.tsx"
@@ -104,6 +105,7 @@ function MessagesTo({ user: { userId } }: UserPart) {
 
 function Groups({ user: { userId } }: UserPart) {
   const { t } = useText()
+  const may = useMay()
   const theirs = { case: "userId" as const, value: { id: userId } }
   return (
     <Listing
@@ -120,11 +122,14 @@ function Groups({ user: { userId } }: UserPart) {
       columns={[
         {
           label: t("field.name"),
-          cell: ({ id: groupId, name }) => (
-            <Link to="/groups/$groupId" params={{ groupId }}>
-              {name}
-            </Link>
-          ),
+          cell: ({ id: groupId, name }) =>
+            may(GroupService.method.getGroup) ? (
+              <Link to="/groups/$groupId" params={{ groupId }}>
+                {name}
+              </Link>
+            ) : (
+              name
+            ),
         },
         { label: t("field.description"), cell: ({ description }) => <Clip text={description} /> },
       ]}

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Authority } from "../api/access.ts"
 import { join } from "../api/method.ts"
+import * as action from "../domain/action/index.ts"
 import * as app from "../domain/app/index.ts"
 import * as asset from "../domain/asset/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
@@ -54,6 +55,7 @@ export const modules = [
   member.module,
   group.module,
   authorization.module,
+  action.module,
   orgCascade.module,
   session.module,
   grant.module,

@@ -109,6 +109,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
   authorization: house.authorizationId,
   group: house.groupId,
   idp: house.idpId,
+  action: house.actionId,
   grant: house.guestId,
   grant_id: house.grantId,
   held_project: house.orgId,
@@ -117,6 +118,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
 
 const kinds: ReadonlySet<string> = new Set([
   ...["org", "project", "app", "app_key", "user", "authorization", "group", "idp"],
+  "action",
   ...["grant", "grant_id", "held_project", "shared_project"],
 ])
 

@@ -1,5 +1,6 @@
 // What two instances are asked and told, with the same ids in both.
 import { onePixel } from "../support/picture.ts"
+import { actionLooks, actions } from "./action-steps.ts"
 import { idpLooks, idpRefusals, idps } from "./idp-steps.ts"
 import { policyChanges, policyLooks } from "./policy-steps.ts"
 import { providerLooks, providerRefusals, providers } from "./provider-steps.ts"
@@ -69,6 +70,7 @@ export const furniture = (name: string): readonly Step[] => [
   ["AddUsersToGroup", { id: "group", userIds: ["user"] }],
   ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
   ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
+  ...actions(name),
   ...idps,
   ...providers,
 ]
@@ -158,6 +160,7 @@ export const looks: readonly Step[] = [
   ...policyLooks,
   ...providerLooks,
   ...idpLooks,
+  ...actionLooks,
 ]
 
 /** Every operation that changes something, in an order in which each one can. */

@@ -108,6 +108,7 @@ export type Household = {
   readonly authorizationId: string
   readonly groupId: string
   readonly idpId: string
+  readonly actionId: string
   /** An organisation that the project is granted to, and the grant. */
   readonly guestId: string
   readonly grantId: string
@@ -152,8 +153,14 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
     idp,
     token,
   )
+  const written = await service.call(
+    "core.management.v1.ManagementService/CreateAction",
+    { name: "greet", script: "function greet() {}" },
+    token,
+  )
   const ofUser = { userId, keyId, tokenId, authorizationId }
-  const below = { projectId, appId, appKeyId, groupId, idpId: added.body.id }
+  const made = { idpId: added.body.id, actionId: written.body.id }
+  const below = { projectId, appId, appKeyId, groupId, ...made }
   return { orgId, managerId, key, token, ...ofUser, ...below, ...given }
 }
 

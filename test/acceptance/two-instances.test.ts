@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { grpcHost, instanceAt } from "../../src/domain/instance/index.ts"
 import { type Access, access } from "../../src/gen/core/options_pb.ts"
 import { assertionOf } from "../support/latchkey.ts"
+import { actionChanges, actions } from "./action-steps.ts"
 import { form, openPair, type Pair, type Side } from "./estate.ts"
 import { idpChanges, idps } from "./idp-steps.ts"
 import {
@@ -171,11 +172,12 @@ describe("of two instances with equal ids everywhere", () => {
       tokenIds: ids("tokenId", 13, 14),
       appKeyIds: ids("keyId", 15, 16),
     }
-    const last = idps.length + providers.length
-    const lastMade = (made.one ?? []).slice(-last).map(({ id }: any) => id)
+    const last = actions("").length + idps.length + providers.length
+    const [script, ...lastMade] = (made.one ?? []).slice(-last).map(({ id }: any) => id)
     const steps = [
       ...credentialChanges(credentials),
       ...grantLooks(created("one", 21).administrators[0].projectGrant.id),
+      ...actionChanges(script),
       ...idpChanges(lastMade.slice(0, idps.length)),
       ...providerChanges(lastMade.slice(idps.length)),
       ...changes(created("one", 7).id, created("one", 10).id, home("one")),
@@ -190,7 +192,8 @@ describe("of two instances with equal ids everywhere", () => {
   test("every operation was tried", () => {
     const none = credentialChanges({ keyIds: [], tokenIds: [], appKeyIds: [] })
     const steps = [...furniture(""), ...looks, ...none, ...grantLooks("")]
-    const changing = [...changes("", "", ""), ...providerChanges([]), ...idpChanges([])]
+    const later = [...providerChanges([]), ...idpChanges([]), ...actionChanges("")]
+    const changing = [...changes("", "", ""), ...later]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],
       [webKeys("DeleteWebKey"), {}],

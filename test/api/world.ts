@@ -56,6 +56,7 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
   },
   idp: { i1: { instance: true, org: "o1" } },
   group: { g1: { instance: true, org: "o1" } },
+  action: { s1: { instance: true, org: "o1" } },
   session: { s1: { instance: true, org: "o1", user: "u1" } },
   org_domain: { "o1.example.com": { instance: true, org: "o1" } },
   authorization: { z1: { instance: true, org: "o1", project: "p1" } },

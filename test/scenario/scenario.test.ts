@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type House, openHouse } from "./house.ts"
 import type { Row } from "./row.ts"
 import { accessRows } from "./rows/access.ts"
+import { actionRows } from "./rows/action.ts"
 import { applicationRows } from "./rows/application.ts"
 import { assetRows } from "./rows/asset.ts"
 import { factorRows } from "./rows/factor.ts"
@@ -24,6 +25,7 @@ import { closeWays, type Way } from "./ways.ts"
 
 const rows = {
   access: accessRows,
+  action: actionRows,
   application: applicationRows,
   asset: assetRows,
   idp: idpRows,

@@ -200,6 +200,19 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { organizationId: await thing("org"), name: fresh("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
   },
+  action: async (thing, make) => {
+    const headers = { "x-core-orgid": await thing("org") }
+    const body = { name: fresh("greet").replace("-", "_"), script: "function greet() {}" }
+    return (await make(`${older.management}/CreateAction`, body, headers)).id
+  },
+  /** Runs when tokens are made, before userinfo is. */
+  boundAction: async (thing, make) => {
+    const headers = { "x-core-orgid": await thing("org") }
+    const id = await thing("action")
+    const body = { flowType: "2", triggerType: "4", actionIds: [id] }
+    await make(`${older.management}/SetTriggerActions`, body, headers)
+    return id
+  },
   /** Of the user, in a browser of theirs. */
   session: async (thing, _, house) => {
     const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]

@@ -8,6 +8,33 @@ export type BarePath = { readonly verb: string; readonly path: string; readonly 
 export const barePaths: readonly BarePath[] = [
   { verb: "GET", path: "/", method: "core.resources.webkey.v3alpha.CoreWebKeys/ListWebKeys" },
   { verb: "POST", path: "/", method: "core.resources.webkey.v3alpha.CoreWebKeys/CreateWebKey" },
+  { verb: "POST", path: "/actions", method: "core.management.v1.ManagementService/CreateAction" },
+  {
+    verb: "POST",
+    path: "/actions/_search",
+    method: "core.management.v1.ManagementService/ListActions",
+  },
+  { verb: "GET", path: "/actions/{id}", method: "core.management.v1.ManagementService/GetAction" },
+  {
+    verb: "PUT",
+    path: "/actions/{id}",
+    method: "core.management.v1.ManagementService/UpdateAction",
+  },
+  {
+    verb: "DELETE",
+    path: "/actions/{id}",
+    method: "core.management.v1.ManagementService/DeleteAction",
+  },
+  {
+    verb: "POST",
+    path: "/actions/{id}/_deactivate",
+    method: "core.management.v1.ManagementService/DeactivateAction",
+  },
+  {
+    verb: "POST",
+    path: "/actions/{id}/_reactivate",
+    method: "core.management.v1.ManagementService/ReactivateAction",
+  },
   {
     verb: "POST",
     path: "/aggregates/types/_search",
@@ -43,6 +70,27 @@ export const barePaths: readonly BarePath[] = [
     verb: "PUT",
     path: "/features/login_default_org",
     method: "core.admin.v1.AdminService/ActivateFeatureLoginDefaultOrg",
+  },
+  {
+    verb: "POST",
+    path: "/flows/types/_search",
+    method: "core.management.v1.ManagementService/ListFlowTypes",
+  },
+  {
+    verb: "POST",
+    path: "/flows/{flow_type}/trigger/{trigger_type}",
+    method: "core.management.v1.ManagementService/SetTriggerActions",
+  },
+  { verb: "GET", path: "/flows/{type}", method: "core.management.v1.ManagementService/GetFlow" },
+  {
+    verb: "POST",
+    path: "/flows/{type}/_clear",
+    method: "core.management.v1.ManagementService/ClearFlow",
+  },
+  {
+    verb: "POST",
+    path: "/flows/{type}/triggers/_search",
+    method: "core.management.v1.ManagementService/ListFlowTriggerTypes",
   },
   {
     verb: "GET",

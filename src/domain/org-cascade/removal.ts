@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Calls, Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
+import { actionsOf, removeAction } from "../action/index.ts"
 import { dropProject } from "../app/index.ts"
 import { dropIdps } from "../idp/index.ts"
 import { bestStanding, instance, mustStayOwned, type Standing } from "../instance/index.ts"
@@ -11,7 +12,7 @@ import { dropTexts } from "../text/index.ts"
 import { removeUser, standingOf, usersOf } from "../user/index.ts"
 
 /** How many of each go in one step; a project takes its applications along. */
-const batch = { users: 50, grants: 50, projects: 5 } as const
+const batch = { users: 50, grants: 50, projects: 5, actions: 50 } as const
 /** How many steps an answer waits for: a thousand users, so that lists show nobody of them. */
 const stepsAwaited = 20
 
@@ -67,10 +68,12 @@ function removeSome(cx: Cx, tx: Transaction, id: string): boolean {
   const users = usersOf(cx, id, batch.users)
   const grants = grantsTo(cx, id, batch.grants)
   const projects = projectsOf(cx, id, batch.projects)
+  const actions = actionsOf(cx, id, batch.actions)
   for (const userId of users) removeUser.within(tx, userId)
   for (const grantId of grants) removeGrant.within(tx, grantId)
   for (const projectId of projects) dropProject(cx, tx, projectId)
-  return users.length + grants.length + projects.length > 0
+  for (const actionId of actions) removeAction(tx, actionId)
+  return users.length + grants.length + projects.length + actions.length > 0
 }
 
 /** Removes what an organisation that is gone has left, step by step; so many of them at most. */

@@ -1,5 +1,6 @@
 // What the golden lists say about who may do what, and one of everything to try it on.
 import { create, type DescMethod, fromJson, type JsonObject } from "@bufbuild/protobuf"
+import { addAction } from "../../../src/domain/action/index.ts"
 import { addAppKey, addApplication } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { placeId } from "../../../src/domain/idp/commands.ts"
@@ -113,6 +114,7 @@ export const things: Readonly<
   org_domain: { id: "alpha.id.example.com", from: ["instance", "org"] },
   user: { id: "alpha-user", from: ["instance", "org"] },
   group: { id: "alpha-group", from: ["instance", "org"] },
+  action: { id: "alpha-action", from: ["instance", "org"] },
   idp: { id: "alpha-idp", from: ["instance", "org"] },
   /** Of the user of the same id. */
   session: { id: "alpha-user", from: ["instance", "org"] },
@@ -195,6 +197,8 @@ function provision(tx: Transaction, name: string): void {
   addAppKey.within(tx, appId, { keyId: `${name}-key`, publicKey: "key", expires: never })
   addUser(tx, userId, person(userId, name))
   addIdp(tx, name)
+  const script = { name, script: "0", timeoutMs: 0, allowedToFail: false }
+  addAction(tx, `${name}-action`, { ...script, orgId: name })
   addSession(tx, userId)
   const held = { userId, projectId, orgId: name, roleKeys: [] }
   addAuthorization(tx, `${name}-authorization`, held)

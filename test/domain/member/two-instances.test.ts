@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { addAction } from "../../../src/domain/action/index.ts"
 import { addAppKey } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { org } from "../../../src/domain/org/index.ts"
@@ -55,6 +56,17 @@ beforeEach(async () => {
     await estate.step((tx) => addUser(tx, "anna", named), { instance })
     const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
     await estate.step((tx) => addAuthorization(tx, "u1", u1), { instance })
+    const script = {
+      name: `script_of_${instance}`,
+      script: "0",
+      timeoutMs: 0,
+      allowedToFail: false,
+    }
+    for (const id of ["s1", "s2"]) {
+      const own = { ...script, orgId: "org1", name: `${id}_${script.name}` }
+      await estate.step((tx) => addAction(tx, id, own), { instance })
+    }
+    await inside(instance, "setTriggerActions", { ...moment, actionIds: ["s1"] })
     const g1 = { projectId: "p1", grantedOrgId: "org2", roleKeys: [] }
     await estate.step((tx) => addGrant(tx, "g1", g1), { instance })
   }
@@ -71,6 +83,7 @@ const org2 = { organizationId: "org2" }
 /** Somebody's name ends in it, so that it must be proven. */
 const unproven = "used.example"
 const p1 = { projectId: "p1" }
+const moment = { flowType: "2", triggerType: "4" }
 const a1 = { applicationId: "a1", projectId: "p1" }
 const older = { appId: "a1", projectId: "p1" }
 const g1 = { projectId: "p1", grantedOrganizationId: "org2" }
@@ -144,6 +157,14 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["bulkAddProjectRoles", { ...p1, roles: [{ key: "r3", displayName: "Three" }] }],
   ["updateProjectRole", { ...p1, roleKey: "r2", displayName: "Older" }, "v1"],
   ["removeProjectRole", { ...p1, roleKey: "r2" }, "v1"],
+  ["createAction", { name: "third", script: "0" }],
+  ["updateAction", { id: "s1", name: "other", script: "1" }],
+  ["deactivateAction", { id: "s1" }],
+  ["reactivateAction", { id: "s1" }],
+  ["setTriggerActions", { ...moment, actionIds: ["s2", "s1"] }],
+  ["clearFlow", { type: "2" }],
+  ["setTriggerActions", { ...moment, actionIds: ["s2"] }],
+  ["deleteAction", { id: "s2" }],
   ["createRole", { ...helper, level: 2, permissions: ["user.read"] }],
   ["updateRole", { key: "HELPER", displayName: "Other" }],
   ["deleteRole", { key: "HELPER" }],
@@ -301,6 +322,11 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listEventTypes", {}],
   ["listAggregateTypes", {}],
   ["listFailedEvents", {}, "admin.v1"],
+  ["getAction", { id: "s1" }],
+  ["listActions", {}],
+  ["listFlowTypes", {}],
+  ["listFlowTriggerTypes", { type: "2" }],
+  ["getFlow", { type: "2" }],
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],
   ["listGroupUsers", {}],

@@ -1,0 +1,21 @@
+import type { Cx } from "../../store/index.ts"
+import { isOrgThere } from "../org/index.ts"
+import { action, flow, isThere } from "./model.ts"
+import { actionView } from "./view.ts"
+
+export { addAction, removeAction } from "./commands.ts"
+export { actionsOf } from "./view.ts"
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [action, flow],
+  views: [actionView],
+  chains: {
+    action: (cx: Cx, id: string) => {
+      const state = cx.store.state(cx, action, id)
+      if (!isThere(state) || !isOrgThere(cx, state.orgId)) return undefined
+      return { instance: true, org: state.orgId } as const
+    },
+  },
+  operations: () => import("./api.ts"),
+} as const

@@ -1,0 +1,107 @@
+import { aggregate, type Event } from "../../store/index.ts"
+import type { FlowType, Trigger } from "./flow-kind.ts"
+
+/** How a script runs. */
+export type ActionSettings = {
+  /** That of the function which is called, too. */
+  readonly name: string
+  /** 0 to 20,000; 0 stands for the usual. */
+  readonly timeoutMs: number
+  /** Whether what the script is part of goes on where it fails. */
+  readonly allowedToFail: boolean
+}
+
+/** People write keys of other services into scripts: no list of events shows one. */
+type Source = { readonly script?: string }
+
+export type ActionEvent =
+  | Event<"action.added", ActionSettings, Source>
+  | Event<"action.changed", Partial<ActionSettings>, Source>
+  | Event<"action.deactivated">
+  | Event<"action.reactivated">
+  | Event<"action.removed">
+
+export type ActionStatus = "active" | "inactive"
+
+export type Action = ActionSettings & {
+  readonly status: "absent" | ActionStatus | "removed"
+  /** The organisation that owns it. */
+  readonly orgId: string
+  readonly script: string
+}
+
+const absent: Action = {
+  status: "absent",
+  orgId: "",
+  name: "",
+  script: "",
+  timeoutMs: 0,
+  allowedToFail: false,
+}
+
+/** A script of an organisation. */
+export const action = aggregate<ActionEvent, Action>({
+  stream: "action",
+  initial: absent,
+  evolve: {
+    "action.added": (_, { data, private: source, owner }) => ({
+      ...data,
+      status: "active",
+      orgId: owner,
+      script: source?.script ?? "",
+    }),
+    "action.changed": (state, { data, private: source }) => ({
+      ...state,
+      ...data,
+      script: source?.script ?? state.script,
+    }),
+    "action.deactivated": (state) => ({ ...state, status: "inactive" }),
+    "action.reactivated": (state) => ({ ...state, status: "active" }),
+    "action.removed": () => ({ ...absent, status: "removed" }),
+  },
+})
+
+export const isThere = ({ status }: Action): boolean => status === "active" || status === "inactive"
+
+export type FlowEvent =
+  | Event<
+      "org.flow.trigger_actions.set",
+      {
+        readonly flowType: FlowType
+        readonly triggerType: Trigger
+        readonly actionIds: readonly string[]
+      }
+    >
+  | Event<
+      "org.flow.trigger_actions.cascade.removed",
+      { readonly flowType: FlowType; readonly actionId: string }
+    >
+  | Event<"org.flow.cleared", { readonly flowType: FlowType }>
+
+/** By the number of a trigger, the scripts that run then, in this order. */
+export type Flow = { readonly actions: Readonly<Record<string, readonly string[]>> }
+
+/** What scripts of an organisation have a part in; one stream for each of its flows. */
+export const flow = aggregate<FlowEvent, Flow>({
+  stream: "flow",
+  initial: { actions: {} },
+  evolve: {
+    "org.flow.trigger_actions.set": (state, { data: { triggerType, actionIds } }) => {
+      const { [`${triggerType}`]: _, ...others } = state.actions
+      return {
+        actions: actionIds.length === 0 ? others : { ...others, [triggerType]: actionIds },
+      }
+    },
+    "org.flow.trigger_actions.cascade.removed": ({ actions }, { data: { actionId } }) => ({
+      actions: Object.fromEntries(
+        Object.entries(actions)
+          .map(([trigger, ids]) => [trigger, ids.filter((id) => id !== actionId)] as const)
+          .filter(([, ids]) => ids.length > 0),
+      ),
+    }),
+    "org.flow.cleared": () => ({ actions: {} }),
+  },
+})
+
+/** Ids of organisations are callers' choice, but no number of a flow has a slash in it. */
+export const flowId = (orgId: string, type: FlowType): string => `${orgId}/${type}`

@@ -11,6 +11,7 @@ import { matcherOf } from "../kernel/net/address.ts"
 import { systemNetwork } from "../kernel/net/network.ts"
 import type { Outbound } from "../kernel/net/outbound.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
+import { directoriesOf } from "../notify/ldap.ts"
 import { outboundOf } from "../notify/outbound.ts"
 import { mailerOf } from "../notify/smtp.ts"
 import { type Calls, diskFaultOf, openKeyring, openStore, type Store } from "../store/index.ts"
@@ -71,7 +72,10 @@ export function openServices({ config, folder, master }: Start): ServerServices 
     ids: idsOf(systemClock, 0, store.newest()),
     random,
     secrets,
-    outside: { send: outbound, texts: systemNetwork.texts, mail: mailerOf(way) },
+    outside: {
+      ...{ send: outbound, texts: systemNetwork.texts },
+      ...{ mail: mailerOf(way), directories: directoriesOf(way) },
+    },
     warn: (said) => log.warning("{said}", { said }),
   }
   return {

@@ -14,6 +14,11 @@ export const prerequisites = {
     why: "the test behind a web server's own OpenID Connect module",
     remedy: "apt-get install apache2 libapache2-mod-auth-openidc",
   },
+  slapd: {
+    names: ["slapd"],
+    why: "the tests of a directory that people sign in with",
+    remedy: "apt-get install slapd",
+  },
   gcc: {
     names: ["gcc"],
     why: "the tests of disks that lose power or refuse, whose helpers are a few lines of C",

@@ -89,6 +89,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   jose: ["src/domain/idp", "src/domain/key", "src/oauth", "ui/console"],
   lucia: ["src/domain/session"],
   messageformat: ["ui/kit"],
+  ldapts: ["src/notify"],
   nodemailer: ["src/notify"],
   oauth4webapi: ["src/domain/idp"],
   "openid-client": ["ui/console"],

@@ -1,5 +1,6 @@
 import { isIP } from "node:net"
 import { matcherOf, type Range, rangeOf } from "./address.ts"
+import type { Directories } from "./directory.ts"
 import type { SendMail } from "./mail.ts"
 
 /** What is sent to an address that somebody else named. */
@@ -27,6 +28,8 @@ export type Outside = {
   readonly send: Outbound
   /** Hands a mail to the SMTP server that somebody entered. */
   readonly mail: SendMail
+  /** Asks LDAP servers that somebody entered. */
+  readonly directories: Directories
   /** The TXT records of a name; none where nobody knows it. Rejects where nobody answers. */
   readonly texts: (name: string) => Promise<readonly string[]>
 }

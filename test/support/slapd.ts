@@ -1,0 +1,101 @@
+import { spawn, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { freePort, temporaryFolder } from "./latchkey.ts"
+import { certificate, certificateKey } from "./mail-certificate.ts"
+import { needs } from "./prerequisite.ts"
+
+/** A person of the directory, by attributes; `uid` names the entry. */
+export type DirectoryPerson = { readonly uid: string } & Readonly<Record<string, string>>
+
+export type Slapd = {
+  readonly port: number
+  readonly tlsPort: number
+  readonly stop: () => Promise<void>
+}
+
+export const base = "dc=example,dc=com"
+export const admin = { dn: `cn=admin,${base}`, password: "admin-secret" }
+
+/** Its certificate says that it is this one. */
+export const directoryHost = "mail.example.com"
+
+/** Debian's LDAP server with these people, who may be many. */
+export async function startSlapd(people: readonly DirectoryPerson[]): Promise<Slapd> {
+  const binary = needs("slapd")
+  if (!binary) throw new Error("no slapd on this machine")
+  const folder = temporaryFolder()
+  mkdirSync(join(folder.path, "db"))
+  const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text)
+  write("tls.crt", certificate)
+  write("tls.key", certificateKey)
+  write("slapd.conf", configOf(folder.path))
+  write("people.ldif", [ldifOf(base, root), ...people.map(entryOf)].join("\n"))
+  const config = join(folder.path, "slapd.conf")
+  const ldif = join(folder.path, "people.ldif")
+  const added = spawnSync(binary, ["-Tadd", "-q", "-f", config, "-l", ldif], { encoding: "utf8" })
+  if (added.status !== 0) throw new Error(`slapadd: ${added.stderr}`)
+  const [port, tlsPort] = [await freePort(), await freePort()]
+  const urls = `ldap://127.0.0.1:${port}/ ldaps://127.0.0.1:${tlsPort}/`
+  const child = spawn(binary, ["-d", "0", "-f", config, "-h", urls])
+  let said = ""
+  child.stderr.on("data", (chunk) => (said += chunk))
+  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  const stop = async () => {
+    child.kill("SIGTERM")
+    await ended
+    folder.remove()
+  }
+  // It writes this file when it listens.
+  for (let tries = 0; tries < 200; tries++) {
+    if (existsSync(join(folder.path, "slapd.pid"))) return { port, tlsPort, stop }
+    if (child.exitCode !== null) break
+    await new Promise((done) => setTimeout(done, 50))
+  }
+  await stop()
+  throw new Error(`slapd did not start: ${said}`)
+}
+
+const root = { objectClass: "domain", dc: "example" }
+
+const entryOf = (person: DirectoryPerson): string =>
+  // RFC 4514 §2.4
+  ldifOf(`uid=${person.uid.replace(/[,+"\\<>;=]/g, "\\$&")},${base}`, {
+    objectClass: "inetOrgPerson",
+    ...person,
+  })
+
+function ldifOf(dn: string, values: Readonly<Record<string, string>>): string {
+  // RFC 2849: in base64 nothing in a value can end a line.
+  const line = (name: string, value: string) =>
+    `${name}:: ${Buffer.from(value).toString("base64")}\n`
+  return (
+    line("dn", dn) +
+    Object.entries(values)
+      .map((pair) => line(...pair))
+      .join("")
+  )
+}
+
+const configOf = (folder: string): string => `
+include /etc/ldap/schema/core.schema
+include /etc/ldap/schema/cosine.schema
+include /etc/ldap/schema/inetorgperson.schema
+modulepath /usr/lib/ldap
+moduleload back_mdb
+pidfile ${folder}/slapd.pid
+TLSCertificateFile ${folder}/tls.crt
+TLSCertificateKeyFile ${folder}/tls.key
+TLSVerifyClient never
+disallow bind_anon
+database mdb
+suffix "${base}"
+rootdn "${admin.dn}"
+rootpw ${admin.password}
+directory ${folder}/db
+maxsize 268435456
+dbnosync
+index objectClass,uid,mail eq
+access to attrs=userPassword by anonymous auth by * none
+access to * by * read
+`

@@ -12,6 +12,7 @@ import {
   troublePage,
 } from "./context.ts"
 import { isCallback, startExternal, takeCallback } from "./external/callback.ts"
+import { askDirectory, takeDirectory } from "./external/directory.ts"
 import { askOption, takeOption } from "./external/option.ts"
 import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
 import { askSetup, takeSetup } from "./factor/setup.ts"
@@ -115,6 +116,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.passkeySet]: { get: askPasskeyLink, post: takePasskeyLink },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },
   [loginPaths.externalIdp]: { get: startExternal },
+  [loginPaths.directory]: { get: askDirectory, post: takeDirectory },
   [loginPaths.externalOption]: { get: askOption, post: takeOption },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.forgot]: { get: askForgot, post: takeForgot },

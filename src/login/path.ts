@@ -19,6 +19,7 @@ export const loginPaths = {
   passkeySet: "/ui/login/passkey/set",
   accounts: "/ui/login/accounts",
   externalIdp: "/ui/login/login/externalidp",
+  directory: "/ui/login/login/ldap",
   externalOption: "/ui/login/externaluser/option",
   consent: "/ui/login/consent",
   invite: "/ui/login/verify",

@@ -26,11 +26,17 @@ const jwt = {
   headerName: "x-user-token",
 }
 
+const directory = {
+  ...{ servers: ["ldaps://ldap.example.com"], baseDn: "dc=example,dc=com" },
+  ...{ bindDn: "cn=admin,dc=example,dc=com", bindPassword: "s3cret", userBase: "dn" },
+  ...{ userObjectClasses: ["person"], userFilters: ["uid"] },
+}
+
 /** `name` is that in operations, `event` that in events; `body` has what the kind needs. */
 export type IdpForm = {
   readonly name: string
   readonly event: string
-  readonly body: Readonly<Record<string, string>>
+  readonly body: Readonly<Record<string, string | string[]>>
 }
 
 export const idpForms: readonly IdpForm[] = [
@@ -41,6 +47,7 @@ export const idpForms: readonly IdpForm[] = [
   },
   { name: "GenericOIDC", event: "oidc", body: { name: "OpenID", issuer, ...client } },
   { name: "JWT", event: "jwt", body: { name: "JWT", ...jwt } },
+  { name: "LDAP", event: "ldap", body: { name: "Directory", ...directory } },
   { name: "AzureAD", event: "azure", body: client },
   { name: "GitHub", event: "github", body: client },
   {

@@ -8,6 +8,7 @@ export {
   DevicePage,
   type DevicePageProps,
 } from "./device-page.tsx"
+export { DirectoryPage, type DirectoryPageProps } from "./directory-page.tsx"
 export { DonePage, type DonePageProps } from "./done-page.tsx"
 export { ErrorPage, type ErrorPageProps, type Problem } from "./error-page.tsx"
 export { ExternalPage, type ExternalPageProps } from "./external-page.tsx"

@@ -1,4 +1,5 @@
 export { type CheckedIntent, intentChecked } from "./check.ts"
+export { answeredByDirectory, type Credentials } from "./directory.ts"
 
 /** What this module is to the whole: people of this server and who they are elsewhere, joined. */
 export const module = {

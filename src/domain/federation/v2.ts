@@ -8,9 +8,19 @@ import { at, details } from "../../kernel/answer.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, windowOf } from "../../store/index.ts"
-import { type Identity, type Intent, idpById, intentStand, startIntent } from "../idp/index.ts"
+import {
+  entranceOf,
+  type Found,
+  type Identity,
+  type Intent,
+  idpById,
+  intentStand,
+  noteAnswered,
+  startIntent,
+} from "../idp/index.ts"
 import { linkedUser, usableLinks } from "../user/index.ts"
 import { ownIntent } from "./check.ts"
+import { answeredByDirectory, type Credentials } from "./directory.ts"
 import { linkUser, unlinkUser } from "./link.ts"
 
 /** Sign-ins with providers for a login page of one's own, and what people are linked to. */
@@ -19,10 +29,10 @@ export const v2 = share<Cx>()(UserService, {
     const found = idpById(cx, req.idpId)
     if (!found) throw missingError()
     const creatorId = cx.caller.kind === "user" ? cx.caller.userId : ""
-    const begun = { agentId: "", requestId: "", creatorId, ...urlsOf(req) }
-    const { id, authUrl } = await startIntent(cx, found, begun)
-    const nextStep = { case: "authUrl", value: authUrl } as const
-    return { details: details(intentStand(cx, id)), nextStep }
+    const begun = { agentId: "", requestId: "", creatorId }
+    return entranceOf(found.idp.settings) === "directory"
+      ? askDirectory(cx, found, { ...begun, ...credentialsOf(req) })
+      : sendThere(cx, found, { ...begun, ...urlsOf(req) })
   },
   retrieveIdentityProviderIntent: ({ idpIntentId: id, idpIntentToken: token }, cx) => {
     const intent = ownIntent(cx, id, token)
@@ -31,7 +41,7 @@ export const v2 = share<Cx>()(UserService, {
     const userId = linkedUser(cx, { idpId, externalId }) ?? ""
     return {
       details: details(intentStand(cx, id)),
-      idpInformation: informationOf(intent),
+      idpInformation: informationOf(cx, intent),
       userId,
       userAction: userId === "" ? newcomer(intent) : { case: undefined },
     }
@@ -65,6 +75,36 @@ export const v2 = share<Cx>()(UserService, {
   }),
 })
 
+type Begun = { readonly agentId: string; readonly requestId: string; readonly creatorId: string }
+
+/** Sends the browser to a provider that has pages of its own. */
+async function sendThere(cx: Cx, found: Found, begun: Begun & ReturnType<typeof urlsOf>) {
+  const { id, authUrl } = await startIntent(cx, found, begun)
+  const nextStep = { case: "authUrl", value: authUrl } as const
+  return { details: details(intentStand(cx, id)), nextStep }
+}
+
+/** A directory is asked at once, with what the person has typed on the page of whoever asks. */
+async function askDirectory(
+  cx: Cx,
+  found: Found,
+  { username, password, ...begun }: Begun & Credentials,
+) {
+  const answered = await answeredByDirectory(cx, found, { username, password })
+  const noted = { ...begun, successUrl: "", failureUrl: "", answered }
+  const { id, token } = await noteAnswered(cx, found, noted)
+  const { externalId } = answered.identity
+  const userId = linkedUser(cx, { idpId: found.idp.id, externalId }) ?? ""
+  const value = { idpIntentId: id, idpIntentToken: token, userId }
+  return { details: details(intentStand(cx, id)), nextStep: { case: "idpIntent", value } as const }
+}
+
+function credentialsOf({ content }: StartIdentityProviderIntentRequest): Credentials {
+  if (content.case === "ldap") return content.value
+  const wanted = "must say the name and the password, which the directory asks for"
+  throw fieldError("request.field_invalid", "ldap", wanted)
+}
+
 /** Where the browser goes in the end: a page of whoever asks. */
 function urlsOf({ content }: StartIdentityProviderIntentRequest) {
   if (content.case !== "urls") {
@@ -83,11 +123,15 @@ function mustBeWeb(field: string, text: string): void {
   throw fieldError("request.field_invalid", field, "must begin with https:// or http://")
 }
 
-function informationOf({ idpId, answered }: Intent) {
+function informationOf(cx: Cx, { idpId, answered }: Intent) {
   const { identity, raw, accessToken, idToken } = answered
   const rawInformation: JsonObject = JSON.parse(JSON.stringify(raw))
+  const isDirectory = idpById(cx, idpId)?.idp.settings.kind === "ldap"
+  const tokens = { accessToken, ...(idToken && { idToken }) }
   return {
-    access: { case: "oauth", value: { accessToken, ...(idToken && { idToken }) } } as const,
+    access: isDirectory
+      ? ({ case: "ldap", value: { attributes: rawInformation } } as const)
+      : ({ case: "oauth", value: tokens } as const),
     idpId,
     userId: identity.externalId,
     userName: identity.userName,

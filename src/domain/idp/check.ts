@@ -1,17 +1,29 @@
 import { createPrivateKey } from "node:crypto"
-import { fieldError } from "../../kernel/fault.ts"
+import { checkDirectory } from "./check-directory.ts"
+import { refusedError, shortText } from "./field.ts"
 import type { Said, Settings } from "./model.ts"
 
 /** Refuses what nobody could sign in with, each with what is wanted instead. */
 export function checkIdp({ name, settings }: Said): void {
   shortText("name", name)
-  checks[settings.kind](settings)
+  if (settings.kind === "ldap") checkDirectory(settings)
+  else checks[settings.kind](settings)
 }
 
 /** Refuses a secret that could not be used; empty where there is none. */
 export function checkSecret({ kind }: Settings, secret: string): void {
+  if (kind === "ldap" && secret.length > 200) {
+    throw refusedError("bind_password", "may have 200 characters at most")
+  }
   if (kind !== "apple" || secret === "" || isAppleKey(secret)) return
   throw refusedError("private_key", "must be the .p8 file that Apple gave you, a PEM of PKCS #8")
+}
+
+/** A directory is asked as somebody: it would tell nobody else who its people are. */
+export function mustHaveSecret({ kind }: Settings, secret: string): void {
+  if (kind === "ldap" && secret === "") {
+    throw refusedError("bind_password", "must be the password of bind_dn")
+  }
 }
 
 /** Apple's keys are on the curve P-256, which is what ES256 signs with (RFC 7518 §3.4). */
@@ -71,7 +83,9 @@ function issuer({ issuer: text = "" }: Given): void {
   if (/[?#]/.test(text)) throw refusedError("issuer", "must have neither ? nor #")
 }
 
-const checks: Readonly<Record<Settings["kind"], (given: Given) => void>> = {
+type Web = Exclude<Settings["kind"], "ldap">
+
+const checks: Readonly<Record<Web, (given: Given) => void>> = {
   oauth: (given) => {
     endpoints(given)
     shortText("id_attribute", given.idAttribute)
@@ -110,11 +124,6 @@ function tenLetters(field: string, text = ""): void {
   throw refusedError(field, "must have the ten letters and digits that Apple shows")
 }
 
-function shortText(field: string, text = ""): void {
-  if (text.trim() !== "" && text.length <= 200 && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)) return
-  throw refusedError(field, "must be plain text of 1 to 200 characters")
-}
-
 /** What people and secrets are sent to is encrypted, unless it never leaves the machine. */
 function webAddress(field: string, text = ""): void {
   const url = URL.parse(text)
@@ -125,6 +134,3 @@ function webAddress(field: string, text = ""): void {
   }
   throw refusedError(field, "must be an address that begins with https://, without a password")
 }
-
-export const refusedError = (field: string, wanted: string) =>
-  fieldError("idp.field_invalid", field, wanted)

@@ -1,7 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
+import { directoryServerOf } from "../../kernel/net/directory.ts"
 import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { findPolicy, login } from "../policy/index.ts"
-import { checkIdp, checkSecret } from "./check.ts"
+import { checkIdp, checkSecret, mustHaveSecret } from "./check.ts"
 import {
   type Idp,
   type IdpEvent,
@@ -12,6 +13,8 @@ import {
   type Said,
   type Settings,
 } from "./model.ts"
+
+type Of<Kind extends IdpKind> = Extract<Settings, { kind: Kind }>
 
 /** Whose a provider is: an organisation's; undefined: the instance's, for everybody. */
 export type Place = string | undefined
@@ -32,6 +35,7 @@ export async function addIdp(cx: Cx, place: Place, { secret = "", ...said }: Wis
   const id = cx.ids.next()
   checkIdp(said)
   checkSecret(said.settings, secret)
+  mustHaveSecret(said.settings, secret)
   return step(cx, place, id, (tx, { all }) => {
     if (Object.keys(all).length >= idpsMax) {
       throw new Fault(
@@ -190,6 +194,8 @@ function authorityOf(settings: Settings): string {
     }
     case "jwt":
       return JSON.stringify([settings.issuer, settings.keysEndpoint])
+    case "ldap":
+      return directoryAuthority(settings)
     case "oidc":
     case "gitlab_self_hosted":
       return settings.issuer
@@ -200,6 +206,12 @@ function authorityOf(settings: Settings): string {
     default:
       return settings.kind
   }
+}
+
+/** The hosts, in whatever order and however they are reached, and what an id is there. */
+function directoryAuthority({ servers, baseDn, attributes }: Of<"ldap">): string {
+  const hosts = servers.map((each) => directoryServerOf(each)?.host ?? each)
+  return JSON.stringify([[...new Set(hosts)].sort(), baseDn, attributes.id])
 }
 
 // As they are named where one of them was set up as a generic provider before.
@@ -246,6 +258,10 @@ const isSame = ({ name, settings, options }: Said, said: Said): boolean =>
 
 /** Where a secret goes, and as whose: everything but what is asked for there. */
 function destinationOf(settings: Settings): string {
+  if (settings.kind === "ldap") {
+    const { servers, startTls, rootCa, bindDn } = settings
+    return JSON.stringify([servers, startTls, rootCa, bindDn])
+  }
   const { tokenEndpoint, issuer, tenant, clientId, teamId, keyId } = { ...unsaid, ...settings }
   return JSON.stringify([tokenEndpoint, issuer, tenant, clientId, teamId, keyId])
 }

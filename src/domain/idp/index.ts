@@ -19,15 +19,18 @@ export {
   intentByToken,
   intentOfBrowser,
   intentStand,
+  noteAnswered,
   openIntent,
   startIntent,
   succeedIntent,
 } from "./intent/commands.ts"
 export type { AutoLinking, Idp, IdpKind, Options, Settings } from "./model.ts"
+export { findInDirectory, isProvedByDirectory } from "./upstream/directory.ts"
 export { finish as finishUpstream } from "./upstream/finish.ts"
 export type { Answered, Identity } from "./upstream/identity.ts"
 export { callbackPath, redirectUriOf } from "./upstream/start.ts"
-export { upstreamOf } from "./upstream/vendor.ts"
+export { tokenPath, tokenState } from "./upstream/token.ts"
+export { entranceOf } from "./upstream/vendor.ts"
 
 /** What this module is to the whole. */
 export const module = {

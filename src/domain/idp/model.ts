@@ -10,6 +10,23 @@ type Endpoints = {
   readonly userEndpoint: string
 }
 
+/** What a directory calls what is known of somebody; empty where it doesn't say it. */
+export type DirectoryAttributes = {
+  readonly id: string
+  readonly givenName: string
+  readonly familyName: string
+  readonly displayName: string
+  readonly nickName: string
+  readonly userName: string
+  readonly email: string
+  readonly emailVerified: string
+  readonly phone: string
+  readonly phoneVerified: string
+  readonly preferredLanguage: string
+  readonly avatarUrl: string
+  readonly profile: string
+}
+
 /** How a kind of provider is set up, but for its secret; the name of the kind is that in events. */
 export type Settings =
   | ({
@@ -42,6 +59,25 @@ export type Settings =
   | ({ readonly kind: "github" | "gitlab" | "google" } & Client)
   | ({ readonly kind: "github_enterprise" } & Client & Endpoints)
   | ({ readonly kind: "gitlab_self_hosted"; readonly issuer: string } & Client)
+  | {
+      readonly kind: "ldap"
+      /** Begin with ldap:// or ldaps://; asked in this order until one answers. */
+      readonly servers: readonly string[]
+      readonly startTls: boolean
+      /** Whom the servers' certificates must come from, PEM; empty for whom everybody trusts. */
+      readonly rootCa: string
+      readonly baseDn: string
+      readonly bindDn: string
+      /** What a person binds as: "dn", or the attribute that says it. */
+      readonly userBase: string
+      /** Classes that an entry must have, all of them. */
+      readonly userObjectClasses: readonly string[]
+      /** Attributes of which one must be the name that was typed. */
+      readonly userFilters: readonly string[]
+      /** How long one server may take. */
+      readonly timeoutMs: number
+      readonly attributes: DirectoryAttributes
+    }
   | ({ readonly kind: "apple"; readonly teamId: string; readonly keyId: string } & Client)
 
 export type IdpKind = Settings["kind"]
@@ -145,6 +181,8 @@ export const idps = aggregate<IdpEvent, Idps>({
     "instance.idp.gitlab_self_hosted.changed": said,
     "instance.idp.google.added": said,
     "instance.idp.google.changed": said,
+    "instance.idp.ldap.added": said,
+    "instance.idp.ldap.changed": said,
     "instance.idp.apple.added": said,
     "instance.idp.apple.changed": said,
     "instance.idp.oidc.migrated.azure": said,
@@ -171,6 +209,8 @@ export const idps = aggregate<IdpEvent, Idps>({
     "org.idp.gitlab_self_hosted.changed": said,
     "org.idp.google.added": said,
     "org.idp.google.changed": said,
+    "org.idp.ldap.added": said,
+    "org.idp.ldap.changed": said,
     "org.idp.apple.added": said,
     "org.idp.apple.changed": said,
     "org.idp.oidc.migrated.azure": said,

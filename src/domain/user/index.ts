@@ -83,6 +83,7 @@ export {
   replacePassword,
   setPassword,
 } from "./credential/credential.ts"
+export { proveElsewhere } from "./credential/elsewhere.ts"
 export { warmPasswords } from "./credential/password.ts"
 export { askReset, resetPasswordFor } from "./credential/reset.ts"
 export { sentCode } from "./credential/sent-code.ts"

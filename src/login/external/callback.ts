@@ -8,6 +8,8 @@ import {
   redirectUriOf,
   startIntent,
   succeedIntent,
+  tokenPath,
+  tokenState,
 } from "../../domain/idp/index.ts"
 import { linkedUser } from "../../domain/user/index.ts"
 import { formWithin } from "../../kernel/body.ts"
@@ -15,14 +17,14 @@ import { Fault } from "../../kernel/fault.ts"
 import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"
 import { goTo } from "../form.ts"
 import { enterLinked, enterLinking, enterNew } from "./enter.ts"
-import { offeredTo, options } from "./offer.ts"
+import { offeredIdp, options } from "./offer.ts"
 import { judged, newcomerOf } from "./person.ts"
 
 /** GET: sends the browser to a provider that the page has offered. */
 export async function startExternal(loginContext: LoginContext): Promise<Response> {
   const { cx, request, browserContext, waiting } = loginContext
   const id = new URL(request.url).searchParams.get("idp") ?? ""
-  const found = offeredTo(loginContext).find(({ idp }) => idp.id === id)
+  const found = offeredIdp(loginContext, id)
   if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
   try {
     const { authUrl } = await startIntent(cx, found, {
@@ -37,7 +39,7 @@ export async function startExternal(loginContext: LoginContext): Promise<Respons
 
 /** Whether a path is one that providers send people back to. */
 export const isCallback = (path: string): boolean =>
-  path === callbackPath || /^\/idps\/\d{1,20}\/callback$/.test(path)
+  path === callbackPath || path === tokenPath || /^\/idps\/\d{1,20}\/callback$/.test(path)
 
 /**
  * What a provider has answered. A form that comes from elsewhere brings no cookie of ours, so that
@@ -51,7 +53,9 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
     if (typeof form === "string") return trouble(pageContext, { problem: "invalid_request" })
     return goTo(`${url.pathname}?${form}`)
   }
-  const open = openIntent(cx, url.searchParams.get("state") ?? "")
+  const isToken = url.pathname === tokenPath
+  const state = isToken ? tokenState(url.searchParams) : url.searchParams.get("state")
+  const open = openIntent(cx, state ?? "")
   const found = open && idpById(cx, open.idpId)
   // Another provider's answer, or one that came by another's address.
   if (!open || !found || new URL(redirectUriOf(cx, found)).pathname !== url.pathname) {
@@ -62,7 +66,8 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
     return trouble(pageContext, { problem: "other_browser", status: 403 })
   }
   try {
-    const returned = { parameters: url.searchParams, kept: open.kept }
+    const { headers } = request
+    const returned = { parameters: url.searchParams, headers, kept: open.kept }
     const answered = await finishUpstream(cx, found, returned)
     const token = await succeedIntent(cx, open.id, answered)
     if (open.agentId === "") {
@@ -81,8 +86,11 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
 
 type Opened = { readonly id: string; readonly requestId: string }
 
-/** Goes on with who has come back to our own pages. */
-async function proceed(pageContext: PageContext, { id, requestId }: Opened): Promise<Response> {
+/** Goes on with who has proved to a provider who they are, on our own pages. */
+export async function proceed(
+  pageContext: PageContext,
+  { id, requestId }: Opened,
+): Promise<Response> {
   const { cx, browserContext } = pageContext
   const context = await loginContextOf(pageContext, requestId)
   if (context instanceof Response) return context
@@ -117,7 +125,7 @@ async function created(
 export const mendable: ReadonlySet<string> = new Set(["already_exists", "invalid_argument"])
 
 /** A provider that did not do what it should has a page of its own; the log has the cause. */
-function failed(pageContext: PageContext, cause: unknown): Promise<Response> | Response {
+export function failed(pageContext: PageContext, cause: unknown): Promise<Response> | Response {
   if (!(cause instanceof Fault)) throw cause
   const problem = problems[cause.id]
   if (!problem) throw cause

@@ -1,4 +1,4 @@
-import { activeIdps, type Found, upstreamOf } from "../../domain/idp/index.ts"
+import { activeIdps, entranceOf, type Found } from "../../domain/idp/index.ts"
 import { usableLinks } from "../../domain/user/index.ts"
 import type { LoginContext } from "../context.ts"
 import { notesFor } from "../note.ts"
@@ -14,13 +14,13 @@ export const options = notesFor<OptionNote>(loginPaths.externalOption)
 
 /** The providers that the people who are asked for may sign in with. */
 export const offeredTo = ({ cx, waiting }: LoginContext): readonly Found[] =>
-  activeIdps(cx, waiting?.asked.home).filter(({ idp }) => upstreamOf(idp.settings))
+  activeIdps(cx, waiting?.asked.home)
 
 /** The same, as the first page shows them. */
 export const providersOf = (loginContext: LoginContext) =>
   offeredTo(loginContext).map(({ idp }) => ({
     name: idp.name,
-    href: startHref(loginContext, idp.id),
+    href: startHref(loginContext, idp),
   }))
 
 /** Of these, what a person signs in with who is known already. */
@@ -29,10 +29,16 @@ export const linkedProvidersOf = (loginContext: LoginContext, userId: string) =>
   const own = new Set(usableLinks(cx, userId).map(({ idpId }) => idpId))
   return offeredTo(loginContext)
     .filter(({ idp }) => own.has(idp.id))
-    .map(({ idp }) => ({ name: idp.name, href: startHref(loginContext, idp.id) }))
+    .map(({ idp }) => ({ name: idp.name, href: startHref(loginContext, idp) }))
 }
 
-function startHref({ waiting }: LoginContext, idpId: string): string {
-  const path = withRequest(loginPaths.externalIdp, waiting?.id ?? "")
-  return `${path}${path.includes("?") ? "&" : "?"}idp=${encodeURIComponent(idpId)}`
+/** One of the providers that are offered, by its id; undefined for any other. */
+export const offeredIdp = (loginContext: LoginContext, id: string): Found | undefined =>
+  offeredTo(loginContext).find(({ idp }) => idp.id === id)
+
+function startHref({ waiting }: LoginContext, { id, settings }: Found["idp"]): string {
+  const isDirectory = entranceOf(settings) === "directory"
+  const page = isDirectory ? loginPaths.directory : loginPaths.externalIdp
+  const path = withRequest(page, waiting?.id ?? "")
+  return `${path}${path.includes("?") ? "&" : "?"}idp=${encodeURIComponent(id)}`
 }

@@ -127,6 +127,58 @@ describe("what people may sign in with", () => {
   })
 })
 
+const ldap = {
+  ...{ name: "Directory", servers: ["ldaps://ldap.example.com"], baseDn: "dc=example,dc=com" },
+  ...{ bindDn: "cn=admin,dc=example,dc=com", bindPassword: "s3cret", userBase: "dn" },
+  ...{ userObjectClasses: ["person"], userFilters: ["uid", "mail"] },
+}
+const addLdap = async (more = {}) =>
+  (await asOwner("addLDAPProvider", { ...ldap, ...more })).id as string
+
+describe("a directory", () => {
+  test("is shown as it was set up, without its password", async () => {
+    const id = await addLdap({ attributes: { idAttribute: "uid", emailAttribute: "mail" } })
+    const { idp } = await asOwner("getProviderByID", { id })
+    const { bindPassword: _, name, ...shown } = ldap
+    const attributes = { idAttribute: "uid", emailAttribute: "mail", phoneAttribute: "" }
+    const value = { ...shown, startTls: false, timeout: { seconds: 5n }, attributes }
+    expect(idp).toMatchObject({ name, type: 3, config: { config: { case: "ldap", value } } })
+    expect(JSON.stringify(idp, (_, v) => (typeof v === "bigint" ? `${v}` : v))).not.toContain(
+      "s3cret",
+    )
+  })
+
+  test("keeps its password when something else changes, and not for another server", async () => {
+    const id = await addLdap()
+    const { bindPassword: _, ...rest } = ldap
+    await asOwner("updateLDAPProvider", { ...rest, id, userFilters: ["cn"] })
+    expect(secretOf(estate.cx(), id)).toBe("s3cret")
+    await asOwner("updateLDAPProvider", { ...rest, id, servers: ["ldaps://evil.example.com"] })
+    expect(secretOf(estate.cx(), id)).toBe("")
+  })
+
+  test.each([
+    ["servers", { servers: [] }],
+    ["servers", { servers: ["ldap://ldap.example.com"] }],
+    ["servers", { servers: ["https://ldap.example.com"] }],
+    ["servers", { servers: ["ldaps://ldap.example.com:70000"] }],
+    ["bind_password", { bindPassword: "" }],
+    ["user_base", { userBase: "dn)(x=" }],
+    ["user_filters", { userFilters: ["uid=*)(x"] }],
+    ["user_object_classes", { userObjectClasses: [] }],
+    ["timeout", { timeout: { seconds: 31n, nanos: 0 } }],
+    ["root_ca", { rootCa: new TextEncoder().encode("no certificate") }],
+    ["attributes", { attributes: { idAttribute: "a b" } }],
+  ])("with wrong %s is refused by that name", async (field, more) => {
+    await expect(addLdap(more)).rejects.toMatchObject({ violation: { field } })
+  })
+
+  test("is asked without LDAPS where StartTLS is on, or nothing leaves the machine", async () => {
+    await addLdap({ servers: ["ldap://ldap.example.com"], startTls: true })
+    await addLdap({ servers: ["ldap://localhost:3890"] })
+  })
+})
+
 test.each([
   ["issuer", { issuer: "http://idp.example.com" }],
   ["issuer", { issuer: "https://idp.example.com?x=1" }],

@@ -7,6 +7,7 @@ import type {
   AddGitLabSelfHostedProviderRequest,
   AddGoogleProviderRequest,
   AddJWTProviderRequest,
+  AddLDAPProviderRequest,
 } from "../../../gen/core/admin/v1/idp_pb.ts"
 import {
   AutoLinkingOption,
@@ -17,6 +18,7 @@ import {
 import { meaning } from "../../../kernel/answer.ts"
 import type { Wish } from "../commands.ts"
 import type { AutoLinking, Options, Settings } from "../model.ts"
+import { directoryOf } from "./v1-directory.ts"
 
 /** The same fields add and change a provider, of the instance and of an organisation. */
 type Fields<M> = Omit<M, "$typeName" | "$unknown">
@@ -43,6 +45,10 @@ export const wishOf = {
     const { name, issuer, jwtEndpoint, keysEndpoint, headerName } = req
     const settings = { kind: "jwt", issuer, jwtEndpoint, keysEndpoint, headerName } as const
     return { name, settings, options: optionsOf(req.providerOptions) }
+  },
+  ldap: (req: Fields<AddLDAPProviderRequest>): Wish => {
+    const { name, bindPassword: secret } = req
+    return { name, settings: directoryOf(req), options: optionsOf(req.providerOptions), secret }
   },
   azure: (req: Fields<AddAzureADProviderRequest>) => {
     const { emailVerified } = req

@@ -113,6 +113,8 @@ export function operationsAt(placeOf: PlaceOf) {
     updateGenericOIDCProvider: changing(wishOf.oidc),
     addJWTProvider: adding(wishOf.jwt),
     updateJWTProvider: changing(wishOf.jwt),
+    addLDAPProvider: adding(wishOf.ldap),
+    updateLDAPProvider: changing(wishOf.ldap),
     addAzureADProvider: adding(wishOf.azure),
     updateAzureADProvider: changing(wishOf.azure),
     addGitHubProvider: adding(wishOf.github),

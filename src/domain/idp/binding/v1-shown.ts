@@ -8,12 +8,14 @@ import { details } from "../../../kernel/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { Found, Place } from "../commands.ts"
 import type { AutoLinking, Idp, IdpKind, Options, Settings } from "../model.ts"
+import { shownDirectory } from "./v1-directory.ts"
 import { tenants } from "./v1-form.ts"
 
 /** Numbers of the kinds in v1, and in v2 where it counts the same. */
 export const types: Readonly<Record<IdpKind, ProviderType>> = {
   oidc: ProviderType.OIDC,
   jwt: ProviderType.JWT,
+  ldap: ProviderType.LDAP,
   oauth: ProviderType.OAUTH,
   azure: ProviderType.AZURE_AD,
   github: ProviderType.GITHUB,
@@ -56,6 +58,7 @@ export const shownOptions = ({ autoLinking, ...options }: Options) => ({
 function configOf(settings: Settings) {
   const { kind } = settings
   if (kind === "jwt") return { case: "jwt", value: settings } as const
+  if (kind === "ldap") return { case: "ldap", value: shownDirectory(settings) } as const
   const value = { ...settings, scopes: [...settings.scopes] }
   switch (value.kind) {
     case "oauth":

@@ -56,6 +56,7 @@ function isWanted(req: GetActiveIdentityProvidersRequest, options: Options): boo
 const types: Readonly<Record<IdpKind, IdentityProviderType>> = {
   oidc: IdentityProviderType.OIDC,
   jwt: IdentityProviderType.JWT,
+  ldap: IdentityProviderType.LDAP,
   oauth: IdentityProviderType.OAUTH,
   azure: IdentityProviderType.AZURE_AD,
   github: IdentityProviderType.GITHUB,

@@ -46,14 +46,11 @@ export function openIntent(cx: Cx, state: string): Open | undefined {
 
 /** Notes who came back from the provider; answers the token that uses it. */
 export async function succeedIntent(cx: Cx, id: string, answered: Answered): Promise<string> {
-  const token = randomToken(cx.random)
+  const { token, proof } = proofOf(cx, id, answered)
   const succeeded: Draft<IntentEvent> = {
     type: "idpintent.succeeded",
     data: {},
-    private: {
-      sealed: cx.secrets.seal("seal", JSON.stringify(answered), about(id)),
-      tokenHash: cx.secrets.hash(token, about(id)),
-    },
+    private: proof,
     erase: { types: ["idpintent.started"] },
   }
   await cx.store.transact(cx, (tx) => {
@@ -62,6 +59,27 @@ export async function succeedIntent(cx: Cx, id: string, answered: Answered): Pro
     tx.append(intent, id, [succeeded])
   })
   return token
+}
+
+/** What came of an intent, sealed, and the token that uses it. */
+function proofOf(cx: Cx, id: string, answered: Answered) {
+  const token = randomToken(cx.random)
+  const sealed = cx.secrets.seal("seal", JSON.stringify(answered), about(id))
+  return { token, proof: { sealed, tokenHash: cx.secrets.hash(token, about(id)) } }
+}
+
+/** Notes who has proved to a provider who they are without being sent there. */
+export async function noteAnswered(
+  cx: Cx,
+  found: Found,
+  { answered, ...begun }: Omit<Begun, "idpId"> & { readonly answered: Answered },
+): Promise<{ readonly id: string; readonly token: string }> {
+  const id = cx.ids.next()
+  const { token, proof } = proofOf(cx, id, answered)
+  const data = { ...begun, idpId: found.idp.id }
+  const noted: Draft<IntentEvent> = { type: "idpintent.ldap.succeeded", data, private: proof }
+  await cx.store.transact(cx, (tx) => tx.append(intent, id, [noted], found.place ?? cx.instance))
+  return { id, token }
 }
 
 /** Notes that nobody came back; what was kept of it goes. */

@@ -23,6 +23,12 @@ export type IntentEvent =
       Record<never, never>,
       { readonly sealed: string; readonly tokenHash: string }
     >
+  /** The same where nobody was sent anywhere: begun and done in one. */
+  | Event<
+      "idpintent.ldap.succeeded",
+      Begun,
+      { readonly sealed: string; readonly tokenHash: string }
+    >
   | Event<"idpintent.failed", { readonly reason: string }>
   | Event<"idpintent.consumed">
 
@@ -72,6 +78,13 @@ export const intent = aggregate<IntentEvent, Intent>({
             expires: time + intentLifetimes.succeeded,
           }
         : state,
+    "idpintent.ldap.succeeded": (_, { data, private: secret, time }) => ({
+      ...data,
+      status: "succeeded",
+      sealed: secret?.sealed ?? "",
+      tokenHash: secret?.tokenHash ?? "",
+      expires: time + intentLifetimes.succeeded,
+    }),
     "idpintent.failed": ended,
     "idpintent.consumed": ended,
   },

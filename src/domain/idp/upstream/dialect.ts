@@ -1,3 +1,4 @@
+import type { DirectoryAttributes } from "../model.ts"
 import { type Identity, upstreamError } from "./identity.ts"
 
 export type Raw = Readonly<Record<string, unknown>>
@@ -47,6 +48,41 @@ export const githubProfile: ReadProfile = (raw) => {
     emailVerified: primary?.verified === true,
   }
 }
+
+/**
+ * What never changes of an entry and is no other's: where nobody says it, what directories have for
+ * that (RFC 4530), and Active Directory has instead.
+ */
+export const directoryIds = ({ id }: DirectoryAttributes): readonly string[] =>
+  id === "" ? ["entryUUID", "objectGUID"] : [id]
+
+/**
+ * An entry of a directory, by the attributes that were named for it; of several values the first
+ * counts. Only "TRUE" says that something is verified (RFC 4517 §3.3.3).
+ */
+export const directoryProfile =
+  (attributes: DirectoryAttributes) =>
+  (values: Readonly<Record<string, readonly string[]>>): Identity => {
+    const first = (name: string) => values[name.toLowerCase()]?.[0]
+    const isSaid = (name: string) => first(name)?.toLowerCase() === "true"
+    const sub = directoryIds(attributes)
+      .map(first)
+      .find((each) => each !== undefined)
+    const raw = {
+      sub,
+      preferred_username: first(attributes.userName),
+      given_name: first(attributes.givenName),
+      family_name: first(attributes.familyName),
+      name: first(attributes.displayName),
+      nickname: first(attributes.nickName),
+      email: first(attributes.email),
+      email_verified: isSaid(attributes.emailVerified),
+      phone_number: first(attributes.phone),
+      phone_number_verified: isSaid(attributes.phoneVerified),
+      locale: first(attributes.preferredLanguage),
+    }
+    return oidcProfile(raw)
+  }
 
 function identityOf(raw: Raw, externalId: string): Identity {
   if (externalId === "" || externalId.length > 500) throw upstreamError("claims_missing")

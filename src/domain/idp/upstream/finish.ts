@@ -8,10 +8,15 @@ import { type Raw, rawOf } from "./dialect.ts"
 import { type Answered, upstreamError } from "./identity.ts"
 import { loadOauth, outgoing, serverOf, waysOut } from "./server.ts"
 import { type Kept, redirectUriOf } from "./start.ts"
+import { tokenAnswer } from "./token.ts"
 import { type OauthUpstream, type OidcUpstream, upstreamOf } from "./vendor.ts"
 
 /** What the browser has brought back from a provider. */
-export type Returned = { readonly parameters: URLSearchParams; readonly kept: Kept }
+export type Returned = {
+  readonly parameters: URLSearchParams
+  readonly headers: Headers
+  readonly kept: Kept
+}
 
 type Oauth = Awaited<ReturnType<typeof loadOauth>>
 
@@ -23,13 +28,15 @@ type Exchange = {
 }
 
 /**
- * Exchanges the code that a browser has brought and reads who it is. Everything that is wrong about
- * the answer is one fault; what exactly stands in its cause.
+ * Exchanges the code that a browser has brought, or takes its token, and reads who it is.
+ * Everything that is wrong about the answer is one fault; what exactly stands in its cause.
  */
 export async function finish(cx: Cx, found: Found, returned: Returned): Promise<Answered> {
-  const upstream = upstreamOf(found.idp.settings)
-  if (!upstream) throw upstreamError("answer_refused")
+  const { settings } = found.idp
+  const upstream = upstreamOf(settings)
   try {
+    if (settings.kind === "jwt") return await tokenAnswer(cx, settings, returned.headers)
+    if (!upstream) throw upstreamError("answer_refused")
     const exchange = await exchanged(cx, found, returned)
     return upstream.protocol === "oidc"
       ? await oidcAnswer(cx, exchange, { upstream, returned })

@@ -5,6 +5,7 @@ import { requireInstance } from "../../instance/index.ts"
 import type { Found } from "../commands.ts"
 import { upstreamError } from "./identity.ts"
 import { serverOf } from "./server.ts"
+import { tokenPath, tokenUrl } from "./token.ts"
 import { upstreamOf } from "./vendor.ts"
 
 /** What is kept from the way to a provider to the way back; nobody else ever sees it. */
@@ -24,7 +25,9 @@ export const callbackPath = "/idps/callback"
  * also where the provider doesn't say who it is (RFC 9700 §4.4.2.2).
  */
 export function redirectUriOf(cx: Cx, { idp, place }: Found): string {
-  const path = place === undefined ? callbackPath : `/idps/${idp.id}/callback`
+  const own = place === undefined ? callbackPath : `/idps/${idp.id}/callback`
+  // A token is checked by the keys of its provider alone, so that there is no other to mistake.
+  const path = idp.settings.kind === "jwt" ? tokenPath : own
   return `${requireInstance(cx).publicUrl}${path}`
 }
 
@@ -36,7 +39,9 @@ export async function authorizationUrl(
   found: Found,
   { state, kept }: Asked,
 ): Promise<string> {
-  const upstream = upstreamOf(found.idp.settings)
+  const { settings } = found.idp
+  if (settings.kind === "jwt") return tokenUrl(settings, state)
+  const upstream = upstreamOf(settings)
   if (!upstream) throw upstreamError("answer_refused")
   const server = await serverOf(cx, upstream)
   const url = URL.parse(server.authorization_endpoint ?? "")

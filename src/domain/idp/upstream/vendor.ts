@@ -51,7 +51,7 @@ const oidc = ({ clientId, scopes }: Client, issuer: string): OidcUpstream => ({
   ...{ usePkce: true, isIdTokenOnly: false, isFormPost: false },
 })
 
-/** How people sign in with a provider; undefined for one that the browser is not sent to so. */
+/** How a provider speaks OAuth; undefined for one that doesn't. */
 export function upstreamOf(settings: Settings): Upstream | undefined {
   switch (settings.kind) {
     case "oidc": {
@@ -77,9 +77,17 @@ export function upstreamOf(settings: Settings): Upstream | undefined {
       return { ...rest, protocol: "oauth", issuer: "", profile: oauthProfile(idAttribute) }
     }
     case "jwt":
+    case "ldap":
       return undefined
   }
 }
+
+/**
+ * How people get in: by a page of the provider, which sends them back, or by a name and a password
+ * that our own page asks for.
+ */
+export const entranceOf = ({ kind }: Settings): "page" | "directory" =>
+  kind === "ldap" ? "directory" : "page"
 
 /** developer.apple.com, "Sign in with Apple": names and addresses come by form_post alone. */
 const apple = (settings: Of<"apple">): OidcUpstream => ({

@@ -300,7 +300,7 @@ export function provePassword<T>(
   return inTurn<T | "wrong" | "none">(cx, line, async (delay) => {
     await delay
     const paced = cx.allowance?.pace()
-    if (unkept.has(cx.store)) await keepFailure(cx, line)
+    await keepAhead(cx, line)
     const password = passwordOf(cx.store.state(cx, user, account))
     if (!password) await verifyNothing(plain)
     const refused = (cause: unknown) => warnOfHash(cx, account, cause)
@@ -342,7 +342,16 @@ function warnOfHash(cx: Cx, account: string, cause: unknown): void {
  */
 const unkept = new WeakSet<Store>()
 
-async function keepFailure(cx: Cx, line: string, more?: (tx: Transaction) => void): Promise<void> {
+/** Writes a failed try ahead of looking at it, as long as none could be kept. */
+export async function keepAhead(cx: Cx, line: string): Promise<void> {
+  if (unkept.has(cx.store)) await keepFailure(cx, line)
+}
+
+export async function keepFailure(
+  cx: Cx,
+  line: string,
+  more?: (tx: Transaction) => void,
+): Promise<void> {
   try {
     await cx.store.transact(cx, (tx) => {
       fail(tx, line)

@@ -1,0 +1,45 @@
+import type { Cx, Transaction } from "../../../store/index.ts"
+import { inTurn, nobody, passwordCheck } from "./attempt.ts"
+import { keepAhead, keepFailure } from "./credential.ts"
+import { countFailedTry, forgetFailedTries } from "./lockout.ts"
+
+/** A try with a password that somebody else keeps, a directory for instance. */
+export type TryElsewhere = {
+  /** Who keeps it, and whose it is there. */
+  readonly where: string
+  readonly who: string
+  /** Whose account here it opens; undefined where it is nobody's yet. */
+  readonly account: string | undefined
+}
+
+/**
+ * Has a password checked that somebody else keeps, with the patience that guesses at ours meet:
+ * failed tries slow the next ones down, whatever the spelling, a policy that locks counts them, and
+ * a failure is told at the pace of all failures. Faults where too many tries wait already.
+ */
+export function proveElsewhere(
+  cx: Cx,
+  { where, who, account }: TryElsewhere,
+  check: () => Promise<boolean>,
+): Promise<boolean> {
+  const line = `${nobody}${cx.secrets.hash(JSON.stringify([where, who]), "password_elsewhere")}`
+  return inTurn(cx, line, async (delay) => {
+    await delay
+    const paced = cx.allowance?.pace()
+    await keepAhead(cx, line)
+    const isRight = await check()
+    if (isRight) await cx.store.transact(cx, (tx) => forget(tx, line, account))
+    else {
+      await keepFailure(cx, line, (tx) => account !== undefined && countFailedTry(tx, account))
+      await paced?.()
+    }
+    return { value: isRight, isRight }
+  })
+}
+
+function forget(tx: Transaction, line: string, account: string | undefined): void {
+  if (tx.state(passwordCheck, line).failures > 0) {
+    tx.append(passwordCheck, line, [{ type: "user.human.password.check.succeeded", data: {} }])
+  }
+  if (account !== undefined) forgetFailedTries(tx, account)
+}

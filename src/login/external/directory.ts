@@ -1,0 +1,103 @@
+import { answeredByDirectory } from "../../domain/federation/index.ts"
+import { entranceOf, type Found, noteAnswered } from "../../domain/idp/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import {
+  applicationOf,
+  hrefOf,
+  type LoginContext,
+  optionsOf,
+  targetOf,
+  trouble,
+} from "../context.ts"
+import type { Fields } from "../form.ts"
+import { notesFor } from "../note.ts"
+import { loginPaths } from "../path.ts"
+import { failed, proceed } from "./callback.ts"
+import { offeredIdp } from "./offer.ts"
+
+type Problem =
+  | { readonly key: "directory.error.wrong" | "password.error.busy" | "password.error.missing" }
+  | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
+
+/** What the page is shown with. */
+type DirectoryShown = {
+  readonly idpId: string
+  readonly loginName?: string
+  readonly problem?: Problem
+}
+
+const directories = notesFor<DirectoryShown>(loginPaths.directory)
+
+function directoryOf(loginContext: LoginContext, id: string): Found | undefined {
+  const found = offeredIdp(loginContext, id)
+  return found && entranceOf(found.idp.settings) === "directory" ? found : undefined
+}
+
+/** GET of the page that asks for a name and a password of a directory. */
+export function askDirectory(loginContext: LoginContext): Promise<Response> | Response {
+  const { cx, request, waiting } = loginContext
+  const named = new URL(request.url).searchParams.get("idp") ?? ""
+  const { idpId, loginName, problem } = directories.of(loginContext) ?? { idpId: named }
+  const found = directoryOf(loginContext, idpId)
+  if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
+  const page = {
+    ...{ provider: found.idp.name, idpId, loginName: loginName ?? waiting?.loginHint },
+    form: targetOf(loginContext, loginPaths.directory),
+    application: applicationOf(loginContext),
+    otherHref: hrefOf(loginContext, loginPaths.loginName),
+  }
+  const retryAfterSeconds =
+    problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
+  return loginContext.show(
+    cx,
+    (ui, shared) => {
+      const minutes = Math.ceil(retryAfterSeconds / 60)
+      const error = problem && shared.t(problem.key, { minutes, provider: found.idp.name })
+      return ui.DirectoryPage({ ...shared, ...page, error })
+    },
+    { ...optionsOf(loginContext, statusOf(problem)), retryAfterSeconds },
+  )
+}
+
+/** RFC 6585 §4 for who tries too often. */
+function statusOf(problem: Problem | undefined): number {
+  if (problem === undefined) return 200
+  return "retryAfterSeconds" in problem ? 429 : 422
+}
+
+/** The name and the password were given: the directory says whose they are. */
+export async function takeDirectory(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const { cx, browserContext, waiting } = loginContext
+  const found = directoryOf(loginContext, fields.get("idp"))
+  if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
+  const loginName = fields.get("loginName").trim().slice(0, loginNameMax)
+  const again = (problem: Problem) =>
+    directories.next(loginContext, { idpId: found.idp.id, loginName, problem })
+  const password = fields.get("password")
+  if (password === "") return again({ key: "password.error.missing" })
+  try {
+    const answered = await answeredByDirectory(cx, found, { username: loginName, password })
+    const { id } = await noteAnswered(cx, found, {
+      ...{ agentId: browserContext.browser.id, requestId: waiting?.id ?? "", creatorId: "" },
+      ...{ successUrl: "", failureUrl: "", answered },
+    })
+    return await proceed(loginContext, { id, requestId: waiting?.id ?? "" })
+  } catch (cause) {
+    const problem = problemOf(cause)
+    if (problem) return again(problem)
+    return failed(loginContext, cause)
+  }
+}
+
+const loginNameMax = 200
+
+/** What the person can do something about, on the same page. */
+function problemOf(cause: unknown): Problem | undefined {
+  if (!(cause instanceof Fault)) return undefined
+  const { id, code, retryAfterSeconds } = cause
+  if (id === "idp.credentials_wrong") return { key: "directory.error.wrong" }
+  if (retryAfterSeconds !== undefined) {
+    return { key: "password.error.too_many_tries", retryAfterSeconds }
+  }
+  return code === "resource_exhausted" ? { key: "password.error.busy" } : undefined
+}

@@ -1,0 +1,231 @@
+// Signing in with the name and password of a directory, on our own pages and by the operations.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import type { Options } from "../../src/domain/idp/index.ts"
+import { addPolicy } from "../../src/domain/policy/commands.ts"
+import { lockout } from "../../src/domain/policy/index.ts"
+import { findByLoginName, linksOf, lockUser, user } from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  type NewClient,
+  openProvider,
+  type Provider,
+  type Visited,
+} from "../oauth/provider.ts"
+import { directorySettings, openDirectory, type StandInDirectory } from "../support/directory.ts"
+import { type Calling, openLoginPage } from "../support/login-page.ts"
+
+let provider: Provider
+let client: NewClient
+let directory: StandInDirectory
+let idpId: string
+const options: Options = {
+  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
+  autoLinking: "email",
+}
+const wish = { name: "Acme", settings: directorySettings, options, secret: "admin-secret" }
+const ada = {
+  ...{ password: "Ada-secret-1", givenname: "Ada", sn: "Lovelace", cn: "Ada Lovelace" },
+  ...{ mail: "ada@example.com", mailverified: "TRUE" },
+}
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  directory = openDirectory({ ada })
+  idpId = (await addIdp(provider.cx(), undefined, wish)).id
+  await linkIdp(provider.cx(), undefined, idpId)
+})
+afterEach(() => provider.close())
+
+const newBrowser = () =>
+  browserOf({
+    send: (path, init) => provider.send(path, init, { outside: directory.outside }),
+  })
+type Browser = ReturnType<typeof newBrowser>
+
+/** The page that asks for the name and the password. */
+async function asked(browser: Browser): Promise<Visited> {
+  const first = await browser.go(authorizePath(client.id))
+  const [, href = ""] = /href="([^"]*login\/ldap[^"]*)"/.exec(first.page) ?? []
+  return browser.go(href.replaceAll("&amp;", "&"))
+}
+
+async function signIn(loginName: string, password: string, browser = newBrowser()) {
+  return browser.post(await asked(browser), { loginName, password })
+}
+
+const userNamed = (name: string) => findByLoginName(provider.cx(), name) ?? ""
+const stateOf = (name: string) => provider.cx().store.state(provider.cx(), user, userNamed(name))
+const failuresKept = async () =>
+  (await provider.store.log.read(0, 10_000)).filter(
+    ({ type }) => type === "user.human.password.check.failed",
+  )
+
+describe("the page of a directory", () => {
+  test("asks for a name and a password, and says whose", async () => {
+    const { response, page } = await asked(newBrowser())
+    expect(response.status).toBe(200)
+    expect(page).toContain("Sign in with Acme")
+    expect(page).toMatch(/name="password"/)
+  })
+
+  test("signs in who is right, with an account made of what the directory says", async () => {
+    expect(answerOf(await signIn("ada", ada.password))).toHaveProperty("code")
+    expect(stateOf("ada")).toMatchObject({
+      profile: { givenName: "Ada", familyName: "Lovelace" },
+      email: { address: "ada@example.com", verified: true },
+    })
+    expect(linksOf(stateOf("ada"))).toMatchObject([{ idpId, externalId: "id-ada", name: "ada" }])
+    expect(directory.searched[0]).toMatchObject({ bindPassword: "admin-secret", name: "ada" })
+  })
+
+  test("signs in the same person again, whatever the spelling", async () => {
+    await signIn("ada", ada.password)
+    expect(answerOf(await signIn(" ADA ", ada.password))).toHaveProperty("code")
+    expect(linksOf(stateOf("ada"))).toHaveLength(1)
+  })
+
+  test("says the same of a wrong password and of a name that is nobody's", async () => {
+    const said = async (name: string) => {
+      const { response, page, path } = await signIn(name, "Wrong")
+      const [, text = ""] = /role="alert"[^>]*>([^<]*)|class="error"[^>]*>([^<]*)/.exec(page) ?? []
+      return [response.status, path.replace(/\?.*/, ""), text, page.includes("doesn")]
+    }
+    expect(await said("ada")).toEqual(await said("nobody"))
+    expect((await said("ada"))[0]).toBe(422)
+    expect((await failuresKept()).length).toBe(3)
+    expect(userNamed("ada")).toBe("")
+  })
+
+  test("never asks a directory with an empty password", async () => {
+    const end = await signIn("ada", "")
+    expect(end.response.status).toBe(422)
+    expect([directory.searched.length, directory.proofs.length]).toEqual([0, 0])
+  })
+
+  test("says so where nobody answers", async () => {
+    directory.isDown = true
+    const end = await signIn("ada", ada.password)
+    expect([end.response.status, end.page.includes("answer")]).toEqual([503, true])
+    expect(await failuresKept()).toHaveLength(0)
+  })
+
+  test("lets nobody in who is locked here", async () => {
+    await signIn("ada", ada.password)
+    await lockUser(provider.cx(), userNamed("ada"))
+    const end = await signIn("ada", ada.password)
+    expect([end.response.status, end.page.includes("locked")]).toEqual([403, true])
+  })
+
+  test("is no page of another kind of provider, or of one that nobody may use", async () => {
+    const browser = newBrowser()
+    const elsewhere = await browser.go("/ui/login/login/ldap?idp=123")
+    expect(elsewhere.response.status).toBe(404)
+  })
+
+  test("asks whose account it is where only the name is the same", async () => {
+    await provider.addPerson("ada")
+    const end = await signIn("ada", ada.password)
+    expect(end.page).toContain("I have an account here")
+    expect(linksOf(stateOf("ada"))).toHaveLength(0)
+  })
+
+  test("links nobody unasked by an address that the directory doesn't call verified", async () => {
+    await provider.addPerson("pat")
+    directory.people.eve = {
+      ...{ password: "Eve-secret-1", givenname: "Eve", sn: "Evil", mail: "pat@example.org" },
+    }
+    const end = await signIn("eve", "Eve-secret-1")
+    expect(end.page).toContain("I have an account here")
+    expect(linksOf(stateOf("pat"))).toHaveLength(0)
+  })
+})
+
+describe("guesses at the passwords of a directory", () => {
+  const endsAtOnce = (end: Promise<unknown>): Promise<boolean> =>
+    Promise.race([end.then(() => true), new Promise<false>((done) => setTimeout(done, 300, false))])
+
+  test("are slowed down after five, whatever the spelling", async () => {
+    for (const name of ["ada", "ADA", "Ada", " ada", "aDa"]) await signIn(name, "Wrong")
+    const end = signIn("adA", ada.password)
+    expect(await endsAtOnce(end)).toBe(false)
+    provider.clock.advance(1000)
+    expect(answerOf(await end)).toHaveProperty("code")
+    expect(answerOf(await signIn("ada", ada.password))).toHaveProperty("code")
+  })
+
+  test("lock the account that is linked, where the policy says so", async () => {
+    await signIn("ada", ada.password)
+    const say = () => ({ maxPasswordAttempts: 3 })
+    await addPolicy(provider.cx(), provider.setup.orgId, { policy: lockout, say })
+    for (let at = 0; at < 3; at++) await signIn("ada", "Wrong")
+    expect(stateOf("ada").status).toBe("locked")
+  })
+})
+
+describe("a login page of somebody else", () => {
+  let call: Calling
+  beforeEach(async () => {
+    call = await openLoginPage(provider)
+  })
+  const start = (ldap: object, by = call) =>
+    by(
+      "user.v2.UserService/StartIdentityProviderIntent",
+      { idpId, content: { case: "ldap", value: ldap } },
+      { outside: directory.outside },
+    )
+  const right = { username: "ada", password: ada.password }
+
+  test("is told at once who it is, and with what", async () => {
+    const { nextStep } = await start(right)
+    expect(nextStep).toMatchObject({ case: "idpIntent", value: { userId: "" } })
+    const { idpIntentId, idpIntentToken } = nextStep.value
+    const told = await call("user.v2.UserService/RetrieveIdentityProviderIntent", {
+      ...{ idpIntentId, idpIntentToken },
+    })
+    expect(told.idpInformation).toMatchObject({
+      ...{ idpId, userId: "id-ada", userName: "ada" },
+      access: { case: "ldap", value: { attributes: { sn: ["Lovelace"] } } },
+    })
+    expect(told.userAction.case).toBe("createUser")
+  })
+
+  test("makes a session of it, once", async () => {
+    await signIn("ada", ada.password)
+    const { value } = (await start(right)).nextStep
+    expect(value.userId).toBe(userNamed("ada"))
+    const { userId: _, $typeName: __, ...idpIntent } = value
+    const check = () => call("session.v2.SessionService/CreateSession", { checks: { idpIntent } })
+    expect((await check()).sessionId).toBeDefined()
+    await expect(check()).rejects.toMatchObject({ id: "idp.intent_over" })
+  })
+
+  test.each([
+    ["a wrong password", { username: "ada", password: "Wrong" }],
+    ["an empty password", { username: "ada", password: "" }],
+    ["a name that is nobody's", { username: "eve", password: "Wrong" }],
+    ["no name", { username: " ", password: "Wrong" }],
+  ])("is refused with %s", async (_, ldap) => {
+    await expect(start(ldap)).rejects.toMatchObject({ id: "idp.credentials_wrong" })
+  })
+
+  test("is told what a directory wants instead of addresses", async () => {
+    const urls = { successUrl: "https://a.example.com", failureUrl: "https://a.example.com" }
+    const content = { case: "urls", value: urls }
+    await expect(
+      call("user.v2.UserService/StartIdentityProviderIntent", { idpId, content }),
+    ).rejects.toMatchObject({ violation: { field: "ldap" } })
+  })
+})
+
+test("a directory that becomes another one knows nobody here, and gets no password", async () => {
+  await signIn("ada", ada.password)
+  const settings = { ...directorySettings, servers: ["ldaps://evil.example.com"] } as const
+  await changeIdp(provider.cx(), undefined, idpId, { ...wish, settings, secret: "" })
+  directory.people.ada = { ...ada, mailverified: "FALSE" }
+  const end = await signIn("ada", ada.password)
+  expect(end.page).toContain("I have an account here")
+  expect(directory.searched.at(-1)?.bindPassword).toBe("")
+})

@@ -1,0 +1,61 @@
+// A directory that is not ours, in memory: it knows people by their uid.
+import type { Settings } from "../../src/domain/idp/index.ts"
+import type { DirectoryProof, DirectorySearch } from "../../src/kernel/net/directory.ts"
+import type { Outside } from "../../src/kernel/net/outbound.ts"
+import { nowhere } from "./outside.ts"
+
+export type Entry = Readonly<Record<string, string>> & { readonly password: string }
+
+export type StandInDirectory = {
+  readonly outside: Outside
+  /** By uid, in small letters as all names are compared; may change. */
+  readonly people: Record<string, Entry>
+  readonly searched: DirectorySearch[]
+  readonly proofs: DirectoryProof[]
+  isDown: boolean
+}
+
+export function openDirectory(people: Record<string, Entry>): StandInDirectory {
+  const mustAnswer = () => {
+    if (directory.isDown) throw new Error("ldaps://ldap.example.com: nobody there")
+  }
+  const directory: StandInDirectory = {
+    ...{ people, searched: [], proofs: [], isDown: false },
+    outside: {
+      ...nowhere,
+      directories: {
+        find: async (search) => {
+          mustAnswer()
+          directory.searched.push(search)
+          const uid = search.name.toLowerCase()
+          const entry = directory.people[uid]
+          if (!entry) return undefined
+          const { password: _, ...values } = entry
+          const all = Object.entries({ uid, entryuuid: `id-${uid}`, ...values })
+          return {
+            dn: `uid=${uid},dc=example,dc=com`,
+            values: Object.fromEntries(all.map(([name, value]) => [name, [value]])),
+          }
+        },
+        prove: async (_, proof) => {
+          mustAnswer()
+          directory.proofs.push(proof)
+          const uid = /^uid=([^,]*)/.exec(proof.name)?.[1] ?? ""
+          return directory.people[uid]?.password === proof.password
+        },
+      },
+    },
+  }
+  return directory
+}
+
+export const directorySettings: Settings = {
+  ...{ kind: "ldap", servers: ["ldaps://ldap.example.com"], startTls: false, rootCa: "" },
+  ...{ baseDn: "dc=example,dc=com", bindDn: "cn=admin,dc=example,dc=com", userBase: "dn" },
+  ...{ userObjectClasses: ["inetOrgPerson"], userFilters: ["uid"], timeoutMs: 5000 },
+  attributes: {
+    ...{ id: "", givenName: "givenName", familyName: "sn", displayName: "cn", nickName: "" },
+    ...{ userName: "uid", email: "mail", emailVerified: "mailVerified", phone: "" },
+    ...{ phoneVerified: "", preferredLanguage: "", avatarUrl: "", profile: "" },
+  },
+}

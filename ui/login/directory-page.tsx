@@ -1,0 +1,60 @@
+import { Button } from "../kit/button.tsx"
+import { PasswordField, TextField } from "../kit/field.tsx"
+import { type Application, FlowForm, Learns, type Target } from "./flow.tsx"
+import { Frame, Heading, type PageProps } from "./frame.tsx"
+
+export type DirectoryPageProps = PageProps & {
+  readonly form: Target
+  readonly idpId: string
+  /** What the directory is called. */
+  readonly provider: string
+  readonly loginName?: string | undefined
+  readonly error?: string | undefined
+  readonly application?: Application | undefined
+  /** Leads back to where all ways in are offered. */
+  readonly otherHref: string
+}
+
+/** The name and the password that a directory knows. Posts `idp`, `loginName` and `password`. */
+export function DirectoryPage(props: DirectoryPageProps) {
+  const { t, language, form, idpId, provider, loginName, error, application, otherHref } = props
+  const title = t("login_name.provider", { provider })
+  return (
+    <Frame {...props} title={title}>
+      <Heading title={title} lead={t("directory.lead", { provider })} />
+      <FlowForm target={form}>
+        <input type="hidden" name="idp" value={idpId} />
+        <TextField
+          label={t("directory.name")}
+          name="loginName"
+          defaultValue={loginName}
+          autoComplete="username"
+          autoCapitalize="none"
+          autoCorrect="off"
+          spellCheck={false}
+          maxLength={200}
+          required
+          autoFocus={!loginName}
+        />
+        <PasswordField
+          label={t("password.label")}
+          show={t("password.show")}
+          hide={t("password.hide")}
+          name="password"
+          error={error}
+          autoComplete="current-password"
+          enterKeyHint="go"
+          required
+          autoFocus={!!loginName}
+        />
+        <Button kind="primary" type="submit" wide>
+          {t("password.submit")}
+        </Button>
+      </FlowForm>
+      <p className="small">
+        <a href={otherHref}>{t("directory.other")}</a>
+      </p>
+      {application && <Learns t={t} language={language} application={application} />}
+    </Frame>
+  )
+}

@@ -1,4 +1,4 @@
-import { findClient } from "../domain/app/index.ts"
+import { type AskedFor, applicationAskedFor, findClient } from "../domain/app/index.ts"
 import { mayEnter } from "../domain/authorization/index.ts"
 import { authRequest, type Requested, requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
@@ -123,11 +123,12 @@ export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
 }
 
 /** Why a person may not use the application that asks; undefined for who may. */
-function barAgainst(cx: Cx, { clientId, home }: Requested, userId: string): Bar | undefined {
+function barAgainst(cx: Cx, asked: Requested, userId: string): Bar | undefined {
+  const { home } = asked
   if (home !== undefined && home !== cx.store.receipt(cx, user, userId)?.owner) {
     return "organisation"
   }
-  const entry = mayEnter(cx, userId, findClient(cx, clientId)?.state.projectId ?? "")
+  const entry = mayEnter(cx, userId, applicationAskedFor(cx, asked)?.projectId ?? "")
   if (entry === "yes") return undefined
   return entry === "no roles" ? "roles" : "project"
 }
@@ -146,3 +147,7 @@ export function isOwnForm(
 /** Name of an application as people know it; empty where it is gone. */
 export const applicationName = (cx: Cx, clientId: string): string =>
   findClient(cx, clientId)?.state.name ?? ""
+
+/** The same of what a request is for, be it a client or not. */
+export const askedName = (cx: Cx, asked: AskedFor): string =>
+  applicationAskedFor(cx, asked)?.name ?? ""

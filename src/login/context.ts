@@ -1,11 +1,11 @@
 import type { Account, Application, Learnable, Target } from "../../ui/login/index.ts"
-import { findClient } from "../domain/app/index.ts"
+import { applicationAskedFor } from "../domain/app/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
 import { avatarPath, findByLoginName, profile } from "../domain/user/index.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import {
-  applicationName,
+  askedName,
   type BrowserContext,
   isOwnForm,
   type JustAnswered,
@@ -29,7 +29,7 @@ export type LoginContext = {
   readonly request: Request
   readonly browserContext: BrowserContext
   /** Where a request goes on when the login has done its part. */
-  readonly onward: (requestId: string) => string
+  readonly onward: (waiting: Pick<Waiting, "id" | "asked">) => string
   readonly answering: Answering
   /** Absent where somebody signs in without an application to go to. */
   readonly waiting: Waiting | undefined
@@ -83,12 +83,13 @@ export async function postedLoginContext(
     return loginContextOf(pageContext, requestId)
   // Another tab has signed in meanwhile and changed the cookie: nothing is lost by going on, but
   // for who was about to come as somebody else.
-  if (waitingRequest(cx, browserContext, requestId)) {
+  const waiting = waitingRequest(cx, browserContext, requestId)
+  if (waiting) {
     const named = fields.get("loginName")
     const { present } = browserContext
     const isOther = named !== "" && present.length > 0 && !isPresent(pageContext, named)
     const path = withRequest(loginPaths.loginName, requestId)
-    return goTo(isOther ? path : pageContext.onward(requestId))
+    return goTo(isOther ? path : pageContext.onward(waiting))
   }
   // The client has its answer already: what is left is to say that it has worked.
   if (isPresent(pageContext, fields.get("loginName"))) return goTo(loginPaths.signedIn)
@@ -187,7 +188,7 @@ export const hrefOf = ({ waiting }: LoginContext, path: string): string =>
 
 /** Where the browser goes when somebody has signed in. */
 export const afterwards = ({ waiting, onward }: LoginContext): string =>
-  waiting ? onward(waiting.id) : loginPaths.signedIn
+  waiting ? onward(waiting) : loginPaths.signedIn
 
 /** Options that every page of the context has; `userId` is who has shown who they are. */
 export const optionsOf = (
@@ -215,11 +216,11 @@ export function applicationOf({ cx, waiting }: LoginContext): Application | unde
   const { clientId, scopes, audience } = waiting.asked
   const learns = scopes.flatMap((scope) => learned[scope] ?? [])
   const own = requireInstance(cx)
-  const client = findClient(cx, clientId)?.state
+  const client = applicationAskedFor(cx, waiting.asked)
   const isForOurs = audience.includes(own.projectId) && clientId !== own.consoleClientId
   const manages = isForOurs ? (["manage"] as const) : []
   const isInDevelopment = client?.kind === "oidc" && client.oidc.devMode
-  const name = applicationName(cx, clientId)
+  const name = askedName(cx, waiting.asked)
   return { name, learns: [...learns, ...manages], isInDevelopment }
 }
 

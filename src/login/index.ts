@@ -1,5 +1,6 @@
 export {
   applicationName,
+  askedName,
   type BrowserContext,
   browserContextOf,
   isOwnForm,

@@ -1,13 +1,19 @@
 import { backChannelLogout } from "./logout/back-channel.ts"
 
 export { apiCaller } from "./api-caller.ts"
+export { postAnswer } from "./authorize/answer.ts"
 export { answering } from "./authorize/answering.ts"
 export type { Use } from "./client/proof.ts"
 export { OAuthError } from "./error.ts"
+export { requireHanded } from "./handed/callback.ts"
+export { handedId, loginPageOf } from "./handed/login-page.ts"
+export { type NamedSession, provenBy } from "./handed/proven.ts"
+export { mustBeDone } from "./handed/step.ts"
 export { type OAuthParts, oauthHandler } from "./handler.ts"
 export { onward, paths as oauthPaths } from "./issuer.ts"
 export { backChannelLogout } from "./logout/back-channel.ts"
 export { publishedHandler } from "./published.ts"
+export { methodNotAllowed, redirect } from "./response.ts"
 export { systemCaller } from "./system-caller.ts"
 
 /** What the authorization server is to the whole. */

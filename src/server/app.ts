@@ -16,7 +16,8 @@ import {
   showFault,
   showTrouble,
 } from "../login/index.ts"
-import { answering, oauthHandler, oauthPaths, onward, publishedHandler } from "../oauth/index.ts"
+import { oauthHandler, oauthPaths, publishedHandler } from "../oauth/index.ts"
+import { answering, onward, samlHandler } from "../saml/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Api } from "./api.ts"
 import { anonymousCall, callAt, type Origin } from "./caller.ts"
@@ -161,6 +162,7 @@ async function failed(
 /** What browsers and OAuth clients of an instance ask for. */
 function instanceHandler({ log, clock }: ServerServices, show: ShowPage) {
   const oauth = oauthHandler({ show, refused: refusalLog(log, clock) })
+  const saml = samlHandler({ show })
   const login = loginHandler({ show, onward, answering, hrefs })
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))
@@ -168,6 +170,8 @@ function instanceHandler({ log, clock }: ServerServices, show: ShowPage) {
     const { pathname } = url
     const answer = publicFileAt(request, cx, pathname) ?? (await oauth(request, cx, url))
     if (answer) return answer
+    const spoken = await saml(request, cx, url)
+    if (spoken) return spoken
     if (pathname.startsWith(loginPaths.entry)) warm()
     if (pathname === "/setup" && wantsPage(request)) {
       return showTrouble(show, cx, {

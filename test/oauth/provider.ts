@@ -19,7 +19,8 @@ import * as text from "../../src/domain/text/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { loginHandler, pagesWith } from "../../src/login/index.ts"
-import { answering, apiCaller, oauthHandler, onward } from "../../src/oauth/index.ts"
+import { apiCaller, oauthHandler } from "../../src/oauth/index.ts"
+import { answering, onward, samlHandler } from "../../src/saml/index.ts"
 import type { AnyAggregate } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
 
@@ -68,7 +69,7 @@ const views = [
   ...grant.module.views,
   instance.instanceHostView,
   instance.instanceView,
-  key.webKeyView,
+  ...key.module.views,
   member.memberView,
   ...message.module.views,
   org.orgView,
@@ -110,6 +111,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     answering,
     hrefs: { logout: "/oidc/v1/endsession", console: "/ui/console/" },
   })
+  const saml = samlHandler({ show })
   const oauth = oauthHandler({ show, refused: () => undefined })
   let requests = 0
   const send: Provider["send"] = async (path, init, more) => {
@@ -117,7 +119,10 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     const request = new Request(url, { redirect: "manual", ...init })
     const own = { instance: instanceId, requestId: `request-${++requests}` }
     const call = world.cx({ ...own, caller: { kind: "anonymous" }, ...more })
-    const answer = (await oauth(request, call, url)) ?? (await login(request, call, url))
+    const answer =
+      (await oauth(request, call, url)) ??
+      (await saml(request, call, url)) ??
+      (await login(request, call, url))
     return answer ?? new Response(null, { status: 404 })
   }
   const addClient = async (oidc: Partial<app.OidcConfig> = {}, inProject = projectId) => {

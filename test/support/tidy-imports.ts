@@ -51,10 +51,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/login": [...ground, ...above, "ui/login", "ui/kit"],
   "src/oauth": [...ground, ...above, "src/login"],
+  "src/saml": [...ground, ...above, "src/login", "src/oauth"],
   "src/notify": ["src/kernel"],
   "src/server": [
     ...[...ground, ...domain(...modules)],
-    ...["src/api", "src/boot", "src/gen", "src/login", "src/notify", "src/oauth"],
+    ...["src/api", "src/boot", "src/gen", "src/login", "src/notify", "src/oauth", "src/saml"],
     ...["ui/console", "ui/login"],
   ],
   "ui/kit": [],
@@ -69,7 +70,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
  * the store's; the lock of the data folder, in boot, is one of its own.
  */
 const mayUse: Readonly<Record<string, readonly string[]>> = {
-  "@bufbuild/protobuf": ["src/api", "src/domain", "src/kernel", "src/oauth", "ui/console"],
+  "@bufbuild/protobuf": [
+    ...["src/api", "src/domain", "src/kernel", "src/oauth", "src/saml"],
+    "ui/console",
+  ],
   "@connectrpc/connect": ["src/api", "ui/console"],
   "@connectrpc/connect-node": ["src/api"],
   "@connectrpc/connect-query": ["ui/console"],
@@ -79,6 +83,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@node-rs/argon2": ["src/domain/user"],
   "@oslojs/crypto": ["ui/console"],
   "@simplewebauthn/server": ["src/domain/user"],
+  "@peculiar/x509": ["src/domain/key"],
   "@xmldom/xmldom": ["src/kernel"],
   "@tanstack/react-query": ["ui/console"],
   "@tanstack/react-router": ["ui/console"],
@@ -96,7 +101,9 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   otpauth: ["src/domain/user"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],
+  "reflect-metadata": ["src/domain/key"],
   uqr: ["ui/kit"],
+  "xml-crypto": ["src/kernel"],
   zod: ["src/boot", "src/kernel"],
 }
 
@@ -117,7 +124,7 @@ const hasDoor = (module: string) =>
  * v1.ts, v2-role.ts and their like bind a module to the book; they alone look at generated code.
  */
 const isBinding = (path: string) =>
-  /^src\/(domain\/[^/]+|oauth)\/(binding\/)?v\d(alpha)?(-[a-z]+)*\.ts$/.test(path)
+  /^src\/(domain\/[^/]+|oauth|saml)\/(binding\/)?v\d(alpha)?(-[a-z]+)*\.ts$/.test(path)
 
 /** Tools and tests may look anywhere. */
 const outside = ["scripts/", "test/", "ui/build.ts"]

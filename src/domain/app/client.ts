@@ -31,6 +31,15 @@ function readClient(cx: Cx, clientId: string): Client | undefined {
   return isClient(state) ? { appId: holder.id, state } : undefined
 }
 
+/** What a request names: by the id of the application, or as a client of the server. */
+export type AskedFor = { readonly clientId: string; readonly appId?: string }
+
+/** The application that a request is for, usable or not; undefined for one that is gone. */
+export function applicationAskedFor(cx: Cx, { appId, clientId }: AskedFor) {
+  const state = cx.store.state(cx, app, appId ?? findClient(cx, clientId)?.appId ?? "")
+  return isGone(state) ? undefined : state
+}
+
 /** Whether an application, its project and the organisation that owns them are all active. */
 export function isAppActive(cx: Cx, id: string): boolean {
   const state = cx.store.state(cx, app, id)

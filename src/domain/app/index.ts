@@ -4,7 +4,14 @@ import { app } from "./model.ts"
 import { appView } from "./view.ts"
 
 export { type AppKey, addAppKey, appKey, createAppKey, removeAppKey } from "./app-key.ts"
-export { appChain, type Client, findClient, isAppActive } from "./client.ts"
+export {
+  type AskedFor,
+  appChain,
+  applicationAskedFor,
+  type Client,
+  findClient,
+  isAppActive,
+} from "./client.ts"
 export {
   type AppKind,
   type ApplicationChange,
@@ -30,10 +37,19 @@ export {
   type OidcApp,
   type OidcConfig,
   type ResponseType,
+  type SamlApp,
   type TokenType,
 } from "./model.ts"
 export { allowedOrigins, oidcDefaults } from "./oidc.ts"
 export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
+export {
+  type Consumer,
+  type FoundProvider,
+  findServiceProvider,
+  type LogoutService,
+  type ServiceProvider,
+  serviceProviderOf,
+} from "./service-provider.ts"
 export { apps, appView } from "./view.ts"
 
 /** What this module is to the whole. */

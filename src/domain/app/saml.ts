@@ -53,7 +53,7 @@ export async function readMetadata(xml: Uint8Array, now: number): Promise<Metada
       `the metadata must have an entityID of 1 to ${entityIdMax} visible characters`,
     )
   }
-  const providers = childrenOf(entity, "SPSSODescriptor").filter(speaksSaml)
+  const providers = providersOf(entity)
   if (providers.length === 0) {
     throw refusedError("the metadata must have an SPSSODescriptor that speaks SAML 2.0")
   }
@@ -84,7 +84,12 @@ const reading = (): XmlReading => ({
   refusedError,
 })
 
-async function rootOf(text: string): Promise<Element> {
+/** The service providers of an entity that speak SAML 2.0. */
+export const providersOf = (entity: Element): readonly Element[] =>
+  childrenOf(entity, "SPSSODescriptor").filter(speaksSaml)
+
+/** Reads metadata that was within its bounds when it came. */
+export async function rootOf(text: string): Promise<Element> {
   const root = await xmlRootOf(text, reading())
   if (root?.namespaceURI !== metadataNs || root.localName !== "EntityDescriptor") {
     throw refusedError("the metadata must be one md:EntityDescriptor, without others around it")

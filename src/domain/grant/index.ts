@@ -6,6 +6,7 @@ import { grant } from "./model.ts"
 import { pushedRequest } from "./pushed.ts"
 import { authRequest } from "./request.ts"
 import { revocation } from "./revocation.ts"
+import { samlSession } from "./saml.ts"
 import { applicationUse, applicationUseView } from "./use.ts"
 import { grantView } from "./view.ts"
 
@@ -60,8 +61,16 @@ export {
   type RequestedClaims,
   type ResponseMode,
   type ResponseType,
+  type SamlRequested,
 } from "./request.ts"
 export { type Revocation, revocation, revokeToken } from "./revocation.ts"
+export {
+  addSamlAssertion,
+  leaveSaml,
+  type SamlParticipant,
+  samlParticipants,
+  samlSession,
+} from "./saml.ts"
 
 /** What this module is to the whole. */
 export const module = {
@@ -76,6 +85,7 @@ export const module = {
     impersonation,
     issuance,
     applicationUse,
+    samlSession,
   ],
   views: [grantView, applicationUseView],
   operations: () => import("./api.ts"),

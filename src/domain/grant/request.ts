@@ -1,3 +1,4 @@
+import type { Binding, NameIdFormat } from "../../kernel/saml/names.ts"
 import { aggregate, type Event } from "../../store/index.ts"
 
 export type Prompt = "none" | "login" | "select_account" | "consent" | "create"
@@ -48,6 +49,21 @@ export type Requested = {
   readonly device?: { readonly id: string; readonly userCode: string }
   /** Who tries the application out: they alone see what comes of it, and no client does. */
   readonly testedBy?: string
+  /** Of an application that speaks SAML: it has no client id, and gets no code. */
+  readonly saml?: SamlRequested
+}
+
+/** What a service provider asked for, checked (SAML Core §3.4.1). */
+export type SamlRequested = {
+  /** Who the service provider says it is. */
+  readonly entityId: string
+  /** The ID of its request; absent where nobody has asked, and the sign-in began here. */
+  readonly requestId?: string
+  /** How it wants the answer. */
+  readonly binding: Binding
+  readonly nameIdFormat: NameIdFormat
+  /** Classes of which the sign-in must fit one, best first; absent where any will do. */
+  readonly contexts?: readonly string[]
 }
 
 /**

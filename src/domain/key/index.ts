@@ -1,4 +1,6 @@
 import { webKey } from "./model.ts"
+import { keyPair } from "./saml/model.ts"
+import { keyPairView } from "./saml/view.ts"
 import { webKeyView } from "./view.ts"
 
 export {
@@ -15,6 +17,9 @@ export { type Claims, halfHash } from "./jws.ts"
 export { type Algorithm, algorithmOf, algorithms, type KeyKind, webKey } from "./model.ts"
 export type { SealedPair } from "./pair.ts"
 export { rotateKeys } from "./rotation.ts"
+export { rotateSamlKeys, type SamlKeys, samlKeys } from "./saml/commands.ts"
+export { keyPair } from "./saml/model.ts"
+export { keyPairView } from "./saml/view.ts"
 export {
   type Expected,
   type PublishedJwk,
@@ -28,7 +33,7 @@ export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [webKey],
-  views: [webKeyView],
+  aggregates: [webKey, keyPair],
+  views: [webKeyView, keyPairView],
   operations: () => import("./api.ts"),
 } as const

@@ -1,10 +1,10 @@
-import { findClient } from "../../domain/app/index.ts"
+import { type AskedFor, applicationAskedFor } from "../../domain/app/index.ts"
 import type { Requested } from "../../domain/grant/index.ts"
 import { project } from "../../domain/project/index.ts"
 import { homeOf } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
 
-type Asked = Pick<Requested, "clientId" | "home">
+type Asked = AskedFor & Pick<Requested, "home">
 
 /**
  * Whose look a request has, whoever signs in: that of the organisation whose people alone are asked
@@ -31,7 +31,7 @@ export function lookOrgOf(cx: Cx, asked: Asked | undefined, userId = ""): string
 
 /** What the project of an application says of it, and whose the project is. */
 function labellingOf(cx: Cx, asked: Asked | undefined) {
-  const projectId = asked && findClient(cx, asked.clientId)?.state.projectId
+  const projectId = asked && applicationAskedFor(cx, asked)?.projectId
   const { orgId, privateLabelingSetting } = cx.store.state(cx, project, projectId ?? "")
   return { setting: privateLabelingSetting, owner: orgId }
 }

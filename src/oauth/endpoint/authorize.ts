@@ -124,7 +124,7 @@ async function begin(asking: Asking, checked: Checked): Promise<Response> {
   const { cx, request, show } = asking
   const browserContext = await browserContextOf(cx, request)
   const { asked, loginHint } = checked
-  const page = asked.testedBy === undefined ? loginPageOf(cx, asked.clientId) : undefined
+  const page = asked.testedBy === undefined ? loginPageOf(cx, asked) : undefined
   if (page !== undefined) return handOver(cx, checked, page)
   const wanted = wantedOf(cx, asked, { loginHint, created: cx.clock.now(), sessionId: "" })
   const step = nextStep(wanted, browserContext.present, cx.clock.now())

@@ -33,7 +33,7 @@ export const deviceAuthorization: Endpoint = {
     cx.allowance?.spend("request")
     const id = cx.ids.next()
     const userCode = await addWithCode(cx, id, { ...wish, ...(proof && { jkt: proof.jkt }) })
-    const login = loginPageOf(cx, client.clientId)
+    const login = loginPageOf(cx, { clientId: client.clientId })
     const page = login === undefined ? issuerOf(cx).issuer + paths.device : `${login}/device`
     return json({
       device_code: writeDeviceCode(cx, id),

@@ -66,7 +66,7 @@ function logoutPage(
   { clientId, location }: Logout,
   parameters: Parameters,
 ): string | undefined {
-  const page = clientId === undefined ? undefined : loginPageOf(cx, clientId)
+  const page = clientId === undefined ? undefined : loginPageOf(cx, { clientId })
   if (page === undefined) return undefined
   const kept = ["logout_hint", "ui_locales"].flatMap((name) => {
     const value = parameters.get(name)

@@ -19,10 +19,17 @@ import { mustBeDone } from "./step.ts"
 /** Where a login page sends the browser, and where the request stands then. */
 export type Called = { readonly url: string; readonly receipt: Receipt }
 
-/** The request that a login page is asked for. Refuses one of ours, and one that is over. */
-export function requireHanded(cx: Cx, id: string): HandedRequest {
+/**
+ * The request that a login page is asked for, in the protocol that it came by. Refuses one of ours,
+ * and one that is over.
+ */
+export function requireHanded(
+  cx: Cx,
+  id: string,
+  protocol: "oidc" | "saml" = "oidc",
+): HandedRequest {
   const request = handedRequest(cx, id)
-  if (!request) {
+  if (!request || (request.asked.saml !== undefined) !== (protocol === "saml")) {
     throw new Fault(
       "not_found",
       "auth_request.missing",

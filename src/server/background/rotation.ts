@@ -1,5 +1,5 @@
 import { instanceIds } from "../../domain/instance/index.ts"
-import { rotateKeys } from "../../domain/key/index.ts"
+import { rotateKeys, rotateSamlKeys } from "../../domain/key/index.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
 
@@ -12,11 +12,14 @@ export const keepRotating = (services: ServerServices) =>
 /** What fails for one instance is logged and comes up again; the others don't wait for it. */
 async function rotateAll(services: ServerServices): Promise<void> {
   for (const instance of instanceIds(services.store)) {
-    await rotateKeys(services.call(instance, "key-rotation")).catch((cause) =>
-      services.log.error("the web keys of instance {instance} could not be rotated: {cause}", {
-        instance,
-        cause: String(cause),
-      }),
-    )
+    const cx = services.call(instance, "key-rotation")
+    for (const rotate of [rotateKeys, rotateSamlKeys]) {
+      await rotate(cx).catch((cause) =>
+        services.log.error("the keys of instance {instance} could not be rotated: {cause}", {
+          instance,
+          cause: String(cause),
+        }),
+      )
+    }
   }
 }

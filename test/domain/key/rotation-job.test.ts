@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
 import {
   addKeys,
+  keyPairView,
   listWebKeys,
   module,
   prepareKeys,
@@ -18,7 +19,7 @@ beforeEach(async () => {
   logged.length = 0
   world = openWorld({
     aggregates: [...module.aggregates, instances.instance],
-    views: [webKeyView, instances.instanceHostView, instances.instanceView],
+    views: [keyPairView, webKeyView, instances.instanceHostView, instances.instanceView],
   })
   for (const instance of ["i1", "i2"]) {
     const cx = world.cx({ instance })

@@ -1,0 +1,152 @@
+import type { Recipient } from "../../kernel/saml/encrypt.ts"
+import {
+  type Binding,
+  bindingOf,
+  type NameIdFormat,
+  nameIdFormatOf,
+} from "../../kernel/saml/names.ts"
+import { allOf, attributeOf, childrenOf, isTrue, timeOf } from "../../kernel/saml/read.ts"
+import { keyOfCertificate } from "../../kernel/saml/verify.ts"
+import type { Element } from "../../kernel/text/xml.ts"
+import { type Cx, cached } from "../../store/index.ts"
+import { app, type SamlApp } from "./model.ts"
+import { entityClaim, providersOf, rootOf } from "./saml.ts"
+
+/** Where a service provider takes answers to requests to sign somebody in. */
+export type Consumer = {
+  readonly url: string
+  readonly binding: Binding
+  readonly index: number | undefined
+}
+
+/** Where it takes requests to sign out, and the answers to its own. */
+export type LogoutService = {
+  readonly url: string
+  readonly responseUrl: string
+  readonly binding: Binding
+}
+
+/** What the metadata of a SAML application says, as far as anybody goes by it. */
+export type ServiceProvider = {
+  readonly entityId: string
+  /** The one first that is used where a request names none. */
+  readonly consumers: readonly Consumer[]
+  readonly logout: readonly LogoutService[]
+  /** Keys that its signatures are checked with, in PEM. */
+  readonly signingKeys: readonly string[]
+  /** For whom assertions are encrypted; absent where they are not. */
+  readonly recipient?: Recipient
+  readonly signsRequests: boolean
+  readonly nameIdFormats: readonly NameIdFormat[]
+  /** When the metadata ends, ms UTC; undefined where it says nothing. */
+  readonly validUntil: number | undefined
+}
+
+/** A SAML application, and what its metadata says. */
+export type FoundProvider = {
+  readonly appId: string
+  readonly state: SamlApp
+  readonly provider: ServiceProvider
+}
+
+/** The application with exactly this entity id, usable or not; undefined for anything else. */
+export async function findServiceProvider(
+  cx: Cx,
+  entityId: string,
+): Promise<FoundProvider | undefined> {
+  const holder = cx.store.log.holder(cx.instance, entityClaim, entityId, cx.clock.now())
+  return holder?.stream === app.stream ? serviceProviderOf(cx, holder.id) : undefined
+}
+
+/** What the metadata of an application says; undefined for one that does not speak SAML. */
+export async function serviceProviderOf(cx: Cx, appId: string): Promise<FoundProvider | undefined> {
+  const state = cx.store.state(cx, app, appId)
+  if (!("kind" in state) || state.kind !== "saml") return undefined
+  const known = read(cx)
+  const before = known.get(appId)
+  const provider = before ?? (await readProvider(state))
+  if (!before) {
+    if (known.size >= readMax) known.clear()
+    known.set(appId, provider)
+  }
+  return { appId, state, provider }
+}
+
+/** Good until an application changes: the metadata of one is read once, not with each sign-in. */
+const read = cached(() => new Map<string, ServiceProvider>(), [app.stream])
+const readMax = 1000
+
+async function readProvider({ saml }: SamlApp): Promise<ServiceProvider> {
+  const entity = await rootOf(saml.metadata)
+  const providers = providersOf(entity)
+  const below = (name: string) => providers.flatMap((each) => childrenOf(each, "md", name))
+  const [first] = providers
+  const recipient = recipientOf(below("KeyDescriptor"))
+  const ends = [entity, ...providers].flatMap(
+    (each) => timeOf(attributeOf(each, "validUntil")) ?? [],
+  )
+  return {
+    entityId: saml.entityId,
+    consumers: consumersOf(below("AssertionConsumerService")),
+    logout: below("SingleLogoutService").flatMap(logoutOf),
+    signingKeys: below("KeyDescriptor").filter(isForSigning).flatMap(keysOf),
+    ...(recipient && { recipient }),
+    signsRequests: isTrue(attributeOf(first, "AuthnRequestsSigned")),
+    nameIdFormats: below("NameIDFormat").flatMap(
+      (each) => nameIdFormatOf((each.textContent ?? "").trim()) ?? [],
+    ),
+    validUntil: ends.length > 0 ? Math.min(...ends) : undefined,
+  }
+}
+
+/** SAML Metadata §2.2.3: the default one first, else what is not said to be none. */
+function consumersOf(elements: readonly Element[]): readonly Consumer[] {
+  const rank = (each: Element): number => {
+    const isDefault = attributeOf(each, "isDefault")
+    return isDefault === undefined ? 1 : isTrue(isDefault) ? 0 : 2
+  }
+  return elements
+    .toSorted((left, right) => rank(left) - rank(right))
+    .flatMap((each) => {
+      const binding = bindingOf(attributeOf(each, "Binding"))
+      const url = attributeOf(each, "Location")
+      const index = Number.parseInt(attributeOf(each, "index") ?? "", 10)
+      if (!binding || !url) return []
+      return [{ url, binding, index: Number.isNaN(index) ? undefined : index }]
+    })
+}
+
+function logoutOf(each: Element): readonly LogoutService[] {
+  const binding = bindingOf(attributeOf(each, "Binding"))
+  const url = webAddress(attributeOf(each, "Location"))
+  if (!binding || !url) return []
+  return [{ url, binding, responseUrl: webAddress(attributeOf(each, "ResponseLocation")) ?? url }]
+}
+
+/** Nobody's browser is sent to anything but a page. */
+const webAddress = (text: string | undefined): string | undefined =>
+  text !== undefined && /^https?:\/\/[\x21-\x7e]+$/i.test(text) && URL.canParse(text)
+    ? text
+    : undefined
+
+/** SAML Metadata §2.4.1.1: a key without a word about its use is for both. */
+const isForSigning = (descriptor: Element): boolean =>
+  (attributeOf(descriptor, "use") ?? "signing") === "signing"
+
+const keysOf = (descriptor: Element): readonly string[] =>
+  allOf(descriptor, "ds", "X509Certificate").flatMap(
+    (each) => keyOfCertificate(each.textContent ?? "") ?? [],
+  )
+
+function recipientOf(descriptors: readonly Element[]): Recipient | undefined {
+  // A key without a word about its use is for both, and few of those who say none can decrypt.
+  for (const descriptor of descriptors) {
+    if (attributeOf(descriptor, "use") !== "encryption") continue
+    const [key] = keysOf(descriptor)
+    const methods = childrenOf(descriptor, "md", "EncryptionMethod").flatMap(
+      (each) => attributeOf(each, "Algorithm") ?? [],
+    )
+    if (key !== undefined) return { key, methods }
+  }
+  return undefined
+}

@@ -1,0 +1,78 @@
+/** Namespaces of SAML 2.0 and of what it stands on, by the prefixes that we write. */
+export const namespaces = {
+  ds: "http://www.w3.org/2000/09/xmldsig#",
+  md: "urn:oasis:names:tc:SAML:2.0:metadata",
+  saml: "urn:oasis:names:tc:SAML:2.0:assertion",
+  samlp: "urn:oasis:names:tc:SAML:2.0:protocol",
+  xenc: "http://www.w3.org/2001/04/xmlenc#",
+} as const
+
+export type Prefix = keyof typeof namespaces
+
+/** SAML Bindings §3.4 and §3.5: through the browser, in an address or in a form. */
+export type Binding = "redirect" | "post"
+
+export const bindingNames: Readonly<Record<Binding, string>> = {
+  redirect: "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect",
+  post: "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST",
+}
+
+/** The binding of a name; undefined for those that we don't speak. */
+export const bindingOf = (name: string | null | undefined): Binding | undefined =>
+  name === bindingNames.post ? "post" : name === bindingNames.redirect ? "redirect" : undefined
+
+/** SAML Core §8.3: what kind of name somebody goes by. */
+export const nameIdFormats = {
+  unspecified: "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
+  email: "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
+  persistent: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
+  transient: "urn:oasis:names:tc:SAML:2.0:nameid-format:transient",
+} as const
+
+export type NameIdFormat = keyof typeof nameIdFormats
+
+const formatList: readonly NameIdFormat[] = ["unspecified", "email", "persistent", "transient"]
+
+/** The format of a name; undefined for those that we don't have. */
+export const nameIdFormatOf = (name: string): NameIdFormat | undefined =>
+  formatList.find((format) => nameIdFormats[format] === name)
+
+/** SAML Core §3.2.2.2. */
+export const statuses = {
+  success: "urn:oasis:names:tc:SAML:2.0:status:Success",
+  requester: "urn:oasis:names:tc:SAML:2.0:status:Requester",
+  responder: "urn:oasis:names:tc:SAML:2.0:status:Responder",
+  versionMismatch: "urn:oasis:names:tc:SAML:2.0:status:VersionMismatch",
+  authnFailed: "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed",
+  invalidAttr: "urn:oasis:names:tc:SAML:2.0:status:InvalidAttrNameOrValue",
+  invalidNameIdPolicy: "urn:oasis:names:tc:SAML:2.0:status:InvalidNameIDPolicy",
+  noAuthnContext: "urn:oasis:names:tc:SAML:2.0:status:NoAuthnContext",
+  noPassive: "urn:oasis:names:tc:SAML:2.0:status:NoPassive",
+  partialLogout: "urn:oasis:names:tc:SAML:2.0:status:PartialLogout",
+  requestDenied: "urn:oasis:names:tc:SAML:2.0:status:RequestDenied",
+  requestUnsupported: "urn:oasis:names:tc:SAML:2.0:status:RequestUnsupported",
+  unknownPrincipal: "urn:oasis:names:tc:SAML:2.0:status:UnknownPrincipal",
+  unsupportedBinding: "urn:oasis:names:tc:SAML:2.0:status:UnsupportedBinding",
+} as const
+
+export type Status = keyof typeof statuses
+
+/** Algorithms that signatures may have; SHA-1 is none of them. */
+export const signatureAlgorithms = {
+  "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256": "sha256",
+  "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512": "sha512",
+} as const
+
+export const digestAlgorithms: readonly string[] = [
+  "http://www.w3.org/2001/04/xmlenc#sha256",
+  "http://www.w3.org/2001/04/xmlenc#sha512",
+]
+
+export const rsaSha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
+export const sha256 = "http://www.w3.org/2001/04/xmlenc#sha256"
+export const exclusiveC14n = "http://www.w3.org/2001/10/xml-exc-c14n#"
+export const enveloped = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
+
+/** Whether a text names an algorithm that signatures may have. */
+export const isSignatureAlgorithm = (name: string): name is keyof typeof signatureAlgorithms =>
+  Object.hasOwn(signatureAlgorithms, name)

@@ -1,0 +1,117 @@
+import { type Element, isElement, type XmlReading, xmlRootOf } from "../text/xml.ts"
+import { namespaces, type Prefix } from "./names.ts"
+
+export type { Element } from "../text/xml.ts"
+
+/** How a message of somebody else is read; see `readMessage`. */
+export type Reading = Pick<XmlReading, "name" | "refusedError">
+
+/** Characters; a response with many attributes, encrypted, has a tenth of them. */
+export const messageMax = 262_144
+
+const depthMax = 40
+
+/**
+ * Reads a message strictly, before anything of it costs: nothing in it but elements, attributes and
+ * text, so that no two readers see different things; bounded in size, count and depth; and no ID
+ * twice, so that what a signature names is one thing.
+ */
+export async function readMessage(text: string, reading: Reading): Promise<Element> {
+  const { name, refusedError } = reading
+  if (text === "" || text.length > messageMax) {
+    throw refusedError(`${name} must have 1 to ${messageMax} characters`)
+  }
+  // What one reader skips and another one doesn't: comments cut names in two, entities name files,
+  // and a style sheet is a program.
+  const body = text.replace(/^\uFEFF?\s*<\?xml [^?<>]*\?>/, "")
+  if (/<[!?]/.test(body)) {
+    throw refusedError(`${name} must not have comments, CDATA, DOCTYPE or processing instructions`)
+  }
+  const root = await xmlRootOf(body.trim(), { name, bytesMax: messageMax, bounds, refusedError })
+  if (!root) throw refusedError(`${name} is empty`)
+  mustBeModest(root, reading)
+  return root
+}
+
+const bounds: XmlReading["bounds"] = [
+  ["<", 2000, "tags"],
+  ["=", 8000, "equals signs"],
+  ["xmlns", 400, "namespaces"],
+  ["&", 2000, "references"],
+]
+
+/** SAML Core §1.3.4: an ID is unique. All spellings that anybody takes for one count. */
+const idNames: readonly string[] = ["id", "assertionid", "requestid", "responseid"]
+
+function mustBeModest(root: Element, { name, refusedError }: Reading): void {
+  const ids = new Set<string>()
+  let level: readonly Element[] = [root]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > depthMax) throw refusedError(`${name} is nested more than ${depthMax} deep`)
+    for (const id of level.flatMap(idsOf)) {
+      if (ids.has(id)) throw refusedError(`${name} has an ID twice`)
+      ids.add(id)
+    }
+    level = level.flatMap((each) => Array.from(each.childNodes).filter(isElement))
+  }
+}
+
+const idsOf = (of: Element): readonly string[] =>
+  Array.from(of.attributes)
+    .filter(({ localName }) => idNames.includes((localName ?? "").toLowerCase()))
+    .map(({ value }) => value)
+
+/** Whether an element is the one of this name. */
+export const isNamed = (of: Element, prefix: Prefix, name: string): boolean =>
+  of.namespaceURI === namespaces[prefix] && of.localName === name
+
+/** The elements of a name right below another. */
+export const childrenOf = (of: Element, prefix: Prefix, name: string): readonly Element[] =>
+  Array.from(of.childNodes)
+    .filter(isElement)
+    .filter((each) => isNamed(each, prefix, name))
+
+/** All elements of a name, the root included, wherever they stand. */
+export function allOf(root: Element, prefix: Prefix, name: string): readonly Element[] {
+  const below = Array.from(root.getElementsByTagNameNS(namespaces[prefix], name))
+  return isNamed(root, prefix, name) ? [root, ...below] : below
+}
+
+/** The one element of a name right below another, if there is one; refuses more. */
+export function childOf(
+  of: Element,
+  [prefix, name]: readonly [Prefix, string],
+  reading: Reading,
+): Element | undefined {
+  const [only, ...others] = childrenOf(of, prefix, name)
+  if (others.length > 0) throw reading.refusedError(`${reading.name} has more than one ${name}`)
+  return only
+}
+
+/** What an element says, which must be text alone; empty where there is none. */
+export function textOf(of: Element | undefined, reading: Reading): string {
+  if (!of) return ""
+  if (Array.from(of.childNodes).some(isElement)) {
+    throw reading.refusedError(`${reading.name} has elements where a text is expected`)
+  }
+  return (of.textContent ?? "").trim()
+}
+
+/** An attribute; undefined where it is not there, or empty. */
+export const attributeOf = (of: Element | undefined, name: string): string | undefined =>
+  of?.getAttribute(name) || undefined
+
+/** XML Schema's boolean. */
+export const isTrue = (value: string | undefined): boolean => value === "true" || value === "1"
+
+/** XML Schema's dateTime, ms UTC; undefined for what is none. SAML Core §1.3.3: in UTC. */
+export function timeOf(value: string | undefined): number | undefined {
+  if (!value || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/.test(value)) {
+    return undefined
+  }
+  const time = Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(value) ? value : `${value}Z`)
+  return Number.isFinite(time) ? time : undefined
+}
+
+/** A time as SAML writes it; ms UTC. */
+export const timeText = (ms: number): string => new Date(ms).toISOString()

@@ -1,0 +1,144 @@
+import { verify as verifyBytes, X509Certificate } from "node:crypto"
+import type { Element } from "../text/xml.ts"
+import {
+  digestAlgorithms,
+  enveloped,
+  exclusiveC14n,
+  isSignatureAlgorithm,
+  signatureAlgorithms,
+} from "./names.ts"
+import { allOf, attributeOf, childOf, childrenOf, type Reading, readMessage } from "./read.ts"
+
+/** A message, as text and read; see `readMessage`. */
+export type Message = { readonly text: string; readonly root: Element }
+
+/**
+ * The one signature of an element, which stands right below it; undefined for none. Refuses a
+ * message in which a signature stands anywhere else than below its root or `others`, or twice in
+ * one place: nobody can say what such a signature is for.
+ */
+export function signatureIn(
+  { root }: Pick<Message, "root">,
+  of: Element,
+  { others = [], reading }: { readonly others?: readonly Element[]; readonly reading: Reading },
+): Element | undefined {
+  const places = [root, ...others]
+  const allowed = places.flatMap((place) => childrenOf(place, "ds", "Signature"))
+  if (allOf(root, "ds", "Signature").some((each) => !allowed.includes(each))) {
+    throw reading.refusedError(`${reading.name} has a signature where none may stand`)
+  }
+  return childOf(of, ["ds", "Signature"], reading)
+}
+
+/**
+ * Checks the enveloped signature of an element and answers the element as it was signed, read anew
+ * from exactly the bytes that the signature is about: what stands around it is not looked at any
+ * more. `keys` are those that the sender has registered, in PEM; a key that comes along in the
+ * message says nothing. Undefined where none of them has signed it.
+ */
+export async function signedElement(
+  { text }: Pick<Message, "text">,
+  { of, signature }: { readonly of: Element; readonly signature: Element },
+  { keys, reading }: { readonly keys: readonly string[]; readonly reading: Reading },
+): Promise<Element | undefined> {
+  mustBePlain(of, signature, reading)
+  const { SignedXml } = await import("xml-crypto")
+  for (const publicCert of keys) {
+    const check = new SignedXml({ publicCert, getCertFromKeyInfo: () => null })
+    if (
+      !isSigned(() => {
+        check.loadSignature(signature.toString())
+        return check.checkSignature(text)
+      })
+    ) {
+      continue
+    }
+    const [bytes, ...others] = check.getSignedReferences()
+    if (bytes === undefined || others.length > 0) return undefined
+    const read = await readMessage(bytes, reading)
+    const isSame =
+      read.namespaceURI === of.namespaceURI &&
+      read.localName === of.localName &&
+      read.getAttribute("ID") === of.getAttribute("ID")
+    return isSame ? read : undefined
+  }
+  return undefined
+}
+
+/** The library throws on some signatures that are wrong, and answers false on others. */
+function isSigned(check: () => boolean): boolean {
+  try {
+    return check()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * SAML Core §5.4: one reference, to the element by its ID; nothing done to it but taking the
+ * signature out and writing it canonically; algorithms that are good enough.
+ */
+function mustBePlain(of: Element, signature: Element, reading: Reading): void {
+  const refused = (why: string) => reading.refusedError(`the signature of ${reading.name} ${why}`)
+  const one = (parent: Element, name: string): Element => {
+    const child = childOf(parent, ["ds", name], reading)
+    if (!child) throw refused(`has no ${name}`)
+    return child
+  }
+  const algorithmOf = (element: Element) => attributeOf(element, "Algorithm") ?? ""
+  if (childrenOf(signature, "ds", "Object").length > 0) throw refused("must not have an Object")
+  const info = one(signature, "SignedInfo")
+  const reference = one(info, "Reference")
+  const id = of.getAttribute("ID")
+  if (!id || reference.getAttribute("URI") !== `#${id}`) {
+    throw refused("must be about the element that it stands in, by its ID")
+  }
+  const transforms = childrenOf(one(reference, "Transforms"), "ds", "Transform").map(algorithmOf)
+  if (transforms.join(" ") !== `${enveloped} ${exclusiveC14n}`) {
+    throw refused("must have the transforms enveloped-signature and xml-exc-c14n, and no others")
+  }
+  if (algorithmOf(one(info, "CanonicalizationMethod")) !== exclusiveC14n) {
+    throw refused("must be canonicalised by xml-exc-c14n")
+  }
+  const isStrong =
+    isSignatureAlgorithm(algorithmOf(one(info, "SignatureMethod"))) &&
+    digestAlgorithms.includes(algorithmOf(one(reference, "DigestMethod")))
+  if (!isStrong) throw refused("must be RSA with SHA-256 or SHA-512")
+}
+
+/** Whether one of the keys has signed these bytes, by an algorithm that is good enough. */
+export function isSignedBy(
+  keys: readonly string[],
+  algorithm: string,
+  { bytes, signature }: { readonly bytes: Uint8Array; readonly signature: Uint8Array },
+): boolean {
+  if (!isSignatureAlgorithm(algorithm)) return false
+  const hash = signatureAlgorithms[algorithm]
+  return keys.some((key) => verifyBytes(hash, bytes, key, signature))
+}
+
+/** RSA bits below which a key proves nothing any more. */
+const bitsMin = 2048
+const bitsMax = 8192
+
+/**
+ * The public key of a certificate in base64, as metadata has it, in PEM. Undefined for what is no
+ * certificate, and for keys other than RSA from 2048 bits. The rest of the certificate means
+ * nothing (SAML Metadata §2.4.1.1): trust comes with the metadata.
+ */
+export function keyOfCertificate(base64: string): string | undefined {
+  const key = readCertificate(base64.replaceAll(/\s/g, ""))?.publicKey
+  const { modulusLength = 0 } = key?.asymmetricKeyDetails ?? {}
+  if (key?.asymmetricKeyType !== "rsa" || modulusLength < bitsMin || modulusLength > bitsMax) {
+    return undefined
+  }
+  return key.export({ format: "pem", type: "spki" }).toString()
+}
+
+function readCertificate(base64: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(Buffer.from(base64, "base64"))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,133 @@
+import { addAuthRequest, type Requested } from "../../domain/grant/index.ts"
+import { fromAddress, fromForm } from "../../kernel/saml/binding.ts"
+import {
+  askedName,
+  browserContextOf,
+  lookOrgOf,
+  nextStep,
+  type ShowPage,
+  type Step,
+  showTrouble,
+  stepPath,
+  wantedOf,
+} from "../../login/index.ts"
+import { handedId, loginPageOf, redirect } from "../../oauth/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { refusedError } from "../error.ts"
+import { paths } from "../path.ts"
+import { checkedRequest, formatFor, type Refusal, requestedOf } from "../request/authn-request.ts"
+import { backOf, usableProvider } from "../request/back.ts"
+import { opened } from "../request/receive.ts"
+import { complete } from "../response/complete.ts"
+import { refusalOf, send } from "../response/send.ts"
+import { readCarried, writeCarried } from "./carried.ts"
+import type { Asking, Endpoint } from "./endpoint.ts"
+import { formOf } from "./form.ts"
+
+/** SAML Profiles §4.1: signs somebody in to a service provider. */
+export const sso: Endpoint = {
+  methods: ["GET", "POST"],
+  answer: async (asking) => {
+    const { cx, request, url, show } = asking
+    if (request.method === "POST")
+      return taken(asking, fromForm(await formOf(request), refusedError))
+    const carried = url.searchParams.get("carried")
+    if (carried !== null) {
+      const asked = readCarried(cx, carried)
+      return asked ? begin(asking, asked) : showTrouble(show, cx, { problem: "expired" })
+    }
+    if (url.searchParams.has("providerId")) return unasked(asking)
+    mustBeShort(url.search)
+    return taken(asking, fromAddress(url.search, refusedError))
+  },
+}
+
+const queryMax = 16_384
+
+function mustBeShort(search: string): void {
+  if (search.length > queryMax) throw refusedError("the address is too long; use HTTP-POST")
+}
+
+async function taken(asking: Asking, received: ReturnType<typeof fromForm>): Promise<Response> {
+  const { cx, request, show } = asking
+  if (received?.kind !== "SAMLRequest") throw refusedError("SAMLRequest is missing")
+  const message = await opened(cx, received, "AuthnRequest")
+  if (!message) return showTrouble(show, cx, { problem: "unknown_application" })
+  const checked = checkedRequest(cx, message, received.relayState)
+  if ("refusal" in checked) return refuse(asking, checked.refusal)
+  // A form from another site comes without our cookie (SameSite=Lax); a GET brings it.
+  if (request.method === "POST") {
+    return redirect(`${paths.sso}?carried=${encodeURIComponent(writeCarried(cx, checked.asked))}`)
+  }
+  return begin(asking, checked.asked)
+}
+
+/** SAML Profiles §4.1.5: a sign-in that begins here; an address names the service provider. */
+async function unasked(asking: Asking): Promise<Response> {
+  const { cx, url, show } = asking
+  const found = await usableProvider(cx, url.searchParams.get("providerId") ?? "")
+  if (!found) return showTrouble(show, cx, { problem: "unknown_application" })
+  const { appId, provider } = found
+  const [consumer] = provider.consumers
+  if (!consumer) throw refusedError("the registered metadata has no AssertionConsumerService")
+  const relayState = (url.searchParams.get("target") ?? "").slice(0, 2048)
+  const back = {
+    ...{ appId, entityId: provider.entityId, relayState },
+    ...{ url: consumer.url, binding: consumer.binding },
+  }
+  return begin(asking, requestedOf({ back, nameIdFormat: formatFor(provider), prompts: [] }))
+}
+
+/** Answers at once where the browser's sessions suffice; else the login pages take over. */
+async function begin(asking: Asking, asked: Requested): Promise<Response> {
+  const { cx, request } = asking
+  const show = shownFor(asking.show, asked)
+  const page = loginPageOf(cx, asked)
+  if (page !== undefined) return handOver(cx, asked, page)
+  const browserContext = await browserContextOf(cx, request)
+  const { present, browser } = browserContext
+  const now = cx.clock.now()
+  const wanted = wantedOf(cx, asked, { loginHint: "", created: now, sessionId: "" })
+  const step = nextStep(wanted, present, now)
+  const cookies = [browser.setCookie]
+  const application = askedName(cx, asked)
+  if (step.kind === "done") {
+    const way = await complete(cx, { asked, sessionId: step.sessionId })
+    if (!way) return showTrouble(show, cx, { problem: "expired", cookies })
+    return send(cx, way, { show, application, cookies })
+  }
+  if (asked.prompts.includes("none")) {
+    return refuse(asking, { back: backOf(asked), ...silentRefusal(step) })
+  }
+  const id = cx.ids.next()
+  cx.allowance?.spend("request")
+  await cx.store.transact(cx, (tx) =>
+    addAuthRequest(tx, id, { asked, agentId: browser.id, loginHint: "" }),
+  )
+  return redirect(stepPath(step, id) ?? "", ...cookies)
+}
+
+/** A login page of somebody else goes on; it keeps who is signed in there. */
+async function handOver(cx: Cx, asked: Requested, page: string): Promise<Response> {
+  const id = handedId(cx)
+  cx.allowance?.spend("request")
+  await cx.store.transact(cx, (tx) => addAuthRequest(tx, id, { asked, agentId: "", loginHint: "" }))
+  return redirect(`${page}/login?samlRequest=${encodeURIComponent(id)}`)
+}
+
+/** SAML Core §3.4.1, IsPassive: why nobody could be signed in without being asked. */
+const silentRefusal = (step: Step): Pick<Refusal, "status" | "message"> =>
+  step.kind === "barred"
+    ? { status: "requestDenied", message: "who is signed in may not use this application" }
+    : { status: "noPassive", message: "nobody is signed in who fits the request" }
+
+function refuse({ cx, show }: Asking, { back, status, message }: Refusal): Promise<Response> {
+  const application = askedName(cx, { clientId: "", appId: back.appId })
+  return send(cx, refusalOf(cx, back, status, message), { show, application, cookies: [] })
+}
+
+/** Shows pages of a request with the look that it has. */
+export const shownFor =
+  (show: ShowPage, asked: Requested): ShowPage =>
+  (cx, render, options) =>
+    show(cx, render, { orgId: lookOrgOf(cx, asked), ...options })

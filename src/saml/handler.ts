@@ -1,0 +1,37 @@
+import { Fault } from "../kernel/fault.ts"
+import { showFault, showTrouble } from "../login/index.ts"
+import { methodNotAllowed } from "../oauth/index.ts"
+import type { Cx } from "../store/index.ts"
+import { callback } from "./endpoint/callback.ts"
+import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
+import { certificate, metadata } from "./endpoint/metadata.ts"
+import { sso } from "./endpoint/sso.ts"
+import { paths } from "./path.ts"
+
+const endpoints: ReadonlyMap<string, Endpoint> = new Map([
+  [paths.metadata, metadata],
+  [paths.certificate, certificate],
+  [paths.sso, sso],
+  [paths.callback, callback],
+])
+
+/** Serves what speaks SAML; undefined for paths that aren't its own. */
+export const samlHandler =
+  ({ show }: Pick<Asking, "show">) =>
+  async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
+    const endpoint = endpoints.get(url.pathname)
+    if (!endpoint) return undefined
+    const method = request.method === "HEAD" ? "GET" : request.method
+    if (!endpoint.methods.some((known) => known === method)) {
+      return methodNotAllowed(endpoint.methods)
+    }
+    try {
+      return await endpoint.answer({ show, request, cx, url })
+    } catch (cause) {
+      const fault = cx.store.faultOf(cause)
+      if (!(fault instanceof Fault)) throw cause
+      if (fault.id !== "saml.refused") return showFault(show, cx, fault)
+      // Nobody is answered whom we can't be sure of: the person sees it, for who has set it up.
+      return showTrouble(show, cx, { problem: "invalid_request", detail: `${fault.message}.` })
+    }
+  }

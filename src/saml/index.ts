@@ -1,0 +1,2 @@
+export { answering, onward } from "./answering.ts"
+export { samlHandler } from "./handler.ts"

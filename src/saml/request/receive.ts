@@ -1,0 +1,51 @@
+import type { FoundProvider } from "../../domain/app/index.ts"
+import { isAddressSigned, type Received } from "../../kernel/saml/binding.ts"
+import { childOf, type Element, isNamed, readMessage, textOf } from "../../kernel/saml/read.ts"
+import { signatureIn, signedElement } from "../../kernel/saml/verify.ts"
+import type { Cx } from "../../store/index.ts"
+import { reading, refusedError } from "../error.ts"
+import { usableProvider } from "./back.ts"
+
+/** A message of a service provider that is registered, as it was signed where it was. */
+export type Opened = {
+  readonly found: FoundProvider
+  readonly root: Element
+  readonly isSigned: boolean
+}
+
+/**
+ * Opens a message: who sent it, and whether they have signed it. Refuses a signature that is wrong
+ * or can't be checked. Undefined where the sender is unknown here, or may not be answered.
+ */
+export async function opened(
+  cx: Cx,
+  received: Received,
+  name: "AuthnRequest" | "LogoutRequest" | "LogoutResponse",
+): Promise<Opened | undefined> {
+  const message = { text: received.xml, root: await readMessage(received.xml, reading) }
+  const { root } = message
+  if (!isNamed(root, "samlp", name)) throw refusedError(`a samlp:${name} was expected`)
+  const found = await usableProvider(cx, issuerOf(root))
+  if (!found) return undefined
+  const { signingKeys: keys } = found.provider
+  const signature = signatureIn(message, root, { reading })
+  if (!signature && !received.signature) return { found, root, isSigned: false }
+  if (keys.length === 0) {
+    throw refusedError("the message is signed, and the registered metadata has no RSA key for that")
+  }
+  if (received.signature) {
+    // SAML Bindings §3.4.4.1: what an address brings is signed there, and nowhere else.
+    if (signature) throw refusedError("a message in an address must not have a ds:Signature")
+    if (isAddressSigned(keys, received.signature)) return { found, root, isSigned: true }
+  }
+  const read =
+    signature && (await signedElement(message, { of: root, signature }, { keys, reading }))
+  if (!read) throw refusedError("the signature was not made with a key of the registered metadata")
+  // Who has signed it must be who it says it is from.
+  if (issuerOf(read) !== found.provider.entityId) throw refusedError("the Issuer is not signed")
+  return { found, root: read, isSigned: true }
+}
+
+/** SAML Core §2.2.5; empty where it is missing. */
+const issuerOf = (root: Element): string =>
+  textOf(childOf(root, ["saml", "Issuer"], reading), reading)

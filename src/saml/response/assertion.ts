@@ -1,0 +1,87 @@
+import type { UserInfo } from "../../domain/user/index.ts"
+import { timeText } from "../../kernel/saml/read.ts"
+import { element, type Written } from "../../kernel/saml/write.ts"
+import type { Back } from "../request/back.ts"
+
+const minute = 60_000
+
+/** What an assertion says of somebody. Times are ms UTC. */
+export type Statement = {
+  readonly id: string
+  readonly issuer: string
+  readonly now: number
+  readonly nameId: Written
+  readonly user: UserInfo
+  readonly userId: string
+  readonly sessionId: string
+  readonly authTime: number
+  readonly sessionEnds: number
+  readonly context: string
+}
+
+/** SAML Core §2.3.3 and Profiles §4.1.4.2: for one reader, at one address, for five minutes. */
+export function assertionOf(statement: Statement, back: Back): Written {
+  const { id, issuer, now, nameId } = statement
+  const until = timeText(now + 5 * minute)
+  const confirmation = element("saml:SubjectConfirmationData", {
+    InResponseTo: back.requestId,
+    NotOnOrAfter: until,
+    Recipient: back.url,
+  })
+  return element(
+    "saml:Assertion",
+    { ID: id, IssueInstant: timeText(now), Version: "2.0" },
+    element("saml:Issuer", {}, issuer),
+    element(
+      "saml:Subject",
+      {},
+      nameId,
+      element(
+        "saml:SubjectConfirmation",
+        { Method: "urn:oasis:names:tc:SAML:2.0:cm:bearer" },
+        confirmation,
+      ),
+    ),
+    element(
+      "saml:Conditions",
+      // For clocks that are late.
+      { NotBefore: timeText(now - minute), NotOnOrAfter: until },
+      element("saml:AudienceRestriction", {}, element("saml:Audience", {}, back.entityId)),
+    ),
+    authnStatement(statement),
+    element("saml:AttributeStatement", {}, ...attributesOf(statement)),
+  )
+}
+
+/** SAML Core §2.7.2. */
+const authnStatement = ({ authTime, sessionId, sessionEnds, context }: Statement): Written =>
+  element(
+    "saml:AuthnStatement",
+    {
+      AuthnInstant: timeText(authTime),
+      SessionIndex: sessionId,
+      SessionNotOnOrAfter: timeText(sessionEnds),
+    },
+    element("saml:AuthnContext", {}, element("saml:AuthnContextClassRef", {}, context)),
+  )
+
+/** What is known of somebody; an address that nobody has verified is not known to be theirs. */
+function attributesOf({ user, userId }: Statement): readonly Written[] {
+  const known: readonly (readonly [name: string, value: string])[] = [
+    ["Email", user.emailVerified ? user.email : ""],
+    ["SurName", user.familyName],
+    ["FirstName", user.givenName],
+    ["FullName", user.name],
+    ["UserName", user.userName],
+    ["UserID", userId],
+  ]
+  return known
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) =>
+      element(
+        "saml:Attribute",
+        { Name: name, NameFormat: "urn:oasis:names:tc:SAML:2.0:attrname-format:basic" },
+        element("saml:AttributeValue", {}, value),
+      ),
+    )
+}

@@ -1,0 +1,129 @@
+import { serviceProviderOf } from "../../domain/app/index.ts"
+import {
+  addSamlAssertion,
+  answerRequest,
+  failRequest,
+  type Requested,
+} from "../../domain/grant/index.ts"
+import { samlKeys } from "../../domain/key/index.ts"
+import { type Session, sessionNow, usableSession } from "../../domain/session/index.ts"
+import { profile } from "../../domain/user/index.ts"
+import { encrypted } from "../../kernel/saml/encrypt.ts"
+import type { Status } from "../../kernel/saml/names.ts"
+import { signed } from "../../kernel/saml/sign.ts"
+import { element, type Written } from "../../kernel/saml/write.ts"
+import type { Cx } from "../../store/index.ts"
+import { selfOf } from "../path.ts"
+import { type Back, backOf } from "../request/back.ts"
+import { contextOf } from "../request/context.ts"
+import { assertionOf } from "./assertion.ts"
+import { message, newId, statusOf } from "./message.ts"
+import { nameIdElement, nameIdOf } from "./name-id.ts"
+import { refusalOf, type Way, wayOf } from "./send.ts"
+
+/** A request that the person of a session may have answered. */
+export type Ready = {
+  /** Absent where it is kept nowhere, since it is answered as it came. */
+  readonly id?: string | undefined
+  readonly asked: Requested
+  readonly sessionId: string
+}
+
+/** What an answer is made of. */
+type Told = { readonly nameId: string; readonly context: string }
+
+/**
+ * Answers a request with who the person of a session is; or with why that can't be said. Undefined
+ * where the session has ended meanwhile.
+ */
+export async function complete(cx: Cx, ready: Ready): Promise<Way | undefined> {
+  const { id, asked, sessionId } = ready
+  const back = backOf(asked)
+  const session = sessionNow(cx, sessionId)
+  if (!session) return undefined
+  const told = await toldOf(cx, ready, session)
+  if ("status" in told) {
+    if (id !== undefined) await cx.store.transact(cx, (tx) => failRequest(tx, id, told.status))
+    return refusalOf(cx, back, told.status, told.why)
+  }
+  const format = asked.saml?.nameIdFormat ?? "unspecified"
+  const { nameId } = told
+  const step = await cx.store.transact(cx, (tx) => {
+    const usable = usableSession(tx, sessionId)
+    if (!usable) return false
+    if (id !== undefined) answerRequest(tx, id, sessionId)
+    const { appId, entityId } = back
+    addSamlAssertion(tx, { sessionId, userId: usable.userId, appId, entityId, format, nameId })
+    return true
+  })
+  return step.value ? wayOf(back, await responseOf(cx, { ready, back, session, told })) : undefined
+}
+
+type Untold = { readonly status: Status; readonly why: string }
+
+async function toldOf(
+  cx: Cx,
+  { asked, sessionId }: Ready,
+  session: Session,
+): Promise<Told | Untold> {
+  const { userId, methods } = session
+  const { secure } = selfOf(cx)
+  const context = contextOf(asked.saml?.contexts, { methods, secure })
+  if (context === undefined) {
+    return { status: "noAuthnContext", why: "the person has signed in by other means" }
+  }
+  const user = profile(cx, userId)
+  const format = asked.saml?.nameIdFormat ?? "unspecified"
+  const entityId = asked.saml?.entityId ?? ""
+  const nameId = user && nameIdOf(format, { userId, user, sessionId, entityId }, await samlKeys(cx))
+  if (nameId === undefined) {
+    return { status: "invalidNameIdPolicy", why: "the person has no verified e-mail address" }
+  }
+  return { nameId, context }
+}
+
+type Answer = {
+  readonly ready: Ready
+  readonly back: Back
+  readonly session: Session
+  readonly told: Told
+}
+
+/** SAML Profiles §4.1.4.2: a signed assertion, encrypted where its reader has a key for that. */
+async function responseOf(cx: Cx, answer: Answer): Promise<Written> {
+  const { back } = answer
+  const assertion = await signed(statementOf(cx, answer), 1, await samlKeys(cx))
+  const found = await serviceProviderOf(cx, back.appId)
+  const recipient = found?.provider.recipient
+  const { url: destination, requestId: inResponseTo } = back
+  return message(
+    cx,
+    "samlp:Response",
+    { destination, inResponseTo },
+    statusOf("success"),
+    recipient
+      ? element("saml:EncryptedAssertion", {}, encrypted(assertion, recipient, cx.random))
+      : assertion,
+  )
+}
+
+function statementOf(cx: Cx, { ready, back, session, told }: Answer): Written {
+  const { asked, sessionId } = ready
+  const { userId, authTime, expires: sessionEnds } = session
+  const { entityId: issuer } = selfOf(cx)
+  const user = profile(cx, userId)
+  if (!user) throw new Error("a person was removed within one step")
+  const format = asked.saml?.nameIdFormat ?? "unspecified"
+  const nameId = nameIdElement(
+    { format, nameId: told.nameId },
+    { self: issuer, entityId: back.entityId },
+  )
+  const { context } = told
+  return assertionOf(
+    {
+      ...{ id: newId(cx), issuer, now: cx.clock.now(), nameId, user, userId },
+      ...{ sessionId, authTime, sessionEnds, context },
+    },
+    back,
+  )
+}

@@ -1,0 +1,45 @@
+import { deflateRawSync } from "node:zlib"
+import { issuer } from "../oauth/provider.ts"
+import { spId } from "./service-provider.ts"
+
+type Parts = {
+  readonly attributes?: Readonly<Record<string, string | undefined>>
+  readonly inside?: string
+  readonly entityId?: string
+  readonly at?: number
+}
+
+let asked = 0
+
+/** A request as a service provider makes it; attributes that are undefined are left out. */
+export function authnRequest({ attributes = {}, inside = "", ...rest }: Parts = {}): string {
+  const { entityId = spId, at = Date.now() } = rest
+  const all = {
+    ID: `_request${++asked}`,
+    Version: "2.0",
+    IssueInstant: new Date(at).toISOString(),
+    Destination: `${issuer}/saml/v2/SSO`,
+    ...attributes,
+  }
+  const written = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}="${value}"`],
+  )
+  return (
+    '<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ' +
+    'xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ' +
+    `${written.join(" ")}><saml:Issuer>${entityId}</saml:Issuer>${inside}</samlp:AuthnRequest>`
+  )
+}
+
+/** The path that brings a message by redirect. */
+export const redirectPath = (xml: string, more: Readonly<Record<string, string>> = {}): string =>
+  `/saml/v2/SSO?${new URLSearchParams({
+    SAMLRequest: deflateRawSync(Buffer.from(xml)).toString("base64"),
+    ...more,
+  })}`
+
+/** A form that brings a message. */
+export const posted = (xml: string): RequestInit => ({
+  method: "POST",
+  body: new URLSearchParams({ SAMLRequest: Buffer.from(xml).toString("base64") }),
+})

@@ -1,0 +1,250 @@
+import { randomBytes } from "node:crypto"
+import { deflateRawSync } from "node:zlib"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { SignedXml } from "xml-crypto"
+import { browserOf, type Provider } from "../oauth/provider.ts"
+import { authnRequest, posted, redirectPath } from "./asking.ts"
+import {
+  acsUrl,
+  addServiceProvider,
+  createKey,
+  openSamlProvider,
+  type ProviderKey,
+  pemOf,
+} from "./service-provider.ts"
+
+// Who speaks SAML to us has read how others were fooled; each trick is tried here by itself.
+
+const entityId = "https://signing.example.com"
+let provider: Provider
+let key: ProviderKey
+let other: ProviderKey
+beforeAll(async () => {
+  provider = await openSamlProvider()
+  key = await createKey()
+  other = await createKey()
+  const signing = key.certificate
+  const two = `<md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
+    Location="${acsUrl}" index="0"/><md:AssertionConsumerService
+    Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="${acsUrl}/2" index="1"/>`
+  await addServiceProvider(provider, { entityId, signing, signsRequests: true, consumers: two })
+  await addServiceProvider(provider)
+})
+afterAll(() => provider.close())
+
+type Signing = {
+  readonly by?: ProviderKey
+  readonly algorithm?: string
+  readonly digest?: string
+  readonly transforms?: readonly string[]
+  readonly reference?: string
+}
+
+const exclusive = "http://www.w3.org/2001/10/xml-exc-c14n#"
+const enveloped = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
+
+/** Signs as a service provider does, with a library that is not ours. */
+function signedBy(xml: string, signing: Signing = {}): string {
+  const { by = key, transforms = [enveloped, exclusive], ...rest } = signing
+  const sig = new SignedXml({
+    privateKey: by.privatePem,
+    publicCert: pemOf(by.certificate),
+    signatureAlgorithm: rest.algorithm ?? "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+    canonicalizationAlgorithm: exclusive,
+  })
+  sig.addReference({
+    xpath: rest.reference ?? "/*",
+    digestAlgorithm: rest.digest ?? "http://www.w3.org/2001/04/xmlenc#sha256",
+    transforms: [...transforms],
+  })
+  const location = { reference: "/*/*[local-name()='Issuer']", action: "after" } as const
+  sig.computeSignature(xml, { location })
+  return sig.getSignedXml()
+}
+
+const request = (ID = "_r1", inside = "") =>
+  authnRequest({ entityId, inside, attributes: { ID, AssertionConsumerServiceIndex: "0" } })
+
+const signatureOf = (xml: string) => /<Signature .*<\/Signature>/s.exec(xml)?.[0] ?? ""
+
+async function answerTo(xml: string) {
+  const { path, response, page } = await browserOf(provider).go("/saml/v2/SSO", posted(xml))
+  return { path, status: response.status, page }
+}
+
+/** Whether a request was believed: the login pages then take over. */
+const isBelieved = async (xml: string) => (await answerTo(xml)).path.startsWith("/ui/login/login")
+
+test("a request that is signed as it should be is believed", async () => {
+  expect(await isBelieved(signedBy(request()))).toBe(true)
+})
+
+describe("signatures", () => {
+  test("of another key, or none, say nothing", async () => {
+    expect(await isBelieved(signedBy(request(), { by: other }))).toBe(false)
+    expect(await isBelieved(request())).toBe(false)
+  })
+
+  test("of something else, or that were changed, say nothing", async () => {
+    const signed = signedBy(request())
+    expect(await isBelieved(signed.replace('Index="0"', 'Index="1"'))).toBe(false)
+    expect(await isBelieved(signed.replace(/<DigestValue>./, "<DigestValue>A"))).toBe(false)
+  })
+
+  test.each([
+    ["rsa-sha1", { algorithm: "http://www.w3.org/2000/09/xmldsig#rsa-sha1" }],
+    ["a digest by sha1", { digest: "http://www.w3.org/2000/09/xmldsig#sha1" }],
+    ["without taking the signature out", { transforms: [exclusive] }],
+    [
+      "with comments",
+      { transforms: [enveloped, "http://www.w3.org/2001/10/xml-exc-c14n#WithComments"] },
+    ],
+  ])("must be as SAML wants them: %s", async (_, signing) => {
+    expect(await isBelieved(signedBy(request(), signing))).toBe(false)
+  })
+
+  test("by a shared secret, which would be our public key of theirs, are none", async () => {
+    const signed = signedBy(request())
+    const confused = signed.replace(
+      "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+      "http://www.w3.org/2000/09/xmldsig#hmac-sha1",
+    )
+    expect(await isBelieved(confused)).toBe(false)
+  })
+
+  test("whose key comes along with them say nothing", async () => {
+    const { page } = await answerTo(signedBy(request(), { by: other }))
+    expect(page).toContain("was not made with a key of the registered metadata")
+  })
+})
+
+describe("wrapping: what is signed stands elsewhere than what is read", () => {
+  const original = () => signedBy(request("_signed"))
+  const evil = (inside: string, ID = "_evil") =>
+    authnRequest({ entityId, inside, attributes: { ID, AssertionConsumerServiceIndex: "1" } })
+  const bare = (xml: string) => xml.replace(signatureOf(xml), "")
+
+  test.each([
+    ["around it", () => evil(original())],
+    ["around it, with its signature", () => evil(signatureOf(original()) + bare(original()))],
+    ["in Extensions", () => evil(`<samlp:Extensions>${original()}</samlp:Extensions>`)],
+    [
+      "in an Object of the signature",
+      () => {
+        const object = `<Object>${bare(original())}</Object></Signature>`
+        return evil(signatureOf(original()).replace("</Signature>", object))
+      },
+    ],
+    ["by the same ID", () => evil(original(), "_signed")],
+    ["by an ID in other letters", () => evil(original()).replace('ID="_evil"', 'Id="_signed"')],
+    ["beside a second signature", () => signedBy(original())],
+    ["with two references", () => original().replace(/(<Reference .*<\/Reference>)/s, "$1$1")],
+    ["with an empty reference", () => original().replace('URI="#_signed"', 'URI=""')],
+    [
+      "with a pointer for a reference",
+      () => original().replace('URI="#_signed"', `URI="#xpointer(id('_signed'))"`),
+    ],
+  ])("%s", async (_, make) => {
+    expect(await isBelieved(make())).toBe(false)
+  })
+})
+
+describe("XML that does more than say something", () => {
+  const doctype = (inside: string) => `<!DOCTYPE x [${inside}]>`
+  test.each([
+    ["a file", doctype('<!ENTITY f SYSTEM "file:///etc/passwd">')],
+    ["entities that grow", doctype('<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">')],
+    ["a style sheet", '<?xml-stylesheet type="text/xsl" href="https://evil.example.com/a.xsl"?>'],
+    ["a comment", "<!-- x -->"],
+  ])("%s ahead of it", async (_, ahead) => {
+    const { page, status } = await answerTo(ahead + signedBy(request()))
+    expect(status).toBe(400)
+    expect(page).toContain("must not have comments")
+  })
+
+  test("a comment within a name cuts nothing off", async () => {
+    const cut = signedBy(request()).replace(
+      "signing.example.com",
+      "signing.example.com<!---->.evil",
+    )
+    expect((await answerTo(cut)).page).toContain("must not have comments")
+  })
+
+  test("a style sheet as a transform is not run", async () => {
+    const xslt = signedBy(request()).replace(
+      /<Transform Algorithm="[^"]*enveloped-signature"\s*\/>/,
+      '<Transform Algorithm="http://www.w3.org/TR/1999/REC-xslt-19991116"><xsl:stylesheet ' +
+        'xmlns:xsl="http://www.w3.org/1999/XSL/Transform" version="1.0"/></Transform>',
+    )
+    expect(xslt).toContain("xslt")
+    expect((await answerTo(xslt)).page).toContain("and no others")
+  })
+
+  test("what grows when it is unpacked is cut off", async () => {
+    const bomb = deflateRawSync(Buffer.alloc(8_000_000, 0x20)).toString("base64")
+    const path = `/saml/v2/SSO?${new URLSearchParams({ SAMLRequest: bomb })}`
+    const { response, page } = await browserOf(provider).go(path)
+    expect(response.status).toBe(400)
+    expect(page).toContain("more than 262144 bytes")
+  })
+
+  test.each([
+    ["deep", `${"<samlp:Extensions>".repeat(60)}${"</samlp:Extensions>".repeat(60)}`],
+    ["wide", "<samlp:Extensions/>".repeat(3000)],
+    ["long", `<samlp:Extensions>${"x".repeat(290_000)}</samlp:Extensions>`],
+  ])("what is too %s is not read", async (_, inside) => {
+    const began = performance.now()
+    const { status } = await answerTo(request("_r", inside))
+    expect(status).toBe(400)
+    expect(performance.now() - began).toBeLessThan(1000)
+  })
+})
+
+describe("addresses", () => {
+  const path = (more = {}) =>
+    redirectPath(
+      authnRequest({ entityId, attributes: { AssertionConsumerServiceIndex: "0" } }),
+      more,
+    )
+
+  test.each([
+    [
+      "a signature of nothing",
+      { Signature: "AAAA", SigAlg: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256" },
+    ],
+    [
+      "an algorithm without a signature",
+      { SigAlg: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256" },
+    ],
+    ["a signature without an algorithm", { Signature: randomBytes(256).toString("base64") }],
+    ["SHA-1", { Signature: "AAAA", SigAlg: "http://www.w3.org/2000/09/xmldsig#rsa-sha1" }],
+  ])("with %s are refused", async (_, more) => {
+    expect((await browserOf(provider).go(path(more))).response.status).toBe(400)
+  })
+
+  test("with a parameter twice are refused", async () => {
+    const twice = `${redirectPath(authnRequest())}&RelayState=a&RelayState=b`
+    const { page } = await browserOf(provider).go(twice)
+    expect(page).toContain("a parameter is repeated")
+  })
+
+  test("lead nowhere: relay states go to the service provider alone", async () => {
+    const relayState = "https://evil.example.com/"
+    const at = await browserOf(provider).go(
+      redirectPath(authnRequest({ attributes: { IsPassive: "true" } }), { RelayState: relayState }),
+    )
+    expect(at.page).toContain(`action="${acsUrl}"`)
+    expect(at.response.headers.get("content-security-policy")).not.toContain("evil")
+    expect(at.response.headers.get("location")).toBeNull()
+  })
+
+  test("that carry a request of ours open for a minute, and nothing else", async () => {
+    const browser = browserOf(provider)
+    const answer = await provider.send("/saml/v2/SSO", posted(signedBy(request())))
+    const carried = answer.headers.get("location") ?? ""
+    expect((await browser.go(carried)).path).toContain("/ui/login/login")
+    expect((await browser.go(carried.slice(0, -2))).response.status).toBe(400)
+    provider.clock.advance(61_000)
+    expect((await browser.go(carried)).response.status).toBe(400)
+  })
+})

@@ -1,0 +1,131 @@
+import { createPrivateKey } from "node:crypto"
+import { SAML, type SamlConfig } from "@node-saml/node-saml"
+import * as app from "../../src/domain/app/index.ts"
+import { readMetadata } from "../../src/domain/app/saml.ts"
+import { createCertified } from "../../src/domain/key/saml/certificate.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
+import { issuer, openProvider, type Provider } from "../oauth/provider.ts"
+
+export const spId = "https://sp.example.com/metadata"
+export const acsUrl = "https://sp.example.com/acs"
+export const sloUrl = "https://sp.example.com/slo"
+export const idpId = `${issuer}/saml/v2/metadata`
+
+/** A key that is a service provider's, in the forms in which it is needed. */
+export type ProviderKey = {
+  readonly certificate: string
+  readonly privatePem: string
+}
+
+export async function createKey(): Promise<ProviderKey> {
+  const now = Date.now()
+  const { certificate, privateKey } = await createCertified(systemRandom, {
+    ...{ name: "sp.example.com", from: now - 60_000, to: now + 86_400_000 },
+  })
+  const key = createPrivateKey({
+    ...{ key: Buffer.from(privateKey, "base64"), format: "der", type: "pkcs8" },
+  })
+  return { certificate, privatePem: key.export({ format: "pem", type: "pkcs8" }).toString() }
+}
+
+export const pemOf = (certificate: string): string =>
+  ["BEGIN CERTIFICATE", ...(certificate.match(/.{1,64}/g) ?? []), "END CERTIFICATE", ""]
+    .map((line) => line.replace(/^(BEGIN|END) .*/, "-----$&-----"))
+    .join("\n")
+
+/** What differs between the service providers of the tests. */
+export type Described = {
+  readonly entityId?: string
+  readonly signing?: string
+  readonly encryption?: string
+  readonly encryptionMethod?: string
+  readonly signsRequests?: boolean
+  readonly formats?: readonly string[]
+  readonly consumers?: string
+  readonly logout?: string
+}
+
+const keyDescriptor = (use: string, certificate: string | undefined, inside = "") =>
+  certificate === undefined
+    ? ""
+    : `<md:KeyDescriptor use="${use}"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#">
+       <ds:X509Data><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:X509Data>
+       </ds:KeyInfo>${inside}</md:KeyDescriptor>`
+
+/** Metadata of a service provider. */
+export function metadataOf(described: Described = {}): string {
+  const { entityId = spId, signing, encryption, encryptionMethod, formats = [] } = described
+  const method = encryptionMethod ? `<md:EncryptionMethod Algorithm="${encryptionMethod}"/>` : ""
+  const consumers =
+    described.consumers ??
+    `<md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
+       Location="${acsUrl}" index="0" isDefault="true"/>`
+  const logout =
+    described.logout ??
+    `<md:SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
+       Location="${sloUrl}"/>`
+  const signs = described.signsRequests ?? false
+  return `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"
+    entityID="${entityId}"><md:SPSSODescriptor AuthnRequestsSigned="${signs}"
+    protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
+    ${keyDescriptor("signing", signing)}${keyDescriptor("encryption", encryption, method)}
+    ${logout}${formats.map((each) => `<md:NameIDFormat>${each}</md:NameIDFormat>`).join("")}
+    ${consumers}</md:SPSSODescriptor></md:EntityDescriptor>`
+}
+
+/** A provider whose clock is the real one, since our peers look at theirs. */
+export async function openSamlProvider(): Promise<Provider> {
+  const provider = await openProvider()
+  provider.clock.advance(Date.now() - provider.clock.now())
+  return provider
+}
+
+/** Registers a service provider; answers the id of the application. */
+export async function addServiceProvider(
+  provider: Provider,
+  described: Described = {},
+  { projectId = provider.projectId } = {},
+): Promise<string> {
+  const cx = provider.cx()
+  const appId = cx.ids.next()
+  const metadata = await readMetadata(Buffer.from(metadataOf(described)), cx.clock.now())
+  await app.createApplication(cx, appId, {
+    projectId,
+    name: "Example SP",
+    config: {
+      kind: "saml",
+      saml: { ...metadata, metadataUrl: "", loginVersion: { version: "unspecified" } },
+    },
+  })
+  return appId
+}
+
+/** A service provider that is not ours, as its users set it up from our metadata. */
+export async function nodeSaml(
+  provider: Provider,
+  changes: Partial<SamlConfig> = {},
+): Promise<SAML> {
+  const idpCert = await (await provider.send("/saml/v2/certificate")).text()
+  return new SAML({
+    ...{ callbackUrl: acsUrl, entryPoint: `${issuer}/saml/v2/SSO`, issuer: spId, idpCert },
+    ...{ audience: spId, idpIssuer: idpId, wantAuthnResponseSigned: true },
+    ...{ wantAssertionsSigned: true, acceptedClockSkewMs: 5000, identifierFormat: null },
+    ...{ logoutUrl: `${issuer}/saml/v2/SLO`, disableRequestedAuthnContext: true },
+    ...changes,
+  })
+}
+
+/** The fields of a page that posts itself. */
+export const postedFields = (page: string): Record<string, string> =>
+  Object.fromEntries(
+    [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(
+      ([, name = "", value = ""]) => [name, value.replaceAll("&amp;", "&")],
+    ),
+  )
+
+/** The message that a page posts, as XML. */
+export const messageIn = (page: string): string =>
+  Buffer.from(postedFields(page).SAMLResponse ?? "", "base64").toString()
+
+/** The path of an address of ours. */
+export const pathOf = (address: string): string => address.slice(issuer.length)

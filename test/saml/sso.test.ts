@@ -1,0 +1,114 @@
+import { ValidateInResponseTo } from "@node-saml/node-saml"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { browserOf, type Provider } from "../oauth/provider.ts"
+import {
+  acsUrl,
+  addServiceProvider,
+  createKey,
+  messageIn,
+  nodeSaml,
+  openSamlProvider,
+  pathOf,
+  postedFields,
+  spId,
+} from "./service-provider.ts"
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await openSamlProvider()
+  await addServiceProvider(provider)
+  await provider.addPerson("pat")
+})
+afterAll(() => provider.close())
+
+describe("a service provider that is not ours", () => {
+  test("signs somebody in by redirect, and believes the answer", async () => {
+    const sp = await nodeSaml(provider, { validateInResponseTo: ValidateInResponseTo.always })
+    const browser = browserOf(provider)
+    const at = await browser.signIn(pathOf(await sp.getAuthorizeUrlAsync("state 1", "", {})), "pat")
+    expect(at.page).toContain(acsUrl)
+    const fields = postedFields(at.page)
+    expect(fields.RelayState).toBe("state 1")
+    const { profile } = await sp.validatePostResponseAsync(fields)
+    expect(profile).toMatchObject({
+      Email: "pat@example.org",
+      SurName: "Person",
+      FirstName: "Pat",
+      UserName: "pat",
+    })
+    expect(profile?.nameID).toBe(profile?.UserID)
+  })
+
+  test("gets an answer at once from who is signed in, and by POST", async () => {
+    const sp = await nodeSaml(provider)
+    const browser = browserOf(provider)
+    await browser.signIn(pathOf(await sp.getAuthorizeUrlAsync("", "", {})), "pat")
+    const again = await browser.go(pathOf(await sp.getAuthorizeUrlAsync("", "", {})))
+    const first = await sp.validatePostResponseAsync(postedFields(again.page))
+    const byPost = await nodeSaml(provider, { skipRequestCompression: true })
+    const form = await byPost.getAuthorizeFormAsync("s2")
+    const posted = await browser.go("/saml/v2/SSO", {
+      method: "POST",
+      body: new URLSearchParams(postedFields(form)),
+    })
+    const second = await sp.validatePostResponseAsync(postedFields(posted.page))
+    expect(second.profile?.nameID).toBe(first.profile?.nameID)
+    expect(postedFields(posted.page).RelayState).toBe("s2")
+  })
+
+  test("may sign what it asks, in both bindings", async () => {
+    const key = await createKey()
+    const entityId = "https://signing.example.com"
+    await addServiceProvider(provider, { entityId, signing: key.certificate, signsRequests: true })
+    const signing = {
+      ...{ issuer: entityId, audience: entityId, privateKey: key.privatePem },
+      ...({ signatureAlgorithm: "sha256", digestAlgorithm: "sha256" } as const),
+    }
+    const sp = await nodeSaml(provider, signing)
+    const browser = browserOf(provider)
+    const at = await browser.signIn(pathOf(await sp.getAuthorizeUrlAsync("a=b", "", {})), "pat")
+    await sp.validatePostResponseAsync(postedFields(at.page))
+    const byPost = await nodeSaml(provider, { ...signing, skipRequestCompression: true })
+    const form = await byPost.getAuthorizeFormAsync("")
+    const body = new URLSearchParams(postedFields(form))
+    const posted = await browser.go("/saml/v2/SSO", { method: "POST", body })
+    await sp.validatePostResponseAsync(postedFields(posted.page))
+    const unsigned = await nodeSaml(provider, { issuer: entityId })
+    const refused = await browser.go(pathOf(await unsigned.getAuthorizeUrlAsync("", "", {})))
+    expect(refused.response.status).toBe(400)
+    expect(refused.page).toContain("says that requests are signed")
+  })
+
+  test.each([
+    undefined,
+    "http://www.w3.org/2009/xmlenc11#aes128-gcm",
+    "http://www.w3.org/2001/04/xmlenc#aes256-cbc",
+    "http://www.w3.org/2001/04/xmlenc#aes128-cbc",
+  ])("reads what is encrypted for it alone (%s)", async (encryptionMethod) => {
+    const key = await createKey()
+    const entityId = `https://encrypted.example.com/${encryptionMethod?.split("#")[1] ?? ""}`
+    const encryption = key.certificate
+    await addServiceProvider(provider, {
+      ...{ entityId, encryption, ...(encryptionMethod && { encryptionMethod }) },
+    })
+    const sp = await nodeSaml(provider, {
+      ...{ issuer: entityId, audience: entityId, decryptionPvk: key.privatePem },
+    })
+    const browser = browserOf(provider)
+    const at = await browser.signIn(pathOf(await sp.getAuthorizeUrlAsync("", "", {})), "pat")
+    expect(messageIn(at.page)).not.toContain("pat@example.org")
+    const { profile } = await sp.validatePostResponseAsync(postedFields(at.page))
+    expect(profile?.Email).toBe("pat@example.org")
+  })
+
+  test("may wait for somebody who began here", async () => {
+    const sp = await nodeSaml(provider)
+    const browser = browserOf(provider)
+    const query = new URLSearchParams({ providerId: spId, target: "/start" })
+    const at = await browser.signIn(`/saml/v2/SSO?${query}`, "pat")
+    const fields = postedFields(at.page)
+    expect(fields.RelayState).toBe("/start")
+    expect(messageIn(at.page)).not.toContain("InResponseTo")
+    await sp.validatePostResponseAsync(fields)
+  })
+})

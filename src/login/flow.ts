@@ -1,7 +1,7 @@
 import type { Requested } from "../domain/grant/index.ts"
 import type { Session } from "../domain/session/index.ts"
 import { freshSeconds } from "../kernel/context.ts"
-import { type Factor, isProved, type Need } from "./factor/need.ts"
+import { cameBy, type Factor, isProved, type Need } from "./factor/need.ts"
 
 /** What the flow must know of a request to sign somebody in. */
 export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "foreign"> & {
@@ -107,8 +107,12 @@ function secondStep(wanted: Wanted, session: Present, now: number): Step | undef
   const need = wanted.needOf?.(userId)
   if (!need) return undefined
   const isEnough = isProved(need, session, { since: wanted.created, now })
-  const { factors, offered, isDue } = need
+  const { isDue } = need
+  const factors = beside(session, need.factors)
+  const offered = beside(session, need.offered)
   if (!isEnough && factors.length > 0) return { kind: "factor", userId, factors }
+  // What they have proves nothing beside a link: the other way in is what is left.
+  if (!isEnough && need.factors.length > 0 && need.hasPassword) return { kind: "password", userId }
   const passkey = passkeyStep(need, session)
   if (passkey || isEnough) return passkey
   const isForced = need.isForced && !(need.isLocalOnly && cameByProvider(session))
@@ -118,9 +122,15 @@ function secondStep(wanted: Wanted, session: Present, now: number): Step | undef
   return isOffered ? { kind: "set up", userId, factors: offered, isForced } : undefined
 }
 
+/** What proves something beside what somebody came in by: one mailbox read twice is one factor. */
+function beside(session: Present, factors: readonly Factor[]): readonly Factor[] {
+  if (cameBy(session) !== "link") return factors
+  const others = factors.filter((factor) => factor !== "otp_email")
+  return others.some((factor) => factor !== "recovery_codes") ? others : []
+}
+
 /** Whether a provider vouched for them last, and no password. */
-const cameByProvider = ({ checks }: Present): boolean =>
-  checks.intent !== undefined && checks.intent > (checks.password ?? 0)
+const cameByProvider = (session: Present): boolean => cameBy(session) === "provider"
 
 /**
  * Where passwords alone let nobody in, they are only good to set up a passkey with, by who has none
@@ -130,7 +140,8 @@ function passkeyStep({ passkeyAlone }: Need, session: Present): Step | undefined
   const { userId, userVerified, checks } = session
   if (!passkeyAlone || cameByProvider(session)) return undefined
   if (userVerified && checks.webAuthN !== undefined) return undefined
-  const { isThere, canBeMade } = passkeyAlone
+  const { isThere, canBeMade, orLink } = passkeyAlone
+  if (orLink && cameBy(session) === "link") return undefined
   if (isThere) return { kind: "factor", userId, factors: ["passkey"] }
   return { kind: "set up", userId, factors: canBeMade ? ["passkey"] : [], isForced: true }
 }

@@ -21,6 +21,7 @@ import { type Fields, fieldsOf, goTo } from "./form.ts"
 import { askForgot, showForgotSent, takeForgot } from "./link/forgot.ts"
 import { askInvitePassword, takeInvite, takeInvitePassword } from "./link/invite.ts"
 import { askLink } from "./link/link.ts"
+import { askMagicLink, openMagicLink, takeMagicLink } from "./link/magic-link.ts"
 import { askNewPassword, showPasswordDone, takeNewPassword, takeReset } from "./link/reset.ts"
 import { askVerify, showVerified, takeVerify } from "./link/verify.ts"
 import { showSheet } from "./look/branding.ts"
@@ -121,6 +122,8 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.forgot]: { get: askForgot, post: takeForgot },
   [loginPaths.forgotSent]: { get: showForgotSent },
+  [loginPaths.magicLink]: { get: askMagicLink, post: takeMagicLink },
+  [loginPaths.magicLinkOpen]: { get: openMagicLink },
   [loginPaths.passwordSet]: {
     get: (loginContext) => askLink(loginContext, "reset"),
     post: takeReset,

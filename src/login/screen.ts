@@ -18,6 +18,7 @@ import { linkedProvidersOf, providersOf } from "./external/offer.ts"
 import { offeredPasskey } from "./factor/passkey-offer.ts"
 import { type Fields, goTo } from "./form.ts"
 import { forgotHref } from "./link/forgot.ts"
+import { mayAskLink } from "./link/magic-link.ts"
 import { notesFor } from "./note.ts"
 import { changes } from "./password-change.ts"
 import { loginPaths } from "./path.ts"
@@ -200,6 +201,9 @@ function passwordPage(
     changeHref: hrefOf(loginContext, loginPaths.loginName),
     forgotHref: forgotHref(loginContext, account.loginName),
   }
+  const linkForm = mayAskLink(loginContext)
+    ? targetOf(loginContext, loginPaths.magicLink)
+    : undefined
   const application = applicationOf(loginContext)
   const known = knownUser(loginContext, account)
   const providers = known === undefined ? [] : linkedProvidersOf(loginContext, known)
@@ -208,7 +212,8 @@ function passwordPage(
     loginContext.cx,
     (ui, shared) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
-      return ui.PasswordPage({ ...shared, ...hrefs, application, error, account, form, providers })
+      const asked = { application, error, account, form, linkForm, providers }
+      return ui.PasswordPage({ ...shared, ...hrefs, ...asked })
     },
     {
       ...optionsOf(loginContext, statusOf(problem), known),

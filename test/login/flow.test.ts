@@ -30,6 +30,7 @@ const need = {
   multiLifetime: 12 * hour,
   externalLifetime: Infinity,
   firstLifetime: 240 * hour,
+  hasPassword: true,
 } as const
 type Needed = ReturnType<NonNullable<Wanted["needOf"]>>
 const needs = (changes: Partial<Needed>) => ({ needOf: () => ({ ...need, ...changes }) })
@@ -48,8 +49,14 @@ const annWith = (checks: Present["checks"], userVerified = false): Present => ({
   userVerified,
 })
 
-const alone = (isThere: boolean) => needs({ passkeyAlone: { isThere, canBeMade: true } })
+const alone = (isThere: boolean, orLink = false) =>
+  needs({ passkeyAlone: { isThere, canBeMade: true, orLink } })
+const byLink = annWith({ magicLink: now })
+const mailed = needs({ factors: ["otp_email", "recovery_codes"] })
+const both = needs({ factors: ["otp", "otp_email"] })
+const noPassword = { ...mailed.needOf(), hasPassword: false, isForced: true }
 const passkey: Step = { kind: "factor", userId: "ann", factors: ["passkey"] }
+const mail: Step = { ...factor, factors: ["otp_email", "recovery_codes"] }
 const appProved = annWith({ totp: now })
 const annDone = { ...done(ann), sessionId: ann.id }
 const alsoApp = () => ({ ...alone(false).needOf(), factors: app.needOf().factors })
@@ -106,6 +113,35 @@ const rows: readonly Row[] = [
   ["the same of who has an app, too", { needOf: alsoApp }, [ann], factor],
   ["the same with the app proved", { needOf: alsoApp }, [appProved], offer(true, ["passkey"])],
   ["a passkey where no password counts", alone(true), [annWith({ webAuthN: now }, true)], annDone],
+  ["a link that was mailed", needs({}), [byLink], annDone],
+  ["a link, and a code by mail", mailed, [byLink], password("ann")],
+  [
+    "the same with the code proved",
+    mailed,
+    [annWith({ magicLink: now, otpEmail: now })],
+    password("ann"),
+  ],
+  [
+    "the same with the password after",
+    mailed,
+    [annWith({ magicLink: now - 1, password: now })],
+    mail,
+  ],
+  ["a link, and something else", both, [byLink], { ...factor, factors: ["otp"] }],
+  [
+    "a link where one more is forced of who has no password",
+    { needOf: () => ({ ...noPassword, offered: ["otp", "otp_email"] }) },
+    [byLink],
+    offer(true),
+  ],
+  ["a link where passwords don't count alone", alone(true, true), [byLink], annDone],
+  ["the same where links don't either", alone(true), [byLink], passkey],
+  [
+    "a link has the lifetime of a password",
+    needs({ firstLifetime: 59 }),
+    [{ ...byLink, authTime: ann.authTime }],
+    password("ann"),
+  ],
   ["max_age passed", { maxAge: 59 }, [ann], password("ann")],
   ["max_age=0", { maxAge: 0 }, [ann], password("ann")],
   ["a hint names one of two", { hintedUser: "bob" }, [ann, bob], done(bob)],

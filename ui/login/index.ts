@@ -44,6 +44,12 @@ export {
 } from "./link-page.tsx"
 export { LoginNamePage, type LoginNamePageProps, type OfferedPasskey } from "./login-name-page.tsx"
 export { LogoutPage, type LogoutPageProps } from "./logout-page.tsx"
+export {
+  MagicLinkElsewherePage,
+  type MagicLinkElsewherePageProps,
+  MagicLinkPage,
+  type MagicLinkPageProps,
+} from "./magic-link-page.tsx"
 export { PasswordChangePage, type PasswordChangePageProps } from "./password-change-page.tsx"
 export { PasswordPage, type PasswordPageProps } from "./password-page.tsx"
 export { type PasswordRules, rulesIn } from "./password-rules.ts"

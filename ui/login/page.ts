@@ -13,6 +13,7 @@ if (theme === "light" || theme === "dark") root.dataset.theme = theme
 document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll("button[data-reveal]")) wireReveal(button)
   for (const input of document.querySelectorAll("input[data-from-link]")) takeCode(input)
+  for (const place of document.querySelectorAll("[data-code-place]")) showCode(place)
   for (const form of document.querySelectorAll("form")) {
     if (!form.closest("[data-key]")) wireForm(form)
   }
@@ -39,6 +40,14 @@ function takeCode(input: Element): void {
   if (!(input instanceof HTMLInputElement) || !code) return
   input.value = code
   input.closest("[data-code-field]")?.setAttribute("hidden", "")
+}
+
+/** The same, to be read and typed elsewhere. */
+function showCode(place: Element): void {
+  const code = location.hash.slice(1)
+  if (!code) return
+  place.textContent = code
+  place.closest("[data-code-shown]")?.removeAttribute("hidden")
 }
 
 /** The frames of a page are part of what it loads, also those that fail. */

@@ -19,6 +19,8 @@ export type PasswordPageProps = PageProps & {
   readonly changeHref: string
   /** Where who has forgotten the password gets another; absent where the policy hides it. */
   readonly forgotHref?: string | undefined
+  /** Where whoever wants a link by mail instead asks for it; absent where nobody gets one. */
+  readonly linkForm?: Target | undefined
   readonly application?: Application | undefined
   readonly error?: string | undefined
   /** What else they sign in with, each by its address. */
@@ -28,7 +30,7 @@ export type PasswordPageProps = PageProps & {
 /** Second step: prove it. Posts `loginName` (unchanged) and `password`. */
 export function PasswordPage(props: PasswordPageProps) {
   const { t, language, form, account, changeHref, application, error } = props
-  const { forgotHref, providers = [] } = props
+  const { forgotHref, linkForm, providers = [] } = props
   const lead = application && t("login_name.lead_application", { application: application.name })
   return (
     <Frame {...props} title={t("password.title")}>
@@ -52,6 +54,14 @@ export function PasswordPage(props: PasswordPageProps) {
           {t("password.submit")}
         </Button>
       </FlowForm>
+      {linkForm && (
+        <FlowForm target={linkForm}>
+          <input type="hidden" name="loginName" value={account.loginName} />
+          <Button type="submit" wide>
+            {t("magic_link.ask")}
+          </Button>
+        </FlowForm>
+      )}
       <Providers t={t} providers={providers} />
       {forgotHref !== undefined && (
         <p className="small">

@@ -29,3 +29,13 @@ export function queueOtp(tx: Transaction, otp: Otp): void {
   const cause = { kind, channel, userId, codeExpires: expires, sessionId, urlTemplate }
   addMessage(tx, tx.ids.next(), cause, sealedFor(tx, cause, code))
 }
+
+/** Queues the mail that carries a link to sign in, and its code, in the same step as its count. */
+export function queueMagicLink(
+  tx: Transaction,
+  link: Pick<Otp, "userId" | "code" | "expires"> & { readonly urlTemplate: string },
+): void {
+  const { userId, code, expires: codeExpires, urlTemplate } = link
+  const cause = { kind: "magic_link", channel: "email", userId, codeExpires, urlTemplate } as const
+  addMessage(tx, tx.ids.next(), cause, sealedFor(tx, cause, code))
+}

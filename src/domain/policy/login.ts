@@ -22,6 +22,8 @@ export type Login = {
   readonly ignoreUnknownUsernames: boolean
   readonly disableLoginWithEmail: boolean
   readonly disableLoginWithPhone: boolean
+  /** Whether a link that is mailed to somebody lets them in without a password. */
+  readonly allowMagicLink: boolean
   readonly defaultRedirectUri: string
   readonly passwordCheckLifetime: number
   readonly externalLoginCheckLifetime: number
@@ -52,6 +54,8 @@ export const login: Policy<Login> = {
     ignoreUnknownUsernames: true,
     disableLoginWithEmail: false,
     disableLoginWithPhone: false,
+    // An account is then worth as much as its mailbox, which is for whoever runs it to decide.
+    allowMagicLink: false,
     defaultRedirectUri: "",
     passwordCheckLifetime: 240 * hour,
     externalLoginCheckLifetime: 240 * hour,

@@ -16,6 +16,8 @@ export type Proof =
   | { readonly kind: "password" }
   /** By an identity provider. */
   | { readonly kind: "intent" }
+  /** By a link that was mailed to them. */
+  | { readonly kind: "magic_link" }
   | {
       readonly kind: CheckKind
       /** RFC 8176 names. */
@@ -75,9 +77,9 @@ export function signIn(tx: Transaction, signing: SignIn): string {
 
 /** A second factor alone begins nothing: a session that it is the first of can't be used. */
 function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {
-  if (proof.kind === "password")
-    return { type: "session.password.checked", data: { passwordVersion } }
-  if (proof.kind === "intent") return { type: "session.intent.checked", data: { passwordVersion } }
+  const { kind: by } = proof
+  if (by === "password" || by === "intent" || by === "magic_link")
+    return { type: `session.${by}.checked`, data: { passwordVersion } }
   const { kind, methods, isUserVerified: userVerified } = proof
   if (kind !== "webauthn") return { type: secondTypes[kind], data: { methods } }
   return { type: "session.webAuthN.checked", data: { passwordVersion, methods, userVerified } }

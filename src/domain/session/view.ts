@@ -59,6 +59,8 @@ export const sessionView = view<SessionEvent>({
     "session.user.checked": (db, { data: { userId, orgId } }) => db.run(settle, { userId, orgId }),
     "session.password.checked": (db, { time }) =>
       db.run(prolong, { expires: time + lifetimes.session }),
+    "session.magic_link.checked": (db, { time }) =>
+      db.run(prolong, { expires: time + lifetimes.session }),
     "session.webAuthN.checked": (db, { data, time }) =>
       data.userVerified && db.run(prolong, { expires: time + lifetimes.session }),
     "session.lifetime.set": (db, { data, time }) =>

@@ -84,6 +84,12 @@ export {
   setPassword,
 } from "./credential/credential.ts"
 export { proveElsewhere } from "./credential/elsewhere.ts"
+export {
+  createMagicLink,
+  type MagicLink,
+  requestMagicLink,
+  tryMagicLink,
+} from "./credential/magic-link.ts"
 export { warmPasswords } from "./credential/password.ts"
 export { askReset, resetPasswordFor } from "./credential/reset.ts"
 export { sentCode } from "./credential/sent-code.ts"

@@ -137,8 +137,9 @@ export function signInVersion(
 }
 
 function credentialVersion(person: Human): number | undefined {
-  const first =
-    person.password?.version ?? (hasPasskey(person) || linksOf(person).length > 0 ? 0 : undefined)
+  // Who has an address may be mailed a link that signs in.
+  const hasWay = hasPasskey(person) || linksOf(person).length > 0 || person.email.address !== ""
+  const first = person.password?.version ?? (hasWay ? 0 : undefined)
   return first === undefined ? undefined : Math.max(first, factorsOf(person).removedIn)
 }
 

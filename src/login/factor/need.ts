@@ -5,6 +5,7 @@ import {
   hasKeys,
   hasPasskey,
   mayHaveCodes,
+  passwordOf,
   secondFactorsOf,
   user,
 } from "../../domain/user/index.ts"
@@ -27,7 +28,16 @@ export type Need = {
   readonly secondLifetime: number
   readonly multiLifetime: number
   /** Where passwords alone let nobody in: whether a person has a passkey; absent elsewhere. */
-  readonly passkeyAlone?: { readonly isThere: boolean; readonly canBeMade: boolean } | undefined
+  readonly passkeyAlone?:
+    | {
+        readonly isThere: boolean
+        readonly canBeMade: boolean
+        /** Whether a link by mail does as well. */
+        readonly orLink: boolean
+      }
+    | undefined
+  /** Whether they have a password, too, where they come by a link. */
+  readonly hasPassword: boolean
   /** How long a first factor counts that was not proved for this request. */
   readonly firstLifetime: number
   /** The same of who came by an identity provider. */
@@ -70,7 +80,12 @@ export function needOf(cx: Cx, userId: string): Need {
     externalLifetime: policy.externalLoginCheckLifetime,
     passkeyAlone: policy.allowUsernamePassword
       ? undefined
-      : { isThere: hasPasskey(state), canBeMade: can.passkey === true },
+      : {
+          isThere: hasPasskey(state),
+          canBeMade: can.passkey === true,
+          orLink: policy.allowMagicLink,
+        },
+    hasPassword: passwordOf(state) !== null,
   }
 }
 
@@ -82,10 +97,24 @@ export function isProved(
   { checks, userVerified }: Pick<Session, "checks" | "userVerified">,
   { since, now }: { readonly since: number; readonly now: number },
 ): boolean {
-  const { user: _, password: __, intent: ___, webAuthN, ...codes } = checks
+  const { user: _, password: __, intent: ___, magicLink: ____, webAuthN, ...others } = checks
+  const { otpEmail, ...unmailed } = others
+  // Who came in by a mail proves nothing more with another one.
+  const codes = cameBy({ checks }) === "link" ? unmailed : others
   const counts = (time: number | undefined, lifetime: number) =>
     time !== undefined && (time > since || now - time <= lifetime * 1000)
   // A key that has seen who holds it is two factors at once, whatever else there is.
   if (userVerified && counts(webAuthN, need.multiLifetime)) return true
   return [webAuthN, ...Object.values(codes)].some((time) => counts(time, need.secondLifetime))
+}
+
+/**
+ * What somebody came in by last: a provider that vouched for them, a link that was mailed to them,
+ * or what they have themselves.
+ */
+export function cameBy({ checks }: Pick<Session, "checks">): "provider" | "link" | "own" {
+  const { intent = 0, magicLink = 0, password = 0 } = checks
+  const last = Math.max(intent, magicLink, password)
+  if (last === 0 || last === password) return "own"
+  return last === intent ? "provider" : "link"
 }

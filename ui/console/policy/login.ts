@@ -44,6 +44,12 @@ export const login: Policy = {
       kind: "check",
     },
     {
+      name: "allowMagicLink",
+      label: "policy.login.allowMagicLink",
+      hint: "policy.login.allowMagicLink.hint",
+      kind: "check",
+    },
+    {
       name: "hidePasswordReset",
       label: "policy.login.hidePasswordReset",
       hint: "policy.login.hidePasswordReset.hint",

@@ -158,6 +158,7 @@ type AskedLogin = Pick<Login, (typeof flags)[number] | "defaultRedirectUri"> & {
   readonly [Name in (typeof lifetimes)[number]]?: Duration | undefined
 } & {
   readonly passwordlessType: PasswordlessType
+  readonly allowMagicLink?: boolean | undefined
   readonly secondFactors?: readonly SecondFactorType[]
   readonly multiFactors?: readonly MultiFactorType[]
 }
@@ -168,6 +169,8 @@ export const loginPolicy = operationsOf(login, {
     ...pick(asked, flags),
     defaultRedirectUri: asked.defaultRedirectUri,
     allowPasswordless: asked.passwordlessType === PasswordlessType.ALLOWED,
+    // Clients that don't know it leave it as it is.
+    ...(asked.allowMagicLink !== undefined && { allowMagicLink: asked.allowMagicLink }),
     ...Object.fromEntries(
       lifetimes.map((name) => {
         const given = asked[name]

@@ -32,9 +32,11 @@ export function toSession(cx: Cx, id: string): MessageInitShape<typeof SessionSc
 /** What was checked, and when. */
 function factorsOf(cx: Cx, state: Session): MessageInitShape<typeof FactorsSchema> {
   const { userId, checks, userVerified, authTime } = state
+  const mailed = checks.otpEmail ?? checks.magicLink
   return {
     ...(userId !== "" && { user: { ...when(checks.user ?? authTime), ...personOf(cx, state) } }),
-    ...checkedOf(checks),
+    // To whoever asks, a link that was mailed is the code in it.
+    ...checkedOf({ ...checks, ...(mailed !== undefined && { otpEmail: mailed }) }),
     ...(checks.webAuthN !== undefined && { webAuthN: { ...when(checks.webAuthN), userVerified } }),
   }
 }

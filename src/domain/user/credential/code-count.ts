@@ -1,9 +1,18 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { aggregate, type Draft, type Event, type Transaction } from "../../../store/index.ts"
+import {
+  aggregate,
+  type ClaimChange,
+  type Draft,
+  type Event,
+  type Transaction,
+} from "../../../store/index.ts"
 import type { CodeFor } from "./code.ts"
 
+/** What wrong codes are counted for, apart from those of second factors. */
+type TriedFor = CodeFor | "magic_link"
+
 /** What codes are counted for: each that proves something, and those that a sign-in asks for. */
-export type CodePurpose = CodeFor | "otp_email" | "otp_sms"
+export type CodePurpose = TriedFor | "otp_email" | "otp_sms"
 
 /** The events of a code that is asked for, and of a wrong one; of one-time codes others count. */
 const requests = {
@@ -12,6 +21,7 @@ const requests = {
   invite: "user.human.invite.code.requested",
   password: "user.human.password.code.requested",
   passkey: "user.human.passwordless.initialization.code.requested",
+  magic_link: "user.human.magic_link.requested",
   otp_email: "user.human.mfa.otp.email.code.requested",
   otp_sms: "user.human.mfa.otp.sms.code.requested",
 } as const satisfies Readonly<Record<CodePurpose, string>>
@@ -22,14 +32,17 @@ const failures = {
   invite: "user.human.invite.check.failed",
   password: "user.human.password.code.check.failed",
   passkey: "user.human.passwordless.initialization.code.check.failed",
-} as const satisfies Readonly<Record<CodeFor, string>>
+  magic_link: "user.human.magic_link.check.failed",
+} as const satisfies Readonly<Record<TriedFor, string>>
 
 type RequestedType = (typeof requests)[CodePurpose]
-type FailedType = (typeof failures)[CodeFor]
+type FailedType = (typeof failures)[TriedFor]
 
 export type CodeCountEvent =
   | { [Type in RequestedType]: Event<Type> }[RequestedType]
   | { [Type in FailedType]: Event<Type> }[FailedType]
+  /** It takes what makes a link good once. */
+  | Event<"user.human.magic_link.check.succeeded">
 
 /** What was tried within an hour from `since`, ms UTC. */
 export type CodeCount = {
@@ -60,6 +73,7 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
     "user.human.invite.code.requested": another("requested"),
     "user.human.password.code.requested": another("requested"),
     "user.human.passwordless.initialization.code.requested": another("requested"),
+    "user.human.magic_link.requested": another("requested"),
     "user.human.mfa.otp.email.code.requested": another("requested"),
     "user.human.mfa.otp.sms.code.requested": another("requested"),
     "user.human.email.verification.failed": another("failed"),
@@ -67,6 +81,8 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
     "user.human.invite.check.failed": another("failed"),
     "user.human.password.code.check.failed": another("failed"),
     "user.human.passwordless.initialization.code.check.failed": another("failed"),
+    "user.human.magic_link.check.failed": another("failed"),
+    "user.human.magic_link.check.succeeded": (state) => state,
   },
 })
 
@@ -90,12 +106,18 @@ export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpos
 }
 
 /** Refuses to look at a code where too many wrong ones were tried; asked within the same step. */
-export const mayTryCode = (tx: Transaction, userId: string, of: CodeFor): void =>
+export const mayTryCode = (tx: Transaction, userId: string, of: TriedFor): void =>
   mustBeFew(tx, { userId, of, what: "failed" })
 
 /** Counts a wrong code. */
-export const countFailure = (tx: Transaction, userId: string, of: CodeFor): void =>
+export const countFailure = (tx: Transaction, userId: string, of: TriedFor): void =>
   count(tx, userId, { of, type: failures[of] })
+
+/** Notes that a link let its person in; `used` takes what it is known by: it was good once. */
+export function countLinkUsed(tx: Transaction, userId: string, used: ClaimChange): void {
+  const type = "user.human.magic_link.check.succeeded"
+  tx.append(codeCount, idOf(userId, "magic_link"), [{ type, data: {}, claims: [used] }])
+}
 
 const idOf = (userId: string, of: CodePurpose): string => `${of}/${userId}`
 

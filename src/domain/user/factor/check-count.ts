@@ -160,7 +160,8 @@ export const isUsed = (tx: Transaction, key: string): boolean => tx.holder(claim
 
 const claim = "factor_challenge"
 
-const usedUp = ({
+/** Takes what a challenge is known by, until it has expired. */
+export const usedUp = ({
   key,
   expires,
 }: {

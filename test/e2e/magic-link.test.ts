@@ -1,0 +1,136 @@
+// A link by mail instead of a password, as people see it.
+import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { flawsOf } from "../support/axe.ts"
+import { openBrowser } from "../support/browser.ts"
+import { standardLogin } from "../support/login-policy.ts"
+import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { needs } from "../support/prerequisite.ts"
+
+describe.runIf(needs("chromium"))("who wants a link by mail", () => {
+  let service: Service
+  let mails: MailServerOfTests
+  let browser: Browser
+  let clientId = ""
+
+  beforeAll(async () => {
+    mails = await mailServer()
+    service = await openService(["--outbound-allow", "127.0.0.1"])
+    browser = await openBrowser()
+    const { get } = service
+    const admin = (name: string) => `core.admin.v1.AdminService/${name}`
+    const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
+    const host = `127.0.0.1:${mails.port}`
+    const { id } = await get(admin("AddEmailProviderSMTP"), { ...smtp, host })
+    await get(admin("ActivateEmailProvider"), { id })
+    await get(admin("UpdateLoginPolicy"), { ...standardLogin, allowMagicLink: true })
+    const organizationId = (await get("ListOrganizations")).result[0].id
+    await addPerson({ get }, organizationId, "grace")
+    const { projectId } = await get("CreateProject", { organizationId, name: "Intranet" })
+    const oidcConfiguration = { redirectUris: [`${service.url}/callback`] }
+    const app = { projectId, name: "Wiki", oidcConfiguration }
+    clientId = (await get("CreateApplication", app)).oidcConfiguration.clientId
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+    await mails?.close()
+  })
+
+  const authorizePath = () => {
+    const redirect_uri = `${service.url}/callback`
+    const asked = { response_type: "code", scope: "openid", redirect_uri, client_id: clientId }
+    return `${service.url}/oauth/v2/authorize?${new URLSearchParams(asked)}`
+  }
+
+  const opened = async (options: BrowserContextOptions = {}): Promise<Page> => {
+    const context = await browser.newContext({ locale: "en", bypassCSP: true, ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    return page
+  }
+
+  const heading = (page: Page, name: string) =>
+    page.getByRole("heading", { name, level: 1 }).waitFor()
+
+  /** Asks for a link by the keyboard alone. */
+  async function ask(page: Page, button = "Send me a link by mail instead"): Promise<void> {
+    await page.fill('[name="loginName"]', "grace")
+    await page.press('[name="loginName"]', "Enter")
+    await page.getByRole("button", { name: button }).focus()
+    await page.keyboard.press("Enter")
+  }
+
+  /** The link and the code of the newest mail. */
+  async function mailed(count: number, subject = "Your link to sign in") {
+    const found = () => mails.received.filter(({ mail }) => mail.subject === subject)
+    await expect.poll(() => found().length, { timeout: 10_000 }).toBe(count)
+    const [link = ""] = /https?:\S+#\S+/.exec(found().at(-1)?.mail.text ?? "") ?? []
+    return { link, code: decodeURIComponent(link.split("#")[1] ?? "") }
+  }
+
+  const arrived = (page: Page) => page.waitForURL((url) => url.pathname === "/callback")
+
+  test("opens it in the same browser, presses the button, and is in the application", async () => {
+    const page = await opened()
+    await page.goto(authorizePath())
+    await ask(page)
+    await heading(page, "Look into your mail")
+    expect(await flawsOf(page)).toEqual([])
+    await page.reload()
+    await heading(page, "Look into your mail")
+    const { link } = await mailed(1)
+    const tab = await page.context().newPage()
+    await tab.goto(link)
+    await heading(tab, "You are nearly in")
+    expect(await tab.getByLabel("Code").isVisible()).toBe(false)
+    expect(await flawsOf(tab)).toEqual([])
+    await tab.getByRole("button", { name: "Sign in" }).click()
+    await arrived(tab)
+    expect(new URL(tab.url()).searchParams.get("code")).not.toBeNull()
+    // The page that was left open goes the same way.
+    await page.fill('[name="code"]', "12345678")
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await arrived(page)
+    await page.context().close()
+  }, 60_000)
+
+  test("opens it on another device, which shows the code to be typed", async () => {
+    const page = await opened()
+    await page.goto(authorizePath())
+    await ask(page)
+    await heading(page, "Look into your mail")
+    const { link, code } = await mailed(2)
+    const phone = await opened({ viewport: { width: 390, height: 844 }, colorScheme: "dark" })
+    await phone.goto(link)
+    await heading(phone, "Go on where you began")
+    expect(await phone.locator("code").innerText()).toBe(code)
+    expect(await flawsOf(phone)).toEqual([])
+    await phone.goto(`${service.url}/ui/login/signedin`)
+    await heading(phone, "Sign in")
+    await phone.context().close()
+    await page.fill('[name="code"]', "0")
+    await page.keyboard.press("Enter")
+    await page.getByRole("alert").or(page.locator('[aria-invalid="true"]')).first().waitFor()
+    expect(await flawsOf(page)).toEqual([])
+    await page.fill('[name="code"]', code)
+    await page.keyboard.press("Enter")
+    await arrived(page)
+    await page.context().close()
+  }, 60_000)
+
+  test("does so in German and without JavaScript", async () => {
+    const page = await opened({ locale: "de", javaScriptEnabled: false })
+    await page.goto(authorizePath())
+    await ask(page, "Stattdessen einen Link per E-Mail senden")
+    await heading(page, "Schau in dein Postfach")
+    const { link, code } = await mailed(3)
+    await page.goto(link)
+    await heading(page, "Du bist fast angemeldet")
+    await page.fill('[name="code"]', code)
+    await page.keyboard.press("Enter")
+    await arrived(page)
+    await page.context().close()
+  }, 60_000)
+})

@@ -1,0 +1,323 @@
+// A link by mail instead of a password: it lets in once, there where it was asked for.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { contentOf } from "../../src/domain/message/content.ts"
+import { message } from "../../src/domain/message/index.ts"
+import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
+import { type Login, login } from "../../src/domain/policy/login.ts"
+import { session } from "../../src/domain/session/index.ts"
+import {
+  addOtp,
+  createUser,
+  deactivateUser,
+  lockUser,
+  requestMagicLink,
+  setPassword,
+  updateUser,
+} from "../../src/domain/user/index.ts"
+import { limitsOf } from "../../src/kernel/limit.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  openProvider,
+  type Provider,
+  password,
+} from "../oauth/provider.ts"
+
+let provider: Provider
+let id: string
+const name = "pascal"
+beforeEach(async () => {
+  provider = await openProvider()
+  id = await provider.addPerson(name)
+  await say({ allowMagicLink: true })
+})
+afterEach(() => provider.close())
+
+const say = (said: Partial<Login>) =>
+  changePolicy(provider.cx(), undefined, { policy: login, say: () => said })
+
+/** The mails that were written, the last one last: each its code and its link. */
+async function mails() {
+  const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
+  return events.flatMap(({ id: messageId }) => {
+    const state = provider.store.state(provider.cx(), message, messageId)
+    if (state.kind !== "magic_link") return []
+    const content = contentOf(provider.cx(), state)
+    if ("over" in content) throw new Error(content.over)
+    return [{ ...content, to: state.to }]
+  })
+}
+
+async function lastMail() {
+  const last = (await mails()).at(-1)
+  if (!last) throw new Error("nobody was mailed")
+  const { pathname, search, hash } = new URL(last.link)
+  return { ...last, path: pathname + search, inLink: decodeURIComponent(hash.slice(1)) }
+}
+
+type Browser = ReturnType<typeof browserOf>
+
+/** Asks for a link in a browser, by the button on the page of the password. */
+async function asked(from = "/ui/login", loginName = name, browser: Browser = browserOf(provider)) {
+  const named = await browser.post(await browser.go(from), { loginName })
+  const form = named.page.slice(named.page.indexOf('action="/ui/login/link"') - 60)
+  const sent = await browser.post({ ...named, page: form }, { loginName })
+  return { browser, named, sent }
+}
+
+const other = (code: string) => (code === "00000000" ? "11111111" : "00000000")
+
+const eventsOf = async (...types: string[]) =>
+  (await provider.store.log.find(0, 10_000, types)).events
+
+describe("a link by mail", () => {
+  test("lets in by the code that is typed where it was asked for, and says so truly", async () => {
+    const client = await provider.addClient()
+    const from = authorizePath(client.id, { claims: '{"id_token":{"acr":null}}' })
+    const { browser, sent } = await asked(from)
+    expect([sent.response.status, sent.path]).toEqual([200, expect.stringContaining("as=")])
+    expect(sent.path).not.toContain(name)
+    const { code, to, subject } = await lastMail()
+    expect([to, subject]).toEqual(["pascal@example.org", "Your link to sign in"])
+    const answer = answerOf(await browser.post(sent, { code }))
+    const { answer: tokens } = await askToken(
+      provider,
+      codeFields(answer.code ?? ""),
+      `${client.id}:${client.secret}`,
+    )
+    const [, payload = ""] = String(tokens.id_token).split(".")
+    const said = JSON.parse(Buffer.from(payload, "base64url").toString())
+    expect(said).toMatchObject({ sub: id, amr: ["otp"], acr: "1" })
+    expect(await eventsOf("session.magic_link.checked")).toHaveLength(1)
+  })
+
+  test("lets in who has neither a password nor anything else", async () => {
+    const cx = provider.cx()
+    await createUser(cx, cx.ids.next(), {
+      ...{ kind: "human", orgId: provider.setup.orgId, userName: "newcomer" },
+      profile: { givenName: "New", familyName: "Comer" },
+      email: { value: "newcomer@example.org", verified: true },
+    })
+    const { browser, sent } = await asked("/ui/login", "newcomer")
+    const { code } = await lastMail()
+    expect((await browser.post(sent, { code })).path).toBe("/ui/login/signedin")
+  })
+
+  test("opens in the same browser with the code behind the #, and goes on from there", async () => {
+    const client = await provider.addClient()
+    const { browser } = await asked(authorizePath(client.id))
+    const { path, code, inLink } = await lastMail()
+    expect(inLink).toBe(code)
+    expect(path).not.toContain(code)
+    const opened = await browser.go(path)
+    expect(opened.page).toContain("data-from-link")
+    expect(opened.page).not.toContain(name)
+    expect(answerOf(await browser.post(opened, { code }))).toHaveProperty("code")
+  })
+
+  test("signs nobody in elsewhere, and says what to do", async () => {
+    const { browser, sent } = await asked()
+    const { path, code } = await lastMail()
+    const elsewhere = browserOf(provider)
+    const opened = await elsewhere.go(path)
+    expect(opened.response.status).toBe(200)
+    expect(opened.page).toContain("Go on where you began")
+    expect(opened.page).not.toContain("<form")
+    expect(await eventsOf("session.added")).toHaveLength(0)
+    // Nor does what the first browser holds count there.
+    const taken = await elsewhere.post(
+      {
+        ...sent,
+        page: sent.page.replace(/name="csrf" value="[^"]*"/, csrfIn(await page(elsewhere))),
+      },
+      { code },
+    )
+    expect(taken.path).toBe("/ui/login/loginname")
+    expect((await browser.post(sent, { code })).path).toBe("/ui/login/signedin")
+  })
+
+  const page = async (browser: Browser) => (await browser.go("/ui/login/loginname")).page
+  const csrfIn = (text: string) => /name="csrf" value="[^"]*"/.exec(text)?.[0] ?? ""
+
+  test("is good once, also where twenty show it at the same moment", async () => {
+    const { browser, sent } = await asked()
+    const { code } = await lastMail()
+    const cookie = browser.cookie()
+    const at = await Promise.all(
+      Array.from({ length: 20 }, () => {
+        const one = browserOf(provider)
+        one.setCookie(cookie)
+        return one.post(sent, { code })
+      }),
+    )
+    const inside = at.filter(({ path }) => path === "/ui/login/signedin")
+    expect(await eventsOf("user.human.magic_link.check.succeeded")).toHaveLength(1)
+    expect(await eventsOf("session.added")).toHaveLength(1)
+    expect(inside.length).toBeGreaterThan(0)
+    const late = browserOf(provider)
+    late.setCookie(cookie)
+    await late.post(sent, { code })
+    expect((await late.go("/ui/login/signedin")).path).not.toBe("/ui/login/signedin")
+  })
+
+  test("is over in minutes, and when its person has another address", async () => {
+    const { browser, sent } = await asked()
+    const { code } = await lastMail()
+    await updateUser(provider.cx(), id, {
+      human: { email: { value: "new@example.org", verified: true } },
+    })
+    expect((await browser.post(sent, { code })).response.status).toBe(422)
+    const again = await asked()
+    const { code: next } = await lastMail()
+    provider.clock.advance(5 * 60_000)
+    expect((await again.browser.post(again.sent, { code: next })).response.status).toBe(422)
+  })
+
+  test("takes ten wrong codes an hour, which a known device does not share", async () => {
+    const known = browserOf(provider)
+    await known.signIn("/ui/login", name)
+    const { browser, sent } = await asked()
+    const { code } = await lastMail()
+    const tried = async () => (await browser.post(sent, { code: other(code) })).response.status
+    const statuses: number[] = []
+    for (let count = 0; count < 11; count++) statuses.push(await tried())
+    expect(statuses).toEqual([...Array(10).fill(422), 429])
+    expect((await browser.post(sent, { code })).response.status).toBe(429)
+    expect(await eventsOf("user.human.magic_link.check.failed")).toHaveLength(10)
+    const mine = await asked("/ui/login?prompt=login", name, await signedOut(known))
+    const { code: own } = await lastMail()
+    expect((await known.post(mine.sent, { code: own })).path).toBe("/ui/login/signedin")
+  })
+
+  /** The browser without its session, but with what it remembers of its device. */
+  async function signedOut(browser: Browser) {
+    const device = browser
+      .cookie()
+      .split("; ")
+      .find((each) => each.includes("device"))
+    browser.setCookie(device ?? "")
+    return browser
+  }
+})
+
+describe("whoever asks learns nothing of who is here", () => {
+  test.each([
+    ["who is here", name, () => {}],
+    ["who is not", "nobody", () => {}],
+    ["who is locked", name, () => lockUser(provider.cx(), id)],
+    ["who is switched off", name, () => deactivateUser(provider.cx(), id)],
+    ["whose organisation wants none", name, () => ownPolicy({ allowMagicLink: false })],
+  ])("neither of %s", async (_, loginName, first) => {
+    await first()
+    const { browser, sent } = await asked("/ui/login", loginName)
+    const bare = (text: string) => text.replaceAll(/value="[^"]*"/g, "")
+    expect(sent.response.status).toBe(200)
+    const wrong = await browser.post(sent, { code: "12345678" })
+    same ??= [bare(sent.page), bare(wrong.page)]
+    expect([bare(sent.page), bare(wrong.page)]).toEqual(same)
+  })
+  let same: readonly string[] | undefined
+
+  const ownPolicy = (said: Partial<Login>) =>
+    addPolicy(provider.cx(), provider.setup.orgId, {
+      policy: login,
+      say: () => ({ ...login.standard, ...said }),
+    })
+
+  test("nobody is mailed who may not sign in so, and one commit is made for each", async () => {
+    const sizes: number[] = []
+    const append = provider.store.log.append.bind(provider.store.log)
+    vi.spyOn(provider.store.log, "append").mockImplementation((step) => {
+      sizes.push(step.events.length)
+      return append(step)
+    })
+    await asked("/ui/login", "nobody")
+    expect(sizes).toEqual([1])
+    await lockUser(provider.cx(), id)
+    sizes.length = 0
+    await asked()
+    expect(sizes).toEqual([1])
+    expect(await mails()).toEqual([])
+  })
+
+  test("ten are sent an hour, and strangers don't use up those of a known device", async () => {
+    for (let count = 0; count < 12; count++) await asked()
+    expect(await mails()).toHaveLength(10)
+    const step = await provider.store.transact(provider.cx(), (tx) =>
+      requestMagicLink(tx, { account: id, device: "d1" }),
+    )
+    expect(step.value).toBe(true)
+  })
+
+  test("an address may ask thirty times, of whomever", async () => {
+    const allowance = limitsOf(provider.clock, 1)({ address: "198.51.100.7" })
+    const pace = () => async () => {}
+    const send: Provider["send"] = (path, init) =>
+      provider.send(path, init, { allowance: { ...allowance, pace } })
+    const browser = browserOf({ send })
+    const statuses: number[] = []
+    for (let count = 0; count < 31; count++) {
+      const { sent } = await asked("/ui/login", `x-${count}`, browser)
+      statuses.push(sent.response.status)
+    }
+    expect(statuses).toEqual([...Array(30).fill(200), 429])
+  })
+})
+
+describe("where the policy says nothing of it", () => {
+  test("there is no button, no page and no mail, nor does one count that is out", async () => {
+    const before = await asked()
+    const { code } = await lastMail()
+    await say({ allowMagicLink: false })
+    const browser = browserOf(provider)
+    const named = await browser.post(await browser.go("/ui/login"), { loginName: name })
+    expect(named.page).not.toContain("/ui/login/link")
+    expect((await browser.go("/ui/login/link")).path).toBe("/ui/login/loginname")
+    expect((await before.browser.post(before.sent, { code })).response.status).toBe(422)
+  })
+})
+
+describe("a mailbox is one factor", () => {
+  const startOf = async () => authorizePath((await provider.addClient()).id)
+
+  test("a code by mail is no second one beside it: the password is asked for", async () => {
+    await say({ secondFactors: ["otp", "otp_email"] })
+    await addOtp(provider.cx(), id, "email")
+    const { browser, sent } = await asked(await startOf())
+    const { code } = await lastMail()
+    const next = await browser.post(sent, { code })
+    expect(next.path).toContain("/ui/login/password")
+    const factor = await browser.post(next, { loginName: name, password })
+    expect(factor.path).toContain("/ui/login/mfa/verify")
+  })
+
+  test("where a second factor is forced, one is set up that is none by mail", async () => {
+    await say({ forceMfa: true, secondFactors: ["otp", "otp_email"] })
+    const { browser, sent } = await asked(await startOf())
+    const { code } = await lastMail()
+    const next = await browser.post(sent, { code })
+    expect(next.path).toContain("/ui/login/mfa/set")
+    expect(next.page).toContain("Authenticator app")
+    expect(next.page).not.toContain("Code by e-mail")
+  })
+
+  test("where passwords let nobody in, a link does", async () => {
+    await say({ allowUsernamePassword: false })
+    const { browser, sent } = await asked(await startOf())
+    const { code } = await lastMail()
+    expect(answerOf(await browser.post(sent, { code }))).toHaveProperty("code")
+  })
+
+  test("a new password ends what a link began", async () => {
+    const { browser, sent } = await asked()
+    const { code } = await lastMail()
+    expect((await browser.post(sent, { code })).path).toBe("/ui/login/signedin")
+    const [added] = await eventsOf("session.added")
+    expect(provider.store.state(provider.cx(), session, added?.id ?? "").methods).toEqual(["otp"])
+    await setPassword(provider.cx(), id, { hash: "$x", changeRequired: false })
+    expect((await browser.go("/ui/login/signedin")).path).toBe("/ui/login/loginname")
+  })
+})

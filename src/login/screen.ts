@@ -1,4 +1,4 @@
-import type { Account } from "../../ui/login/index.ts"
+import type { Account, UnknownKey } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import { memberships } from "../domain/member/index.ts"
 import { login, policyOf } from "../domain/policy/index.ts"
@@ -31,6 +31,8 @@ type LoginNameShown = {
   readonly missing?: boolean
   /** Whether a passkey was shown that opens nothing. */
   readonly hasWrongKey?: boolean
+  /** That passkey, where it is nobody's. */
+  readonly unknownKey?: UnknownKey
 }
 
 /** The first page, as a form has left it. */
@@ -167,7 +169,7 @@ function shownAccount(loginContext: LoginContext, loginName: string): Account {
 
 function loginNamePage(
   loginContext: LoginContext,
-  { loginName = "", missing = false, hasWrongKey = false }: LoginNameShown,
+  { loginName = "", missing = false, hasWrongKey = false, unknownKey }: LoginNameShown,
 ): Promise<Response> {
   const offered = offeredPasskey(loginContext)
   const providers = providersOf(loginContext)
@@ -179,7 +181,7 @@ function loginNamePage(
     (ui, shared) => {
       const error = missing ? shared.t("login_name.error.missing") : undefined
       const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
-      const passkey = offered && { ...offered, error: wrong }
+      const passkey = offered && { ...offered, error: wrong, unknownKey }
       const asked = { application, error, loginName, form, passkey, providers, createHref }
       return ui.LoginNamePage({ ...shared, ...asked })
     },

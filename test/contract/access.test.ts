@@ -63,7 +63,9 @@ const unfresh: Readonly<Record<string, string>> = {
   "^(Res|S)end\\w*(Code|Verification)$": "writes to the address that is there already",
   Avatar$: "a picture lets nobody in",
   "^UpdateMyProfile$": "a name to be shown by lets nobody in",
-  "^Revoke|^DeleteSession$": "ends what lets somebody in, and begins nothing",
+  "^RenamePasskey$": "a name to tell it from others by lets nobody in",
+  "^Revoke|^DeleteSession$|^DisconnectApplication$":
+    "ends what lets somebody in, and begins nothing",
   "^HumanMFAInitSkipped$": "puts off what is offered, and nothing that is forced",
 }
 

@@ -4,11 +4,18 @@ import { instance } from "../../src/domain/instance/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { enterBrowser, session, sessionsOf } from "../../src/domain/session/index.ts"
-import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
+import { beginKey, finishKey, removeKey } from "../../src/domain/user/factor/key.ts"
 import { createPasskeyLink } from "../../src/domain/user/factor/link.ts"
 import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
 import { registerTotp, removeTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
-import { addOtp, deactivateUser, secondFactorsOf, user } from "../../src/domain/user/index.ts"
+import {
+  addOtp,
+  deactivateUser,
+  keysOf,
+  reactivateUser,
+  secondFactorsOf,
+  user,
+} from "../../src/domain/user/index.ts"
 import {
   answerOf,
   askToken,
@@ -230,6 +237,41 @@ describe("a key", () => {
     const request = /name="authRequest" value="([^"]+)"/.exec(theirs.page)?.[1] ?? ""
     const stolen = await send(other, { csrf, authRequest: request })
     expect(stolen.response.status).toBe(422)
+  })
+
+  test("that was removed here is one that the browser is told to forget; no other is", async () => {
+    const key = await withKey("passkey")
+    const show = async () => {
+      const browser = browserOf(provider)
+      const page = await browser.go(path())
+      const credential = JSON.stringify(key.assertion(optionsIn(page), { origin: issuer }))
+      const hidden = (name: string) =>
+        new RegExp(`name="${name}" value="([^"]+)"`).exec(page.page)?.[1] ?? ""
+      const fields = { credential, challenge: hidden("challenge"), csrf: hidden("csrf") }
+      const init = { method: "POST", body: new URLSearchParams(fields) }
+      return browser.go("/ui/login/passkey", init)
+    }
+    await says({ allowPasswordless: true, multiFactors: [] })
+    await deactivateUser(provider.cx(), id)
+    expect((await show()).page).not.toContain("data-unknown-key")
+    await reactivateUser(provider.cx(), id)
+    const [{ id: tokenId = "" } = {}] = keysOf(provider.store.state(provider.cx(), user, id))
+    await removeKey(provider.cx(), id, { kind: "passkey", tokenId })
+    const { page } = await show()
+    const [, told = ""] = /data-unknown-key="([^"]+)"/.exec(page) ?? []
+    const { id: credentialId } = JSON.parse(
+      JSON.stringify(
+        key.assertion(optionsIn(await browserOf(provider).go(path())), { origin: issuer }),
+      ),
+    )
+    expect(JSON.parse(told.replaceAll("&quot;", '"'))).toEqual({
+      rpId: new URL(issuer).hostname,
+      credentialId,
+    })
+    // It is offered another way, and asked for by nothing but a press of the button.
+    expect(page).toContain("does not open an account here")
+    expect(page).toContain('name="loginName"')
+    expect(page).not.toContain("data-key-offered")
   })
 
   test.each([

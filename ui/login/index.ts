@@ -42,7 +42,12 @@ export {
   type LinkPasswordPageProps,
   type LinkProblem,
 } from "./link-page.tsx"
-export { LoginNamePage, type LoginNamePageProps, type OfferedPasskey } from "./login-name-page.tsx"
+export {
+  LoginNamePage,
+  type LoginNamePageProps,
+  type OfferedPasskey,
+  type UnknownKey,
+} from "./login-name-page.tsx"
 export { LogoutPage, type LogoutPageProps } from "./logout-page.tsx"
 export {
   MagicLinkElsewherePage,

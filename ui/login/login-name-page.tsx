@@ -24,11 +24,16 @@ export type LoginNamePageProps = PageProps & {
   readonly providers?: readonly OfferedProvider[] | undefined
 }
 
+/** A passkey of nobody's, as the browser is told of it; the id is base64url. */
+export type UnknownKey = { readonly rpId: string; readonly credentialId: string }
+
 export type OfferedPasskey = {
   readonly form: Target
   readonly challenge: string
   readonly options: string
   readonly error?: string | undefined
+  /** The one that was shown last, which the browser should offer no more. */
+  readonly unknownKey?: UnknownKey | undefined
 }
 
 /** First step: who are you? Posts `loginName`. */
@@ -75,11 +80,14 @@ export function LoginNamePage(props: LoginNamePageProps) {
 type PasskeyProps = Pick<PageProps, "t"> & { readonly passkey: OfferedPasskey }
 
 function Passkey({ t, passkey }: PasskeyProps) {
-  const { form, challenge, options, error } = passkey
+  const { form, challenge, options, error, unknownKey } = passkey
   const asked = { target: form, options, error, hidden: { challenge } }
   return (
-    <div className="script-only">
-      <KeyForm t={t} mode="get" isOffered {...asked}>
+    <div
+      className="script-only"
+      data-unknown-key={unknownKey ? JSON.stringify(unknownKey) : undefined}
+    >
+      <KeyForm t={t} mode="get" isOffered={error === undefined} {...asked}>
         <Button type="submit" wide>
           {t("passkey.sign_in")}
         </Button>

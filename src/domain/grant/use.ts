@@ -30,6 +30,9 @@ export const applicationUse = aggregate<UseEvent, { readonly last: number }>({
   evolve: { "application.used": (_, { time }) => ({ last: time }) },
 })
 
+/** The stream of a person's use of an application. */
+export const pairId = (userId: string, appId: string): string => `${userId}/${appId}`
+
 /**
  * Notes that a person gets a token for an application, at most once a day, where the instance wants
  * to know who got tokens at all; of the console, nobody asks. Part of the step that issues it.
@@ -37,7 +40,7 @@ export const applicationUse = aggregate<UseEvent, { readonly last: number }>({
 export function noteUse(tx: Transaction, userId: string, appId: string): void {
   const { oidc, projectId: own } = tx.state(instance, tx.instance)
   if (!oidc.tokenAudit.people) return
-  const id = `${userId}/${appId}`
+  const id = pairId(userId, appId)
   if (tx.now < tx.state(applicationUse, id).last + day) return
   const on = tx.state(app, appId)
   if (!("projectId" in on) || on.projectId === own) return

@@ -21,6 +21,11 @@ export type FactorEvent =
   | KeyEvent<"user.human.mfa.u2f.token">
   | KeyEvent<"user.human.passwordless.token">
   | Event<
+      "user.human.passwordless.token.renamed",
+      { readonly tokenId: string },
+      { readonly name: string }
+    >
+  | Event<
       "user.human.passwordless.initialization.code.added",
       {
         readonly codeId: string
@@ -158,6 +163,13 @@ export const factorFolds: Folds = {
   "user.human.mfa.u2f.token.signcount.changed": (state, event) => keyUsed(state, event),
   "user.human.passwordless.token.added": (state, event) => keyAdded(state, event, "passkey"),
   "user.human.passwordless.token.verified": (state, event) => keyVerified(state, event),
+  "user.human.passwordless.token.renamed": (state, event) =>
+    changed(state, event, ({ keys }) => {
+      const { tokenId } = event.data
+      const key = keys[tokenId]
+      if (key?.state !== "ready") return { keys }
+      return { keys: { ...keys, [tokenId]: { ...key, name: event.private?.name ?? "" } } }
+    }),
   "user.human.passwordless.token.removed": (state, event) => keyRemoved(state, event),
   "user.human.passwordless.token.signcount.changed": (state, event) => keyUsed(state, event),
   "user.human.passwordless.initialization.code.added": (state, event) =>

@@ -117,7 +117,7 @@ export {
 export { hasKeys, originsOf, relyingPartyOf } from "./factor/relying-party.ts"
 export { skipFactors } from "./factor/skip.ts"
 export { admitTotp, pendingTotp, registerTotp, totpUri } from "./factor/totp.ts"
-export { challengeKey, keyHolder } from "./factor/webauthn-check.ts"
+export { challengeKey, keyHolder, unknownKey } from "./factor/webauthn-check.ts"
 export { isLanguage } from "./field.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"
 export {

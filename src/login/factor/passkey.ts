@@ -1,6 +1,7 @@
+import type { UnknownKey } from "../../../ui/login/index.ts"
 import { org } from "../../domain/org/index.ts"
 import { login, policyIn } from "../../domain/policy/index.ts"
-import { beginKey, hasKeys, homeOf, keyHolder, user } from "../../domain/user/index.ts"
+import { beginKey, hasKeys, homeOf, keyHolder, unknownKey, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
@@ -23,7 +24,12 @@ export async function takePasskey(loginContext: LoginContext, fields: Fields): P
   const sealed = fields.get("challenge")
   const challenge = readChallenge(cx, browserContext, { userId: "", sealed })
   const userId = keyHolder(cx, given)
-  if (userId === undefined || !challenge) return refused(loginContext)
+  if (challenge?.kind !== "key") return refused(loginContext)
+  if (userId === undefined) {
+    const { rpId } = challenge
+    const credentialId = unknownKey(cx, given)
+    return refused(loginContext, credentialId === undefined ? undefined : { rpId, credentialId })
+  }
   const asked = { userId, given, challenge }
   const isKeptOut = (tx: Transaction) => !mayEnter(tx, userId)
   const result = await attemptCheck(loginContext, "webauthn", asked, isKeptOut)
@@ -43,8 +49,12 @@ function mayEnter(tx: Transaction, userId: string): boolean {
 const allows = (tx: Transaction, orgId: string): boolean =>
   policyIn(tx, orgId, login).allowPasswordless
 
-const refused = (loginContext: LoginContext): Response =>
-  loginNames.next(loginContext, { hasWrongKey: true })
+/**
+ * A browser that offers a passkey of nobody's is told to forget it: one that was removed here would
+ * be offered for good. Of one that is somebody's nothing is said.
+ */
+const refused = (loginContext: LoginContext, unknownKey?: UnknownKey): Response =>
+  loginNames.next(loginContext, { hasWrongKey: true, ...(unknownKey && { unknownKey }) })
 
 /** The page of a link, as a form has left it: the code was wrong, or the passkey can be made. */
 type LinkShown = Named & {

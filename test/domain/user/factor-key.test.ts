@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addInstance } from "../../../src/domain/instance/index.ts"
-import { beginKey, finishKey, removeKey } from "../../../src/domain/user/factor/key.ts"
+import {
+  beginKey,
+  finishKey,
+  removeKey,
+  renamePasskey,
+} from "../../../src/domain/user/factor/key.ts"
 import { createPasskeyLink } from "../../../src/domain/user/factor/link.ts"
 import {
   challengeKey,
@@ -78,6 +83,22 @@ describe("a passkey", () => {
     const given = JSON.stringify(key.assertion(options, { origin }))
     expect(keyHolder(world.cx(), given)).toBe("u1")
     expect(keyHolder(world.cx(), "{}")).toBeUndefined()
+  })
+
+  test("is called otherwise by a name that is one, and proves the same", async () => {
+    const key = await register()
+    const [{ id: tokenId = "" } = {}] = keys()
+    const rename = (name: string) => renamePasskey(world.cx(), "u1", { tokenId, name })
+    await rename("  My phone ")
+    expect(keys()).toMatchObject([{ name: "My phone" }])
+    expect(await prove(key)).toEqual(isIn)
+    const { version } = await rename("My phone")
+    expect((await rename("My phone")).version).toBe(version)
+    for (const name of ["", " ", "a\u0000b", "x".repeat(201)]) {
+      await expect(rename(name)).rejects.toMatchObject({ code: "invalid_argument" })
+    }
+    const other = renamePasskey(world.cx(), "u2", { tokenId, name: "Mine" })
+    await expect(other).rejects.toMatchObject({ id: "user.key_missing" })
   })
 
   test("has to see who uses it where that is asked for", async () => {

@@ -194,6 +194,13 @@ export const factorRows: readonly Row[] = [
   },
   { call: `${users}/ListPasskeys`, body, expect: { details: {} } },
   {
+    call: `${users}/RenamePasskey`,
+    name: "that is not there yet",
+    body: { userId: "$user", passkeyId: "$passkey", name: "Phone" },
+    code: "not_found",
+    id: "user.key_missing",
+  },
+  {
     call: `${users}/RemovePasskey`,
     body: { userId: "$user", passkeyId: "$passkey" },
     events: ["user.human.passwordless.token.removed"],

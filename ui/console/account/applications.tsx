@@ -1,41 +1,91 @@
-import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import {
+  ActivityService,
+  type ConnectedApplication,
+} from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 
-/** What may act for one while one is away, and what takes that away again. */
+const { listConnectedApplications, disconnectApplication } = ActivityService.method
+
+/** What may act for one, what it may do, and what takes that away again. */
 export function Applications() {
   const { t } = useText()
-  const { result } = useRead(AuthService.method.listMyRefreshTokens)
+  const { connectedApplications } = useRead(listConnectedApplications)
   return (
     <Section title={t("account.apps.title")}>
       <p className="quiet section-lead">{t("account.apps.text")}</p>
-      {result.length === 0 && <p className="quiet">{t("account.apps.none")}</p>}
+      {connectedApplications.length === 0 && <p className="quiet">{t("account.apps.none")}</p>}
       <ul className="way-list">
-        {result.map(({ id, clientId, authTime, expiration, scopes }) => (
-          <li key={id}>
-            <div className="way-text">
-              <p>
-                <bdi>{clientId}</bdi>
-              </p>
-              <p className="quiet small">
-                {scopes.join(", ")} · {t("sessions.since")} <Time at={authTime} /> ·{" "}
-                {t("field.expires")} <Time at={expiration} />
-              </p>
-            </div>
-            <ConfirmButton
-              needs="own"
-              small
-              label={t("account.apps.withdraw")}
-              what={clientId}
-              consequence={t("account.apps.withdraw_text")}
-              act={() => call(AuthService.method.revokeMyRefreshToken, { id })}
-            />
-          </li>
+        {connectedApplications.map((each) => (
+          <Application key={each.applicationId} application={each} />
         ))}
       </ul>
     </Section>
   )
 }
+
+function Application({ application }: { readonly application: ConnectedApplication }) {
+  const texts = useText()
+  const { t } = texts
+  const { applicationId, applicationName, connectedSince, lastUsed } = application
+  return (
+    <li>
+      <div className="way-text">
+        <h3>
+          <bdi>{applicationName}</bdi>
+        </h3>
+        <ul className="small">
+          {rightsOf(texts, application).map((right) => (
+            <li key={right}>{right}</li>
+          ))}
+        </ul>
+        <p className="quiet small">
+          {t("account.apps.since")} <Time at={connectedSince} /> · {t("account.apps.used")}{" "}
+          <Time at={lastUsed} />
+        </p>
+      </div>
+      <ConfirmButton
+        needs="own"
+        small
+        label={t("account.apps.withdraw")}
+        what={applicationName}
+        consequence={t("account.apps.withdraw_text")}
+        act={() => call(disconnectApplication, { applicationId })}
+      />
+    </li>
+  )
+}
+
+/** What an application knows and may do, in a sentence each. */
+function rightsOf({ t }: Texts, { scopes, projects, offline }: ConnectedApplication) {
+  const said = scopes.flatMap((scope) => {
+    const known = words.find(([form]) => form.test(scope))
+    if (!known) return [t("account.apps.scope.other", { scope })]
+    const [, text] = known
+    return text === undefined ? [] : [t(text)]
+  })
+  const named = projects.map(({ projectName: project, organizationName: organization }) =>
+    t("account.apps.project", { project, organization }),
+  )
+  const away = offline ? [t("account.apps.away")] : []
+  return [...new Set([...said, ...named, ...away])]
+}
+
+/** What scopes are in words; those that say nothing of one's own account have none. */
+const words = [
+  [/^openid$/, "account.apps.scope.openid"],
+  [/^profile$/, "account.apps.scope.profile"],
+  [/^email$/, "account.apps.scope.email"],
+  [/^phone$/, "account.apps.scope.phone"],
+  [/^address$/, "account.apps.scope.address"],
+  [/^urn:core:iam:org:project:id:core:aud$/, "account.apps.scope.manage"],
+  [/^urn:core:iam:org:(project:role:|projects:roles$|roles:id:)/, "account.apps.scope.roles"],
+  [/^urn:core:iam:user:metadata$/, "account.apps.scope.metadata"],
+  [/^urn:core:iam:user:resourceowner$/, "account.apps.scope.organization"],
+  // Whether it stays stands by itself; the others choose who signs in, or what the token is for.
+  [/^offline_access$|^urn:core:iam:org:/, undefined],
+] as const

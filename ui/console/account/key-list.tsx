@@ -6,17 +6,22 @@ type KeyListProps = {
   readonly keys: readonly Key[]
   readonly none: string
   readonly remove: (key: Key) => ReactNode
+  /** What else can be done with one. */
+  readonly more?: (key: Key) => ReactNode
 }
 
 /** Keys by their names, each with what removes it. */
-export function KeyList({ keys, none, remove }: KeyListProps) {
+export function KeyList({ keys, none, remove, more }: KeyListProps) {
   if (keys.length === 0) return <p className="quiet">{none}</p>
   return (
     <ul className="way-list">
       {keys.map((key) => (
         <li key={key.id}>
           <bdi className="way-name">{key.name}</bdi>
-          {remove(key)}
+          <div className="row">
+            {more?.(key)}
+            {remove(key)}
+          </div>
         </li>
       ))}
     </ul>

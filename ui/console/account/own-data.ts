@@ -4,6 +4,7 @@ import {
   type MessageInitShape,
   toJson,
 } from "@bufbuild/protobuf"
+import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { SessionService } from "../../../src/gen/core/session/v2/session_service_pb.ts"
 import { call } from "../shell/call.ts"
@@ -28,6 +29,7 @@ export async function ownData(userId: string): Promise<object> {
       queries: [{ query: theirs }],
     }),
     refreshTokens: await read(method.listMyRefreshTokens),
+    connectedApplications: await read(ActivityService.method.listConnectedApplications),
     memberships: await read(method.listMyMemberships, { query: { limit: most } }),
     history: await read(method.listMyUserChanges, { query: { limit: most } }),
   }

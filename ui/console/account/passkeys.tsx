@@ -1,9 +1,13 @@
 import { useState } from "react"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
+import { TextField } from "../../kit/field.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
+import { DialogForm } from "../form/form.tsx"
 import { formId, useOpen } from "../form/open.ts"
+import { useForm } from "../form/use-form.ts"
 import { LinkBox } from "../list/link-box.tsx"
 import { call, useAction, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
@@ -14,11 +18,15 @@ import { KeyList } from "./key-list.tsx"
 import { hasKeys } from "./make-key.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
+type PasskeysProps = { readonly userId: string; readonly isAllowed: boolean }
+
 /** What signs in without a password: on this device, or by a link on another one. */
-export function Passkeys({ isAllowed }: { readonly isAllowed: boolean }) {
+export function Passkeys({ userId, isAllowed }: PasskeysProps) {
   const { t } = useText()
   const { result } = useRead(AuthService.method.listMyPasswordless)
   const [open, setOpen] = useOpen("passkey")
+  const [renamed, setRenamed] = useOpen("passkey-name")
+  const key = result.find(({ id }) => id === renamed)
   if (!isAllowed && result.length === 0) return null
   const actions = isAllowed && (
     <div className="row">
@@ -37,6 +45,15 @@ export function Passkeys({ isAllowed }: { readonly isAllowed: boolean }) {
       <KeyList
         keys={result}
         none={t("account.passkey.none")}
+        more={({ id, name }) => (
+          <Button
+            small
+            aria-label={`${t("action.rename")}: ${name}`}
+            onClick={() => setRenamed(id)}
+          >
+            {t("action.rename")}
+          </Button>
+        )}
         remove={({ id, name }) => (
           <ConfirmButton
             needs="own"
@@ -51,7 +68,44 @@ export function Passkeys({ isAllowed }: { readonly isAllowed: boolean }) {
       {open !== undefined && (
         <AddKey kind="passkey" id={formId("passkey", open)} close={() => setOpen(undefined)} />
       )}
+      {key && <RenameKey {...{ userId, ...key, close: () => setRenamed(undefined) }} />}
     </Section>
+  )
+}
+
+type RenameKeyProps = {
+  readonly userId: string
+  readonly id: string
+  readonly name: string
+  readonly close: () => void
+}
+
+function RenameKey({ userId, id, name, close }: RenameKeyProps) {
+  const { t } = useText()
+  const form = useForm({
+    id: formId("passkey-name", id),
+    initial: { name },
+    save: (values) =>
+      call(UserService.method.renamePasskey, {
+        ...{ userId, passkeyId: id, name: values.name.trim() },
+      }),
+    done: close,
+  })
+  return (
+    <DialogForm
+      title={t("account.passkey.rename")}
+      submit={t("action.rename")}
+      form={form}
+      onCancel={close}
+    >
+      <TextField
+        label={t("account.key_name")}
+        {...form.text("name")}
+        maxLength={200}
+        required
+        autoFocus
+      />
+    </DialogForm>
   )
 }
 

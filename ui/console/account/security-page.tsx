@@ -37,7 +37,7 @@ function Sections({ userId, changed }: SectionsProps) {
   return (
     <>
       <Password isSet={ways.includes(AuthenticationMethodType.PASSWORD)} changed={changed} />
-      <Passkeys isAllowed={policy?.passwordlessType === PasswordlessType.ALLOWED} />
+      <Passkeys userId={userId} isAllowed={policy?.passwordlessType === PasswordlessType.ALLOWED} />
       <Factors allowed={policy?.secondFactors ?? []} />
       <RecoveryCodes
         userId={userId}

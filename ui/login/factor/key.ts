@@ -8,6 +8,22 @@ import { answerOf, creationOf, requestOf } from "../../kit/webauthn.ts"
 /** Wires what wants a key; forms within it are posted with the answer. */
 export function wireKeys(): void {
   for (const place of document.querySelectorAll<HTMLElement>("[data-key]")) wire(place)
+  for (const place of document.querySelectorAll<HTMLElement>("[data-unknown-key]")) forget(place)
+}
+
+/** WebAuthn Level 3 §5.1.10.1: has the browser offer a passkey no more that is nobody's here. */
+function forget(place: HTMLElement): void {
+  if (!("PublicKeyCredential" in window)) return
+  const signal = "signalUnknownCredential"
+  if (!(signal in PublicKeyCredential)) return
+  const tell = PublicKeyCredential[signal]
+  if (typeof tell !== "function") return
+  const told: Promise<unknown> = tell.call(
+    PublicKeyCredential,
+    JSON.parse(place.dataset.unknownKey ?? "{}"),
+  )
+  // Whether it does is for the browser to say; the page offers other ways already.
+  told.catch(() => undefined)
 }
 
 function wire(place: HTMLElement): void {

@@ -7,10 +7,20 @@ import {
 import { at, pagination } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import type { Cx } from "../../../store/index.ts"
+import { org } from "../../org/index.ts"
+import { project } from "../../project/index.ts"
+import { callerOf } from "../../user/api.ts"
+import { type Connected, connectedApps, disconnectApp } from "../connected.ts"
 import { searchUses, type UseRow } from "../use.ts"
 
 export const v2 = share<Cx>()(ActivityService, {
   listApplicationUses: (req, cx) => list(cx, req),
+  listConnectedApplications: (_, cx) => ({
+    connectedApplications: connectedApps(cx, callerOf(cx)).map((each) => toConnected(cx, each)),
+  }),
+  disconnectApplication: async ({ applicationId }, cx) => ({
+    disconnectionDate: at(await disconnectApp(cx, callerOf(cx), applicationId)),
+  }),
 })
 
 async function list(cx: Cx, req: ListApplicationUsesRequest) {
@@ -25,4 +35,19 @@ const toUse = ({ app, app_name, user_id, last }: UseRow) => ({
   applicationName: app_name,
   userId: user_id,
   lastUsed: at(last),
+})
+
+const toConnected = (cx: Cx, connected: Connected) => ({
+  applicationId: connected.appId,
+  applicationName: connected.name,
+  scopes: [...connected.scopes],
+  projects: connected.projects.flatMap((id) => {
+    const reached = cx.store.state(cx, project, id)
+    if (reached.name === "") return []
+    const organizationName = cx.store.state(cx, org, reached.orgId).name
+    return [{ projectId: id, projectName: reached.name, organizationName }]
+  }),
+  offline: connected.isOffline,
+  connectedSince: at(connected.since),
+  lastUsed: at(connected.lastUsed),
 })

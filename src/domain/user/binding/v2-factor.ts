@@ -17,7 +17,7 @@ import {
 import { at, details, meaning } from "../../../kernel/answer.ts"
 import type { Cx, Receipt } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
-import { beginKey, finishKey, removeKey } from "../factor/key.ts"
+import { beginKey, finishKey, removeKey, renamePasskey } from "../factor/key.ts"
 import { createPasskeyLink } from "../factor/link.ts"
 import { addOtp, removeOtp } from "../factor/otp.ts"
 import {
@@ -76,6 +76,8 @@ export const v2factor = share<Cx>()(UserService, {
     const keys = keysOf(cx.store.state(cx, user, userId), "passkey")
     return { details: listDetails(cx, keys.length), result: keys.map(toKey) }
   },
+  renamePasskey: async ({ userId, passkeyId: tokenId, name }, cx) =>
+    changed(await renamePasskey(cx, userId, { tokenId, name })),
   removePasskey: async ({ userId, passkeyId: tokenId }, cx) =>
     changed(await removeKey(cx, userId, { kind: "passkey", tokenId })),
   listAuthenticationMethodTypes: (req, cx) => listMethods(cx, req),

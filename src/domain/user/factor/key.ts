@@ -1,4 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
+import { givenName } from "../../../kernel/text/given.ts"
 import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { factorsOf, type KeyKind } from "../factors.ts"
 import { optionalTextOf } from "../field.ts"
@@ -159,6 +160,18 @@ const takeCredential = (key: string): ClaimChange => ({
   key,
   taken: { id: "user.key_taken", message: "this key is registered already" },
 })
+
+/** Calls a passkey otherwise. Refuses where there is none, and an empty name; the same is none. */
+export const renamePasskey = user.command<{ readonly tokenId: string; readonly name: string }>(
+  (state, { tokenId, name: given }) => {
+    const { keys } = factorsOf(personIn(state))
+    const key = Object.hasOwn(keys, tokenId) ? keys[tokenId] : undefined
+    if (key?.kind !== "passkey" || key.state !== "ready") throw missingError()
+    const name = givenName("name", given)
+    if (name === key.name) return []
+    return [{ type: "user.human.passwordless.token.renamed", data: { tokenId }, private: { name } }]
+  },
+)
 
 /** Takes a key away; what signed in before is over. Refuses where there is none. */
 export const removeKey = user.command<{ readonly kind: KeyKind; readonly tokenId: string }>(

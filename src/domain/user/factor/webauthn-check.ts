@@ -52,6 +52,16 @@ export function keyHolder(cx: Cx, given: string): string | undefined {
   return holder?.stream === user.stream ? holder.id : undefined
 }
 
+/** The id of the key that an assertion names, where it is nobody's; undefined for any other. */
+export function unknownKey(cx: Cx, given: string): string | undefined {
+  const id = readJson(given)?.id
+  const isOne = id !== undefined && id !== "" && id.length <= credentialIdMax
+  return isOne && keyHolder(cx, given) === undefined ? id : undefined
+}
+
+/** WebAuthn §6.5.1: 1023 bytes, in base64url. */
+const credentialIdMax = 1364
+
 /** Verifies an assertion of a key of the person, one that was not copied. */
 export const checkKey: Check = async (cx, { userId, given, challenge }) => {
   const asked = challenge?.kind === "key" ? challenge : undefined

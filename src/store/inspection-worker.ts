@@ -1,5 +1,6 @@
 import { Database, SQLiteError } from "bun:sqlite"
 import { pause } from "../kernel/clock.ts"
+import { stepBack } from "../kernel/thread.ts"
 import type { Inspected, InspectionRequest } from "./inspection.ts"
 import {
   blobName,
@@ -20,6 +21,9 @@ import {
 // pages of a table only at one go, and holds its version meanwhile: seconds for a million rows, in
 // which the WAL grows. It is cut after that, if it has grown beyond measure.
 declare const self: Worker
+
+// Nobody waits for it.
+stepBack(15)
 
 const rows = 500
 

@@ -1,6 +1,7 @@
 import { Database, SQLiteError, type Statement } from "bun:sqlite"
 import { systemClock } from "../../kernel/clock.ts"
 import { lru } from "../../kernel/lru.ts"
+import { stepBack } from "../../kernel/thread.ts"
 import { positionsIn } from "../log/event-window.ts"
 import type { Value, Values } from "../view/statement.ts"
 import { type Candidates, candidatesOf, narrowed } from "./candidates.ts"
@@ -9,6 +10,9 @@ import { textIndexOf } from "./text-index.ts"
 
 // The reader thread: it answers searches, one after the other, and writes nothing.
 declare const self: Worker
+
+// Who signs in waits for nobody's list.
+stepBack(5)
 
 type Request = Exclude<ReadRequest, { close: true }>
 type Search = Extract<Request, { limit: number }>

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import * as action from "../../src/domain/action/index.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import * as feature from "../../src/domain/feature/index.ts"
@@ -45,6 +46,7 @@ export type Provider = World & {
 export type NewClient = { readonly appId: string; readonly id: string; readonly secret: string }
 
 const aggregates: readonly AnyAggregate[] = [
+  ...action.module.aggregates,
   ...app.module.aggregates,
   ...authorization.module.aggregates,
   ...grant.module.aggregates,
@@ -64,6 +66,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...user.module.aggregates,
 ]
 const views = [
+  ...action.module.views,
   app.appView,
   ...authorization.module.views,
   ...grant.module.views,
@@ -72,7 +75,7 @@ const views = [
   ...key.module.views,
   member.memberView,
   ...message.module.views,
-  org.orgView,
+  ...org.module.views,
   ...project.module.views,
   ...projectGrant.module.views,
   ...session.module.views,

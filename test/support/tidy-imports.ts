@@ -79,6 +79,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@connectrpc/connect-query": ["ui/console"],
   "@connectrpc/connect-web": ["ui/console"],
   "@elysiajs/swagger": ["src/server"],
+  "@jitl/quickjs-wasmfile-release-sync": ["src/domain/action"],
   "@logtape/logtape": ["src/api", "src/boot", "src/server"],
   "@node-rs/argon2": ["src/domain/user"],
   "@oslojs/crypto": ["ui/console"],
@@ -99,6 +100,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   oauth4webapi: ["src/domain/idp"],
   "openid-client": ["ui/console"],
   otpauth: ["src/domain/user"],
+  "quickjs-emscripten-core": ["src/domain/action"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],
   "reflect-metadata": ["src/domain/key"],
@@ -181,10 +183,14 @@ export function roomOf(path: string): string {
   return /^(src\/domain\/[^/]+|(src|ui)\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path
 }
 
-/** What starts by itself: the process, its workers, and every script that is run by hand. */
+/**
+ * What starts by itself: the process, its workers, and every script that is run by hand; what the
+ * compiler alone reads.
+ */
 const isEntry = (path: string) =>
+  path.endsWith(".d.ts") ||
   ["src/main.ts", "ui/build.ts"].includes(path) ||
-  (path.startsWith("src/store/") && path.endsWith("-worker.ts")) ||
+  (/^src\/(store|domain\/action\/script)\//.test(path) && path.endsWith("-worker.ts")) ||
   path.startsWith("scripts/")
 
 /** Files that nothing in service reaches. A test is not a use: what only tests import is dead. */

@@ -3,7 +3,9 @@ import { isOrgThere } from "../org/index.ts"
 import { action, flow, isThere } from "./model.ts"
 import { actionView } from "./view.ts"
 
-export { addAction, removeAction } from "./commands.ts"
+export { addAction, removeAction, setTrigger } from "./commands.ts"
+export { refusedId } from "./run/run.ts"
+export { type Complementing, complementClaims } from "./run/token.ts"
 export { actionsOf } from "./view.ts"
 
 /** What this module is to the whole. */

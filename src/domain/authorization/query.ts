@@ -48,6 +48,14 @@ const between = statement<{ id: string }>(
    WHERE instance = $instance AND user_id = $userId AND project = $projectId`,
 )
 
+const ofUser = statement<{ id: string }>(
+  "SELECT id FROM authorizations WHERE instance = $instance AND user_id = $userId ORDER BY id",
+)
+
+/** Every authorization of a user, active or not. */
+export const authorizationsOf = (cx: Cx, userId: string): readonly string[] =>
+  cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
+
 /** The authorizations that count: active, and over a grant only where that one does. */
 function inForce(cx: Cx, userId: string, projectId: string): readonly Authorization[] {
   return cx.store

@@ -26,6 +26,7 @@ export {
   verifyDomain,
 } from "./domain.ts"
 export { removeMetadata, setMetadata } from "./metadata.ts"
+export { heldMetadata } from "./metadata-view.ts"
 export {
   heldDomains,
   isThere,

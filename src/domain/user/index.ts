@@ -46,7 +46,7 @@ export {
   inviteUser,
 } from "./account/invite.ts"
 export { findByLoginName, loginNamesOf, shownNames } from "./account/login-name.ts"
-export { type Metadata, removeMetadata, setMetadata } from "./account/metadata.ts"
+export { type Metadata, noteMetadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving } from "./account/owner.ts"
 export {
@@ -152,6 +152,8 @@ export {
 } from "./machine/service-key.ts"
 export {
   type AccessTokenType,
+  type Gender,
+  genders,
   type Human,
   hasLeft,
   type Machine,

@@ -6,7 +6,7 @@ import type { SendMail } from "./mail.ts"
 /** What is sent to an address that somebody else named. */
 export type OutboundRequest = {
   readonly url: string
-  readonly method: "GET" | "POST"
+  readonly method: "GET" | "POST" | "PUT" | "DELETE"
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   /** How long all of it may take; 5 to 30 seconds, 5 unless said. */

@@ -48,7 +48,7 @@ export async function showTested(
   const projectId = findClient(cx, clientId)?.state.projectId ?? ""
   const roles = rolesHeld(cx, userId, projectId).flatMap(({ keys }) => keys)
   try {
-    const told = previewOf(cx, ready, session)
+    const told = await previewOf(cx, ready, session)
     const account = accountOf(cx, userId)
     const result = { account, roles: [...new Set(roles)], told }
     return await showPage(cx, show, { clientId, cookies, result })
@@ -58,7 +58,7 @@ export async function showTested(
   }
 }
 
-function previewOf(cx: Cx, { asked, sessionId }: Ready, session: Session): Preview {
+function previewOf(cx: Cx, { asked, sessionId }: Ready, session: Session): Promise<Preview> {
   const { clientId, appId, audience, scopes } = asked
   const state = findClient(cx, clientId)?.state
   if (state?.kind !== "oidc") throw new Error("an application was removed within one step")

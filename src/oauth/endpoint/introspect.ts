@@ -9,6 +9,7 @@ import { parametersOf, required } from "../request.ts"
 import { json } from "../response.ts"
 import { validToken } from "../token/bearer.ts"
 import { introspectionClaims } from "../token/claims/claims.ts"
+import { complemented } from "../token/claims/complement.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import { jtiOf, type Statement } from "../token/statement.ts"
 import type { Endpoint } from "./endpoint.ts"
@@ -28,9 +29,8 @@ export const introspect: Endpoint = {
     const claims = validToken(cx, required(parameters, "token"))
     // RFC 7662 §2.2: whoever a token is not for learns nothing of it, not even that it exists.
     if (!claims || !isFor(cx, client, claims)) return json({ active: false })
-    return json(
-      activeAnswer(cx, claims, client.kind === "application" ? client.state.projectId : ""),
-    )
+    const projectId = client.kind === "application" ? client.state.projectId : ""
+    return json(await activeAnswer(cx, claims, projectId))
   },
 }
 
@@ -46,19 +46,23 @@ function isFor(cx: Cx, client: AuthenticatedClient, { audience }: Statement): bo
 }
 
 /** RFC 7662 §2.2, with RFC 8693 §4.1 and RFC 9449 §6.2. */
-const activeAnswer = (cx: Cx, claims: Statement, projectId: string) => ({
-  ...introspectionClaims(cx, claims, projectId),
-  active: true,
-  scope: claims.scopes.join(" "),
-  client_id: claims.clientId,
-  token_type: claims.jkt === undefined ? "Bearer" : "DPoP",
-  exp: claims.expires,
-  iat: claims.issued,
-  nbf: claims.issued,
-  sub: claims.userId,
-  aud: claims.audience,
-  iss: issuerOf(cx).issuer,
-  jti: jtiOf(claims),
-  ...(claims.jkt !== undefined && { cnf: { jkt: claims.jkt } }),
-  ...(claims.actor !== undefined && { act: claims.actor }),
-})
+async function activeAnswer(cx: Cx, claims: Statement, projectId: string): Promise<object> {
+  const { userId, clientId, actor } = claims
+  const told = introspectionClaims(cx, claims, projectId)
+  return {
+    ...(await complemented(cx, { triggerType: 4, userId, clientId, actor, claims: told })),
+    active: true,
+    scope: claims.scopes.join(" "),
+    client_id: clientId,
+    token_type: claims.jkt === undefined ? "Bearer" : "DPoP",
+    exp: claims.expires,
+    iat: claims.issued,
+    nbf: claims.issued,
+    sub: userId,
+    aud: claims.audience,
+    iss: issuerOf(cx).issuer,
+    jti: jtiOf(claims),
+    ...(claims.jkt !== undefined && { cnf: { jkt: claims.jkt } }),
+    ...(actor !== undefined && { act: actor }),
+  }
+}

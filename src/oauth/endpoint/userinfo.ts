@@ -6,6 +6,7 @@ import { parametersOf } from "../request.ts"
 import { anyOrigin, errorJson, exposed, json, noStore } from "../response.ts"
 import { userinfoClaims } from "../token/claims/claims.ts"
 import { claimsAskedWith } from "../token/claims/claims-asked.ts"
+import { complemented } from "../token/claims/complement.ts"
 import { challengeFor, checkPresented, type Presented, presentedIn } from "../token/presented.ts"
 import { readToken, type Statement } from "../token/statement.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -19,7 +20,7 @@ export const userinfo: Endpoint = {
     try {
       const presented = await presentedBy(asking, inHeader)
       if (presented === undefined) return nothingPresented()
-      return json(claimsFor(asking.cx, await validIn(asking, presented)))
+      return json(await claimsFor(asking.cx, await validIn(asking, presented)))
     } catch (cause) {
       if (!(cause instanceof OAuthError)) throw cause
       await recordRefusal(asking, cause)
@@ -40,14 +41,16 @@ async function validIn({ cx, request, url }: Asking, presented: Presented): Prom
   })
 }
 
-function claimsFor(cx: Cx, claims: Statement): object {
+function claimsFor(cx: Cx, claims: Statement): Promise<object> {
   if (!claims.scopes.includes("openid")) {
     throw new OAuthError("insufficient_scope", "the access token has not the scope openid", {
       status: 403,
     })
   }
   const requested = claimsAskedWith(cx, claims.grantId)?.userinfo
-  return userinfoClaims(cx, { ...claims, requested })
+  const { userId, clientId, actor } = claims
+  const said = userinfoClaims(cx, { ...claims, requested })
+  return complemented(cx, { triggerType: 4, userId, clientId, actor, claims: said })
 }
 
 /** RFC 6750 §2: a token comes in the header or in the form, never in both. */

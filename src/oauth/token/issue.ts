@@ -5,6 +5,7 @@ import { issuerOf } from "../issuer.ts"
 import { isActive } from "./active.ts"
 import { asOfNow, type Narrow, openAudience } from "./audience.ts"
 import { accessTokenClaims, idTokenClaims, userinfoClaims } from "./claims/claims.ts"
+import { complemented } from "./claims/complement.ts"
 import { lifetimesOf, signingAlgs } from "./lifetime.ts"
 import { orgRestriction } from "./scope.ts"
 import { type Statement, type TokenType, writeToken } from "./statement.ts"
@@ -76,7 +77,7 @@ export async function issue(cx: Cx, asked: Allowed, narrow?: Narrow): Promise<To
   const { notAfter = Number.POSITIVE_INFINITY } = allowed
   const expires = Math.min(now + lifetimes.access + skew, notAfter)
   const granted = { grantId, userId, clientId, audience, scopes, actor, jkt, issued, expires }
-  const claims = allowed.tokenType === "jwt" ? accessTokenClaims(cx, allowed) : undefined
+  const claims = allowed.tokenType === "jwt" ? await complementedJwt(cx, allowed) : undefined
   const statement = { ...granted, id: cx.ids.next() }
   const accessToken = await writeToken(cx, statement, allowed.tokenType, claims)
   const answer: TokenResponse = {
@@ -89,7 +90,7 @@ export async function issue(cx: Cx, asked: Allowed, narrow?: Narrow): Promise<To
   }
   // OpenID Connect Core §3.1.2.1: without the scope openid it is plain OAuth.
   if (!identity || !scopes.includes("openid")) return answer
-  const identified = idClaims(cx, { ...allowed, identity, issued, accessToken })
+  const identified = await idClaims(cx, { ...allowed, identity, issued, accessToken })
   return { ...answer, id_token: await signed(cx, clientId, identified) }
 }
 
@@ -105,7 +106,7 @@ export async function issueIdToken(
   const { clientId, scopes, identity, clockSkewSeconds: skew } = allowed
   if (!identity) throw new Error("an id_token needs to know of whom it speaks")
   const issued = Math.floor(cx.clock.now() / 1000) - skew
-  const claims = idClaims(cx, { ...allowed, identity, issued, accessToken: undefined })
+  const claims = await idClaims(cx, { ...allowed, identity, issued, accessToken: undefined })
   return {
     token_type: "Bearer",
     expires_in: lifetimesOf(cx, clientId).id,
@@ -123,15 +124,24 @@ export type Preview = {
 }
 
 /** What `issue` would say, where somebody only wants to see it. Refuses as it does. */
-export function preview(cx: Cx, asked: Issuance & { readonly identity: Identity }): Preview {
+export async function preview(
+  cx: Cx,
+  asked: Issuance & { readonly identity: Identity },
+): Promise<Preview> {
   const allowed = settled(cx, asked)
   const issued = Math.floor(cx.clock.now() / 1000) - allowed.clockSkewSeconds
   return {
-    id_token: idClaims(cx, { ...allowed, issued, accessToken: undefined }),
-    userinfo: userinfoClaims(cx, allowed),
-    ...(allowed.tokenType === "jwt" && { access_token: accessTokenClaims(cx, allowed) }),
+    id_token: await idClaims(cx, { ...allowed, issued, accessToken: undefined }),
+    userinfo: await complemented(cx, {
+      ...{ ...allowed, triggerType: 4 },
+      claims: userinfoClaims(cx, allowed),
+    }),
+    ...(allowed.tokenType === "jwt" && { access_token: await complementedJwt(cx, allowed) }),
   }
 }
+
+const complementedJwt = (cx: Cx, allowed: Issuance): Promise<Claims> =>
+  complemented(cx, { ...allowed, triggerType: 5, claims: accessTokenClaims(cx, allowed) })
 
 /** RFC 8693 §2.2.1: a token that is no access token comes under that name all the same. */
 async function issueInstead(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
@@ -181,13 +191,14 @@ type IdTokenClaims = Issuance & {
 }
 
 /** OpenID Connect Core §2, §3.1.3.6 and §3.3.2.11. */
-function idClaims(cx: Cx, from: IdTokenClaims): Claims {
+async function idClaims(cx: Cx, from: IdTokenClaims): Promise<Claims> {
   const { identity, userId, clientId, issued } = from
   const { nonce, sessionId, authTime, methods, acr, code } = identity
   const alg = signingAlgs(cx, clientId).idToken
   const expires = issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds
+  const claims = idTokenClaims(cx, { ...from, ...identity, audience: from.audience })
   return {
-    ...idTokenClaims(cx, { ...from, ...identity, audience: from.audience }),
+    ...(await complemented(cx, { ...from, triggerType: 4, claims })),
     iss: issuerOf(cx).issuer,
     sub: userId,
     aud: identity.audience,

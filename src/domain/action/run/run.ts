@@ -1,0 +1,104 @@
+import { Fault } from "../../../kernel/fault.ts"
+import { type Cx, cached } from "../../../store/index.ts"
+import type { FlowType, Trigger } from "../flow-kind.ts"
+import { type Action, action, flow, flowId } from "../model.ts"
+import { newPool } from "../script/pool.ts"
+import type { Answers } from "../script/thread.ts"
+import type { Effect, Input, Outcome } from "../script/wire.ts"
+import { fetchFor } from "./fetch.ts"
+import { noteRun } from "./runs.ts"
+
+/** A moment of an organisation's flow. */
+export type Moment = {
+  readonly orgId: string
+  readonly flowType: FlowType
+  readonly triggerType: Trigger
+}
+
+export type Script = Pick<Action, "name" | "script" | "timeoutMs" | "allowedToFail"> & {
+  readonly id: string
+}
+
+/** What runs at a moment: those that nobody has stopped, in their order. */
+export function scriptsAt(cx: Cx, { orgId, flowType, triggerType }: Moment): readonly Script[] {
+  const known = scriptsKnown(cx)
+  const key = `${flowId(orgId, flowType)}/${triggerType}`
+  const found = known.get(key)
+  if (found) return found
+  const ids = cx.store.state(cx, flow, flowId(orgId, flowType)).actions[triggerType] ?? []
+  const scripts = ids.flatMap((id): readonly Script[] => {
+    const { status, name, script, timeoutMs, allowedToFail } = cx.store.state(cx, action, id)
+    return status === "active" ? [{ id, name, script, timeoutMs, allowedToFail }] : []
+  })
+  if (known.size < knownMax) known.set(key, scripts)
+  return scripts
+}
+
+/** Asked with every token, and nearly always nothing; good until somebody changes a script. */
+const scriptsKnown = cached(() => new Map<string, readonly Script[]>(), ["action", "flow"])
+const knownMax = 10_000
+
+/** One for the process: whose scripts run, and how many, is the pool's to see. */
+const pool = newPool()
+
+const usualTimeoutMs = 10_000
+/** A script that needs more than a sign-in can wait for takes the machine from all others. */
+const workMs = 1000
+/** 32 MiB, half of it the engine's own. */
+const pagesMax = 512
+
+export type Play = {
+  /** What `ctx` and `api` are made of, as things stand after the scripts before. */
+  readonly input: () => Input
+  /** What a script may ask for beside what all may. */
+  readonly answers?: Answers
+  /** Does what a script asks for. What it refuses fails the script, in these words. */
+  readonly take: (effect: Effect, script: Script) => void
+  /** Goes on whatever fails: nobody is kept out of where scripts are mended. */
+  readonly isLenient?: boolean
+}
+
+/**
+ * Runs the scripts of a moment, one after the other. Faults with `action.refused`, in the words of
+ * the script, where one fails that may not.
+ */
+export async function play(cx: Cx, moment: Moment, how: Play): Promise<void> {
+  for (const script of scriptsAt(cx, moment)) {
+    const { id: actionId, name, timeoutMs } = script
+    const begun = cx.clock.now()
+    const outcome = await pool.run({
+      whose: `${cx.instance}/${moment.orgId}`,
+      job: {
+        ...{ name, script: script.script, input: how.input(), workMs, pagesMax },
+        timeoutMs: timeoutMs || usualTimeoutMs,
+      },
+      answers: { ...how.answers, fetch: fetchFor(cx) },
+    })
+    const ended = taken(outcome, (effect) => how.take(effect, script))
+    const tookMs = cx.clock.now() - begun
+    noteRun(cx, { actionId, name, orgId: moment.orgId, tookMs, outcome: ended })
+    if (ended.failed && !script.allowedToFail && !how.isLenient) throw refusedError(ended.failed)
+  }
+}
+
+/** A script that asks for what it can't have has failed. */
+function taken(outcome: Outcome, take: (effect: Effect) => void): Outcome {
+  try {
+    for (const effect of outcome.effects ?? []) take(effect)
+    return outcome
+  } catch (cause) {
+    if (!(cause instanceof Fault)) throw cause
+    return { ...outcome, failed: { by: "bounds", words: cause.message } }
+  }
+}
+
+export const refusedId = "action.refused"
+
+/** Only what a script itself has said is for the person; the rest is for who has written it. */
+function refusedError({ by, words }: NonNullable<Outcome["failed"]>): Fault {
+  const said = by === "script" ? words : "a script of the organisation has failed"
+  return new Fault("failed_precondition", refusedId, onOneLine(said).slice(0, saidMax))
+}
+
+const saidMax = 200
+const onOneLine = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()

@@ -1,0 +1,149 @@
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSRuntime,
+  type QuickJSSyncVariant,
+} from "quickjs-emscripten-core"
+import { guest } from "./guest.ts"
+import type { Effect, Job, Outcome } from "./wire.ts"
+
+/** Answers what a script asks for, JSON for JSON; it waits meanwhile. */
+export type Host = (kind: string, json: string) => string
+
+/** An engine that nothing has run in yet: memory of one run is never that of another. */
+export type Engine = {
+  readonly run: (job: Job, host: Host, isOver: () => string | undefined) => Ran
+  /** Bytes that it has grown to. */
+  readonly size: () => number
+}
+export type Ran = Pick<Outcome, "effects" | "failed">
+
+export type Parts = {
+  readonly variant: QuickJSSyncVariant
+  readonly wasmModule: WebAssembly.Module
+  readonly pagesMax: number
+}
+
+/** What the engine itself is built to begin with. */
+const pagesMin = 256
+const stackMax = 256 * 1024
+
+export async function newEngine({ variant, wasmModule, pagesMax }: Parts): Promise<Engine> {
+  // The engine's own limit of memory counts less than it takes; this one is the machine's.
+  const memory = new WebAssembly.Memory({ initial: pagesMin, maximum: pagesMax })
+  const engine = await newQuickJSWASMModuleFromVariant(
+    newVariant(variant, { wasmModule, wasmMemory: memory }),
+  )
+  const runtime = engine.newRuntime()
+  runtime.setMaxStackSize(stackMax)
+  const context = runtime.newContext()
+  let host: Host = () => "null"
+  const ask = context.newFunction("ask", (kind, json) =>
+    context.newString(host(context.getString(kind), context.getString(json))),
+  )
+  const begin = context.unwrapResult(context.evalCode(guest, "core.js"))
+  const kit = context.unwrapResult(context.callFunction(begin, context.undefined, ask))
+  return {
+    size: () => memory.buffer.byteLength,
+    run: (job, answering, isOver) => {
+      host = answering
+      runtime.setInterruptHandler(() => isOver() !== undefined)
+      return bounded(isOver, () => ran({ runtime, context, kit }, job, isOver))
+    },
+  }
+}
+
+/** Whatever becomes of an engine that has run out of something, it is not used again. */
+function bounded(isOver: () => string | undefined, run: () => Ran): Ran {
+  try {
+    return run()
+  } catch (cause) {
+    const words = isOver() ?? (cause instanceof Error ? cause.message : String(cause))
+    return { failed: { by: "bounds", words } }
+  }
+}
+
+type Machine = {
+  readonly runtime: QuickJSRuntime
+  readonly context: QuickJSContext
+  /** What the guest offers. */
+  readonly kit: QuickJSHandle
+}
+
+function ran({ runtime, context, kit }: Machine, job: Job, isOver: () => string | undefined): Ran {
+  const failed = (error: QuickJSHandle): Ran => ({ failed: failureOf(context, error, isOver) })
+
+  const loaded = context.evalCode(job.script, `${job.name}.js`)
+  if (loaded.error) return failed(loaded.error)
+  const entry = entryOf(context, job.name)
+  if (!entry) {
+    const words = `the script has no function ${job.name}, which is the name of the action`
+    return { failed: { by: "script", words } }
+  }
+  const input = context.newString(JSON.stringify(job.input))
+  const result = context.callFunction(context.getProp(kit, "run"), kit, entry, input)
+  if (result.error) return failed(result.error)
+  const pending = runtime.executePendingJobs()
+  if (pending.error) return failed(pending.error)
+  const promise = context.getPromiseState(result.value)
+  if (promise.type === "rejected") return failed(promise.error)
+  if (promise.type === "pending") {
+    const words = "the script waits for a promise that nothing will fulfil"
+    return { failed: { by: "script", words } }
+  }
+  const finished = context.callFunction(context.getProp(kit, "finish"), kit)
+  if (finished.error) return failed(finished.error)
+  return { effects: effectsIn(context.getString(finished.value)) }
+}
+
+/** A name is put into a script, so that it has to be one. */
+function entryOf(context: QuickJSContext, name: string): QuickJSHandle | undefined {
+  if (!/^[\p{ID_Start}$_][\p{ID_Continue}$_]*$/u.test(name)) return undefined
+  const found = context.evalCode(`typeof ${name} === "function" ? ${name} : undefined`)
+  if (found.error) return undefined
+  return context.typeof(found.value) === "function" ? found.value : undefined
+}
+
+const wordsMax = 1000
+
+function failureOf(
+  context: QuickJSContext,
+  error: QuickJSHandle,
+  isOver: () => string | undefined,
+): NonNullable<Ran["failed"]> {
+  // What it threw is looked at with code of its own.
+  const thrown: unknown = isOver() === undefined ? context.dump(error) : undefined
+  const over = isOver()
+  if (over !== undefined) return { by: "bounds", words: over }
+  const words = wordsOf(thrown).slice(0, wordsMax)
+  const isBounds = /^(InternalError|RangeError): (out of memory|stack overflow|Maximum call)/
+  return isBounds.test(nameOf(thrown) + words)
+    ? { by: "bounds", words }
+    : { by: "script", words: words || "the script threw nothing that says why" }
+}
+
+const nameOf = (thrown: unknown): string =>
+  typeof thrown === "object" && thrown !== null ? `${Reflect.get(thrown, "name")}: ` : ""
+
+function wordsOf(thrown: unknown): string {
+  if (typeof thrown !== "object" || thrown === null) return String(thrown)
+  const message: unknown = Reflect.get(thrown, "message")
+  return typeof message === "string" ? message : JSON.stringify(thrown)
+}
+
+const effectsMax = 1000
+
+/** A script may have made anything of it. */
+function effectsIn(json: string): readonly Effect[] {
+  const effects: unknown = JSON.parse(json)
+  if (!Array.isArray(effects) || !effects.every(isEffect)) {
+    throw new Error("the script has changed what its answer is made with")
+  }
+  if (effects.length > effectsMax) throw new Error(`a run may do at most ${effectsMax} things`)
+  return effects
+}
+
+const isEffect = (value: unknown): value is Effect =>
+  Array.isArray(value) && typeof value[0] === "string"

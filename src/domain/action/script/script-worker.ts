@@ -1,0 +1,101 @@
+import { setPriority } from "node:os"
+import release from "@jitl/quickjs-wasmfile-release-sync"
+import engineFile from "@jitl/quickjs-wasmfile-release-sync/wasm" with { type: "file" }
+import { systemClock } from "../../../kernel/clock.ts"
+import { systemRandom } from "../../../kernel/crypto/random.ts"
+import { type Engine, type Host, newEngine } from "./sandbox.ts"
+import { uuidOf } from "./uuid.ts"
+import {
+  forget,
+  type Job,
+  type LogLine,
+  type Order,
+  type Outcome,
+  type Told,
+  take,
+} from "./wire.ts"
+
+// Runs scripts, one after the other, each in an engine that was made for it.
+declare const self: Worker
+
+/** Sign-ins go first. On Linux this is the priority of this thread, elsewhere of the process. */
+if (process.platform === "linux") setPriority(0, 10)
+
+const logsMax = 100
+const textMax = 1000
+const askMax = 1_000_000
+
+const tell = (told: Told) => self.postMessage(told)
+const wasmModule = Bun.file(engineFile)
+  .arrayBuffer()
+  .then((bytes) => WebAssembly.compile(bytes))
+let warm: { readonly pagesMax: number; readonly engine: Promise<Engine> } | undefined
+
+const engineFor = async (pagesMax: number): Promise<Engine> =>
+  newEngine({ variant: release, wasmModule: await wasmModule, pagesMax })
+
+/** The next run finds its engine there. */
+function prepare(pagesMax: number): void {
+  warm = { pagesMax, engine: engineFor(pagesMax) }
+}
+
+self.onmessage = async ({ data: { job, shared } }: MessageEvent<Order>) => {
+  const isFit = warm?.pagesMax === job.pagesMax
+  const engine = await (isFit && warm ? warm.engine : engineFor(job.pagesMax))
+  const begun = engine.size()
+  tell({ ended: run(engine, job, shared) })
+  // What a script has filled is given back now, not some time.
+  if (engine.size() > begun) Bun.gc(true)
+  prepare(job.pagesMax)
+}
+
+function run(engine: Engine, job: Job, shared: SharedArrayBuffer): Outcome {
+  const logs: LogLine[] = []
+  const begun = performance.now()
+  const work = workOf()
+  const leftMs = () => job.timeoutMs - (performance.now() - begun)
+  const isOver = () => {
+    if (leftMs() <= 0) return `the script took longer than ${job.timeoutMs / 1000} seconds`
+    return work() > job.workMs ? `the script worked for more than ${job.workMs} ms` : undefined
+  }
+  const host: Host = (kind, json) => {
+    if (kind === "log") return note(logs, json)
+    if (kind === "uuid") return madeUuid(json)
+    if (json.length > askMax) throw new Error(`a request may have at most ${askMax} characters`)
+    forget(shared)
+    tell({ ask: { kind, json } })
+    const more = () => tell({ more: true })
+    const answer = take(shared, { more, waitMs: Math.max(leftMs(), 0) })
+    if (answer === undefined) throw new Error("nobody answered in time")
+    return answer
+  }
+  const ran = engine.run(job, host, isOver)
+  return { ...ran, logs, workedMs: work() }
+}
+
+/** The time that this thread has worked, in ms: a busy machine is no fault of the script. */
+function workOf(): () => number {
+  const now = () => {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1000
+  }
+  const begun = now()
+  return () => now() - begun
+}
+
+function note(logs: LogLine[], json: string): string {
+  const { level, text }: LogLine = JSON.parse(json)
+  if (logs.length < logsMax) logs.push({ level, text: text.slice(0, textMax) })
+  else if (logs.length === logsMax) logs.push({ level: "warn", text: "more was left out" })
+  return "null"
+}
+
+function madeUuid(json: string): string {
+  const { version, values } = JSON.parse(json)
+  try {
+    const parts = { random: systemRandom, now: systemClock.now }
+    return JSON.stringify({ uuid: uuidOf(parts, version, values) })
+  } catch (cause) {
+    return JSON.stringify({ error: cause instanceof Error ? cause.message : String(cause) })
+  }
+}

@@ -1,0 +1,166 @@
+// Scripts that mean harm: each ends in time, and harms nobody but itself.
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { fetchFor } from "../../../src/domain/action/run/fetch.ts"
+import { newPool } from "../../../src/domain/action/script/pool.ts"
+import type { Answers } from "../../../src/domain/action/script/thread.ts"
+import type { Job, Outcome } from "../../../src/domain/action/script/wire.ts"
+import { systemClock } from "../../../src/kernel/clock.ts"
+import { outboundOf } from "../../../src/notify/outbound.ts"
+import { openProvider, type Provider } from "../../oauth/provider.ts"
+import { nowhere } from "../../support/outside.ts"
+
+const pool = newPool()
+const data = { claims: { sub: "pat" }, clientId: "client" }
+
+const run = (script: string, more: Partial<Job> = {}, answers: Answers = {}, whose = "acme") =>
+  pool.run({
+    job: {
+      ...{ name: "f", script, input: { shape: "token", data } },
+      ...{ timeoutMs: 4000, workMs: 200, pagesMax: 512, ...more },
+    },
+    answers,
+    whose,
+  })
+const harmless = "function f(ctx, api) { api.v1.claims.setClaim('a', 1) }"
+const done: Partial<Outcome> = { effects: [["claim", "a", 1]] }
+
+beforeAll(async () => {
+  await run(harmless)
+})
+
+const outOfTime = /worked for more than|took longer/
+const outOfMemory = /out of memory|string too long/
+
+describe("ends, and says why:", () => {
+  test.each([
+    ["an endless loop", "function f() { for (;;); }", outOfTime],
+    [
+      "one that catches what stops it",
+      "function f() { for (;;) try { for (;;); } catch {} }",
+      outOfTime,
+    ],
+    ["one before any function is called", "for (;;);", outOfTime],
+    ["endless promises", "async function f() { for (;;) await 0 }", outOfTime],
+    ["a promise that never ends", "const f = () => new Promise(() => {})", /nothing will fulfil/],
+    ["a pattern bomb", "const f = () => /^(a+)+$/.test('a'.repeat(40) + 'b')", outOfTime],
+    [
+      "a memory bomb",
+      "function f() { const a = []; for (;;) a.push('x'.repeat(1e5) + a.length) }",
+      outOfMemory,
+    ],
+    ["a text bomb", "function f() { let a = 'x'; for (;;) a += a }", outOfMemory],
+    ["a large buffer", "const f = () => new Uint8Array(2e9).fill(1)", outOfMemory],
+    ["deep recursion", "const f = () => f() + 1", /stack/],
+    ["deep JSON", "const f = () => JSON.parse('['.repeat(1e6))", /stack/],
+    [
+      "an error that never says what it is",
+      "const f = () => { throw { get message() { for (;;); } } }",
+      outOfTime,
+    ],
+    [
+      "an answer of its own making",
+      "const f = () => { JSON.stringify = () => '[[1]]' }",
+      /changed/,
+    ],
+    ["an answer that is no JSON", "const f = () => { JSON.stringify = () => '{' }", /JSON/],
+    ["an import", "const f = () => import('node:fs')", /fs/],
+    ["a module of the runtime", "const f = () => require('node:fs')", /there is no module/],
+    [
+      "a thousand effects and one",
+      "function f(ctx, api) { for (let i = 0; i < 1001; i++) api.v1.claims.setClaim('a', i) }",
+      /at most 1000/,
+    ],
+  ])("%s", async (_, script, words) => {
+    const begun = performance.now()
+    const { failed } = await run(script)
+    expect(failed?.words).toMatch(words)
+    expect(performance.now() - begun).toBeLessThan(5000)
+    expect(await run(harmless)).toMatchObject(done)
+  })
+})
+
+test("what it does to its own world is gone with it", async () => {
+  await run("function f() { Object.prototype.polluted = 1; globalThis.seen = 1; JSON.parse = 0 }")
+  const looking = `function f(ctx, api) {
+    api.v1.claims.setClaim("a", [typeof seen, ({}).polluted === undefined, typeof JSON.parse])
+  }`
+  expect((await run(looking)).effects).toEqual([["claim", "a", ["undefined", true, "function"]]])
+})
+
+test("it sees nothing of the process", async () => {
+  const names = ["process", "Bun", "fetch", "WebAssembly", "Worker", "setTimeout", "os", "std"]
+  const looking = `function f(ctx, api) {
+    const root = f.constructor("return this")()
+    api.v1.claims.setClaim("a", ${JSON.stringify(names)}.filter((name) => name in root))
+  }`
+  expect((await run(looking)).effects).toEqual([["claim", "a", []]])
+})
+
+test("10 MB of logs are cut", async () => {
+  const script = "const f = () => { for (let i = 0; i < 1000; i++) log('x'.repeat(10000)) }"
+  const { logs } = await run(`const { log } = require("core/log"); ${script}`, { workMs: 3000 })
+  expect(logs.length).toBe(101)
+  expect(JSON.stringify(logs).length).toBeLessThan(200_000)
+  expect(logs.at(-1)?.text).toBe("more was left out")
+})
+
+test("memory comes back", async () => {
+  const bomb = "function f() { const a = []; for (;;) a.push('x'.repeat(1e5) + a.length) }"
+  await run(bomb)
+  const before = process.memoryUsage().rss
+  for (let count = 0; count < 10; count++) await run(bomb)
+  for (let count = 0; count < 5; count++) await run(harmless)
+  expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000)
+})
+
+test("who waits for an answer that does not come is told so, and others go on", async () => {
+  const answers: Answers = { fetch: () => new Promise(() => {}) }
+  const waiting = "const f = () => require('core/http').fetch('https://slow.example.com')"
+  const slow = [1, 2, 3].map(() => run(waiting, { timeoutMs: 1500 }, answers))
+  const begun = performance.now()
+  expect(await run(harmless, {}, {}, "globex")).toMatchObject(done)
+  expect(performance.now() - begun).toBeLessThan(1400)
+  for (const each of slow)
+    expect((await each).failed?.words).toMatch(/in time|took longer|before it/)
+})
+
+describe("a fetch of what is not the script's to reach", () => {
+  let provider: Provider
+  beforeAll(async () => {
+    provider = await openProvider()
+  })
+  afterAll(() => provider.close())
+
+  test.each([
+    ["http://127.0.0.1:1/", /not a host on the internet/],
+    ["http://[::1]/", /not a host on the internet/],
+    ["http://169.254.169.254/latest/meta-data", /not a host on the internet/],
+    ["http://internal.example.com/", /not a host on the internet/],
+    ["http://2130706433/", /not a host on the internet/],
+    ["file:///etc/passwd", /does not begin with https/],
+    ["https://id.example.com/oauth/v2/token", /the service that it runs in/],
+    ["https://ID.example.com./oauth/v2/token", /the service that it runs in/],
+  ])("%s", async (url, words) => {
+    const never = (() => Promise.reject(new Error("something was sent"))) as never
+    const send = outboundOf({
+      ...{ clock: systemClock, allow: [], send: never },
+      resolve: async () => ["10.0.0.5"],
+    })
+    const fetching = fetchFor(provider.cx({ outside: { ...nowhere, send } }))
+    const script = `const f = (ctx, api) => {
+      try { require("core/http").fetch(${JSON.stringify(url)}) }
+      catch (error) { api.v1.claims.setClaim("a", error.message) }
+    }`
+    const { effects = [] } = await run(script, {}, { fetch: fetching })
+    expect(effects[0]?.[2]).toMatch(words)
+  })
+})
+
+test("a request of more than a million characters is not made", async () => {
+  const asked: unknown[] = []
+  const script =
+    "const f = () => require('core/http').fetch('https://a.example/', { body: 'x'.repeat(2e6) })"
+  const { failed } = await run(script, {}, { fetch: (value) => void asked.push(value) })
+  expect(failed?.words).toMatch(/at most 1000000 characters/)
+  expect(asked).toEqual([])
+})

@@ -1,0 +1,249 @@
+import { decodeJwt } from "jose"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { complementClaims } from "../../../src/domain/action/index.ts"
+import { addAuthorization } from "../../../src/domain/authorization/index.ts"
+import { instance } from "../../../src/domain/instance/index.ts"
+import { setMetadata as setOfOrg } from "../../../src/domain/org/index.ts"
+import { addRoles } from "../../../src/domain/project/index.ts"
+import { heldMetadata, setMetadata } from "../../../src/domain/user/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+} from "../../oauth/provider.ts"
+import { nowhere } from "../../support/outside.ts"
+import { bind } from "./bound.ts"
+
+let provider: Provider
+let jwt: NewClient
+let pat: string
+beforeAll(async () => {
+  provider = await openProvider()
+  const cx = provider.cx()
+  jwt = await provider.addClient({ tokenType: "jwt" })
+  pat = await provider.addPerson("pat")
+  await addRoles(cx, provider.projectId, [{ key: "editor", displayName: "Editor" }])
+  const held = { userId: pat, projectId: provider.projectId, roleKeys: ["editor"] }
+  await provider.store.transact(cx, (tx) =>
+    addAuthorization(tx, "a1", { ...held, orgId: provider.setup.orgId }),
+  )
+  await setMetadata(cx, pat, [{ key: "team", value: Buffer.from("red") }])
+  await setOfOrg(cx, provider.setup.orgId, [{ key: "plan", value: Buffer.from('{"seats":3}') }])
+})
+afterAll(() => provider.close())
+
+let unbind: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const each of unbind) await each()
+  unbind = []
+})
+const bound = async (triggerType: 4 | 5, scripts: readonly string[], allowedToFail = false) => {
+  unbind.push(await bind(provider, { flowType: 2, triggerType, scripts, allowedToFail }))
+}
+const claims = (body: string) => `function f0({ v1 }, api) { ${body} }`
+const set = (key: string, value: string) =>
+  claims(`api.v1.claims.setClaim(${JSON.stringify(key)}, ${value})`)
+
+async function tokens(client: NewClient = jwt) {
+  const visited = await browserOf(provider).signIn(authorizePath(client.id), "pat")
+  const { code = "" } = answerOf(visited)
+  return askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+}
+
+/** What each place tells, of one sign-in. */
+async function told(client: NewClient = jwt) {
+  const { answer } = await tokens(client)
+  const access = String(answer.access_token)
+  const userinfo = await provider.send("/oidc/v1/userinfo", {
+    headers: { authorization: `Bearer ${access}` },
+  })
+  const basic = Buffer.from(`${client.id}:${client.secret}`).toString("base64")
+  const introspection = await provider.send("/oauth/v2/introspect", {
+    method: "POST",
+    body: new URLSearchParams({ token: access }),
+    headers: { authorization: `Basic ${basic}` },
+  })
+  return {
+    id_token: decodeJwt(String(answer.id_token)),
+    userinfo: await userinfo.json(),
+    introspection: await introspection.json(),
+    access_token: decodeJwt(access),
+  }
+}
+
+const logKey = "urn:core:iam:action:f0:log"
+
+describe("a script before userinfo is made", () => {
+  test("adds a claim to userinfo, introspection and id_tokens, not to access tokens", async () => {
+    await bound(4, [set("colour", '"red"')])
+    const { access_token, ...others } = await told()
+    for (const each of Object.values(others)) expect(each.colour).toBe("red")
+    expect(access_token.colour).toBeUndefined()
+  })
+
+  test("is shown who it is about, for whom, and what is known of them", async () => {
+    await bound(4, [
+      set(
+        "seen",
+        `{
+          claims: v1.claims.sub,
+          user: [v1.getUser().username, v1.getUser().human.firstName, v1.getUser().id],
+          date: v1.getUser().creationDate instanceof Date,
+          metadata: v1.user.getMetadata().metadata.map(({ key, value }) => [key, value]),
+          org: v1.org.getMetadata().metadata[0].value.seats,
+          grants: v1.user.grants.grants.map(({ projectId, roles }) => [projectId, roles]),
+          count: v1.user.grants.count,
+          client: v1.application.getClientId(),
+        }`,
+      ),
+    ])
+    expect((await told()).userinfo.seen).toEqual({
+      claims: pat,
+      user: ["pat", "Pat", pat],
+      date: true,
+      metadata: [["team", "red"]],
+      org: 3,
+      grants: [[provider.projectId, ["editor"]]],
+      count: 1,
+      client: jwt.id,
+    })
+  })
+
+  test("notes metadata, as JSON, which the next one reads", async () => {
+    await bound(4, [claims('api.v1.user.setMetadata("visits", { n: 1 })')])
+    await told()
+    const value = heldMetadata(provider.cx(), pat).get("visits")
+    expect(JSON.parse(Buffer.from(value ?? "").toString())).toEqual({ n: 1 })
+  })
+
+  test("logs into a claim of its own", async () => {
+    await bound(4, [claims('api.v1.claims.appendLogIntoClaims("hello")')])
+    expect((await told()).userinfo[logKey]).toEqual(["hello"])
+  })
+})
+
+test("one before an access token is made adds to JWTs alone, by its older name too", async () => {
+  await bound(5, [claims('api.v1.userinfo.setClaim("colour", v1.getUser().human.lastName)')])
+  const { access_token, ...others } = await told()
+  expect(access_token.colour).toBe("Person")
+  for (const each of Object.values(others)) expect(each.colour).toBeUndefined()
+  const opaque = await provider.addClient()
+  const { answer } = await tokens(opaque)
+  expect(String(answer.access_token)).not.toContain("eyJ")
+})
+
+test("nothing that is there is overwritten, and nothing of ours can be claimed", async () => {
+  const keys = ["sub", "iss", "email", "urn:core:iam:org:project:roles", "URN:core:iam:x", "act"]
+  await bound(4, [
+    claims(`for (const key of ${JSON.stringify(keys)}) api.v1.claims.setClaim(key, "other")`),
+  ])
+  const { userinfo, introspection, id_token } = await told()
+  for (const each of [userinfo, introspection, id_token]) expect(each.sub).toBe(pat)
+  expect(userinfo.email).toBe("pat@example.org")
+  expect(JSON.stringify(Object.keys(userinfo))).not.toMatch(/roles|URN|act"/)
+  expect(userinfo[logKey]).toEqual([
+    'key "sub" is reserved',
+    'key "iss" is reserved',
+    'key "email" already exists',
+    'key "urn:core:iam:org:project:roles" is reserved',
+    'key "URN:core:iam:x" is reserved',
+    'key "act" is reserved',
+  ])
+})
+
+test("several run in their order, and see what those before have set", async () => {
+  const second = "const f1 = ({ v1 }, api) => api.v1.claims.setClaim('two', v1.claims.one + 1)"
+  await bound(4, [set("one", "1"), second])
+  expect((await told()).userinfo).toMatchObject({ one: 1, two: 2 })
+})
+
+describe("a script that fails", () => {
+  const refusing = claims('throw new Error("not on Sundays")')
+
+  test("refuses the token in its own words", async () => {
+    await bound(5, [refusing])
+    expect(await tokens()).toMatchObject({
+      status: 403,
+      answer: { error: "access_denied", error_description: "not on Sundays" },
+    })
+  })
+
+  test("refuses userinfo, and what it added before is not told", async () => {
+    const { answer } = await tokens()
+    await bound(4, [refusing])
+    const response = await provider.send("/oidc/v1/userinfo", {
+      headers: { authorization: `Bearer ${answer.access_token}` },
+    })
+    expect([response.status, (await response.json()).error]).toEqual([403, "access_denied"])
+  })
+
+  test("passes where it may fail", async () => {
+    await bound(4, [refusing, "function f1(ctx, api) { api.v1.claims.setClaim('b', 2) }"], true)
+    expect((await told()).userinfo.b).toBe(2)
+  })
+
+  test("keeps nobody out of the console, where scripts are mended", async () => {
+    const cx = provider.cx()
+    const { consoleClientId: clientId } = provider.store.state(cx, instance, cx.instance)
+    await bound(4, [refusing])
+    const asked = { triggerType: 4, userId: pat, claims: { sub: pat } } as const
+    expect(await complementClaims(cx, { ...asked, clientId })).toEqual({ sub: pat })
+    await expect(complementClaims(cx, { ...asked, clientId: jwt.id })).rejects.toMatchObject({
+      id: "action.refused",
+    })
+  })
+})
+
+test("fetch is synchronous to the script, and sends what it was told", async () => {
+  const sent: unknown[] = []
+  const outside = {
+    ...nowhere,
+    send: async (request: unknown) => {
+      sent.push(request)
+      return { status: 201, body: '{"level":7}' }
+    },
+  }
+  const { answer } = await tokens()
+  await bound(4, [
+    claims(`
+      const { fetch } = require("core/http")
+      const made = fetch("https://api.example.com/x", {
+        method: "PUT", headers: { "X-Key": ["a", "b"], Host: "evil" }, body: { id: v1.claims.sub },
+      })
+      api.v1.claims.setClaim("level", [made.status, made.json().level, made.text().length])`),
+  ])
+  const init = { headers: { authorization: `Bearer ${answer.access_token}` } }
+  const response = await provider.send("/oidc/v1/userinfo", init, { outside })
+  expect((await response.json()).level).toEqual([201, 7, 11])
+  expect(sent).toMatchObject([
+    {
+      url: "https://api.example.com/x",
+      method: "PUT",
+      headers: { "x-key": "a, b", "content-type": "application/json" },
+      body: JSON.stringify({ id: pat }),
+    },
+  ])
+  expect(JSON.stringify(sent)).not.toContain("evil")
+})
+
+test("what makes UUIDs makes those of RFC 9562", async () => {
+  await bound(4, [
+    set(
+      "ids",
+      `(({ v1: one, v3, v4, v5, v7, namespaceDNS: dns }) =>
+        [one(), v3(dns, "www.example.com"), v4(), v5(dns, "www.example.com"), v7()]
+      )(require("core/uuid"))`,
+    ),
+  ])
+  const { ids } = (await told()).userinfo
+  expect(ids.map((id: string) => id[14])).toEqual(["1", "3", "4", "5", "7"])
+  expect([ids[1], ids[3]]).toEqual([
+    "5df41881-3aed-3515-88a7-2f4a814cf09e",
+    "2ed6657d-e927-568b-95e1-2665a8aea6a2",
+  ])
+})

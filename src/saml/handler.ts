@@ -5,6 +5,7 @@ import type { Cx } from "../store/index.ts"
 import { callback } from "./endpoint/callback.ts"
 import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
 import { certificate, metadata } from "./endpoint/metadata.ts"
+import { slo } from "./endpoint/slo.ts"
 import { sso } from "./endpoint/sso.ts"
 import { paths } from "./path.ts"
 
@@ -13,6 +14,7 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.certificate, certificate],
   [paths.sso, sso],
   [paths.callback, callback],
+  [paths.slo, slo],
 ])
 
 /** Serves what speaks SAML; undefined for paths that aren't its own. */

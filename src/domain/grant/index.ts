@@ -6,7 +6,8 @@ import { grant } from "./model.ts"
 import { pushedRequest } from "./pushed.ts"
 import { authRequest } from "./request.ts"
 import { revocation } from "./revocation.ts"
-import { samlSession } from "./saml.ts"
+import { samlLogout } from "./saml/logout.ts"
+import { samlSession } from "./saml/session.ts"
 import { applicationUse, applicationUseView } from "./use.ts"
 import { grantView } from "./view.ts"
 
@@ -65,12 +66,16 @@ export {
 } from "./request.ts"
 export { type Revocation, revocation, revokeToken } from "./revocation.ts"
 export {
-  addSamlAssertion,
-  leaveSaml,
-  type SamlParticipant,
-  samlParticipants,
-  samlSession,
-} from "./saml.ts"
+  type Afterwards,
+  addSamlLogout,
+  noteTold,
+  type SamlLogout,
+  samlLogout,
+  samlLogoutPath,
+  type Untold,
+  untoldOf,
+} from "./saml/logout.ts"
+export { addSamlAssertion, type SamlParticipant, samlParticipants } from "./saml/session.ts"
 
 /** What this module is to the whole. */
 export const module = {
@@ -86,6 +91,7 @@ export const module = {
     issuance,
     applicationUse,
     samlSession,
+    samlLogout,
   ],
   views: [grantView, applicationUseView],
   operations: () => import("./api.ts"),

@@ -1,3 +1,4 @@
+import { addSamlLogout, samlLogoutPath, untoldOf } from "../../domain/grant/index.ts"
 import { csrfOf, endSession as end, session } from "../../domain/session/index.ts"
 import {
   accountOf,
@@ -44,11 +45,21 @@ export const endSession: Endpoint = {
         again: withParameters(paths.endSession, parameters),
       })
     }
-    await cx.store.transact(cx, (tx) => {
-      for (const id of sessions) end(tx, id)
-    })
-    return leave(asking, browserContext, { ...asked, frames: logoutFrames(cx, sessions) })
+    const location = await ended(cx, sessions, asked.location)
+    const frames = logoutFrames(cx, sessions)
+    return leave(asking, browserContext, { ...asked, location, frames })
   },
+}
+
+/** Ends sessions; answers where the browser goes: past the applications that speak SAML. */
+async function ended(cx: Cx, sessions: readonly string[], location: string): Promise<string> {
+  const untold = untoldOf(cx, sessions)
+  const afterwards = { kind: "location", url: location } as const
+  const step = await cx.store.transact(cx, (tx) => {
+    for (const id of sessions) end(tx, id)
+    return untold.length > 0 ? addSamlLogout(tx, cx, { untold, afterwards }) : undefined
+  })
+  return step.value === undefined ? location : samlLogoutPath(step.value)
 }
 
 /**

@@ -41,7 +41,14 @@ const askers: readonly Status[] = [
   "requestUnsupported",
   "unsupportedBinding",
   "invalidAttr",
+  "unknownPrincipal",
 ]
+
+function topOf(status: Status): string {
+  // §3.7.3.2: the session is over here, which is what was asked for.
+  if (status === "partialLogout") return statuses.success
+  return askers.includes(status) ? statuses.requester : statuses.responder
+}
 
 /** SAML Core §3.2.2: how it went, and why it went wrong. */
 export function statusOf(status: Status, why = ""): Written {
@@ -50,7 +57,7 @@ export function statusOf(status: Status, why = ""): Written {
     ? element("samlp:StatusCode", { Value: statuses[status] })
     : element(
         "samlp:StatusCode",
-        { Value: askers.includes(status) ? statuses.requester : statuses.responder },
+        { Value: topOf(status) },
         element("samlp:StatusCode", { Value: statuses[status] }),
       )
   return element(

@@ -1,19 +1,23 @@
-import type { NameIdFormat } from "../../kernel/saml/names.ts"
-import { aggregate, type Cx, type Draft, type Event, type Transaction } from "../../store/index.ts"
-import { lifetimes, session } from "../session/index.ts"
-import { noteUse } from "./use.ts"
+import type { NameIdFormat } from "../../../kernel/saml/names.ts"
+import {
+  aggregate,
+  type Cx,
+  type Draft,
+  type Event,
+  type Transaction,
+} from "../../../store/index.ts"
+import { lifetimes, session } from "../../session/index.ts"
+import { noteUse } from "../use.ts"
 
 const day = 86_400_000
 
 type Told = { readonly appId: string; readonly format: NameIdFormat }
 
-export type SamlSessionEvent =
-  | Event<
-      "saml_session.added",
-      Told & { readonly userId: string; readonly entityId: string },
-      { readonly nameId: string }
-    >
-  | Event<"saml_session.left", { readonly appId: string }>
+export type SamlSessionEvent = Event<
+  "saml_session.added",
+  Told & { readonly userId: string; readonly entityId: string },
+  { readonly nameId: string }
+>
 
 /** An application that was told by SAML who somebody is, and by which name. */
 export type SamlParticipant = Told & { readonly nameId: string }
@@ -41,10 +45,6 @@ export const samlSession = aggregate<SamlSessionEvent, SamlSession>({
       const participant = { appId, format, nameId: secret?.nameId ?? "" }
       return { last: time, participants: [...without(state, appId), participant] }
     },
-    "saml_session.left": (state, { data }) => ({
-      ...state,
-      participants: without(state, data.appId),
-    }),
   },
 })
 
@@ -70,13 +70,6 @@ export function addSamlAssertion(tx: Transaction, assertion: Assertion): void {
     private: { nameId },
   }
   tx.append(samlSession, sessionId, [added])
-}
-
-/** Notes that an application has ended the session by itself, and need not be told. */
-export function leaveSaml(tx: Transaction, sessionId: string, appId: string): void {
-  const { participants } = tx.state(samlSession, sessionId)
-  if (!participants.some((each) => each.appId === appId)) return
-  tx.append(samlSession, sessionId, [{ type: "saml_session.left", data: { appId } }])
 }
 
 /** The applications that a session was told to by SAML, as long as it goes on. */

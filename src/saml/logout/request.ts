@@ -1,0 +1,74 @@
+import type { FoundProvider, LogoutService } from "../../domain/app/index.ts"
+import { samlParticipants } from "../../domain/grant/index.ts"
+import type { Status } from "../../kernel/saml/names.ts"
+import {
+  attributeOf,
+  childOf,
+  childrenOf,
+  type Element,
+  textOf,
+  timeOf,
+} from "../../kernel/saml/read.ts"
+import { browserContextOf } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { reading, refusedError } from "../error.ts"
+import { selfOf } from "../path.ts"
+import type { Opened } from "../request/receive.ts"
+
+const minute = 60_000
+
+/** SAML Core §3.2.1: a message about the end of a session, for us and of now. */
+export function mustBeCurrent(cx: Cx, root: Element): void {
+  const { slo } = selfOf(cx)
+  const destination = attributeOf(root, "Destination")
+  if (destination !== undefined && destination !== slo) {
+    throw refusedError(`Destination must be ${slo}`)
+  }
+  const now = cx.clock.now()
+  const issued = timeOf(attributeOf(root, "IssueInstant")) ?? 0
+  const end = timeOf(attributeOf(root, "NotOnOrAfter")) ?? Infinity
+  if (Math.abs(issued - now) > 60 * minute || end + 5 * minute <= now) {
+    throw refusedError("the message is too old; sign out again")
+  }
+}
+
+/** The sessions that are to end; or why none does. */
+export type Meant =
+  | { readonly sessions: readonly string[] }
+  | { readonly status: Status; readonly why: string }
+
+/**
+ * SAML Core §3.7.1: the sessions that a request means, of those that its sender was told about, by
+ * the name that it was told. Without a session index all of this browser's.
+ */
+export async function meantBy(cx: Cx, opened: Opened, request: Request): Promise<Meant> {
+  const { found, root, isSigned } = opened
+  const indexes = childrenOf(root, "samlp", "SessionIndex").map((each) => textOf(each, reading))
+  // SAML Profiles §4.4.3.1. Who has no key to sign with names what it alone was told.
+  if (!isSigned && (found.provider.signingKeys.length > 0 || indexes.length === 0)) {
+    return { status: "requestDenied", why: "the request must be signed" }
+  }
+  const nameId = childOf(root, ["saml", "NameID"], reading)
+  if (!nameId) return { status: "requestUnsupported", why: "NameID is missing" }
+  const name = textOf(nameId, reading)
+  const named = indexes.length > 0 ? indexes.slice(0, indexesMax) : await here(cx, request)
+  const sessions = named.filter((id) =>
+    samlParticipants(cx, id).some((each) => each.appId === found.appId && each.nameId === name),
+  )
+  // One that is over already is over: that is what was asked for.
+  const isOver = indexes.length > 0
+  return sessions.length > 0 || isOver
+    ? { sessions: [...new Set(sessions)] }
+    : { status: "unknownPrincipal", why: "nobody of this name is signed in here" }
+}
+
+const indexesMax = 20
+
+const here = async (cx: Cx, request: Request): Promise<readonly string[]> =>
+  (await browserContextOf(cx, request)).browser.sessions
+
+/** Where an application is told that a session is over: by an address, where it takes one. */
+export function logoutServiceOf({ provider }: FoundProvider): LogoutService | undefined {
+  const { logout } = provider
+  return logout.find(({ binding }) => binding === "redirect") ?? logout[0]
+}

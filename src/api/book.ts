@@ -16,6 +16,7 @@ import { OIDCService } from "../gen/core/oidc/v2/oidc_service_pb.ts"
 import { OrganizationService } from "../gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../gen/core/project/v2/project_service_pb.ts"
 import { CoreWebKeys } from "../gen/core/resources/webkey/v3alpha/webkey_service_pb.ts"
+import { SAMLService } from "../gen/core/saml/v2/saml_service_pb.ts"
 import { SessionService } from "../gen/core/session/v2/session_service_pb.ts"
 import { SettingsService } from "../gen/core/settings/v2/settings_service_pb.ts"
 import { SystemService } from "../gen/core/system/v1/system_service_pb.ts"
@@ -42,6 +43,7 @@ export const book = [
   OIDCService,
   OrganizationService,
   ProjectService,
+  SAMLService,
   SessionService,
   SettingsService,
   SystemService,

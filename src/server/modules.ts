@@ -29,6 +29,7 @@ import * as text from "../domain/text/index.ts"
 import * as user from "../domain/user/index.ts"
 import type { Outbound } from "../kernel/net/outbound.ts"
 import * as oauth from "../oauth/index.ts"
+import * as saml from "../saml/index.ts"
 import type { AnyAggregate, Calls, Cx, Reactor, View } from "../store/index.ts"
 
 /**
@@ -79,7 +80,7 @@ type Module = {
   /** What it answers of the book, read with the first call of an operation. */
   readonly operations?: () => Promise<{ readonly shares: readonly object[] }>
 }
-const answering = [...modules, oauth.module] as const
+const answering = [...modules, oauth.module, saml.module] as const
 const all: readonly Module[] = answering
 
 export const aggregates = all.flatMap((each) => each.aggregates ?? [])

@@ -279,6 +279,8 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ),
   ["GetAuthRequest", { authRequestId: "absent" }, 403],
   ["CreateCallback", { authRequestId: "absent" }, 403],
+  ["GetSAMLRequest", { samlRequestId: "absent" }, 403],
+  ["CreateResponse", { samlRequestId: "absent" }, 403],
   ["GetDeviceAuthorizationRequest", { userCode: "BCDF-GHJK" }, 403],
   ["AuthorizeOrDenyDeviceAuthorization", { deviceAuthorizationId: "absent" }, 403],
   ...providerRefusals,

@@ -43,6 +43,8 @@ export type Described = {
   readonly formats?: readonly string[]
   readonly consumers?: string
   readonly logout?: string
+  /** Where a login page of somebody else is. */
+  readonly loginAt?: string
 }
 
 const keyDescriptor = (use: string, certificate: string | undefined, inside = "") =>
@@ -89,13 +91,15 @@ export async function addServiceProvider(
   const cx = provider.cx()
   const appId = cx.ids.next()
   const metadata = await readMetadata(Buffer.from(metadataOf(described)), cx.clock.now())
+  const { loginAt } = described
+  const loginVersion =
+    loginAt === undefined
+      ? ({ version: "unspecified" } as const)
+      : ({ version: "v2", baseUri: loginAt } as const)
   await app.createApplication(cx, appId, {
     projectId,
     name: "Example SP",
-    config: {
-      kind: "saml",
-      saml: { ...metadata, metadataUrl: "", loginVersion: { version: "unspecified" } },
-    },
+    config: { kind: "saml", saml: { ...metadata, metadataUrl: "", loginVersion } },
   })
   return appId
 }

@@ -16,6 +16,7 @@ import { olderRows } from "./rows/older.ts"
 import { organizationRows } from "./rows/organization.ts"
 import { policyRows } from "./rows/policy.ts"
 import { projectRows } from "./rows/project.ts"
+import { samlRows } from "./rows/saml.ts"
 import { selfRows } from "./rows/self.ts"
 import { systemRows } from "./rows/system.ts"
 import { textRows } from "./rows/text.ts"
@@ -37,6 +38,7 @@ const rows = {
   messageProvider: messageProviderRows,
   policy: policyRows,
   project: projectRows,
+  saml: samlRows,
   factor: factorRows,
   self: selfRows,
   system: systemRows,

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from "node:crypto"
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
 import { TOTP } from "otpauth"
 import { addAuthRequest, addDevice } from "../../src/domain/grant/index.ts"
+import { samlKeys } from "../../src/domain/key/index.ts"
 import { message } from "../../src/domain/message/model.ts"
 import { session } from "../../src/domain/session/index.ts"
 import { newUserCode, shownUserCode } from "../../src/oauth/device/user-code.ts"
@@ -247,6 +248,33 @@ const makers: Readonly<Record<string, Maker>> = {
     const redirectUri = "https://app.example.com/callback"
     const wanted = { scopes: ["openid"], audience: [clientId], prompts: [], languages: [] }
     const asked = { appId, clientId, redirectUri, responseMode: "query", ...wanted } as const
+    await cx.store.transact(cx, (tx) =>
+      addAuthRequest(tx, id, { agentId: "", asked, loginHint: "" }),
+    )
+    return id
+  },
+  /** Of an application that speaks SAML, for a login page of somebody else. */
+  samlRequest: async (thing, make, house) => {
+    const projectId = await thing("project")
+    const entityId = `urn:example:${fresh("sp")}`
+    const redirectUri = "https://sp.example.com/acs"
+    const metadataXml = Buffer.from(
+      `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}">
+      <SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
+      <AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" index="0"
+      Location="${redirectUri}"/></SPSSODescriptor></EntityDescriptor>`,
+    ).toString("base64")
+    const { applicationId: appId } = await make(`${apps}/CreateApplication`, {
+      ...{ projectId, name: fresh("sp"), samlConfiguration: { metadataXml } },
+    })
+    const cx = house.within()
+    const id = handedId(cx)
+    const wanted = { scopes: [], audience: [], prompts: [], languages: [] }
+    // The first that is signed makes the key; later ones do not.
+    await samlKeys(cx)
+    const saml = { entityId, requestId: "_r1", binding: "post", nameIdFormat: "email" } as const
+    const answer = { redirectUri, responseMode: "form_post" } as const
+    const asked = { ...answer, ...wanted, appId, clientId: "", state: "s1", saml }
     await cx.store.transact(cx, (tx) =>
       addAuthRequest(tx, id, { agentId: "", asked, loginHint: "" }),
     )

@@ -28,7 +28,7 @@ async function begun(): Promise<string> {
   return new URL(path).searchParams.get("samlRequest") ?? ""
 }
 
-test("a login page of somebody else answers a service provider with its session, once", async () => {
+test("a login page of somebody else answers a service provider, once", async () => {
   const samlRequestId = await begun()
   const { samlRequest } = await call(`${service}/GetSAMLRequest`, { samlRequestId })
   expect(samlRequest).toMatchObject({ issuer: entityId, relayState: "s1" })

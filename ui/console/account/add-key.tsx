@@ -1,12 +1,13 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { TextField } from "../../kit/field.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { Button } from "../../kit/button.tsx"
+import { formOf } from "../form/made.tsx"
+import { formId, useOpen } from "../form/open.ts"
 import { call } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { isOfBrowser, madeKey } from "./make-key.ts"
 
-export type KeyKind = "passkey" | "u2f"
+type KeyKind = "passkey" | "u2f"
 
 const { addMyPasswordless, verifyMyPasswordless } = AuthService.method
 const { addMyAuthFactorU2F, verifyMyAuthFactorU2F } = AuthService.method
@@ -32,40 +33,35 @@ async function addKey(kind: KeyKind, tokenName: string): Promise<unknown> {
   return finish({ publicKeyCredential, tokenName })
 }
 
-type AddKeyProps = {
-  readonly kind: KeyKind
-  readonly id: string
-  readonly close: () => void
+/** A button for one more key. */
+export function AddKey({ kind }: { readonly kind: KeyKind }) {
+  const texts = useText()
+  const [open, setOpen] = useOpen(kind)
+  const title = texts.t(`account.${kind}.add`)
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <Button small aria-label={title} onClick={() => setOpen("new")}>
+        {texts.t("account.add")}
+      </Button>
+      {open !== undefined && keyForm(texts, kind)({ id: formId(kind, open), title, close })}
+    </>
+  )
 }
 
 /** A key is called something, and made by the browser. */
-export function AddKey({ kind, id, close }: AddKeyProps) {
-  const { t } = useText()
-  const form = useForm({
-    id,
+const keyForm = ({ t }: Texts, kind: KeyKind) =>
+  formOf({
     initial: { name: "" },
     save: ({ name }) =>
       addKey(kind, name.trim()).catch((failure) => {
         throw isOfBrowser(failure) ? new Error(t("account.key_not_made")) : failure
       }),
-    done: close,
+    submit: t("account.continue"),
+    fields: ({ text }) => (
+      <>
+        <p>{t(`account.${kind}.how`)}</p>
+        {text("name", t("account.key_name"), { optional: true, hint: t("account.key_name_hint") })}
+      </>
+    ),
   })
-  return (
-    <DialogForm
-      title={t(`account.${kind}.add`)}
-      submit={t("account.continue")}
-      form={form}
-      onCancel={close}
-    >
-      <p>{t(`account.${kind}.how`)}</p>
-      <TextField
-        label={t("account.key_name")}
-        optional={t("form.optional")}
-        hint={t("account.key_name_hint")}
-        {...form.text("name")}
-        maxLength={200}
-        autoFocus
-      />
-    </DialogForm>
-  )
-}

@@ -3,11 +3,13 @@ import { Badge } from "../../kit/badge.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { tell } from "../shell/notice.tsx"
 import { unless } from "../shell/refusal.ts"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import type { Me } from "./me.ts"
 
 type Part = { readonly me: Me }
@@ -58,7 +60,8 @@ type AddressProps = {
 
 function Address(props: AddressProps) {
   const { of, current, isVerified, remove } = props
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const title = t(`field.${of}`)
   const facts = (
     <div className="stack">
@@ -81,7 +84,7 @@ function Address(props: AddressProps) {
       title={title}
       action={t(current === "" ? "account.add" : "account.change")}
       facts={facts}
-      form={(id, close) => <AddressForm {...props} {...{ id, close }} />}
+      form={addressForm(texts, props)}
       more={
         remove &&
         current !== "" && (
@@ -99,30 +102,18 @@ function Address(props: AddressProps) {
   )
 }
 
-type FormProps = AddressProps & { readonly id: string; readonly close: () => void }
-
-function AddressForm({ of, type, current, set, id, close }: FormProps) {
-  const { t } = useText()
-  const form = useForm({
-    id,
+const addressForm = ({ t }: Texts, { of, type, current, set }: AddressProps) =>
+  formOf({
     initial: { value: current },
     refusals: { value: [`user.${of}`, of] },
     save: ({ value }) => unless("user.unchanged", set(value.trim())),
-    done: close,
+    submit: t("account.send_code"),
+    fields: ({ text }) =>
+      text("value", t(`field.${of}`), {
+        hint: t(`account.${of}_hint`),
+        ...{ type, autoComplete: type, required: true },
+      }),
   })
-  return (
-    <Fields form={form} submit={t("account.send_code")} onCancel={close}>
-      <TextField
-        label={t(`field.${of}`)}
-        hint={t(`account.${of}_hint`)}
-        type={type}
-        {...form.text("value")}
-        autoComplete={type}
-        required
-      />
-    </Fields>
-  )
-}
 
 /** The code that went to the address, which only who reads it there knows. */
 function Verify({ of, current, verify, resend }: AddressProps) {

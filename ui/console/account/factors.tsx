@@ -3,9 +3,7 @@ import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { SecondFactorType } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { type AuthFactor, AuthFactorState } from "../../../src/gen/core/user/v1/user_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
-import { Button } from "../../kit/button.tsx"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
-import { formId, useOpen } from "../form/open.ts"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
@@ -103,7 +101,6 @@ type SecurityKeysProps = { readonly allowed: boolean; readonly ready: readonly A
 
 function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
   const { t } = useText()
-  const [open, setOpen] = useOpen("u2f")
   const keys = ready.flatMap(({ type }) => (type.case === "u2f" ? [type.value] : []))
   if (!allowed && keys.length === 0) return null
   return (
@@ -113,11 +110,7 @@ function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
           <h3>{t("account.u2f.title")}</h3>
           <p className="quiet">{t(hasKeys() ? "account.u2f.text" : "account.no_keys_here")}</p>
         </div>
-        {allowed && hasKeys() && (
-          <Button small aria-label={t("account.u2f.add")} onClick={() => setOpen("new")}>
-            {t("account.add")}
-          </Button>
-        )}
+        {allowed && hasKeys() && <AddKey kind="u2f" />}
       </div>
       {keys.length > 0 && (
         <KeyList
@@ -134,9 +127,6 @@ function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
             />
           )}
         />
-      )}
-      {open !== undefined && (
-        <AddKey kind="u2f" id={formId("u2f", open)} close={() => setOpen(undefined)} />
       )}
     </div>
   )

@@ -3,16 +3,15 @@ import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
-import { TextField } from "../../kit/field.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
-import { DialogForm } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { formId, useOpen } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
 import { LinkBox } from "../list/link-box.tsx"
 import { call, useAction, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { AddKey } from "./add-key.tsx"
 import { KeyList } from "./key-list.tsx"
 import { hasKeys } from "./make-key.ts"
@@ -22,20 +21,16 @@ type PasskeysProps = { readonly userId: string; readonly isAllowed: boolean }
 
 /** What signs in without a password: on this device, or by a link on another one. */
 export function Passkeys({ userId, isAllowed }: PasskeysProps) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const { result } = useRead(AuthService.method.listMyPasswordless)
-  const [open, setOpen] = useOpen("passkey")
   const [renamed, setRenamed] = useOpen("passkey-name")
   const key = result.find(({ id }) => id === renamed)
   if (!isAllowed && result.length === 0) return null
   const actions = isAllowed && (
     <div className="row">
       <OtherDevice />
-      {hasKeys() && (
-        <Button small aria-label={t("account.passkey.add")} onClick={() => setOpen("new")}>
-          {t("account.add")}
-        </Button>
-      )}
+      {hasKeys() && <AddKey kind="passkey" />}
     </div>
   )
   return (
@@ -65,49 +60,30 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
           />
         )}
       />
-      {open !== undefined && (
-        <AddKey kind="passkey" id={formId("passkey", open)} close={() => setOpen(undefined)} />
-      )}
-      {key && <RenameKey {...{ userId, ...key, close: () => setRenamed(undefined) }} />}
+      {key &&
+        renameForm(
+          texts,
+          userId,
+          key,
+        )({
+          id: formId("passkey-name", key.id),
+          title: t("account.passkey.rename"),
+          close: () => setRenamed(undefined),
+        })}
     </Section>
   )
 }
 
-type RenameKeyProps = {
-  readonly userId: string
-  readonly id: string
-  readonly name: string
-  readonly close: () => void
-}
-
-function RenameKey({ userId, id, name, close }: RenameKeyProps) {
-  const { t } = useText()
-  const form = useForm({
-    id: formId("passkey-name", id),
+const renameForm = ({ t }: Texts, userId: string, { id: passkeyId, name }: NamedKey) =>
+  formOf({
     initial: { name },
     save: (values) =>
-      call(UserService.method.renamePasskey, {
-        ...{ userId, passkeyId: id, name: values.name.trim() },
-      }),
-    done: close,
+      call(UserService.method.renamePasskey, { userId, passkeyId, name: values.name.trim() }),
+    submit: t("action.rename"),
+    fields: ({ text }) => text("name", t("account.key_name"), { required: true }),
   })
-  return (
-    <DialogForm
-      title={t("account.passkey.rename")}
-      submit={t("action.rename")}
-      form={form}
-      onCancel={close}
-    >
-      <TextField
-        label={t("account.key_name")}
-        {...form.text("name")}
-        maxLength={200}
-        required
-        autoFocus
-      />
-    </DialogForm>
-  )
-}
+
+type NamedKey = { readonly id: string; readonly name: string }
 
 /** A phone opens the link by its camera, and makes the passkey there. */
 function OtherDevice() {

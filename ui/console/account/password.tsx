@@ -1,19 +1,21 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt"
+import type { ReactNode } from "react"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { PasswordField } from "../../kit/field.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
 type PasswordProps = { readonly isSet: boolean; readonly changed: Timestamp | undefined }
 
 /** When it was changed, and a new one in its place. */
 export function Password({ isSet, changed }: PasswordProps) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const facts = isSet ? (
     <Facts rows={[[t("field.changed"), changed && <Time key="changed" at={changed} />]]} />
   ) : (
@@ -25,17 +27,13 @@ export function Password({ isSet, changed }: PasswordProps) {
       title={t("field.password")}
       action={t("account.change")}
       facts={facts}
-      {...(isSet && {
-        form: (id: string, close: () => void) => <PasswordForm {...{ id, close }} />,
-      })}
+      {...(isSet && { form: passwordForm(texts) })}
     />
   )
 }
 
-function PasswordForm({ id, close }: { readonly id: string; readonly close: () => void }) {
-  const { t } = useText()
-  const form = useForm({
-    id,
+const passwordForm = ({ t }: Texts) =>
+  formOf({
     initial: { oldPassword: "", newPassword: "" },
     secret: ["oldPassword", "newPassword"],
     refusals: {
@@ -43,27 +41,24 @@ function PasswordForm({ id, close }: { readonly id: string; readonly close: () =
       newPassword: ["user.password", "password"],
     },
     save: (values) => andSignIn(call(AuthService.method.updateMyPassword, values)),
+    submit: t("account.password_submit"),
+    fields: ({ secret }) => (
+      <>
+        <p className="quiet small">{t("account.password_text")}</p>
+        {secret("oldPassword", t("account.password_old"), {
+          ...{ autoComplete: "current-password", required: true },
+        })}
+        <Rules
+          show={(hint) => secret("newPassword", t("password.new"), { hint, required: true })}
+        />
+      </>
+    ),
   })
-  const shared = { show: t("field.show"), hide: t("field.hide"), required: true } as const
-  return (
-    <Fields form={form} submit={t("account.password_submit")} onCancel={close}>
-      <p className="quiet small">{t("account.password_text")}</p>
-      <PasswordField
-        label={t("account.password_old")}
-        {...shared}
-        {...form.text("oldPassword")}
-        autoComplete="current-password"
-      />
-      <PasswordField
-        label={t("password.new")}
-        hint={useRules()}
-        {...shared}
-        {...form.text("newPassword")}
-        autoComplete="new-password"
-      />
-    </Fields>
-  )
-}
+
+type RulesProps = { readonly show: (rules: string) => ReactNode }
+
+/** They are read when somebody is about to choose a password. */
+const Rules = ({ show }: RulesProps) => show(useRules())
 
 /** What the organisation asks of passwords, in a line. */
 function useRules(): string {

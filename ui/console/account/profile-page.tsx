@@ -1,17 +1,20 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { verbatim } from "../form/controls.tsx"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import { Facts } from "../shell/detail.tsx"
+import { Facts, ValueList } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { unless } from "../shell/refusal.ts"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { Email, Phone } from "./contact.tsx"
 import { languageName, languageOptions } from "./language.ts"
 import { type Me, useMe } from "./me.ts"
 import { Picture } from "./picture.tsx"
+
+const { updateMyProfile, updateMyUserName } = AuthService.method
 
 /** Who one is to the applications that one signs in to. */
 export function ProfilePage() {
@@ -32,7 +35,8 @@ export function ProfilePage() {
 type Part = { readonly me: Me }
 
 function About({ me }: Part) {
-  const { t, language } = useText()
+  const texts = useText()
+  const { t, language } = texts
   const { firstName, lastName, displayName, nickName, preferredLanguage } = me.human.profile ?? {}
   return (
     <EditSection
@@ -49,78 +53,43 @@ function About({ me }: Part) {
           ]}
         />
       }
-      form={(id, close) => <AboutForm {...{ me, id, close }} />}
+      form={aboutForm(texts, me)}
     />
   )
 }
 
-type FormPart = Part & { readonly id: string; readonly close: () => void }
-
-function AboutForm({ me, id, close }: FormPart) {
-  const { t, language } = useText()
-  const { profile } = me.human
-  const form = useForm({
-    id,
-    initial: {
-      firstName: profile?.firstName ?? "",
-      lastName: profile?.lastName ?? "",
-      displayName: profile?.displayName ?? "",
-      nickName: profile?.nickName ?? "",
-      preferredLanguage: profile?.preferredLanguage ?? "",
-    },
-    save: (values) => {
-      const { updateMyProfile } = AuthService.method
-      const change = call(updateMyProfile, { ...values, gender: profile?.gender ?? 0 })
-      return unless("user.unchanged", change)
-    },
-    done: close,
-  })
-  return (
-    <Fields form={form} onCancel={close}>
-      <div className="pair">
-        <TextField
-          label={t("field.first_name")}
-          {...form.text("firstName")}
-          autoComplete="given-name"
-          required
-        />
-        <TextField
-          label={t("field.last_name")}
-          {...form.text("lastName")}
-          autoComplete="family-name"
-          required
-        />
-      </div>
-      <TextField
-        label={t("field.display_name")}
-        hint={t("account.display_name_hint")}
-        {...form.text("displayName")}
-        required
-      />
-      <TextField
-        label={t("account.nick_name")}
-        optional={t("form.optional")}
-        {...form.text("nickName")}
-        autoComplete="nickname"
-      />
+function aboutForm({ t, language }: Texts, { human: { profile } }: Me) {
+  const { firstName = "", lastName = "", displayName = "", nickName = "" } = profile ?? {}
+  const { preferredLanguage = "", gender = 0 } = profile ?? {}
+  const languages = languageOptions(language, preferredLanguage, t("account.any_language"))
+  return formOf({
+    initial: { firstName, lastName, displayName, nickName, preferredLanguage },
+    save: (values) => unless("user.unchanged", call(updateMyProfile, { ...values, gender })),
+    fields: ({ text, values, change }) => [
+      <div className="pair" key="names">
+        {text("firstName", t("field.first_name"), { autoComplete: "given-name", required: true })}
+        {text("lastName", t("field.last_name"), { autoComplete: "family-name", required: true })}
+      </div>,
+      text("displayName", t("field.display_name"), {
+        ...{ hint: t("account.display_name_hint"), required: true },
+      }),
+      text("nickName", t("account.nick_name"), { optional: true, autoComplete: "nickname" }),
       <SelectField
+        key="language"
         label={t("account.language")}
         hint={t("account.language_hint")}
         name="preferredLanguage"
-        options={languageOptions(
-          language,
-          form.values.preferredLanguage,
-          t("account.any_language"),
-        )}
-        value={form.values.preferredLanguage}
-        onChange={(preferredLanguage) => form.change({ preferredLanguage })}
-      />
-    </Fields>
-  )
+        options={languages}
+        value={values.preferredLanguage}
+        onChange={(chosen) => change({ preferredLanguage: chosen })}
+      />,
+    ],
+  })
 }
 
 function LoginNames({ me: { user } }: Part) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   return (
     <EditSection
       needs="own"
@@ -128,45 +97,23 @@ function LoginNames({ me: { user } }: Part) {
       facts={
         <>
           <p className="quiet section-lead">{t("account.login_names_text")}</p>
-          <ul className="value-list">
-            {user.loginNames.map((name) => (
-              <li key={name}>
-                <bdi>{name}</bdi>
-              </li>
-            ))}
-          </ul>
+          <ValueList values={user.loginNames} />
         </>
       }
-      form={(id, close) => <LoginNameForm {...{ userName: user.userName, id, close }} />}
+      form={loginNameForm(texts, user.userName)}
     />
   )
 }
 
-type LoginNameFormProps = Omit<FormPart, "me"> & { readonly userName: string }
-
-function LoginNameForm({ userName, id, close }: LoginNameFormProps) {
-  const { t } = useText()
-  const form = useForm({
-    id,
+const loginNameForm = ({ t }: Texts, userName: string) =>
+  formOf({
     initial: { userName },
     refusals: { userName: ["user.name", "user.login_name", "user.username"] },
-    save: (values) => {
-      const change = call(AuthService.method.updateMyUserName, { userName: values.userName.trim() })
-      return unless("user.unchanged", change)
-    },
-    done: close,
+    save: (values) =>
+      unless("user.unchanged", call(updateMyUserName, { userName: values.userName.trim() })),
+    fields: ({ text }) =>
+      text("userName", t("field.login_name"), {
+        hint: t("account.rename_hint"),
+        ...{ autoComplete: "username", ...verbatim, required: true },
+      }),
   })
-  return (
-    <Fields form={form} onCancel={close}>
-      <TextField
-        label={t("field.login_name")}
-        hint={t("account.rename_hint")}
-        {...form.text("userName")}
-        autoComplete="username"
-        autoCapitalize="none"
-        spellCheck={false}
-        required
-      />
-    </Fields>
-  )
-}

@@ -4,17 +4,17 @@ import {
   AuthService,
 } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
-import { TextField } from "../../kit/field.tsx"
 import { QrCode } from "../../kit/qr-code.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { formOf } from "../form/made.tsx"
 import { call, useAction } from "../shell/call.ts"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 
 /** An authenticator app gets its secret by the camera, and shows with a code that it has it. */
 export function SetUpApp() {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const [made, setMade] = useState<AddMyAuthFactorOTPResponse | undefined>(undefined)
   const action = useAction(() => call(AuthService.method.addMyAuthFactorOTP), setMade)
   return (
@@ -28,47 +28,34 @@ export function SetUpApp() {
         {t("account.set_up")}
       </Button>
       <Refused refusal={action.refusal} />
-      {made && <Verify made={made} close={() => setMade(undefined)} />}
+      {made &&
+        verifyForm(
+          texts,
+          made,
+        )({
+          ...{ id: "otp", title: t("account.otp.title"), close: () => setMade(undefined) },
+        })}
     </>
   )
 }
 
-type VerifyProps = {
-  readonly made: AddMyAuthFactorOTPResponse
-  readonly close: () => void
-}
-
-function Verify({ made, close }: VerifyProps) {
-  const { t } = useText()
-  const form = useForm({
-    id: "otp",
+const verifyForm = ({ t }: Texts, { url, secret }: AddMyAuthFactorOTPResponse) =>
+  formOf({
     initial: { code: "" },
     secret: ["code"],
     refusals: { code: ["user.code", "user.totp", "code"] },
     save: ({ code }) => call(AuthService.method.verifyMyAuthFactorOTP, { code: code.trim() }),
-    done: close,
+    submit: t("account.verify"),
+    fields: ({ text }) => (
+      <>
+        <p>{t("account.otp.how")}</p>
+        <QrCode text={url} label={t("account.otp.picture")} />
+        <p>
+          {t("account.otp.key")} <code>{secret.replace(/(.{4})/g, "$1 ").trim()}</code>
+        </p>
+        {text("code", t("account.code"), {
+          ...{ autoComplete: "one-time-code", inputMode: "numeric", maxLength: 10, required: true },
+        })}
+      </>
+    ),
   })
-  return (
-    <DialogForm
-      title={t("account.otp.title")}
-      submit={t("account.verify")}
-      form={form}
-      onCancel={close}
-    >
-      <p>{t("account.otp.how")}</p>
-      <QrCode text={made.url} label={t("account.otp.picture")} />
-      <p>
-        {t("account.otp.key")} <code>{made.secret.replace(/(.{4})/g, "$1 ").trim()}</code>
-      </p>
-      <TextField
-        label={t("account.code")}
-        {...form.text("code")}
-        autoComplete="one-time-code"
-        inputMode="numeric"
-        maxLength={10}
-        required
-        autoFocus
-      />
-    </DialogForm>
-  )
-}

@@ -3,24 +3,26 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { judge, malformationOf, uriLengthMax } from "../../../src/kernel/net/redirect-uri.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Button } from "../../kit/button.tsx"
-import { Check } from "../../kit/check.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { formOf } from "../form/made.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { JudgedRedirects, wantsPrivateHttp } from "./judged.tsx"
 import { appTypeOf } from "./protocol.ts"
+
+const { getApplication } = ApplicationService.method
 
 type AddProps = { readonly applicationId: string; readonly uri: string }
 
 /** Offers to register what an application was refused with, where it can be registered at all. */
 export function AddRedirectUri({ applicationId, uri }: AddProps) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const may = useMay()
   const [open, setOpen] = useState(false)
-  const { application } = useRead(ApplicationService.method.getApplication, { applicationId })
+  const { application } = useRead(getApplication, { applicationId })
   if (application?.configuration.case !== "oidcConfiguration") return null
   const oidc = application.configuration.value
   if (oidc.redirectUris.includes(uri)) return <Added isNew={open} />
@@ -30,7 +32,17 @@ export function AddRedirectUri({ applicationId, uri }: AddProps) {
       <Button small onClick={() => setOpen(true)}>
         {t("refused.add")}
       </Button>
-      {open && <AddDialog {...{ application, oidc, uri }} close={() => setOpen(false)} />}
+      {open &&
+        addForm(
+          texts,
+          { application, oidc },
+          uri,
+        )({
+          id: `add-redirect-uri:${uri}`,
+          title: t("refused.add"),
+          submit: t("refused.add"),
+          close: () => setOpen(false),
+        })}
     </div>
   )
 }
@@ -55,20 +67,17 @@ const isAddable = (uri: string) =>
 
 const keptLength = 500
 
-type DialogProps = OidcPart & { readonly uri: string; readonly close: () => void }
-
-function AddDialog({ uri, close, ...part }: DialogProps) {
-  const { t } = useText()
+function addForm({ t }: Texts, part: OidcPart, uri: string) {
   const { application, oidc } = part
-  const form = useForm({
-    id: `add-redirect-uri:${uri}`,
+  const byOf = (privateHttp: boolean) =>
+    ({ appType: appTypeOf(oidc), devMode: oidc.developmentMode, privateHttp }) as const
+  const isNewHost = !oidc.redirectUris.some((known) => hostOf(known) === hostOf(uri))
+  return formOf({
     initial: { privateHttp: oidc.privateNetworkHttp },
     save: async ({ privateHttp }) => {
       const { applicationId } = application
       // Beside what is registered now, whoever has changed that since.
-      const { application: now } = await call(ApplicationService.method.getApplication, {
-        applicationId,
-      })
+      const { application: now } = await call(getApplication, { applicationId })
       const known =
         now?.configuration.case === "oidcConfiguration" ? now.configuration.value.redirectUris : []
       await changeOidc(part, {
@@ -76,32 +85,20 @@ function AddDialog({ uri, close, ...part }: DialogProps) {
         privateNetworkHttp: privateHttp,
       })
     },
+    // What was pressed makes place for the word that it is done.
+    done: () => {},
+    disabled: ({ privateHttp }) =>
+      judge(uri, byOf(privateHttp), location.origin).verdict === "refused",
+    fields: ({ check, values: { privateHttp } }) => (
+      <>
+        <JudgedRedirects typed={uri} by={byOf(privateHttp)} />
+        {(privateHttp || wantsPrivateHttp(uri, byOf(privateHttp))) &&
+          check("privateHttp", t("field.private_http"), t("applications.private_http_hint"))}
+        {isNewHost && <Alert tone="warning">{t("refused.add_host", { host: hostOf(uri) })}</Alert>}
+        <p>{t("refused.add_text")}</p>
+      </>
+    ),
   })
-  const { privateHttp } = form.values
-  const by = { appType: appTypeOf(oidc), devMode: oidc.developmentMode, privateHttp }
-  const isNewHost = !oidc.redirectUris.some((known) => hostOf(known) === hostOf(uri))
-  const title = t("refused.add")
-  return (
-    <DialogForm
-      title={title}
-      submit={title}
-      form={form}
-      onCancel={close}
-      disabled={judge(uri, by, location.origin).verdict === "refused"}
-    >
-      <JudgedRedirects typed={uri} by={by} />
-      {(privateHttp || wantsPrivateHttp(uri, by)) && (
-        <Check
-          label={t("field.private_http")}
-          hint={t("applications.private_http_hint")}
-          checked={privateHttp}
-          onChange={(on) => form.change({ privateHttp: on })}
-        />
-      )}
-      {isNewHost && <Alert tone="warning">{t("refused.add_host", { host: hostOf(uri) })}</Alert>}
-      <p>{t("refused.add_text")}</p>
-    </DialogForm>
-  )
 }
 
 /** The host, or the scheme of an application that has its own. */

@@ -1,14 +1,14 @@
-import { lazyRouteComponent, useNavigate, useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { DeleteSection, TurnButton } from "../form/confirm.tsx"
-import { Rename } from "../form/rename.tsx"
+import { renamed } from "../form/rename.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
-import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { copied, FactsSection } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
@@ -31,15 +31,18 @@ import { WaysBack } from "./ways-back.tsx"
 const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
 const Changes = lazyRouteComponent(() => import("../list/changes.tsx"), "ApplicationChanges")
 
+const { getApplication, updateApplication, deleteApplication } = ApplicationService.method
+const { deactivateApplication, reactivateApplication } = ApplicationService.method
+
 export function ApplicationPage() {
   const { applicationId } = useParams({ from: "/applications/$applicationId" })
-  const { application } = useRead(ApplicationService.method.getApplication, { applicationId })
+  const { application } = useRead(getApplication, { applicationId })
   return application ? <Inside application={application} /> : null
 }
 
 function Inside({ application }: ApplicationPart) {
   const { t } = useText()
-  const { applicationId: appId, projectId, name } = application
+  const { applicationId, projectId, name } = application
   const { project } = useRead(ProjectService.method.getProject, { projectId })
   useBelongsTo(project?.organizationId)
   const crumbs = [
@@ -61,9 +64,13 @@ function Inside({ application }: ApplicationPart) {
       <RefusedRequests application={application} />
       <About application={application} />
       <Part>
-        <Changes projectId={projectId} appId={appId} />
+        <Changes projectId={projectId} appId={applicationId} />
       </Part>
-      <Remove application={application} />
+      <DeleteSection
+        {...{ family: "applications", name, by: deleteApplication }}
+        of={{ applicationId, projectId }}
+        to={{ to: "/projects/$projectId", params: { projectId } }}
+      />
     </Page>
   )
 }
@@ -122,12 +129,10 @@ function State({ application }: ApplicationPart) {
 function Turn({ application }: ApplicationPart) {
   const { t } = useText()
   const { applicationId, projectId, name } = application
-  const ids = { applicationId, projectId }
-  const { deactivateApplication, reactivateApplication } = ApplicationService.method
   return (
     <TurnButton
-      needs={deactivateApplication}
-      what={name}
+      {...{ on: reactivateApplication, off: deactivateApplication, what: name }}
+      of={{ applicationId, projectId }}
       isOn={isActive(application)}
       consequence={
         <>
@@ -137,7 +142,6 @@ function Turn({ application }: ApplicationPart) {
           </Part>
         </>
       }
-      act={(on) => (on ? call(reactivateApplication, ids) : call(deactivateApplication, ids))}
     />
   )
 }
@@ -145,48 +149,17 @@ function Turn({ application }: ApplicationPart) {
 function About({ application }: ApplicationPart) {
   const { t } = useText()
   const { applicationId, projectId, name, creationDate, changeDate } = application
-  const rename = (wanted: string) => {
-    const changed = { applicationId, projectId, name: wanted }
-    return call(ApplicationService.method.updateApplication, changed)
-  }
-  const id = t("field.application_id")
   return (
-    <Section title={t("detail.about")}>
-      <Facts
-        rows={[
-          [
-            t("field.name"),
-            <Rename
-              key="name"
-              needs={ApplicationService.method.updateApplication}
-              name={name}
-              act={rename}
-            />,
-          ],
-          [id, <Copyable key="id" value={applicationId} what={id} />],
-          [t("field.created"), <Time key="created" at={creationDate} />],
-          [t("field.changed"), <Time key="changed" at={changeDate} />],
-        ]}
-      />
-    </Section>
-  )
-}
-
-function Remove({ application }: ApplicationPart) {
-  const { t } = useText()
-  const navigate = useNavigate()
-  const { applicationId, projectId, name } = application
-  const act = async () => {
-    await call(ApplicationService.method.deleteApplication, { applicationId, projectId })
-    await navigate({ to: "/projects/$projectId", params: { projectId }, replace: true })
-  }
-  return (
-    <DeleteSection
-      needs={ApplicationService.method.deleteApplication}
-      name={name}
-      title={t("applications.delete")}
-      consequence={t("applications.delete_text")}
-      act={act}
+    <FactsSection
+      title={t("detail.about")}
+      rows={[
+        renamed(t("field.name"), name, updateApplication, (to) =>
+          call(updateApplication, { applicationId, projectId, name: to }),
+        ),
+        copied(t("field.application_id"), applicationId),
+        [t("field.created"), <Time key="created" at={creationDate} />],
+        [t("field.changed"), <Time key="changed" at={changeDate} />],
+      ]}
     />
   )
 }

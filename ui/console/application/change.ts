@@ -17,9 +17,6 @@ export type ApplicationPart = { readonly application: Application }
 /** The same, for what only OpenID Connect applications have. */
 export type OidcPart = ApplicationPart & { readonly oidc: OIDCConfiguration }
 
-/** The same, for a form of it. */
-export type OidcForm = OidcPart & { readonly id: string; readonly close: () => void }
-
 /** Changes what is given; lists that are left out, or empty, stay as they are. */
 export function changeOidc({ application }: OidcPart, value: OidcChange) {
   const { applicationId, projectId, name } = application

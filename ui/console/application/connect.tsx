@@ -4,7 +4,7 @@ import { Alert } from "../../kit/alert.tsx"
 import { Chips } from "../../kit/choice.tsx"
 import { CopyButton } from "../../kit/copy-button.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
-import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { copied, Facts, Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
 import { methodOf } from "./api-proof.tsx"
 import type { ApplicationPart } from "./change.ts"
@@ -62,16 +62,10 @@ function Client({ application, configuration, secret }: ClientProps) {
           redirectUris: configuration.value.redirectUris,
         }),
   }
-  const [issuerName, id] = [t("field.issuer"), t("field.client_id")]
   return (
     <>
       <Section title={t("applications.connect")}>
-        <Facts
-          rows={[
-            [issuerName, <Copyable key="issuer" value={issuer} what={issuerName} />],
-            [id, <Copyable key="id" value={clientId} what={id} />],
-          ]}
-        />
+        <Facts rows={[copied(t("field.issuer"), issuer), copied(t("field.client_id"), clientId)]} />
         {from.auth === "none" && <p className="quiet">{t("secret.none")}</p>}
         <Disclosure summary={t("connect.endpoints")}>
           <EndpointList at={at} />
@@ -104,22 +98,9 @@ function useEndpoint() {
 
 function EndpointList({ at }: Pick<Registered, "at">) {
   const { t } = useText()
-  const discovery = t("connect.discovery")
-  const named = endpointNames.map((name) => {
-    const what = t(`connect.${name}`)
-    return [what, <Copyable key={name} value={at(name)} what={what} />] as const
-  })
-  return (
-    <Facts
-      rows={[
-        [
-          discovery,
-          <Copyable key="discovery" value={location.origin + discoveryPath} what={discovery} />,
-        ],
-        ...named,
-      ]}
-    />
-  )
+  const named = endpointNames.map((name) => copied(t(`connect.${name}`), at(name)))
+  const discovery = copied(t("connect.discovery"), location.origin + discoveryPath)
+  return <Facts rows={[discovery, ...named]} />
 }
 
 type SnippetsProps = { readonly snippets: readonly Snippet[]; readonly hidesSecret: boolean }

@@ -1,12 +1,14 @@
+import { Fragment } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Checks } from "../../kit/check.tsx"
-import { Choice } from "../../kit/choice.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
+import { Facts, ValueList } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
-import { changeOidc, type OidcForm, type OidcPart } from "./change.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { changeOidc, type OidcPart } from "./change.ts"
 import {
   type AuthName,
   authMethods,
@@ -28,58 +30,37 @@ import {
 
 /** How people get in, and how the application proves who it is. */
 export function Flows(part: OidcPart) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("flows.title")}
-      facts={<Facts {...part} />}
-      form={(id, close) => <FlowForm {...part} {...{ id, close }} />}
+      facts={<Said {...part} />}
+      form={flowForm(texts, part)}
     />
   )
 }
 
-function Facts({ oidc }: OidcPart) {
+function Said({ oidc }: OidcPart) {
   const { t } = useText()
+  const isImplicit = oidc.grantTypes.includes(grantTypes.implicit)
+  const rules = rulesOf(oidc).map((name) => t(`request_rules.${name}`))
   return (
-    <dl className="facts">
-      <dt>{t("flows.grants")}</dt>
-      <dd>
-        <ul className="value-list">
-          {grantsOf(oidc).map((name) => (
-            <li key={name}>{t(`grant.${name}`)}</li>
-          ))}
-        </ul>
-      </dd>
-      {oidc.grantTypes.includes(grantTypes.implicit) && (
-        <>
-          <dt>{t("flows.responses")}</dt>
-          <dd>
-            <ul className="value-list">
-              {responsesOf(oidc).map((name) => (
-                <li key={name}>
-                  <code>{wireOf(name)}</code>
-                </li>
-              ))}
-            </ul>
-          </dd>
-        </>
-      )}
-      <dt>{t("flows.auth")}</dt>
-      <dd>{t(`auth.${authOf(oidc)}`)}</dd>
-      {rulesOf(oidc).length > 0 && (
-        <>
-          <dt>{t("request_rules.title")}</dt>
-          <dd>
-            <ul className="value-list">
-              {rulesOf(oidc).map((name) => (
-                <li key={name}>{t(`request_rules.${name}`)}</li>
-              ))}
-            </ul>
-          </dd>
-        </>
-      )}
-    </dl>
+    <Facts
+      rows={[
+        [
+          t("flows.grants"),
+          <ValueList key="grants" values={grantsOf(oidc).map((name) => t(`grant.${name}`))} />,
+        ],
+        [
+          t("flows.responses"),
+          isImplicit && <ValueList key="responses" code values={responsesOf(oidc).map(wireOf)} />,
+        ],
+        [t("flows.auth"), t(`auth.${authOf(oidc)}`)],
+        [t("request_rules.title"), rules.length > 0 && <ValueList key="rules" values={rules} />],
+      ]}
+    />
   )
 }
 
@@ -92,16 +73,13 @@ type Draft = {
   readonly rules: readonly RuleName[]
 }
 
-function FlowForm({ id, close, ...part }: OidcForm) {
-  const { t } = useText()
-  const { oidc } = part
-  const form = useForm<Draft>({
-    id,
+const flowForm = ({ t }: Texts, part: OidcPart) =>
+  formOf<Draft, unknown>({
     initial: {
-      grants: grantsOf(oidc),
-      responses: responsesOf(oidc),
-      auth: authOf(oidc),
-      rules: rulesOf(oidc),
+      grants: grantsOf(part.oidc),
+      responses: responsesOf(part.oidc),
+      auth: authOf(part.oidc),
+      rules: rulesOf(part.oidc),
     },
     save: ({ grants, responses, auth, rules }) =>
       changeOidc(part, {
@@ -110,94 +88,50 @@ function FlowForm({ id, close, ...part }: OidcForm) {
         authMethodType: authMethods[auth],
         requestRules: Object.fromEntries(ruleNames.map((name) => [name, rules.includes(name)])),
       }),
-    done: close,
-  })
-  const { values: draft, change } = form
-  const chooseGrants = (grants: readonly GrantName[]) => {
-    const fresh = grants.includes("implicit") && !draft.grants.includes("implicit")
-    const wanted = fresh ? ([...draft.responses, "id_token_token"] as const) : draft.responses
-    change({ grants, responses: responsesFor(grants, wanted) })
-  }
-  return (
-    <Fields form={form} onCancel={close} disabled={draft.grants.length === 0}>
+    disabled: ({ grants }) => grants.length === 0,
+    fields: ({ values: { grants, responses }, change, choice, checks }) => [
       <Checks
+        key="grants"
         legend={t("flows.grants")}
         options={grantNames.map((value) => ({
-          value,
-          label: t(`grant.${value}`),
-          hint: t(`grant.${value}.hint`),
+          ...{ value, label: t(`grant.${value}`), hint: t(`grant.${value}.hint`) },
         }))}
-        values={draft.grants}
-        onChange={chooseGrants}
-      />
-      {draft.grants.length === 0 && <Alert tone="warning">{t("flows.no_grant")}</Alert>}
-      {draft.grants.includes("implicit") && (
-        <Implicit
-          values={draft.responses}
-          onChange={(responses) => change({ responses: responsesFor(draft.grants, responses) })}
-        />
-      )}
-      <Choice
-        legend={t("flows.auth")}
-        name="auth"
-        options={authNames.map((value) => ({
-          value,
-          label: t(`auth.${value}`),
-          hint: t(`auth.${value}.hint`),
-        }))}
-        value={draft.auth}
-        onChange={(auth) => change({ auth })}
-      />
-      <Rules
-        open={rulesOf(oidc).length > 0}
-        values={draft.rules}
-        onChange={(rules) => change({ rules })}
-      />
-    </Fields>
-  )
-}
-
-type RulesProps = {
-  readonly open: boolean
-  readonly values: readonly RuleName[]
-  readonly onChange: (values: readonly RuleName[]) => void
-}
-
-/** What most applications do without; each refuses requests that come otherwise. */
-function Rules({ open, ...checks }: RulesProps) {
-  const { t } = useText()
-  return (
-    <Disclosure summary={t("request_rules.title")} open={open}>
-      <Checks
-        legend={t("request_rules.legend")}
-        options={ruleNames.map((value) => ({
-          value,
-          label: t(`request_rules.${value}`),
-          hint: t(`request_rules.${value}.hint`),
-        }))}
-        {...checks}
-      />
-    </Disclosure>
-  )
-}
-
-type ImplicitProps = {
-  readonly values: readonly ResponseName[]
-  readonly onChange: (values: readonly ResponseName[]) => void
-}
-
-/** RFC 9700 §2.1.2 advises against it: said before it is saved, with the way out. */
-function Implicit({ values, onChange }: ImplicitProps) {
-  const { t } = useText()
-  return (
-    <>
-      <Alert tone="warning">{t("problem.grant_types.implicit")}</Alert>
-      <Checks
-        legend={t("flows.responses")}
-        options={responseNames.map((value) => ({ value, label: wireOf(value) }))}
-        values={values}
-        onChange={onChange}
-      />
-    </>
-  )
-}
+        values={grants}
+        onChange={(chosen) => {
+          const fresh = chosen.includes("implicit") && !grants.includes("implicit")
+          const wanted = fresh ? ([...responses, "id_token_token"] as const) : responses
+          change({ grants: chosen, responses: responsesFor(chosen, wanted) })
+        }}
+      />,
+      grants.length === 0 && <Alert tone="warning">{t("flows.no_grant")}</Alert>,
+      // RFC 9700 §2.1.2 advises against it: said before it is saved, with the way out.
+      grants.includes("implicit") && (
+        <Fragment key="implicit">
+          <Alert tone="warning">{t("problem.grant_types.implicit")}</Alert>
+          <Checks
+            legend={t("flows.responses")}
+            options={responseNames.map((value) => ({ value, label: wireOf(value) }))}
+            values={responses}
+            onChange={(chosen) => change({ responses: responsesFor(grants, chosen) })}
+          />
+        </Fragment>
+      ),
+      choice("auth", t("flows.auth"), {
+        of: authNames,
+        words: (one) => t(`auth.${one}`),
+        hints: (one) => t(`auth.${one}.hint`),
+      }),
+      // What most applications do without; each refuses requests that come otherwise.
+      <Disclosure
+        key="rules"
+        summary={t("request_rules.title")}
+        open={rulesOf(part.oidc).length > 0}
+      >
+        {checks("rules", t("request_rules.legend"), {
+          of: ruleNames,
+          words: (one) => t(`request_rules.${one}`),
+          hints: (one) => t(`request_rules.${one}.hint`),
+        })}
+      </Disclosure>,
+    ],
+  })

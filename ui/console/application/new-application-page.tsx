@@ -10,13 +10,10 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { ProjectFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
-import { Check } from "../../kit/check.tsx"
 import { Choice } from "../../kit/choice.tsx"
-import { TextArea, TextField } from "../../kit/field.tsx"
-import { SelectField } from "../../kit/select.tsx"
-import { Fields } from "../form/form.tsx"
+import type { Controls } from "../form/controls.tsx"
 import { linesOf } from "../form/lines.ts"
-import { type Form, useForm } from "../form/use-form.ts"
+import { formOf } from "../form/made.tsx"
 import { OnceBox } from "../list/once-box.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { type Crumb, Page } from "../shell/frame.tsx"
@@ -24,6 +21,7 @@ import { LinkButton } from "../shell/link.tsx"
 import { useBelongsTo, useOrganization } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 
@@ -151,6 +149,8 @@ function Done({ applicationId, name, secret }: Created) {
   )
 }
 
+const { createApplication } = ApplicationService.method
+
 type FormProps = Omit<NewApplicationProps, "crumbs"> & {
   readonly onCreated: (created: Created) => void
 }
@@ -160,8 +160,7 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
   const { id: organizationId } = useOrganization()
   const navigate = useNavigate()
   const initial: Values = { ...blank, projectId: projects[0]?.projectId ?? "" }
-  const form = useForm({
-    id: "new-application",
+  const form = formOf({
     initial,
     refusals: {
       name: ["app.name", "app.exists"],
@@ -172,55 +171,38 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
     },
     save: async (values) => {
       const projectId = values.projectId || (await createProject(organizationId, values))
-      return call(ApplicationService.method.createApplication, requestOf(projectId, values))
+      const wanted = requestOf(projectId, values)
+      return { name: wanted.name, made: await call(createApplication, wanted) }
     },
-    done: ({ applicationId, applicationType: made }) => {
+    done: ({ name, made: { applicationId, applicationType: made } }) => {
       const hasSecret = made.case === "oidcConfiguration" || made.case === "apiConfiguration"
-      const secret = hasSecret ? made.value.clientSecret : ""
-      onCreated({ applicationId, name: form.values.name.trim(), secret })
+      onCreated({ applicationId, name, secret: hasSecret ? made.value.clientSecret : "" })
     },
-  })
-  const { values, change } = form
-  return (
-    <Fields
-      form={form}
-      submit={t("applications.create")}
-      disabled={isUnfit(values)}
-      onCancel={() => void navigate({ to: "/applications" })}
-    >
-      {canCreate && <ProjectFields {...{ form, projects }} />}
+    submit: t("applications.create"),
+    disabled: isUnfit,
+    fields: (controls) => [
+      canCreate && projectFields(t, controls, projects),
       <Choice
+        key="kind"
         legend={t("applications.kind")}
         name="kind"
         options={kinds.map((value) => ({
-          value,
-          label: t(`kind.${value}`),
-          hint: t(`kind.${value}.hint`),
+          ...{ value, label: t(`kind.${value}`), hint: t(`kind.${value}.hint`) },
         }))}
-        value={values.kind}
-        onChange={(kind) => change({ kind, refresh: kind === "native" })}
-      />
-      <TextField
-        label={t("field.name")}
-        hint={t("applications.name_hint")}
-        {...form.text("name")}
-        required
-      />
-      {isOidc(values.kind) && <SignInFields form={form} kind={values.kind} />}
-      {values.kind === "saml" && (
-        <TextArea
-          label={t("saml.metadata")}
-          hint={t("saml.metadata_hint")}
-          placeholder="https://app.example.org/saml/metadata"
-          rows={5}
-          {...form.text("metadata")}
-          maxLength={500_000}
-          spellCheck={false}
-          required
-        />
-      )}
-    </Fields>
-  )
+        value={controls.values.kind}
+        onChange={(kind) => controls.change({ kind, refresh: kind === "native" })}
+      />,
+      controls.text("name", t("field.name"), { hint: t("applications.name_hint"), required: true }),
+      isOidc(controls.values.kind) && signInFields(t, controls, controls.values.kind),
+      controls.values.kind === "saml" &&
+        controls.area("metadata", t("saml.metadata"), {
+          hint: t("saml.metadata_hint"),
+          placeholder: "https://app.example.org/saml/metadata",
+          ...{ rows: 5, maxLength: 500_000, spellCheck: false, required: true },
+        }),
+    ],
+  })
+  return form({ id: "new-application", close: () => void navigate({ to: "/applications" }) })
 }
 
 async function createProject(organizationId: string, { projectName }: Values): Promise<string> {
@@ -228,33 +210,22 @@ async function createProject(organizationId: string, { projectName }: Values): P
   return (await call(ProjectService.method.createProject, wanted)).projectId
 }
 
-type ProjectFieldsProps = { readonly form: Form<Values>; readonly projects: readonly Project[] }
+type Translate = Texts["t"]
 
 /** The project that it belongs to; one that is new needs a name. */
-function ProjectFields({ form, projects }: ProjectFieldsProps) {
-  const { t } = useText()
-  const { values, change } = form
-  const others = projects.map(({ projectId, name }) => ({ value: projectId, label: name }))
-  return (
-    <>
-      {projects.length > 0 && (
-        <SelectField
-          label={t("applications.project")}
-          options={[...others, { value: "", label: t("applications.new_project") }]}
-          value={values.projectId}
-          onChange={(projectId) => change({ projectId })}
-        />
-      )}
-      {values.projectId === "" && (
-        <TextField
-          label={t("applications.project_name")}
-          hint={t("projects.name_hint")}
-          {...form.text("projectName")}
-          required
-        />
-      )}
-    </>
-  )
+function projectFields(t: Translate, controls: Controls<Values>, projects: readonly Project[]) {
+  const ids = projects.map(({ projectId }) => projectId)
+  const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
+  const hint = t("projects.name_hint")
+  return [
+    projects.length > 0 &&
+      controls.select("projectId", t("applications.project"), {
+        of: [...ids, ""],
+        words: (id) => names.get(id) ?? t("applications.new_project"),
+      }),
+    controls.values.projectId === "" &&
+      controls.text("projectName", t("applications.project_name"), { hint, required: true }),
+  ]
 }
 
 /** An API only checks tokens that others got: nobody is sent back to it. */
@@ -263,54 +234,28 @@ const isOidc = (kind: Kind): kind is keyof typeof protocol => Object.hasOwn(prot
 const isUnfit = ({ kind, redirectUris, postLogoutUris }: Values) =>
   isOidc(kind) && (hasInvalid(redirectUris, false) || hasInvalid(postLogoutUris, false))
 
-type SignInFieldsProps = { readonly form: Form<Values>; readonly kind: keyof typeof protocol }
+const uris = { maxLength: 20_000, spellCheck: false } as const
 
-function SignInFields({ form, kind }: SignInFieldsProps) {
-  const { t } = useText()
-  const { values, change } = form
+function signInFields(t: Translate, controls: Controls<Values>, kind: keyof typeof protocol) {
+  const { values, area, check } = controls
   const { privateHttp } = values
   const by = { appType: kind, devMode: false, privateHttp } as const
-  const example =
-    kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback"
-  return (
-    <>
-      <TextArea
-        label={t("field.redirect_uris")}
-        hint={t("applications.redirect_hint")}
-        placeholder={example}
-        rows={3}
-        {...form.text("redirectUris")}
-        maxLength={20_000}
-        spellCheck={false}
-        required
-      />
-      <JudgedRedirects typed={values.redirectUris} by={by} />
-      {(privateHttp || wantsPrivateHttp(values.redirectUris, by)) && (
-        <Check
-          label={t("field.private_http")}
-          hint={t("applications.private_http_hint")}
-          checked={privateHttp}
-          onChange={(on) => change({ privateHttp: on })}
-        />
-      )}
-      <TextArea
-        label={t("field.post_logout_uris")}
-        optional={t("form.optional")}
-        hint={t("applications.post_logout_hint")}
-        rows={2}
-        {...form.text("postLogoutUris")}
-        maxLength={20_000}
-        spellCheck={false}
-      />
-      <JudgedReturns typed={values.postLogoutUris} by={by} />
-      <Check
-        label={t("grant.refresh_token")}
-        hint={t("grant.refresh_token.hint")}
-        checked={values.refresh}
-        onChange={(refresh) => change({ refresh })}
-      />
-    </>
-  )
+  return [
+    area("redirectUris", t("field.redirect_uris"), {
+      hint: t("applications.redirect_hint"),
+      placeholder:
+        kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback",
+      ...{ ...uris, rows: 3, required: true },
+    }),
+    <JudgedRedirects key="judged" typed={values.redirectUris} by={by} />,
+    (privateHttp || wantsPrivateHttp(values.redirectUris, by)) &&
+      check("privateHttp", t("field.private_http"), t("applications.private_http_hint")),
+    area("postLogoutUris", t("field.post_logout_uris"), {
+      ...{ ...uris, rows: 2, optional: true, hint: t("applications.post_logout_hint") },
+    }),
+    <JudgedReturns key="returns" typed={values.postLogoutUris} by={by} />,
+    check("refresh", t("grant.refresh_token"), t("grant.refresh_token.hint")),
+  ]
 }
 
 function requestOf(projectId: string, draft: Values) {

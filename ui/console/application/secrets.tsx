@@ -1,19 +1,15 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import type { ClientSecret } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { SelectField } from "../../kit/select.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId, useOpen } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { DialogButton, formOf } from "../form/made.tsx"
 import { OnceBox } from "../list/once-box.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import type { ApplicationPart } from "./change.ts"
 
 const { listClientSecrets, generateClientSecret, removeClientSecret } = ApplicationService.method
@@ -25,31 +21,23 @@ type SecretsProps = ApplicationPart & {
 
 /** The secrets that are good now; a new one can stand beside the old until all have moved. */
 export function Secrets({ application, made, onMade }: SecretsProps) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const { applicationId, projectId, name } = application
-  const [open, setOpen] = useOpen("secrets")
   const found = useReadIfAllowed(listClientSecrets, { applicationId, projectId })
   if (!found) return null
-  const close = () => setOpen(undefined)
   const drop = async (secretId: string) => {
     await call(removeClientSecret, { applicationId, projectId, secretId })
     if (made?.id === secretId) onMade(undefined)
   }
   const create = (
-    <May needs={generateClientSecret}>
-      <Button onClick={() => setOpen("new")}>{t("secret.renew")}</Button>
-    </May>
+    <DialogButton
+      {...{ needs: generateClientSecret, family: "secrets", label: t("secret.renew") }}
+      form={createForm(texts, { application, hasSecret: found.secrets.length > 0, onMade })}
+    />
   )
   return (
     <Section title={t("secret.list")} actions={create}>
-      {open !== undefined && (
-        <Create
-          application={application}
-          hasSecret={found.secrets.length > 0}
-          onMade={onMade}
-          close={close}
-        />
-      )}
       {made && (
         <OnceBox title={t("secret.client")} secret={made.secret} file={`${name}-secret.txt`} />
       )}
@@ -78,40 +66,28 @@ function previousOf(period: Period) {
 type CreateProps = ApplicationPart & {
   readonly hasSecret: boolean
   readonly onMade: (made: Made) => void
-  readonly close: () => void
 }
 
-function Create({ application, hasSecret, onMade, close }: CreateProps) {
-  const { t } = useText()
-  const { applicationId, projectId } = application
-  const form = useForm<{ readonly period: Period }>({
-    id: formId("secrets", "new"),
+const createForm = ({ t }: Texts, { application, hasSecret, onMade }: CreateProps) =>
+  formOf<{ readonly period: Period }, void>({
     initial: { period: "day" },
     save: async ({ period }) => {
+      const { applicationId, projectId } = application
       const wanted = { applicationId, projectId, previous: previousOf(period) }
       const { secretId, clientSecret } = await call(generateClientSecret, wanted)
       onMade({ id: secretId, secret: clientSecret })
     },
-    done: close,
-  })
-  const { period } = form.values
-  const title = t("secret.renew")
-  return (
-    <DialogForm title={title} submit={title} form={form} onCancel={close}>
-      {hasSecret ? (
-        <SelectField
-          label={t("secret.previous")}
-          hint={t(period === "none" ? "secret.previous_none_hint" : "secret.previous_hint")}
-          options={periodNames.map((value) => ({ value, label: t(`secret.previous.${value}`) }))}
-          value={period}
-          onChange={(chosen) => form.change({ period: chosen })}
-        />
+    fields: ({ select, values: { period } }) =>
+      hasSecret ? (
+        select("period", t("secret.previous"), {
+          hint: t(period === "none" ? "secret.previous_none_hint" : "secret.previous_hint"),
+          of: periodNames,
+          words: (one) => t(`secret.previous.${one}`),
+        })
       ) : (
         <p>{t("secret.first")}</p>
-      )}
-    </DialogForm>
-  )
-}
+      ),
+  })
 
 type ListProps = {
   readonly secrets: readonly ClientSecret[]

@@ -1,21 +1,21 @@
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { Check } from "../../kit/check.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
-import { changeOidc, type OidcForm, type OidcPart } from "./change.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { changeOidc, type OidcPart } from "./change.ts"
 
 /** How an application learns that somebody's session has ended elsewhere. */
 export function SignOut(part: OidcPart) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("sign_out.title")}
       facts={<Told {...part} />}
-      form={(id, close) => <SignOutForm {...part} {...{ id, close }} />}
+      form={signOutForm(texts, part)}
     />
   )
 }
@@ -38,15 +38,12 @@ function Told({ oidc }: OidcPart) {
   )
 }
 
-function SignOutForm({ id, close, ...part }: OidcForm) {
-  const { t } = useText()
-  const { oidc } = part
-  const form = useForm({
-    id,
+const signOutForm = ({ t }: Texts, part: OidcPart) =>
+  formOf({
     initial: {
-      back: oidc.backChannelLogoutUri,
-      front: oidc.frontChannelLogout?.uri ?? "",
-      session: oidc.frontChannelLogout?.sessionRequired ?? true,
+      back: part.oidc.backChannelLogoutUri,
+      front: part.oidc.frontChannelLogout?.uri ?? "",
+      session: part.oidc.frontChannelLogout?.sessionRequired ?? true,
     },
     refusals: {
       back: ["app.back_channel_logout_uri_invalid"],
@@ -57,34 +54,11 @@ function SignOutForm({ id, close, ...part }: OidcForm) {
       const frontChannelLogout = { uri, sessionRequired: uri !== "" && session }
       return changeOidc(part, { backChannelLogoutUri: back, frontChannelLogout })
     },
-    done: close,
+    fields: ({ text, check, values }) => [
+      text("back", t("sign_out.back"), { ...address, hint: t("sign_out.back_hint") }),
+      text("front", t("sign_out.front"), { ...address, hint: t("sign_out.front_hint") }),
+      values.front && check("session", t("sign_out.session"), t("sign_out.session_hint")),
+    ],
   })
-  return (
-    <Fields form={form} onCancel={close}>
-      <TextField
-        label={t("sign_out.back")}
-        optional={t("form.optional")}
-        hint={t("sign_out.back_hint")}
-        type="url"
-        {...form.text("back")}
-        maxLength={2000}
-      />
-      <TextField
-        label={t("sign_out.front")}
-        optional={t("form.optional")}
-        hint={t("sign_out.front_hint")}
-        type="url"
-        {...form.text("front")}
-        maxLength={2000}
-      />
-      {form.values.front && (
-        <Check
-          label={t("sign_out.session")}
-          hint={t("sign_out.session_hint")}
-          checked={form.values.session}
-          onChange={(session) => form.change({ session })}
-        />
-      )}
-    </Fields>
-  )
-}
+
+const address = { optional: true, type: "url", maxLength: 2000 } as const

@@ -1,28 +1,27 @@
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Badge } from "../../kit/badge.tsx"
-import { Check } from "../../kit/check.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
-import { TextArea } from "../../kit/field.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
+import { EditSection } from "../form/form.tsx"
 import { linesOf } from "../form/lines.ts"
-import { useForm } from "../form/use-form.ts"
-import { Facts } from "../shell/detail.tsx"
+import { formOf } from "../form/made.tsx"
+import { Facts, ValueList } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
-import { changeOidc, type OidcForm, type OidcPart } from "./change.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { changeOidc, type OidcPart } from "./change.ts"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 import { appTypeOf } from "./protocol.ts"
 
 /** Where people may be sent back to, shown and changed where it stands. */
 export function WaysBack(part: OidcPart) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("applications.ways_back")}
       facts={<Addresses {...part} />}
-      form={(id, close) => <UriForm {...part} {...{ id, close }} />}
+      form={uriForm(texts, part)}
     />
   )
 }
@@ -56,26 +55,10 @@ function Addresses({ oidc }: OidcPart) {
 function Uris({ uris }: { readonly uris: readonly string[] }) {
   const { t } = useText()
   if (uris.length === 0) return <span className="quiet">{t("detail.none")}</span>
-  return (
-    <ul className="value-list">
-      {uris.map((uri) => (
-        <li key={uri}>
-          <code>{uri}</code>
-        </li>
-      ))}
-    </ul>
-  )
+  return <ValueList code values={uris} />
 }
 
-type Draft = {
-  readonly back: string
-  readonly out: string
-  readonly origins: string
-  readonly privateHttp: boolean
-  readonly development: boolean
-}
-
-const draftOf = (oidc: OidcPart["oidc"]): Draft => ({
+const draftOf = (oidc: OidcPart["oidc"]) => ({
   back: oidc.redirectUris.join("\n"),
   out: oidc.postLogoutRedirectUris.join("\n"),
   origins: oidc.additionalOrigins.join("\n"),
@@ -89,11 +72,18 @@ const refusals = {
   origins: ["app.additional_origins_invalid"],
 } as const
 
-function UriForm({ id, close, ...part }: OidcForm) {
-  const { t } = useText()
+function uriForm({ t }: Texts, part: OidcPart) {
   const { oidc } = part
-  const form = useForm<Draft>({
-    id,
+  // On the wire an empty list can't be told from one that stays as it is.
+  const emptied = (now: string, before: readonly string[]) =>
+    before.length > 0 && linesOf(now).length === 0 ? t("form.keeps_one") : undefined
+  const errorsOf = ({ back, out, origins }: ReturnType<typeof draftOf>) => ({
+    back: emptied(back, oidc.redirectUris),
+    out: emptied(out, oidc.postLogoutRedirectUris),
+    origins: emptied(origins, oidc.additionalOrigins),
+  })
+  const area = { rows: 3, spellCheck: false, maxLength: 20_000 } as const
+  return formOf({
     initial: draftOf(oidc),
     refusals,
     save: ({ back, out, origins, privateHttp, development }) =>
@@ -104,108 +94,49 @@ function UriForm({ id, close, ...part }: OidcForm) {
         privateNetworkHttp: privateHttp,
         developmentMode: development,
       }),
-    done: close,
+    disabled: (values) =>
+      hasInvalid(values.back, values.development) ||
+      hasInvalid(values.out, values.development) ||
+      Object.values(errorsOf(values)).some((error) => error !== undefined),
+    fields: (controls) => {
+      const { values } = controls
+      const { development: devMode, privateHttp } = values
+      const by = { appType: appTypeOf(oidc), devMode, privateHttp }
+      const error = errorsOf(values)
+      const asks = oidc.privateNetworkHttp || privateHttp || wantsPrivateHttp(values.back, by)
+      return [
+        controls.area("back", t("field.redirect_uris"), {
+          ...{ ...area, hint: t("applications.redirect_hint"), error: error.back },
+        }),
+        <JudgedRedirects key="judged" typed={values.back} by={by} />,
+        asks &&
+          controls.check(
+            "privateHttp",
+            t("field.private_http"),
+            t("applications.private_http_hint"),
+          ),
+        controls.area("out", t("field.post_logout_uris"), {
+          ...{ ...area, optional: true, error: error.out },
+          hint: t("applications.post_logout_hint"),
+        }),
+        <JudgedReturns key="returns" typed={values.out} by={by} />,
+        <Disclosure
+          key="more"
+          summary={t("applications.more_ways")}
+          open={oidc.developmentMode || oidc.additionalOrigins.length > 0}
+        >
+          {controls.area("origins", t("field.origins"), {
+            ...{ ...area, rows: 2, optional: true, error: error.origins },
+            hint: t("applications.origins_hint"),
+          })}
+          {controls.check(
+            "development",
+            t("field.development"),
+            t("applications.development_hint"),
+          )}
+          {devMode && <Alert tone="warning">{t("problem.development_mode")}</Alert>}
+        </Disclosure>,
+      ]
+    },
   })
-  const { values: draft, change } = form
-  // On the wire an empty list can't be told from one that stays as it is.
-  const emptied = (now: string, before: readonly string[]) =>
-    before.length > 0 && linesOf(now).length === 0 ? t("form.keeps_one") : undefined
-  const errors = {
-    back: emptied(draft.back, oidc.redirectUris),
-    out: emptied(draft.out, oidc.postLogoutRedirectUris),
-    origins: emptied(draft.origins, oidc.additionalOrigins),
-  }
-  const { development: devMode, privateHttp } = draft
-  const by = { appType: appTypeOf(oidc), devMode, privateHttp }
-  const isUnfit = hasInvalid(draft.back, devMode) || hasInvalid(draft.out, devMode)
-  const area = { rows: 3, spellCheck: false }
-  return (
-    <Fields
-      form={form}
-      onCancel={close}
-      disabled={isUnfit || Object.values(errors).some((error) => error !== undefined)}
-    >
-      <TextArea
-        {...area}
-        label={t("field.redirect_uris")}
-        hint={t("applications.redirect_hint")}
-        {...form.text("back")}
-        error={errors.back ?? form.errorOf("back")}
-        maxLength={20_000}
-      />
-      <JudgedRedirects typed={draft.back} by={by} />
-      <PrivateHttp typed={draft.back} {...{ by, change, was: oidc.privateNetworkHttp }} />
-      <TextArea
-        {...area}
-        label={t("field.post_logout_uris")}
-        optional={t("form.optional")}
-        hint={t("applications.post_logout_hint")}
-        {...form.text("out")}
-        error={errors.out ?? form.errorOf("out")}
-        maxLength={20_000}
-      />
-      <JudgedReturns typed={draft.out} by={by} />
-      <MoreWays
-        open={oidc.developmentMode || oidc.additionalOrigins.length > 0}
-        {...{ draft, change, error: errors.origins ?? form.errorOf("origins") }}
-      />
-    </Fields>
-  )
-}
-
-type PrivateHttpProps = {
-  readonly typed: string
-  readonly by: Redirecting
-  /** Whether it is allowed now: then it can be taken back. */
-  readonly was: boolean
-  readonly change: (fields: Partial<Draft>) => void
-}
-
-/** Offered where an address asks for it. */
-function PrivateHttp({ typed, by, was, change }: PrivateHttpProps) {
-  const { t } = useText()
-  const isOn = by.privateHttp === true
-  if (!was && !isOn && !wantsPrivateHttp(typed, by)) return null
-  return (
-    <Check
-      label={t("field.private_http")}
-      hint={t("applications.private_http_hint")}
-      checked={isOn}
-      onChange={(privateHttp) => change({ privateHttp })}
-    />
-  )
-}
-
-type MoreWaysProps = {
-  readonly open: boolean
-  readonly draft: Draft
-  readonly change: (fields: Partial<Draft>) => void
-  readonly error: string | undefined
-}
-
-function MoreWays({ open, draft, change, error }: MoreWaysProps) {
-  const { t } = useText()
-  return (
-    <Disclosure summary={t("applications.more_ways")} open={open}>
-      <TextArea
-        rows={2}
-        autoComplete="off"
-        spellCheck={false}
-        label={t("field.origins")}
-        optional={t("form.optional")}
-        hint={t("applications.origins_hint")}
-        error={error}
-        name="origins"
-        value={draft.origins}
-        onChange={(event) => change({ origins: event.target.value })}
-      />
-      <Check
-        label={t("field.development")}
-        hint={t("applications.development_hint")}
-        checked={draft.development}
-        onChange={(development) => change({ development })}
-      />
-      {draft.development && <Alert tone="warning">{t("problem.development_mode")}</Alert>}
-    </Disclosure>
-  )
 }

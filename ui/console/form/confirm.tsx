@@ -1,9 +1,12 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf"
+import { useNavigate } from "@tanstack/react-router"
 import { type ReactNode, useState } from "react"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { TextField } from "../../kit/field.tsx"
-import { useAction } from "../shell/call.ts"
+import { call, useAction } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
+import type { LinkOptions } from "../shell/link.tsx"
 import { May, type Needs } from "../shell/may.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Refused } from "../shell/refused.tsx"
@@ -79,37 +82,38 @@ export function ConfirmButton({ label, what, consequence, ...how }: ConfirmButto
   )
 }
 
-type TurnButtonProps = Needs & {
+type TurnButtonProps<I extends DescMessage, J extends DescMessage> = {
   readonly what: string
   readonly isOn: boolean
   /** What it means that it is off. */
   readonly consequence: ReactNode
-  readonly act: (on: boolean) => Promise<unknown>
+  /** What turns it on, what off, and of what. */
+  readonly on: DescMethodUnary<I>
+  readonly off: DescMethodUnary<J>
+  readonly of: MessageInitShape<I> & MessageInitShape<J>
   readonly small?: boolean
   /** What turning is called, where it is not activating. */
   readonly words?: { readonly on: string; readonly off: string; readonly told: string }
 }
 
 /** On and off: turning off asks first, and can be undone. */
-export function TurnButton(props: TurnButtonProps) {
-  const { needs, what, isOn, consequence, act, small, words } = props
+export function TurnButton<I extends DescMessage, J extends DescMessage>(
+  props: TurnButtonProps<I, J>,
+) {
+  const { what, isOn, consequence, on, off, of, small, words } = props
   const { t } = useText()
-  const how = { needs, ...(small !== undefined && { small }) }
-  if (!isOn) {
-    return <ActionButton {...how} label={words?.on ?? t("action.activate")} act={() => act(true)} />
-  }
+  const how = { needs: off, ...(small !== undefined && { small }) }
+  const turnOn = () => call(on, of)
+  if (!isOn) return <ActionButton {...how} label={words?.on ?? t("action.activate")} act={turnOn} />
   return (
     <ConfirmButton
       {...how}
       label={words?.off ?? t("action.deactivate")}
       what={what}
       consequence={consequence}
-      act={() => act(false)}
+      act={() => call(off, of)}
       done={() =>
-        tell({
-          text: words?.told ?? t("notice.deactivated", { name: what }),
-          undo: () => act(true),
-        })
+        tell({ text: words?.told ?? t("notice.deactivated", { name: what }), undo: turnOn })
       }
     />
   )
@@ -135,15 +139,31 @@ export function DeleteButton(props: DeleteProps) {
   )
 }
 
-/** The same at the end of a page. */
-export function DeleteSection(props: DeleteProps) {
+type DeleteSectionProps<I extends DescMessage> = {
+  readonly family: "projects" | "applications" | "users" | "groups" | "organizations"
+  readonly name: string
+  readonly by: DescMethodUnary<I>
+  readonly of: MessageInitShape<I>
+  /** Where one is afterwards. */
+  readonly to: LinkOptions
+}
+
+/** The same at the end of a page, which is left then. */
+export function DeleteSection<I extends DescMessage>(props: DeleteSectionProps<I>) {
+  const { family, name, by, of, to } = props
   const { t } = useText()
+  const navigate = useNavigate()
+  const consequence = t(`${family}.delete_text`)
+  const act = async () => {
+    await call(by, of)
+    await navigate({ ...to, replace: true })
+  }
   return (
-    <May needs={props.needs}>
+    <May needs={by}>
       <Section title={t("delete.section")}>
-        <p className="quiet">{props.consequence}</p>
+        <p className="quiet">{consequence}</p>
         <div className="row">
-          <DeleteButton {...props} />
+          <DeleteButton needs={by} title={t(`${family}.delete`)} {...{ name, consequence, act }} />
         </div>
       </Section>
     </May>

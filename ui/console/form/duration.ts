@@ -9,6 +9,13 @@ export const units: readonly Unit[] = ["seconds", "minutes", "hours", "days"]
 /** A time as people type it; without a count it is not said at all. */
 export type Amount = { readonly count: string; readonly unit: Unit }
 
+/** A time that a form holds; none where a value is of another kind. */
+export const amountIn = (value: unknown): Amount => {
+  if (typeof value !== "object" || value === null) return { count: "", unit: "hours" }
+  const unit = units.find((one) => one === Reflect.get(value, "unit")) ?? "hours"
+  return { count: String(Reflect.get(value, "count") ?? ""), unit }
+}
+
 /** In the largest unit that leaves nothing over. */
 export function amountOf(duration: Duration | undefined, unit: Unit = "hours"): Amount {
   if (!duration) return { count: "", unit }

@@ -86,8 +86,8 @@ export function DialogForm<Values extends object>({ title, ...fields }: DialogFo
 type EditSectionProps = Needs & {
   readonly title: string
   readonly facts: ReactNode
-  /** The form in place of the facts, whose id it is handed, and what closes it; else it stays. */
-  readonly form?: (id: string, close: () => void) => ReactNode
+  /** The form in place of the facts, which stand for good where there is none. */
+  readonly form?: (placed: { readonly id: string; readonly close: () => void }) => ReactNode
   /** What opens the form; editing, where nothing is said. */
   readonly action?: string
   /** What else can be done while the form is closed. */
@@ -135,7 +135,7 @@ export function EditSection(props: EditSectionProps) {
       {open === undefined || !form ? (
         facts
       ) : (
-        <div ref={ref}>{form(formId(title, open), () => turn(undefined))}</div>
+        <div ref={ref}>{form({ id: formId(title, open), close: () => turn(undefined) })}</div>
       )}
     </Section>
   )

@@ -1,22 +1,30 @@
+import type { DescMethod } from "@bufbuild/protobuf"
 import { Button } from "../../kit/button.tsx"
-import { TextField } from "../../kit/field.tsx"
 import type { Needs } from "../shell/may.tsx"
 import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
-import { Fields } from "./form.tsx"
+import { formOf } from "./made.tsx"
 import { formId, useOpen } from "./open.ts"
-import { useForm } from "./use-form.ts"
 
 type RenameProps = Needs & {
   readonly name: string
   readonly act: (name: string) => Promise<unknown>
 }
 
-/** A name that is changed where it stands. */
-export function Rename({ needs, name, act }: RenameProps) {
+/** A name, as a fact that is changed where it stands. */
+export const renamed = (
+  ...[label, name, needs, act]: [string, string, DescMethod, RenameProps["act"]]
+) => [label, <Rename key="name" {...{ needs, name, act }} />] as const
+
+function Rename({ needs, name, act }: RenameProps) {
   const { t } = useText()
   const [open, setOpen] = useOpen("rename")
-  if (open !== undefined) return <NameForm {...{ name, act, close: () => setOpen(undefined) }} />
+  const form = formOf({
+    initial: { name },
+    save: (values) => act(values.name.trim()),
+    fields: ({ text }) => text("name", t("field.name"), { required: true, autoFocus: true }),
+  })
+  if (open) return form({ id: formId("rename", open), close: () => setOpen(undefined) })
   return (
     <>
       {name}
@@ -26,21 +34,5 @@ export function Rename({ needs, name, act }: RenameProps) {
         </Button>
       </May>
     </>
-  )
-}
-
-function NameForm(props: Omit<RenameProps, "needs"> & { readonly close: () => void }) {
-  const { name, act, close } = props
-  const { t } = useText()
-  const form = useForm({
-    id: formId("rename", "name"),
-    initial: { name },
-    save: (values) => act(values.name.trim()),
-    done: close,
-  })
-  return (
-    <Fields form={form} onCancel={close}>
-      <TextField label={t("field.name")} {...form.text("name")} required autoFocus />
-    </Fields>
   )
 }

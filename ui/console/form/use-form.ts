@@ -5,7 +5,7 @@ import { wordsAtField } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import { dropDraft, readDraft, writeDraft } from "./draft.ts"
 
-type Wanted<Values extends object, Answer> = {
+export type Wanted<Values extends object, Answer> = {
   /** Tells it apart from other forms of the page; what is typed is kept under it. */
   readonly id: string
   readonly initial: Values
@@ -24,6 +24,8 @@ type Wanted<Values extends object, Answer> = {
 export type Form<Values extends object> = {
   readonly values: Values
   readonly change: (part: Partial<Values>) => void
+  /** The same for one value, of whose type its control makes sure. */
+  readonly put: (name: keyof Values & string, value: unknown) => void
   /** Whether anything differs from what it began with. */
   readonly dirty: boolean
   /** What was typed before a reload or a sign-in is there again. */
@@ -83,9 +85,12 @@ export function useForm<Values extends object, Answer = unknown>(
   const errorOf = (name: string) =>
     refusal && refused === name ? wordsAtField(texts, refusal) : undefined
   const change = (part: Partial<Values>) => setValues((before) => ({ ...before, ...part }))
+  const put = (name: string, value: unknown) =>
+    setValues((before) => ({ ...before, [name]: value }))
   return {
     values,
     change,
+    put,
     dirty,
     restored: draft !== undefined,
     action,
@@ -94,7 +99,7 @@ export function useForm<Values extends object, Answer = unknown>(
     text: (name) => ({
       name,
       value: String(values[name]),
-      onChange: ({ target }) => setValues((before) => ({ ...before, [name]: target.value })),
+      onChange: ({ target }) => put(name, target.value),
       maxLength: 200,
       autoComplete: "off",
       error: errorOf(name),

@@ -1,59 +1,62 @@
-import { useNavigate, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
 import { DeleteSection } from "../form/confirm.tsx"
-import { DialogForm, EditSection } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
-import { Copyable, Facts } from "../shell/detail.tsx"
+import { copied, Facts } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
-import { GroupFields } from "./group-form.tsx"
+import { groupForm } from "./group-form.tsx"
 
+const { getGroup, updateGroup, deleteGroup } = GroupService.method
+const { listGroupUsers, addUsersToGroup, removeUsersFromGroup } = GroupService.method
 const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 
 /** One group: what it is, and who is in it. */
 export function GroupPage() {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const { groupId: id } = useParams({ from: "/groups/$groupId" })
-  const { group } = useRead(GroupService.method.getGroup, { id })
+  const { group } = useRead(getGroup, { id })
   useBelongsTo(group?.organizationId)
   if (!group) return null
   return (
     <Page title={group.name} crumbs={[{ label: t("nav.groups"), link: { to: "/groups" } }]}>
       <EditSection
-        needs={GroupService.method.updateGroup}
+        needs={updateGroup}
         title={t("detail.about")}
         facts={
           <Facts
             rows={[
               [t("field.name"), group.name],
               [t("field.description"), group.description],
-              [t("groups.id"), <Copyable key="id" value={id} what={t("groups.id")} />],
+              copied(t("groups.id"), id),
               [t("field.created"), <Time key="created" at={group.creationDate} />],
             ]}
           />
         }
-        form={(form, close) => <GroupFields {...{ id: form, group, close }} />}
+        form={groupForm(texts, group.organizationId, group)}
       />
       <Users group={group} />
-      <Remove group={group} />
+      <DeleteSection
+        {...{ family: "groups", name: group.name, by: deleteGroup, of: { id } }}
+        to={{ to: "/groups" }}
+      />
     </Page>
   )
 }
 
-type GroupPart = { readonly group: Group }
-
-function Users({ group }: GroupPart) {
+function Users({ group }: { readonly group: Group }) {
   const { t } = useText()
   const { id } = group
   const own = { case: "groupIds" as const, value: { ids: [id] } }
@@ -61,7 +64,7 @@ function Users({ group }: GroupPart) {
   return (
     <Collection
       family="group_users"
-      method={GroupService.method.listGroupUsers}
+      method={listGroupUsers}
       ask={(asked) => ({
         pagination: pageOf(asked),
         filters: [{ filter: own }, ...(asked.text ? [{ filter: named(asked.text) }] : [])],
@@ -84,58 +87,23 @@ function Users({ group }: GroupPart) {
       ]}
       keyOf={({ userId }) => userId}
       nameOf={({ displayName }) => displayName}
-      needs={{
-        create: GroupService.method.addUsersToGroup,
-        remove: GroupService.method.removeUsersFromGroup,
-      }}
-      form={(_, close) => <AddUser {...{ group, close }} />}
-      remove={({ userId }) =>
-        call(GroupService.method.removeUsersFromGroup, { id, userIds: [userId] })
-      }
+      needs={{ create: addUsersToGroup, remove: removeUsersFromGroup }}
+      form={() => userForm(group)}
+      remove={({ userId }) => call(removeUsersFromGroup, { id, userIds: [userId] })}
     />
   )
 }
 
-function AddUser({ group, close }: GroupPart & { readonly close: () => void }) {
-  const { t } = useText()
-  const { id, organizationId } = group
-  const form = useForm({
-    id: formId("group_users", "+"),
+const userForm = ({ id, organizationId }: Group) =>
+  formOf({
     initial: { userId: "" },
-    save: ({ userId }) => call(GroupService.method.addUsersToGroup, { id, userIds: [userId] }),
-    done: close,
-  })
-  const title = t("group_users.create")
-  return (
-    <DialogForm
-      title={title}
-      submit={title}
-      form={form}
-      disabled={form.values.userId === ""}
-      onCancel={close}
-    >
+    save: ({ userId }) => call(addUsersToGroup, { id, userIds: [userId] }),
+    disabled: ({ userId }) => userId === "",
+    fields: ({ values, change }) => (
       <PersonPicker
-        value={form.values.userId}
-        onChange={(userId) => form.change({ userId })}
+        value={values.userId}
+        onChange={(userId) => change({ userId })}
         organizationId={organizationId}
       />
-    </DialogForm>
-  )
-}
-
-function Remove({ group: { id, name } }: GroupPart) {
-  const { t } = useText()
-  const navigate = useNavigate()
-  const act = async () => {
-    await call(GroupService.method.deleteGroup, { id })
-    await navigate({ to: "/groups", replace: true })
-  }
-  const consequence = t("groups.remove_text")
-  return (
-    <DeleteSection
-      needs={GroupService.method.deleteGroup}
-      {...{ name, consequence, act }}
-      title={t("groups.delete")}
-    />
-  )
-}
+    ),
+  })

@@ -1,8 +1,6 @@
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { FieldName, type Group } from "../../../src/gen/core/group/v2/group_pb.ts"
+import { FieldName } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { type Asked, found, pageOf } from "../list/listing.tsx"
@@ -11,11 +9,12 @@ import { Copyable } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
-import { GroupTexts, useGroupForm } from "./group-form.tsx"
+import { groupForm } from "./group-form.tsx"
 
 /** The groups of an organisation. */
 export function GroupsPage() {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const { id: organizationId, name } = useOrganization()
   return (
     <Collection
@@ -51,7 +50,7 @@ export function GroupsPage() {
         edit: GroupService.method.updateGroup,
         remove: GroupService.method.deleteGroup,
       }}
-      form={(group, close) => <GroupForm {...{ organizationId, group, close }} />}
+      form={(group) => groupForm(texts, organizationId, group)}
       remove={({ id }) => call(GroupService.method.deleteGroup, { id })}
     />
   )
@@ -62,27 +61,4 @@ function filtersOf(organizationId: string, { text }: Asked) {
   const own = { case: "organizationId", value: { id: organizationId } } as const
   const named = { case: "nameFilter", value: { name: text, method } } as const
   return [{ filter: own }, ...(text ? [{ filter: named }] : [])]
-}
-
-type GroupFormProps = {
-  readonly organizationId: string
-  readonly group: Group | undefined
-  readonly close: () => void
-}
-
-function GroupForm({ organizationId, group, close }: GroupFormProps) {
-  const { t } = useText()
-  const id = formId("groups", group?.id ?? "+")
-  const form = useGroupForm({ id, group, close, organizationId })
-  const create = t("groups.create")
-  return (
-    <DialogForm
-      title={group?.name ?? create}
-      submit={group ? undefined : create}
-      form={form}
-      onCancel={close}
-    >
-      <GroupTexts form={form} />
-    </DialogForm>
-  )
 }

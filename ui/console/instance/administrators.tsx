@@ -5,9 +5,7 @@ import {
 } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { Checks } from "../../kit/check.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { formOf } from "../form/made.tsx"
 import { Badges } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
@@ -35,13 +33,9 @@ const levels = {
   projectGrant: RoleLevel.PROJECT_GRANT,
 } as const
 
-const {
-  listAdministrators,
-  createAdministrator,
-  updateAdministrator,
-  deleteAdministrator,
-  listRoles,
-} = InternalPermissionService.method
+const { listAdministrators, createAdministrator, updateAdministrator, deleteAdministrator } =
+  InternalPermissionService.method
+const { listRoles } = InternalPermissionService.method
 
 /** Who may look at something here, or change it; people's roles in applications are others. */
 export function Administrators({ of: held }: { readonly of: Held }) {
@@ -84,7 +78,7 @@ export function Administrators({ of: held }: { readonly of: Held }) {
         edit: updateAdministrator,
         remove: deleteAdministrator,
       }}
-      form={(row, close) => <AdministratorForm {...{ held, close }} administrator={row} />}
+      form={(row) => administratorForm(held, row)}
       remove={(row) => call(deleteAdministrator, { userId: idOf(row), resource })}
     />
   )
@@ -95,44 +89,30 @@ const idOf = ({ user }: Administrator) => user?.id ?? ""
 const nameOf = ({ user }: Administrator) =>
   user?.displayName || user?.preferredLoginName || user?.id || ""
 
-type AdministratorFormProps = {
-  readonly held: Held
-  readonly administrator: Administrator | undefined
-  readonly close: () => void
-}
-
-type Values = { readonly userId: string; readonly roles: readonly string[] }
-
-function AdministratorForm({ held, administrator, close }: AdministratorFormProps) {
-  const { t } = useText()
-  const given = administrator ? idOf(administrator) : ""
-  const form = useForm<Values>({
-    id: formId("administrators", given || "+"),
-    initial: { userId: given, roles: administrator?.roles ?? [] },
+function administratorForm(held: Held, administrator: Administrator | undefined) {
+  const given: readonly string[] = administrator?.roles ?? []
+  return formOf({
+    initial: { userId: administrator ? idOf(administrator) : "", roles: given },
     save: async ({ userId, roles }) => {
       const wanted = { userId, resource: { resource: held }, roles: [...roles] }
       await (administrator ? call(updateAdministrator, wanted) : call(createAdministrator, wanted))
     },
-    done: close,
+    disabled: ({ userId, roles }) => userId === "" || roles.length === 0,
+    fields: ({ values, change }) => (
+      <>
+        {!administrator && (
+          <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
+        )}
+        <Part>
+          <RoleChecks
+            level={levels[held.case]}
+            values={values.roles}
+            onChange={(roles) => change({ roles })}
+          />
+        </Part>
+      </>
+    ),
   })
-  const { values, change } = form
-  const disabled = values.userId === "" || values.roles.length === 0
-  const title = administrator ? nameOf(administrator) : t("administrators.create")
-  const submit = administrator ? undefined : title
-  return (
-    <DialogForm {...{ title, submit, disabled, form }} onCancel={close}>
-      {!administrator && (
-        <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
-      )}
-      <Part>
-        <RoleChecks
-          level={levels[held.case]}
-          values={values.roles}
-          onChange={(roles) => change({ roles })}
-        />
-      </Part>
-    </DialogForm>
-  )
 }
 
 type RoleChecksProps = {

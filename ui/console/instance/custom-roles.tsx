@@ -9,17 +9,16 @@ import {
 import { Badge } from "../../kit/badge.tsx"
 import { Checks } from "../../kit/check.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
-import { TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { verbatim } from "../form/controls.tsx"
+import { formOf } from "../form/made.tsx"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import type { Asked } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { familiesOf, type LevelName, levelNames, levelOf, levels } from "./role.ts"
 
 const { listRoles, createRole, updateRole, deleteRole } = InternalPermissionService.method
@@ -31,7 +30,8 @@ const everyRole = (level?: RoleLevel) => ({
 
 /** The roles that administrators can have: built-in ones, and those of the instance's own. */
 export function CustomRoles() {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   return (
     <Collection
       family="custom_roles"
@@ -55,7 +55,7 @@ export function CustomRoles() {
       nameOf={({ key }) => key}
       needs={{ create: createRole, edit: updateRole, remove: deleteRole }}
       isFixed={({ builtIn }) => builtIn}
-      form={(role, close) => <RoleForm {...{ role, close }} />}
+      form={(role) => roleForm(texts, role)}
       remove={({ key }) => call(deleteRole, { key })}
     />
   )
@@ -73,8 +73,6 @@ function rolesOf({ roles }: ListRolesResponse, { text, offset, limit }: Asked) {
   return { rows: fitting.slice(from, from + limit), total: fitting.length }
 }
 
-type RoleFormProps = { readonly role: Role | undefined; readonly close: () => void }
-
 type Values = {
   readonly key: string
   readonly displayName: string
@@ -82,10 +80,8 @@ type Values = {
   readonly permissions: readonly string[]
 }
 
-function RoleForm({ role, close }: RoleFormProps) {
-  const { t } = useText()
-  const form = useForm<Values>({
-    id: formId("custom_roles", role?.key ?? "+"),
+const roleForm = ({ t }: Texts, role: Role | undefined) =>
+  formOf<Values, void>({
     initial: {
       key: "",
       displayName: role ? nameOf(role) : "",
@@ -101,49 +97,31 @@ function RoleForm({ role, close }: RoleFormProps) {
         ? call(updateRole, wanted)
         : call(createRole, { ...wanted, level: levels[level] }))
     },
-    done: close,
-  })
-  const { values, change } = form
-  const title = role?.key ?? t("custom_roles.create")
-  const disabled = values.permissions.length === 0
-  const submit = role ? undefined : title
-  return (
-    <DialogForm {...{ title, submit, disabled, form }} onCancel={close}>
-      {!role && (
-        <>
-          <TextField
-            label={t("roles.key")}
-            hint={t("custom_roles.key_hint")}
-            {...form.text("key")}
-            maxLength={100}
-            autoCapitalize="none"
-            spellCheck={false}
-            required
-            autoFocus
-          />
-          <SelectField
-            label={t("custom_roles.level")}
-            options={levelNames.map((value) => ({ value, label: t(`level.${value}`) }))}
-            value={values.level}
-            onChange={(level) => change({ level, permissions: [] })}
-          />
-        </>
-      )}
-      <TextField
-        label={t("roles.name")}
-        optional={t("form.optional")}
-        {...form.text("displayName")}
-      />
-      <Part rows={4}>
+    disabled: ({ permissions }) => permissions.length === 0,
+    fields: ({ text, values, change }) => [
+      !role &&
+        text("key", t("roles.key"), {
+          ...{ hint: t("custom_roles.key_hint"), maxLength: 100, ...verbatim, required: true },
+        }),
+      !role && (
+        <SelectField
+          key="level"
+          label={t("custom_roles.level")}
+          options={levelNames.map((value) => ({ value, label: t(`level.${value}`) }))}
+          value={values.level}
+          onChange={(level) => change({ level, permissions: [] })}
+        />
+      ),
+      text("displayName", t("roles.name"), { optional: true }),
+      <Part rows={4} key="permissions">
         <Permissions
           level={values.level}
           values={values.permissions}
           onChange={(permissions) => change({ permissions })}
         />
-      </Part>
-    </DialogForm>
-  )
-}
+      </Part>,
+    ],
+  })
 
 type PermissionsProps = {
   readonly level: LevelName

@@ -1,20 +1,19 @@
 import type { SecuritySettings } from "../../../src/gen/core/settings/v2/security_settings_pb.ts"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
-import { Check } from "../../kit/check.tsx"
-import { TextArea } from "../../kit/field.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
+import { EditSection } from "../form/form.tsx"
 import { linesOf } from "../form/lines.ts"
-import { useForm } from "../form/use-form.ts"
+import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
+import { ValueList } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 
 const { setSecuritySettings } = SettingsService.method
 
-type EmbeddingProps = { readonly security: SecuritySettings }
-
 /** Whose sites may show the sign-in pages in a frame. */
-export function Embedding({ security }: EmbeddingProps) {
-  const { t } = useText()
+export function Embedding({ security }: { readonly security: SecuritySettings }) {
+  const texts = useText()
+  const { t } = texts
   const { enabled = false, allowedOrigins = [] } = security.embeddedIframe ?? {}
   return (
     <EditSection
@@ -23,29 +22,16 @@ export function Embedding({ security }: EmbeddingProps) {
       facts={
         <>
           <p className="quiet section-lead">{t(enabled ? "embedding.on" : "embedding.off")}</p>
-          {enabled && (
-            <ul className="value-list">
-              {allowedOrigins.map((origin) => (
-                <li key={origin}>
-                  <code>{origin}</code>
-                </li>
-              ))}
-            </ul>
-          )}
+          {enabled && <ValueList code values={allowedOrigins} />}
         </>
       }
-      form={(id, close) => <EmbeddingForm {...{ security, id, close }} />}
+      form={embeddingForm(texts, security)}
     />
   )
 }
 
-type FormProps = EmbeddingProps & { readonly id: string; readonly close: () => void }
-
-function EmbeddingForm({ security, id, close }: FormProps) {
-  const { t } = useText()
-  const { embeddedIframe, enableImpersonation } = security
-  const form = useForm({
-    id,
+const embeddingForm = ({ t }: Texts, { embeddedIframe, enableImpersonation }: SecuritySettings) =>
+  formOf({
     initial: {
       enabled: embeddedIframe?.enabled ?? false,
       origins: (embeddedIframe?.allowedOrigins ?? []).join("\n"),
@@ -55,28 +41,12 @@ function EmbeddingForm({ security, id, close }: FormProps) {
         embeddedIframe: { enabled, allowedOrigins: linesOf(origins) },
         enableImpersonation,
       }),
-    done: close,
+    fields: ({ check, area, values }) => [
+      check("enabled", t("embedding.enabled"), t("embedding.enabled_hint")),
+      values.enabled &&
+        area("origins", t("embedding.origins"), {
+          hint: t("embedding.origins_hint"),
+          ...{ maxLength: 5000, rows: 4, required: true, spellCheck: false },
+        }),
+    ],
   })
-  const { values, change } = form
-  return (
-    <Fields form={form} onCancel={close}>
-      <Check
-        label={t("embedding.enabled")}
-        hint={t("embedding.enabled_hint")}
-        checked={values.enabled}
-        onChange={(enabled) => change({ enabled })}
-      />
-      {values.enabled && (
-        <TextArea
-          label={t("embedding.origins")}
-          hint={t("embedding.origins_hint")}
-          {...form.text("origins")}
-          maxLength={5000}
-          rows={4}
-          required
-          spellCheck={false}
-        />
-      )}
-    </Fields>
-  )
-}

@@ -3,19 +3,13 @@ import {
   type SecretGenerator,
   SecretGeneratorType,
 } from "../../../src/gen/core/settings/v1/settings_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { Checks } from "../../kit/check.tsx"
-import { TextField } from "../../kit/field.tsx"
 import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
-import { DurationField } from "../form/duration-field.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId, useOpen } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { DialogButton, formOf } from "../form/made.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
-import { useMay } from "../shell/permission.ts"
 import { unless } from "../shell/refusal.ts"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 
 const { listSecretGenerators, updateSecretGenerator } = AdminService.method
 
@@ -38,17 +32,15 @@ const alphabets = [
 
 /** What codes and secrets are made of, and how long codes are good for. */
 export function Generators() {
-  const { t } = useText()
-  const may = useMay()
+  const texts = useText()
+  const { t } = texts
   const words = useWords()
   const found = useReadIfAllowed(listSecretGenerators)
-  const [open, setOpen] = useOpen("generators")
   if (!found) return null
   const rows = kinds.flatMap((kind) => {
     const generator = found.result.find(({ generatorType }) => generatorType === kind.type)
     return generator ? [{ kind, generator }] : []
   })
-  const opened = rows.find(({ kind }) => kind.name === open)
   return (
     <Section title={t("generators.title")}>
       <p className="quiet section-lead">{t("generators.lead")}</p>
@@ -57,20 +49,15 @@ export function Generators() {
           t(`generators.${kind.name}`),
           <>
             {words(generator)}
-            {may(updateSecretGenerator) && (
-              <Button
-                small
-                kind="plain"
-                aria-label={`${t("action.edit")}: ${t(`generators.${kind.name}`)}`}
-                onClick={() => setOpen(kind.name)}
-              >
-                {t("action.edit")}
-              </Button>
-            )}
+            <DialogButton
+              {...{ small: true, needs: updateSecretGenerator, label: t("action.edit") }}
+              family={`generators-${kind.name}`}
+              name={t(`generators.${kind.name}`)}
+              form={generatorForm(texts, kind, generator)}
+            />
           </>,
         ])}
       />
-      {opened && <GeneratorForm {...opened} close={() => setOpen(undefined)} />}
     </Section>
   )
 }
@@ -93,58 +80,23 @@ type Draft = {
   readonly of: readonly (typeof alphabets)[number][]
 }
 
-type FormProps = {
-  readonly kind: Kind
-  readonly generator: SecretGenerator
-  readonly close: () => void
-}
-
-function GeneratorForm({ kind, generator, close }: FormProps) {
-  const { t } = useText()
-  const form = useForm<Draft>({
-    id: formId("generators", kind.name),
+const generatorForm = ({ t }: Texts, { type }: Kind, generator: SecretGenerator) =>
+  formOf<Draft, void>({
     initial: {
       length: String(generator.length),
       expiry: amountOf(generator.expiry),
       of: alphabets.filter((name) => generator[name]),
     },
     save: (draft) => saveGenerator(generator, draft),
-    done: close,
+    disabled: ({ of }) => of.length === 0,
+    fields: ({ text, checks, duration }) => [
+      text("length", t("generators.length"), {
+        ...{ type: "number", inputMode: "numeric", min: 1, max: 128, required: true },
+      }),
+      checks("of", t("generators.of"), { of: alphabets, words: (one) => t(`generators.${one}`) }),
+      type !== SecretGeneratorType.APP_SECRET && duration("expiry", t("generators.expiry")),
+    ],
   })
-  const { values, change } = form
-  return (
-    <DialogForm
-      title={t(`generators.${kind.name}`)}
-      form={form}
-      onCancel={close}
-      disabled={values.of.length === 0}
-    >
-      <TextField
-        label={t("generators.length")}
-        {...form.text("length")}
-        type="number"
-        inputMode="numeric"
-        min={1}
-        max={128}
-        required
-        autoFocus
-      />
-      <Checks
-        legend={t("generators.of")}
-        options={alphabets.map((value) => ({ value, label: t(`generators.${value}`) }))}
-        values={values.of}
-        onChange={(of) => change({ of })}
-      />
-      {kind.type !== SecretGeneratorType.APP_SECRET && (
-        <DurationField
-          label={t("generators.expiry")}
-          value={values.expiry}
-          onChange={(expiry) => change({ expiry })}
-        />
-      )}
-    </DialogForm>
-  )
-}
 
 async function saveGenerator({ generatorType }: SecretGenerator, draft: Draft): Promise<void> {
   const expiry = durationOf(draft.expiry)

@@ -2,19 +2,20 @@ import {
   AdminService,
   type GetRestrictionsResponse,
 } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { Check, Checks } from "../../kit/check.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { changeOf, languages } from "./restriction.ts"
 
 type RestrictionsProps = { readonly restrictions: GetRestrictionsResponse }
 
 /** What the pages for signing in leave out. */
 export function Restrictions({ restrictions }: RestrictionsProps) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const { allowedLanguages, disallowPublicOrgRegistration: isRefused } = restrictions
   const named = useLanguageNames()
   const listed = allowedLanguages.map(named).join(", ")
@@ -34,7 +35,7 @@ export function Restrictions({ restrictions }: RestrictionsProps) {
           ]}
         />
       }
-      form={(id, close) => <RestrictionForm {...{ restrictions, id, close }} />}
+      form={restrictionForm(texts, named, restrictions)}
     />
   )
 }
@@ -46,44 +47,27 @@ function useLanguageNames(): (language: string) => string {
   return (language) => names.of(language) ?? language
 }
 
-type FormProps = RestrictionsProps & { readonly id: string; readonly close: () => void }
-
-type Values = { readonly languages: readonly string[]; readonly disallow: boolean }
-
-function RestrictionForm({ restrictions, id, close }: FormProps) {
-  const { t } = useText()
-  const named = useLanguageNames()
-  const { allowedLanguages, disallowPublicOrgRegistration } = restrictions
-  const form = useForm<Values>({
-    id,
+const restrictionForm = (
+  { t }: Texts,
+  named: (language: string) => string,
+  restrictions: GetRestrictionsResponse,
+) =>
+  formOf({
     initial: {
-      languages: allowedLanguages.length > 0 ? allowedLanguages : languages,
-      disallow: disallowPublicOrgRegistration,
+      languages:
+        restrictions.allowedLanguages.length > 0 ? restrictions.allowedLanguages : languages,
+      disallow: restrictions.disallowPublicOrgRegistration,
     },
     save: async (wanted) => {
       const changed = changeOf(restrictions, wanted)
       if (changed) await call(AdminService.method.setRestrictions, changed)
     },
-    done: close,
-  })
-  const { values, change } = form
-  return (
-    <Fields form={form} onCancel={close} disabled={values.languages.length === 0}>
-      <div className="stack stack-tight">
-        <Checks
-          legend={t("restrictions.languages")}
-          options={languages.map((value) => ({ value, label: named(value) }))}
-          values={values.languages}
-          onChange={(chosen) => change({ languages: chosen })}
-        />
+    disabled: (values) => values.languages.length === 0,
+    fields: ({ checks, check }) => [
+      <div className="stack stack-tight" key="languages">
+        {checks("languages", t("restrictions.languages"), { of: languages, words: named })}
         <p className="quiet small">{t("restrictions.languages_hint")}</p>
-      </div>
-      <Check
-        label={t("restrictions.disallow")}
-        hint={t("restrictions.disallow_hint")}
-        checked={values.disallow}
-        onChange={(disallow) => change({ disallow })}
-      />
-    </Fields>
-  )
-}
+      </div>,
+      check("disallow", t("restrictions.disallow"), t("restrictions.disallow_hint")),
+    ],
+  })

@@ -1,24 +1,25 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
-import { Check } from "../../kit/check.tsx"
-import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
-import { DurationField } from "../form/duration-field.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { amountOf, durationOf, durationText } from "../form/duration.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
 const { updateOIDCSettings } = AdminService.method
 
 /** Keys are exchanged by themselves, unless somebody wants to do it by hand. */
 export function Rotation(part: OidcSettingsPart) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   return (
     <EditSection
       needs={updateOIDCSettings}
       title={t("rotation.title")}
       facts={<Facts {...part} />}
-      form={(id, close) => <RotationForm {...part} {...{ id, close }} />}
+      form={rotationForm(texts, part.settings)}
     />
   )
 }
@@ -35,15 +36,9 @@ function Facts({ settings }: OidcSettingsPart) {
   return <p className="quiet section-lead">{t("rotation.on", values)}</p>
 }
 
-type Draft = { readonly enabled: boolean; readonly period: Amount; readonly ahead: Amount }
-
-type FormProps = OidcSettingsPart & { readonly id: string; readonly close: () => void }
-
-function RotationForm({ settings, id, close }: FormProps) {
-  const { t } = useText()
+function rotationForm({ t }: Texts, settings: OIDCSettings) {
   const { keyRotation: rotation } = settings
-  const form = useForm<Draft>({
-    id,
+  return formOf({
     initial: {
       enabled: rotation?.enabled ?? false,
       period: amountOf(rotation?.period, "days"),
@@ -54,32 +49,18 @@ function RotationForm({ settings, id, close }: FormProps) {
       const times = { ...(period && { period }), ...(publishAhead && { publishAhead }) }
       return changeOidcSettings(settings, { keyRotation: { enabled, ...times } })
     },
-    done: close,
-  })
-  const { values: draft, change } = form
-  return (
-    <Fields form={form} onCancel={close}>
-      <Check
-        label={t("rotation.enabled")}
-        hint={t("rotation.enabled_hint")}
-        checked={draft.enabled}
-        onChange={(enabled) => change({ enabled })}
-      />
-      {draft.enabled && (
-        <div className="pair pair-two">
-          <DurationField
-            label={t("rotation.period")}
-            value={draft.period}
-            onChange={(period) => change({ period })}
-          />
-          <DurationField
-            label={t("rotation.ahead")}
-            value={draft.ahead}
-            onChange={(ahead) => change({ ahead })}
-          />
+    fields: ({ check, duration, values }) => [
+      check("enabled", t("rotation.enabled"), t("rotation.enabled_hint")),
+      values.enabled ? (
+        <div className="pair pair-two" key="times">
+          {duration("period", t("rotation.period"))}
+          {duration("ahead", t("rotation.ahead"))}
         </div>
-      )}
-      {!draft.enabled && <Alert tone="warning">{t("rotation.off")}</Alert>}
-    </Fields>
-  )
+      ) : (
+        <Alert key="off" tone="warning">
+          {t("rotation.off")}
+        </Alert>
+      ),
+    ],
+  })
 }

@@ -3,17 +3,12 @@ import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb
 import type { WebKey } from "../../../src/gen/core/webkey/v2/webkey_pb.ts"
 import { WebKeyService } from "../../../src/gen/core/webkey/v2/webkey_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
-import { Button } from "../../kit/button.tsx"
-import { SelectField } from "../../kit/select.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId, useOpen } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { DialogButton, formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
-import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
 import { Rotation } from "./rotation.tsx"
@@ -25,13 +20,13 @@ const { listWebKeys, createWebKey, activateWebKey, deleteWebKey } = WebKeyServic
 export function SigningKeysPage() {
   const texts = useText()
   const { t } = texts
-  const [open, setOpen] = useOpen("web_keys")
   const { webKeys } = useRead(listWebKeys)
   const settings = useReadIfAllowed(AdminService.method.getOIDCSettings)?.settings
   const create = (
-    <May needs={createWebKey}>
-      <Button onClick={() => setOpen("new")}>{t("web_keys.create")}</Button>
-    </May>
+    <DialogButton
+      {...{ needs: createWebKey, family: "web_keys", label: t("web_keys.create") }}
+      form={createForm(texts)}
+    />
   )
   return (
     <Page title={t("nav.signing-keys")} owner={t("nav.instance")} actions={create}>
@@ -43,7 +38,6 @@ export function SigningKeysPage() {
         keyOf={({ id }) => id}
       />
       {settings && <Rotation settings={settings} />}
-      {open !== undefined && <Create close={() => setOpen(undefined)} />}
     </Page>
   )
 }
@@ -90,24 +84,12 @@ function Actions({ webKey }: { readonly webKey: WebKey }) {
   )
 }
 
-function Create({ close }: { readonly close: () => void }) {
-  const { t } = useText()
-  const form = useForm<{ readonly kind: KindName }>({
-    id: formId("web_keys", "new"),
+const createForm = ({ t }: Texts) =>
+  formOf<{ readonly kind: KindName }, unknown>({
     initial: { kind: "RS256 · RSA 2048" },
     save: ({ kind }) => call(createWebKey, { key: kinds[kind] }),
-    done: close,
+    fields: ({ select }) =>
+      select("kind", t("web_keys.kind"), {
+        ...{ hint: t("web_keys.create_hint"), of: kindNames, words: (kind) => kind },
+      }),
   })
-  const title = t("web_keys.create")
-  return (
-    <DialogForm title={title} submit={title} form={form} onCancel={close}>
-      <SelectField
-        label={t("web_keys.kind")}
-        hint={t("web_keys.create_hint")}
-        options={kindNames.map((value) => ({ value, label: value }))}
-        value={form.values.kind}
-        onChange={(kind) => form.change({ kind })}
-      />
-    </DialogForm>
-  )
-}

@@ -2,8 +2,9 @@ import type { DescMessage, DescMethod } from "@bufbuild/protobuf"
 import type { ReactNode } from "react"
 import { Button } from "../../kit/button.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
-import { ConfirmButton, TurnButton } from "../form/confirm.tsx"
-import { useOpen } from "../form/open.ts"
+import { ConfirmButton } from "../form/confirm.tsx"
+import type { MadeForm } from "../form/made.tsx"
+import { formId, useOpen } from "../form/open.ts"
 import { Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { May } from "../shell/may.tsx"
@@ -30,17 +31,12 @@ type CollectionProps<I extends DescMessage, O extends DescMessage, Row> = Pick<
   readonly nameOf: (row: Row) => string
   /** The operations that make, change and remove one; nothing is changed where that isn't said. */
   readonly needs: Readonly<Record<"create" | "remove", DescMethod>> & { readonly edit?: DescMethod }
-  /** The dialog that makes one where there is no row, else the one that changes it. */
-  readonly form: (row: Row | undefined, close: () => void) => ReactNode
+  /** What makes one where there is no row, else what changes it. */
+  readonly form: (row: Row | undefined) => MadeForm
   /** What can be done with a row; all that is offered where nothing is said. */
   readonly isFixed?: (row: Row) => boolean
-  readonly turn?: {
-    readonly needs: DescMethod
-    readonly isOn: (row: Row) => boolean
-    readonly act: (row: Row, on: boolean) => Promise<unknown>
-    /** What it means that one is no longer on. */
-    readonly off: string
-  }
+  /** Its `TurnButton`, where it can be turned off for a while. */
+  readonly turn?: (row: Row, how: { readonly small: true; readonly what: string }) => ReactNode
   readonly more?: (row: Row) => ReactNode
   readonly remove: (row: Row) => Promise<unknown>
   /** It is a page of its own, of the organisation or of somebody else. */
@@ -54,11 +50,16 @@ const fresh = "+"
 export function Collection<I extends DescMessage, O extends DescMessage, Row>(
   props: CollectionProps<I, O, Row>,
 ) {
-  const { family, form, columns, page, keyOf, find, needs, ...list } = props
+  const { family, columns, page, keyOf, find, needs, ...list } = props
   const { t } = useText()
   const may = useMay()
   const [open, setOpen] = useOpen(family)
-  const close = () => setOpen(undefined)
+  const formFor = (row?: Row) => {
+    const title = row === undefined ? t(`${family}.create`) : props.nameOf(row)
+    const id = formId(family, row === undefined ? fresh : keyOf(row))
+    const submit = row === undefined ? title : undefined
+    return props.form(row)({ id, title, submit, close: () => setOpen(undefined) })
+  }
   const create = may(needs.create) && (
     <Button {...(page && { kind: "primary" })} onClick={() => setOpen(fresh)}>
       {t(`${family}.create`)}
@@ -79,11 +80,11 @@ export function Collection<I extends DescMessage, O extends DescMessage, Row>(
     cell: (row) => (
       <>
         <RowActions {...props} row={row} edit={edit(row)} />
-        {open === keyOf(row) && form(row, close)}
+        {open === keyOf(row) && formFor(row)}
       </>
     ),
   }
-  const acts = [needs.remove, needs.edit, props.turn?.needs].some((one) => one && may(one))
+  const acts = [needs.remove, needs.edit].some((one) => one && may(one))
   const title = t(`${family}.title`)
   const listing = (
     <Listing
@@ -111,7 +112,7 @@ export function Collection<I extends DescMessage, O extends DescMessage, Row>(
       ) : (
         listing
       )}
-      {open === fresh && form(undefined, close)}
+      {open === fresh && formFor()}
     </>
   )
 }
@@ -139,16 +140,7 @@ function RowActions<I extends DescMessage, O extends DescMessage, Row>(
           </Button>
         </May>
       )}
-      {turn && (
-        <TurnButton
-          small
-          needs={turn.needs}
-          what={name}
-          isOn={turn.isOn(row)}
-          consequence={turn.off}
-          act={(on) => turn.act(row, on)}
-        />
-      )}
+      {turn?.(row, { small: true, what: name })}
       <ConfirmButton
         small
         needs={needs.remove}

@@ -7,19 +7,15 @@ import type {
 } from "@bufbuild/protobuf"
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { useState } from "react"
-import { Button } from "../../kit/button.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
-import { TextArea, TextField } from "../../kit/field.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId, useOpen } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { DialogButton, formOf } from "../form/made.tsx"
 import { useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { May } from "../shell/may.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { OnceBox } from "./once-box.tsx"
 import { Time } from "./time.tsx"
 
@@ -35,8 +31,10 @@ export type Made = { readonly id: string; readonly text: string }
 
 type Wanted = { readonly expirationDate: Timestamp; readonly publicKey: Uint8Array }
 
+type Family = "keys" | "app_keys" | "tokens"
+
 type CredentialsProps<I extends DescMessage, O extends DescMessage> = {
-  readonly family: "keys" | "app_keys" | "tokens"
+  readonly family: Family
   readonly method: DescMethodUnary<I, O>
   readonly input: MessageInitShape<I>
   readonly needs: Readonly<Record<"create" | "remove", DescMethod>>
@@ -51,25 +49,20 @@ type CredentialsProps<I extends DescMessage, O extends DescMessage> = {
 export function Credentials<I extends DescMessage, O extends DescMessage>(
   props: CredentialsProps<I, O>,
 ) {
-  const { family, create, takesPublicKey, needs, remove } = props
-  const { t } = useText()
+  const { family, needs, remove } = props
+  const texts = useText()
+  const { t } = texts
   const [made, setMade] = useState<Made | undefined>(undefined)
-  const [open, setOpen] = useOpen(family)
   const drop = async (id: string) => {
     await remove(id)
     if (made?.id === id) setMade(undefined)
   }
-  const close = () => setOpen(undefined)
+  const form = createForm(texts, { ...props, onMade: setMade })
   const add = (
-    <May needs={needs.create}>
-      <Button onClick={() => setOpen("new")}>{t(`${family}.create`)}</Button>
-    </May>
+    <DialogButton {...{ family, form, needs: needs.create, label: t(`${family}.create`) }} />
   )
   return (
     <Section title={t(`${family}.title`)} actions={add}>
-      {open !== undefined && (
-        <Create {...{ family, create, takesPublicKey, close }} onMade={setMade} />
-      )}
       {made?.text && (
         <OnceBox
           title={t(`${family}.file`)}
@@ -84,57 +77,41 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
   )
 }
 
-type CreateProps = {
-  readonly family: "keys" | "app_keys" | "tokens"
-  readonly create: (wanted: Wanted) => Promise<Made>
-  readonly takesPublicKey: boolean | undefined
-  readonly onMade: (made: Made) => void
-  readonly close: () => void
-}
-
 /** Each has an end; a year is the offer. */
-function Create({ family, create, takesPublicKey, onMade, close }: CreateProps) {
-  const { t } = useText()
-  const form = useForm({
-    id: formId(family, "new"),
+const createForm = ({ t }: Texts, props: Creating) =>
+  formOf({
     initial: { until: dayOf(Date.now() + 365 * dayMs), publicKey: "" },
     refusals: { publicKey: ["key.public"], until: ["key.expir", "token.expir"] },
     save: ({ until, publicKey }) => {
       const expirationDate = timestampFromMs(Date.parse(until))
-      return create({ expirationDate, publicKey: new TextEncoder().encode(publicKey.trim()) })
+      return props.create({ expirationDate, publicKey: new TextEncoder().encode(publicKey.trim()) })
     },
-    done: (fresh) => {
-      onMade(fresh)
+    done: (made, close) => {
+      props.onMade(made)
       close()
     },
-  })
-  const title = t(`${family}.create`)
-  return (
-    <DialogForm title={title} submit={title} form={form} onCancel={close}>
-      <TextField
-        label={t("keys.until")}
-        hint={t(`${family}.until_hint`)}
-        type="date"
-        min={dayOf(Date.now() + dayMs)}
-        {...form.text("until")}
-        required
-        autoFocus
-      />
-      {takesPublicKey && (
-        <Disclosure summary={t("keys.own")}>
-          <TextArea
-            label={t("keys.public")}
-            hint={t("keys.public_hint")}
-            placeholder="-----BEGIN PUBLIC KEY-----"
-            rows={5}
-            {...form.text("publicKey")}
-            maxLength={20_000}
-            spellCheck={false}
-          />
+    fields: ({ text, area }) => [
+      text("until", t("keys.until"), {
+        hint: t(`${props.family}.until_hint`),
+        ...{ type: "date", min: dayOf(Date.now() + dayMs), required: true },
+      }),
+      props.takesPublicKey && (
+        <Disclosure key="own" summary={t("keys.own")}>
+          {area("publicKey", t("keys.public"), {
+            hint: t("keys.public_hint"),
+            placeholder: "-----BEGIN PUBLIC KEY-----",
+            ...{ rows: 5, maxLength: 20_000, spellCheck: false },
+          })}
         </Disclosure>
-      )}
-    </DialogForm>
-  )
+      ),
+    ],
+  })
+
+type Creating = {
+  readonly family: Family
+  readonly create: (wanted: Wanted) => Promise<Made>
+  readonly takesPublicKey?: boolean
+  readonly onMade: (made: Made) => void
 }
 
 const dayMs = 86_400_000

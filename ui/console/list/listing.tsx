@@ -12,6 +12,7 @@ import { TextField } from "../../kit/field.tsx"
 import { Skeleton } from "../../kit/skeleton.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
 import { useRested, within } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
 import { isDenied, isHidden, refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
@@ -67,6 +68,26 @@ export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly empty: ReactNode
   /** What the list stands in, which stays away where one may not see it. */
   readonly frame?: (list: ReactNode) => ReactNode
+}
+
+type SectionListProps<I extends DescMessage, O extends DescMessage, Row> = Omit<
+  ListingProps<I, O, Row>,
+  "caption" | "empty" | "frame"
+> & { readonly title: string; readonly none: string }
+
+/** A list that is a section of a page; `none` says in a line that there is nothing. */
+export function SectionList<I extends DescMessage, O extends DescMessage, Row>(
+  props: SectionListProps<I, O, Row>,
+) {
+  const { title, none, ...list } = props
+  return (
+    <Listing
+      {...list}
+      caption={title}
+      empty={<p className="quiet section-lead">{none}</p>}
+      frame={(rows) => <Section title={title}>{rows}</Section>}
+    />
+  )
 }
 
 const bare = (list: ReactNode) => list

@@ -7,17 +7,17 @@ import type {
 } from "@bufbuild/protobuf"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Metadata as Entry } from "../../../src/gen/core/metadata/v2/metadata_pb.ts"
-import { TextArea, TextField } from "../../kit/field.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { formOf } from "../form/made.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { Clip } from "./badges.tsx"
 import { Collection } from "./collection.tsx"
 import { type Asked, found, pageOf } from "./listing.tsx"
 import { Time } from "./time.tsx"
 
 type Noted = { readonly key: string; readonly value: Uint8Array<ArrayBuffer> }
+
+type Setting = (metadata: Noted[]) => Promise<unknown>
 
 type Listed = {
   readonly metadata: readonly Entry[]
@@ -29,14 +29,15 @@ type MetadataProps<I extends DescMessage, O extends DescMessage> = {
   readonly ask: (asked: ReturnType<typeof askedOf>) => MessageInitShape<I>
   readonly find: (answer: MessageShape<O>) => Listed
   readonly needs: Readonly<Record<"set" | "remove", DescMethod>>
-  readonly set: (metadata: Noted[]) => Promise<unknown>
+  readonly set: Setting
   readonly remove: (keys: string[]) => Promise<unknown>
 }
 
 /** What programs have noted about somebody or something, by key. */
 export function Metadata<I extends DescMessage, O extends DescMessage>(props: MetadataProps<I, O>) {
   const { method, ask, find, needs, set, remove } = props
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   return (
     <Collection
       family="metadata"
@@ -54,7 +55,7 @@ export function Metadata<I extends DescMessage, O extends DescMessage>(props: Me
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
       needs={{ create: needs.set, edit: needs.set, remove: needs.remove }}
-      form={(entry, close) => <EntryForm {...{ entry, set, close }} />}
+      form={(entry) => entryForm(texts, entry, set)}
       remove={({ key }) => remove([key])}
     />
   )
@@ -70,42 +71,15 @@ function askedOf(asked: Asked) {
 /** Values are bytes, nearly always of a text. */
 const textOf = (value: Uint8Array): string => new TextDecoder().decode(value)
 
-type EntryFormProps = {
-  readonly entry: Entry | undefined
-  readonly set: (metadata: Noted[]) => Promise<unknown>
-  readonly close: () => void
-}
-
-function EntryForm({ entry, set, close }: EntryFormProps) {
-  const { t } = useText()
-  const form = useForm({
-    id: formId("metadata", entry?.key ?? "+"),
+const entryForm = ({ t }: Texts, entry: Entry | undefined, set: Setting) =>
+  formOf({
     initial: { key: entry?.key ?? "", value: entry ? textOf(entry.value) : "" },
     refusals: { key: ["metadata.key"], value: ["metadata.value"] },
     save: ({ key, value }) => set([{ key: key.trim(), value: new TextEncoder().encode(value) }]),
-    done: close,
+    fields: ({ text, area }) => [
+      !entry && text("key", t("metadata.key"), { spellCheck: false, required: true }),
+      area("value", t("metadata.value"), {
+        ...{ rows: 4, maxLength: 500_000, spellCheck: false, required: true },
+      }),
+    ],
   })
-  const title = entry?.key ?? t("metadata.create")
-  return (
-    <DialogForm title={title} submit={entry ? undefined : title} form={form} onCancel={close}>
-      {!entry && (
-        <TextField
-          label={t("metadata.key")}
-          {...form.text("key")}
-          spellCheck={false}
-          required
-          autoFocus
-        />
-      )}
-      <TextArea
-        label={t("metadata.value")}
-        rows={4}
-        {...form.text("value")}
-        maxLength={500_000}
-        spellCheck={false}
-        required
-        autoFocus={entry !== undefined}
-      />
-    </DialogForm>
-  )
-}

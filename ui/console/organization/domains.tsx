@@ -9,30 +9,24 @@ import {
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { Button } from "../../kit/button.tsx"
-import { TextField } from "../../kit/field.tsx"
 import { ActionButton } from "../form/confirm.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { verbatim } from "../form/controls.tsx"
+import { formOf } from "../form/made.tsx"
 import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call } from "../shell/call.ts"
 import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { Proof } from "./proof.tsx"
 
-type DomainsProps = { readonly organizationId: string }
-
-const {
-  listOrganizationDomains,
-  addOrganizationDomain,
-  verifyOrganizationDomain,
-  deleteOrganizationDomain,
-} = OrganizationService.method
+const { listOrganizationDomains, addOrganizationDomain } = OrganizationService.method
+const { verifyOrganizationDomain, deleteOrganizationDomain } = OrganizationService.method
 
 /** The domains that login names of an organisation's people end in. */
-export function Domains({ organizationId }: DomainsProps) {
-  const { t } = useText()
+export function Domains({ organizationId }: { readonly organizationId: string }) {
+  const texts = useText()
+  const { t } = texts
   const method = TextQueryMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
@@ -54,7 +48,7 @@ export function Domains({ organizationId }: DomainsProps) {
       ]}
       keyOf={({ domain }) => domain}
       nameOf={({ domain }) => domain}
-      form={(_, close) => <Add {...{ organizationId, close }} />}
+      form={() => domainForm(texts, organizationId)}
       needs={{ create: addOrganizationDomain, remove: deleteOrganizationDomain }}
       isFixed={({ isPrimary }) => isPrimary}
       more={(domain) => <Steps domain={domain} />}
@@ -113,28 +107,13 @@ function Steps({ domain: held }: DomainProps) {
   )
 }
 
-function Add({ organizationId, close }: DomainsProps & { readonly close: () => void }) {
-  const { t } = useText()
-  const form = useForm({
-    id: formId("domains", "+"),
+const domainForm = ({ t }: Texts, organizationId: string) =>
+  formOf({
     initial: { domain: "" },
     refusals: { domain: ["org.domain"] },
     save: ({ domain }) => call(addOrganizationDomain, { organizationId, domain: domain.trim() }),
-    done: close,
+    fields: ({ text }) =>
+      text("domain", t("domains.domain"), {
+        ...{ hint: t("domains.hint"), placeholder: "example.com", ...verbatim, required: true },
+      }),
   })
-  const title = t("domains.create")
-  return (
-    <DialogForm title={title} submit={title} form={form} onCancel={close}>
-      <TextField
-        label={t("domains.domain")}
-        hint={t("domains.hint")}
-        placeholder="example.com"
-        {...form.text("domain")}
-        autoCapitalize="none"
-        spellCheck={false}
-        required
-        autoFocus
-      />
-    </DialogForm>
-  )
-}

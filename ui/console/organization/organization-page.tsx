@@ -1,34 +1,28 @@
-import { useNavigate, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { type Organization, OrganizationState } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
 import { Button } from "../../kit/button.tsx"
 import { DeleteSection, TurnButton } from "../form/confirm.tsx"
-import { Rename } from "../form/rename.tsx"
+import { renamed } from "../form/rename.tsx"
 import { Administrators } from "../instance/administrators.tsx"
 import { History } from "../list/history.tsx"
 import { Metadata } from "../list/metadata.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
-import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { copied, FactsSection, Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useChoose, useOrganization, useSeesInstance } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
 import { Domains } from "./domains.tsx"
 
-const {
-  listOrganizations,
-  listOrganizationMetadata,
-  setOrganizationMetadata,
-  deleteOrganizationMetadata,
-  activateOrganization,
-  deactivateOrganization,
-  updateOrganization,
-  deleteOrganization,
-} = OrganizationService.method
+const { listOrganizations, updateOrganization, deleteOrganization } = OrganizationService.method
+const { activateOrganization, deactivateOrganization } = OrganizationService.method
+const { listOrganizationMetadata, setOrganizationMetadata, deleteOrganizationMetadata } =
+  OrganizationService.method
 
 export function OrganizationPage() {
   const { t } = useText()
@@ -72,7 +66,11 @@ export function OrganizationPage() {
         ask={(wanted) => ({ query: wanted })}
         find={(answer) => answer.result}
       />
-      <Remove organization={organization} />
+      <DeleteSection
+        {...{ family: "organizations", name: organization.name, by: deleteOrganization }}
+        of={{ organizationId }}
+        to={{ to: "/organizations", search: { org: undefined } }}
+      />
     </Page>
   )
 }
@@ -92,15 +90,10 @@ function Turns({ organization }: Part) {
         <Button onClick={() => choose(organizationId)}>{t("organizations.choose")}</Button>
       )}
       <TurnButton
-        needs={deactivateOrganization}
+        {...{ on: activateOrganization, off: deactivateOrganization, of: { organizationId } }}
         what={name}
         isOn={isActive(organization)}
         consequence={t("organizations.deactivate_text")}
-        act={(on) =>
-          on
-            ? call(activateOrganization, { organizationId })
-            : call(deactivateOrganization, { organizationId })
-        }
       />
     </>
   )
@@ -109,25 +102,19 @@ function Turns({ organization }: Part) {
 function About({ organization }: Part) {
   const { t } = useText()
   const { id: organizationId, name, primaryDomain, details } = organization
-  const rename = (wanted: string) => call(updateOrganization, { organizationId, name: wanted })
   return (
-    <Section title={t("detail.about")}>
-      <Facts
-        rows={[
-          [
-            t("field.name"),
-            <Rename key="name" needs={updateOrganization} name={name} act={rename} />,
-          ],
-          [t("domains.primary"), <bdi key="domain">{primaryDomain}</bdi>],
-          [
-            t("organizations.id"),
-            <Copyable key="id" value={organizationId} what={t("organizations.id")} />,
-          ],
-          [t("field.created"), <Time key="created" at={details?.creationDate} />],
-          [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
-        ]}
-      />
-    </Section>
+    <FactsSection
+      title={t("detail.about")}
+      rows={[
+        renamed(t("field.name"), name, updateOrganization, (to) =>
+          call(updateOrganization, { organizationId, name: to }),
+        ),
+        [t("domains.primary"), <bdi key="domain">{primaryDomain}</bdi>],
+        copied(t("organizations.id"), organizationId),
+        [t("field.created"), <Time key="created" at={details?.creationDate} />],
+        [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
+      ]}
+    />
   )
 }
 
@@ -146,24 +133,5 @@ function Policies({ organization }: Part) {
         </Link>
       </div>
     </Section>
-  )
-}
-
-function Remove({ organization }: Part) {
-  const { t } = useText()
-  const navigate = useNavigate()
-  const { id: organizationId, name } = organization
-  const act = async () => {
-    await call(deleteOrganization, { organizationId })
-    await navigate({ to: "/organizations", search: { org: undefined }, replace: true })
-  }
-  return (
-    <DeleteSection
-      needs={deleteOrganization}
-      name={name}
-      title={t("organizations.delete")}
-      consequence={t("organizations.delete_text")}
-      act={act}
-    />
   )
 }

@@ -6,20 +6,14 @@ import {
   OrganizationState,
 } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { DialogButton, formOf } from "../form/made.tsx"
 import { Clip } from "../list/badges.tsx"
-import { useCreating } from "../list/list-state.ts"
 import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
-import { May } from "../shell/may.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
 
@@ -29,13 +23,21 @@ const method = TextQueryMethod.CONTAINS_IGNORE_CASE
 export function OrganizationsPage() {
   const texts = useText()
   const { t } = texts
-  const [creating, setCreating] = useCreating("organization")
+  const navigate = useNavigate()
+  const form = formOf({
+    initial: { name: "" },
+    refusals: { name: ["org."] },
+    save: ({ name }) => call(OrganizationService.method.addOrganization, { name: name.trim() }),
+    done: ({ organizationId }) =>
+      navigate({ to: "/organizations/$organizationId", params: { organizationId } }),
+    fields: ({ text }) =>
+      text("name", t("field.name"), { hint: t("organizations.name_hint"), required: true }),
+  })
   const create = (
-    <May needs={OrganizationService.method.addOrganization}>
-      <Button kind="primary" onClick={() => setCreating(true)}>
-        {t("organizations.create")}
-      </Button>
-    </May>
+    <DialogButton
+      {...{ form, primary: true, family: "organization", label: t("organizations.create") }}
+      needs={OrganizationService.method.addOrganization}
+    />
   )
   return (
     <Page title={t("nav.organizations")} owner={t("nav.instance")} actions={create}>
@@ -55,7 +57,6 @@ export function OrganizationsPage() {
         keyOf={({ id }) => id}
         empty={null}
       />
-      {creating && <Create close={() => setCreating(false)} />}
     </Page>
   )
 }
@@ -79,28 +80,3 @@ const columnsOf = ({ t }: Texts): readonly ListColumn<Organization>[] => [
   },
   { label: t("field.changed"), cell: ({ details }) => <Time at={details?.changeDate} /> },
 ]
-
-function Create({ close }: { readonly close: () => void }) {
-  const { t } = useText()
-  const navigate = useNavigate()
-  const form = useForm({
-    id: formId("organization", "new"),
-    initial: { name: "" },
-    refusals: { name: ["org."] },
-    save: ({ name }) => call(OrganizationService.method.addOrganization, { name: name.trim() }),
-    done: ({ organizationId }) =>
-      navigate({ to: "/organizations/$organizationId", params: { organizationId } }),
-  })
-  const title = t("organizations.create")
-  return (
-    <DialogForm title={title} submit={title} form={form} onCancel={close}>
-      <TextField
-        label={t("field.name")}
-        hint={t("organizations.name_hint")}
-        {...form.text("name")}
-        required
-        autoFocus
-      />
-    </DialogForm>
-  )
-}

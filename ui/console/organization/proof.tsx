@@ -2,12 +2,10 @@ import { useState } from "react"
 import { type Domain, DomainValidationType } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
-import { Choice } from "../../kit/choice.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
-import { Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { formOf } from "../form/made.tsx"
 import { call, useAction } from "../shell/call.ts"
-import { Copyable, Facts } from "../shell/detail.tsx"
+import { copied, Facts } from "../shell/detail.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 
@@ -25,37 +23,35 @@ export function Proof({ domain: held, close }: ProofProps) {
   const { t } = useText()
   const { organizationId, domain, validationType } = held
   const [told, setTold] = useState<Told | undefined>(undefined)
-  const form = useForm<{ readonly way: Way }>({
-    id: `proof ${domain}`,
-    initial: { way: validationType === DomainValidationType.HTTP ? "http" : "dns" },
-    save: async ({ way }) => {
-      const wanted = { organizationId, domain, type: ways[way] }
+  const given: Way = validationType === DomainValidationType.HTTP ? "http" : "dns"
+  const [way, setWay] = useState(given)
+  const form = formOf({
+    initial: { way: given },
+    save: async ({ way: chosen }) => {
+      const wanted = { organizationId, domain, type: ways[chosen] }
       setTold(await call(OrganizationService.method.generateOrganizationDomainValidation, wanted))
+      setWay(chosen)
     },
+    done: () => {},
+    submit: t("domains.show"),
+    fields: ({ choice }) => [
+      choice("way", t("domains.way"), {
+        of: wayNames,
+        words: (one) => t(`domains.${one}`),
+        hints: (one) => t(`domains.${one}.hint`),
+      }),
+      validationType !== DomainValidationType.UNSPECIFIED && (
+        <p className="quiet small">{t("domains.again")}</p>
+      ),
+    ],
   })
-  const { way } = form.values
   const title = t("domains.prove_title", { domain })
   return (
     <Dialog title={title} onClose={close}>
       {told ? (
         <Publish {...{ way, told, domain: held, close }} />
       ) : (
-        <Fields form={form} submit={t("domains.show")} onCancel={close}>
-          <Choice
-            legend={t("domains.way")}
-            name="way"
-            options={wayNames.map((value) => ({
-              value,
-              label: t(`domains.${value}`),
-              hint: t(`domains.${value}.hint`),
-            }))}
-            value={way}
-            onChange={(chosen) => form.change({ way: chosen })}
-          />
-          {validationType !== DomainValidationType.UNSPECIFIED && (
-            <p className="quiet small">{t("domains.again")}</p>
-          )}
-        </Fields>
+        form({ id: `proof ${domain}`, close })
       )}
     </Dialog>
   )
@@ -70,15 +66,14 @@ function Publish({ way, told, domain: held, close }: PublishProps) {
     () => call(OrganizationService.method.verifyOrganizationDomain, { organizationId, domain }),
     close,
   )
-  const [where, what] = [t(`domains.${way}.where`), t(`domains.${way}.what`)]
   return (
     <div className="stack">
       <p>{t(`domains.${way}.lead`)}</p>
       <Facts
         rows={[
-          [where, <Copyable key="where" value={told.url} what={where} />],
+          copied(t(`domains.${way}.where`), told.url),
           [t("domains.dns.type"), way === "dns" && <code>TXT</code>],
-          [what, <Copyable key="what" value={told.token} what={what} />],
+          copied(t(`domains.${way}.what`), told.token),
         ]}
       />
       <p className="quiet small">{t("domains.later")}</p>

@@ -5,7 +5,7 @@ import {
   PasswordlessType,
   SecondFactorType,
 } from "../../../src/gen/core/policy/v1/policy_pb.ts"
-import type { Policy } from "./policy.ts"
+import { check, lasting, type Policy } from "./policy.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -38,30 +38,19 @@ export const login: Policy = {
   title: "policy.login",
   lead: "policy.login.lead",
   fields: [
-    {
-      name: "allowUsernamePassword",
-      label: "policy.login.allowUsernamePassword",
-      kind: "check",
-    },
-    {
-      name: "allowMagicLink",
-      label: "policy.login.allowMagicLink",
-      hint: "policy.login.allowMagicLink.hint",
-      kind: "check",
-    },
-    {
-      name: "hidePasswordReset",
-      label: "policy.login.hidePasswordReset",
-      hint: "policy.login.hidePasswordReset.hint",
-      kind: "check",
-    },
-    {
-      name: "passwordCheckLifetime",
-      label: "policy.login.passwordCheckLifetime",
-      hint: "policy.login.passwordCheckLifetime.hint",
-      kind: "duration",
-      zero: "policy.login.every_time",
-    },
+    check("allowUsernamePassword", "policy.login.allowUsernamePassword"),
+    check("allowMagicLink", "policy.login.allowMagicLink", "policy.login.allowMagicLink.hint"),
+    check(
+      "hidePasswordReset",
+      "policy.login.hidePasswordReset",
+      "policy.login.hidePasswordReset.hint",
+    ),
+    lasting(
+      "passwordCheckLifetime",
+      "policy.login.passwordCheckLifetime",
+      "policy.login.every_time",
+      "policy.login.passwordCheckLifetime.hint",
+    ),
     {
       name: "defaultRedirectUri",
       label: "policy.login.defaultRedirectUri",
@@ -70,30 +59,22 @@ export const login: Policy = {
       type: "url",
       empty: "policy.none",
     },
-    {
-      name: "allowRegister",
-      label: "policy.login.allowRegister",
-      hint: "policy.login.allowRegister.hint",
-      kind: "check",
-    },
-    {
-      name: "allowExternalIdp",
-      label: "policy.login.allowExternalIdp",
-      hint: "policy.login.allowExternalIdp.hint",
-      kind: "check",
-    },
-    {
-      name: "externalLoginCheckLifetime",
-      label: "policy.login.externalLoginCheckLifetime",
-      kind: "duration",
-      zero: "policy.login.every_time",
-    },
-    {
-      name: "allowDomainDiscovery",
-      label: "policy.login.allowDomainDiscovery",
-      hint: "policy.login.allowDomainDiscovery.hint",
-      kind: "check",
-    },
+    check("allowRegister", "policy.login.allowRegister", "policy.login.allowRegister.hint"),
+    check(
+      "allowExternalIdp",
+      "policy.login.allowExternalIdp",
+      "policy.login.allowExternalIdp.hint",
+    ),
+    lasting(
+      "externalLoginCheckLifetime",
+      "policy.login.externalLoginCheckLifetime",
+      "policy.login.every_time",
+    ),
+    check(
+      "allowDomainDiscovery",
+      "policy.login.allowDomainDiscovery",
+      "policy.login.allowDomainDiscovery.hint",
+    ),
     {
       name: "passwordlessType",
       label: "policy.login.passwordlessType",
@@ -104,18 +85,12 @@ export const login: Policy = {
         { value: String(PasswordlessType.NOT_ALLOWED), label: "policy.login.not_allowed" },
       ],
     },
-    {
-      name: "forceMfa",
-      label: "policy.login.forceMfa",
-      hint: "policy.login.forceMfa.hint",
-      kind: "check",
-    },
-    {
-      name: "forceMfaLocalOnly",
-      label: "policy.login.forceMfaLocalOnly",
-      hint: "policy.login.forceMfaLocalOnly.hint",
-      kind: "check",
-    },
+    check("forceMfa", "policy.login.forceMfa", "policy.login.forceMfa.hint"),
+    check(
+      "forceMfaLocalOnly",
+      "policy.login.forceMfaLocalOnly",
+      "policy.login.forceMfaLocalOnly.hint",
+    ),
     {
       name: "secondFactors",
       label: "policy.login.secondFactors",
@@ -141,26 +116,23 @@ export const login: Policy = {
         },
       ],
     },
-    {
-      name: "mfaInitSkipLifetime",
-      label: "policy.login.mfaInitSkipLifetime",
-      hint: "policy.login.mfaInitSkipLifetime.hint",
-      kind: "duration",
-      zero: "policy.login.not_asked",
-    },
-    {
-      name: "secondFactorCheckLifetime",
-      label: "policy.login.secondFactorCheckLifetime",
-      hint: "policy.login.secondFactorCheckLifetime.hint",
-      kind: "duration",
-      zero: "policy.login.every_time",
-    },
-    {
-      name: "multiFactorCheckLifetime",
-      label: "policy.login.multiFactorCheckLifetime",
-      kind: "duration",
-      zero: "policy.login.every_time",
-    },
+    lasting(
+      "mfaInitSkipLifetime",
+      "policy.login.mfaInitSkipLifetime",
+      "policy.login.not_asked",
+      "policy.login.mfaInitSkipLifetime.hint",
+    ),
+    lasting(
+      "secondFactorCheckLifetime",
+      "policy.login.secondFactorCheckLifetime",
+      "policy.login.every_time",
+      "policy.login.secondFactorCheckLifetime.hint",
+    ),
+    lasting(
+      "multiFactorCheckLifetime",
+      "policy.login.multiFactorCheckLifetime",
+      "policy.login.every_time",
+    ),
   ],
   instance: { get: admin.getLoginPolicy, update: admin.updateLoginPolicy },
   organization: {

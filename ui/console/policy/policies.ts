@@ -4,7 +4,7 @@ import { ManagementService } from "../../../src/gen/core/management/v1/managemen
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { delivered, unsaid } from "../../kit/branding.ts"
 import { login } from "./login.ts"
-import type { Policy } from "./policy.ts"
+import { check, type Policy } from "./policy.ts"
 
 /** Loaded beside the rest: files have descriptors of their own. */
 const BrandingPreview = lazy(async () => ({
@@ -15,16 +15,19 @@ const LookFiles = lazy(async () => ({ default: (await import("./look-files.tsx")
 const admin = AdminService.method
 const management = ManagementService.method
 
+/** A number that may be none. */
+const never = { kind: "count", min: 0, zero: "policy.lockout.never" } as const
+
 const complexity: Policy = {
   name: "complexity",
   title: "policy.complexity",
   lead: "policy.complexity.lead",
   fields: [
     { name: "minLength", label: "policy.complexity.minLength", kind: "count", min: 1, max: 64 },
-    { name: "hasLowercase", label: "policy.complexity.hasLowercase", kind: "check" },
-    { name: "hasUppercase", label: "policy.complexity.hasUppercase", kind: "check" },
-    { name: "hasNumber", label: "policy.complexity.hasNumber", kind: "check" },
-    { name: "hasSymbol", label: "policy.complexity.hasSymbol", kind: "check" },
+    check("hasLowercase", "policy.complexity.hasLowercase"),
+    check("hasUppercase", "policy.complexity.hasUppercase"),
+    check("hasNumber", "policy.complexity.hasNumber"),
+    check("hasSymbol", "policy.complexity.hasSymbol"),
   ],
   instance: {
     get: admin.getPasswordComplexityPolicy,
@@ -45,22 +48,14 @@ const lockout: Policy = {
   lead: "policy.lockout.lead",
   fields: [
     {
-      name: "maxPasswordAttempts",
+      ...{ name: "maxPasswordAttempts", ...never, max: 1000 },
       label: "policy.lockout.maxPasswordAttempts",
       hint: "policy.lockout.maxPasswordAttempts.hint",
-      kind: "count",
-      min: 0,
-      max: 1000,
-      zero: "policy.lockout.never",
     },
     {
-      name: "maxOtpAttempts",
+      ...{ name: "maxOtpAttempts", ...never, max: 1000 },
       label: "policy.lockout.maxOtpAttempts",
       hint: "policy.lockout.maxOtpAttempts.hint",
-      kind: "count",
-      min: 0,
-      max: 1000,
-      zero: "policy.lockout.never",
     },
   ],
   instance: { get: admin.getLockoutPolicy, update: admin.updateLockoutPolicy },
@@ -79,13 +74,9 @@ const age: Policy = {
   lead: "policy.age.lead",
   fields: [
     {
-      name: "maxAgeDays",
+      ...{ name: "maxAgeDays", ...never, max: 3650 },
       label: "policy.age.maxAgeDays",
       hint: "policy.age.maxAgeDays.hint",
-      kind: "count",
-      min: 0,
-      max: 3650,
-      zero: "policy.lockout.never",
     },
   ],
   instance: { get: admin.getPasswordAgePolicy, update: admin.updatePasswordAgePolicy },
@@ -104,23 +95,20 @@ const domain: Policy = {
   title: "policy.domain",
   lead: "policy.domain.lead",
   fields: [
-    {
-      name: "userLoginMustBeDomain",
-      label: "policy.domain.userLoginMustBeDomain",
-      hint: "policy.domain.userLoginMustBeDomain.hint",
-      kind: "check",
-    },
-    {
-      name: "validateOrgDomains",
-      label: "policy.domain.validateOrgDomains",
-      hint: "policy.domain.validateOrgDomains.hint",
-      kind: "check",
-    },
-    {
-      name: "smtpSenderAddressMatchesInstanceDomain",
-      label: "policy.domain.smtpSenderAddressMatchesInstanceDomain",
-      kind: "check",
-    },
+    check(
+      "userLoginMustBeDomain",
+      "policy.domain.userLoginMustBeDomain",
+      "policy.domain.userLoginMustBeDomain.hint",
+    ),
+    check(
+      "validateOrgDomains",
+      "policy.domain.validateOrgDomains",
+      "policy.domain.validateOrgDomains.hint",
+    ),
+    check(
+      "smtpSenderAddressMatchesInstanceDomain",
+      "policy.domain.smtpSenderAddressMatchesInstanceDomain",
+    ),
   ],
   instance: { get: admin.getDomainPolicy, update: admin.updateDomainPolicy },
   organization: {
@@ -136,7 +124,7 @@ const notification: Policy = {
   name: "notification",
   title: "policy.notification",
   lead: "policy.notification.lead",
-  fields: [{ name: "passwordChange", label: "policy.notification.passwordChange", kind: "check" }],
+  fields: [check("passwordChange", "policy.notification.passwordChange")],
   instance: { get: admin.getNotificationPolicy, update: admin.updateNotificationPolicy },
   organization: {
     get: management.getNotificationPolicy,
@@ -216,12 +204,11 @@ const branding: Policy = {
           unsaid: unsaid[colour.name],
         }) as const,
     ),
-    {
-      name: "disableWatermark",
-      label: "policy.branding.disableWatermark",
-      hint: "policy.branding.disableWatermark.hint",
-      kind: "check",
-    },
+    check(
+      "disableWatermark",
+      "policy.branding.disableWatermark",
+      "policy.branding.disableWatermark.hint",
+    ),
   ],
   instance: {
     get: admin.getPreviewLabelPolicy,

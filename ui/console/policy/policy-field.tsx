@@ -1,10 +1,11 @@
 import { Check, Checks } from "../../kit/check.tsx"
 import { Field as KitField, TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
+import { amountIn } from "../form/duration.ts"
 import { DurationField } from "../form/duration-field.tsx"
 import { useText } from "../shell/text.ts"
 import type { Field, Value } from "./policy.ts"
-import { amountIn, chosenIn } from "./value.ts"
+import { chosenIn } from "./value.ts"
 
 type FieldProps = {
   readonly field: Field

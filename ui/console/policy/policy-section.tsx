@@ -1,10 +1,11 @@
 import { ConfirmButton } from "../form/confirm.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import type { Field, Place, Policy, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
 import { resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
@@ -14,7 +15,8 @@ type PolicyProps = { readonly policy: Policy; readonly place: Place }
 
 /** One policy at a place: what holds, who says so, and its form for whoever may change it. */
 export function PolicySection({ policy, place }: PolicyProps) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const standing = usePolicy(policy, place)
   if (!standing) return null
   const part = { policy, place, standing }
@@ -38,7 +40,7 @@ export function PolicySection({ policy, place }: PolicyProps) {
       }
       {...(!isHere && { action: t("policy.set_own") })}
       {...(standing.isOwn && { more: <Reset {...part} /> })}
-      form={(id, close) => <PolicyForm {...part} {...{ id, close }} />}
+      form={policyForm(texts, part)}
     />
   )
 }
@@ -71,41 +73,34 @@ function Said({ policy, place, standing }: StandingProps) {
   )
 }
 
-type FormProps = StandingProps & { readonly id: string; readonly close: () => void }
-
-function PolicyForm({ policy, place, standing, id, close }: FormProps) {
-  const { t } = useText()
-  const { preview: Preview } = policy
-  const form = useForm<Values>({
-    id,
+const policyForm = ({ t }: Texts, { policy, place, standing }: StandingProps) =>
+  formOf<Values, void>({
     initial: standing.values,
     save: (values) => savePolicy(policy, place, standing, values),
-    done: close,
-  })
-  return (
-    <Fields form={form} onCancel={close}>
-      <p className="quiet section-lead">{t(policy.lead)}</p>
-      <div className={Preview ? "beside" : undefined}>
-        <div className="checks">
-          {policy.fields.map((field) => (
-            <PolicyField
-              key={field.name}
-              field={field}
-              value={form.values[field.name] ?? ""}
-              error={form.errorOf(field.name)}
-              onChange={(value) => form.change({ [field.name]: value })}
-            />
-          ))}
+    fields: (form) => (
+      <>
+        <p className="quiet section-lead">{t(policy.lead)}</p>
+        <div className={policy.preview ? "beside" : undefined}>
+          <div className="checks">
+            {policy.fields.map((field) => (
+              <PolicyField
+                key={field.name}
+                field={field}
+                value={form.values[field.name] ?? ""}
+                error={form.errorOf(field.name)}
+                onChange={(value) => form.change({ [field.name]: value })}
+              />
+            ))}
+          </div>
+          {policy.preview && (
+            <Part>
+              <policy.preview values={form.values} place={place} />
+            </Part>
+          )}
         </div>
-        {Preview && (
-          <Part>
-            <Preview values={form.values} place={place} />
-          </Part>
-        )}
-      </div>
-    </Fields>
-  )
-}
+      </>
+    ),
+  })
 
 /** Back to what the instance says: what that changes is said first, and it can be undone. */
 function Reset({ policy, place, standing }: StandingProps) {

@@ -101,3 +101,13 @@ export type Place = string | undefined
 export type Values = Readonly<Record<string, Value>>
 
 export type Value = string | boolean | Amount | readonly string[]
+
+/** A field that is so or not. */
+export const check = (name: string, label: TextKey, hint?: TextKey): Field => ({
+  ...{ name, label, kind: "check", ...(hint && { hint }) },
+})
+
+/** A field that lasts; `zero` says what none of it means. */
+export const lasting = (name: string, label: TextKey, zero: TextKey, hint?: TextKey): Field => ({
+  ...{ name, label, kind: "duration", zero, ...(hint && { hint }) },
+})

@@ -1,6 +1,6 @@
 import { isMessage } from "@bufbuild/protobuf"
 import { DurationSchema } from "@bufbuild/protobuf/wkt"
-import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
+import { amountIn, amountOf, durationOf, durationText } from "../form/duration.ts"
 import { useText } from "../shell/text.ts"
 import type { Field, Policy, Value, Values } from "./policy.ts"
 
@@ -29,10 +29,6 @@ export function wantedOf({ name, kind }: Field, values: Values): unknown {
 /** What is chosen of several; none where a value is of another kind. */
 export const chosenIn = (value: Value | undefined): readonly string[] =>
   typeof value === "object" && !("unit" in value) ? value : []
-
-/** A time that a form holds; none where a value is of another kind. */
-export const amountIn = (value: Value | undefined): Amount =>
-  typeof value === "object" && "unit" in value ? value : { count: "", unit: "hours" }
 
 /** What a field says, in words. */
 export function useWords(): (field: Field, values: Values) => string {

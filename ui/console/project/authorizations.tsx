@@ -4,6 +4,8 @@ import {
 } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
 import { AuthorizationService } from "../../../src/gen/core/authorization/v2/authorization_service_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import { TurnButton } from "../form/confirm.tsx"
+import { formOf } from "../form/made.tsx"
 import { Badges } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { type Asked, found, pageOf } from "../list/listing.tsx"
@@ -11,10 +13,20 @@ import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
 import { Link } from "../shell/link.tsx"
 import { useText } from "../shell/text.ts"
-import { EditAuthorization, type Given, GiveRoles } from "./authorization-dialog.tsx"
+import { PersonPicker } from "../user/person-picker.tsx"
+import { RoleChecks } from "./role-checks.tsx"
 
-const { activateAuthorization, deactivateAuthorization, deleteAuthorization, listAuthorizations } =
+/** A project, and the organisation whose people are given roles on it. */
+type Given = {
+  readonly projectId: string
+  readonly organizationId: string
+  /** All that may be given, where the project is another's. */
+  readonly grantedRoleKeys?: readonly string[]
+}
+
+const { createAuthorization, updateAuthorization, deleteAuthorization, listAuthorizations } =
   AuthorizationService.method
+const { activateAuthorization, deactivateAuthorization } = AuthorizationService.method
 
 /** Who has which roles on a project; on one that is granted, those whom one's own gave them to. */
 export function Authorizations({ project }: { readonly project: Given }) {
@@ -26,15 +38,7 @@ export function Authorizations({ project }: { readonly project: Given }) {
       ask={(asked) => ({ pagination: pageOf(asked), filters: filtersOf(project, asked) })}
       find={({ authorizations, pagination }) => found(authorizations, pagination)}
       columns={[
-        {
-          label: t("search.user"),
-          cell: (row) =>
-            row.user && (
-              <Link to="/users/$userId" params={{ userId: row.user.id }}>
-                {nameOf(row)}
-              </Link>
-            ),
-        },
+        { label: t("search.user"), cell: (row) => <Named row={row} /> },
         {
           label: t("roles.title"),
           cell: ({ roles }) => <Badges words={roles.map(({ key }) => key)} />,
@@ -46,25 +50,20 @@ export function Authorizations({ project }: { readonly project: Given }) {
       ]}
       keyOf={({ id }) => id}
       nameOf={nameOf}
-      form={(authorization, close) =>
-        authorization ? (
-          <EditAuthorization {...{ project, authorization, close }} name={nameOf(authorization)} />
-        ) : (
-          <GiveRoles {...{ project, close }} />
-        )
-      }
+      form={(authorization) => rolesForm(project, authorization)}
       needs={{
-        create: AuthorizationService.method.createAuthorization,
-        edit: AuthorizationService.method.updateAuthorization,
+        create: createAuthorization,
+        edit: updateAuthorization,
         remove: deleteAuthorization,
       }}
-      turn={{
-        needs: deactivateAuthorization,
-        isOn,
-        off: t("authorizations.deactivate_text"),
-        act: ({ id }, on) =>
-          on ? call(activateAuthorization, { id }) : call(deactivateAuthorization, { id }),
-      }}
+      turn={(row, how) => (
+        <TurnButton
+          {...{ ...how, on: activateAuthorization, off: deactivateAuthorization }}
+          of={{ id: row.id }}
+          isOn={isOn(row)}
+          consequence={t("authorizations.deactivate_text")}
+        />
+      )}
       remove={({ id }) => call(deleteAuthorization, { id })}
     />
   )
@@ -74,14 +73,50 @@ const isOn = ({ state }: Authorization) => state !== State.INACTIVE
 
 const nameOf = ({ id, user }: Authorization) => user?.displayName || user?.preferredLoginName || id
 
+function Named({ row }: { readonly row: Authorization }) {
+  if (!row.user) return null
+  return (
+    <Link to="/users/$userId" params={{ userId: row.user.id }}>
+      {nameOf(row)}
+    </Link>
+  )
+}
+
+/** Gives somebody roles who has none on the project yet, or others to who has. */
+function rolesForm(project: Given, authorization: Authorization | undefined) {
+  const { projectId, organizationId } = project
+  const roles: readonly string[] = authorization?.roles.map(({ key }) => key) ?? []
+  return formOf({
+    initial: { userId: authorization?.user?.id ?? "", roles },
+    save: async ({ userId, roles: chosen }) => {
+      const roleKeys = [...chosen]
+      await (authorization
+        ? call(updateAuthorization, { id: authorization.id, roleKeys })
+        : call(createAuthorization, { userId, projectId, organizationId, roleKeys }))
+    },
+    disabled: ({ userId }) => !authorization && userId === "",
+    fields: ({ values, change }) => (
+      <>
+        {!authorization && (
+          <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
+        )}
+        <RoleChecks
+          {...{ project }}
+          values={values.roles}
+          onChange={(to) => change({ roles: to })}
+        />
+      </>
+    ),
+  })
+}
+
 function filtersOf({ projectId, organizationId, grantedRoleKeys }: Given, { text }: Asked) {
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const named = { case: "userDisplayName", value: { displayName: text, method } } as const
+  const own = { case: "organizationId", value: { id: organizationId } } as const
   return [
     { filter: { case: "projectId", value: { id: projectId } } as const },
-    ...(grantedRoleKeys
-      ? [{ filter: { case: "organizationId", value: { id: organizationId } } as const }]
-      : []),
+    ...(grantedRoleKeys ? [{ filter: own }] : []),
     ...(text ? [{ filter: named }] : []),
   ]
 }

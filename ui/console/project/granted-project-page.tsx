@@ -11,7 +11,7 @@ import { Badges } from "../list/badges.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { useRead } from "../shell/call.ts"
-import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { copied, FactsSection } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useOrganization, useOrganizations } from "../shell/organization.tsx"
 import { useText } from "../shell/text.ts"
@@ -41,7 +41,12 @@ export function GrantedProjectPage() {
     <Page
       title={grant.projectName}
       crumbs={crumbs}
-      badge={<State grant={grant} />}
+      badge={
+        <>
+          <Badge>{t("granted.badge")}</Badge>
+          <StateBadge state={grant.state === ProjectGrantState.INACTIVE ? "inactive" : "active"} />
+        </>
+      }
       scope={{ held: "any" }}
     >
       <p className="quiet section-lead">{t("granted.lead")}</p>
@@ -54,38 +59,21 @@ export function GrantedProjectPage() {
   )
 }
 
-type GrantProps = { readonly grant: ProjectGrant }
-
-function State({ grant }: GrantProps) {
-  const { t } = useText()
-  const isActive = grant.state !== ProjectGrantState.INACTIVE
-  return (
-    <>
-      <Badge>{t("granted.badge")}</Badge>
-      <StateBadge state={isActive ? "active" : "inactive"} />
-    </>
-  )
-}
-
-function About({ grant }: GrantProps) {
+function About({ grant }: { readonly grant: ProjectGrant }) {
   const { t } = useText()
   const organizations = useOrganizations()
   const { grantedRoleKeys, projectId, organizationId, creationDate, changeDate } = grant
   const giver = organizations.find(({ id }) => id === organizationId)?.name ?? organizationId
   return (
-    <Section title={t("detail.about")}>
-      <Facts
-        rows={[
-          [t("granted.by"), giver],
-          [t("roles.title"), <Badges key="roles" words={grantedRoleKeys} />],
-          [
-            t("field.project_id"),
-            <Copyable key="id" value={projectId} what={t("field.project_id")} />,
-          ],
-          [t("field.created"), <Time key="created" at={creationDate} />],
-          [t("field.changed"), <Time key="changed" at={changeDate} />],
-        ]}
-      />
-    </Section>
+    <FactsSection
+      title={t("detail.about")}
+      rows={[
+        [t("granted.by"), giver],
+        [t("roles.title"), <Badges key="roles" words={grantedRoleKeys} />],
+        copied(t("field.project_id"), projectId),
+        [t("field.created"), <Time key="created" at={creationDate} />],
+        [t("field.changed"), <Time key="changed" at={changeDate} />],
+      ]}
+    />
   )
 }

@@ -7,9 +7,8 @@ import {
   type ListProjectGrantsResponse,
   ProjectService,
 } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { TurnButton } from "../form/confirm.tsx"
+import { formOf } from "../form/made.tsx"
 import { Badges } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { type Asked, found, pageOf } from "../list/listing.tsx"
@@ -17,20 +16,19 @@ import { StateBadge } from "../list/state-badge.tsx"
 import { OrganizationPicker } from "../organization/organization-picker.tsx"
 import { call } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
+import type { ProjectPart } from "./part.ts"
 import { RoleChecks } from "./role-checks.tsx"
 
-type GrantsProps = { readonly project: Project }
-
-const { activateProjectGrant, deactivateProjectGrant, deleteProjectGrant, listProjectGrants } =
+const { createProjectGrant, updateProjectGrant, deleteProjectGrant, listProjectGrants } =
   ProjectService.method
+const { activateProjectGrant, deactivateProjectGrant } = ProjectService.method
 
 /** Which other organisations may use a project for their people, and give which of its roles. */
-export function Grants({ project }: GrantsProps) {
+export function Grants({ project }: ProjectPart) {
   const { t } = useText()
   const { projectId } = project
   const of = ({ grantedOrganizationId }: ProjectGrant) => ({ projectId, grantedOrganizationId })
-  const ids = { ids: [projectId] }
-  const own = { case: "inProjectIdsFilter", value: ids } as const
+  const own = { case: "inProjectIdsFilter" as const, value: { ids: [projectId] } }
   return (
     <Collection
       family="grants"
@@ -51,21 +49,16 @@ export function Grants({ project }: GrantsProps) {
       ]}
       keyOf={({ grantedOrganizationId }) => grantedOrganizationId}
       nameOf={nameOf}
-      form={(grant, close) =>
-        grant ? <Edit {...{ project, grant, close }} /> : <Create {...{ project, close }} />
-      }
-      needs={{
-        create: ProjectService.method.createProjectGrant,
-        edit: ProjectService.method.updateProjectGrant,
-        remove: deleteProjectGrant,
-      }}
-      turn={{
-        needs: deactivateProjectGrant,
-        isOn,
-        off: t("grants.deactivate_text"),
-        act: (row, on) =>
-          on ? call(activateProjectGrant, of(row)) : call(deactivateProjectGrant, of(row)),
-      }}
+      form={(grant) => grantForm(project, grant)}
+      needs={{ create: createProjectGrant, edit: updateProjectGrant, remove: deleteProjectGrant }}
+      turn={(row, how) => (
+        <TurnButton
+          {...{ ...how, on: activateProjectGrant, off: deactivateProjectGrant }}
+          of={of(row)}
+          isOn={isOn(row)}
+          consequence={t("grants.deactivate_text")}
+        />
+      )}
       remove={(row) => call(deleteProjectGrant, of(row))}
     />
   )
@@ -84,63 +77,31 @@ function named({ projectGrants, pagination }: ListProjectGrantsResponse, asked: 
   return { rows: fitting.slice(from, from + asked.limit), total: fitting.length }
 }
 
-type FormProps = GrantsProps & { readonly close: () => void }
-
-type Values = { readonly granted: string; readonly roleKeys: readonly string[] }
-
-function Create({ project, close }: FormProps) {
-  const { t } = useText()
-  const { projectId, organizationId } = project
-  const form = useForm<Values>({
-    id: formId("grants", "+"),
-    initial: { granted: "", roleKeys: [] },
-    save: ({ granted, roleKeys }) =>
-      call(ProjectService.method.createProjectGrant, {
-        projectId,
-        grantedOrganizationId: granted,
-        roleKeys: [...roleKeys],
-      }),
-    done: close,
+/** Grants the project to another organisation, or other roles of it to one that has it. */
+function grantForm({ projectId, organizationId }: Project, grant: ProjectGrant | undefined) {
+  const roles: readonly string[] = grant?.grantedRoleKeys ?? []
+  return formOf({
+    initial: { granted: grant?.grantedOrganizationId ?? "", roles },
+    save: async ({ granted: grantedOrganizationId, roles: chosen }) => {
+      const wanted = { projectId, grantedOrganizationId, roleKeys: [...chosen] }
+      await (grant ? call(updateProjectGrant, wanted) : call(createProjectGrant, wanted))
+    },
+    disabled: ({ granted }) => granted === "",
+    fields: ({ values, change }) => (
+      <>
+        {!grant && (
+          <OrganizationPicker
+            except={organizationId}
+            value={values.granted}
+            onChange={(granted) => change({ granted })}
+          />
+        )}
+        <RoleChecks
+          project={{ projectId }}
+          values={values.roles}
+          onChange={(to) => change({ roles: to })}
+        />
+      </>
+    ),
   })
-  const { values, change } = form
-  const title = t("grants.create")
-  const disabled = values.granted === ""
-  return (
-    <DialogForm {...{ title, disabled, form }} submit={title} onCancel={close}>
-      <OrganizationPicker
-        except={organizationId}
-        value={values.granted}
-        onChange={(granted) => change({ granted })}
-      />
-      <RoleChecks
-        project={project}
-        values={values.roleKeys}
-        onChange={(roleKeys) => change({ roleKeys })}
-      />
-    </DialogForm>
-  )
-}
-
-function Edit({ project, grant, close }: FormProps & { readonly grant: ProjectGrant }) {
-  const { projectId, grantedOrganizationId, grantedRoleKeys } = grant
-  const form = useForm<Pick<Values, "roleKeys">>({
-    id: formId("grants", grantedOrganizationId),
-    initial: { roleKeys: grantedRoleKeys },
-    save: ({ roleKeys }) =>
-      call(ProjectService.method.updateProjectGrant, {
-        projectId,
-        grantedOrganizationId,
-        roleKeys: [...roleKeys],
-      }),
-    done: close,
-  })
-  return (
-    <DialogForm title={nameOf(grant)} form={form} onCancel={close}>
-      <RoleChecks
-        project={project}
-        values={form.values.roleKeys}
-        onChange={(roleKeys) => form.change({ roleKeys })}
-      />
-    </DialogForm>
-  )
 }

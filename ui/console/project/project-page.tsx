@@ -1,16 +1,16 @@
-import { lazyRouteComponent, useNavigate, useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { EmptyState } from "../../kit/empty-state.tsx"
 import { applicationColumns, applicationsOf } from "../application/application-list.tsx"
 import { DeleteSection, TurnButton } from "../form/confirm.tsx"
-import { Rename } from "../form/rename.tsx"
+import { renamed } from "../form/rename.tsx"
 import { Listing } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
-import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { copied, FactsSection, Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import { May } from "../shell/may.tsx"
@@ -30,10 +30,13 @@ const Administrators = lazyRouteComponent(
 const Grants = lazyRouteComponent(() => import("./grants.tsx"), "Grants")
 const Changes = lazyRouteComponent(() => import("../list/changes.tsx"), "ProjectChanges")
 
+const { getProject, updateProject, deleteProject, activateProject, deactivateProject } =
+  ProjectService.method
+
 export function ProjectPage() {
   const { t } = useText()
   const { projectId } = useParams({ from: "/projects/$projectId" })
-  const { project } = useRead(ProjectService.method.getProject, { projectId })
+  const { project } = useRead(getProject, { projectId })
   useBelongsTo(project?.organizationId)
   if (!project) return null
   return (
@@ -41,7 +44,14 @@ export function ProjectPage() {
       title={project.name}
       crumbs={[{ label: t("nav.projects"), link: { to: "/projects" } }]}
       badge={<StateBadge state={isActive(project) ? "active" : "inactive"} />}
-      actions={<Turn project={project} />}
+      actions={
+        <TurnButton
+          {...{ on: activateProject, off: deactivateProject, of: { projectId } }}
+          what={project.name}
+          isOn={isActive(project)}
+          consequence={t("projects.deactivate_text")}
+        />
+      }
       scope={{ held: projectId }}
     >
       <Applications projectId={projectId} />
@@ -58,29 +68,15 @@ export function ProjectPage() {
       <Part>
         <Changes projectId={projectId} />
       </Part>
-      <Remove project={project} />
+      <DeleteSection
+        {...{ family: "projects", name: project.name, by: deleteProject, of: { projectId } }}
+        to={{ to: "/projects" }}
+      />
     </Page>
   )
 }
 
 const isActive = ({ state }: ProjectPart["project"]) => state !== ProjectState.INACTIVE
-
-function Turn({ project }: ProjectPart) {
-  const { t } = useText()
-  const { projectId, name } = project
-  const { activateProject, deactivateProject } = ProjectService.method
-  return (
-    <TurnButton
-      needs={deactivateProject}
-      what={name}
-      isOn={isActive(project)}
-      consequence={t("projects.deactivate_text")}
-      act={(on) =>
-        on ? call(activateProject, { projectId }) : call(deactivateProject, { projectId })
-      }
-    />
-  )
-}
 
 function Applications({ projectId }: { readonly projectId: string }) {
   const texts = useText()
@@ -114,48 +110,17 @@ function Applications({ projectId }: { readonly projectId: string }) {
 function About({ project }: ProjectPart) {
   const { t } = useText()
   const { projectId, name, creationDate, changeDate } = project
-  const rename = (wanted: string) =>
-    call(ProjectService.method.updateProject, { projectId, name: wanted })
   return (
-    <Section title={t("detail.about")}>
-      <Facts
-        rows={[
-          [
-            t("field.name"),
-            <Rename
-              key="name"
-              needs={ProjectService.method.updateProject}
-              name={name}
-              act={rename}
-            />,
-          ],
-          [
-            t("field.project_id"),
-            <Copyable key="id" value={projectId} what={t("field.project_id")} />,
-          ],
-          [t("field.created"), <Time key="created" at={creationDate} />],
-          [t("field.changed"), <Time key="changed" at={changeDate} />],
-        ]}
-      />
-    </Section>
-  )
-}
-
-function Remove({ project }: ProjectPart) {
-  const { t } = useText()
-  const navigate = useNavigate()
-  const { projectId, name } = project
-  const act = async () => {
-    await call(ProjectService.method.deleteProject, { projectId })
-    await navigate({ to: "/projects", replace: true })
-  }
-  return (
-    <DeleteSection
-      needs={ProjectService.method.deleteProject}
-      name={name}
-      title={t("projects.delete")}
-      consequence={t("projects.delete_text")}
-      act={act}
+    <FactsSection
+      title={t("detail.about")}
+      rows={[
+        renamed(t("field.name"), name, updateProject, (to) =>
+          call(updateProject, { projectId, name: to }),
+        ),
+        copied(t("field.project_id"), projectId),
+        [t("field.created"), <Time key="created" at={creationDate} />],
+        [t("field.changed"), <Time key="changed" at={changeDate} />],
+      ]}
     />
   )
 }

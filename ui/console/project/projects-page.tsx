@@ -11,10 +11,8 @@ import { ProjectService } from "../../../src/gen/core/project/v2/project_service
 import { Badge } from "../../kit/badge.tsx"
 import { Button } from "../../kit/button.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { DialogForm } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
 import { useCreating, useFilter } from "../list/list-state.ts"
 import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
@@ -28,15 +26,17 @@ import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
 import { FirstSteps } from "../start/first-steps.tsx"
 
+const { createProject, listProjects } = ProjectService.method
 const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 
 export function ProjectsPage() {
   const texts = useText()
   const { t } = texts
   const organization = useOrganization()
+  const navigate = useNavigate()
   const [creating, setCreating] = useCreating("project")
   const create = (
-    <May needs={ProjectService.method.createProject}>
+    <May needs={createProject}>
       <Button kind="primary" onClick={() => setCreating(true)}>
         {t("projects.create")}
       </Button>
@@ -47,6 +47,14 @@ export function ProjectsPage() {
       {t("projects.empty.text")}
     </EmptyState>
   )
+  const projectForm = formOf({
+    initial: { name: "" },
+    refusals: { name: ["project."] },
+    save: ({ name }) => call(createProject, { organizationId: organization.id, name: name.trim() }),
+    done: ({ projectId }) => navigate({ to: "/projects/$projectId", params: { projectId } }),
+    fields: ({ text }) =>
+      text("name", t("field.name"), { hint: t("projects.name_hint"), required: true }),
+  })
   const isInternal = useFilter("show", ["own", "internal"])[0] === "internal"
   const type = ProjectOrganizationIDFilter_Type.OWNED_OR_GRANTED
   const own = {
@@ -61,7 +69,7 @@ export function ProjectsPage() {
       <FirstSteps />
       <Listing
         caption={t("nav.projects")}
-        method={ProjectService.method.listProjects}
+        method={listProjects}
         ask={(asked) => ({
           pagination: pageOf(asked),
           sortingColumn:
@@ -77,7 +85,13 @@ export function ProjectsPage() {
         keyOf={(project) => project.projectId}
         empty={empty}
       />
-      {creating && <CreateProject close={() => setCreating(false)} />}
+      {creating &&
+        projectForm({
+          id: formId("project", "new"),
+          title: t("projects.create"),
+          submit: t("projects.create"),
+          close: () => setCreating(false),
+        })}
     </Page>
   )
 }
@@ -117,29 +131,3 @@ const columnsOf = ({ t }: Texts): readonly ListColumn<Project>[] => [
     cell: ({ creationDate }) => <Time at={creationDate} />,
   },
 ]
-
-function CreateProject({ close }: { readonly close: () => void }) {
-  const { t } = useText()
-  const { id: organizationId } = useOrganization()
-  const navigate = useNavigate()
-  const form = useForm({
-    id: formId("project", "new"),
-    initial: { name: "" },
-    refusals: { name: ["project."] },
-    save: ({ name }) =>
-      call(ProjectService.method.createProject, { organizationId, name: name.trim() }),
-    done: ({ projectId }) => navigate({ to: "/projects/$projectId", params: { projectId } }),
-  })
-  const title = t("projects.create")
-  return (
-    <DialogForm title={title} submit={title} form={form} onCancel={close}>
-      <TextField
-        label={t("field.name")}
-        hint={t("projects.name_hint")}
-        {...form.text("name")}
-        required
-        autoFocus
-      />
-    </DialogForm>
-  )
-}

@@ -4,24 +4,27 @@ import {
   ProjectRoleFieldName,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { TextField } from "../../kit/field.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { verbatim } from "../form/controls.tsx"
+import { formOf } from "../form/made.tsx"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+
+const { addProjectRole, updateProjectRole, removeProjectRole, listProjectRoles } =
+  ProjectService.method
 
 /** The roles of a project; its applications give them a meaning. */
 export function Roles({ projectId }: { readonly projectId: string }) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
       family="roles"
-      method={ProjectService.method.listProjectRoles}
+      method={listProjectRoles}
       ask={(asked) => {
         const filter = { case: "roleKeyFilter", value: { key: asked.text, method } } as const
         return {
@@ -39,33 +42,15 @@ export function Roles({ projectId }: { readonly projectId: string }) {
       ]}
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
-      needs={{
-        create: ProjectService.method.addProjectRole,
-        edit: ProjectService.method.updateProjectRole,
-        remove: ProjectService.method.removeProjectRole,
-      }}
-      form={(role, close) => <RoleForm {...{ projectId, role, close }} />}
-      remove={({ key }) =>
-        call(ProjectService.method.removeProjectRole, { projectId, roleKey: key })
-      }
+      needs={{ create: addProjectRole, edit: updateProjectRole, remove: removeProjectRole }}
+      form={(role) => roleForm(texts, projectId, role)}
+      remove={({ key: roleKey }) => call(removeProjectRole, { projectId, roleKey })}
     />
   )
 }
 
-type RoleFormProps = {
-  readonly projectId: string
-  readonly role: ProjectRole | undefined
-  readonly close: () => void
-}
-
-type Values = { readonly key: string; readonly displayName: string; readonly group: string }
-
-function RoleForm({ projectId, role, close }: RoleFormProps) {
-  const { t } = useText()
-  const optional = t("form.optional")
-  const { addProjectRole, updateProjectRole } = ProjectService.method
-  const form = useForm<Values>({
-    id: formId("roles", role?.key ?? "+"),
+const roleForm = ({ t }: Texts, projectId: string, role: ProjectRole | undefined) =>
+  formOf({
     initial: { key: "", displayName: role?.displayName ?? "", group: role?.group ?? "" },
     refusals: { key: ["project.role"] },
     save: async ({ key, ...values }) => {
@@ -76,34 +61,10 @@ function RoleForm({ projectId, role, close }: RoleFormProps) {
         ? call(updateProjectRole, { projectId, roleKey, displayName, group })
         : call(addProjectRole, { projectId, roleKey, displayName, ...(group && { group }) }))
     },
-    done: close,
+    fields: ({ text }) => [
+      !role &&
+        text("key", t("roles.key"), { hint: t("roles.key_hint"), ...verbatim, required: true }),
+      text("displayName", t("roles.name"), { optional: true, hint: t("roles.name_hint") }),
+      text("group", t("roles.group"), { optional: true, hint: t("roles.group_hint") }),
+    ],
   })
-  const title = role?.key ?? t("roles.create")
-  return (
-    <DialogForm title={title} submit={role ? undefined : title} form={form} onCancel={close}>
-      {!role && (
-        <TextField
-          label={t("roles.key")}
-          hint={t("roles.key_hint")}
-          {...form.text("key")}
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-          autoFocus
-        />
-      )}
-      <TextField
-        label={t("roles.name")}
-        optional={optional}
-        hint={t("roles.name_hint")}
-        {...form.text("displayName")}
-      />
-      <TextField
-        label={t("roles.group")}
-        optional={optional}
-        hint={t("roles.group_hint")}
-        {...form.text("group")}
-      />
-    </DialogForm>
-  )
-}

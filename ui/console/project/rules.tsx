@@ -4,12 +4,10 @@ import {
   ProjectService,
   type UpdateProjectRequestSchema,
 } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { SelectField } from "../../kit/select.tsx"
+import { Chosen } from "../form/chosen.tsx"
 import { Switch } from "../form/switch.tsx"
-import { call, useAction } from "../shell/call.ts"
+import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useMay } from "../shell/permission.ts"
-import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import type { ProjectPart } from "./part.ts"
 
@@ -18,21 +16,22 @@ type Change = Extract<
   { readonly $typeName?: never }
 >
 
+const { updateProject } = ProjectService.method
+
 const switches = ["projectRoleAssertion", "authorizationRequired", "projectAccessRequired"] as const
 
 /** Who may sign in to the applications of a project, and what those learn of roles. */
 export function Rules({ project }: ProjectPart) {
   const { t } = useText()
   const { projectId } = project
-  const change = (wanted: Change) =>
-    call(ProjectService.method.updateProject, { ...wanted, projectId })
+  const change = (wanted: Change) => call(updateProject, { ...wanted, projectId })
   return (
     <Section title={t("rules.title")}>
       <div className="checks">
         {switches.map((name) => (
           <Switch
             key={name}
-            needs={ProjectService.method.updateProject}
+            needs={updateProject}
             label={t(`rules.${name}`)}
             hint={t(`rules.${name}.hint`)}
             on={project[name]}
@@ -41,19 +40,19 @@ export function Rules({ project }: ProjectPart) {
           />
         ))}
       </div>
-      <OneOf
-        of="groups"
-        label={(name) => t(`rules.groups.${name}`)}
-        options={claims}
+      <Chosen
+        {...{ needs: updateProject, label: t("rules.groups"), hint: t("rules.groups.hint") }}
+        of={claims}
+        words={(name) => t(`rules.groups.${name}`)}
         current={project.groupsClaim}
-        change={(name: keyof typeof claims) => change({ groupsClaim: claims[name] })}
+        act={(groupsClaim) => change({ groupsClaim })}
       />
-      <OneOf
-        of="look"
-        label={(name) => t(`rules.look.${name}`)}
-        options={looks}
+      <Chosen
+        {...{ needs: updateProject, label: t("rules.look"), hint: t("rules.look.hint") }}
+        of={looks}
+        words={(name) => t(`rules.look.${name}`)}
         current={project.privateLabelingSetting}
-        change={(name: keyof typeof looks) => change({ privateLabelingSetting: looks[name] })}
+        act={(privateLabelingSetting) => change({ privateLabelingSetting })}
       />
     </Section>
   )
@@ -72,40 +71,3 @@ const looks = {
   owner: PrivateLabelingSetting.ENFORCE_PROJECT_RESOURCE_OWNER_POLICY,
   person: PrivateLabelingSetting.ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY,
 } as const
-
-type OneOfProps<Name extends string> = {
-  readonly of: "groups" | "look"
-  readonly label: (name: Name) => string
-  readonly options: Readonly<Record<Name, number>>
-  readonly current: number
-  readonly change: (chosen: Name) => Promise<unknown>
-}
-
-/** One of several, that counts at once. */
-function OneOf<Name extends string>({ of, label, options, current, change }: OneOfProps<Name>) {
-  const { t } = useText()
-  const may = useMay()
-  const action = useAction(change)
-  const names = namesOf(options)
-  const [first] = names
-  const chosen = names.find((name) => options[name] === current) ?? first
-  if (chosen === undefined) return null
-  return (
-    <div className="form">
-      <SelectField
-        label={t(`rules.${of}`)}
-        hint={t(`rules.${of}.hint`)}
-        options={names.map((value) => ({ value, label: label(value) }))}
-        value={chosen}
-        disabled={!may(ProjectService.method.updateProject)}
-        onChange={action.run}
-      />
-      <Refused refusal={action.refusal} />
-    </div>
-  )
-}
-
-function namesOf<Name extends string>(options: Readonly<Record<Name, number>>): readonly Name[]
-function namesOf(options: object): readonly string[] {
-  return Object.keys(options)
-}

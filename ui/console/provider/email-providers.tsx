@@ -4,6 +4,8 @@ import {
   EmailProviderState,
 } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
+import { TurnButton } from "../form/confirm.tsx"
+import { DialogButton } from "../form/made.tsx"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { found, type ListColumn, pageOf } from "../list/listing.tsx"
@@ -11,9 +13,9 @@ import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
-import { EmailForm } from "./email-form.tsx"
-import type { OnMade } from "./provider.ts"
-import { NewPassword } from "./secret.tsx"
+import { emailForm } from "./email-form.tsx"
+import { type OnMade, shownBy } from "./provider.ts"
+import { passwordForm } from "./secret.ts"
 import { TestMail } from "./test-mail.tsx"
 
 const admin = AdminService.method
@@ -30,21 +32,20 @@ export function EmailProviders({ onMade }: OnMade) {
       columns={columnsOf(texts)}
       keyOf={({ id }) => id}
       nameOf={nameOf}
-      form={(provider, close) => <EmailForm {...{ provider, close, onMade }} />}
+      form={(provider) => emailForm(texts, provider, shownBy(onMade))}
       needs={{
         create: admin.addEmailProviderSMTP,
         edit: admin.updateEmailProviderSMTP,
         remove: admin.removeEmailProvider,
       }}
-      turn={{
-        needs: admin.deactivateEmailProvider,
-        isOn,
-        act: ({ id }, on) =>
-          on
-            ? call(admin.activateEmailProvider, { id })
-            : call(admin.deactivateEmailProvider, { id }),
-        off: texts.t("providers.off"),
-      }}
+      turn={(provider, how) => (
+        <TurnButton
+          {...{ ...how, on: admin.activateEmailProvider, off: admin.deactivateEmailProvider }}
+          of={{ id: provider.id }}
+          isOn={isOn(provider)}
+          consequence={texts.t("providers.off")}
+        />
+      )}
       more={(provider) => <More provider={provider} />}
       remove={({ id }) => call(admin.removeEmailProvider, { id })}
     />
@@ -76,6 +77,7 @@ const columnsOf = ({ t }: Texts): readonly ListColumn<EmailProvider>[] => [
 ]
 
 function More({ provider }: { readonly provider: EmailProvider }) {
+  const texts = useText()
   const { id, config } = provider
   if (config.case !== "smtp") return null
   const { Auth: auth } = config.value
@@ -84,10 +86,11 @@ function More({ provider }: { readonly provider: EmailProvider }) {
     <>
       <TestMail id={id} name={nameOf(provider)} smtp={config.value} />
       {auth.case !== "none" && (
-        <NewPassword
+        <DialogButton
+          {...{ small: true, family: `provider-secret-${id}`, name: nameOf(provider) }}
           needs={admin.updateEmailProviderSMTPPassword}
-          {...{ id, change }}
-          name={nameOf(provider)}
+          label={texts.t("providers.password")}
+          form={passwordForm(texts, change)}
         />
       )}
     </>

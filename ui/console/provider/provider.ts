@@ -1,13 +1,48 @@
+import type { Controls } from "../form/controls.tsx"
 import { unless } from "../shell/refusal.ts"
+import type { Texts } from "../shell/texts/index.ts"
 
 /** A key that requests to a service are signed with; it is shown this once. */
 export type Made = { readonly id: string; readonly signingKey: string }
 
 export type OnMade = { readonly onMade: (made: Made) => void }
 
+/** Shows a key that is new, and closes the form. */
+export const shownBy =
+  (onMade: OnMade["onMade"]) => (made: Made | undefined, close: () => void) => {
+    if (made?.signingKey) onMade(made)
+    close()
+  }
+
 /** Saves what may be as it was. */
 export const saved = <Answer>(change: Promise<Answer>) =>
   unless("message_provider.unchanged", change)
 
 /** Whatever its age, the present key is replaced. */
-export const newKey = { expirationSigningKey: { seconds: 0n } } as const
+const newKey = { expirationSigningKey: { seconds: 0n } } as const
+
+/** What is said of a service that takes messages over HTTP. */
+export type HttpValues = {
+  readonly description: string
+  readonly endpoint: string
+  readonly renew: boolean
+}
+
+/** The same as requests carry it. */
+export const httpOf = ({ endpoint, description }: HttpValues) => ({
+  endpoint: endpoint.trim(),
+  description,
+})
+
+export const renewedOf = ({ renew }: HttpValues) => (renew ? newKey : {})
+
+type HttpControls = Pick<Controls<HttpValues>, "text" | "check">
+
+export const httpFields = ({ t }: Texts, { text, check }: HttpControls, isNew: boolean) => [
+  text("endpoint", t("providers.endpoint"), {
+    hint: t("providers.endpoint_hint"),
+    placeholder: "https://hooks.example.org/messages",
+    ...{ type: "url", maxLength: 2048, required: true },
+  }),
+  !isNew && check("renew", t("providers.renew"), t("providers.renew_hint")),
+]

@@ -2,13 +2,12 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import {
   type SMSProvider,
   SMSProviderConfigState,
+  type TwilioConfig,
 } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
-import { Chips } from "../../kit/choice.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
+import { TurnButton } from "../form/confirm.tsx"
+import type { Controls } from "../form/controls.tsx"
+import { DialogButton, formOf } from "../form/made.tsx"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { found, type ListColumn, pageOf } from "../list/listing.tsx"
@@ -16,9 +15,17 @@ import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
-import { HttpFields } from "./http-fields.tsx"
-import { type Made, newKey, type OnMade, saved } from "./provider.ts"
-import { NewPassword, SecretField } from "./secret.tsx"
+import {
+  type HttpValues,
+  httpFields,
+  httpOf,
+  type Made,
+  type OnMade,
+  renewedOf,
+  saved,
+  shownBy,
+} from "./provider.ts"
+import { passwordForm } from "./secret.ts"
 
 const admin = AdminService.method
 const kinds = ["twilio", "http"] as const
@@ -36,28 +43,30 @@ export function SmsProviders({ onMade }: OnMade) {
       columns={columnsOf(texts)}
       keyOf={({ id }) => id}
       nameOf={nameOf}
-      form={(provider, close) => <SmsForm {...{ provider, close, onMade }} />}
+      form={(provider) => smsForm(texts, provider, onMade)}
       needs={{
         create: admin.addSMSProviderTwilio,
         edit: admin.updateSMSProviderTwilio,
         remove: admin.removeSMSProvider,
       }}
-      turn={{
-        needs: admin.deactivateSMSProvider,
-        isOn,
-        act: ({ id }, on) =>
-          on ? call(admin.activateSMSProvider, { id }) : call(admin.deactivateSMSProvider, { id }),
-        off: texts.t("providers.off"),
-      }}
+      turn={(provider, how) => (
+        <TurnButton
+          {...{ ...how, on: admin.activateSMSProvider, off: admin.deactivateSMSProvider }}
+          of={{ id: provider.id }}
+          isOn={isOn(provider)}
+          consequence={texts.t("providers.off")}
+        />
+      )}
       more={(provider) => {
         const { id, config } = provider
         const change = (token: string) => call(admin.updateSMSProviderTwilioToken, { id, token })
         return (
           config.case === "twilio" && (
-            <NewPassword
+            <DialogButton
+              {...{ small: true, family: `provider-secret-${id}`, name: nameOf(provider) }}
               needs={admin.updateSMSProviderTwilioToken}
-              {...{ id, change }}
-              name={nameOf(provider)}
+              label={texts.t("providers.password")}
+              form={passwordForm(texts, change)}
             />
           )
         )
@@ -90,103 +99,64 @@ const columnsOf = ({ t }: Texts): readonly ListColumn<SMSProvider>[] => [
   },
 ]
 
-type Values = {
-  readonly kind: Kind
-  readonly description: string
-  readonly endpoint: string
-  readonly renew: boolean
-  readonly sid: string
-  readonly token: string
-  readonly senderNumber: string
-  readonly verifyServiceSid: string
-}
+const twilioOf = (twilio: TwilioConfig | undefined) => ({
+  sid: twilio?.sid ?? "",
+  token: "",
+  senderNumber: twilio?.senderNumber ?? "",
+  verifyServiceSid: twilio?.verifyServiceSid ?? "",
+})
 
-type SmsFormProps = OnMade & {
-  readonly provider: SMSProvider | undefined
-  readonly close: () => void
-}
+type Values = HttpValues & ReturnType<typeof twilioOf> & { readonly kind: Kind }
 
 /** One provider of text messages: Twilio, or a service that takes them over HTTP. */
-function SmsForm({ provider, close, onMade }: SmsFormProps) {
-  const { t } = useText()
+function smsForm(texts: Texts, provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
+  const { t } = texts
   const config = provider?.config
-  const twilio = config?.case === "twilio" ? config.value : undefined
-  const form = useForm<Values, Made | undefined>({
-    id: formId("sms_providers", provider?.id ?? "+"),
+  return formOf<Values, Made | undefined>({
     initial: {
       kind: config?.case ?? "twilio",
       description: provider?.description ?? "",
       endpoint: config?.case === "http" ? config.value.endpoint : "",
       renew: false,
-      sid: twilio?.sid ?? "",
-      token: "",
-      senderNumber: twilio?.senderNumber ?? "",
-      verifyServiceSid: twilio?.verifyServiceSid ?? "",
+      ...twilioOf(config?.case === "twilio" ? config.value : undefined),
     },
     secret: ["token"],
     save: (values) => save(provider?.id, values),
-    done: (made) => {
-      if (made?.signingKey) onMade(made)
-      close()
-    },
+    done: shownBy(onMade),
+    submit: t("form.save"),
+    fields: (controls) => [
+      !provider &&
+        controls.chips("kind", t("field.kind"), {
+          ...{ of: kinds, words: (kind) => t(`providers.${kind}`) },
+        }),
+      controls.text("description", t("providers.description"), { optional: true }),
+      controls.values.kind === "http"
+        ? httpFields(texts, controls, !provider)
+        : twilioFields(t, controls, !provider),
+    ],
   })
-  const { values, change } = form
-  const optional = t("form.optional")
-  const title = t(provider ? "sms_providers.edit" : "sms_providers.create")
-  return (
-    <DialogForm title={title} form={form} onCancel={close}>
-      {!provider && (
-        <Chips
-          legend={t("field.kind")}
-          name="kind"
-          options={kinds.map((value) => ({ value, label: t(`providers.${value}`) }))}
-          value={values.kind}
-          onChange={(kind) => change({ kind })}
-        />
-      )}
-      <TextField
-        label={t("providers.description")}
-        optional={optional}
-        {...form.text("description")}
-      />
-      {values.kind === "http" ? (
-        <HttpFields form={form} isNew={!provider} />
-      ) : (
-        <>
-          <TextField label={t("providers.sid")} placeholder="AC…" {...form.text("sid")} required />
-          {!provider && (
-            <SecretField form={form} name="token" label={t("providers.token")} required />
-          )}
-          <TextField
-            label={t("providers.sender_number")}
-            hint={t("providers.sender_number_hint")}
-            type="tel"
-            {...form.text("senderNumber")}
-          />
-          <TextField
-            label={t("providers.verify_sid")}
-            optional={optional}
-            hint={t("providers.verify_sid_hint")}
-            placeholder="VA…"
-            {...form.text("verifyServiceSid")}
-          />
-        </>
-      )}
-    </DialogForm>
-  )
 }
+
+const twilioFields = (t: Texts["t"], { text, secret }: Controls<Values>, isNew: boolean) => [
+  text("sid", t("providers.sid"), { placeholder: "AC…", required: true }),
+  isNew && secret("token", t("providers.token"), { maxLength: 1000, required: true }),
+  text("senderNumber", t("providers.sender_number"), {
+    ...{ hint: t("providers.sender_number_hint"), type: "tel" },
+  }),
+  text("verifyServiceSid", t("providers.verify_sid"), {
+    ...{ optional: true, hint: t("providers.verify_sid_hint"), placeholder: "VA…" },
+  }),
+]
 
 /** The key that requests are signed with comes back where there is a new one. */
 async function save(id: string | undefined, values: Values): Promise<Made | undefined> {
-  const { kind, description, endpoint, renew, token, ...rest } = values
-  if (kind === "http") {
-    const wanted = { endpoint: endpoint.trim(), description }
+  if (values.kind === "http") {
+    const wanted = httpOf(values)
     if (id === undefined) return call(admin.addSMSProviderHTTP, wanted)
-    const renewed = { ...wanted, id, ...(renew && newKey) }
-    const answer = await saved(call(admin.updateSMSProviderHTTP, renewed))
-    return { id, signingKey: answer?.signingKey ?? "" }
+    const change = call(admin.updateSMSProviderHTTP, { ...wanted, ...renewedOf(values), id })
+    return { id, signingKey: (await saved(change))?.signingKey ?? "" }
   }
-  const { sid, senderNumber, verifyServiceSid } = rest
+  const { description, sid, token, senderNumber, verifyServiceSid } = values
   const wanted = { description, sid: sid.trim(), senderNumber, verifyServiceSid }
   if (id === undefined) await call(admin.addSMSProviderTwilio, { ...wanted, token })
   else await saved(call(admin.updateSMSProviderTwilio, { ...wanted, id }))

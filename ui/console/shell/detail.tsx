@@ -8,6 +8,15 @@ type SectionProps = {
   readonly children: ReactNode
 }
 
+/** A section of its facts alone. */
+export function FactsSection({ title, rows }: Pick<SectionProps, "title"> & FactsProps) {
+  return (
+    <Section title={title}>
+      <Facts rows={rows} />
+    </Section>
+  )
+}
+
 export function Section({ title, actions, children }: SectionProps) {
   return (
     <section className="section">
@@ -20,8 +29,31 @@ export function Section({ title, actions, children }: SectionProps) {
   )
 }
 
+type Fact = readonly [string, ReactNode]
+
+type FactsProps = { readonly rows: readonly Fact[] }
+
+/** An identifier, to be copied. */
+export const copied = (label: string, value: string): Fact => [
+  label,
+  <Copyable key={label} value={value} what={label} />,
+]
+
+type ValueListProps = { readonly values: readonly string[]; readonly code?: true }
+
+/** Several values, one a line; `code`: as programs spell them. */
+export function ValueList({ values, code }: ValueListProps) {
+  return (
+    <ul className="value-list">
+      {values.map((value) => (
+        <li key={value}>{code ? <code>{value}</code> : <bdi>{value}</bdi>}</li>
+      ))}
+    </ul>
+  )
+}
+
 /** Names and what they are; what is not there is not named. */
-export function Facts({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
+export function Facts({ rows }: FactsProps) {
   const said = rows.filter(([, value]) => value !== undefined && value !== "" && value !== false)
   return (
     <dl className="facts">

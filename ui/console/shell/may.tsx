@@ -1,5 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf"
 import { type ReactNode, Suspense } from "react"
+import { Link, type LinkOptions } from "./link.tsx"
 import { useMay } from "./permission.ts"
 
 /** The operation that a control calls; "own" is what everybody may do to themself. */
@@ -21,4 +22,11 @@ type IfAllowedProps = { readonly needs: DescMethod; readonly children: ReactNode
 
 function IfAllowed({ needs, children }: IfAllowedProps) {
   return useMay()(needs) && children
+}
+
+type LedProps = { readonly needs: DescMethod; readonly name: string; readonly to: LinkOptions }
+
+/** A name that leads on, for who may look there. */
+export function Led({ needs, name, to }: LedProps) {
+  return useMay()(needs) ? <Link {...to}>{name}</Link> : name
 }

@@ -27,7 +27,7 @@ export function LoginTexts(props: LoginProps) {
       title={titleOf(t("texts.screen", { name: screen }))}
       facts={<Said {...part} />}
       {...(keys.some((key) => found.own[key]) && { more: <Reset {...part} /> })}
-      form={(id, close) => <ScreenForm {...part} {...{ id, close }} />}
+      form={(placed) => <ScreenForm {...part} {...placed} />}
     />
   )
 }

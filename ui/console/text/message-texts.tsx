@@ -36,7 +36,7 @@ export function MessageTexts(props: MessageProps) {
       title={t(`messages.kind.${props.kind}`)}
       facts={<Said {...part} />}
       {...(standing.isOwn && { more: <Reset {...part} /> })}
-      form={(id, close) => <MessageForm {...part} {...{ id, close }} />}
+      form={(placed) => <MessageForm {...part} {...placed} />}
     />
   )
 }

@@ -1,40 +1,42 @@
 import { lazyRouteComponent } from "@tanstack/react-router"
 import { Suspense } from "react"
+import type { User } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { TextField } from "../../kit/field.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { type Form, useForm } from "../form/use-form.ts"
+import { verbatim } from "../form/controls.tsx"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
-import { Copyable, Facts } from "../shell/detail.tsx"
+import { copied, Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
-import type { UserForm, UserPart } from "./part.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import type { UserPart } from "./part.ts"
 
 /** Loaded by itself: few have one, and what takes it away has descriptors of its own. */
 const Picture = lazyRouteComponent(() => import("./picture.tsx"), "Picture")
 
+const Lazy = (part: UserPart) => (
+  <Suspense>
+    <Picture {...part} />
+  </Suspense>
+)
+
+const { updateUser } = UserService.method
+
 /** Who it is, and the names they sign in with. */
 export function About({ user }: UserPart) {
-  const { t } = useText()
-  const forms = { human: PersonForm, machine: ServiceForm } as const
-  const Form = user.type.case ? forms[user.type.case] : undefined
+  const texts = useText()
+  const { t } = texts
   const { type, userId, details, loginNames } = user
   const profile = type.case === "human" ? type.value.profile : undefined
   return (
     <EditSection
-      needs={UserService.method.updateUser}
+      needs={updateUser}
       title={t("detail.about")}
       facts={
         <Facts
           rows={[
-            [
-              t("picture.title"),
-              profile?.avatarUrl && (
-                <Suspense key="picture">
-                  <Picture user={user} />
-                </Suspense>
-              ),
-            ],
+            [t("picture.title"), profile?.avatarUrl && <Lazy key="picture" user={user} />],
             [t("field.name"), profile && `${profile.givenName} ${profile.familyName}`],
             [t("field.description"), type.case === "machine" && type.value.description],
             [
@@ -45,97 +47,59 @@ export function About({ user }: UserPart) {
                 ))}
               </ul>,
             ],
-            [t("field.user_id"), <Copyable key="id" value={userId} what={t("field.user_id")} />],
+            copied(t("field.user_id"), userId),
             [t("field.created"), <Time key="created" at={details?.creationDate} />],
             [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
           ]}
         />
       }
-      form={(id, close) => Form && <Form {...{ user, id, close }} />}
+      form={user.type.case === "human" ? personForm(texts, user) : serviceForm(texts, user)}
     />
   )
 }
 
 const refusals = { username: ["user.name", "user.login_name", "user.username"] } as const
 
-function PersonForm({ user, id, close }: UserForm) {
-  const { t } = useText()
-  const { userId, username, type } = user
-  const profile = type.case === "human" ? type.value.profile : undefined
-  const form = useForm({
-    id,
-    initial: {
-      username,
-      givenName: profile?.givenName ?? "",
-      familyName: profile?.familyName ?? "",
-      displayName: profile?.displayName ?? "",
-    },
+function personForm({ t }: Texts, { userId, username, type }: User) {
+  const {
+    givenName = "",
+    familyName = "",
+    displayName = "",
+  } = (type.case === "human" && type.value.profile) || {}
+  return formOf({
+    initial: { username, givenName, familyName, displayName },
     refusals,
-    save: ({ givenName, familyName, displayName, ...values }) => {
-      const value = { profile: { givenName, familyName, displayName } }
-      const userType = { case: "human", value } as const
-      const named = values.username.trim()
-      return call(UserService.method.updateUser, { userId, username: named, userType })
+    save: ({ username: named, ...profile }) => {
+      const userType = { case: "human", value: { profile } } as const
+      return call(updateUser, { userId, username: named.trim(), userType })
     },
-    done: close,
+    fields: ({ text }) => [
+      <div className="pair" key="names">
+        {text("givenName", t("field.first_name"), { required: true })}
+        {text("familyName", t("field.last_name"), { required: true })}
+      </div>,
+      text("displayName", t("field.display_name"), { required: true }),
+      text("username", t("field.login_name"), loginName(t)),
+    ],
   })
-  return (
-    <Fields form={form} onCancel={close}>
-      <div className="pair">
-        <TextField label={t("field.first_name")} {...form.text("givenName")} required autoFocus />
-        <TextField label={t("field.last_name")} {...form.text("familyName")} required />
-      </div>
-      <TextField label={t("field.display_name")} {...form.text("displayName")} required />
-      <UserName form={form} />
-    </Fields>
-  )
 }
 
-function ServiceForm({ user, id, close }: UserForm) {
-  const { t } = useText()
-  const { userId, username, type } = user
+function serviceForm({ t }: Texts, { userId, username, type }: User) {
   const { name, description } = type.case === "machine" ? type.value : { name: "", description: "" }
-  const form = useForm({
-    id,
+  return formOf({
     initial: { username, name, description },
     refusals,
     save: (values) => {
       const value = { name: values.name.trim(), description: values.description.trim() }
       const userType = { case: "machine", value } as const
-      const named = values.username.trim()
-      return call(UserService.method.updateUser, { userId, username: named, userType })
+      return call(updateUser, { userId, username: values.username.trim(), userType })
     },
-    done: close,
+    fields: ({ text }) => [
+      text("name", t("field.name"), { required: true }),
+      text("description", t("field.description"), { optional: true, maxLength: 500 }),
+      text("username", t("field.login_name"), loginName(t)),
+    ],
   })
-  return (
-    <Fields form={form} onCancel={close}>
-      <TextField label={t("field.name")} {...form.text("name")} required autoFocus />
-      <TextField
-        label={t("field.description")}
-        optional={t("form.optional")}
-        {...form.text("description")}
-        maxLength={500}
-      />
-      <UserName form={form} />
-    </Fields>
-  )
 }
 
-function UserName<Values extends { username: string }>({ form }: { readonly form: Form<Values> }) {
-  const { t } = useText()
-  return (
-    <TextField
-      label={t("field.login_name")}
-      hint={t("users.rename_hint")}
-      error={form.errorOf("username")}
-      name="username"
-      value={form.values.username}
-      onChange={({ target }) => form.change({ ...form.values, username: target.value })}
-      maxLength={200}
-      autoComplete="off"
-      autoCapitalize="none"
-      spellCheck={false}
-      required
-    />
-  )
-}
+const loginName = (t: Texts["t"]) => ({ hint: t("users.rename_hint"), ...verbatim, required: true })

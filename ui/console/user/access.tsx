@@ -7,9 +7,8 @@ import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Administrator } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { Badges } from "../list/badges.tsx"
-import { found, Listing, pageOf } from "../list/listing.tsx"
+import { found, pageOf, SectionList } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
-import { Section } from "../shell/detail.tsx"
 import { Link, type LinkOptions } from "../shell/link.tsx"
 import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
@@ -22,9 +21,10 @@ export function Access({ user: { userId } }: UserPart) {
   const named = (projectName: string) =>
     ({ case: "projectName", value: { name: projectName, method } }) as const
   return (
-    <Listing
+    <SectionList
       name="access"
-      caption={t("access.title")}
+      title={t("access.title")}
+      none={t("access.empty")}
       method={AuthorizationService.method.listAuthorizations}
       ask={(asked) => ({
         pagination: pageOf(asked),
@@ -46,8 +46,6 @@ export function Access({ user: { userId } }: UserPart) {
         },
       ]}
       keyOf={({ id }) => id}
-      empty={<p className="quiet section-lead">{t("access.empty")}</p>}
-      frame={(list) => <Section title={t("access.title")}>{list}</Section>}
     />
   )
 }
@@ -71,9 +69,10 @@ export function Duties({ user: { userId } }: UserPart) {
   const { t } = useText()
   const theirs = { case: "inUserIdsFilter" as const, value: { ids: [userId] } }
   return (
-    <Listing
+    <SectionList
       name="duties"
-      caption={t("duties.title")}
+      title={t("duties.title")}
+      none={t("duties.empty")}
       method={InternalPermissionService.method.listAdministrators}
       ask={(asked) => ({ pagination: pageOf(asked), filters: [{ filter: theirs }] })}
       find={({ administrators, pagination }) => found(administrators, pagination)}
@@ -82,8 +81,6 @@ export function Duties({ user: { userId } }: UserPart) {
         { label: t("roles.title"), cell: ({ roles }) => <Badges words={roles} /> },
       ]}
       keyOf={keyOf}
-      empty={<p className="quiet section-lead">{t("duties.empty")}</p>}
-      frame={(list) => <Section title={t("duties.title")}>{list}</Section>}
     />
   )
 }

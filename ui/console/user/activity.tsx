@@ -11,7 +11,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { Clip } from "../list/badges.tsx"
 import { History } from "../list/history.tsx"
-import { found, Listing, pageOf } from "../list/listing.tsx"
+import { found, pageOf, SectionList } from "../list/listing.tsx"
 import { Metadata } from "../list/metadata.tsx"
 import { SignInPlace } from "../list/place.tsx"
 import { Time } from "../list/time.tsx"
@@ -19,11 +19,14 @@ import { Messages } from "../message/messages.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
+import { Led } from "../shell/may.tsx"
 import { Part } from "../shell/part.tsx"
-import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
 import { Ways } from "./ways.tsx"
+
+const { listGroups, getGroup } = GroupService.method
+const { listUserMetadata, setUserMetadata, deleteUserMetadata } = UserService.method
 
 /** What somebody belongs to, what they do with their account, and what was done to it. */
 export function Activity({ user }: UserPart) {
@@ -43,15 +46,12 @@ export function Activity({ user }: UserPart) {
         </>
       )}
       <Metadata
-        method={UserService.method.listUserMetadata}
+        method={listUserMetadata}
         ask={(asked) => ({ ...asked, userId })}
         find={(answer) => answer}
-        needs={{
-          set: UserService.method.setUserMetadata,
-          remove: UserService.method.deleteUserMetadata,
-        }}
-        set={(metadata) => call(UserService.method.setUserMetadata, { userId, metadata })}
-        remove={(keys) => call(UserService.method.deleteUserMetadata, { userId, keys })}
+        needs={{ set: setUserMetadata, remove: deleteUserMetadata }}
+        set={(metadata) => call(setUserMetadata, { userId, metadata })}
+        remove={(keys) => call(deleteUserMetadata, { userId, keys })}
       />
       <History
         method={ManagementService.method.listUserChanges}
@@ -65,9 +65,10 @@ export function Activity({ user }: UserPart) {
 function Applications({ user: { userId } }: UserPart) {
   const { t } = useText()
   return (
-    <Listing
+    <SectionList
       name="applications"
-      caption={t("uses.title")}
+      title={t("uses.title")}
+      none={t("uses.empty")}
       unsearched
       method={ActivityService.method.listApplicationUses}
       ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
@@ -84,8 +85,6 @@ function Applications({ user: { userId } }: UserPart) {
         { label: t("uses.last"), cell: ({ lastUsed }) => <Time at={lastUsed} /> },
       ]}
       keyOf={({ applicationId }) => applicationId}
-      empty={<p className="quiet section-lead">{t("uses.empty")}</p>}
-      frame={(list) => <Section title={t("uses.title")}>{list}</Section>}
     />
   )
 }
@@ -105,14 +104,14 @@ function MessagesTo({ user: { userId } }: UserPart) {
 
 function Groups({ user: { userId } }: UserPart) {
   const { t } = useText()
-  const may = useMay()
   const theirs = { case: "userId" as const, value: { id: userId } }
   return (
-    <Listing
+    <SectionList
       name="groups"
-      caption={t("groups.title")}
+      title={t("groups.title")}
+      none={t("groups.of_nobody")}
       unsearched
-      method={GroupService.method.listGroups}
+      method={listGroups}
       ask={(asked) => ({
         pagination: pageOf(asked),
         sortingColumn: FieldName.NAME,
@@ -122,20 +121,17 @@ function Groups({ user: { userId } }: UserPart) {
       columns={[
         {
           label: t("field.name"),
-          cell: ({ id: groupId, name }) =>
-            may(GroupService.method.getGroup) ? (
-              <Link to="/groups/$groupId" params={{ groupId }}>
-                {name}
-              </Link>
-            ) : (
-              name
-            ),
+          cell: ({ id: groupId, name }) => (
+            <Led
+              needs={getGroup}
+              name={name}
+              to={{ to: "/groups/$groupId", params: { groupId } }}
+            />
+          ),
         },
         { label: t("field.description"), cell: ({ description }) => <Clip text={description} /> },
       ]}
       keyOf={({ id }) => id}
-      empty={<p className="quiet section-lead">{t("groups.of_nobody")}</p>}
-      frame={(list) => <Section title={t("groups.title")}>{list}</Section>}
     />
   )
 }
@@ -151,9 +147,10 @@ function Sessions({ user: { userId } }: UserPart) {
   ]
   const end = (sessionId: string) => call(SessionService.method.deleteSession, { sessionId })
   return (
-    <Listing
+    <SectionList
       name="sessions"
-      caption={t("sessions.title")}
+      title={t("sessions.title")}
+      none={t("sessions.empty")}
       unsearched
       method={SessionService.method.listSessions}
       ask={({ offset, limit }) => ({ query: { offset, limit }, queries })}
@@ -186,8 +183,6 @@ function Sessions({ user: { userId } }: UserPart) {
         },
       ]}
       keyOf={({ id }) => id}
-      empty={<p className="quiet section-lead">{t("sessions.empty")}</p>}
-      frame={(list) => <Section title={t("sessions.title")}>{list}</Section>}
     />
   )
 }
@@ -195,9 +190,10 @@ function Sessions({ user: { userId } }: UserPart) {
 function FailedSignIns({ user: { userId } }: UserPart) {
   const { t } = useText()
   return (
-    <Listing
+    <SectionList
       name="failed"
-      caption={t("failed.title")}
+      title={t("failed.title")}
+      none={t("failed.empty")}
       unsearched
       method={ActivityService.method.listFailedSignIns}
       ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
@@ -214,8 +210,6 @@ function FailedSignIns({ user: { userId } }: UserPart) {
         },
       ]}
       keyOf={({ at }) => String(at)}
-      empty={<p className="quiet section-lead">{t("failed.empty")}</p>}
-      frame={(list) => <Section title={t("failed.title")}>{list}</Section>}
     />
   )
 }

@@ -1,18 +1,18 @@
 import type { HumanUser } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Badge } from "../../kit/badge.tsx"
-import { Check } from "../../kit/check.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
-import type { UserForm, UserPart } from "./part.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import type { UserPart } from "./part.ts"
 
 /** Where a person can be reached, and whether that has been checked. */
 export function Contact({ user }: UserPart) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const { type } = user
   if (type.case !== "human") return null
   const { email, phone } = type.value
@@ -28,7 +28,7 @@ export function Contact({ user }: UserPart) {
           ]}
         />
       }
-      form={(id, close) => <ContactForm {...{ user, human: type.value, id, close }} />}
+      form={contactForm(texts, user.userId, type.value)}
     />
   )
 }
@@ -72,10 +72,8 @@ async function save(userId: string, { email: old, phone: before }: HumanUser, va
   }
 }
 
-function ContactForm({ user, human, id, close }: UserForm & { readonly human: HumanUser }) {
-  const { t } = useText()
-  const form = useForm<Values>({
-    id,
+const contactForm = ({ t }: Texts, userId: string, human: HumanUser) =>
+  formOf<Values, void>({
     initial: {
       email: human.email?.email ?? "",
       phone: human.phone?.phone ?? "",
@@ -83,33 +81,13 @@ function ContactForm({ user, human, id, close }: UserForm & { readonly human: Hu
       phoneVerified: human.phone?.isVerified ?? false,
     },
     refusals: { email: ["user.email"], phone: ["user.phone"] },
-    save: (values) => save(user.userId, human, values),
-    done: close,
+    save: (values) => save(userId, human, values),
+    fields: ({ text, check, values }) => [
+      text("email", t("field.email"), { type: "email", required: true }),
+      check("emailVerified", t("contact.email_verified"), t("contact.verified_hint")),
+      text("phone", t("field.phone"), {
+        ...{ optional: true, hint: t("contact.phone_hint"), type: "tel" },
+      }),
+      values.phone.trim() !== "" && check("phoneVerified", t("contact.phone_verified")),
+    ],
   })
-  const { values, change } = form
-  return (
-    <Fields form={form} onCancel={close}>
-      <TextField label={t("field.email")} type="email" {...form.text("email")} required autoFocus />
-      <Check
-        label={t("contact.email_verified")}
-        hint={t("contact.verified_hint")}
-        checked={values.emailVerified}
-        onChange={(emailVerified) => change({ emailVerified })}
-      />
-      <TextField
-        label={t("field.phone")}
-        optional={t("form.optional")}
-        hint={t("contact.phone_hint")}
-        type="tel"
-        {...form.text("phone")}
-      />
-      {values.phone.trim() !== "" && (
-        <Check
-          label={t("contact.phone_verified")}
-          checked={values.phoneVerified}
-          onChange={(phoneVerified) => change({ phoneVerified })}
-        />
-      )}
-    </Fields>
-  )
-}

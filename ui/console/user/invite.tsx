@@ -23,51 +23,36 @@ type Kind = keyof typeof kinds
 type GivenLinkProps = UserPart & {
   readonly kind: Kind
   /** Answers a link that one hands on oneself. */
-  readonly make: () => Promise<string>
-  readonly send: () => Promise<unknown>
+  readonly make: (userId: string, organization: string) => Promise<string>
+  readonly send: (userId: string) => Promise<unknown>
 }
+
+const sendCode = { case: "sendCode", value: {} } as const
+const sendLink = { case: "sendLink", value: {} } as const
 
 /** The way in for a person who has no password yet: a link by which they choose it themself. */
-export function Invite({ user }: UserPart) {
-  const { userId, details } = user
-  const verification = { case: "sendCode", value: {} } as const
-  return (
-    <GivenLink
-      user={user}
-      kind="invite"
-      make={() => inviteTo(userId, details?.resourceOwner ?? "")}
-      send={() => call(UserService.method.createInviteCode, { userId, verification })}
-    />
-  )
-}
+export const Invite = ({ user }: UserPart) => (
+  <GivenLink
+    {...{ user, kind: "invite", make: inviteTo }}
+    send={(userId) => call(kinds.invite, { userId, verification: sendCode })}
+  />
+)
 
 /** The same for who has forgotten theirs. */
-export function PasswordLink({ user }: UserPart) {
-  const { userId, details } = user
-  const medium = { case: "sendLink", value: {} } as const
-  return (
-    <GivenLink
-      user={user}
-      kind="password_link"
-      make={() => resetOf(userId, details?.resourceOwner ?? "")}
-      send={() => call(UserService.method.passwordReset, { userId, medium })}
-    />
-  )
-}
+export const PasswordLink = ({ user }: UserPart) => (
+  <GivenLink
+    {...{ user, kind: "password_link", make: resetOf }}
+    send={(userId) => call(kinds.password_link, { userId, medium: sendLink })}
+  />
+)
 
 /** The same for a passkey, which one makes on a device of their own. */
-export function PasskeyLink({ user }: UserPart) {
-  const { userId, details } = user
-  const medium = { case: "sendLink", value: {} } as const
-  return (
-    <GivenLink
-      user={user}
-      kind="passkey_link"
-      make={() => passkeyLinkOf(userId, details?.resourceOwner ?? "")}
-      send={() => call(UserService.method.createPasskeyRegistrationLink, { userId, medium })}
-    />
-  )
-}
+export const PasskeyLink = ({ user }: UserPart) => (
+  <GivenLink
+    {...{ user, kind: "passkey_link", make: passkeyLinkOf }}
+    send={(userId) => call(kinds.passkey_link, { userId, medium: sendLink })}
+  />
+)
 
 function GivenLink(props: GivenLinkProps) {
   const { t } = useText()
@@ -86,11 +71,15 @@ function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void })
   const { user, kind, close } = props
   const { t } = useText()
   const [link, setLink] = useState("")
-  const send = useAction(props.send, () => {
-    close()
-    tell({ text: t(`${kind}.sent`, { name: nameOf(user) }) })
-  })
-  const make = useAction(async () => setLink(await props.make()))
+  const send = useAction(
+    () => props.send(user.userId),
+    () => {
+      close()
+      tell({ text: t(`${kind}.sent`, { name: nameOf(user) }) })
+    },
+  )
+  const owner = user.details?.resourceOwner ?? ""
+  const make = useAction(async () => setLink(await props.make(user.userId, owner)))
   return (
     <Dialog title={t(`${kind}.title`, { name: nameOf(user) })} onClose={close}>
       <div className="stack">
@@ -105,14 +94,14 @@ function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void })
         )}
         <div className="form-actions">
           {!link && (
-            <Button kind="primary" disabled={make.busy} onClick={() => make.run()}>
-              {t("invite.create")}
-            </Button>
-          )}
-          {!link && (
-            <Button disabled={send.busy} onClick={() => send.run()}>
-              {t("invite.send")}
-            </Button>
+            <>
+              <Button kind="primary" disabled={make.busy} onClick={() => make.run()}>
+                {t("invite.create")}
+              </Button>
+              <Button disabled={send.busy} onClick={() => send.run()}>
+                {t("invite.send")}
+              </Button>
+            </>
           )}
           <Button onClick={close}>{t(link ? "invite.done" : "form.cancel")}</Button>
         </div>

@@ -1,16 +1,14 @@
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Check } from "../../kit/check.tsx"
-import { Choice } from "../../kit/choice.tsx"
-import { PasswordField, TextField } from "../../kit/field.tsx"
-import { Fields } from "../form/form.tsx"
-import { type Form, useForm } from "../form/use-form.ts"
+import { type Controls, verbatim } from "../form/controls.tsx"
+import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { refusalOf } from "../shell/refusal.ts"
 import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
 import { inviteTo } from "./invite.tsx"
 import { type Invited, InvitedPage } from "./invited-page.tsx"
 
@@ -46,8 +44,7 @@ function NewUser({ onInvited }: { readonly onInvited: (invited: Invited) => void
   const { t } = useText()
   const { id: organizationId, name } = useOrganization()
   const navigate = useNavigate()
-  const form = useForm({
-    id: "new-user",
+  const form = formOf({
     initial,
     secret: ["password"],
     refusals: {
@@ -58,8 +55,18 @@ function NewUser({ onInvited }: { readonly onInvited: (invited: Invited) => void
     save: (values) => create(organizationId, values),
     done: ({ userId, invited }) =>
       invited ? onInvited(invited) : navigate({ to: "/users/$userId", params: { userId } }),
+    submit: t("users.create"),
+    fields: (controls) => [
+      controls.choice("kind", t("users.kind"), {
+        of: kinds,
+        words: (kind) => t(`kind.${kind}`),
+        hints: (kind) => t(`kind.${kind}.hint`),
+      }),
+      controls.values.kind === "person"
+        ? personFields({ controls, t })
+        : serviceFields({ controls, t }),
+    ],
   })
-  const cancel = () => void navigate({ to: "/users" })
   return (
     <Page
       title={t("users.create")}
@@ -69,24 +76,7 @@ function NewUser({ onInvited }: { readonly onInvited: (invited: Invited) => void
       ]}
       narrow
     >
-      <Fields form={form} submit={t("users.create")} onCancel={cancel}>
-        <Choice
-          legend={t("users.kind")}
-          name="kind"
-          options={kinds.map((value) => ({
-            value,
-            label: t(`kind.${value}`),
-            hint: t(`kind.${value}.hint`),
-          }))}
-          value={form.values.kind}
-          onChange={(kind) => form.change({ kind })}
-        />
-        {form.values.kind === "person" ? (
-          <PersonFields form={form} />
-        ) : (
-          <ServiceFields form={form} />
-        )}
-      </Fields>
+      {form({ id: "new-user", close: () => void navigate({ to: "/users" }) })}
     </Page>
   )
 }
@@ -107,72 +97,30 @@ async function create(organizationId: string, values: Values) {
   return { userId, invited: { userId, name, ...made } }
 }
 
-type FieldsProps = { readonly form: Form<Values> }
+type Part = { readonly controls: Controls<Values>; readonly t: Texts["t"] }
 
-function PersonFields({ form }: FieldsProps) {
-  const { t } = useText()
-  return (
-    <>
-      <div className="pair">
-        <TextField label={t("field.first_name")} {...form.text("firstName")} required />
-        <TextField label={t("field.last_name")} {...form.text("lastName")} required />
-      </div>
-      <TextField label={t("field.email")} type="email" {...form.text("email")} required />
-      <Check
-        label={t("contact.email_verified")}
-        hint={t("users.verified_hint")}
-        checked={form.values.emailVerified}
-        onChange={(emailVerified) => form.change({ emailVerified })}
-      />
-      <LoginNameField form={form} hint={t("users.login_name_hint")} />
-      <PasswordField
-        label={t("field.password")}
-        optional={t("form.optional")}
-        hint={t("users.first_password_hint")}
-        show={t("field.show")}
-        hide={t("field.hide")}
-        {...form.text("password")}
-        autoComplete="new-password"
-        minLength={8}
-      />
-    </>
-  )
-}
+const personFields = ({ controls: { text, secret, check }, t }: Part) => [
+  <div className="pair" key="names">
+    {text("firstName", t("field.first_name"), { required: true })}
+    {text("lastName", t("field.last_name"), { required: true })}
+  </div>,
+  text("email", t("field.email"), { type: "email", required: true }),
+  check("emailVerified", t("contact.email_verified"), t("users.verified_hint")),
+  text("loginName", t("field.login_name"), {
+    ...{ optional: true, hint: t("users.login_name_hint"), ...verbatim },
+  }),
+  secret("password", t("field.password"), {
+    ...{ optional: true, hint: t("users.first_password_hint"), minLength: 8 },
+  }),
+]
 
-function ServiceFields({ form }: FieldsProps) {
-  const { t } = useText()
-  return (
-    <>
-      <TextField
-        label={t("field.name")}
-        hint={t("users.service_name_hint")}
-        {...form.text("firstName")}
-        required
-      />
-      <LoginNameField form={form} hint={t("users.service_login_name_hint")} />
-      <TextField
-        label={t("field.description")}
-        optional={t("form.optional")}
-        {...form.text("description")}
-        maxLength={500}
-      />
-    </>
-  )
-}
-
-function LoginNameField({ form, hint }: FieldsProps & { readonly hint: string }) {
-  const { t } = useText()
-  return (
-    <TextField
-      label={t("field.login_name")}
-      optional={t("form.optional")}
-      hint={hint}
-      {...form.text("loginName")}
-      autoCapitalize="none"
-      spellCheck={false}
-    />
-  )
-}
+const serviceFields = ({ controls: { text }, t }: Part) => [
+  text("firstName", t("field.name"), { hint: t("users.service_name_hint"), required: true }),
+  text("loginName", t("field.login_name"), {
+    ...{ optional: true, hint: t("users.service_login_name_hint"), ...verbatim },
+  }),
+  text("description", t("field.description"), { optional: true, maxLength: 500 }),
+]
 
 function personOf(values: Values) {
   const password = { case: "password", value: { password: values.password } } as const

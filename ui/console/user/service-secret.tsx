@@ -4,7 +4,7 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { OnceBox } from "../list/once-box.tsx"
 import { call } from "../shell/call.ts"
-import { Copyable, Facts, Section } from "../shell/detail.tsx"
+import { copied, Facts, Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
 
 type ServiceSecretProps = {
@@ -50,10 +50,7 @@ export function ServiceSecret({ userId, username, machine }: ServiceSecretProps)
       {machine.hasSecret || secret ? (
         <Facts
           rows={[
-            [
-              t("field.client_id"),
-              <Copyable key="id" value={username} what={t("field.client_id")} />,
-            ],
+            copied(t("field.client_id"), username),
             [what, !secret && <span className="quiet">{t("secret.hidden")}</span>],
           ]}
         />

@@ -1,4 +1,4 @@
-import type { DescMethod } from "@bufbuild/protobuf"
+import type { DescMessage, DescMethod, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf"
 import { type AuthFactor, type User, UserState } from "../../../src/gen/core/user/v2/user_pb.ts"
 import {
   AuthenticationMethodType,
@@ -64,9 +64,7 @@ function useWays({ userId }: User): readonly Way[] {
   const factors = useRead(method.listAuthenticationFactors, { userId }).result
   const { authMethodTypes } = useRead(method.listAuthenticationMethodTypes, { userId })
   const hasCodes = authMethodTypes.includes(AuthenticationMethodType.RECOVERY_CODE)
-  const codes = single("recovery", method.removeRecoveryCodes, () =>
-    call(method.removeRecoveryCodes, { userId }),
-  )
+  const codes = single("recovery", method.removeRecoveryCodes, { userId })
   return [
     ...passkeys.map(({ id, name }) => ({
       ...({ id, kind: "passkey", name, needs: method.removePasskey } as const),
@@ -77,28 +75,25 @@ function useWays({ userId }: User): readonly Way[] {
   ]
 }
 
-function factorOf(userId: string, type: AuthFactor["type"]): Way | undefined {
+function factorOf(userId: string, { case: kind, value }: AuthFactor["type"]): Way | undefined {
   const { method } = UserService
-  switch (type.case) {
+  switch (kind) {
     case "u2f": {
-      const { id, name } = type.value
-      const remove = () => call(method.removeU2F, { userId, u2fId: id })
-      return { id, kind: "u2f", name, needs: method.removeU2F, remove }
+      const remove = () => call(method.removeU2F, { userId, u2fId: value.id })
+      return { id: value.id, kind, name: value.name, needs: method.removeU2F, remove }
     }
     case "otp":
-      return single("otp", method.removeTOTP, () => call(method.removeTOTP, { userId }))
+      return single("otp", method.removeTOTP, { userId })
     case "otpSms":
-      return single("otp_sms", method.removeOTPSMS, () => call(method.removeOTPSMS, { userId }))
+      return single("otp_sms", method.removeOTPSMS, { userId })
     case "otpEmail":
-      return single("otp_email", method.removeOTPEmail, () =>
-        call(method.removeOTPEmail, { userId }),
-      )
+      return single("otp_email", method.removeOTPEmail, { userId })
     default:
       return undefined
   }
 }
 
-const single = (kind: Way["kind"], needs: DescMethod, remove: Way["remove"]): Way => ({
-  ...{ id: kind, kind, name: "" },
-  ...{ needs, remove },
-})
+/** One of which there is one or none. */
+const single = <I extends DescMessage>(
+  ...[kind, needs, of]: [Way["kind"], DescMethodUnary<I>, MessageInitShape<I>]
+): Way => ({ id: kind, kind, name: "", needs, remove: () => call(needs, of) })

@@ -1,0 +1,14 @@
+import { formOf } from "../form/made.tsx"
+import type { Texts } from "../shell/texts/index.ts"
+
+/** A password of something else than the person: no password manager fills it in. */
+export const passwordForm = ({ t }: Texts, change: (secret: string) => Promise<unknown>) =>
+  formOf({
+    initial: { password: "" },
+    secret: ["password"],
+    refusals: { password: ["message_provider.secret"] },
+    save: ({ password }) => change(password),
+    submit: t("form.save"),
+    fields: ({ secret }) =>
+      secret("password", t("providers.password_new"), { maxLength: 1000, required: true }),
+  })

@@ -13,7 +13,7 @@ export { type OAuthParts, oauthHandler } from "./handler.ts"
 export { onward, paths as oauthPaths } from "./issuer.ts"
 export { backChannelLogout } from "./logout/back-channel.ts"
 export { logoutFrames } from "./logout/front-channel.ts"
-export { publishedHandler } from "./published.ts"
+export { type Published, publishedHandler } from "./published.ts"
 export { methodNotAllowed, redirect } from "./response.ts"
 export { systemCaller } from "./system-caller.ts"
 

@@ -4,52 +4,71 @@ import { keysDocument, keysStreams } from "./endpoint/keys.ts"
 import { paths } from "./issuer.ts"
 import { publicJson } from "./response.ts"
 
-type Published = {
-  readonly path: string
-  readonly document: (cx: Cx) => string
-  /** What it is made of, and what says whether it is shown at all. */
+/** What everybody gets the same of, whoever asks. */
+export type Published = {
+  /** Whether an address may be one of its own, at a glance. */
+  readonly isAt: (url: string) => boolean
+  /** What is said at a path; undefined where that is for somebody else to say. */
+  readonly answer: (cx: Cx, pathname: string) => Response | undefined
+  /** What it is made of. */
   readonly streams: readonly string[]
 }
 
+/** What says whether anything is shown at all. */
 const shown = ["instance", "limits"]
 
+const documentAt = (
+  path: string,
+  document: (cx: Cx) => string,
+  streams: readonly string[],
+): Published => ({
+  isAt: (url) => url.endsWith(path),
+  answer: (cx, pathname) =>
+    pathname === path ? new Response(document(cx), { headers: publicJson }) : undefined,
+  streams,
+})
+
 const documents: readonly Published[] = [
-  { path: paths.keys, document: keysDocument, streams: [...keysStreams, ...shown] },
-  { path: paths.discovery, document: discoveryDocument, streams: [...discoveryStreams, ...shown] },
+  documentAt(paths.keys, keysDocument, keysStreams),
+  documentAt(paths.discovery, discoveryDocument, discoveryStreams),
 ]
 
 /**
- * Answers for the two documents that every client of every application reads, ready before anybody
- * looks at who asks: `call` makes the call of the host in an address, undefined for unknown ones.
- * Undefined for every other request. `secured` adds to headers what every answer has.
+ * Answers what many ask for and everybody gets the same of, ready before anybody looks at who asks:
+ * the two documents that every client of every application reads, and `more`. `call` makes the call
+ * of the host in an address, undefined for unknown ones. Undefined for every other request.
+ * `secured` adds to headers what every answer has.
  */
 export function publishedHandler(
   call: (host: string) => Cx | undefined,
   secured: (host: string, headers: Headers) => void,
+  more: readonly Published[] = [],
 ) {
+  const all = [...documents, ...more]
   const ready = new Map<string, Ready>()
   return ({ method, url, headers: asked }: Request): Response | undefined => {
     // RFC 9112 §3.2: of two Host headers, which come joined, the address has one.
     if (method !== "GET" || asked.get("host")?.includes(",")) return undefined
     const known = ready.get(url)
     if (known && known.changes === changesOf(known)) {
+      // Whoever has it already is told so by who looks at that.
+      if (known.isTagged && asked.has("if-none-match")) return undefined
       // A copy shares its bytes: it costs less than to put the same answer together again.
       return known.answer.clone()
     }
-    const found = documents.find(({ path }) => url.endsWith(path))
-    if (!found) return undefined
-    const { path, document, streams } = found
-    const address = URL.parse(url)
-    if (address?.pathname !== path) return undefined
-    const cx = call(address.host)
-    if (!cx) return undefined
-    if (ready.size >= readyMax) ready.clear()
+    const found = all.find(({ isAt }) => isAt(url))
+    const address = found && URL.parse(url)
+    const cx = address ? call(address.host) : undefined
+    if (!found || !address || !cx) return undefined
+    const streams = [...found.streams, ...shown]
     const changes = changesOf({ cx, streams })
-    const headers = new Headers(publicJson)
-    secured(address.host, headers)
-    const answer = new Response(document(cx), { headers })
-    ready.set(url, { changes, answer, cx, streams })
-    return answer.clone()
+    const answer = found.answer(cx, address.pathname)
+    if (!answer) return undefined
+    secured(address.host, answer.headers)
+    const isTagged = answer.headers.has("etag")
+    if (ready.size >= readyMax) ready.clear()
+    ready.set(url, { changes, answer, cx, streams, isTagged })
+    return isTagged && asked.has("if-none-match") ? undefined : answer.clone()
   }
 }
 
@@ -57,6 +76,8 @@ type Ready = Pick<Published, "streams"> & {
   readonly changes: number
   readonly answer: Response
   readonly cx: Cx
+  /** Whether it can be asked for only if it has changed (RFC 9110 §13.1.2). */
+  readonly isTagged: boolean
 }
 
 /** Hosts are known ones, but a query makes any address new. */

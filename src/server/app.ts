@@ -23,7 +23,7 @@ import type { Api } from "./api.ts"
 import { anonymousCall, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
 import { assetAt } from "./file/embedded.ts"
-import { publicFileAt } from "./file/sent.ts"
+import { publicFileAt, publishedLooks } from "./file/sent.ts"
 import { addressOf, guarded, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant, namesInstance } from "./instance-host.ts"
@@ -73,6 +73,7 @@ export function appOf(parts: AppParts): App {
   const published = publishedHandler(
     (host) => callAt(services, host),
     (host, headers) => secured(services, host, headers),
+    [publishedLooks],
   )
   return {
     api,

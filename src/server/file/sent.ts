@@ -1,5 +1,6 @@
 import { fileHeaders, notFound } from "../../api/respond.ts"
-import { publicFile } from "../../domain/asset/index.ts"
+import { type PublicFile, publicFile } from "../../domain/asset/index.ts"
+import type { Published } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
 
 /**
@@ -13,16 +14,38 @@ export function publicFileAt(request: Request, cx: Cx, pathname: string): Respon
   const file = publicFile(cx, pathname)
   if (file === undefined) return undefined
   if (file === "nothing") return notFound()
-  const said = {
-    ...fileHeaders(file.type),
-    "access-control-allow-origin": "*",
-    "cache-control": "public, max-age=5, s-maxage=604800",
-    etag: file.etag,
-  }
+  const said = headersOf(file)
   const known = headers.get("if-none-match")
   if (known && isAmong(known, file.etag)) return new Response(null, { status: 304, headers: said })
   return new Response(method === "HEAD" ? null : file.bytes, { headers: said })
 }
+
+/**
+ * The files of looks that are small enough to be kept ready: they stand on every page that people
+ * sign in on.
+ */
+export const publishedLooks: Published = {
+  isAt: (url) => url.includes("/assets/v1/") && url.includes("/policy/label/"),
+  answer: (cx, pathname) => {
+    const file = publicFile(cx, pathname)
+    if (file === undefined || file === "nothing" || file.bytes.length > readyBytesMax) {
+      return undefined
+    }
+    // Of a blob, unlike of bytes, a copy of the answer shares what is in it.
+    return new Response(new Blob([file.bytes]), { headers: headersOf(file) })
+  },
+  streams: ["policy"],
+}
+
+/** A hundred of them are kept at most. */
+const readyBytesMax = 64 * 1024
+
+const headersOf = ({ type, etag }: PublicFile) => ({
+  ...fileHeaders(type),
+  "access-control-allow-origin": "*",
+  "cache-control": "public, max-age=5, s-maxage=604800",
+  etag,
+})
 
 /** RFC 9110 §13.1.2: weak comparison, and "*" is whatever there is. */
 const isAmong = (known: string, etag: string): boolean =>

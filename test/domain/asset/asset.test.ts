@@ -3,7 +3,8 @@
 import { deflateSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { fileIn } from "../../../src/api/input/file.ts"
-import { publicFileAt } from "../../../src/server/file/sent.ts"
+import { publishedHandler } from "../../../src/oauth/index.ts"
+import { publicFileAt, publishedLooks } from "../../../src/server/file/sent.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { fontWith, onePixel, pngOf, svgWith } from "../../support/picture.ts"
 
@@ -177,6 +178,39 @@ test("what was sent is everybody's once it is activated, as long as it is shown"
   expect([shown(logoUrl)?.status, kept()]).toEqual([200, 1])
   await activate()
   expect([shown(logoUrl)?.status, kept()]).toEqual([404, 0])
+})
+
+test("a file that is kept ready is what counts now, and nothing before it is shown", async () => {
+  const ready = publishedHandler(
+    () => estate.cx(),
+    (_, headers) => headers.set("x-content-type-options", "nosniff"),
+    [publishedLooks],
+  )
+  const ask = (address: string, init: RequestInit = {}) =>
+    ready(new Request(new URL(address, "https://id.example.com"), init))
+  await upload(onePixel)
+  await activate()
+  const { logoUrl } = await look()
+  for (const turn of ["put together", "kept"]) {
+    const [own, answer] = [shown(logoUrl), ask(logoUrl)]
+    expect([...(answer?.headers ?? [])], turn).toEqual([...(own?.headers ?? [])])
+    expect(await answer?.bytes(), turn).toEqual(await own?.bytes())
+  }
+  const etag = ask(logoUrl)?.headers.get("etag") ?? ""
+  // What else is asked is answered by who looks at it.
+  expect(ask(logoUrl, { headers: { "if-none-match": etag } })).toBeUndefined()
+  expect(ask(logoUrl, { method: "HEAD" })).toBeUndefined()
+  expect(ask(logoUrl.replace("/i1/", "/org1/"))).toBeUndefined()
+  await upload(pngOf({ width: 2, height: 2 }))
+  const { logoUrl: next } = (
+    await estate.as("owner", "getPreviewLabelPolicy", {}, { of: "admin.v1" })
+  ).policy
+  const name = next.split("is=")[1]
+  expect(ask(`/assets/v1/i1/policy/label/${name}`)).toBeUndefined()
+  expect(ask(logoUrl)?.status).toBe(200)
+  await activate()
+  expect(ask(logoUrl)).toBeUndefined()
+  expect(ask((await look()).logoUrl)?.status).toBe(200)
 })
 
 test("an organisation's file is nobody's by guess or at another's address", async () => {

@@ -88,11 +88,9 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
 
   /** Within the console, as a link does it: nothing is loaded anew. */
   async function go(page: Page, path: string): Promise<void> {
-    // The page before stands until the next one is there.
-    await page.evaluate(`document.querySelector("main.content")?.setAttribute("data-left", "")
-      history.pushState({}, "", "/ui/console${path}")`)
+    await page.evaluate(`history.pushState({}, "", "/ui/console${path}")`)
     await page.waitForURL(`**${path}`)
-    await page.locator("main.content:not([aria-busy]):not([data-left]) h1").waitFor()
+    await page.locator("main.content:not([aria-busy]) h1").waitFor()
     await settled(page)
   }
 

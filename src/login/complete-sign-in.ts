@@ -1,9 +1,12 @@
+import { type AuthMethod, noteScripted } from "../domain/action/index.ts"
 import { authRequest, linkSession } from "../domain/grant/index.ts"
 import { deviceCookie, enterBrowser, type Proof, session } from "../domain/session/index.ts"
+import { user } from "../domain/user/index.ts"
 import type { Transaction } from "../store/index.ts"
 import { isHomeActive, type JustAnswered, presentOf, waitingRequest } from "./browser-context.ts"
 import { afterwards, type LoginContext } from "./context.ts"
 import { goTo } from "./form.ts"
+import { askedOnEntry } from "./script.ts"
 
 /** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
 export type Completing<Refusal extends object> = {
@@ -11,6 +14,8 @@ export type Completing<Refusal extends object> = {
   readonly first: (tx: Transaction) => Refusal | undefined
   /** What that has shown to be proved; without a word a password. */
   readonly proof?: () => Proof | undefined
+  /** How they prove who they are, for scripts; without a word none is asked. */
+  readonly method?: AuthMethod
 }
 
 /**
@@ -19,9 +24,10 @@ export type Completing<Refusal extends object> = {
  */
 export async function completeSignIn<Refusal extends object = never>(
   loginContext: LoginContext,
-  { userId, first, proof }: Completing<Refusal>,
+  { userId, first, proof, method }: Completing<Refusal>,
 ): Promise<Response | Refusal> {
   const { cx, browserContext, waiting, answering } = loginContext
+  const noted = await askedOnEntry(loginContext, { userId, first, method })
   let isAnswered = false
   let before: JustAnswered | undefined
   const entered = await enterBrowser<Refusal>(cx, browserContext.browser.id, {
@@ -30,6 +36,7 @@ export async function completeSignIn<Refusal extends object = never>(
     first,
     proof,
     also: (tx, id) => {
+      noteScripted(cx, tx, { userId, orgId: tx.owner(user, userId), noted })
       if (!waiting) return
       // As things stand now: a password takes its time, and other tabs go on meanwhile.
       const isHome = isHomeActive(cx, userId)

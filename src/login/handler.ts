@@ -1,3 +1,4 @@
+import { isRefusal } from "../domain/action/index.ts"
 import { originsOf } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
@@ -9,6 +10,7 @@ import {
   type PageContext,
   postedLoginContext,
   showTroubled,
+  trouble,
   troublePage,
 } from "./context.ts"
 import { isCallback, startExternal, takeCallback } from "./external/callback.ts"
@@ -66,18 +68,24 @@ export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
     if (!route && !isCallback(url.pathname)) return undefined
     try {
       const browserContext = await browserContextOf(cx, request)
-      if (!route) {
-        return await takeCallback({ cx, show, request, browserContext, onward, answering })
-      }
-      return await answer(
-        route,
-        { cx, show, request, browserContext, onward, answering },
-        url.searchParams,
+      const pageContext = { cx, show, request, browserContext, onward, answering }
+      return await unlessRefused(pageContext, () =>
+        route ? answer(route, pageContext, url.searchParams) : takeCallback(pageContext),
       )
     } catch (cause) {
       if (cause instanceof Fault) return showFault(show, cx, cause)
       throw cause
     }
+  }
+}
+
+/** Whom a script keeps out is told so in its words. */
+async function unlessRefused(pageContext: PageContext, go: () => Answer): Promise<Response> {
+  try {
+    return await go()
+  } catch (cause) {
+    if (!isRefusal(cause)) throw cause
+    return trouble(pageContext, { problem: "not_allowed", status: 403, said: cause.message })
   }
 }
 

@@ -117,6 +117,8 @@ export type Trouble = PageOptions & {
   readonly detail?: string
   /** What is so for this person; the catalogue has it. */
   readonly reason?: Parameters<PageProps["t"]>[0]
+  /** The same in the words of whoever keeps them out, as they wrote it. */
+  readonly said?: string
   /** Where one signs in, if that is the way on. */
   readonly startHref?: string
   /** Which request it happened in, where that is not the one that shows it. */
@@ -128,7 +130,7 @@ export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<R
   return show(
     cx,
     (ui, shared) => {
-      const reason = trouble.reason && shared.t(trouble.reason)
+      const reason = trouble.said ?? (trouble.reason && shared.t(trouble.reason))
       const { requestId = cx.requestId } = trouble
       return ui.ErrorPage({ ...shared, problem, reason, detail, startHref, requestId })
     },

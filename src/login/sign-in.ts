@@ -47,6 +47,7 @@ async function letIn(loginContext: LoginContext, account: string, admit: Admit):
   const entered = await completeSignIn<Refusal>(loginContext, {
     userId: account,
     first: (tx) => refusalOf(tx, loginContext, { account, admit }),
+    method: "password",
   })
   return entered instanceof Response ? { kind: "in", answer: entered } : entered
 }

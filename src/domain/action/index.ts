@@ -4,7 +4,19 @@ import { action, flow, isThere } from "./model.ts"
 import { actionView } from "./view.ts"
 
 export { addAction, removeAction, setTrigger } from "./commands.ts"
+export { afterExternal, beforeCreation, notedBy, shownNew } from "./run/profile.ts"
 export { refusedId } from "./run/run.ts"
+export { type Attribute, complementSaml } from "./run/saml.ts"
+export {
+  type AuthMethod,
+  afterAuthentication,
+  afterCreation,
+  giveGranted,
+  hasAfterAuthentication,
+  isRefusal,
+  noteScripted,
+  type Scene,
+} from "./run/sign-in.ts"
 export { type Complementing, complementClaims } from "./run/token.ts"
 export { actionsOf } from "./view.ts"
 

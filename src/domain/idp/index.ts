@@ -27,7 +27,7 @@ export {
 export type { AutoLinking, Idp, IdpKind, Options, Settings } from "./model.ts"
 export { findInDirectory, isProvedByDirectory } from "./upstream/directory.ts"
 export { finish as finishUpstream } from "./upstream/finish.ts"
-export type { Answered, Identity } from "./upstream/identity.ts"
+export type { Answered, Identity, Scripted } from "./upstream/identity.ts"
 export { callbackPath, redirectUriOf } from "./upstream/start.ts"
 export { tokenPath, tokenState } from "./upstream/token.ts"
 export { entranceOf } from "./upstream/vendor.ts"

@@ -33,6 +33,7 @@ export { verifyByLink } from "./account/contact.ts"
 export {
   addUser,
   createUser,
+  fullName,
   type NewContact,
   type NewHuman,
   type NewMachine,
@@ -53,6 +54,7 @@ export {
   askRegistration,
   checkRegistration,
   completeRegistration,
+  personAsked,
   type Registrant,
   type RegistrationEvent,
   registrantBy,

@@ -16,6 +16,7 @@ import { formWithin } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"
 import { goTo } from "../form.ts"
+import { askedOfExternal } from "../script.ts"
 import { enterLinked, enterLinking, enterNew } from "./enter.ts"
 import { offeredIdp, options } from "./offer.ts"
 import { judged, newcomerOf } from "./person.ts"
@@ -68,7 +69,11 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
   try {
     const { headers } = request
     const returned = { parameters: url.searchParams, headers, kept: open.kept }
-    const answered = await finishUpstream(cx, found, returned)
+    const said = await finishUpstream(cx, found, returned)
+    const isOurs = open.agentId !== ""
+    const answered = isOurs
+      ? await askedOfExternal(pageContext, found, { answered: said, requestId: open.requestId })
+      : said
     const token = await succeedIntent(cx, open.id, answered)
     if (open.agentId === "") {
       const { externalId } = answered.identity

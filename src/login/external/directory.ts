@@ -12,6 +12,7 @@ import {
 import type { Fields } from "../form.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
+import { askedOfExternal } from "../script.ts"
 import { failed, proceed } from "./callback.ts"
 import { offeredIdp } from "./offer.ts"
 
@@ -76,12 +77,14 @@ export async function takeDirectory(loginContext: LoginContext, fields: Fields):
   const password = fields.get("password")
   if (password === "") return again({ key: "password.error.missing" })
   try {
-    const answered = await answeredByDirectory(cx, found, { username: loginName, password })
+    const said = await answeredByDirectory(cx, found, { username: loginName, password })
+    const requestId = waiting?.id ?? ""
+    const answered = await askedOfExternal(loginContext, found, { answered: said, requestId })
     const { id } = await noteAnswered(cx, found, {
-      ...{ agentId: browserContext.browser.id, requestId: waiting?.id ?? "", creatorId: "" },
+      ...{ agentId: browserContext.browser.id, requestId, creatorId: "" },
       ...{ successUrl: "", failureUrl: "", answered },
     })
-    return await proceed(loginContext, { id, requestId: waiting?.id ?? "" })
+    return await proceed(loginContext, { id, requestId })
   } catch (cause) {
     const problem = problemOf(cause)
     if (problem) return again(problem)

@@ -1,3 +1,11 @@
+import {
+  afterCreation,
+  beforeCreation,
+  giveGranted,
+  notedBy,
+  noteScripted,
+  shownNew,
+} from "../../domain/action/index.ts"
 import { consumeIntent } from "../../domain/idp/index.ts"
 import { standingOf } from "../../domain/session/index.ts"
 import { linkedUserIn } from "../../domain/user/index.ts"
@@ -5,6 +13,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import { type LoginContext, trouble } from "../context.ts"
+import { sceneOf } from "../script.ts"
 import { addPerson, follow, link, type Newcomer, personOf, type Said } from "./person.ts"
 
 /** Signs in whom the provider vouches for; what `before` does belongs to the same step. */
@@ -20,6 +29,7 @@ export async function enter(
       const standing = isNew ? undefined : standingOf(tx, userId)
       if (standing) return { standing }
       before(tx)
+      noteFrom(loginContext, tx, { userId, newcomer })
       return undefined
     },
     proof: () => ({ kind: "intent" }),
@@ -27,6 +37,17 @@ export async function enter(
   if (entered instanceof Response) return entered
   const reason = `error.not_allowed.${entered.standing}` as const
   return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
+}
+
+/** What scripts have noted of who came; about people of their own organisation alone. */
+function noteFrom(
+  { cx }: LoginContext,
+  tx: Transaction,
+  { userId, newcomer }: { readonly userId: string; readonly newcomer: Newcomer },
+): void {
+  const { scripted } = newcomer.intent.answered
+  if (!scripted) return
+  noteScripted(cx, tx, { userId, orgId: scripted.orgId, noted: notedBy(scripted) })
 }
 
 type Entering = {
@@ -56,14 +77,22 @@ export const enterLinking = (loginContext: LoginContext, newcomer: Newcomer, use
   enter(loginContext, newcomer, { userId, before: (tx) => link(tx, userId, newcomer) })
 
 /** Somebody who is new here. */
-export function enterNew(loginContext: LoginContext, newcomer: Newcomer, said: Said) {
-  const userId = loginContext.cx.ids.next()
-  const person = personOf(loginContext, userId, { ...newcomer, said })
-  if (person.email.code) loginContext.cx.allowance?.spend("message")
+export async function enterNew(loginContext: LoginContext, newcomer: Newcomer, said: Said) {
+  const { cx } = loginContext
+  const userId = cx.ids.next()
+  const asked = personOf(loginContext, userId, { ...newcomer, said })
+  const { orgId } = asked
+  const arriving = { flowType: 1, orgId, scene: sceneOf(loginContext) } as const
+  const person = await beforeCreation(cx, userId, { ...arriving, person: asked })
+  const granted = await afterCreation(cx, shownNew(userId, person), arriving)
+  if (person.email.code) cx.allowance?.spend("message")
   return enter(loginContext, newcomer, {
     userId,
     isNew: true,
-    before: (tx) => addPerson(tx, userId, { newcomer, person }),
+    before: (tx) => {
+      addPerson(tx, userId, { newcomer, person })
+      giveGranted(tx, { userId, orgId }, granted)
+    },
   })
 }
 

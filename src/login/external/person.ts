@@ -1,4 +1,10 @@
-import { type Found, type Identity, type Intent, idpById } from "../../domain/idp/index.ts"
+import {
+  type Found,
+  type Identity,
+  type Intent,
+  idpById,
+  type Scripted,
+} from "../../domain/idp/index.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
 import { memberships } from "../../domain/member/index.ts"
 import {
@@ -37,12 +43,18 @@ export function judged(cx: Cx, { intent, found, identity }: Newcomer): Verdict {
       isComplete: email !== "" && givenName !== "" && familyName !== "",
     },
     ...(isTheirs && { linkedUser: known }),
-    candidates: candidatesFor(cx, found.idp.id, identity).map((candidate) => ({
-      ...candidate,
-      isAdministrator: memberships(cx, candidate.userId).length > 0,
-    })),
+    candidates: candidatesFor(cx, found.idp.id, identity)
+      .filter(({ userId }) => isWithin(cx, userId, intent.answered.scripted))
+      .map((candidate) => ({
+        ...candidate,
+        isAdministrator: memberships(cx, candidate.userId).length > 0,
+      })),
   })
 }
+
+/** Whose address a script has said is known by it to its own organisation alone. */
+const isWithin = (cx: Cx, userId: string, scripted: Scripted | undefined): boolean =>
+  !scripted?.isAddressChanged || cx.store.receipt(cx, user, userId)?.owner === scripted.orgId
 
 /** The newcomer of an intent of this browser; undefined where it is over, or the provider gone. */
 export function newcomerOf(cx: Cx, intent: Intent | undefined): Newcomer | undefined {

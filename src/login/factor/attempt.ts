@@ -44,6 +44,7 @@ export async function attempt(
         return checked.isRight ? undefined : { kind: "wrong" }
       },
       proof: () => proofOf(kind, checked),
+      method: kind === "webauthn" ? (own ? "U2F" : "passwordless") : "OTP",
     })
     if (!(entered instanceof Response)) return entered
     cx.allowance?.refund("guess")

@@ -128,6 +128,7 @@ async function enter(loginContext: LoginContext, at: Sent, given: string): Promi
       userId: link.account,
       first: (tx) => (tryMagicLink(tx, link, { device, given }) ? undefined : wrong),
       proof: () => ({ kind: "magic_link" }),
+      method: "passwordless",
     })
     if (!(entered instanceof Response)) return again(entered)
     cx.allowance?.refund("guess")

@@ -1,10 +1,11 @@
 import type { Linked } from "../../../ui/login/index.ts"
+import { afterCreation, beforeCreation, giveGranted, shownNew } from "../../domain/action/index.ts"
 import { addFounder } from "../../domain/member/index.ts"
 import { passwordComplexity, policyOf } from "../../domain/policy/index.ts"
 import {
   checkRegistration,
   completeRegistration,
-  type NewPassword,
+  personAsked,
   registrantBy,
   registrationPassword,
 } from "../../domain/user/index.ts"
@@ -18,6 +19,7 @@ import { guessing, linkedIn, linkPasswordPage, refuseLink } from "../link/link.t
 import { notesFor } from "../note.ts"
 import { type NewPasswordProblem, newPasswordIn } from "../password-change.ts"
 import { loginPaths } from "../path.ts"
+import { sceneOf } from "../script.ts"
 import { mayStillRegister } from "./home.ts"
 
 const kind = "register"
@@ -73,12 +75,15 @@ export async function takeRegisterPassword(
   if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
   const password = await newPasswordIn(fields, (plain) => registrationPassword(cx, userId, plain))
   if ("key" in password) return choices.next(loginContext, { linked, problem: password })
+  const context = continued(loginContext, linked)
+  const scripted = await askScripts(context, userId)
   try {
-    return await completeSignIn<never>(continued(loginContext, linked), {
+    return await completeSignIn<never>(context, {
       userId,
       first: (tx) => {
-        const made = complete(tx, userId, { code, password })
+        const made = complete(tx, userId, { code, password, person: scripted?.person })
         if (!mayStillRegister(cx, made)) throw closedError()
+        if (scripted) giveGranted(tx, { userId, orgId: made.orgId }, scripted.granted)
       },
     })
   } catch (cause) {
@@ -96,10 +101,20 @@ const overs: readonly string[] = [
   "user.name_of_other_org",
 ]
 
+/** Has the scripts of the organisation say who is new, and what they may do from the first. */
+async function askScripts(context: LoginContext, userId: string) {
+  const { cx } = context
+  const asked = personAsked(cx, userId)
+  if (!asked) return undefined
+  const arriving = { flowType: 3, orgId: asked.orgId, scene: sceneOf(context) } as const
+  const person = await beforeCreation(cx, userId, { ...arriving, person: asked })
+  return { person, granted: await afterCreation(cx, shownNew(userId, person), arriving) }
+}
+
 function complete(
   tx: Transaction,
   userId: string,
-  shown: { readonly code: string; readonly password: NewPassword },
+  shown: Parameters<typeof completeRegistration>[2],
 ) {
   const made = completeRegistration(tx, userId, shown)
   if (made.isFounder) addFounder(tx, made.orgId, userId)

@@ -1,3 +1,4 @@
+import type { Attribute } from "../../domain/action/index.ts"
 import type { UserInfo } from "../../domain/user/index.ts"
 import { timeText } from "../../kernel/saml/read.ts"
 import { element, type Written } from "../../kernel/saml/write.ts"
@@ -17,6 +18,8 @@ export type Statement = {
   readonly authTime: number
   readonly sessionEnds: number
   readonly context: string
+  /** What scripts add to what is said of them. */
+  readonly attributes: readonly Attribute[]
 }
 
 /** SAML Core §2.3.3 and Profiles §4.1.4.2: for one reader, at one address, for five minutes. */
@@ -66,22 +69,39 @@ const authnStatement = ({ authTime, sessionId, sessionEnds, context }: Statement
   )
 
 /** What is known of somebody; an address that nobody has verified is not known to be theirs. */
-function attributesOf({ user, userId }: Statement): readonly Written[] {
-  const known: readonly (readonly [name: string, value: string])[] = [
-    ["Email", user.emailVerified ? user.email : ""],
-    ["SurName", user.familyName],
-    ["FirstName", user.givenName],
-    ["FullName", user.name],
-    ["UserName", user.userName],
-    ["UserID", userId],
-  ]
-  return known
-    .filter(([, value]) => value !== "")
-    .map(([name, value]) =>
-      element(
-        "saml:Attribute",
-        { Name: name, NameFormat: "urn:oasis:names:tc:SAML:2.0:attrname-format:basic" },
-        element("saml:AttributeValue", {}, value),
-      ),
-    )
+function knownOf({ user, userId }: Statement): readonly Attribute[] {
+  const known: Readonly<Record<AttributeName, string>> = {
+    Email: user.emailVerified ? user.email : "",
+    SurName: user.familyName,
+    FirstName: user.givenName,
+    FullName: user.name,
+    UserName: user.userName,
+    UserID: userId,
+  }
+  return attributeNames
+    .filter((name) => known[name] !== "")
+    .map((name) => ({ name, format: "", values: [known[name]] }))
 }
+
+/** What every assertion may say of somebody; nobody else says it. */
+export const attributeNames = [
+  "Email",
+  "SurName",
+  "FirstName",
+  "FullName",
+  "UserName",
+  "UserID",
+] as const
+type AttributeName = (typeof attributeNames)[number]
+
+/** SAML Core §2.7.3. */
+const attributesOf = (statement: Statement): readonly Written[] =>
+  [...knownOf(statement), ...statement.attributes].map(({ name, format, values }) =>
+    element(
+      "saml:Attribute",
+      { Name: name, NameFormat: format || basicFormat },
+      ...values.map((value) => element("saml:AttributeValue", {}, value)),
+    ),
+  )
+
+const basicFormat = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic"

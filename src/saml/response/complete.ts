@@ -1,3 +1,4 @@
+import { type Attribute, complementSaml, isRefusal } from "../../domain/action/index.ts"
 import { serviceProviderOf } from "../../domain/app/index.ts"
 import {
   addSamlAssertion,
@@ -16,7 +17,7 @@ import type { Cx } from "../../store/index.ts"
 import { selfOf } from "../path.ts"
 import { type Back, backOf } from "../request/back.ts"
 import { contextOf } from "../request/context.ts"
-import { assertionOf } from "./assertion.ts"
+import { assertionOf, attributeNames } from "./assertion.ts"
 import { message, newId, statusOf } from "./message.ts"
 import { nameIdElement, nameIdOf } from "./name-id.ts"
 import { refusalOf, type Way, wayOf } from "./send.ts"
@@ -30,7 +31,11 @@ export type Ready = {
 }
 
 /** What an answer is made of. */
-type Told = { readonly nameId: string; readonly context: string }
+type Told = {
+  readonly nameId: string
+  readonly context: string
+  readonly attributes: readonly Attribute[]
+}
 
 /**
  * Answers a request with who the person of a session is; or with why that can't be said. Undefined
@@ -79,7 +84,13 @@ async function toldOf(
   if (nameId === undefined) {
     return { status: "invalidNameIdPolicy", why: "the person has no verified e-mail address" }
   }
-  return { nameId, context }
+  try {
+    const attributes = await complementSaml(cx, { userId, taken: attributeNames })
+    return { nameId, context, attributes }
+  } catch (cause) {
+    if (!isRefusal(cause)) throw cause
+    return { status: "requestDenied", why: cause.message }
+  }
 }
 
 type Answer = {
@@ -118,11 +129,11 @@ function statementOf(cx: Cx, { ready, back, session, told }: Answer): Written {
     { format, nameId: told.nameId },
     { self: issuer, entityId: back.entityId },
   )
-  const { context } = told
+  const { context, attributes } = told
   return assertionOf(
     {
       ...{ id: newId(cx), issuer, now: cx.clock.now(), nameId, user, userId },
-      ...{ sessionId, authTime, sessionEnds, context },
+      ...{ sessionId, authTime, sessionEnds, context, attributes },
     },
     back,
   )

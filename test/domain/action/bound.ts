@@ -7,7 +7,7 @@ import type { Provider } from "../../oauth/provider.ts"
 type Bound = {
   readonly flowType: FlowType
   readonly triggerType: Trigger
-  /** Its functions are named f0, f1 … */
+  /** Each has a function with a name of its own: f0, f1 … */
   readonly scripts: readonly string[]
   readonly allowedToFail?: boolean
   readonly timeoutMs?: number
@@ -23,7 +23,8 @@ export async function bind(provider: Provider, bound: Bound): Promise<() => Prom
   const ids = scripts.map(() => `script${++count}`)
   await provider.store.transact(cx, (tx) => {
     scripts.forEach((script, at) => {
-      const input = { name: `f${at}`, script, timeoutMs, allowedToFail, orgId }
+      const name = /\bf\d\b/.exec(script)?.[0] ?? "f0"
+      const input = { name, script, timeoutMs, allowedToFail, orgId }
       addAction(tx, ids[at] ?? "", input)
     })
     setTrigger(tx, { orgId, flowType, triggerType }, ids)

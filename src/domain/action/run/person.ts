@@ -1,5 +1,6 @@
 import type { Cx } from "../../../store/index.ts"
 import { authorization, authorizationsOf } from "../../authorization/index.ts"
+import { permissionsOn, stateReader } from "../../member/index.ts"
 import { heldMetadata as heldOfOrg, org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
 import { genders, type Human, hasLeft, heldMetadata, user } from "../../user/index.ts"
@@ -48,6 +49,14 @@ const dateOf = (ms: number) => new Date(ms).toISOString()
 const datesOf = ({ created, changed }: Stand) => ({
   ...{ creationDate: dateOf(created), changeDate: dateOf(changed) },
 })
+
+/** Whether somebody may mend the scripts of an organisation. */
+export const mayMend = (cx: Cx, userId: string, orgId: string): boolean =>
+  permissionsOn(
+    { ...stateReader(cx), caller: { kind: "anonymous" } },
+    { level: "org", id: orgId },
+    userId,
+  ).has("org.action.write")
 
 /** What a script about a user may ask for; most never do. */
 export const answersAbout = (cx: Cx, userId: string, orgId: string): Answers => ({

@@ -54,8 +54,8 @@ export type Play = {
   readonly answers?: Answers
   /** Does what a script asks for. What it refuses fails the script, in these words. */
   readonly take: (effect: Effect, script: Script) => void
-  /** Goes on whatever fails: nobody is kept out of where scripts are mended. */
-  readonly isLenient?: boolean
+  /** Whether it goes on whatever fails: who mends scripts is never kept out by one. */
+  readonly isLenient?: () => boolean
 }
 
 /**
@@ -77,7 +77,8 @@ export async function play(cx: Cx, moment: Moment, how: Play): Promise<void> {
     const ended = taken(outcome, (effect) => how.take(effect, script))
     const tookMs = cx.clock.now() - begun
     noteRun(cx, { actionId, name, orgId: moment.orgId, tookMs, outcome: ended })
-    if (ended.failed && !script.allowedToFail && !how.isLenient) throw refusedError(ended.failed)
+    if (!ended.failed || script.allowedToFail || how.isLenient?.()) continue
+    throw refusedError(ended.failed)
   }
 }
 

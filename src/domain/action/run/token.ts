@@ -3,7 +3,7 @@ import { instance } from "../../instance/index.ts"
 import { type Metadata, setMetadata, user } from "../../user/index.ts"
 import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"
-import { answersAbout, shownUser } from "./person.ts"
+import { answersAbout, mayMend, shownUser } from "./person.ts"
 import { type Moment, play, type Script, scriptsAt } from "./run.ts"
 
 type Claims = Readonly<Record<string, unknown>>
@@ -20,7 +20,7 @@ export type Complementing = {
 
 /**
  * The claims with what the scripts of the user's organisation add. Where it has none, that costs
- * nothing. Faults where a script refuses; never for the console, where scripts are mended.
+ * nothing. Faults where a script refuses; never in the console, and never who may mend them.
  */
 export function complementClaims(cx: Cx, asked: Complementing): Claims | Promise<Claims> {
   const orgId = cx.store.receipt(cx, user, asked.userId)?.owner ?? ""
@@ -39,7 +39,9 @@ async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise
     }),
     answers: answersAbout(cx, userId, moment.orgId),
     take: (effect, script) => takeClaim(effect, { claims, script, noted }),
-    isLenient: clientId === cx.store.state(cx, instance, cx.instance).consoleClientId,
+    isLenient: () =>
+      clientId === cx.store.state(cx, instance, cx.instance).consoleClientId ||
+      mayMend(cx, userId, moment.orgId),
   })
   if (noted.length > 0) await setMetadata(cx, userId, lastOfEach(noted))
   return claims

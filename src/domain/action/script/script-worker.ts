@@ -1,8 +1,8 @@
-import { setPriority } from "node:os"
 import release from "@jitl/quickjs-wasmfile-release-sync"
 import engineFile from "@jitl/quickjs-wasmfile-release-sync/wasm" with { type: "file" }
 import { systemClock } from "../../../kernel/clock.ts"
 import { systemRandom } from "../../../kernel/crypto/random.ts"
+import { stepBack } from "../../../kernel/thread.ts"
 import { type Engine, type Host, newEngine } from "./sandbox.ts"
 import { uuidOf } from "./uuid.ts"
 import {
@@ -18,8 +18,8 @@ import {
 // Runs scripts, one after the other, each in an engine that was made for it.
 declare const self: Worker
 
-/** Sign-ins go first. On Linux this is the priority of this thread, elsewhere of the process. */
-if (process.platform === "linux") setPriority(0, 10)
+// Those who sign in without a script go first.
+stepBack(10)
 
 const logsMax = 100
 const textMax = 1000

@@ -17,12 +17,23 @@ export type Identity = {
   readonly preferredLanguage: string
 }
 
+/** What scripts of an organisation have made of what a provider said. */
+export type Scripted = {
+  readonly orgId: string
+  /** Whether the address, or that it is verified, is what a script says and not the provider. */
+  readonly isAddressChanged: boolean
+  /** What they note about the person: keys, and JSON. */
+  readonly metadata: readonly (readonly [key: string, json: string])[]
+}
+
 /** All that came from a provider: who it is, as it said so, and its tokens. */
 export type Answered = {
   readonly identity: Identity
   readonly raw: Readonly<Record<string, unknown>>
   readonly accessToken: string
   readonly idToken: string
+  /** Absent where no script was asked. */
+  readonly scripted?: Scripted
 }
 
 /** What can go wrong at a provider; the last part of the id of the fault. */

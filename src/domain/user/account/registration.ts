@@ -14,7 +14,7 @@ import { addOrganization } from "../../org/index.ts"
 import { newCode } from "../../policy/index.ts"
 import { type NewPassword, passwordFor } from "../credential/credential.ts"
 import { emailOf } from "../field.ts"
-import { addUser } from "./create.ts"
+import { addUser, type NewHuman } from "./create.ts"
 import { findByLoginName } from "./login-name.ts"
 
 /** What somebody says of themselves who wants an account. */
@@ -196,6 +196,29 @@ export function registrationPassword(cx: Cx, id: string, plain: string): Promise
   return passwordFor(cx, state.orgId, plain, { names: [state.email] })
 }
 
+export type Completing = {
+  readonly code: string
+  readonly password: NewPassword
+  /** Who they are, where that is not what they have said. */
+  readonly person?: NewHuman | undefined
+}
+
+const personOf = (said: Requested & Registrant): NewHuman => ({
+  ...{ kind: "human", orgId: said.orgId },
+  profile: {
+    givenName: said.givenName,
+    familyName: said.familyName,
+    preferredLanguage: said.language,
+  },
+  email: { value: said.email, verified: true },
+})
+
+/** Who somebody is to be whose registration is open; undefined for any other. */
+export function personAsked(cx: Cx, id: string): NewHuman | undefined {
+  const said = registrantBy(cx, id)
+  return said && personOf(said)
+}
+
 /**
  * Makes the account of who has shown the code, and their organisation if they begin one, as a part
  * of a step. Refuses where somebody else with the same code, or the same address, was faster.
@@ -203,18 +226,14 @@ export function registrationPassword(cx: Cx, id: string, plain: string): Promise
 export function completeRegistration(
   tx: Transaction,
   id: string,
-  { code, password }: { readonly code: string; readonly password: NewPassword },
+  { code, password, person }: Completing,
 ): { readonly orgId: string; readonly isFounder: boolean } {
   const state = tx.state(registration, id)
   if (state.status !== "open" || !isRight(tx, id, code)) throw overError()
-  const { orgId, organization, givenName, familyName, email, language } = state
+  const { orgId, organization } = state
   const isFounder = organization !== ""
   if (isFounder) addOrganization(tx, orgId, { name: organization })
-  addUser(tx, id, {
-    ...{ kind: "human", orgId, password },
-    profile: { givenName, familyName, preferredLanguage: language },
-    email: { value: email, verified: true },
-  })
+  addUser(tx, id, { ...(person ?? personOf(state)), password })
   const types = ["registration.requested"] as const
   tx.append(registration, id, [{ type: "registration.completed", data: {}, erase: { types } }])
   return { orgId, isFounder }

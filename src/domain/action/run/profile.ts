@@ -1,0 +1,166 @@
+import type { Cx } from "../../../store/index.ts"
+import type { Answered, Identity, Scripted } from "../../idp/index.ts"
+import { createCode, fullName, genders, type Metadata, type NewHuman } from "../../user/index.ts"
+import type { Effect } from "../script/wire.ts"
+import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"
+import { shownHuman } from "./person.ts"
+import { play, scriptsAt } from "./run.ts"
+import type { Arriving, Scene } from "./sign-in.ts"
+
+const texts = {
+  setFirstName: "givenName",
+  setLastName: "familyName",
+  setNickName: "nickName",
+  setDisplayName: "displayName",
+  setPreferredLanguage: "preferredLanguage",
+  setPreferredUsername: "userName",
+  setUsername: "userName",
+  setEmail: "email",
+  setPhone: "phone",
+} as const satisfies Readonly<Record<string, keyof Identity>>
+
+const flags = {
+  setEmailVerified: "emailVerified",
+  setPhoneVerified: "phoneVerified",
+} as const satisfies Readonly<Record<string, keyof Identity>>
+
+/** The change that an effect is. */
+function changeIn(effect: Effect): Partial<Identity> {
+  const [kind, value] = effect
+  const text = Object.entries(texts).find(([name]) => name === kind)?.[1]
+  if (text) return { [text]: textIn(effect) }
+  const flag = Object.entries(flags).find(([name]) => name === kind)?.[1]
+  if (flag && typeof value === "boolean") return { [flag]: value }
+  throw effectError(flag ? `${kind} takes true or false` : `${kind} can't be done here`)
+}
+
+export type External = {
+  readonly orgId: string
+  readonly idpId: string
+  readonly answered: Answered
+  readonly scene: Scene
+}
+
+/** Runs what is to run when somebody comes back from a provider; answers what becomes of it. */
+export async function afterExternal(
+  cx: Cx,
+  { orgId, idpId, answered, scene }: External,
+): Promise<Answered> {
+  const moment = { orgId, flowType: 1, triggerType: 1 } as const
+  if (scriptsAt(cx, moment).length === 0) return answered
+  const { identity, raw, accessToken, idToken } = answered
+  let told = identity
+  const noted: Metadata[] = []
+  await play(cx, moment, {
+    input: () => ({
+      shape: "external",
+      data: {
+        ...{ ...scene, accessToken, idToken, claims: raw, providerInfo: raw, authError: "none" },
+        externalUser: shownExternal(idpId, told),
+      },
+    }),
+    take: (effect) => {
+      if (effect[0] === "metadata") noted.push(metadataIn(effect))
+      else told = { ...told, ...changeIn(effect) }
+    },
+  })
+  const isAddressChanged =
+    told.email !== identity.email || told.emailVerified !== identity.emailVerified
+  const metadata = lastOfEach(noted).map(
+    ({ key, value }) => [key, Buffer.from(value).toString()] as const,
+  )
+  return { ...answered, identity: told, scripted: { orgId, isAddressChanged, metadata } }
+}
+
+const shownExternal = (externalIdpId: string, told: Identity) => ({
+  ...{ externalId: told.externalId, externalIdpId, preferredUsername: told.userName },
+  human: {
+    firstName: told.givenName,
+    lastName: told.familyName,
+    nickName: told.nickName,
+    displayName: told.displayName,
+    preferredLanguage: told.preferredLanguage,
+    email: told.email,
+    isEmailVerified: told.emailVerified,
+    phone: told.phone,
+    isPhoneVerified: told.phoneVerified,
+  },
+})
+
+/** What scripts have noted about who came from a provider. */
+export const notedBy = ({ metadata }: Scripted): readonly Metadata[] =>
+  metadata.map(([key, json]) => ({ key, value: Buffer.from(json) }))
+
+/** Runs what is to run before an account is made; answers the person as scripts want them. */
+export async function beforeCreation(
+  cx: Cx,
+  userId: string,
+  { person, flowType, orgId, scene }: Arriving & { readonly person: NewHuman },
+): Promise<NewHuman> {
+  const moment = { orgId, flowType, triggerType: 2 } as const
+  if (scriptsAt(cx, moment).length === 0) return person
+  const noted: Metadata[] = [...(person.metadata ?? [])]
+  let now = person
+  await play(cx, moment, {
+    input: () => ({ shape: "before", data: { ...scene, user: shownNew(userId, now) } }),
+    take: (effect) => {
+      if (effect[0] === "metadata") noted.push(metadataIn(effect))
+      else if (effect[0] === "setGender") now = withGender(now, effect)
+      else now = changed(now, changeIn(effect))
+    },
+  })
+  const { email } = now
+  const needsCode = !email.verified && email.value !== person.email.value
+  const code = needsCode ? createCode(cx, userId, { of: "email", returned: false }) : email.code
+  return { ...now, email: { ...email, code }, metadata: lastOfEach(noted) }
+}
+
+/** Somebody who is not there yet. */
+export const shownNew = (id: string, person: NewHuman) => ({
+  ...{ id, resourceOwner: person.orgId, username: person.userName ?? person.email.value },
+  human: shownHuman({
+    profile: {
+      nickName: "",
+      preferredLanguage: "",
+      gender: "unspecified",
+      ...defined(person.profile),
+      ...{ givenName: person.profile.givenName, familyName: person.profile.familyName },
+      displayName: person.profile.displayName || fullName(person.profile),
+    },
+    email: { address: person.email.value, verified: person.email.verified },
+    phone: person.phone ? { number: person.phone.value, verified: person.phone.verified } : null,
+  }),
+})
+
+/** Fields that say nothing are left out. */
+const defined = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+function withGender(person: NewHuman, [, value]: Effect): NewHuman {
+  const gender = genders[Number(value)]
+  if (gender === undefined) throw effectError(`setGender takes 0 to ${genders.length - 1}`)
+  return { ...person, profile: { ...person.profile, gender } }
+}
+
+function changed(person: NewHuman, change: Partial<Identity>): NewHuman {
+  const { userName, email, emailVerified, phone, phoneVerified, ...names } = change
+  const profile = { ...person.profile, ...names }
+  const isOther = email !== undefined && email !== person.email.value
+  return {
+    ...person,
+    ...(userName !== undefined && { userName }),
+    profile,
+    email: {
+      ...person.email,
+      // Another address is verified only where the script says that, too.
+      ...(isOther && { value: email, verified: false, code: undefined }),
+      ...(emailVerified !== undefined && { verified: emailVerified }),
+    },
+    ...((phone !== undefined || person.phone) && {
+      phone: {
+        value: phone ?? person.phone?.value ?? "",
+        verified: phoneVerified ?? (phone === undefined && (person.phone?.verified ?? false)),
+      },
+    }),
+  }
+}

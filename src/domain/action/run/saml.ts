@@ -1,0 +1,59 @@
+import type { Cx } from "../../../store/index.ts"
+import { type Metadata, setMetadata, user } from "../../user/index.ts"
+import type { Effect } from "../script/wire.ts"
+import { effectError, lastOfEach, metadataIn } from "./effect.ts"
+import { answersAbout, mayMend, shownUser } from "./person.ts"
+import { play, scriptsAt } from "./run.ts"
+
+/** What an assertion says of somebody, beside what it says by itself. */
+export type Attribute = {
+  readonly name: string
+  /** A URI; empty where the script says none. */
+  readonly format: string
+  readonly values: readonly string[]
+}
+
+/** Of one assertion; it travels through the browser. */
+const most = { attributes: 50, values: 100, characters: 1000 } as const
+
+/**
+ * The attributes that the scripts of a person's organisation add to an assertion; `taken` are names
+ * of those that are there. Faults where a script refuses.
+ */
+export async function complementSaml(
+  cx: Cx,
+  { userId, taken }: { readonly userId: string; readonly taken: readonly string[] },
+): Promise<readonly Attribute[]> {
+  const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  const moment = { orgId, flowType: 4, triggerType: 6 } as const
+  if (scriptsAt(cx, moment).length === 0) return []
+  const attributes = new Map<string, Attribute>()
+  const noted: Metadata[] = []
+  await play(cx, moment, {
+    input: () => ({ shape: "saml", data: { user: shownUser(cx, userId) } }),
+    answers: answersAbout(cx, userId, orgId),
+    take: (effect) => {
+      if (effect[0] === "metadata") noted.push(metadataIn(effect))
+      else {
+        const attribute = attributeIn(effect)
+        const isNew = !taken.includes(attribute.name) && !attributes.has(attribute.name)
+        if (isNew && attributes.size < most.attributes) attributes.set(attribute.name, attribute)
+      }
+    },
+    isLenient: () => mayMend(cx, userId, orgId),
+  })
+  if (noted.length > 0) await setMetadata(cx, userId, lastOfEach(noted))
+  return [...attributes.values()]
+}
+
+function attributeIn([kind, name, format, ...values]: Effect): Attribute {
+  const texts = values.flat().map(String)
+  const all = [name, format, ...texts]
+  const isText = (value: unknown) => typeof value === "string" && value.length <= most.characters
+  if (kind !== "attribute" || name === "" || !all.every(isText) || texts.length > most.values) {
+    throw effectError(
+      `setCustomAttribute takes a name, a format and at most ${most.values} values, each a text`,
+    )
+  }
+  return { name: String(name), format: String(format), values: texts }
+}

@@ -1,0 +1,108 @@
+import {
+  type AuthMethod,
+  afterAuthentication,
+  afterExternal,
+  hasAfterAuthentication,
+  type Scene,
+} from "../domain/action/index.ts"
+import type { Answered, Found } from "../domain/idp/index.ts"
+import { requireInstance } from "../domain/instance/index.ts"
+import { linkedUser, type Metadata, user } from "../domain/user/index.ts"
+import { Fault } from "../kernel/fault.ts"
+import type { Cx, Transaction } from "../store/index.ts"
+import { type Waiting, waitingRequest } from "./browser-context.ts"
+import type { LoginContext, PageContext } from "./context.ts"
+
+type Seen = Pick<LoginContext, "cx" | "request" | "browserContext" | "waiting">
+
+/** What scripts are shown of where somebody signs in; the names are the interface's. */
+export function sceneOf({ cx, request, browserContext, waiting }: Seen): Scene {
+  const { origin, host, pathname } = new URL(request.url)
+  const userAgent = request.headers.get("user-agent") ?? ""
+  const acceptLanguage = request.headers.get("accept-language") ?? ""
+  const remoteIp = cx.from?.address ?? ""
+  return {
+    httpRequest: {
+      // What stands behind the path may be a code, and what was posted a password.
+      ...{ method: request.method, url: `${origin}${pathname}`, host, remoteAddr: remoteIp },
+      headers: { "user-agent": [userAgent], "accept-language": [acceptLanguage] },
+    },
+    authRequest: waiting && {
+      ...shownRequest(cx, waiting),
+      agentId: browserContext.browser.id,
+      browserInfo: { userAgent, acceptLanguage, remoteIp },
+    },
+  }
+}
+
+const promptNumbers = { none: 1, login: 2, consent: 3, select_account: 4, create: 5 } as const
+
+function shownRequest(cx: Cx, { id, asked, loginHint }: Waiting) {
+  const now = new Date(cx.clock.now()).toISOString()
+  const numbers: Readonly<Record<string, number>> = promptNumbers
+  return {
+    ...{ id, creationDate: now, changeDate: now, instanceId: cx.instance },
+    ...{ applicationId: asked.clientId, callbackUri: asked.redirectUri, loginHint },
+    transferState: asked.state ?? "",
+    prompt: asked.prompts.map((prompt) => numbers[prompt] ?? 0),
+    uiLocales: asked.languages,
+    // Nanoseconds.
+    ...(asked.maxAge !== undefined && { maxAuthAge: asked.maxAge * 1_000_000_000 }),
+    request: { oidc: { scopes: asked.scopes } },
+    requestedOrgId: asked.home ?? "",
+    audience: asked.audience,
+  }
+}
+
+type Entering = {
+  readonly userId: string
+  /** What comes first in the step that signs in; answers what keeps them out. */
+  readonly first: (tx: Transaction) => object | undefined
+  /** How they prove who they are; without a word no script is asked. */
+  readonly method?: AuthMethod | undefined
+}
+
+/**
+ * Asks the scripts for who is about to come in; answers what they note. Faults where one keeps them
+ * out. Of whoever is kept out anyway none is asked.
+ */
+export async function askedOnEntry(
+  seen: Seen,
+  { userId, first, method }: Entering,
+): Promise<readonly Metadata[]> {
+  const { cx } = seen
+  if (method === undefined || !hasAfterAuthentication(cx, userId)) return []
+  if (await isKeptOut(cx, first)) return []
+  return afterAuthentication(cx, userId, { method, scene: sceneOf(seen) })
+}
+
+/** Looks what a step would lead to, and takes it back. */
+async function isKeptOut(cx: Cx, first: Entering["first"]): Promise<boolean> {
+  const takenBack = new Fault("aborted", "login.tried", "this was only tried")
+  let refusal: object | undefined
+  try {
+    await cx.store.transact(cx, (tx) => {
+      refusal = first(tx)
+      throw takenBack
+    })
+  } catch (cause) {
+    if (cause !== takenBack) throw cause
+  }
+  return refusal !== undefined
+}
+
+/** What a provider has answered, as the scripts of the person's organisation want it. */
+export function askedOfExternal(
+  pageContext: PageContext,
+  found: Found,
+  { answered, requestId }: { readonly answered: Answered; readonly requestId: string },
+): Promise<Answered> {
+  const { cx, browserContext } = pageContext
+  const waiting = waitingRequest(cx, browserContext, requestId)
+  const { externalId } = answered.identity
+  const known = linkedUser(cx, { idpId: found.idp.id, externalId })
+  const home = known === undefined ? undefined : cx.store.receipt(cx, user, known)?.owner
+  const orgId = home ?? found.place ?? waiting?.asked.home ?? requireInstance(cx).defaultOrgId
+  const scene = sceneOf({ ...pageContext, waiting })
+  return afterExternal(cx, { orgId, idpId: found.idp.id, answered, scene })
+}

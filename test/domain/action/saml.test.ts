@@ -1,0 +1,60 @@
+// What scripts add to what an application that speaks SAML is told.
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { heldMetadata } from "../../../src/domain/user/index.ts"
+import { browserOf, type Provider } from "../../oauth/provider.ts"
+import {
+  addServiceProvider,
+  nodeSaml,
+  openSamlProvider,
+  pathOf,
+  postedFields,
+} from "../../saml/service-provider.ts"
+import { bind } from "./bound.ts"
+
+let provider: Provider
+let pat: string
+beforeAll(async () => {
+  provider = await openSamlProvider()
+  await addServiceProvider(provider)
+  pat = await provider.addPerson("pat")
+})
+afterAll(() => provider.close())
+
+const bound = (body: string) =>
+  bind(provider, {
+    ...{ flowType: 4, triggerType: 6 },
+    scripts: [`function f0({ v1 }, api) { ${body} }`],
+  })
+
+test("a script adds attributes, and takes none of ours", async () => {
+  const format = "urn:oasis:names:tc:SAML:2.0:attrname-format:uri"
+  const unbind = await bound(`
+    api.v1.attributes.setCustomAttribute("team", "${format}", "red", "<blue>")
+    api.v1.attributes.setCustomAttribute("first", "", v1.getUser().human.firstName)
+    api.v1.attributes.setCustomAttribute("UserID", "", "somebody")
+    api.v1.user.setMetadata("saml", v1.user.grants.count)`)
+  const sp = await nodeSaml(provider)
+  const at = await browserOf(provider).signIn(
+    pathOf(await sp.getAuthorizeUrlAsync("", "", {})),
+    "pat",
+  )
+  const { profile } = await sp.validatePostResponseAsync(postedFields(at.page))
+  expect(profile).toMatchObject({ team: ["red", "<blue>"], first: "Pat", UserID: pat })
+  expect(`${Buffer.from(heldMetadata(provider.cx(), pat).get("saml") ?? "")}`).toBe("0")
+  await unbind()
+})
+
+test("one that refuses is told to the application", async () => {
+  const unbind = await bound(`throw new Error("not for SAML")`)
+  const sp = await nodeSaml(provider)
+  const at = await browserOf(provider).signIn(
+    pathOf(await sp.getAuthorizeUrlAsync("", "", {})),
+    "pat",
+  )
+  const { SAMLResponse = "" } = postedFields(at.page)
+  const xml = Buffer.from(SAMLResponse, "base64").toString()
+  expect(xml).toContain("status:RequestDenied")
+  expect(xml).toContain("not for SAML")
+  expect(xml).not.toContain("Assertion")
+  await unbind()
+})

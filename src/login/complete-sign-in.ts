@@ -6,6 +6,7 @@ import type { Transaction } from "../store/index.ts"
 import { isHomeActive, type JustAnswered, presentOf, waitingRequest } from "./browser-context.ts"
 import { afterwards, type LoginContext } from "./context.ts"
 import { goTo } from "./form.ts"
+import { tellIfNew } from "./new-device.ts"
 import { askedOnEntry } from "./script.ts"
 
 /** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
@@ -37,6 +38,7 @@ export async function completeSignIn<Refusal extends object = never>(
     proof,
     also: (tx, id) => {
       noteScripted(cx, tx, { userId, orgId: tx.owner(user, userId), noted })
+      tellIfNew(tx, loginContext, { userId, proof: proof?.() })
       if (!waiting) return
       // As things stand now: a password takes its time, and other tabs go on meanwhile.
       const isHome = isHomeActive(cx, userId)

@@ -7,14 +7,14 @@ import { type Cause, isFull, message, messageCount } from "./model.ts"
  * to the same address within an hour is kept, and does not go out by itself. Nobody is written to
  * who has left, or has no such address.
  */
-export function addMessage(tx: Transaction, id: string, cause: Cause, sealed?: string): void {
+export function addMessage(tx: Transaction, id: string, cause: Cause, more: Private = {}): void {
   if (tx.state(message, id).status !== "absent") return
   const person = tx.state(user, cause.userId)
   if (hasLeft(person) || person.kind !== "human") return
   const to = cause.channel === "email" ? person.email.address : (person.phone?.number ?? "")
   if (to === "") return
   const owner = tx.owner(user, cause.userId)
-  addMessageTo(tx, id, { cause, to, sealed, owner })
+  addMessageTo(tx, id, { cause, to, ...more, owner })
   const address = tx.secrets.hash(to.toLowerCase(), "message_address")
   if (isFull(tx.state(messageCount, address), tx.now)) {
     const error = "too many messages went to this address within an hour"
@@ -22,10 +22,12 @@ export function addMessage(tx: Transaction, id: string, cause: Cause, sealed?: s
   } else tx.append(messageCount, address, [{ type: "message.counted", data: {} }], owner)
 }
 
-type Addressed = {
+/** What a message holds that is its person's alone; see `MessageEvent`. */
+type Private = { readonly sealed?: string; readonly place?: string }
+
+type Addressed = Private & {
   readonly cause: Cause
   readonly to: string
-  readonly sealed?: string | undefined
   /** In whose outbox it stands: an organisation, or the instance. */
   readonly owner: string
 }
@@ -37,9 +39,8 @@ type Addressed = {
 export function addMessageTo(
   tx: Transaction,
   id: string,
-  { cause, to, sealed, owner }: Addressed,
+  { cause, owner, ...secret }: Addressed,
 ): void {
   if (tx.state(message, id).status !== "absent") return
-  const secret = sealed === undefined ? { to } : { to, sealed }
   tx.append(message, id, [{ type: "message.added", data: cause, private: secret }], owner)
 }

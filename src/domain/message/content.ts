@@ -93,6 +93,7 @@ function worded(cx: Cx, message: Message, code: string): Content {
       Domain: message.domain ?? new URL(requireInstance(cx).publicUrl).hostname,
       TempUsername: row.user_name,
       ApplicationName: applicationName || organization,
+      Place: message.place || "?",
     },
   )
   const places = {
@@ -160,6 +161,7 @@ const pages: Readonly<Partial<Record<Kind, Page>>> = {
   passwordless_registration: { path: "/ui/login/passkey/set" },
   password_change: { path: "/ui/login" },
   domain_claimed: { path: "/ui/login" },
+  new_device: { path: "/ui/account/sessions" },
   factor_added: { path: "/ui/account/security" },
   factor_removed: { path: "/ui/account/security" },
   phone_changed: { path: "/ui/account" },

@@ -3,7 +3,7 @@ import { messageReactor } from "./reactor.ts"
 import { messageView } from "./view.ts"
 
 export { message } from "./model.ts"
-export { type Otp, queueMagicLink, queueOtp } from "./otp.ts"
+export { type Otp, queueMagicLink, queueNewDevice, queueOtp } from "./otp.ts"
 
 /** What this module is to the whole. */
 export const module = {

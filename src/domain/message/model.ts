@@ -30,8 +30,13 @@ export type Cause = {
   readonly domain?: string
 }
 
-/** `sealed` is a code that nothing but its message can be read from; left out for the others. */
-type Addressed = { readonly to: string; readonly sealed?: string }
+type Addressed = {
+  readonly to: string
+  /** A code that nothing but its message can be read from; left out for the others. */
+  readonly sealed?: string
+  /** From where somebody signed in; left out for all else. */
+  readonly place?: string
+}
 
 export type MessageEvent =
   | Event<"message.added", Cause, Addressed>
@@ -48,6 +53,8 @@ export type Message = Cause & {
   readonly to: string
   /** Empty where its code stays with the person, or there is none. */
   readonly sealed: string
+  /** From where somebody signed in; empty for all else. */
+  readonly place: string
   /** ms UTC, as is when it was queued last. */
   readonly added: number
   readonly queued: number
@@ -60,13 +67,13 @@ export type Message = Cause & {
 const absent: Message = {
   status: "absent",
   ...{ kind: "verify_email", channel: "email", userId: "", codeExpires: 0, urlTemplate: "" },
-  ...{ to: "", sealed: "", added: 0, queued: 0, round: 0, error: "" },
+  ...{ to: "", sealed: "", place: "", added: 0, queued: 0, round: 0, error: "" },
 }
 
 /** One message to one person; the id is where its cause stands in the log. */
 export const message = aggregate<MessageEvent, Message>({
   stream: "message",
-  revision: 2,
+  revision: 3,
   retention: "transient",
   initial: absent,
   expires: ({ added }) => added + keptMs,
@@ -76,6 +83,7 @@ export const message = aggregate<MessageEvent, Message>({
       status: "queued",
       to: secret?.to ?? "",
       sealed: secret?.sealed ?? "",
+      place: secret?.place ?? "",
       ...{ added: time, queued: time, round: 1, error: "" },
     }),
     "message.delayed": (state, { data }) => ({ ...state, error: data.error }),
@@ -87,7 +95,7 @@ export const message = aggregate<MessageEvent, Message>({
       ...{ queued: time, round: state.round + 1, error: "" },
     }),
     "message.viewed": (state) => state,
-    "message.erased": (state) => ({ ...state, status: "failed", to: "", sealed: "" }),
+    "message.erased": (state) => ({ ...state, status: "failed", to: "", sealed: "", place: "" }),
   },
 })
 

@@ -27,7 +27,7 @@ export function queueOtp(tx: Transaction, otp: Otp): void {
   countRequest(tx, userId, `otp_${channel}`)
   const kind = `verify_${channel}_otp` as const
   const cause = { kind, channel, userId, codeExpires: expires, sessionId, urlTemplate }
-  addMessage(tx, tx.ids.next(), cause, sealedFor(tx, cause, code))
+  addMessage(tx, tx.ids.next(), cause, { sealed: sealedFor(tx, cause, code) })
 }
 
 /** Queues the mail that carries a link to sign in, and its code, in the same step as its count. */
@@ -37,5 +37,14 @@ export function queueMagicLink(
 ): void {
   const { userId, code, expires: codeExpires, urlTemplate } = link
   const cause = { kind: "magic_link", channel: "email", userId, codeExpires, urlTemplate } as const
-  addMessage(tx, tx.ids.next(), cause, sealedFor(tx, cause, code))
+  addMessage(tx, tx.ids.next(), cause, { sealed: sealedFor(tx, cause, code) })
+}
+
+/** Queues the mail that tells somebody from where their account was signed in to. */
+export function queueNewDevice(
+  tx: Transaction,
+  { userId, place }: { readonly userId: string; readonly place: string },
+): void {
+  const cause = { kind: "new_device", channel: "email", userId, codeExpires: 0 } as const
+  addMessage(tx, tx.ids.next(), { ...cause, urlTemplate: "" }, { place })
 }

@@ -20,11 +20,15 @@ export const domainPolicy: Policy<DomainPolicy> = {
   check: () => {},
 }
 
-export type NotificationPolicy = { readonly passwordChange: boolean }
+export type NotificationPolicy = {
+  readonly passwordChange: boolean
+  /** Whether also of a sign-in on a device that is new. */
+  readonly newDevice: boolean
+}
 
 /** What people are written to about. */
 export const notification: Policy<NotificationPolicy> = {
   kind: "notification",
-  standard: { passwordChange: true },
+  standard: { passwordChange: true, newDevice: false },
   check: () => {},
 }

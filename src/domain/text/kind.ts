@@ -46,6 +46,7 @@ export const messageKinds = {
 /** Kinds that the interface has no operations for: they say what we say. */
 const ownKinds = {
   account_exists: [...person, "Domain"],
+  new_device: [...person, "Domain", "Place"],
   magic_link: [...person, "OTP", "Expiry", "Domain"],
   factor_added: person,
   factor_removed: person,

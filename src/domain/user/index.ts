@@ -169,6 +169,7 @@ export {
   findMachine,
   findMachineByName,
   findUser,
+  hasOwnWay,
   isUserActive,
   passwordVersion,
   profile,

@@ -9,7 +9,7 @@ import { nobody } from "./credential/attempt.ts"
 import { hasPasskey } from "./factor/ready.ts"
 import { factorsOf } from "./factors.ts"
 import { linksOf } from "./links.ts"
-import { type Gender, type Human, hasLeft, type Machine, user } from "./model.ts"
+import { type Gender, type Human, hasLeft, type Machine, type User, user } from "./model.ts"
 import type { UserRow } from "./view.ts"
 
 const one = statement<UserRow>("SELECT * FROM users WHERE instance = $instance AND id = $id")
@@ -142,6 +142,12 @@ function credentialVersion(person: Human): number | undefined {
   const first = person.password?.version ?? (hasWay ? 0 : undefined)
   return first === undefined ? undefined : Math.max(first, factorsOf(person).removedIn)
 }
+
+/** Whether somebody has what they can have signed in by, beside their mailbox. */
+export const hasOwnWay = (state: User): boolean =>
+  !hasLeft(state) &&
+  state.kind === "human" &&
+  (state.password !== null || hasPasskey(state) || linksOf(state).length > 0)
 
 /** The same outside of a step, as things stand now; 0 where there is no password. */
 export function passwordVersion(cx: Cx, id: string): number {

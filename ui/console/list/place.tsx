@@ -1,7 +1,7 @@
 import type { UserAgent } from "../../../src/gen/core/session/v2/session_pb.ts"
+import { browserNameOf } from "../../../src/kernel/text/browser-name.ts"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
-import { browserNameOf } from "./browser.ts"
 
 /** From where somebody signed in, in words: the browser, its system, the address. */
 export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | undefined }) {

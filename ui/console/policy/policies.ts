@@ -124,7 +124,10 @@ const notification: Policy = {
   name: "notification",
   title: "policy.notification",
   lead: "policy.notification.lead",
-  fields: [check("passwordChange", "policy.notification.passwordChange")],
+  fields: [
+    check("passwordChange", "policy.notification.passwordChange"),
+    check("newDevice", "policy.notification.newDevice", "policy.notification.newDevice.hint"),
+  ],
   instance: { get: admin.getNotificationPolicy, update: admin.updateNotificationPolicy },
   organization: {
     get: management.getNotificationPolicy,

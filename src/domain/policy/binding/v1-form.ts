@@ -77,8 +77,16 @@ export const privacyPolicy = operationsOf(privacy, {
   show: (values) => values,
 })
 
+type AskedNotification = Pick<NotificationPolicy, "passwordChange"> & {
+  readonly newDevice?: boolean | undefined
+}
+
 export const notificationPolicy = operationsOf(notification, {
-  read: ({ passwordChange }: NotificationPolicy) => ({ passwordChange }),
+  // Clients that don't know the newer field leave it as it is.
+  read: ({ passwordChange, newDevice }: AskedNotification): Partial<NotificationPolicy> => ({
+    passwordChange,
+    ...(newDevice !== undefined && { newDevice }),
+  }),
   show: (values) => values,
 })
 

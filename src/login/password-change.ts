@@ -124,6 +124,8 @@ export async function newPasswordIn(
 const wrongs: Readonly<Record<string, NewPasswordProblem["key"]>> = {
   "user.password_too_simple": "password_change.error.simple",
   "user.password_is_name": "password_change.error.name",
+  "user.password_common": "password_change.error.common",
+  "user.password_reused": "password_change.error.reused",
   "user.password_unchanged": "password_change.error.same",
   "password.too_long": "password_change.error.long",
   "password.busy": "password.error.busy",
@@ -133,5 +135,6 @@ export type NewPasswordProblem = {
   readonly at: "password" | "repeat"
   readonly key:
     | `password_change.error.${"missing" | "repeat" | "simple" | "name" | "same" | "long"}`
+    | `password_change.error.${"common" | "reused"}`
     | "password.error.busy"
 }

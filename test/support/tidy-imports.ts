@@ -86,6 +86,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@simplewebauthn/server": ["src/domain/user"],
   "@peculiar/x509": ["src/domain/key"],
   "@xmldom/xmldom": ["src/kernel"],
+  "@zxcvbn-ts/language-common": ["src/domain/user"],
   "@tanstack/react-query": ["ui/console"],
   "@tanstack/react-router": ["ui/console"],
   "bun:ffi": ["src/boot"],

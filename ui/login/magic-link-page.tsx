@@ -14,7 +14,7 @@ export type MagicLinkPageProps = PageProps & {
   readonly form: Target
   /** What was asked for, sealed; posted as it is. */
   readonly link: string
-  /** Only the name that was typed: more would tell who exists. Absent where the link has led here. */
+  /** Only the name that was typed, which tells nothing; absent where the link has led here. */
   readonly account?: Account | undefined
   /** Whether the link of the mail has led here, and brings the code. */
   readonly isOpened: boolean
@@ -26,8 +26,8 @@ export type MagicLinkPageProps = PageProps & {
 
 /**
  * In the browser that has asked for a link: its code is typed here, or comes behind the # of the
- * link. The same for everybody, whether there is such an account or not. Posts `link`, `loginName` (unchanged)
- * and `code`.
+ * link. The same for everybody, whether there is such an account or not. Posts `link`, `loginName`
+ * (unchanged) and `code`.
  */
 export function MagicLinkPage(props: MagicLinkPageProps) {
   const { t, language, form, link, account, isOpened, backHref, application, error } = props

@@ -7,6 +7,8 @@ export type PasswordComplexity = {
   readonly hasLowercase: boolean
   readonly hasNumber: boolean
   readonly hasSymbol: boolean
+  /** How many of the last, the present one among them, nobody chooses again; 0: any may be. */
+  readonly reuseCount: number
 }
 
 /** What every new password must have. */
@@ -18,9 +20,14 @@ export const passwordComplexity: Policy<PasswordComplexity> = {
     hasLowercase: true,
     hasNumber: true,
     hasSymbol: true,
+    reuseCount: 0,
   },
-  // NIST SP 800-63B §5.1.1.2: at least 64 characters must do.
-  check: ({ minLength }) => wholeNumber("min_length", minLength, { min: 1, max: 64 }),
+  check: ({ minLength, reuseCount }) => {
+    // NIST SP 800-63B §5.1.1.2: at least 64 characters must do.
+    wholeNumber("min_length", minLength, { min: 1, max: 64 })
+    // Each is as much work as a sign-in.
+    wholeNumber("reuse_count", reuseCount, { min: 0, max: 24 })
+  },
 }
 
 export type Lockout = {

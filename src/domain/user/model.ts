@@ -42,6 +42,9 @@ type CodeAdded<Type extends string> = Event<
   { readonly sealed: string }
 >
 
+/** `earlier`: of the passwords before, the last first; left out where none are kept. */
+type Hashes = { readonly hash: string; readonly earlier?: readonly string[] }
+
 export type UserEvent =
   | FactorEvent
   | LinkEvent
@@ -84,7 +87,7 @@ export type UserEvent =
   | Event<
       "user.human.password.changed",
       { readonly changeRequired: boolean; readonly isFirst?: boolean },
-      { readonly hash: string }
+      Hashes
     >
   | Event<
       "user.human.password.code.added",
@@ -101,7 +104,7 @@ export type UserEvent =
   | Event<
       "user.human.password.hash.updated",
       { readonly changeRequired: boolean; readonly changed: number; readonly version: number },
-      { readonly hash: string }
+      Hashes
     >
   | Event<
       "user.machine.changed",
@@ -160,8 +163,7 @@ export type Human = Identity & {
 }
 
 /** `version` is that of the stream when it was set: what signed in with an older one is over. */
-export type Password = {
-  readonly hash: string
+export type Password = Hashes & {
   readonly changeRequired: boolean
   readonly changed: number
   readonly version: number
@@ -408,12 +410,12 @@ const secretOf = (event: {
 /** Null once a newer password or the removal of the user has erased the hash. */
 const passwordOf = (event: {
   readonly data: { readonly changeRequired: boolean }
-  readonly private: { readonly hash: string } | null
+  readonly private: Hashes | null
   readonly time: number
   readonly version: number
 }): Password | null =>
   event.private && {
-    hash: event.private.hash,
+    ...event.private,
     changeRequired: event.data.changeRequired,
     changed: event.time,
     version: event.version,

@@ -119,6 +119,7 @@ const wrongs: Readonly<Record<string, { at: SetupField | "password"; key: TextKe
   "user.email_invalid": { at: "email", key: "setup.error.email" },
   "user.username_invalid": { at: "loginName", key: "setup.error.login_name" },
   "user.password_too_simple": { at: "password", key: "setup.error.password_simple" },
+  "user.password_common": { at: "password", key: "password_change.error.common" },
   "user.password_is_name": { at: "password", key: "password_change.error.name" },
   "password.too_long": { at: "password", key: "password_change.error.long" },
   "password.busy": { at: "password", key: "password.error.busy" },

@@ -28,6 +28,12 @@ const complexity: Policy = {
     check("hasUppercase", "policy.complexity.hasUppercase"),
     check("hasNumber", "policy.complexity.hasNumber"),
     check("hasSymbol", "policy.complexity.hasSymbol"),
+    {
+      name: "reuseCount",
+      label: "policy.complexity.reuseCount",
+      hint: "policy.complexity.reuseCount.hint",
+      ...{ kind: "count", min: 0, max: 24, zero: "policy.complexity.any" },
+    },
   ],
   instance: {
     get: admin.getPasswordComplexityPolicy,

@@ -34,13 +34,19 @@ type Counted<V> = {
   readonly [Name in keyof V]: V[Name] extends number ? number | bigint : V[Name]
 }
 
+type AskedComplexity = Counted<Omit<PasswordComplexity, "reuseCount">> & {
+  readonly reuseCount?: number | undefined
+}
+
 export const complexityPolicy = operationsOf(passwordComplexity, {
-  read: ({ minLength, ...rest }: Counted<PasswordComplexity>) => ({
+  // Clients that don't know the newer field leave it as it is.
+  read: ({ minLength, reuseCount, ...rest }: AskedComplexity): Partial<PasswordComplexity> => ({
     minLength: Number(minLength),
     hasUppercase: rest.hasUppercase,
     hasLowercase: rest.hasLowercase,
     hasNumber: rest.hasNumber,
     hasSymbol: rest.hasSymbol,
+    ...(reuseCount !== undefined && { reuseCount }),
   }),
   show: (values) => ({ ...values, minLength: BigInt(values.minLength) }),
 })

@@ -61,6 +61,7 @@ export const v2 = share<Cx>()(SettingsService, {
     requiresLowercase: values.hasLowercase,
     requiresNumber: values.hasNumber,
     requiresSymbol: values.hasSymbol,
+    reuseCount: values.reuseCount,
   })),
   getPasswordExpirySettings: settingsOf(passwordAge, ({ maxAgeDays, expireWarnDays }) => ({
     maxAgeDays: BigInt(maxAgeDays),

@@ -99,7 +99,7 @@ function humanAdded(input: NewHuman, userName: string): readonly Draft<UserEvent
     added,
     ...(email.code ? [codeAdded("email", email.code)] : []),
     ...(phone?.code ? [codeAdded("phone", phone.code)] : []),
-    ...(password ? [passwordChanged(password, true)] : []),
+    ...(password ? [passwordChanged(password, null)] : []),
   ]
 }
 

@@ -79,7 +79,7 @@ export function acceptInvite(
   if (!isCode(tx, id, { of: "invite", given: code })) {
     throw refusedError("user.invite_over", "the invitation is over; ask for a new one")
   }
-  tx.append(user, id, [...accepted(person), passwordChanged(password, true)])
+  tx.append(user, id, [...accepted(person), passwordChanged(password, null)])
 }
 
 const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"

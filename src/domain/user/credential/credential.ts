@@ -6,6 +6,7 @@ import { readArgon2 } from "./argon2.ts"
 import { inTurn, lineOf, passwordCheck } from "./attempt.ts"
 import { checkCode, codeOf, codeWrongError } from "./code-check.ts"
 import { foreignHash } from "./foreign/list.ts"
+import { isCommon } from "./guessed-first.ts"
 import { countFailedTry, forgetFailedTries } from "./lockout.ts"
 import { hashPassword, isOwn, verifyNothing, verifyPassword } from "./password.ts"
 
@@ -17,6 +18,8 @@ export type NewPassword = {
   readonly hash: string
   readonly changeRequired: boolean
   readonly code?: string
+  /** How many that it replaces are kept to be told again; none where it is left out. */
+  readonly keep?: number
 }
 
 /** What a password of this complexity lacks, in words. */
@@ -32,7 +35,12 @@ function missingIn(plain: string, wanted: PasswordComplexity): readonly string[]
   return rules.flatMap(([isMet, rule]) => (isMet ? [] : [rule]))
 }
 
-type Wish = { readonly names: readonly string[]; readonly changeRequired?: boolean }
+type Wish = {
+  readonly names: readonly string[]
+  /** Hashes of those that the person has and had, the last first. */
+  readonly known?: readonly string[]
+  readonly changeRequired?: boolean
+}
 
 /** Prepares a new password for somebody of an organisation, by what that wants of passwords. */
 export const passwordFor = (
@@ -45,13 +53,15 @@ export const passwordFor = (
 
 /**
  * Checks a new password and hashes it, before any decision. `names` are what it must not be: the
- * user's own. Without a word on its complexity the standard counts: nobody can have said more yet.
+ * user's own; nor is it one that everybody tries, or that the policy says they had lately. Without
+ * a word on its complexity the standard counts: nobody can have said more yet.
  */
 export async function createPassword(
   plain: string,
   requested: Wish & { readonly complexity?: PasswordComplexity },
 ): Promise<NewPassword> {
-  const { names, changeRequired = false, complexity = passwordComplexity.standard } = requested
+  const { names, known = [], changeRequired = false } = requested
+  const { complexity = passwordComplexity.standard } = requested
   const missing = missingIn(plain, complexity)
   if (missing.length > 0) {
     throw refusedError("user.password_too_simple", `the password needs ${missing.join(", ")}`)
@@ -59,8 +69,24 @@ export async function createPassword(
   if (names.some((name) => fold(name) === fold(plain))) {
     throw refusedError("user.password_is_name", "the password must not be the user's name")
   }
-  return { hash: await hashPassword(plain), changeRequired }
+  if (await isCommon(plain)) {
+    throw refusedError(
+      "user.password_common",
+      "this password is among those that are tried first everywhere; choose another one",
+    )
+  }
+  const { reuseCount } = complexity
+  for (const hash of known.slice(0, reuseCount)) {
+    if (await verifyPassword(hash, plain)) throw reusedError(reuseCount)
+  }
+  return { hash: await hashPassword(plain), changeRequired, keep: Math.max(reuseCount - 1, 0) }
 }
+
+const reusedError = (count: number) =>
+  refusedError(
+    "user.password_reused",
+    `this is one of the last ${count} passwords of this user; choose another one`,
+  )
 
 /**
  * Takes over a hash that somebody else made: argon2, or one of the forms of `foreignHash`. What a
@@ -137,7 +163,7 @@ export async function changedPassword(
     "hash" in wanted
       ? importPassword(wanted.hash, changeRequired)
       : await passwordFor(cx, homeOf(cx, id), wanted.plain, {
-          names: namesOf(state),
+          ...historyOf(state),
           changeRequired,
         })
   return code === undefined ? password : { ...password, code }
@@ -206,15 +232,15 @@ export async function replacementOf(
   if (await verifyPassword(person.password.hash, plain)) {
     throw refusedError("user.password_unchanged", "the new password must be another one")
   }
-  return passwordFor(cx, homeOf(cx, id), plain, { names: namesOf(person) })
+  return passwordFor(cx, homeOf(cx, id), plain, historyOf(person))
 }
 
 type Replacement = { readonly version: number; readonly password: NewPassword }
 
 /** Gives a person a new password, in the place of the one of this version. */
 export const replacePassword = user.command<Replacement>((state, { version, password }) => {
-  mustStillHave(state, version)
-  return [passwordChanged(password, false)]
+  const before = mustStillHave(state, version)
+  return [passwordChanged(password, before.password)]
 })
 
 /** What the next password of a user must have. */
@@ -226,6 +252,16 @@ export const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user,
 
 /** What a password must not be. */
 export const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
+
+/** What the next password of a person must not be. */
+export const historyOf = (person: Human): Pick<Wish, "names" | "known"> => ({
+  names: namesOf(person),
+  known: hashesOf(person.password),
+})
+
+/** Hashes of a password and of those before it, the last first. */
+const hashesOf = (password: Password | null): readonly string[] =>
+  password ? [password.hash, ...(password.earlier ?? [])] : []
 
 export function personOf(state: User): Human {
   if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
@@ -243,7 +279,7 @@ export function personOf(state: User): Human {
  */
 export function passwordSet(state: Human, password: NewPassword): readonly Draft<UserEvent>[] {
   const { passwordCode, email } = state
-  const changed = passwordChanged(password, state.password === null)
+  const changed = passwordChanged(password, state.password)
   if (password.code === undefined) return [changed]
   if (passwordCode?.sealed !== password.code) throw codeWrongError()
   const hasArrived = passwordCode.channel === "email" && !passwordCode.returned
@@ -252,14 +288,20 @@ export function passwordSet(state: Human, password: NewPassword): readonly Draft
   return [{ type: "user.human.email.verified", data: {}, erase: { types } }, changed]
 }
 
-/** The event of a new password; what it replaces is forgotten, and codes that asked for one. */
-export const passwordChanged = ({ hash, changeRequired }: NewPassword, isFirst: boolean) =>
-  ({
+/**
+ * The event of a new password; what it replaces is forgotten, but for as many as are to be told
+ * again, and so are codes that asked for one.
+ */
+export function passwordChanged(password: NewPassword, before: Password | null) {
+  const { hash, changeRequired, keep = 0 } = password
+  const earlier = hashesOf(before).slice(0, keep)
+  return {
     type: "user.human.password.changed",
-    data: { changeRequired, ...(isFirst && { isFirst }) },
-    private: { hash },
+    data: { changeRequired, ...(before === null && { isFirst: true }) },
+    private: { hash, ...(earlier.length > 0 && { earlier }) },
     erase: { types: [...hashes, "user.human.password.code.added"] },
-  }) as const
+  } as const
+}
 
 /** The events that a hash stands in. */
 const hashes = ["user.human.password.changed", "user.human.password.hash.updated"] as const
@@ -392,10 +434,11 @@ function admit(tx: Transaction, { account, line, version, own }: Right): Passwor
 const keepOwn = user.command<string>((state, hash) => {
   const password = passwordOf(state)
   if (!password || isOwn(password.hash)) return []
-  const { changeRequired, changed, version } = password
+  const { changeRequired, changed, version, earlier } = password
   const data = { changeRequired, changed, version }
+  const secret = { hash, ...(earlier && { earlier }) }
   const type = "user.human.password.hash.updated"
-  return [{ type, data, private: { hash }, erase: { types: hashes } }]
+  return [{ type, data, private: secret, erase: { types: hashes } }]
 })
 
 function refusalOf(state: User, version: number): Exclude<PasswordCheck, "ok"> | undefined {

@@ -8,9 +8,9 @@ import { createCode, type NewCode } from "./code.ts"
 import { isHomeActive, mustBeActive } from "./code-check.ts"
 import { countRequest, isRequestedOften } from "./code-count.ts"
 import {
+  historyOf,
   homeOf,
   type NewPassword,
-  namesOf,
   passwordFor,
   personOf,
   provenCode,
@@ -104,8 +104,8 @@ export async function resetPasswordFor(
   { code: given, plain }: { readonly code: string; readonly plain: string },
 ): Promise<NewPassword> {
   const code = await provenCode(cx, id, given)
-  const names = namesOf(personOf(cx.store.state(cx, user, id)))
-  return { ...(await passwordFor(cx, homeOf(cx, id), plain, { names })), code }
+  const history = historyOf(personOf(cx.store.state(cx, user, id)))
+  return { ...(await passwordFor(cx, homeOf(cx, id), plain, history)), code }
 }
 
 const addressOf = ({ email, phone }: Human, channel: Channel): string =>

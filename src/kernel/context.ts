@@ -74,32 +74,32 @@ export type Call = Services & {
   readonly instance: string
   readonly caller: Caller
   /** Set by the dispatcher for searches; a search without it is a bug and throws. */
-  readonly scope?: Scope
+  readonly scope?: Scope | undefined
   /** The organisation a v1 caller names in x-core-orgid, not yet checked against their roles. */
-  readonly orgId?: string
+  readonly orgId?: string | undefined
   /**
    * Whether the caller holds all that a user holds, wherever. Set by the dispatcher, for operations
    * that give a way to act as a user by some of their fields only; for others their rule says it.
    */
-  readonly outranks?: (userId: string) => boolean
+  readonly outranks?: ((userId: string) => boolean) | undefined
   /**
    * Whether the caller holds a permission on the resource that the access rule names. Set by the
    * dispatcher; an operation asks it for what only a part of a request needs.
    */
-  readonly holds?: (permission: string) => boolean
+  readonly holds?: ((permission: string) => boolean) | undefined
   /**
    * Set by the dispatcher where the rule itself did not open, but what stands beside it: what the
    * operation answers where that leads to nothing.
    */
-  readonly fallback?: Fault
+  readonly fallback?: Fault | undefined
   /** What the caller's address may still cost; absent where nobody calls from outside. */
-  readonly allowance?: Allowance
+  readonly allowance?: Allowance | undefined
   /** Where it came from, as the request says; absent where nobody calls from outside. */
-  readonly from?: From
+  readonly from?: From | undefined
   /** Where the last step of this call stands in the log; the store notes it, its answer says it. */
-  readonly written?: { position?: number }
+  readonly written?: { position?: number } | undefined
   /** When nobody waits for the answer any more, in ms UTC; absent where the caller doesn't say. */
-  readonly deadline?: number
+  readonly deadline?: number | undefined
   /** Names this request in logs, error pages and events. */
   readonly requestId: string
   /** Preferred languages, best first. */

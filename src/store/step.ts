@@ -39,7 +39,6 @@ export function transactionOf(
   cx: Deciding,
   { now, pending }: Drafting,
 ): Transaction {
-  const { store: _, clock: __, ...call } = cx
   const open = (kind: AnyAggregate, id: string): Pending => {
     const key = `${kind.stream}/${id}`
     const known = pending.get(key)
@@ -49,8 +48,32 @@ export function transactionOf(
     pending.set(key, entry)
     return entry
   }
+  // Field by field: a copy of the call would make all that it makes only for who asks.
   return {
-    ...call,
+    ids: cx.ids,
+    random: cx.random,
+    secrets: cx.secrets,
+    outside: cx.outside,
+    warn: cx.warn,
+    instance: cx.instance,
+    caller: cx.caller,
+    scope: cx.scope,
+    orgId: cx.orgId,
+    outranks: cx.outranks,
+    holds: cx.holds,
+    fallback: cx.fallback,
+    from: cx.from,
+    written: cx.written,
+    deadline: cx.deadline,
+    get allowance() {
+      return cx.allowance
+    },
+    get languages() {
+      return cx.languages
+    },
+    get requestId() {
+      return cx.requestId
+    },
     now,
     // Reason for the cast: the registry keys states by stream name, so the type is the kind's.
     state: <E extends AnyEvent, S>(kind: Aggregate<E, S>, id: string) => open(kind, id).state as S,
@@ -60,7 +83,7 @@ export function transactionOf(
       const entry = open(kind, id)
       if (entry.row.version + entry.drafts.length === 0) entry.owner = owner ?? ""
       for (const draft of drafts) {
-        const event = eventOf({ cx: call, entry, draft, now })
+        const event = eventOf({ cx, entry, draft, now })
         entry.drafts.push({ draft, event })
         entry.state = reading.fold(entry.state, event)
       }

@@ -5,9 +5,9 @@ import { user } from "../domain/user/index.ts"
 import type { Transaction } from "../store/index.ts"
 import { isHomeActive, type JustAnswered, presentOf, waitingRequest } from "./browser-context.ts"
 import { afterwards, type LoginContext } from "./context.ts"
+import { tellIfNew } from "./entered/new-device.ts"
+import { askedOnEntry } from "./entered/script.ts"
 import { goTo } from "./form.ts"
-import { tellIfNew } from "./new-device.ts"
-import { askedOnEntry } from "./script.ts"
 
 /** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
 export type Completing<Refusal extends object> = {

@@ -1,5 +1,6 @@
 import { Database, SQLiteError } from "bun:sqlite"
 import { pause } from "../kernel/clock.ts"
+import { stepBack } from "../kernel/lane/thread.ts"
 import type { Inspected, InspectionRequest } from "./inspection.ts"
 import {
   blobName,
@@ -14,7 +15,6 @@ import {
   type SummedState,
   stateName,
 } from "./log/row.ts"
-import { stepBack } from "./thread.ts"
 
 // Looks through the database while others work, on a connection that can't write, with pauses, so
 // that it takes a small part of one core. Rows are read chunk by chunk; SQLite looks through the

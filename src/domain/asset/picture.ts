@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { queueOf } from "../../kernel/queue.ts"
+import { queueOf } from "../../kernel/lane/queue.ts"
 import type { File } from "./file.ts"
 
 /** How a picture is made anew: no side is longer than `side` pixels. */

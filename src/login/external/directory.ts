@@ -9,10 +9,10 @@ import {
   targetOf,
   trouble,
 } from "../context.ts"
+import { askedOfExternal } from "../entered/script.ts"
 import type { Fields } from "../form.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
-import { askedOfExternal } from "../script.ts"
 import { failed, proceed } from "./callback.ts"
 import { offeredIdp } from "./offer.ts"
 

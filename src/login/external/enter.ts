@@ -13,7 +13,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import { type LoginContext, trouble } from "../context.ts"
-import { sceneOf } from "../script.ts"
+import { sceneOf } from "../entered/script.ts"
 import { addPerson, follow, link, type Newcomer, personOf, type Said } from "./person.ts"
 
 /** Signs in whom the provider vouches for; what `before` does belongs to the same step. */

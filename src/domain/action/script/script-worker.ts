@@ -2,7 +2,7 @@ import release from "@jitl/quickjs-wasmfile-release-sync"
 import engineFile from "@jitl/quickjs-wasmfile-release-sync/wasm" with { type: "file" }
 import { systemClock } from "../../../kernel/clock.ts"
 import { systemRandom } from "../../../kernel/crypto/random.ts"
-import { stepBack } from "../../../kernel/thread.ts"
+import { stepBack } from "../../../kernel/lane/thread.ts"
 import { type Engine, type Host, newEngine } from "./sandbox.ts"
 import { uuidOf } from "./uuid.ts"
 import {

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os"
 import { Fault } from "../../../kernel/fault.ts"
-import { queueOf } from "../../../kernel/queue.ts"
+import { queueOf } from "../../../kernel/lane/queue.ts"
 import { normalForm } from "../../../kernel/text/name.ts"
 import { foreignHash } from "./foreign/list.ts"
 

@@ -1,10 +1,10 @@
-import { queueNewDevice } from "../domain/message/index.ts"
-import { notification, policyIn } from "../domain/policy/index.ts"
-import { deviceOf, type Proof } from "../domain/session/index.ts"
-import { hasOwnWay, user } from "../domain/user/index.ts"
-import { browserNameOf } from "../kernel/text/browser-name.ts"
-import type { Cx, Transaction } from "../store/index.ts"
-import type { LoginContext } from "./context.ts"
+import { queueNewDevice } from "../../domain/message/index.ts"
+import { notification, policyIn } from "../../domain/policy/index.ts"
+import { deviceOf, type Proof } from "../../domain/session/index.ts"
+import { hasOwnWay, user } from "../../domain/user/index.ts"
+import { browserNameOf } from "../../kernel/text/browser-name.ts"
+import type { Cx, Transaction } from "../../store/index.ts"
+import type { LoginContext } from "../context.ts"
 
 type SignedIn = { readonly userId: string; readonly proof: Proof | undefined }
 

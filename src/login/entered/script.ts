@@ -4,14 +4,14 @@ import {
   afterExternal,
   hasAfterAuthentication,
   type Scene,
-} from "../domain/action/index.ts"
-import type { Answered, Found } from "../domain/idp/index.ts"
-import { requireInstance } from "../domain/instance/index.ts"
-import { linkedUser, type Metadata, user } from "../domain/user/index.ts"
-import { Fault } from "../kernel/fault.ts"
-import type { Cx, Transaction } from "../store/index.ts"
-import { type Waiting, waitingRequest } from "./browser-context.ts"
-import type { LoginContext, PageContext } from "./context.ts"
+} from "../../domain/action/index.ts"
+import type { Answered, Found } from "../../domain/idp/index.ts"
+import { requireInstance } from "../../domain/instance/index.ts"
+import { linkedUser, type Metadata, user } from "../../domain/user/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx, Transaction } from "../../store/index.ts"
+import { type Waiting, waitingRequest } from "../browser-context.ts"
+import type { LoginContext, PageContext } from "../context.ts"
 
 type Seen = Pick<LoginContext, "cx" | "request" | "browserContext" | "waiting">
 

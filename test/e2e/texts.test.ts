@@ -88,7 +88,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
   test("says a page of the sign-in otherwise, which then says so", async () => {
     await page.goto(`${service.url}/ui/console/texts?text=screen.login_name`)
     await edit("Sign-in: login name")
-    await page.getByLabel("title", { exact: true }).fill("Who is there?")
+    await page.getByLabel("Heading: Sign in", { exact: true }).fill("Who is there?")
     await preview().getByText("Who is there?").waitFor()
     await page.getByRole("button", { name: "Save" }).click()
     await section("Sign-in: login name").locator("dd").getByText("Who is there?").waitFor()
@@ -100,7 +100,9 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
 
   test("is told at its field what can't stand in a page", async () => {
     await edit("Sign-in: login name")
-    await page.getByLabel("lead_application", { exact: true }).fill("to {$nobody}")
+    await page
+      .getByLabel("Text: to continue to ‹application›", { exact: true })
+      .fill("to {$nobody}")
     await page.getByRole("button", { name: "Save" }).click()
     await page.getByRole("alert").getByText("nobody").waitFor()
     await page.getByRole("button", { name: "Cancel" }).click()

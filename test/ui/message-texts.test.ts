@@ -3,9 +3,12 @@ import { describe, expect, it } from "vitest"
 import { messageFields, messageKinds } from "../../src/domain/text/kind.ts"
 import { AdminService } from "../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
-import { flat } from "../../ui/console/text/key.ts"
+import de from "../../ui/console/shell/texts/pages.de.json"
+import en from "../../ui/console/shell/texts/pages.en.json"
+import { flat, roleOf, screensOf } from "../../ui/console/text/key.ts"
 import { fields, fieldsOf, filled, kindNames, kinds, strayIn } from "../../ui/console/text/kind.ts"
 import { methods, nameLike } from "../../ui/console/text/method.ts"
+import signIn from "../../ui/login/texts/en.json"
 
 const book = { instance: AdminService, organization: ManagementService }
 
@@ -52,5 +55,31 @@ describe("a text with values in it", () => {
       "a.c.d": "2",
       e: "3",
     })
+  })
+})
+
+describe("the screens of the sign-in", () => {
+  const screens = screensOf(signIn)
+
+  it.each([
+    ["English", en],
+    ["German", de],
+  ])("are called in %s what people call them, each by another name", (_, words) => {
+    const names = screens.map((screen) => Reflect.get(words, `texts.screen.${screen}`))
+    expect(names.filter((name) => typeof name !== "string")).toEqual([])
+    expect(new Set(names).size).toBe(screens.length)
+  })
+
+  it.each([
+    ["login_name.title", "heading"],
+    ["login_name.lead_application", "text"],
+    ["login_name.label", "field"],
+    ["login_name.submit", "button"],
+    ["login_name.error.missing", "error"],
+    ["register.givenName", "field"],
+    ["setup.public_url_hint", "hint"],
+    ["factor.way.otp", "button"],
+  ])("say of %s that it is a %s", (key, role) => {
+    expect(roleOf(key)).toBe(role)
   })
 })

@@ -8,6 +8,25 @@ export const screensOf = (texts: Texts): readonly string[] => [
 
 export const screenOf = (key: string): string => key.split(".")[0] ?? ""
 
+/** What a text is on its screen, told by the last part of its key. */
+export type Role = "heading" | "button" | "field" | "hint" | "error" | "text"
+
+const roles: readonly (readonly [RegExp, Role])[] = [
+  [/(^|\.)error\./, "error"],
+  [/(^|[._])title$/, "heading"],
+  [/hint$/, "hint"],
+  [
+    /(^|[._])(submit|send|send_again|skip|allow|cancel|back|again|other|continue|use_key)$/,
+    "button",
+  ],
+  [/(^|\.)(show|hide|forgot|sign_in|change|ask|console|way\.\w+)$/, "button"],
+  [/(^|[._])(label|code|repeat|email|first_?name|last_?name|given_?name|family_?name)$/i, "field"],
+]
+
+/** A key within its screen says it: "title", "error.missing". */
+export const roleOf = (key: string): Role =>
+  roles.find(([pattern]) => pattern.test(key.slice(screenOf(key).length + 1)))?.[1] ?? "text"
+
 /** Texts by their whole keys, of those by parts. */
 export function flat(parts: object, above = ""): Texts {
   const texts = Object.entries(parts).map(([part, value]: [string, unknown]): Texts => {

@@ -1,21 +1,23 @@
+import { Fragment } from "react"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
 import { TextArea } from "../../kit/field.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
-import { Facts } from "../shell/detail.tsx"
 import { tell } from "../shell/notice.tsx"
 import { useText } from "../shell/text.ts"
-import { screenOf, type Texts } from "./key.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { type Role, roleOf, type Texts as Said, screenOf } from "./key.ts"
 import { saveLoginTexts, useLoginTexts } from "./login.ts"
 import type { Place } from "./message.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
 
 type LoginProps = { readonly screen: string; readonly place: Place; readonly language: string }
 
-/** What one screen of the sign-in says in one language, by its keys. */
+/** What one screen of the sign-in says in one language. */
 export function LoginTexts(props: LoginProps) {
-  const { t } = useText()
+  const texts = useText()
+  const { t } = texts
   const { screen, place, language } = props
   const found = useLoginTexts(place, language)
   if (!found) return <p className="quiet">{t("list.denied")}</p>
@@ -24,40 +26,49 @@ export function LoginTexts(props: LoginProps) {
   return (
     <EditSection
       needs={SettingsService.method.setHostedLoginTranslation}
-      title={titleOf(t("texts.screen", { name: screen }))}
-      facts={<Said {...part} />}
+      title={screenName(texts, screen)}
+      facts={<Facts {...part} />}
       {...(keys.some((key) => found.own[key]) && { more: <Reset {...part} /> })}
       form={(placed) => <ScreenForm {...part} {...placed} />}
     />
   )
 }
 
-const titleOf = (text: string) => text.replaceAll("_", " ")
+/** A screen in the reader's words; one that is newer than these by its key. */
+export function screenName({ t, has }: Texts, screen: string): string {
+  const key = `texts.screen.${screen}`
+  return t("texts.screen", { name: has(key) ? t(key) : screen.replaceAll("_", " ") })
+}
 
 type Part = LoginProps & {
-  readonly own: Texts
-  readonly inherited: Texts
+  readonly own: Said
+  readonly inherited: Said
   readonly keys: readonly string[]
 }
 
-function Said({ place, own, inherited, keys }: Part) {
+function Facts({ place, own, inherited, keys }: Part) {
   const { t } = useText()
   const above = t(place === undefined ? "texts.standard" : "policy.inherited")
   return (
-    <Facts
-      rows={keys.map((key) => [
-        restOf(key),
-        <>
-          <span className="message-text">{own[key] ?? inherited[key]}</span>
-          <span className="quiet small">{own[key] ? t("policy.own") : above}</span>
-        </>,
-      ])}
-    />
+    <dl className="facts">
+      {keys.map((key) => (
+        <Fragment key={key}>
+          <dt>{t(`texts.role.${roleOf(key)}`)}</dt>
+          <dd>
+            <span className="message-text">{shown(own[key] ?? inherited[key] ?? "")}</span>
+            <span className="quiet small">{own[key] ? t("policy.own") : above}</span>
+            {own[key] && (
+              <span className="quiet small message-text">{shown(inherited[key] ?? "")}</span>
+            )}
+          </dd>
+        </Fragment>
+      ))}
+    </dl>
   )
 }
 
-/** The key within its screen. */
-const restOf = (key: string): string => key.slice(screenOf(key).length + 1)
+/** As much of a text as tells it from others, for the label of its field. */
+const beginning = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text)
 
 type FormProps = Part & { readonly id: string; readonly close: () => void }
 
@@ -85,7 +96,12 @@ function ScreenForm({ screen, place, language, own, inherited, keys, id, close }
           {keys.map((key) => (
             <TextArea
               key={key}
-              label={restOf(key)}
+              label={t("texts.says", {
+                ...{
+                  role: t(`texts.role.${roleOf(key)}`),
+                  text: beginning(shown(inherited[key] ?? "")),
+                },
+              })}
               rows={(values[key] || inherited[key] || "").length > 60 ? 3 : 1}
               placeholder={inherited[key]}
               {...form.text(key)}
@@ -99,21 +115,27 @@ function ScreenForm({ screen, place, language, own, inherited, keys, id, close }
           <figcaption className="quiet small">{t("texts.preview")}</figcaption>
           <div className="preview-page" inert>
             <div className="card gate-card">
-              {keys.map((key) => {
-                const text = values[key] || inherited[key] || ""
-                const isTitle = restOf(key) === "title"
-                return (
-                  <p key={key} className={isTitle ? "preview-title" : "message-text"}>
-                    {shown(text)}
-                  </p>
-                )
-              })}
+              {keys.map((key) => (
+                <p key={key} className={looks[roleOf(key)]}>
+                  {shown(values[key] || inherited[key] || "")}
+                </p>
+              ))}
             </div>
           </div>
         </figure>
       </div>
     </Fields>
   )
+}
+
+/** How each looks on its page. */
+const looks: Readonly<Record<Role, string>> = {
+  heading: "preview-title",
+  button: "button button-primary",
+  field: "field-label",
+  hint: "field-hint",
+  error: "field-error",
+  text: "message-text",
 }
 
 /** The values that a text of the pages has (MessageFormat 2). */
@@ -128,8 +150,9 @@ function shown(text: string): string {
 
 /** Back to what is said above, for this screen alone; it can be undone. */
 function Reset({ screen, place, language, own, keys }: Part) {
-  const { t } = useText()
-  const title = titleOf(t("texts.screen", { name: screen }))
+  const texts = useText()
+  const { t } = texts
+  const title = screenName(texts, screen)
   const others = Object.fromEntries(Object.entries(own).filter(([key]) => !keys.includes(key)))
   const undo = () => saveLoginTexts(place, language, own)
   return (

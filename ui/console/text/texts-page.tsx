@@ -9,7 +9,7 @@ import { useText } from "../shell/text.ts"
 import { screensOf } from "./key.ts"
 import { type KindName, kindNames } from "./kind.ts"
 import { useLoginTexts } from "./login.ts"
-import { LoginTexts } from "./login-texts.tsx"
+import { LoginTexts, screenName } from "./login-texts.tsx"
 import type { Place } from "./message.ts"
 import { MessageTexts } from "./message-texts.tsx"
 
@@ -43,7 +43,8 @@ const isKind = (name: string): name is KindName => kindNames.some((kind) => kind
 
 /** One text at a time, in one language; the address says which. */
 function Texts({ place }: { readonly place: Place }) {
-  const { t, language: own } = useText()
+  const texts = useText()
+  const { t, language: own } = texts
   const { get, set } = useListState()
   const language = languages.find((one) => one === get("language")) ?? own
   const names = new Intl.DisplayNames(own, { type: "language" })
@@ -52,7 +53,7 @@ function Texts({ place }: { readonly place: Place }) {
     ...kindNames.map((kind) => ({ value: kind, label: t(`messages.kind.${kind}`) })),
     ...screens.map((screen) => ({
       value: `screen.${screen}`,
-      label: t("texts.screen", { name: screen.replaceAll("_", " ") }),
+      label: screenName(texts, screen),
     })),
   ]
   const chosen = options.find(({ value }) => value === get("text"))?.value ?? "invite_user"

@@ -94,6 +94,19 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     await settled(page)
   }
 
+  /** Where the pages and actions lead that are found by a letter which most of them have. */
+  async function foundByName(page: Page): Promise<readonly (string | null)[]> {
+    await page.keyboard.press("Control+k")
+    await page.getByRole("dialog").getByRole("textbox").fill("e")
+    const hits = page
+      .locator(".search-hit")
+      .filter({ has: page.locator(".badge", { hasText: /^Page$/ }) })
+    await page.locator(".search-hit, .search-note").first().waitFor()
+    const hrefs = await hits.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
+    await page.keyboard.press("Escape")
+    return hrefs
+  }
+
   /** What the page as it stands complains about. */
   async function complaints(page: Page): Promise<readonly string[]> {
     const alerts = await page.locator("main.content .alert-danger").allInnerTexts()
@@ -154,7 +167,9 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
       await links.first().waitFor()
       await page.waitForLoadState("networkidle")
       const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
-      const places = hrefs.map((href) => String(href).replace(/^\/ui\/console|\?.*$/g, ""))
+      const places = [...hrefs, ...(await foundByName(page))].map((href) =>
+        String(href).replace(/^\/ui\/console|\?.*$/g, ""),
+      )
       const found: string[] = []
       let pressed = 0
       for (const path of new Set([...places, ...pathsOf(ids)])) {

@@ -11,7 +11,7 @@ import { Icon } from "./icon.tsx"
 import { Link, LinkButton } from "./link.tsx"
 import { useChoose, useOrganization, useOrganizations, useSeesInstance } from "./organization.tsx"
 import { Part } from "./part.tsx"
-import { needs } from "./place.ts"
+import { holds, needs } from "./place.ts"
 import { signOut, useSession } from "./session.ts"
 import { useText } from "./text.ts"
 
@@ -147,8 +147,7 @@ function ToPlace({ place, onFollow }: ToPlaceProps) {
 function OwnPlaces({ onFollow }: NavigationProps) {
   const { id } = useOrganization()
   const held = usePermissions(id)
-  const may = (place: keyof typeof needs) =>
-    held.some((one) => one === needs[place] || one.startsWith(`${needs[place]}:`))
+  const may = (place: keyof typeof needs) => holds(held, needs[place])
   const to = (place: Place) => <ToPlace key={place} {...{ place, onFollow }} />
   return (
     <>

@@ -14,8 +14,10 @@ import { Ask } from "../form/ask.tsx"
 import { namedLike } from "../user/query.ts"
 import { nameOf } from "../user/user.ts"
 import { useRested } from "./call.ts"
+import { usePermissions } from "./held.ts"
 import { Link, type LinkOptions } from "./link.tsx"
-import { places } from "./place.ts"
+import { useOrganization, useSeesInstance } from "./organization.tsx"
+import { holds, places } from "./place.ts"
 import { isDenied, refusalOf } from "./refusal.ts"
 import { Refused } from "./refused.tsx"
 import { useText } from "./text.ts"
@@ -40,7 +42,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState("")
   const wanted = useRested(text.trim(), 150)
   const { hits: found, isOver, refusal } = useHits(wanted)
-  const hits = [...placeHits(texts, text.trim()), ...found]
+  const hits = [...placeHits(texts, text.trim(), usePlaces()), ...found]
   const open = () => {
     const [first] = hits
     if (!first) return
@@ -80,11 +82,18 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
+/** The pages and actions that one may open. */
+function usePlaces(): typeof places {
+  const held = usePermissions(useOrganization().id)
+  const seesInstance = useSeesInstance()
+  return places.filter(({ needs }) => (needs === "instance" ? seesInstance : holds(held, needs)))
+}
+
 /** Pages and actions whose name has the words. */
-function placeHits({ t }: Texts, text: string): readonly Hit[] {
+function placeHits({ t }: Texts, text: string, seen: typeof places): readonly Hit[] {
   const words = text.toLowerCase()
   if (words === "") return []
-  return places.flatMap(({ key, link }) => {
+  return seen.flatMap(({ key, link }) => {
     const name = t(key)
     return name.toLowerCase().includes(words)
       ? [{ id: key, name, kind: "page", link } as const]

@@ -19,6 +19,8 @@ export type PageOptions = {
   readonly languages?: readonly string[]
   /** Where a form of the page may lead in the end, beside ourselves. */
   readonly target?: string | undefined
+  /** Whether what takes the form may send the browser on to anywhere: nobody knows where to. */
+  readonly isOpenEnded?: boolean
   /** Pages of others that this page loads in frames. */
   readonly frames?: readonly string[]
   /** Where the browser goes by itself after a few seconds, without any script. */
@@ -160,7 +162,10 @@ const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = 
  * Browsers apply form-action to the redirect that answers a form as well, so it names the
  * application that waits at the end.
  */
-const policy = ({ target, frames = [] }: PageOptions, embedders: readonly string[]): string =>
+const policy = (
+  { target, isOpenEnded, frames = [] }: PageOptions,
+  embedders: readonly string[],
+): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -168,7 +173,7 @@ const policy = ({ target, frames = [] }: PageOptions, embedders: readonly string
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
-    `form-action ${["'self'", ...targetOf(target)].join(" ")}`,
+    `form-action ${["'self'", ...targetOf(target), ...(isOpenEnded ? ["https:", "http:"] : [])].join(" ")}`,
     ...(frames.length > 0 ? [`frame-src ${[...new Set(frames.flatMap(sourceOf))].join(" ")}`] : []),
     `frame-ancestors ${embedders.join(" ") || "'none'"}`,
     "base-uri 'none'",

@@ -39,7 +39,9 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
     })
     const { clientId, clientSecret } = app.oidcConfiguration ?? app.oidc
     const registration = { issuer: service.url, clientId, clientSecret }
-    apache = await startApache(folder.path, port, settingsFor(registration, redirectUri))
+    apache = await startApache(folder.path, port, {
+      ...{ module: "auth_openidc", settings: settingsFor(registration, redirectUri) },
+    })
     browser = await openBrowser()
     page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(8000)

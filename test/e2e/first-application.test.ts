@@ -66,7 +66,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
   })
 
   test("signs in to the page behind Apache, and has the step ticked", async () => {
-    apache = await startApache(beside.path, port, settings)
+    apache = await startApache(beside.path, port, { module: "auth_openidc", settings })
     const visitor = await (await browser.newContext({ locale: "en" })).newPage()
     visitor.setDefaultTimeout(15_000)
     await visitor.goto(`${apache.url}/protected/`)

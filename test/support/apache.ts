@@ -26,11 +26,14 @@ export const apacheUris = (port: number) => ({
   backChannelLogoutUri: `http://localhost:${port}/protected/callback?logout=backchannel`,
 })
 
+/** What protects a page: a module of Apache, with the settings that the console shows to copy. */
+export type Guard = { readonly module: "auth_openidc" | "auth_mellon"; readonly settings: string }
+
 /**
- * Apache with mod_auth_openidc in front of one page, as its administrator would set it up: with
- * the settings that the console shows to copy, and nothing else.
+ * Apache with a module that signs people in in front of one page, as its administrator would set
+ * it up: with the settings that the console shows to copy, and nothing else.
  */
-export async function startApache(folder: string, port: number, settings: string): Promise<Apache> {
+export async function startApache(folder: string, port: number, guard: Guard): Promise<Apache> {
   const binary = needs("apache")
   if (!binary) throw new Error("no Apache with mod_auth_openidc on this machine")
   const documents = join(folder, "htdocs")
@@ -38,12 +41,13 @@ export async function startApache(folder: string, port: number, settings: string
   // Its workers are another user when root starts it.
   for (const path of [folder, documents, join(documents, "protected")]) chmodSync(path, 0o755)
   const page = `<h1>Intranet</h1><p id="user"><!--#echo var="REMOTE_USER" --></p>
-<p id="name"><!--#echo var="OIDC_CLAIM_name" --></p>`
+<p id="name"><!--#echo var="OIDC_CLAIM_name" --></p>
+<p id="told"><!--#echo var="MELLON_FullName" --></p>`
   writeFileSync(join(documents, "protected", "index.shtml"), page)
   writeFileSync(join(documents, "bye.html"), "<h1>Bye</h1>")
   writeFileSync(join(folder, "mime.types"), "text/html html shtml")
   const config = join(folder, "apache.conf")
-  writeFileSync(config, configOf(folder, port, settings))
+  writeFileSync(config, configOf(folder, port, guard))
   const child = spawn(binary, ["-f", config, "-DFOREGROUND"])
   let refused = ""
   child.stderr.on("data", (chunk) => (refused += chunk))
@@ -64,11 +68,11 @@ export async function startApache(folder: string, port: number, settings: string
 }
 
 const loaded = [
-  ...["mpm_event", "authz_core", "authn_core", "authz_user", "auth_openidc"],
-  ...["dir", "mime", "include", "filter"],
+  ...["mpm_event", "authz_core", "authn_core", "authz_user"],
+  ...["dir", "mime", "include", "filter", "setenvif"],
 ]
 
-function configOf(folder: string, port: number, settings: string): string {
+function configOf(folder: string, port: number, { module, settings }: Guard): string {
   const isRoot = process.getuid?.() === 0
   return `
 ServerRoot "${folder}"
@@ -79,7 +83,7 @@ ServerName localhost:${port}
 ErrorLog "${folder}/error.log"
 LogLevel warn
 StartServers 1
-${loaded.map((name) => `LoadModule ${name}_module ${modules}/mod_${name}.so`).join("\n")}
+${[...loaded, module].map((name) => `LoadModule ${name}_module ${modules}/mod_${name}.so`).join("\n")}
 ${isRoot ? "User www-data\nGroup www-data" : ""}
 DocumentRoot "${folder}/htdocs"
 DirectoryIndex index.shtml

@@ -14,6 +14,12 @@ export const prerequisites = {
     why: "the test behind a web server's own OpenID Connect module",
     remedy: "apt-get install apache2 libapache2-mod-auth-openidc",
   },
+  mellon: {
+    names: ["mellon_create_metadata"],
+    beside: "/usr/lib/apache2/modules/mod_auth_mellon.so",
+    why: "the test behind a web server's own SAML module",
+    remedy: "apt-get install apache2 libapache2-mod-auth-mellon",
+  },
   slapd: {
     names: ["slapd"],
     why: "the tests of a directory that people sign in with",

@@ -34,18 +34,20 @@ export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Prom
 type Posting = Pick<Answer, "fields" | "application"> & {
   readonly redirectUri: string
   readonly cookies?: Answer["cookies"]
+  /** See `PageOptions`. */
+  readonly isOpenEnded?: boolean
 }
 
 /** OAuth 2.0 Form Post Response Mode: a page has the browser post the answer. */
 export const postAnswer = (
   cx: Cx,
   show: ShowPage,
-  { redirectUri, fields, application, cookies = [] }: Posting,
+  { redirectUri, fields, application, cookies = [], isOpenEnded = false }: Posting,
 ): Promise<Response> =>
   show(
     cx,
     (ui, shared) => ui.FormPostPage({ ...shared, action: redirectUri, fields, application }),
-    { target: redirectUri, cookies },
+    { target: redirectUri, cookies, isOpenEnded },
   )
 
 /**

@@ -45,9 +45,9 @@ export const endSession: Endpoint = {
         again: withParameters(paths.endSession, parameters),
       })
     }
-    const location = await ended(cx, sessions, asked.location)
+    const next = await ended(cx, sessions, asked.location)
     const frames = logoutFrames(cx, sessions)
-    return leave(asking, browserContext, { ...asked, location, frames })
+    return leave(asking, browserContext, { ...asked, next, frames })
   },
 }
 
@@ -121,7 +121,11 @@ function withParameters(path: string, parameters: Parameters): string {
   return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept)}`
 }
 
-type Leaving = Logout & { readonly frames: readonly string[] }
+type Leaving = Logout & {
+  readonly frames: readonly string[]
+  /** Where the browser goes first; else to the location. */
+  readonly next: string
+}
 
 /** Sends the browser on; where applications have pages of their own for this, past those. */
 function leave(
@@ -129,14 +133,17 @@ function leave(
   browserContext: BrowserContext,
   asked: Leaving,
 ): Promise<Response> | Response {
-  const { location, frames } = asked
+  const { location, next, frames } = asked
   const cookies = [browserContext.browser.setCookie]
-  if (frames.length === 0) return redirect(location, ...cookies)
-  return show(
-    cx,
-    (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: location }),
-    { ...lookedAt(cx, asked), target: location, frames, continueTo: location, cookies },
-  )
+  // Browsers would hold an answer to our form to where that may lead, and so would end here.
+  if (frames.length === 0 && next === location) return redirect(location, ...cookies)
+  return show(cx, (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: next }), {
+    ...lookedAt(cx, asked),
+    target: location,
+    frames,
+    continueTo: next,
+    cookies,
+  })
 }
 
 type Question = Logout & { readonly again: string }

@@ -49,7 +49,8 @@ export async function send(cx: Cx, way: Way, showing: Showing): Promise<Response
   return "fields" in sending
     ? postAnswer(cx, show, {
         ...{ redirectUri: sending.url, fields: sending.fields },
-        ...{ application, cookies },
+        // The page that the person wanted is often at another address than what takes the answer.
+        ...{ application, cookies, isOpenEnded: true },
       })
     : redirect(sending.url, ...cookies)
 }

@@ -1,8 +1,5 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { Alert } from "../../kit/alert.tsx"
-import { Chips } from "../../kit/choice.tsx"
-import { CopyButton } from "../../kit/copy-button.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { copied, Facts, Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
@@ -10,12 +7,12 @@ import { methodOf } from "./api-proof.tsx"
 import type { ApplicationPart } from "./change.ts"
 import { authOf } from "./protocol.ts"
 import { SamlConnection } from "./saml-connection.tsx"
+import { Snippets } from "./snippet-list.tsx"
 import {
   type EndpointName,
   endpointNames,
   hasSecret,
   type Registered,
-  type Snippet,
   snippetsOf,
 } from "./snippets.ts"
 import { TestSignIn } from "./test-sign-in.tsx"
@@ -101,35 +98,6 @@ function EndpointList({ at }: Pick<Registered, "at">) {
   const named = endpointNames.map((name) => copied(t(`connect.${name}`), at(name)))
   const discovery = copied(t("connect.discovery"), location.origin + discoveryPath)
   return <Facts rows={[discovery, ...named]} />
-}
-
-type SnippetsProps = { readonly snippets: readonly Snippet[]; readonly hidesSecret: boolean }
-
-function Snippets({ snippets, hidesSecret }: SnippetsProps) {
-  const { t } = useText()
-  const [chosen, choose] = useState(".env")
-  const shown = snippets.find(({ name }) => name === chosen) ?? snippets[0]
-  if (!shown) return null
-  const { name, text, wants } = shown
-  return (
-    <div className="stack">
-      <Chips
-        legend={t("connect.settings_for")}
-        name="snippet"
-        options={snippets.map((one) => ({ value: one.name, label: one.name }))}
-        value={name}
-        onChange={choose}
-      />
-      {wants && <Alert tone="warning">{t("connect.wants", { name, uri: wants })}</Alert>}
-      <pre className="snippet">
-        <code>{text}</code>
-      </pre>
-      <div className="row">
-        <CopyButton value={text} label={t("copy.do")} done={t("copy.done")} what={name} />
-        {hidesSecret && <p className="quiet small">{t("connect.placeholder")}</p>}
-      </div>
-    </div>
-  )
 }
 
 /** 32 characters; the generator is there on plain http, too. */

@@ -1,17 +1,60 @@
 import type { SAMLConfiguration } from "../../../src/gen/core/application/v2/application_pb.ts"
+import { ButtonLink } from "../../kit/button.tsx"
 import { Copyable, Facts, Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
+import { samlSnippets } from "./saml-snippets.ts"
+import { Snippets } from "./snippet-list.tsx"
 
 const metadataNs = "urn:oasis:names:tc:SAML:2.0:metadata"
 
-/** What is registered of a SAML application; nobody can sign in to it yet, and that is said. */
+/** Where what speaks SAML finds us; all of it stands in the metadata, too. */
+const addresses = {
+  metadata: "/saml/v2/metadata",
+  sso: "/saml/v2/SSO",
+  slo: "/saml/v2/SLO",
+  certificate: "/saml/v2/certificate",
+} as const
+const addressNames = ["metadata", "sso", "slo", "certificate"] as const
+
+/** What a SAML application is told of us, what is registered of it, and what to paste where. */
 export function SamlConnection({ saml }: { readonly saml: SAMLConfiguration }) {
   const { t } = useText()
   const { entityId, consumers } = readMetadata(saml.metadataXml)
+  const metadata = location.origin + addresses.metadata
+  const start = `${addresses.sso}?${new URLSearchParams({ providerId: entityId })}`
+  return (
+    <>
+      <Section title={t("applications.connect")}>
+        <p className="quiet section-lead">{t("saml.lead")}</p>
+        <Facts
+          rows={addressNames.map((name) => {
+            const what = t(`saml.our.${name}`)
+            const value = location.origin + addresses[name]
+            return [what, <Copyable key={name} value={value} what={what} />]
+          })}
+        />
+        <Snippets snippets={samlSnippets({ entityId, consumers, metadata })} hidesSecret={false} />
+      </Section>
+      <Registered saml={saml} entityId={entityId} consumers={consumers} />
+      <Section title={t("saml.try")}>
+        <p className="quiet section-lead">{t("saml.try_lead")}</p>
+        <ButtonLink href={start}>{t("saml.try_do")}</ButtonLink>
+      </Section>
+    </>
+  )
+}
+
+type RegisteredProps = {
+  readonly saml: SAMLConfiguration
+  readonly entityId: string
+  readonly consumers: readonly string[]
+}
+
+function Registered({ saml, entityId, consumers }: RegisteredProps) {
+  const { t } = useText()
   const [entity, consumer] = [t("saml.entity_id"), t("saml.acs")]
   return (
-    <Section title={t("applications.connect")}>
-      <p className="quiet section-lead">{t("saml.later")}</p>
+    <Section title={t("saml.registered")}>
       <Facts
         rows={[
           [entity, <Copyable key="entity" value={entityId} what={entity} />],

@@ -1,0 +1,99 @@
+import { execFileSync } from "node:child_process"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { mellonFolder, samlSnippets } from "../../ui/console/application/saml-snippets.ts"
+import { openService, type Service } from "../acceptance/service.ts"
+import { type Apache, startApache } from "../support/apache.ts"
+import { openBrowser } from "../support/browser.ts"
+import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const present =
+  needs("chromium") !== undefined && needs("apache") !== undefined && needs("mellon") !== undefined
+
+describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
+  const folder = temporaryFolder()
+  let service: Service
+  let apache: Apache
+  let browser: Browser
+  let page: Page
+  let base = ""
+
+  beforeAll(async () => {
+    service = await openService([])
+    const port = await freePort()
+    // Its cookies come along from the same site alone, without TLS.
+    base = `http://${new URL(service.url).hostname}:${port}`
+    const endpoint = `${base}/mellon`
+    const entityId = `urn:example:${port}`
+    const metadata = `${service.url}/saml/v2/metadata`
+    const options = { cwd: folder.path, stdio: "ignore" } as const
+    execFileSync(needs("mellon") ?? "", [entityId, endpoint], options)
+    const idp = await (await fetch(metadata)).text()
+    writeFileSync(join(folder.path, "idp-metadata.xml"), idp)
+    const project = await service.get("CreateProject", {
+      organizationId: (await service.get("ListOrganizations")).result[0].id,
+      name: "Intranet",
+    })
+    const own = readFileSync(join(folder.path, `urn_example_${port}.xml`))
+    await service.get("CreateApplication", {
+      ...{ projectId: project.projectId, name: "Intranet" },
+      samlConfiguration: { metadataXml: own.toString("base64") },
+    })
+    const consumers = [`${endpoint}/postResponse`, `${endpoint}/artifactResponse`]
+    const [snippet] = samlSnippets({ entityId, consumers, metadata })
+    const settings = snippet?.text.replaceAll(mellonFolder, folder.path) ?? ""
+    apache = await startApache(folder.path, port, { module: "auth_mellon", settings })
+    browser = await openBrowser()
+    page = await (await browser.newContext()).newPage()
+    page.setDefaultTimeout(8000)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await apache?.stop()
+    await service?.close()
+    folder.remove()
+  })
+
+  async function signIn() {
+    await page.goto(`${base}/protected/`)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    await page.getByRole("heading", { name: "Intranet" }).waitFor()
+  }
+
+  test("is shown to a person who signs in with a password, by name", async () => {
+    await signIn()
+    expect(await page.locator("#user").innerText()).toBe(owner.loginName)
+    expect(await page.locator("#told").innerText()).not.toBe("(none)")
+  })
+
+  test("signs out of both, and comes back to the page that it asked for", async () => {
+    const bye = encodeURIComponent(`${base}/bye.html`)
+    await page.goto(`${base}/mellon/logout?ReturnTo=${bye}`)
+    await page.getByRole("heading", { name: "Bye" }).waitFor()
+    await page.goto(`${base}/protected/`)
+    await page.locator('[name="loginName"]').waitFor()
+  })
+
+  test("ends when the person signs out here", async () => {
+    await signIn()
+    await page.goto(`${service.url}/oidc/v1/endsession`)
+    await page.click('button[type="submit"]')
+    await page.getByText("You are signed out").waitFor()
+    await page.goto(`${base}/protected/`)
+    await page.locator('[name="loginName"]').waitFor()
+  })
+
+  test("writes nothing into Apache's log that should worry its administrator", () => {
+    const worries = apache
+      .log()
+      .split("\n")
+      .filter((line) => /:(error|crit|emerg)\]/.test(line))
+    expect(worries).toEqual([])
+  })
+})

@@ -1,0 +1,36 @@
+import { useState } from "react"
+import { Alert } from "../../kit/alert.tsx"
+import { Chips } from "../../kit/choice.tsx"
+import { CopyButton } from "../../kit/copy-button.tsx"
+import { useText } from "../shell/text.ts"
+import type { Snippet } from "./snippets.ts"
+
+type SnippetsProps = { readonly snippets: readonly Snippet[]; readonly hidesSecret: boolean }
+
+/** Settings to copy, of the software that is chosen. */
+export function Snippets({ snippets, hidesSecret }: SnippetsProps) {
+  const { t } = useText()
+  const [chosen, choose] = useState("")
+  const shown = snippets.find(({ name }) => name === chosen) ?? snippets[0]
+  if (!shown) return null
+  const { name, text, wants } = shown
+  return (
+    <div className="stack">
+      <Chips
+        legend={t("connect.settings_for")}
+        name="snippet"
+        options={snippets.map((one) => ({ value: one.name, label: one.name }))}
+        value={name}
+        onChange={choose}
+      />
+      {wants && <Alert tone="warning">{t("connect.wants", { name, uri: wants })}</Alert>}
+      <pre className="snippet">
+        <code>{text}</code>
+      </pre>
+      <div className="row">
+        <CopyButton value={text} label={t("copy.do")} done={t("copy.done")} what={name} />
+        {hidesSecret && <p className="quiet small">{t("connect.placeholder")}</p>}
+      </div>
+    </div>
+  )
+}

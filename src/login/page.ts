@@ -173,11 +173,14 @@ const policy = (
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
-    `form-action ${["'self'", ...targetOf(target), ...(isOpenEnded ? ["https:", "http:"] : [])].join(" ")}`,
+    `form-action ${["'self'", ...targetOf(target), ...anywhere(isOpenEnded)].join(" ")}`,
     ...(frames.length > 0 ? [`frame-src ${[...new Set(frames.flatMap(sourceOf))].join(" ")}`] : []),
     `frame-ancestors ${embedders.join(" ") || "'none'"}`,
     "base-uri 'none'",
   ].join("; ")
+
+const anywhere = (isOpenEnded = false): readonly string[] =>
+  isOpenEnded ? ["https:", "http:"] : []
 
 /** CSP 3 §2.3.1: a source can't be an IPv6 address, so for one of these its scheme stands. */
 function targetOf(target: string | undefined): readonly string[] {

@@ -340,8 +340,13 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByLabel("Metadata of the service provider").fill(metadataOf(service))
     await page.getByRole("button", { name: "Create application" }).click()
     await page.getByText("The application is registered.", { exact: true }).waitFor()
-    await section("Connect").getByText(`${service}/acs`).waitFor()
-    await section("Connect").getByText("nobody can sign in to it yet").waitFor()
+    await section("What is registered of it").getByText(`${service}/acs`).waitFor()
+    await section("Connect").getByText(`${server.url}/saml/v2/SSO`, { exact: true }).waitFor()
+    await section("Connect").locator(".snippet", { hasText: "MellonUser" }).waitFor()
+    const start = page.getByRole("link", { name: "Sign in to the application" })
+    expect(await start.getAttribute("href")).toBe(
+      `/saml/v2/SSO?providerId=${encodeURIComponent(service)}`,
+    )
   })
 
   test("gives a service user a secret, a token and a key of its own", async () => {

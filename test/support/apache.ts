@@ -72,6 +72,8 @@ const loaded = [
   ...["dir", "mime", "include", "filter", "setenvif"],
 ]
 
+const loadModule = (name: string) => `LoadModule ${name}_module ${modules}/mod_${name}.so`
+
 function configOf(folder: string, port: number, { module, settings }: Guard): string {
   const isRoot = process.getuid?.() === 0
   return `
@@ -83,7 +85,7 @@ ServerName localhost:${port}
 ErrorLog "${folder}/error.log"
 LogLevel warn
 StartServers 1
-${[...loaded, module].map((name) => `LoadModule ${name}_module ${modules}/mod_${name}.so`).join("\n")}
+${[...loaded, module].map(loadModule).join("\n")}
 ${isRoot ? "User www-data\nGroup www-data" : ""}
 DocumentRoot "${folder}/htdocs"
 DirectoryIndex index.shtml

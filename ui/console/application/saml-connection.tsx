@@ -38,7 +38,9 @@ export function SamlConnection({ saml }: { readonly saml: SAMLConfiguration }) {
       <Registered saml={saml} entityId={entityId} consumers={consumers} />
       <Section title={t("saml.try")}>
         <p className="quiet section-lead">{t("saml.try_lead")}</p>
-        <ButtonLink href={start}>{t("saml.try_do")}</ButtonLink>
+        <div className="row">
+          <ButtonLink href={start}>{t("saml.try_do")}</ButtonLink>
+        </div>
       </Section>
     </>
   )

@@ -239,6 +239,7 @@ const known: readonly Sample[] = [
   [/token/i, ({ applicationId }) => applicationId()],
   [/^(idpId|idpName|actionId|actionName)Query$/, () => "1"],
   [/^type$/, () => "2"],
+  [/^actionId$/, () => "1"],
   [/^aggregateId$/, ({ userId }) => userId()],
   [/^aggregateTypes$/, () => "user"],
   [/^eventTypes$/, () => "user.human.added"],

@@ -15,6 +15,7 @@ export const actionLooks: readonly Step[] = [
   [management("ListFlowTypes"), {}],
   [management("ListFlowTriggerTypes"), { type: "2" }],
   [management("GetFlow"), { type: "2" }],
+  ["ListScriptRuns", {}],
 ]
 
 /** `id`: of the script. */

@@ -212,6 +212,7 @@ describe("the shares of the modules", () => {
   const nothing = () => ({})
   const told = share<Cx>()(DiagnosisService, {
     listRefusedRequests: nothing,
+    listScriptRuns: nothing,
     startTestSignIn: nothing,
   })
   const makes = { createWebKey: nothing, activateWebKey: nothing }
@@ -225,6 +226,7 @@ describe("the shares of the modules", () => {
       "CreateWebKey",
       "DeleteWebKey",
       "ListRefusedRequests",
+      "ListScriptRuns",
       "ListWebKeys",
       "StartTestSignIn",
     ])

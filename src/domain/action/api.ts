@@ -1,4 +1,5 @@
 import { management } from "./v1.ts"
+import { v2 } from "./v2.ts"
 
 /** What this module answers of the book. */
-export const shares = [management] as const
+export const shares = [management, v2] as const

@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { shares } from "../../../src/domain/action/api.ts"
 import { complementClaims } from "../../../src/domain/action/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { instance } from "../../../src/domain/instance/index.ts"
@@ -16,6 +17,7 @@ import {
   openProvider,
   type Provider,
 } from "../../oauth/provider.ts"
+import { ask } from "../../support/ask.ts"
 import { nowhere } from "../../support/outside.ts"
 import { bind } from "./bound.ts"
 
@@ -197,6 +199,30 @@ describe("a script that fails", () => {
       id: "action.refused",
     })
   })
+})
+
+test("what scripts log, and why they fail, is there for who may read them", async () => {
+  await bound(
+    4,
+    [claims(`require("core/log").warn("seen", { a: 1 }); throw new Error("no")`)],
+    true,
+  )
+  await told()
+  const listed = async (orgs: readonly string[], actionId = "") => {
+    const scope = { all: false, orgs, projects: [], grants: [] }
+    const request = { actionId, pagination: { limit: 1 } }
+    return ask(shares, "listScriptRuns", provider.cx({ scope }), request)
+  }
+  const { runs } = await listed([provider.setup.orgId])
+  expect(runs).toMatchObject([
+    {
+      ...{ actionName: "f0", organizationId: provider.setup.orgId, error: "no" },
+      logs: [{ level: 2, text: 'seen {"a":1}' }],
+    },
+  ])
+  expect((await listed([provider.setup.orgId], runs[0].actionId)).runs).toHaveLength(1)
+  expect((await listed([provider.setup.orgId], "404")).runs).toEqual([])
+  expect((await listed(["elsewhere"])).runs).toEqual([])
 })
 
 test("fetch is synchronous to the script, and sends what it was told", async () => {

@@ -327,6 +327,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listFlowTypes", {}],
   ["listFlowTriggerTypes", { type: "2" }],
   ["getFlow", { type: "2" }],
+  ["listScriptRuns", {}],
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],
   ["listGroupUsers", {}],

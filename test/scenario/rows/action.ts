@@ -125,6 +125,7 @@ export const actionRows: readonly Row[] = [
     code: "not_found",
     id: "action.missing",
   },
+  { call: "diagnosis.v2.DiagnosisService/ListScriptRuns", expect: {} },
   {
     call: call("ClearFlow"),
     given: [[call("GetAction"), { id: "$boundAction" }]],

@@ -14,6 +14,8 @@ export const budgets = {
   guess: { perMinute: 60, atOnce: 300, of: "failed tries" },
   /** A message to somebody who may not have asked for it; none is given back. */
   message: { perMinute: 6, atOnce: 30, of: "messages asked for" },
+  /** An application that registers itself; none is given back. */
+  registration: { perMinute: 6, atOnce: 30, of: "registrations of applications" },
   /** A client that could not prove which one it is. */
   client: { perMinute: 600, atOnce: 300, of: "failed authentications of clients" },
 } as const

@@ -1,4 +1,9 @@
-import { type AskedFor, applicationAskedFor, findClient } from "../domain/app/index.ts"
+import {
+  type AskedFor,
+  applicationAskedFor,
+  findClient,
+  isSelfRegistered,
+} from "../domain/app/index.ts"
 import { mayEnter } from "../domain/authorization/index.ts"
 import { authRequest, type Requested, requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
@@ -118,7 +123,8 @@ export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
     return { ...need, isForced: need.isForced || isAsked, isLocalOnly }
   }
   const mayRegister = registrationHome(cx, asked.home) !== undefined
-  const known = { suggestedUser, created, sessionId, consent, isDenied, mayRegister }
+  const isUnvouched = isSelfRegistered(cx, asked.appId)
+  const known = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied, mayRegister }
   return { ...asked, ...known, barOf, needOf: needs }
 }
 

@@ -1,8 +1,9 @@
-import type { Account, Application, Learnable, Target } from "../../ui/login/index.ts"
+import type { Account, Application, Destination, Learnable, Target } from "../../ui/login/index.ts"
 import { applicationAskedFor } from "../domain/app/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
 import { avatarPath, findByLoginName, profile } from "../domain/user/index.ts"
+import { isOnDevice } from "../kernel/net/redirect-uri.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import {
   askedName,
@@ -221,7 +222,15 @@ export function applicationOf({ cx, waiting }: LoginContext): Application | unde
   const manages = isForOurs ? (["manage"] as const) : []
   const isInDevelopment = client?.kind === "oidc" && client.oidc.devMode
   const name = askedName(cx, waiting.asked)
-  return { name, learns: [...learns, ...manages], isInDevelopment }
+  const unvouched = client?.registration && destinationOf(waiting)
+  return { name, learns: [...learns, ...manages], isInDevelopment, unvouched }
+}
+
+/** Where an answer goes, as a person can judge it. */
+function destinationOf({ asked: { redirectUri, device } }: Waiting): Destination {
+  if (device) return { kind: "elsewhere" }
+  if (isOnDevice(redirectUri)) return { kind: "local" }
+  return { kind: "web", host: new URL(redirectUri).host }
 }
 
 const learned: Readonly<Record<string, Learnable>> = {

@@ -11,6 +11,8 @@ export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "fore
   readonly sessionId: string
   /** The session whose person has allowed the application what it asks for. */
   readonly consent?: string | undefined
+  /** Whether nobody vouches for the application: people are asked each time. */
+  readonly isUnvouched?: boolean
   /** Whether whoever has no account may make one. */
   readonly mayRegister?: boolean
   /** Whether the person has refused. */
@@ -92,8 +94,8 @@ function stepWith(wanted: Wanted, session: Present, now: number): Step {
     return { kind: "password", userId }
   if (second) return second
   // Consent is given last, and by exactly who will be signed in.
-  const { prompts, foreign = [] } = wanted
-  const asks = prompts.includes("consent") || foreign.length > 0
+  const { prompts, foreign = [], isUnvouched = false } = wanted
+  const asks = prompts.includes("consent") || foreign.length > 0 || isUnvouched
   return { kind: asks && wanted.consent !== sessionId ? "consent" : "done", sessionId }
 }
 

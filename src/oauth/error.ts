@@ -1,7 +1,7 @@
 import type { Found } from "../domain/refusal/index.ts"
 import type { Fault } from "../kernel/fault.ts"
 
-/** Error codes of RFC 6749 §4.1.2.1 and §5.2, OpenID Connect Core §3.1.2.6, and others. */
+/** Error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, OpenID Connect Core §3.1.2.6. */
 export type OAuthErrorCode =
   | "invalid_request"
   | "invalid_client"
@@ -30,6 +30,9 @@ export type OAuthErrorCode =
   | "invalid_target"
   | "unmet_authentication_requirements"
   | "registration_not_supported"
+  | "invalid_redirect_uri"
+  | "invalid_client_metadata"
+  | "unapproved_software_statement"
 
 type Options = {
   readonly status?: number

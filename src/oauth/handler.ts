@@ -11,6 +11,7 @@ import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
 import { introspect } from "./endpoint/introspect.ts"
 import { keys } from "./endpoint/keys.ts"
 import { par } from "./endpoint/par.ts"
+import { register } from "./endpoint/register.ts"
 import { revoke } from "./endpoint/revoke.ts"
 import { serverMetadata } from "./endpoint/server-metadata.ts"
 import { token } from "./endpoint/token.ts"
@@ -28,6 +29,7 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.authorize, authorize],
   [paths.callback, callback],
   [paths.par, par],
+  [paths.registration, register],
   [paths.token, token],
   [paths.deviceAuthorization, deviceAuthorization],
   [paths.device, device],

@@ -28,6 +28,7 @@ export const paths = {
   authorize: "/oauth/v2/authorize",
   callback: "/oauth/v2/authorize/callback",
   par: "/oauth/v2/par",
+  registration: "/oauth/v2/register",
   token: "/oauth/v2/token",
   deviceAuthorization: "/oauth/v2/device_authorization",
   device: "/device",

@@ -5,6 +5,7 @@ import { instanceIds } from "../domain/instance/index.ts"
 import { localOrigin } from "../kernel/net/address.ts"
 import { appOf } from "./app.ts"
 import { startBackground } from "./background/background.ts"
+import { keepExpiring } from "./background/expiring.ts"
 import { keepInspecting } from "./background/inspecting.ts"
 import { watchOwners } from "./background/owner-watch.ts"
 import { keepPurging } from "./background/purging.ts"
@@ -40,6 +41,7 @@ export async function serve(start: Start): Promise<Running> {
     const background = startBackground(services, reactors(services.call, services.outbound), config)
     working.push(background)
     working.push(keepRotating(services))
+    working.push(keepExpiring(services))
     working.push(watchOwners(services))
     working.push(keepInspecting(services))
     working.push(keepPurging(services, background.reactors.passed))

@@ -16,7 +16,14 @@ export type Application = {
   readonly learns: readonly Learnable[]
   /** Whether it may do what only an application that is being tested should. */
   readonly isInDevelopment?: boolean
+  /** Where the answer goes, of one that registered itself; absent for others. */
+  readonly unvouched?: Destination | undefined
 }
+
+/** A host, a program on the person's own device, or one that shows a code. */
+export type Destination =
+  | { readonly kind: "web"; readonly host: string }
+  | { readonly kind: "local" | "elsewhere" }
 
 export type Account = {
   readonly displayName: string
@@ -72,14 +79,33 @@ function listing(language: string): Intl.ListFormat {
   return known
 }
 
+type UnvouchedProps = Pick<PageProps, "t"> & {
+  readonly name: string
+  readonly destination: Destination
+}
+
+/** Says that nobody has looked at the application, and where it is that it will learn things. */
+function Unvouched({ t, name, destination }: UnvouchedProps) {
+  const host = destination.kind === "web" ? destination.host : ""
+  return (
+    <div className="alert alert-warning" dir="auto">
+      <p>{t("learns.unvouched", { application: name })}</p>
+      <p>{t(`learns.unvouched_${destination.kind}`, { host })}</p>
+    </div>
+  )
+}
+
 /** Says, before anything is typed, what the application will learn. */
 export function Learns({ t, language, application, isQuestion = false }: LearnsProps) {
   const told = knowledge.filter((one) => application.learns.includes(one))
   const given = rights.filter((one) => application.learns.includes(one))
-  if (told.length === 0) return null
+  const { name, unvouched } = application
+  const warning = unvouched && <Unvouched t={t} name={name} destination={unvouched} />
+  if (told.length === 0) return warning
   const what = listing(language).format(told.map((one) => t(`learns.${one}`)))
   return (
     <>
+      {warning}
       {application.isInDevelopment && (
         <p className="alert alert-warning">{t("learns.development")}</p>
       )}

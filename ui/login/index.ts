@@ -23,7 +23,7 @@ export {
   TotpSetupPage,
   type TotpSetupPageProps,
 } from "./factor/setup-page.tsx"
-export type { Account, Application, Learnable, Target } from "./flow.tsx"
+export type { Account, Application, Destination, Learnable, Target } from "./flow.tsx"
 export {
   ForgotPage,
   type ForgotPageProps,

@@ -1,4 +1,5 @@
 import { managementCredentials } from "./binding/v1.ts"
+import { settings } from "./binding/v1-settings.ts"
 import { management, projectV2, v2 } from "./binding/v2.ts"
 import { v2credential } from "./binding/v2-credential.ts"
 import { v2search } from "./binding/v2-search.ts"
@@ -11,4 +12,5 @@ export const shares = [
   projectV2,
   management,
   managementCredentials,
+  settings,
 ] as const

@@ -2,7 +2,8 @@ import { createSigningPair, never } from "../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, type Draft, type Receipt, statement } from "../../store/index.ts"
 import { appChain } from "./client.ts"
-import { type AppEvent, app, isClient } from "./model.ts"
+import { type AppEvent, app, type ClientJwk, isClient, isGone } from "./model.ts"
+import { pemOf } from "./registration.ts"
 import { type AppKeyRow, missingKeyError, mustBeClient, mustExist } from "./view.ts"
 
 /** A key to be registered, and the file that the application reads its private half from. */
@@ -97,10 +98,22 @@ const one = statement<{ publicKey: string; expires: number }>(
    WHERE instance = $instance AND app = $appId AND id = $keyId`,
 )
 
-/** The public key (PEM, SPKI) that an application's assertions are checked with; ms UTC. */
-export const appKey = (
+/**
+ * The public key (PEM, SPKI) that an application's assertions are checked with; ms UTC. Whoever
+ * registered itself has said its keys, and what they are called.
+ */
+export function appKey(
   cx: Cx,
   appId: string,
   keyId: string,
-): { readonly publicKey: string; readonly expires: number } | undefined =>
-  cx.store.get(cx, one, { appId, keyId })
+): { readonly publicKey: string; readonly expires: number } | undefined {
+  const state = cx.store.state(cx, app, appId)
+  const jwk = isGone(state) ? undefined : state.registration?.jwks.find(isCalled(keyId))
+  if (jwk) return { publicKey: pemOf(jwk), expires: never }
+  return cx.store.get(cx, one, { appId, keyId })
+}
+
+const isCalled =
+  (keyId: string) =>
+  ({ kid = "" }: ClientJwk): boolean =>
+    kid === keyId

@@ -6,6 +6,7 @@ import { isProjectThere, project, removeProject } from "../project/index.ts"
 import {
   type ApiApp,
   type ApiConfig,
+  type App,
   type AppEvent,
   type AuthMethod,
   app,
@@ -127,11 +128,16 @@ export const reactivateApplication = app.command((state) => {
 export const removeApplication = app.command((state, _, cx) => {
   if (isGone(state)) return []
   mustNotBeConsole(cx, state.clientId)
+  return [removal(state)]
+})
+
+/** What takes an application away, with the hash of its secret. */
+export function removal(state: Exclude<App, { status: "absent" | "removed" }>): Draft<AppEvent> {
   const claims = [
     state.kind === "saml" ? releaseEntity(state.saml.entityId) : releaseClientId(state.clientId),
   ]
-  return [{ type: "project.application.removed", data: {}, claims, erase: {} }]
-})
+  return { type: "project.application.removed", data: {}, claims, erase: {} }
+}
 
 /** How many applications are removed in the same step as their project. */
 const cascadeMax = 500

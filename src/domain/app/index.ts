@@ -30,17 +30,30 @@ export {
   type ApiConfig,
   type App,
   type AppEvent,
+  type AppType,
   type AuthMethod,
   app,
+  type ClientJwk,
   type GrantType,
   methodOf,
   type OidcApp,
   type OidcConfig,
   type ResponseType,
   type SamlApp,
+  type TokenConfig,
   type TokenType,
 } from "./model.ts"
 export { allowedOrigins, oidcDefaults } from "./oidc.ts"
+export {
+  type ClientMetadata,
+  type Credentials,
+  changeRegistration,
+  expireApplications,
+  isRegistrationToken,
+  isSelfRegistered,
+  noteUse,
+  registerApplication,
+} from "./registration.ts"
 export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export {
   type Consumer,

@@ -104,12 +104,22 @@ type KeyAdded<Type extends string> = Event<
 >
 type KeyRemoved<Type extends string> = Event<Type, { readonly keyId: string }>
 
+/** RFC 7517: public members of a key, as its application sent them. */
+export type ClientJwk = Readonly<Record<string, string>>
+
 export type AppEvent =
   | Event<"project.application.added", { readonly projectId: string; readonly name: string }>
   | Event<"project.application.changed", { readonly name: string }>
   | Event<"project.application.deactivated">
   | Event<"project.application.reactivated">
   | Event<"project.application.removed">
+  | Event<
+      "project.application.registered",
+      { readonly jwks: readonly ClientJwk[] },
+      { readonly hashedToken: string }
+    >
+  | Event<"project.application.registration.changed", { readonly jwks: readonly ClientJwk[] }>
+  | Event<"project.application.used">
   | Event<"project.application.config.oidc.added", OidcConfig & { readonly clientId: string }>
   | Event<"project.application.config.oidc.changed", Partial<OidcConfig>>
   | SecretChanged<"project.application.config.oidc.secret.changed">
@@ -137,6 +147,18 @@ type Base = {
   readonly secrets: readonly AppSecret[]
   /** Expiry by key id, ms UTC. */
   readonly keys: Readonly<Record<string, number>>
+  /** Absent where somebody here has entered it. */
+  readonly registration?: Registration
+}
+
+/** What there is of an application that registered itself (RFC 7591). Times are ms UTC. */
+export type Registration = {
+  /** Keyed hash of the token that it is changed with; null where that was erased. */
+  readonly hash: string | null
+  readonly created: number
+  /** When somebody signed in last, to the day; at first when it was registered. */
+  readonly used: number
+  readonly jwks: readonly ClientJwk[]
 }
 
 /** Times are ms UTC; the hash is null where it was erased. */
@@ -206,6 +228,11 @@ function keyRemoved(state: App, { data }: KeyRemoved<string>): App {
   return { ...state, keys }
 }
 
+const registered = (state: App, change: Partial<Registration>): App =>
+  isGone(state) || !state.registration
+    ? state
+    : { ...state, registration: { ...state.registration, ...change } }
+
 /** Until now there was one secret at a time, and it had no id. */
 const oneSecret: Upcaster = (_, secret) => ({
   data: { secretId: "0", kept: {} },
@@ -235,6 +262,13 @@ export const app = aggregate<AppEvent, App>({
     "project.application.deactivated": (state) => there(state, { status: "inactive" }),
     "project.application.reactivated": (state) => there(state, { status: "active" }),
     "project.application.removed": () => ({ status: "removed" }),
+    "project.application.registered": (state, { data: { jwks }, private: secret, time }) => {
+      if (isGone(state)) return state
+      const hash = secret?.hashedToken ?? null
+      return { ...state, registration: { hash, created: time, used: time, jwks } }
+    },
+    "project.application.registration.changed": (state, { data }) => registered(state, data),
+    "project.application.used": (state, { time }) => registered(state, { used: time }),
     "project.application.config.oidc.added": (state, { data: { clientId, ...oidc } }) =>
       isGone(state) ? state : { ...state, kind: "oidc", clientId, oidc },
     "project.application.config.oidc.changed": (state, { data }) => {

@@ -27,14 +27,17 @@ export type AppRow = {
   readonly kind: "oidc" | "api" | "saml"
   readonly client_id: string
   readonly entity_id: string
+  /** When somebody last signed in to one that registered itself, to the day; 0 for others. */
+  readonly used: number
   readonly created: number
   readonly changed: number
 }
 
 const insert = statement(
   `INSERT INTO apps (instance, id, org, project, name, name_folded, state, kind, client_id,
-     entity_id, created, changed)
-   VALUES ($instance, $id, $owner, $project, $name, $folded, 'active', '', '', '', $time, $time)`,
+     entity_id, used, created, changed)
+   VALUES ($instance, $id, $owner, $project, $name, $folded, 'active', '', '', '', 0, $time,
+     $time)`,
 )
 const configure = statement(
   `UPDATE apps SET kind = $kind, client_id = $clientId, changed = $time
@@ -53,6 +56,7 @@ const turn = statement(
    WHERE instance = $instance AND id = $id`,
 )
 const touch = statement("UPDATE apps SET changed = $time WHERE instance = $instance AND id = $id")
+const use = statement("UPDATE apps SET used = $time WHERE instance = $instance AND id = $id")
 const remove = statement("DELETE FROM apps WHERE instance = $instance AND id = $id")
 const removeAll = statement("DELETE FROM apps WHERE instance = $instance AND project = $id")
 
@@ -81,12 +85,12 @@ function keyRemoved(db: ViewWriter, { data }: { readonly data: Pick<KeyData, "ke
 
 export const appView = view<AppEvent | ProjectEvent>({
   name: "app",
-  revision: 2,
+  revision: 3,
   tables: {
     apps: {
       columns: `id TEXT NOT NULL, org TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
         name_folded TEXT NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL,
-        client_id TEXT NOT NULL, entity_id TEXT NOT NULL,
+        client_id TEXT NOT NULL, entity_id TEXT NOT NULL, used INTEGER NOT NULL,
         created INTEGER NOT NULL, changed INTEGER NOT NULL`,
       key: "id",
       indexes: {
@@ -95,6 +99,7 @@ export const appView = view<AppEvent | ProjectEvent>({
         name: "name_folded",
         client: "client_id",
         entity: "entity_id",
+        used: "used",
         created: "created",
       },
     },
@@ -117,6 +122,9 @@ export const appView = view<AppEvent | ProjectEvent>({
       db.run(remove)
       db.run(removeKeys)
     },
+    "project.application.registered": (db) => db.run(use),
+    "project.application.registration.changed": (db) => db.run(touch),
+    "project.application.used": (db) => db.run(use),
     "project.application.config.oidc.added": (db, { data }) =>
       db.run(configure, { kind: "oidc", clientId: data.clientId }),
     "project.application.config.oidc.changed": (db) => db.run(touch),
@@ -213,3 +221,19 @@ const ofProject = statement<{ id: string }>(
 /** Ids of the oldest applications of a project. */
 export const appIdsOf = (cx: Cx, projectId: string, limit: number): readonly string[] =>
   cx.store.all(cx, ofProject, { projectId, limit }).map(({ id }) => id)
+
+const living = statement<{ count: number }>(
+  "SELECT count(*) AS count FROM apps WHERE instance = $instance AND used > 0",
+)
+
+/** How many applications there are that registered themselves. */
+export const countRegistered = (cx: Cx): number => cx.store.get(cx, living)?.count ?? 0
+
+const unused = statement<{ id: string }>(
+  `SELECT id FROM apps WHERE instance = $instance AND used > 0 AND used <= $before
+   ORDER BY used LIMIT $limit`,
+)
+
+/** Ids of those that nobody has signed in to since `before`, ms UTC. */
+export const unusedSince = (cx: Cx, before: number, limit: number): readonly string[] =>
+  cx.store.all(cx, unused, { before, limit }).map(({ id }) => id)

@@ -55,7 +55,7 @@ export {
   ownersOf,
 } from "./model.ts"
 export { domainOf } from "./name.ts"
-export type { KeyRotation, OidcSettings, SecuritySettings } from "./setting.ts"
+export type { ClientRegistration, KeyRotation, OidcSettings, SecuritySettings } from "./setting.ts"
 export {
   addOidcSettings,
   changeOidcSettings,

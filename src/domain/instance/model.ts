@@ -80,7 +80,7 @@ const absent: Instance = {
 /** One tenant; the id of its only stream is the id of the instance. */
 export const instance = aggregate<InstanceEvent, Instance>({
   stream: "instance",
-  revision: 4,
+  revision: 5,
   initial: absent,
   evolve: {
     "instance.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),

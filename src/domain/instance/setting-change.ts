@@ -1,12 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Decision, Draft } from "../../store/index.ts"
 import { type InstanceEvent, instance } from "./model.ts"
-import type { OidcSettings, SecuritySettings } from "./setting.ts"
+import type { ClientRegistration, OidcSettings, SecuritySettings } from "./setting.ts"
 
 type Input = {
   readonly settings: Partial<OidcSettings>
   /** Whether a key signs with an algorithm; only the module of the keys knows. */
   readonly isSigning: (cx: Decision, algorithm: string) => boolean
+  /** Whether a project may hold what strangers register; absent where nothing is said of that. */
+  readonly isRegistrable?: (cx: Decision, projectId: string) => boolean
 }
 
 /** Says for the first time how tokens are made. */
@@ -21,6 +23,7 @@ export const addOidcSettings = instance.command<Input>((state, input, cx) => {
   }
   const settings = { ...state.oidc, ...input.settings }
   check(cx, settings, input)
+  checkRegistration(cx, state.oidc.registration, input)
   return [{ type: "instance.oidc.settings.added", data: settings }]
 })
 
@@ -29,6 +32,7 @@ export const changeOidcSettings = instance.command<Input>((state, input, cx) => 
   mustBeThere(state.status)
   const settings = { ...state.oidc, ...input.settings }
   check(cx, settings, input)
+  checkRegistration(cx, state.oidc.registration, input)
   const changed = Object.entries(settings).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(state.oidc, name)),
   )
@@ -104,6 +108,26 @@ function check(cx: Decision, settings: OidcSettings, { isSigning }: Input): void
   for (const algorithm of [settings.idTokenAlgorithm, settings.accessTokenAlgorithm]) {
     if (!isSigning(cx, algorithm)) throw noKeyError(algorithm)
   }
+}
+
+const applicationsMax = 100_000
+
+/** A project that is gone meanwhile keeps nobody from changing anything else. */
+function checkRegistration(cx: Decision, before: ClientRegistration, input: Input): void {
+  const wanted = input.settings.registration ?? before
+  if (JSON.stringify(wanted) === JSON.stringify(before)) return
+  checkSeconds("client_registration.lifetime", wanted.lifetimeSeconds, day, 3650 * day)
+  const count = wanted.applicationsMax
+  if (!Number.isInteger(count) || count < 1 || count > applicationsMax) {
+    throw refusedError(`client_registration.applications_max must be 1 to ${applicationsMax}`)
+  }
+  if (wanted.mode === "off" || input.isRegistrable?.(cx, wanted.projectId)) return
+  throw new Fault(
+    "failed_precondition",
+    "instance.registration_project_missing",
+    "client_registration.project_id must name an active project for the applications that " +
+      "register themselves; create one for them, and not in the project of the console",
+  )
 }
 
 /** What a caller gets who chooses an algorithm that nothing signs with. */

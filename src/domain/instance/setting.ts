@@ -16,6 +16,7 @@ export type OidcSettings = {
   readonly serverMetadata: boolean
   /** Whose tokens are noted when they are issued. */
   readonly tokenAudit: TokenAudit
+  readonly registration: ClientRegistration
 }
 
 /** Scheduled rotation of web keys. Times are seconds. */
@@ -28,6 +29,17 @@ export type KeyRotation = {
 }
 
 export type TokenAudit = { readonly people: boolean; readonly machines: boolean }
+
+/** RFC 7591: applications that register themselves. */
+export type ClientRegistration = {
+  /** `token`: with that of somebody who may create applications in the project. */
+  readonly mode: "off" | "token" | "open"
+  /** The project that holds them; empty where nobody has said. */
+  readonly projectId: string
+  /** How long one is kept that nobody signs in to. */
+  readonly lifetimeSeconds: number
+  readonly applicationsMax: number
+}
 
 /** What an instance allows that others could misuse. */
 export type SecuritySettings = {
@@ -51,6 +63,12 @@ export const standardOidc: OidcSettings = {
   keyRotation: { enabled: true, periodSeconds: 90 * day, aheadSeconds: 7 * day },
   serverMetadata: false,
   tokenAudit: { people: true, machines: false },
+  registration: {
+    mode: "off",
+    projectId: "",
+    lifetimeSeconds: 30 * day,
+    applicationsMax: 1000,
+  },
 }
 
 export const standardSecurity: SecuritySettings = {

@@ -1,6 +1,5 @@
-import { admin } from "./v1.ts"
 import { v2 } from "./v2.ts"
 import { v3alpha } from "./v3alpha.ts"
 
 /** The operations that this module answers. */
-export const shares = [v2, v3alpha, admin] as const
+export const shares = [v2, v3alpha] as const

@@ -87,6 +87,15 @@ export function isExposed(application: Redirecting, uri: string, issuer: string)
 /** RFC 8252 §7.3 and §8.3: the loopback interface, by address or by its usual name. */
 const isLoopback = (host: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host)
 
+/**
+ * Whether what is sent there stays on the person's own device: a native application gets it by a
+ * scheme of its own or on the loopback interface (RFC 8252 §7.1, §7.3).
+ */
+export function isOnDevice(uri: string): boolean {
+  const { protocol, hostname } = new URL(uri)
+  return protocol === "http:" ? isLoopback(hostname) : protocol !== "https:"
+}
+
 /** RFC 1918, RFC 3927, RFC 4193 and RFC 4291 §2.5.6; and names that no public server has. */
 const isPrivateHost = (host: string) => privateHosts.some((form) => form.test(host))
 

@@ -1,4 +1,4 @@
-import { findClient } from "../../domain/app/index.ts"
+import { findClient, noteUse } from "../../domain/app/index.ts"
 import { answerRequest, exchangeCode, type Requested } from "../../domain/grant/index.ts"
 import { type Session, usableSession } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
@@ -70,6 +70,7 @@ async function tokensOf(cx: Cx, ready: Ready, { grantId, session }: Granted): Pr
     ...{ grantId, userId: session.userId, clientId, audience, scopes, tokenType, clockSkewSeconds },
     identity: identityOf(asked, { sessionId, session, projects, withUserClaims }),
   }
+  await noteUse(cx, clientId)
   const answer = alone ? await issueIdToken(cx, allowed) : await issue(cx, allowed)
   return Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, String(value)]))
 }

@@ -24,7 +24,7 @@ import { wantsConsent } from "../handed/step.ts"
 /** What a login page of somebody else asks. */
 export const v2 = share<Cx>()(OIDCService, {
   getAuthRequest: ({ authRequestId: id }, cx) => ({
-    authRequest: toAuthRequest(id, requireHanded(cx, id)),
+    authRequest: toAuthRequest(cx, id, requireHanded(cx, id)),
   }),
   createCallback: async (req, cx) => {
     const { url, receipt } = await callbackOf(cx, req)
@@ -40,11 +40,12 @@ export const v2 = share<Cx>()(OIDCService, {
 })
 
 function toAuthRequest(
+  cx: Cx,
   id: string,
   { asked, created, loginHint }: HandedRequest,
 ): MessageInitShape<typeof AuthRequestSchema> {
   const { clientId, scopes, redirectUri, languages, maxAge, hintedUser } = asked
-  const isAsked = wantsConsent(asked) && !asked.prompts.includes("consent")
+  const isAsked = wantsConsent(cx, asked) && !asked.prompts.includes("consent")
   const wanted: readonly Prompt[] = isAsked ? [...asked.prompts, "consent"] : asked.prompts
   return {
     id,

@@ -1,3 +1,4 @@
+import { requireInstance } from "../../domain/instance/index.ts"
 import { signingAlgorithms } from "../../domain/key/index.ts"
 import { languagesOf } from "../../domain/quota/index.ts"
 import { cached } from "../../store/index.ts"
@@ -26,11 +27,14 @@ export const discoveryStreams = ["instance", "restrictions", "web_key"] as const
 /** What the endpoint answers, as text. */
 export const discoveryDocument = cached((cx) => {
   const { issuer } = issuerOf(cx)
+  const { registration } = requireInstance(cx).oidc
   return JSON.stringify({
     issuer,
     authorization_endpoint: issuer + paths.authorize,
     pushed_authorization_request_endpoint: issuer + paths.par,
     require_pushed_authorization_requests: false,
+    // RFC 8414 §2: only where there is one.
+    ...(registration.mode !== "off" && { registration_endpoint: issuer + paths.registration }),
     token_endpoint: issuer + paths.token,
     device_authorization_endpoint: issuer + paths.deviceAuthorization,
     introspection_endpoint: issuer + paths.introspection,

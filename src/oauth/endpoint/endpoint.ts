@@ -18,7 +18,7 @@ export type Asking = {
 
 /** What the router must know of an endpoint. */
 export type Endpoint = {
-  readonly methods: readonly ("GET" | "POST")[]
+  readonly methods: readonly ("GET" | "POST" | "PUT" | "DELETE")[]
   /** Whether scripts of other origins may call it: true where no cookie is looked at. */
   readonly anyOrigin: boolean
   /** Where only some instances have it: whether this one does. */

@@ -1,3 +1,4 @@
+import { noteUse } from "../../domain/app/index.ts"
 import { authenticateClient, bringsProof } from "../client/authentication.ts"
 import { type Proof, proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
@@ -27,6 +28,7 @@ export const token: Endpoint = {
     const narrow = narrowing(cx, parameters)
     const allowed = await allow(asking, grant, { parameters, proof, narrow })
     const answer = await issue(cx, { ...allowed, jkt: proof?.jkt }, narrow)
+    await noteUse(cx, allowed.clientId)
     await noteOwnTokens(cx, grant.name, { ...allowed, scopes: wordsOf(answer.scope) })
     return json(answer)
   },

@@ -1,13 +1,14 @@
 import { about } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { challenge, nothingPresented } from "../challenge.ts"
 import { OAuthError } from "../error.ts"
 import { recordRefusal } from "../refusal.ts"
 import { parametersOf } from "../request.ts"
-import { anyOrigin, errorJson, exposed, json, noStore } from "../response.ts"
+import { json } from "../response.ts"
 import { userinfoClaims } from "../token/claims/claims.ts"
 import { claimsAskedWith } from "../token/claims/claims-asked.ts"
 import { complemented } from "../token/claims/complement.ts"
-import { challengeFor, checkPresented, type Presented, presentedIn } from "../token/presented.ts"
+import { checkPresented, type Presented, presentedIn } from "../token/presented.ts"
 import { readToken, type Statement } from "../token/statement.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
@@ -19,12 +20,12 @@ export const userinfo: Endpoint = {
     const inHeader = presentedIn(asking.request.headers.get("authorization"))
     try {
       const presented = await presentedBy(asking, inHeader)
-      if (presented === undefined) return nothingPresented()
+      if (presented === undefined) return nothingPresented(realm)
       return json(await claimsFor(asking.cx, await validIn(asking, presented)))
     } catch (cause) {
       if (!(cause instanceof OAuthError)) throw cause
       await recordRefusal(asking, cause)
-      return challenge(asking.cx, inHeader?.scheme ?? "bearer", cause)
+      return challenge(asking.cx, { scheme: inHeader?.scheme ?? "bearer", realm }, cause)
     }
   },
 }
@@ -69,25 +70,6 @@ async function presentedBy(
 async function postedToken({ request, form }: Asking): Promise<string | undefined> {
   if (request.method !== "POST" || !request.headers.has("content-type")) return undefined
   return parametersOf(await form()).get("access_token")
-}
-
-/** RFC 6750 §3.1: says nothing of an error to who sent no token at all. */
-const nothingPresented = (): Response =>
-  new Response(null, {
-    status: 401,
-    headers: {
-      ...{ ...anyOrigin, ...exposed, ...noStore },
-      "www-authenticate": challengeFor("bearer", realm),
-    },
-  })
-
-/** RFC 6750 §3: the error stands in the header, and for people in the body. */
-function challenge(cx: Cx, scheme: Presented["scheme"], fault: OAuthError): Response {
-  const { error, description } = fault
-  const answer = errorJson(fault, cx.requestId)
-  const problem = `error="${error}", error_description="${description}"`
-  answer.headers.set("www-authenticate", `${challengeFor(scheme, realm)}, ${problem}`)
-  return answer
 }
 
 const realm = "userinfo"

@@ -1,3 +1,4 @@
+import { isSelfRegistered } from "../../domain/app/index.ts"
 import type { Requested } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { nextStep, type Present, type Step, type Wanted } from "../../login/index.ts"
@@ -24,8 +25,10 @@ const unoffered = ({ needOf }: Wanted): Pick<Wanted, "needOf"> =>
   needOf ? { needOf: (userId) => ({ ...needOf(userId), isDue: false }) } : {}
 
 /** Whether a person must be asked for what a request wants. */
-export const wantsConsent = ({ prompts, foreign = [] }: Requested): boolean =>
-  prompts.includes("consent") || (foreign.length > 0 && !prompts.includes("none"))
+export function wantsConsent(cx: Cx, { appId, prompts, foreign = [] }: Requested): boolean {
+  const asks = foreign.length > 0 || isSelfRegistered(cx, appId)
+  return prompts.includes("consent") || (asks && !prompts.includes("none"))
+}
 
 type Missing = Exclude<Step["kind"], "done">
 

@@ -1,4 +1,4 @@
-import { appChain, findClient } from "../../domain/app/index.ts"
+import { appChain, findClient, isSelfRegistered } from "../../domain/app/index.ts"
 import { mayEnter } from "../../domain/authorization/index.ts"
 import { exchange, grant } from "../../domain/grant/index.ts"
 import { isProjectActive, project } from "../../domain/project/index.ts"
@@ -20,7 +20,10 @@ type Asking = { readonly appId: string; readonly projectId: string }
 function isForeign(cx: Cx, { appId, projectId }: Asking, id: string): boolean {
   const issuer = issuerOf(cx)
   if (id === issuer.projectId) return appId !== issuer.consoleAppId
-  return id !== projectId && !hasProject(cx, id, cx.store.state(cx, project, projectId).orgId)
+  if (id === projectId) return false
+  // Of one that registered itself, nobody in that organisation knows anything.
+  if (isSelfRegistered(cx, appId)) return true
+  return !hasProject(cx, id, cx.store.state(cx, project, projectId).orgId)
 }
 
 /** The projects that a person must allow by name, of those that an application asks for. */

@@ -1,6 +1,7 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { createLocalJWKSet, jwtVerify } from "jose"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { settings as oidcSettings } from "../../../src/domain/app/binding/v1-settings.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
 import { shares } from "../../../src/domain/key/api.ts"
 import {
@@ -218,7 +219,7 @@ test("a key that was made and never activated is neither turned to nor removed",
 
 test("turned off, nothing happens; with other times, those hold", async () => {
   const settings = (keyRotation: object) =>
-    ask([shares[2]], "updateOIDCSettings", cx, {
+    ask([oidcSettings], "updateOIDCSettings", cx, {
       accessTokenLifetime: durationFromMs(hour),
       idTokenLifetime: durationFromMs(hour),
       refreshTokenIdleExpiration: durationFromMs(hour),

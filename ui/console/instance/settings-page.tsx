@@ -10,6 +10,7 @@ import { Embedding } from "./embedding.tsx"
 import { Generators } from "./generators.tsx"
 import { Lifetimes } from "./lifetimes.tsx"
 import { useOidcSettings } from "./oidc.ts"
+import { Registration } from "./registration.tsx"
 import { Restrictions } from "./restrictions.tsx"
 import { OidcSwitches, Security } from "./switches.tsx"
 
@@ -35,6 +36,7 @@ export function SettingsPage() {
       {security?.settings && <Security security={security.settings} />}
       {restrictions && <Restrictions restrictions={restrictions} />}
       <OidcSwitches settings={settings} />
+      <Registration settings={settings} />
     </Page>
   )
 }

@@ -1,24 +1,26 @@
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../api/method.ts"
+import { share } from "../../../api/method.ts"
 import {
   type AddOIDCSettingsRequest,
   AdminService,
   type UpdateOIDCSettingsRequest,
-} from "../../gen/core/admin/v1/admin_service_pb.ts"
-import { details } from "../../kernel/answer.ts"
-import { Fault } from "../../kernel/fault.ts"
-import type { Cx } from "../../store/index.ts"
+} from "../../../gen/core/admin/v1/admin_service_pb.ts"
+import { details, meaning } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx, Decision } from "../../../store/index.ts"
 import {
   addOidcSettings,
+  type ClientRegistration,
   changeOidcSettings,
   findInstance,
   instance,
   type OidcSettings,
-} from "../instance/index.ts"
-import { activeOf } from "./commands.ts"
+} from "../../instance/index.ts"
+import { activeOf } from "../../key/index.ts"
+import { project } from "../../project/index.ts"
 
-/** How tokens are made; here, since what may sign them is known here. */
-export const admin = share<Cx>()(AdminService, {
+/** How tokens are made; here, where keys that sign them, and projects, are known. */
+export const settings = share<Cx>()(AdminService, {
   getOIDCSettings: (_, cx) => ({ settings: toSettings(cx) }),
   addOIDCSettings: async (req, cx) => ({ details: await add(cx, req) }),
   updateOIDCSettings: async (req, cx) => ({ details: await change(cx, req) }),
@@ -26,12 +28,16 @@ export const admin = share<Cx>()(AdminService, {
 
 type Request = AddOIDCSettingsRequest | UpdateOIDCSettingsRequest
 
-const isSigning = (tx: Parameters<typeof activeOf>[0], algorithm: string) =>
-  activeOf(tx, algorithm) !== undefined
+const checks = {
+  isSigning: (tx: Decision, algorithm: string) => activeOf(tx, algorithm) !== undefined,
+  // Nothing that a stranger has registered stands in our own project.
+  isRegistrable: (tx: Decision, id: string) =>
+    tx.state(project, id).status === "active" && tx.state(instance, tx.instance).projectId !== id,
+}
 
 async function add(cx: Cx, req: Request) {
   const settings = settingsOf(cx, req)
-  await addOidcSettings(cx, cx.instance, { settings, isSigning })
+  await addOidcSettings(cx, cx.instance, { settings, ...checks })
   return details(findInstance(cx))
 }
 
@@ -40,7 +46,7 @@ async function change(cx: Cx, req: Request) {
   const settings = settingsOf(cx, req)
   await cx.store.transact(cx, (tx) => {
     const before = tx.state(instance, tx.instance)
-    changeOidcSettings.within(tx, tx.instance, { settings, isSigning })
+    changeOidcSettings.within(tx, tx.instance, { settings, ...checks })
     if (tx.state(instance, tx.instance) !== before) return
     throw new Fault(
       "failed_precondition",
@@ -76,8 +82,27 @@ function settingsOf(cx: Cx, req: Request): OidcSettings {
       people: audit?.people ?? oidc.tokenAudit.people,
       machines: audit?.machines ?? oidc.tokenAudit.machines,
     },
+    registration: registrationOf(req, oidc.registration),
   }
 }
+
+function registrationOf(
+  { clientRegistration: given }: Request,
+  before: ClientRegistration,
+): ClientRegistration {
+  if (!given) return before
+  return {
+    mode: meaning([before.mode, ...modes], given.mode),
+    projectId: given.projectId ?? before.projectId,
+    lifetimeSeconds: secondsOf(given.lifetime) ?? before.lifetimeSeconds,
+    applicationsMax: given.applicationsMax ?? before.applicationsMax,
+  }
+}
+
+const modes = ["off", "token", "open"] as const
+
+/** As the interface counts them. */
+const numberOf = { off: 1, token: 2, open: 3 } as const
 
 function toSettings(cx: Cx) {
   const found = findInstance(cx)
@@ -99,6 +124,12 @@ function toSettings(cx: Cx) {
     },
     authorizationServerMetadata: oidc.serverMetadata,
     tokenAudit: oidc.tokenAudit,
+    clientRegistration: {
+      mode: numberOf[oidc.registration.mode],
+      projectId: oidc.registration.projectId,
+      lifetime: durationOf(oidc.registration.lifetimeSeconds),
+      applicationsMax: oidc.registration.applicationsMax,
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { settings as admin } from "../../../src/domain/app/binding/v1-settings.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
-import { shares } from "../../../src/domain/key/api.ts"
 import {
   activateWebKey,
   addKeys,
@@ -10,16 +10,19 @@ import {
   prepareKeys,
   webKeyView,
 } from "../../../src/domain/key/index.ts"
+import { project } from "../../../src/domain/project/index.ts"
 import { ask } from "../../support/ask.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
-const [, , admin] = shares
 const hour = 3600
 const day = 24 * hour
 
 let world: World
 beforeEach(async () => {
-  world = openWorld({ aggregates: [...module.aggregates, instances.instance], views: [webKeyView] })
+  world = openWorld({
+    aggregates: [...module.aggregates, instances.instance, project],
+    views: [webKeyView],
+  })
   const pairs = await prepareKeys(world.cx())
   await world.store.transact(world.cx(), (tx) => {
     instances.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" })
@@ -150,5 +153,28 @@ test("only an algorithm that a key signs with can be chosen", async () => {
     await expect(update({ ...lifetimes(), accessTokenSigningAlgorithm })).rejects.toMatchObject({
       id: "web_key.none_active",
     })
+  }
+})
+
+test("applications register themselves in a project that is there, or not at all", async () => {
+  expect((await get()).clientRegistration).toMatchObject({
+    ...{ mode: 1, projectId: "", lifetime: duration(30 * day), applicationsMax: 1000 },
+  })
+  const turn = (clientRegistration: object) => update({ ...lifetimes(), clientRegistration })
+  const added = { type: "project.added", data: { name: "Tools" } } as const
+  const cx = world.cx()
+  await cx.store.transact(cx, (tx) => tx.append(project, "p1", [added], "o1"))
+  for (const projectId of ["", "p2", "constructor"]) {
+    await expect(turn({ mode: 3, projectId })).rejects.toMatchObject({
+      id: "instance.registration_project_missing",
+    })
+  }
+  await turn({ mode: 3, projectId: "p1" })
+  await turn({ applicationsMax: 5 })
+  expect((await get()).clientRegistration).toMatchObject({
+    ...{ mode: 3, projectId: "p1", applicationsMax: 5 },
+  })
+  for (const wrong of [{ applicationsMax: 0 }, { lifetime: duration(60) }, { mode: 9 }]) {
+    await expect(turn(wrong)).rejects.toMatchObject({ code: "invalid_argument" })
   }
 })

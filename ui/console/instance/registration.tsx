@@ -1,0 +1,121 @@
+import { Fragment } from "react"
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import { ProjectFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
+import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
+import {
+  type ClientRegistration,
+  ClientRegistrationMode,
+  type OIDCSettings,
+} from "../../../src/gen/core/settings/v1/settings_pb.ts"
+import { amountOf, durationOf, durationText } from "../form/duration.ts"
+import { EditSection } from "../form/form.tsx"
+import { formOf } from "../form/made.tsx"
+import { useRead } from "../shell/call.ts"
+import { Facts } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
+
+const modes = ["off", "token", "open"] as const
+type Mode = (typeof modes)[number]
+
+const numberOf = {
+  off: ClientRegistrationMode.OFF,
+  token: ClientRegistrationMode.TOKEN,
+  open: ClientRegistrationMode.OPEN,
+} as const satisfies Record<Mode, ClientRegistrationMode>
+
+const modeOf = (registration: ClientRegistration | undefined): Mode =>
+  modes.find((mode) => numberOf[mode] === registration?.mode) ?? "off"
+
+/** Whether applications may register themselves, and where they then are. */
+export function Registration({ settings }: OidcSettingsPart) {
+  const texts = useText()
+  const { t, language } = texts
+  const projects = useProjects()
+  const registration = settings.clientRegistration
+  const mode = modeOf(registration)
+  const { lifetime, applicationsMax = 0 } = registration ?? {}
+  const name = projects.find(({ value }) => value === registration?.projectId)?.label
+  return (
+    <EditSection
+      needs={AdminService.method.updateOIDCSettings}
+      title={t("registration.title")}
+      facts={
+        <>
+          <p className="quiet section-lead">{t("registration.lead")}</p>
+          <Facts
+            rows={[
+              [t("registration.mode"), t(`registration.${mode}`)],
+              ...(mode === "off"
+                ? []
+                : ([
+                    [t("registration.project"), name ?? registration?.projectId],
+                    [t("registration.lifetime"), lifetime && durationText(language, lifetime)],
+                    [t("registration.max"), String(applicationsMax)],
+                  ] as const)),
+            ]}
+          />
+        </>
+      }
+      form={registrationForm(texts, settings, projects)}
+    />
+  )
+}
+
+/** Projects that may hold them; ours is none to put an application into. */
+function useProjects(): readonly { readonly value: string; readonly label: string }[] {
+  const { projects } = useRead(ProjectService.method.listProjects, {
+    pagination: { limit: 500, asc: true },
+    sortingColumn: ProjectFieldName.NAME,
+    filters: [{ filter: { case: "internalFilter", value: false } }],
+  })
+  return projects.map(({ projectId, name }) => ({ value: projectId, label: name }))
+}
+
+type Projects = ReturnType<typeof useProjects>
+
+const registrationForm = ({ t }: Texts, settings: OIDCSettings, projects: Projects) => {
+  const registration = settings.clientRegistration
+  const named = new Map(projects.map(({ value, label }) => [value, label]))
+  return formOf({
+    initial: {
+      mode: modeOf(registration),
+      projectId: registration?.projectId ?? "",
+      lifetime: amountOf(registration?.lifetime),
+      most: String(registration?.applicationsMax ?? ""),
+    },
+    disabled: ({ mode, projectId }) => mode !== "off" && projectId === "",
+    save: (draft) => {
+      const lifetime = durationOf(draft.lifetime)
+      const clientRegistration = {
+        ...{ mode: numberOf[draft.mode], projectId: draft.projectId },
+        ...(lifetime && { lifetime }),
+        applicationsMax: Number(draft.most),
+      }
+      return changeOidcSettings(settings, { clientRegistration })
+    },
+    fields: ({ select, text, duration, values: { mode } }) => [
+      select("mode", t("registration.mode"), {
+        of: modes,
+        words: (each) => t(`registration.${each}`),
+        ...(mode !== "off" && { hint: t(`registration.${mode}_hint`) }),
+      }),
+      mode !== "off" && (
+        <Fragment key="more">
+          {select("projectId", t("registration.project"), {
+            of: ["", ...named.keys()],
+            words: (id) => named.get(id) ?? t("registration.project_none"),
+            hint: t("registration.project_hint"),
+          })}
+          <div className="pair pair-two">
+            {duration("lifetime", t("registration.lifetime"))}
+            {text("most", t("registration.max"), {
+              ...{ type: "number", min: 1, max: 100_000, required: true },
+            })}
+          </div>
+        </Fragment>
+      ),
+    ],
+  })
+}

@@ -13,21 +13,15 @@ import { allOf, attributeOf, childOf, childrenOf, type Reading, readMessage } fr
 export type Message = { readonly text: string; readonly root: Element }
 
 /**
- * The one signature of an element, which stands right below it; undefined for none. Refuses a
- * message in which a signature stands anywhere else than below its root or `others`, or twice in
- * one place: nobody can say what such a signature is for.
+ * The one signature of a message, which stands right below its root; undefined for none. Refuses a
+ * message in which a signature stands anywhere else, or twice: nobody can say what it is for.
  */
-export function signatureIn(
-  { root }: Pick<Message, "root">,
-  of: Element,
-  { others = [], reading }: { readonly others?: readonly Element[]; readonly reading: Reading },
-): Element | undefined {
-  const places = [root, ...others]
-  const allowed = places.flatMap((place) => childrenOf(place, "ds", "Signature"))
-  if (allOf(root, "ds", "Signature").some((each) => !allowed.includes(each))) {
+export function signatureIn(root: Element, reading: Reading): Element | undefined {
+  const signature = childOf(root, ["ds", "Signature"], reading)
+  if (allOf(root, "ds", "Signature").some((each) => each !== signature)) {
     throw reading.refusedError(`${reading.name} has a signature where none may stand`)
   }
-  return childOf(of, ["ds", "Signature"], reading)
+  return signature
 }
 
 /**

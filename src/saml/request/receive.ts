@@ -28,7 +28,7 @@ export async function opened(
   const found = await usableProvider(cx, issuerOf(root))
   if (!found) return undefined
   const { signingKeys: keys } = found.provider
-  const signature = signatureIn(message, root, { reading })
+  const signature = signatureIn(root, reading)
   if (!signature && !received.signature) return { found, root, isSigned: false }
   if (keys.length === 0) {
     throw refusedError("the message is signed, and the registered metadata has no RSA key for that")

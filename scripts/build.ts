@@ -47,6 +47,7 @@ export async function build(): Promise<void> {
 
 const workers = [
   "src/domain/action/script/script-worker.ts",
+  "src/domain/asset/svg-worker.ts",
   "src/store/log/checkpoint-worker.ts",
   "src/store/inspection-worker.ts",
   "src/store/search/reader-worker.ts",

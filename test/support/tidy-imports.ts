@@ -195,7 +195,7 @@ export function roomOf(path: string): string {
 const isEntry = (path: string) =>
   path.endsWith(".d.ts") ||
   ["src/main.ts", "ui/build.ts"].includes(path) ||
-  (/^src\/(store|domain\/action\/script)\//.test(path) && path.endsWith("-worker.ts")) ||
+  (/^src\/(store|domain\/(asset|action\/script))\//.test(path) && path.endsWith("-worker.ts")) ||
   path.startsWith("scripts/")
 
 /** Files that nothing in service reaches. A test is not a use: what only tests import is dead. */

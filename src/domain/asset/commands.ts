@@ -12,7 +12,8 @@ import { findAvatar, noPictureError, setAvatar } from "../user/index.ts"
 import { type File, fileName } from "./file.ts"
 import { fontOf } from "./font.ts"
 import { pictureOf } from "./picture.ts"
-import { looksLikeSvg, svgOf } from "./svg.ts"
+import { looksLikeSvg } from "./svg.ts"
+import { svgApart } from "./svg-thread.ts"
 
 type Read = (bytes: Uint8Array<ArrayBuffer>) => File | Promise<File>
 
@@ -25,7 +26,7 @@ const fontBytesMax = 1024 * 1024
 /** A sign that is drawn, or a picture of at most so many pixels on each side. Mails take PNG. */
 const signOf = (side: number): Kind => ({
   bytesMax: pictureBytesMax,
-  read: (bytes) => (looksLikeSvg(bytes) ? svgOf(bytes) : pictureOf(bytes, { side, as: "png" })),
+  read: (bytes) => (looksLikeSvg(bytes) ? svgApart(bytes) : pictureOf(bytes, { side, as: "png" })),
 })
 
 const kinds: Readonly<Record<keyof LookFiles, Kind>> = {

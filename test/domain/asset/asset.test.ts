@@ -3,6 +3,7 @@
 import { deflateSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { fileIn } from "../../../src/api/input/file.ts"
+import { svgOf } from "../../../src/domain/asset/svg.ts"
 import { publishedHandler } from "../../../src/oauth/index.ts"
 import { publicFileAt, publishedLooks } from "../../../src/server/file/sent.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
@@ -114,6 +115,17 @@ describe("an SVG", () => {
   ])("of nothing but %s is refused at once", { timeout: 5_000 }, (_, inside) =>
     refused(upload(svgWith(inside)), "asset.svg_forbidden"),
   )
+
+  test("that is large is read in a thread of its own, by the same rules", async () => {
+    const shapes = '<rect width="1" height="1"/>'.repeat(1000)
+    const large = svgWith(`${shapes}<desc>${"a".repeat(200_000)}</desc>`)
+    await upload(large)
+    const { data } = await preview()
+    expect(Buffer.from(data)).toEqual(Buffer.from((await svgOf(large)).bytes))
+    const acting = svgWith(`<desc>${"a".repeat(200_000)}</desc><script>1</script>`)
+    await refused(upload(acting), "asset.svg_forbidden")
+    await refused(upload(svgWith(`<g>${"a".repeat(200_000)}`)), "asset.svg_invalid")
+  })
 
   test("may turn and move what it draws", async () => {
     const moved = '<g transform="translate(1, 2) rotate (3)" fill="rgb(1,2,3)"></g>'

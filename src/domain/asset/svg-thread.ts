@@ -1,0 +1,42 @@
+import { type Code, Fault } from "../../kernel/fault.ts"
+import { queueOf } from "../../kernel/lane/queue.ts"
+import type { File } from "./file.ts"
+import { svgOf } from "./svg.ts"
+
+/** What the thread answers: the picture that it has written, or why it refuses it. */
+export type SvgTold =
+  | { readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly refused: { readonly code: Code; readonly id: string; readonly message: string } }
+
+/** What is smaller is read in a few milliseconds, less than a thread takes to start. */
+const hereMax = 16 * 1024
+
+/** One by one, and few wait. */
+const queue = queueOf(1, 8, () => {
+  const message = "too many pictures are being read at this moment; try again in a few seconds"
+  return new Fault("resource_exhausted", "asset.busy", message, { retryAfterSeconds: 5 })
+})
+
+/** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
+const workerUrl = () =>
+  import.meta.url.endsWith("/svg-thread.ts")
+    ? new URL("./svg-worker.ts", import.meta.url)
+    : new URL("./domain/asset/svg-worker.js", import.meta.url)
+
+/** Reads an SVG as `svgOf` does; a large one in a thread, so that nobody waits for it. */
+export const svgApart = (bytes: Uint8Array<ArrayBuffer>): Promise<File> =>
+  bytes.length <= hereMax ? svgOf(bytes) : queue(() => inThread(bytes))
+
+function inThread(bytes: Uint8Array<ArrayBuffer>): Promise<File> {
+  const { promise, resolve, reject } = Promise.withResolvers<File>()
+  const worker = new Worker(workerUrl().href, { smol: true })
+  worker.addEventListener("message", ({ data }: MessageEvent<SvgTold>) => {
+    if ("bytes" in data) return resolve({ type: "svg", bytes: data.bytes })
+    const { code, id, message } = data.refused
+    reject(new Fault(code, id, message))
+  })
+  worker.addEventListener("error", ({ message }) => reject(new Error(message)))
+  worker.addEventListener("close", () => reject(new Error("the thread that reads SVG has ended")))
+  worker.postMessage(bytes)
+  return promise
+}

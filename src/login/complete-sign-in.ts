@@ -15,6 +15,8 @@ export type Completing<Refusal extends object> = {
   readonly first: (tx: Transaction) => Refusal | undefined
   /** What that has shown to be proved; without a word a password. */
   readonly proof?: () => Proof | undefined
+  /** Where they are stopped on their way to be told something; they go on from there. */
+  readonly stopAt?: () => string | undefined
   /** How they prove who they are, for scripts; without a word none is asked. */
   readonly method?: AuthMethod
 }
@@ -25,7 +27,7 @@ export type Completing<Refusal extends object> = {
  */
 export async function completeSignIn<Refusal extends object = never>(
   loginContext: LoginContext,
-  { userId, first, proof, method }: Completing<Refusal>,
+  { userId, first, proof, stopAt, method }: Completing<Refusal>,
 ): Promise<Response | Refusal> {
   const { cx, browserContext, waiting, answering } = loginContext
   const noted = await askedOnEntry(loginContext, { userId, first, method })
@@ -44,14 +46,18 @@ export async function completeSignIn<Refusal extends object = never>(
       const isHome = isHomeActive(cx, userId)
       const now = isHome ? waitingRequest(cx, browserContext, waiting.id) : undefined
       const present = presentOf(id, tx.state(session, id))
-      isAnswered = now !== undefined && answering.within(cx, tx, now, present)
+      const goesOn = now !== undefined && stopAt?.() === undefined
+      isAnswered = goesOn && answering.within(cx, tx, now, present)
       // A double click has posted the form twice, and the other one was faster.
       before = isHome && !isAnswered ? answeredBy(tx, waiting.id, id) : undefined
       if (!isAnswered && !before) linkSession(tx, waiting.id, id)
     },
   })
   if (typeof entered !== "string") return entered
-  const answer = await onward(loginContext, entered, { isAnswered, before })
+  const stop = before ? undefined : stopAt?.()
+  const answer = stop
+    ? goTo(stop, entered)
+    : await onward(loginContext, entered, { isAnswered, before })
   answer.headers.append("set-cookie", deviceCookie(cx, browserContext, userId))
   return answer
 }

@@ -1,8 +1,9 @@
 import type { Account, Application, Destination, Learnable, Target } from "../../ui/login/index.ts"
 import { applicationAskedFor } from "../domain/app/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
+import { label, policyOf } from "../domain/policy/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
-import { avatarPath, findByLoginName, profile } from "../domain/user/index.ts"
+import { avatarPath, findByLoginName, homeOf, profile, shownNames } from "../domain/user/index.ts"
 import { isOnDevice } from "../kernel/net/redirect-uri.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import {
@@ -207,8 +208,13 @@ export const optionsOf = (
 /** A user as pages show them to whoever may know. */
 export function accountOf(cx: Cx, userId: string): Account {
   const known = profile(cx, userId)
-  const loginName = known?.userName ?? ""
-  return { displayName: known?.name || loginName, loginName, picture: avatarPath(cx, userId) }
+  const userName = known?.userName ?? ""
+  const org = homeOf(cx, userId)
+  const { preferredLoginName: loginName } = shownNames(cx, { user_name: userName, org })
+  // What is posted has to be found, whatever is shown of it.
+  const shownAs = policyOf(cx, org, label).hideLoginNameSuffix ? userName : loginName
+  const picture = avatarPath(cx, userId)
+  return { displayName: known?.name || shownAs, loginName, shownAs, picture }
 }
 
 /** The application that waits, and what it will learn. */

@@ -28,7 +28,8 @@ import { askNewPassword, showPasswordDone, takeNewPassword, takeReset } from "./
 import { askVerify, showVerified, takeVerify } from "./link/verify.ts"
 import { showSheet } from "./look/branding.ts"
 import { type ShowPage, showFault } from "./page.ts"
-import { askPasswordChange, takePasswordChange } from "./password-change.ts"
+import { askPasswordChange, takePasswordChange } from "./password/change.ts"
+import { askExpiry } from "./password/expiry.ts"
 import { loginPaths } from "./path.ts"
 import { askRegisterPassword, takeRegisterCode, takeRegisterPassword } from "./register/finish.ts"
 import { askRegister, takeRegister } from "./register/register.ts"
@@ -112,6 +113,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.loginName]: { get: askLoginName, post: takeLoginName },
   [loginPaths.password]: { get: askPassword, post: takePassword },
   [loginPaths.passwordChange]: { get: askPasswordChange, post: takePasswordChange },
+  [loginPaths.passwordExpiry]: { get: askExpiry },
   [loginPaths.factor]: { get: askFactor, post: takeFactor },
   [loginPaths.factorSetup]: { get: askSetup, post: takeSetup },
   [loginPaths.passkey]: { get: askNoPasskey, post: takePasskey },

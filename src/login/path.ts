@@ -6,6 +6,7 @@ export const loginPaths = {
   loginName: "/ui/login/loginname",
   password: "/ui/login/password",
   passwordChange: "/ui/login/password/change",
+  passwordExpiry: "/ui/login/password/expires",
   forgot: "/ui/login/password/forgot",
   forgotSent: "/ui/login/password/forgot/sent",
   passwordSet: "/ui/login/password/set",

@@ -4,7 +4,8 @@ import { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "../store/index.ts"
 import { completeSignIn } from "./complete-sign-in.ts"
 import type { LoginContext } from "./context.ts"
-import { writeProof } from "./password-change.ts"
+import { writeProof } from "./password/change.ts"
+import { expiryHref } from "./password/expiry.ts"
 
 export type SignedIn =
   | { readonly kind: "in"; readonly answer: Response }
@@ -44,9 +45,15 @@ export async function signInWith(
 
 /** What a right password leads to, in one step. */
 async function letIn(loginContext: LoginContext, account: string, admit: Admit): Promise<SignedIn> {
+  let warning: string | undefined
   const entered = await completeSignIn<Refusal>(loginContext, {
     userId: account,
-    first: (tx) => refusalOf(tx, loginContext, { account, admit }),
+    first: (tx) => {
+      const refusal = refusalOf(tx, loginContext, { account, admit })
+      warning = refusal ? undefined : expiryHref(tx, loginContext, account)
+      return refusal
+    },
+    stopAt: () => warning,
     method: "password",
   })
   return entered instanceof Response ? { kind: "in", answer: entered } : entered

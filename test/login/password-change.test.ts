@@ -66,6 +66,37 @@ describe("a password that has grown too old", () => {
     await setPassword(provider.cx(), id, await createPassword(given, { names: [] }))
   })
 
+  test("is told of in time (expireWarnDays), and may be replaced at once or later", async () => {
+    const say = (maxAgeDays: number, expireWarnDays: number) =>
+      changePolicy(provider.cx(), undefined, {
+        policy: passwordAge,
+        say: () => ({ maxAgeDays, expireWarnDays }),
+      })
+    await say(30, 7)
+    provider.clock.advance(23 * day - 1)
+    expect(answerOf((await proven()).page).code).toBeDefined()
+    provider.clock.advance(1)
+    const { browser, page } = await proven()
+    expect(page.path).toContain("/ui/login/password/expires")
+    expect(page.page).toContain("Days left: 7")
+    const hrefs = [...page.page.matchAll(/<a href="([^"]*)" class="button/g)].map(([, href = ""]) =>
+      href.replaceAll("&amp;", "&"),
+    )
+    const [replace = "", later = ""] = hrefs
+    expect(answerOf(await browser.go(later)).code).toBeDefined()
+    // It is said with each password that is typed, and to nobody who is signed in already.
+    expect(answerOf(await browser.go(path())).code).toBeDefined()
+    expect(replace).toContain("/ui/login/password/change")
+    const next = await proven()
+    const [, now = ""] = /<a href="([^"]*password\/change[^"]*)"/.exec(next.page.page) ?? []
+    const change = await next.browser.go(now.replaceAll("&amp;", "&"))
+    expect(change.page).not.toContain("has to be replaced")
+    expect(answerOf(await next.browser.post(change, twice(own))).code).toBeDefined()
+    const again = browserOf(provider)
+    expect(answerOf(await again.signIn(path(), name, own)).code).toBeDefined()
+    await say(0, 0)
+  })
+
   test("is replaced before its person goes on, on our pages and on others'", async () => {
     await maxAge(30)
     provider.clock.advance(30 * day - 1)

@@ -28,6 +28,8 @@ export type Destination =
 export type Account = {
   readonly displayName: string
   readonly loginName: string
+  /** What is shown of that; left out for all of it. */
+  readonly shownAs?: string | undefined
   /** The address of a picture of them, where there is one. */
   readonly picture?: string | undefined
 }
@@ -128,7 +130,11 @@ type AccountChipProps = Pick<PageProps, "t"> & {
 
 /** Who an account is. */
 export const AccountPerson = ({ account }: { readonly account: Account }) => (
-  <Person name={account.displayName} loginName={account.loginName} picture={account.picture} />
+  <Person
+    name={account.displayName}
+    loginName={account.shownAs ?? account.loginName}
+    picture={account.picture}
+  />
 )
 
 /** The account in question, with the way to another one. */

@@ -56,6 +56,7 @@ export {
   type MagicLinkPageProps,
 } from "./magic-link-page.tsx"
 export { PasswordChangePage, type PasswordChangePageProps } from "./password-change-page.tsx"
+export { PasswordExpiryPage, type PasswordExpiryPageProps } from "./password-expiry-page.tsx"
 export { PasswordPage, type PasswordPageProps } from "./password-page.tsx"
 export { type PasswordRules, rulesIn } from "./password-rules.ts"
 export {

@@ -10,16 +10,19 @@ export type PasswordChangePageProps = PageProps & {
   readonly proof: string
   readonly account: Account
   readonly changeHref: string
+  /** Whether it need not be replaced yet. */
+  readonly isEarly?: boolean
   readonly rules: PasswordRules
   readonly errors?: NewPasswordErrors
 }
 
 /** A password that has done its service: posts `proof`, `password` and `repeat`. */
 export function PasswordChangePage(props: PasswordChangePageProps) {
-  const { t, form, proof, account, changeHref, rules, errors } = props
+  const { t, form, proof, account, changeHref, isEarly, rules, errors } = props
+  const lead = isEarly ? undefined : t("password_change.lead")
   return (
     <Frame {...props} title={t("password_change.title")}>
-      <Heading title={t("password_change.title")} lead={t("password_change.lead")} />
+      <Heading title={t("password_change.title")} lead={lead} />
       <AccountChip t={t} account={account} changeHref={changeHref} />
       <FlowForm target={form}>
         <input type="hidden" name="proof" value={proof} />

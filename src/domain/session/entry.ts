@@ -27,6 +27,18 @@ function isTooOld(tx: Transaction, userId: string, { changed }: Password): boole
 
 const day = 86_400_000
 
+/**
+ * In how many days a password has to be replaced, where the policy wants its person to know by now;
+ * undefined elsewhere.
+ */
+export function daysLeftOf(tx: Transaction, userId: string): number | undefined {
+  const password = passwordOf(tx.state(user, userId))
+  const { maxAgeDays, expireWarnDays } = policyIn(tx, tx.owner(user, userId), passwordAge)
+  if (!password || maxAgeDays === 0 || expireWarnDays === 0) return undefined
+  const left = Math.ceil((password.changed + maxAgeDays * day - tx.now) / day)
+  return left <= expireWarnDays ? left : undefined
+}
+
 /** The same for who has proved themself without a password. */
 export function standingOf(tx: Transaction, userId: string): "locked" | "inactive" | undefined {
   const { status } = tx.state(user, userId)

@@ -14,7 +14,7 @@ export {
   readBrowser,
 } from "./cookie.ts"
 export { deviceCookie, deviceOf } from "./device.ts"
-export { type Hindrance, hindranceOf, standingOf } from "./entry.ts"
+export { daysLeftOf, type Hindrance, hindranceOf, standingOf } from "./entry.ts"
 export { browser, lifetimes, type Session, session } from "./model.ts"
 export { sessionNow, usableSession } from "./query.ts"
 export { sessionEnds } from "./reactor.ts"

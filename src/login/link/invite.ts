@@ -4,7 +4,7 @@ import { completeSignIn } from "../complete-sign-in.ts"
 import { hrefOf, type LoginContext } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
 import { notesFor } from "../note.ts"
-import { type NewPasswordProblem, newPasswordIn } from "../password-change.ts"
+import { type NewPasswordProblem, newPasswordIn } from "../password/change.ts"
 import { loginPaths } from "../path.ts"
 import { checkLink, linkedIn, linkPasswordPage, refuseLink } from "./link.ts"
 

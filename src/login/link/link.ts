@@ -11,7 +11,7 @@ import type { Cx } from "../../store/index.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import type { Fields } from "../form.ts"
 import { notesFor } from "../note.ts"
-import type { NewPasswordProblem } from "../password-change.ts"
+import type { NewPasswordProblem } from "../password/change.ts"
 import { loginPaths } from "../path.ts"
 import { forgotHref } from "./forgot.ts"
 

@@ -5,7 +5,7 @@ import { waitingRequest } from "../browser-context.ts"
 import { hrefOf, type LoginContext, optionsOf } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
 import { notesFor } from "../note.ts"
-import { type NewPasswordProblem, newPasswordIn } from "../password-change.ts"
+import { type NewPasswordProblem, newPasswordIn } from "../password/change.ts"
 import { loginPaths, withRequest } from "../path.ts"
 import { checkLink, linkedIn, linkPasswordPage, refuseLink } from "./link.ts"
 

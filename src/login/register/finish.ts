@@ -18,7 +18,7 @@ import { sceneOf } from "../entered/script.ts"
 import type { Fields } from "../form.ts"
 import { guessing, linkedIn, linkPasswordPage, refuseLink } from "../link/link.ts"
 import { notesFor } from "../note.ts"
-import { type NewPasswordProblem, newPasswordIn } from "../password-change.ts"
+import { type NewPasswordProblem, newPasswordIn } from "../password/change.ts"
 import { loginPaths } from "../path.ts"
 import { mayStillRegister } from "./home.ts"
 

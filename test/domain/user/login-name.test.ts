@@ -28,11 +28,13 @@ test("whoever has a user name signs in with each domain of their organisation", 
     "nobody@example.org",
     "NOBODY@Example.NET ",
     "nobody@acme.id.example.com",
+    // What they have shown to be their address.
+    "nobody@example.com",
   ]) {
     expect(findByLoginName(cx, name), name).toBe("nobody")
   }
   for (const name of [
-    ...["nobody@globex.id.example.com", "nobody@example.com", "nobody@", "@example.org"],
+    ...["nobody@globex.id.example.com", "nobody@example.info", "nobody@", "@example.org"],
     ...["nobody@@example.org", "nobody@x@example.org", "stranger@example.org", "example.org", ""],
   ]) {
     expect(findByLoginName(cx, name), name).toBeUndefined()

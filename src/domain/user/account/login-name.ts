@@ -6,6 +6,7 @@ import {
   type Decision,
   type Filter,
   fold,
+  statement,
   type TextMethod,
 } from "../../../store/index.ts"
 import {
@@ -18,7 +19,7 @@ import {
   org,
   orgOfDomain,
 } from "../../org/index.ts"
-import { type DomainPolicy, domainPolicy, policyOf } from "../../policy/index.ts"
+import { type DomainPolicy, domainPolicy, login, policyOf } from "../../policy/index.ts"
 import { hasLeft, user } from "../model.ts"
 
 /** User names are unique within an instance, whatever the spelling. */
@@ -73,10 +74,47 @@ export function shownNames(cx: Cx, row: { readonly user_name: string; readonly o
 
 /**
  * The user who signs in with a name, however it is spelled. Names of old may have what nobody sees:
- * who has one is found by that, and by no other spelling.
+ * who has one is found by that, and by no other spelling. Who has no such name may be found by an
+ * address or a phone that they have shown to be theirs.
  */
 export const findByLoginName = (cx: Cx, text: string): string | undefined =>
+  findByUserName(cx, text) ?? findByContact(cx, text)
+
+/** The same by nothing but a name. */
+export const findByUserName = (cx: Cx, text: string): string | undefined =>
   findFolded(cx, fold(text.trim())) ?? findFolded(cx, canonical(text))
+
+type Contact = { readonly id: string; readonly org: string }
+
+const byEmail = statement<Contact>(
+  `SELECT id, org FROM users
+   WHERE instance = $instance AND email_folded = $email AND email_verified = 1 LIMIT 2`,
+)
+const byPhone = statement<Contact>(
+  `SELECT id, org FROM users
+   WHERE instance = $instance AND phone = $phone AND phone_verified = 1 LIMIT 2`,
+)
+
+/**
+ * Who alone has shown an address or a phone to be theirs, where their organisation lets them sign
+ * in by it. What ends in an organisation's domain finds its own people alone, as with names.
+ */
+function findByContact(cx: Cx, text: string): string | undefined {
+  const typed = text.trim()
+  const parts = partsOf(fold(typed))
+  const number = typed.replace(/[\s().-]/g, "")
+  const isPhone = /^\+[1-9]\d{6,14}$/.test(number)
+  if (!parts && !isPhone) return undefined
+  const [only, another] = parts
+    ? cx.store.all(cx, byEmail, { email: fold(typed) })
+    : cx.store.all(cx, byPhone, { phone: number })
+  if (!only || another) return undefined
+  const home = parts && orgOfDomain(cx, parts.domain)
+  const isElsewhere = home !== undefined && home !== only.org
+  if (isElsewhere || !isOrgThere(cx, only.org)) return undefined
+  const { disableLoginWithEmail, disableLoginWithPhone } = policyOf(cx, only.org, login)
+  return (parts ? disableLoginWithEmail : disableLoginWithPhone) ? undefined : only.id
+}
 
 /**
  * A name that ends in an organisation's domain is that organisation's to give: nobody else is found

@@ -2,7 +2,7 @@ import { share } from "../../../api/method.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { findByLoginName } from "../account/login-name.ts"
+import { findByUserName } from "../account/login-name.ts"
 import { findUser } from "../query.ts"
 import type { UserRow } from "../view.ts"
 import { toUser } from "./v1.ts"
@@ -10,7 +10,7 @@ import { toUser } from "./v1.ts"
 /** Finding users of other organisations, whose login name one knows. */
 export const managementGlobal = share<Cx>()(ManagementService, {
   getUserByLoginNameGlobal: ({ loginName }, cx) => {
-    const id = findByLoginName(cx, loginName)
+    const id = findByUserName(cx, loginName)
     if (id === undefined) throw new Fault("not_found", "user.missing", "there is no such user")
     const row = findUser(cx, id)
     return { user: toUser(cx, isWithin(cx, row) ? row : recognisable(row)) }

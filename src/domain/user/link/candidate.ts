@@ -1,5 +1,5 @@
 import { type Cx, fold, statement } from "../../../store/index.ts"
-import { findByLoginName } from "../account/login-name.ts"
+import { findByUserName } from "../account/login-name.ts"
 import { type Human, hasLeft, user } from "../model.ts"
 import { mayVouch } from "./commands.ts"
 
@@ -24,7 +24,7 @@ export function candidatesFor(
   { email, userName }: { readonly email: string; readonly userName: string },
 ): readonly Candidate[] {
   const rows = email === "" ? [] : cx.store.all(cx, withEmail, { email: fold(email) })
-  const named = userName === "" ? undefined : findByLoginName(cx, userName)
+  const named = userName === "" ? undefined : findByUserName(cx, userName)
   const found = [
     ...rows.map(({ id }) => ({ id, by: "email" as const })),
     ...(named === undefined ? [] : [{ id: named, by: "username" as const }]),

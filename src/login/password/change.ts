@@ -3,15 +3,15 @@ import {
   type NewPassword,
   replacementOf,
   replacePassword,
-} from "../domain/user/index.ts"
-import { Fault } from "../kernel/fault.ts"
-import type { Cx } from "../store/index.ts"
-import { type BrowserContext, isHomeActive } from "./browser-context.ts"
-import { completeSignIn } from "./complete-sign-in.ts"
-import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "./context.ts"
-import { type Fields, goTo } from "./form.ts"
-import { notesFor } from "./note.ts"
-import { loginPaths } from "./path.ts"
+} from "../../domain/user/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import { type BrowserContext, isHomeActive } from "../browser-context.ts"
+import { completeSignIn } from "../complete-sign-in.ts"
+import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
+import { type Fields, goTo } from "../form.ts"
+import { notesFor } from "../note.ts"
+import { loginPaths } from "../path.ts"
 
 /** What a person has just proved: that they know the password of this version. */
 export type Proven = { readonly userId: string; readonly version: number }
@@ -45,7 +45,12 @@ function readProof({ cx, browserContext }: LoginContext, proof: string): Proven 
 const aboutOf = (cx: Cx, { browser }: BrowserContext) =>
   `password_change/${cx.instance}/${browser.id}`
 
-type Asked = { readonly proof: string; readonly problem?: NewPasswordProblem }
+type Asked = {
+  readonly proof: string
+  /** Whether it need not be replaced yet. */
+  readonly isEarly?: boolean
+  readonly problem?: NewPasswordProblem
+}
 
 /** Where a right password leads to that has to be replaced. */
 export const changes = notesFor<Asked>(loginPaths.passwordChange)
@@ -54,21 +59,21 @@ export const changes = notesFor<Asked>(loginPaths.passwordChange)
 export function askPasswordChange(loginContext: LoginContext): Promise<Response> | Response {
   const asked = changes.of(loginContext)
   if (!asked) return goTo(hrefOf(loginContext, loginPaths.loginName))
-  const { proof, problem } = asked
+  const { proof, isEarly = false, problem } = asked
   const proven = readProof(loginContext, proof)
   if (!proven) return trouble(loginContext, { problem: "expired" })
-  return passwordChangePage(loginContext, { userId: proven.userId, proof }, problem)
+  return passwordChangePage(loginContext, { userId: proven.userId, proof, isEarly }, problem)
 }
 
 function passwordChangePage(
   loginContext: LoginContext,
-  asked: { readonly userId: string; readonly proof: string },
+  asked: { readonly userId: string; readonly proof: string; readonly isEarly: boolean },
   problem?: NewPasswordProblem,
 ): Promise<Response> {
   const form = targetOf(loginContext, loginPaths.passwordChange)
   const changeHref = hrefOf(loginContext, loginPaths.loginName)
   const account = accountOf(loginContext.cx, asked.userId)
-  const { proof } = asked
+  const { proof, isEarly } = asked
   const rules = complexityFor(loginContext.cx, asked.userId)
   return loginContext.show(
     loginContext.cx,
@@ -76,7 +81,8 @@ function passwordChangePage(
       const errors = problem && {
         [problem.at]: shared.t(problem.key, { rules: ui.rulesIn(shared.t, rules) }),
       }
-      return ui.PasswordChangePage({ ...shared, form, proof, account, changeHref, rules, errors })
+      const page = { form, proof, account, changeHref, isEarly, rules, errors }
+      return ui.PasswordChangePage({ ...shared, ...page })
     },
     optionsOf(loginContext, problem ? 422 : 200, asked.userId),
   )

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import type { AuthorizationServer, Client, ClientAuth } from "oauth4webapi"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
@@ -9,7 +10,7 @@ import { type Answered, upstreamError } from "./identity.ts"
 import { loadOauth, outgoing, serverOf, waysOut } from "./server.ts"
 import { type Kept, redirectUriOf } from "./start.ts"
 import { tokenAnswer } from "./token.ts"
-import { type OauthUpstream, type OidcUpstream, upstreamOf } from "./vendor.ts"
+import { type OauthUpstream, type OidcUpstream, type Upstream, upstreamOf } from "./vendor.ts"
 
 /** What the browser has brought back from a provider. */
 export type Returned = {
@@ -53,7 +54,7 @@ async function exchanged(cx: Cx, found: Found, { parameters, kept }: Returned): 
   const { settings } = found.idp
   const upstream = upstreamOf(settings)
   if (!upstream) throw upstreamError("answer_refused")
-  const server = await serverOf(cx, upstream)
+  const server = named(await serverOf(cx, upstream), upstream, parameters)
   const client: Client = { client_id: upstream.clientId, [oauth.clockTolerance]: 60 }
   if (parameters.get("error") === "access_denied") throw upstreamError("cancelled")
   // The state was matched before; the library wants to see that it is the same.
@@ -70,6 +71,23 @@ async function exchanged(cx: Cx, found: Found, { parameters, kept }: Returned): 
     waysOut(cx, oauth),
   )
   return { oauth, server, client, response }
+}
+
+/**
+ * RFC 9207 §2.4: where nobody has said what a provider calls itself, an answer that names it must
+ * name what its authorization endpoint lies below; any other is another provider's.
+ */
+function named(
+  server: AuthorizationServer,
+  upstream: Upstream,
+  parameters: URLSearchParams,
+): AuthorizationServer {
+  const issuer = parameters.get("iss")
+  if (upstream.protocol !== "oauth" || upstream.issuer !== "" || !issuer) return server
+  const [outer, inner] = [URL.parse(issuer), URL.parse(upstream.authorizationEndpoint)]
+  if (!outer || !inner || outer.origin !== inner.origin || outer.search !== "") return server
+  const folder = outer.pathname.replace(/\/?$/, "/")
+  return inner.pathname.startsWith(folder) ? { ...server, issuer } : server
 }
 
 type Authenticating = {
@@ -109,6 +127,7 @@ async function oidcAnswer(
   await oauth.validateApplicationLevelSignature(server, response, waysOut(cx, oauth))
   const claims = oauth.getValidatedIdTokenClaims(tokens)
   if (!claims) throw upstreamError("answer_refused")
+  mustBeTogether(tokens.id_token, tokens.access_token, claims.at_hash)
   const told = upstream.isIdTokenOnly || !server.userinfo_endpoint
   const asked = told
     ? nameOf(returned.parameters)
@@ -117,6 +136,21 @@ async function oidcAnswer(
   const raw = { ...asked, ...claims }
   const { access_token: accessToken, id_token: idToken = "" } = tokens
   return { identity: upstream.profile(raw), raw, accessToken, idToken }
+}
+
+/**
+ * OpenID Connect Core §3.1.3.8: an id_token that names an access token comes with that one. The
+ * library leaves this to whoever asks with the access token.
+ */
+function mustBeTogether(idToken = "", accessToken: string, atHash: unknown): void {
+  if (atHash === undefined) return
+  const { alg } = rawOf(
+    JSON.parse(Buffer.from(idToken.split(".")[0] ?? "", "base64url").toString()),
+  )
+  const bits = /(256|384|512)$/.exec(String(alg))?.[1] ?? "512"
+  const digest = createHash(`sha${bits}`).update(accessToken).digest()
+  if (atHash === digest.subarray(0, digest.length / 2).toString("base64url")) return
+  throw new Error("the id_token came with another access token than it says")
 }
 
 async function userinfo(

@@ -1,0 +1,240 @@
+// Signing in with a certified provider that is not ours: over sockets, by the guarded way out.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { findByLoginName, linksOf, user } from "../../src/domain/user/index.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
+import { systemNetwork } from "../../src/kernel/net/network.ts"
+import { outboundAllowedOf } from "../../src/kernel/net/outbound.ts"
+import { outboundOf } from "../../src/notify/outbound.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  type NewClient,
+  openProvider,
+  issuer as own,
+  type Provider,
+  type Visited,
+} from "../oauth/provider.ts"
+import { type OidcPeer, startOidcPeer } from "../support/oidc-peer.ts"
+import { nowhere } from "../support/outside.ts"
+
+const options: Options = {
+  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
+  autoLinking: "email",
+}
+const allow = ["127.0.0.1", "::1"].map((each) => outboundAllowedOf(each) ?? { host: each })
+const send = outboundOf({ ...systemNetwork, clock: systemClock, allow })
+
+let peer: OidcPeer
+beforeAll(async () => {
+  peer = await startOidcPeer([`${own}/idps/callback`])
+})
+afterAll(() => peer?.stop())
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+let people = 0
+let name: string
+beforeEach(async () => {
+  name = `ada${++people}`
+  const person = {
+    ...{ sub: `sub-${name}`, preferred_username: name, given_name: "Ada" },
+    ...{ family_name: "Lovelace", email: `${name}@example.com`, email_verified: true },
+  }
+  await peer.say({ person })
+})
+
+const kinds: readonly (readonly [string, () => Settings])[] = [
+  [
+    "OpenID Connect",
+    () => ({
+      ...{ kind: "oidc", issuer: peer.issuer, clientId: "client", scopes: [] },
+      ...{ isIdTokenMapping: false, usePkce: true },
+    }),
+  ],
+  [
+    "OAuth",
+    () => ({
+      ...{ kind: "oauth", clientId: "client-post", scopes: ["openid", "profile", "email"] },
+      authorizationEndpoint: `${peer.issuer}/auth`,
+      tokenEndpoint: `${peer.issuer}/token`,
+      userEndpoint: `${peer.issuer}/me`,
+      ...{ idAttribute: "sub", usePkce: true },
+    }),
+  ],
+]
+
+/** An instance of its own with the peer as its one provider. */
+async function opened(settings: Settings): Promise<{ provider: Provider; client: NewClient }> {
+  const provider = await openProvider()
+  const client = await provider.addClient()
+  const wish = { name: "Peer", settings, options, secret: "s3cret" }
+  const { id } = await addIdp(provider.cx(), undefined, wish)
+  await linkIdp(provider.cx(), undefined, id)
+  return { provider, client }
+}
+
+type Opened = Awaited<ReturnType<typeof opened>>
+
+const newBrowser = ({ provider }: Opened) =>
+  browserOf({ send: (path, init) => provider.send(path, init, { outside: { ...nowhere, send } }) })
+type Browser = ReturnType<typeof newBrowser>
+
+/** Chooses the provider; answers where the browser then is. */
+async function chosen({ client }: Opened, browser: Browser): Promise<Visited> {
+  const first = await browser.go(authorizePath(client.id))
+  const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
+  return browser.go(href.replaceAll("&amp;", "&"))
+}
+
+async function signIn(at: Opened, browser = newBrowser(at)): Promise<Visited> {
+  const { path } = await chosen(at, browser)
+  const back = new URL(await peer.signIn(path))
+  return browser.go(back.pathname + back.search)
+}
+
+const stateOf = ({ provider }: Opened) =>
+  provider.cx().store.state(provider.cx(), user, findByLoginName(provider.cx(), name) ?? "")
+
+const refused = (end: Visited) =>
+  expect([end.response.status, end.page.includes("made a mistake")]).toEqual([400, true])
+
+describe.each(kinds)("a certified provider, by %s,", (_, settings) => {
+  let at: Opened
+  beforeAll(async () => {
+    at = await opened(settings())
+  })
+  afterAll(() => at?.provider.close())
+
+  test("signs people in, the second time to the same account", async () => {
+    expect(answerOf(await signIn(at))).toHaveProperty("code")
+    expect(stateOf(at)).toMatchObject({ email: { address: `${name}@example.com` } })
+    expect(answerOf(await signIn(at))).toHaveProperty("code")
+    expect(linksOf(stateOf(at))).toMatchObject([{ externalId: `sub-${name}` }])
+  })
+
+  test("says that the person has cancelled", async () => {
+    await peer.say({ lie: { cancel: true } })
+    const end = await signIn(at)
+    expect([end.response.status, end.page.includes("cancelled")]).toEqual([400, true])
+  })
+
+  test.each(["/token", "/me"])("that answers fifty megabytes at %s has a page", async (path) => {
+    await peer.say({ lie: { [path]: "huge" } })
+    const end = await signIn(at)
+    expect([end.response.status, end.page.includes("reached")]).toEqual([503, true])
+  })
+
+  test.each(["https://evil.example.com", "/elsewhere", "/au", "?x=1"])(
+    "is refused where the answer comes from the issuer %s",
+    async (other) => {
+      const browser = newBrowser(at)
+      const back = new URL(await peer.signIn((await chosen(at, browser)).path))
+      const isOwn = !other.startsWith("https:")
+      back.searchParams.set("iss", isOwn ? peer.issuer + other : other)
+      refused(await browser.go(back.pathname + back.search))
+    },
+  )
+
+  test("gets a code that another browser's sign-in has brought, and refuses it", async () => {
+    const [mine, theirs] = [newBrowser(at), newBrowser(at)]
+    const stolen = new URL(await peer.signIn((await chosen(at, theirs)).path))
+    const back = new URL(await peer.signIn((await chosen(at, mine)).path))
+    back.searchParams.set("code", stolen.searchParams.get("code") ?? "")
+    refused(await mine.go(back.pathname + back.search))
+  })
+})
+
+describe("a provider of OpenID Connect that lies", () => {
+  let at: Opened
+  beforeAll(async () => {
+    at = await opened(kinds[0]?.[1]() ?? { kind: "google", clientId: "", scopes: [] })
+  })
+  afterAll(() => at?.provider.close())
+
+  test.each([
+    [
+      "the token is about another access token",
+      { "/token": { at_hash: "AAAAAAAAAAAAAAAAAAAAAA" } },
+    ],
+    ["the token is of another issuer", { "/token": { iss: "https://evil.example.com" } }],
+    ["the token is for another client", { "/token": { aud: "other" } }],
+    ["the token is of another sign-in", { "/token": { nonce: "other" } }],
+    ["the profile is somebody else's", { "/me": { sub: "eve" } }],
+  ])("is refused where %s", async (_, lie) => {
+    await peer.say({ lie })
+    refused(await signIn(at))
+    expect(stateOf(at).status).toBe("absent")
+  })
+
+  test("is refused where the answer doesn't say its issuer, and it says that it does", async () => {
+    const browser = newBrowser(at)
+    const back = new URL(await peer.signIn((await chosen(at, browser)).path))
+    back.searchParams.delete("iss")
+    refused(await browser.go(back.pathname + back.search))
+  })
+
+  test("may have new keys, a minute after they were read", async () => {
+    await signIn(at)
+    await peer.say({ rotate: true })
+    refused(await signIn(at))
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 })
+    expect(answerOf(await signIn(at))).toHaveProperty("code")
+  })
+})
+
+describe("a discovery document", () => {
+  const discovery = "/.well-known/openid-configuration"
+  const settings = () => kinds[0]?.[1]() ?? { kind: "google" as const, clientId: "", scopes: [] }
+
+  test.each([
+    ["of another issuer", { issuer: "https://evil.example.com" }, 400],
+    ["whose token endpoint is not encrypted", { token_endpoint: "http://192.0.2.1/token" }, 400],
+    ["whose keys are in a private network", { jwks_uri: "https://10.0.0.1/keys" }, 503],
+    ["that is fifty megabytes", "huge", 503],
+  ] as const)("%s leads to a page that says so", async (_, lie, status) => {
+    const at = await opened(settings())
+    try {
+      await peer.say({ lie: { [discovery]: lie } })
+      const browser = newBrowser(at)
+      const there = await chosen(at, browser)
+      const isAway = there.path.startsWith(peer.issuer)
+      const back = isAway ? new URL(await peer.signIn(there.path)) : undefined
+      const end = back ? await browser.go(back.pathname + back.search) : there
+      expect(end.response.status).toBe(status)
+      expect(stateOf(at).status).toBe("absent")
+    } finally {
+      await at.provider.close()
+    }
+  })
+
+  test("that doesn't come is waited for ten seconds, no longer", async () => {
+    const at = await opened(settings())
+    try {
+      await peer.say({ lie: { [discovery]: "silent" } })
+      const began = Date.now()
+      const there = await chosen(at, newBrowser(at))
+      expect([there.response.status, there.page.includes("reached")]).toEqual([503, true])
+      expect(Date.now() - began).toBeLessThan(13_000)
+    } finally {
+      await at.provider.close()
+    }
+  })
+})
+
+test("a provider that is down has a page, and the rest goes on", async () => {
+  const gone = await startOidcPeer([`${own}/idps/callback`])
+  const at = await opened({
+    ...{ kind: "oidc", issuer: gone.issuer, clientId: "client", scopes: [] },
+    ...{ isIdTokenMapping: false, usePkce: true },
+  })
+  await gone.stop()
+  const browser = newBrowser(at)
+  const there = await chosen(at, browser)
+  expect([there.response.status, there.page.includes("reached")]).toEqual([503, true])
+  expect(answerOf(await browser.signIn(authorizePath(at.client.id)))).toHaveProperty("code")
+  await at.provider.close()
+})

@@ -45,6 +45,8 @@ const link = { userId: "absent", linkedUserId: "x", idpId: "absent" }
 
 /** Nobody is linked here, and no login page has begun anything. */
 export const idpRefusals: readonly (readonly [...Step, status: number])[] = [
+  ["StartProviderTest", { idpId: "absent" }, 404],
+  ["GetProviderTest", { testId: "absent", testToken: "absent" }, 400],
   ["StartIdentityProviderIntent", { idpId: "absent" }, 403],
   ["RetrieveIdentityProviderIntent", { idpIntentId: "absent" }, 403],
   ["AddIDPLink", { userId: "absent" }, 404],

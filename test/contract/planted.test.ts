@@ -214,6 +214,8 @@ describe("the shares of the modules", () => {
     listRefusedRequests: nothing,
     listScriptRuns: nothing,
     startTestSignIn: nothing,
+    startProviderTest: nothing,
+    getProviderTest: nothing,
   })
   const makes = { createWebKey: nothing, activateWebKey: nothing }
   const keys = share<Cx>()(WebKeyService, { ...makes, deleteWebKey: nothing })
@@ -225,9 +227,11 @@ describe("the shares of the modules", () => {
       "ActivateWebKey",
       "CreateWebKey",
       "DeleteWebKey",
+      "GetProviderTest",
       "ListRefusedRequests",
       "ListScriptRuns",
       "ListWebKeys",
+      "StartProviderTest",
       "StartTestSignIn",
     ])
   })

@@ -149,6 +149,8 @@ describe.runIf(needs("chromium"))("every page", () => {
     ["/refused-requests", "Refused requests"],
     ["/outbox", "Outbox"],
     ["/providers", "Message providers"],
+    ["/identity-providers", "Sign-in providers"],
+    ["/organizations/$organizationId/identity-providers", "Sign-in providers"],
     ["/texts", "Texts"],
     ["/organizations/$organizationId/texts", "Texts"],
     ["/signing-keys", "Signing keys"],

@@ -124,6 +124,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     `/organizations/${ids.organizationId}`,
     `/organizations/${ids.organizationId}/policies`,
     `/organizations/${ids.organizationId}/texts`,
+    `/organizations/${ids.organizationId}/identity-providers`,
   ]
 
   /** What takes things away comes after the rest, and what all hangs from at the end. */

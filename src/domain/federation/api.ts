@@ -1,5 +1,6 @@
 import { auth } from "./v1.ts"
 import { v2 } from "./v2.ts"
+import { diagnosis } from "./v2-test.ts"
 
 /** What this module answers of the book. */
-export const shares = [auth, v2] as const
+export const shares = [auth, v2, diagnosis] as const

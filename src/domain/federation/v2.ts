@@ -5,7 +5,7 @@ import {
   UserService,
 } from "../../gen/core/user/v2/user_service_pb.ts"
 import { at, details } from "../../kernel/answer.ts"
-import { Fault, fieldError } from "../../kernel/fault.ts"
+import { fieldError } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, windowOf } from "../../store/index.ts"
 import {
@@ -15,6 +15,7 @@ import {
   type Intent,
   idpById,
   intentStand,
+  missingError,
   noteAnswered,
   startIntent,
 } from "../idp/index.ts"
@@ -160,6 +161,3 @@ const profileOf = (identity: Identity) => {
   const { givenName, familyName, nickName, displayName, preferredLanguage } = identity
   return { givenName, familyName, nickName, displayName, preferredLanguage }
 }
-
-const missingError = () =>
-  new Fault("not_found", "idp.missing", "there is no such identity provider; list them first")

@@ -10,6 +10,7 @@ export {
   dropIdps,
   type Found,
   idpById,
+  missingError,
   secretOf,
 } from "./commands.ts"
 export {

@@ -158,6 +158,23 @@ export const idpRows: readonly Row[] = [
   ...levels.flatMap(levelRows),
   ...linkRows,
   {
+    call: "diagnosis.v2.DiagnosisService/StartProviderTest",
+    body: { idpId: "$orgGenericOAuth" },
+    events: ["idpintent.started"],
+  },
+  {
+    call: "diagnosis.v2.DiagnosisService/StartProviderTest",
+    name: "one of the instance, which its manager alone tries out",
+    body: { idpId: "$instanceGenericOAuth" },
+    ...missing,
+  },
+  {
+    call: "diagnosis.v2.DiagnosisService/GetProviderTest",
+    body: { testId: "1", testToken: "token" },
+    code: "failed_precondition",
+    id: "idp.intent_over",
+  },
+  {
     call: "admin.v1.AdminService/ListIDPs",
     as: "owner",
     body: { queries: [{ idpIdQuery: { id: "$instanceGenericOIDC" } }] },

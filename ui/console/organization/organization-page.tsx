@@ -131,6 +131,9 @@ function Policies({ organization }: Part) {
         <Link to="/organizations/$organizationId/texts" params={{ organizationId }}>
           {t("texts.open")}
         </Link>
+        <Link to="/organizations/$organizationId/identity-providers" params={{ organizationId }}>
+          {t("nav.identity-providers")}
+        </Link>
       </div>
     </Section>
   )

@@ -9,6 +9,7 @@ const paths = {
     "M9.5 3.5h5v5h-5zM12 8.5v7M5.5 15.5V12h13v3.5M3 15.5h5v5H3zm6.5 0h5v5h-5zm6.5 0h5v5h-5z",
   administrators: "M12 3l7.5 3v5.5c0 4.5-3 7.8-7.5 9.5-4.5-1.7-7.5-5-7.5-9.5V6zM9 12l2.2 2.2 4-4.2",
   "refused-requests": "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7.5v5.5m0 3v.2",
+  "identity-providers": "M10 4H4.5v16H10M14 8l4 4-4 4m4-4H9",
   outbox: "M3.5 5.5h17v13h-17zm0 1 8.5 7 8.5-7",
   providers: "M3.5 11.5 20.5 4l-5 16-3.5-7zM12 13l8.5-9",
   texts: "M4.5 6.5V4.5h15v2M12 4.5v15m-3 0h6",

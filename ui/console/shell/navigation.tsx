@@ -21,6 +21,7 @@ const places = ["projects", "applications", "users", "groups"] as const
 const instancePlaces = [
   "organizations",
   "administrators",
+  "identity-providers",
   "providers",
   "texts",
   "signing-keys",

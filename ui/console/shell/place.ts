@@ -47,6 +47,7 @@ export const places: readonly FoundPlace[] = [
   },
   { key: "nav.organizations", link: { to: "/organizations" }, needs: "instance" },
   { key: "nav.administrators", link: { to: "/administrators" }, needs: "instance" },
+  { key: "nav.identity-providers", link: { to: "/identity-providers" }, needs: "instance" },
   { key: "nav.providers", link: { to: "/providers" }, needs: "instance" },
   { key: "nav.texts", link: { to: "/texts" }, needs: "instance" },
   { key: "nav.signing-keys", link: { to: "/signing-keys" }, needs: "instance" },

@@ -150,6 +150,18 @@ const routeTree = root.addChildren([
     () => import("../provider/providers-page.tsx"),
     "ProvidersPage",
   ),
+  page(
+    "/identity-providers",
+    "identity-providers-page",
+    () => import("../idp/identity-providers-page.tsx"),
+    "IdentityProvidersPage",
+  ),
+  page(
+    "/organizations/$organizationId/identity-providers",
+    "identity-providers-page",
+    () => import("../idp/identity-providers-page.tsx"),
+    "OrganizationIdentityProvidersPage",
+  ),
   page("/texts", "texts-page", () => import("../text/texts-page.tsx"), "TextsPage"),
   page(
     "/organizations/$organizationId/texts",

@@ -1,0 +1,207 @@
+// Providers, as an administrator sets them up and people use them, with servers of others.
+import type { Browser, BrowserContext, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, personOf, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { owner } from "../support/latchkey.ts"
+import { type OidcPeer, startOidcPeer } from "../support/oidc-peer.ts"
+import { needs } from "../support/prerequisite.ts"
+import { admin, base, type Slapd, startSlapd } from "../support/slapd.ts"
+
+const password = "Correct-horse-8-battery"
+
+describe.runIf(needs("chromium"))("people who have an account elsewhere", () => {
+  let service: Service
+  let peer: OidcPeer
+  let browser: Browser
+  let page: Page
+  const contexts: BrowserContext[] = []
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    service = await openService(["--outbound-allow", "127.0.0.1,::1,localhost"])
+    peer = await startOidcPeer([`${service.url}/idps/callback`])
+    browser = await openBrowser()
+    page = await newPage()
+    await page.goto(`${service.url}/ui/console/identity-providers`)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    await page.getByRole("heading", { name: "Sign-in providers", level: 1 }).waitFor()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await peer?.stop()
+    await service?.close()
+  })
+
+  async function newPage(): Promise<Page> {
+    const context = await browser.newContext({ locale: "en" })
+    contexts.push(context)
+    const opened = await context.newPage()
+    opened.setDefaultTimeout(8000)
+    opened.on("pageerror", (error) => complaints.push(error.message))
+    return opened
+  }
+
+  const dialog = () => page.getByRole("dialog")
+  const closed = () => dialog().waitFor({ state: "detached" })
+  const row = (name: string) => page.locator("main.content tbody tr").filter({ hasText: name })
+  const field = (name: string) => dialog().getByLabel(name, { exact: true })
+
+  const ada = {
+    ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
+    ...{ name: "Ada Lovelace", email: "ada@peer.example", email_verified: true },
+  }
+
+  test("an administrator adds a provider, and copies the address for it", async () => {
+    await page.getByRole("button", { name: "Add provider" }).click()
+    await dialog().getByText(`${service.url}/idps/callback`).waitFor()
+    await field("Name").fill("Peer")
+    await field("Issuer").fill("ftp://nowhere")
+    await field("Client ID").fill("client")
+    await field("Client secret").fill("s3cret")
+    await dialog().getByRole("button", { name: "Save" }).click()
+    await dialog().getByRole("alert").getByText("Must be an address").waitFor()
+    await field("Issuer").fill(peer.issuer)
+    await dialog().getByRole("button", { name: "Save" }).click()
+    await closed()
+    await row("Peer").getByText("Inactive").waitFor()
+  })
+
+  test("tries it out, and sees what it says and what is missing", async () => {
+    const { family_name: _, ...short } = ada
+    await peer.say({ person: short })
+    await row("Peer").getByRole("button", { name: "Test: Peer" }).click()
+    await dialog().getByText("It doesn't say: Last name.").waitFor()
+    await dialog().getByText("ada@peer.example (verified)").waitFor()
+    await dialog().getByText('"preferred_username": "ada"').waitFor()
+    await dialog().getByRole("button", { name: "Close" }).click()
+    await closed()
+    expect(page.url()).not.toContain("token")
+    // The peer keeps who has signed in there.
+    await page.context().clearCookies({ name: /^_session/ })
+    await peer.say({ person: ada, lie: { cancel: true } })
+    await row("Peer").getByRole("button", { name: "Test: Peer" }).click()
+    await dialog().getByText("The sign-in was cancelled at the provider").waitFor()
+    await dialog().getByRole("button", { name: "Close" }).click()
+    await closed()
+  })
+
+  test("activates it, and changes it without saying the secret again", async () => {
+    await row("Peer").getByRole("button", { name: "Activate" }).click()
+    await row("Peer").getByText("Active", { exact: true }).waitFor()
+    await row("Peer").getByRole("button", { name: "Edit: Peer" }).click()
+    await field("Name").fill("Our peer")
+    await dialog().getByRole("button", { name: "Save" }).click()
+    await closed()
+    await row("Our peer").waitFor()
+  })
+
+  /** The first page of a browser of its own, with the provider chosen. */
+  async function choose(name = "Our peer"): Promise<Page> {
+    const own = await newPage()
+    await own.goto(`${service.url}/ui/account`)
+    await own.getByRole("link", { name: `Sign in with ${name}` }).click()
+    return own
+  }
+
+  const heading = (own: Page, name: string) =>
+    own.getByRole("heading", { name, level: 1 }).waitFor()
+
+  test("somebody new signs in and has an account", async () => {
+    await peer.say({ person: ada })
+    const own = await choose()
+    await heading(own, "Profile")
+    expect(await own.getByText("Ada Lovelace").first().isVisible()).toBe(true)
+  })
+
+  test("somebody whose profile says too little is asked for the rest", async () => {
+    const { family_name: _, ...short } = ada
+    const bea = { sub: "bea-1", preferred_username: "bea", email: "bea@peer.example" }
+    await peer.say({ person: { ...short, ...bea } })
+    const own = await choose()
+    await heading(own, "One more step")
+    await own.getByLabel("Last name").fill("Byron")
+    await own.getByRole("button", { name: "Create an account" }).click()
+    await heading(own, "Profile")
+  })
+
+  test("somebody who is here already shows it once, and is linked", async () => {
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    const human = { ...personOf("carl"), password: { password } }
+    await service.get("CreateUser", { organizationId, username: "carl", human })
+    const person = { ...ada, sub: "carl-1", preferred_username: "carl", email: "c@peer.example" }
+    await peer.say({ person })
+    const own = await choose()
+    await heading(own, "One more step")
+    const link = own.locator("form").filter({ hasText: "Link my account" })
+    await link.getByLabel("Login name").fill("carl")
+    await link.getByLabel("Password").fill(password)
+    await link.getByRole("button", { name: "Link my account" }).click()
+    await heading(own, "Profile")
+    await heading(await choose(), "Profile")
+  })
+
+  test("somebody who cancels there, or whose provider is down, has a page", async () => {
+    await peer.say({ person: ada, lie: { cancel: true } })
+    await heading(await choose(), "You didn't sign in there")
+    await peer.say({ person: ada, lie: { "/token": "huge" } })
+    await heading(await choose(), "The other service doesn't answer")
+  })
+
+  describe.runIf(needs("slapd"))("in a directory", () => {
+    let slapd: Slapd
+    beforeAll(async () => {
+      const eve = { uid: "eve", cn: "Eve Ning", sn: "Ning", givenName: "Eve" }
+      slapd = await startSlapd([{ ...eve, mail: "eve@peer.example", userPassword: "Eve-secret-1" }])
+    })
+    afterAll(() => slapd?.stop())
+
+    test("are tried out by an administrator, and sign in by name and password", async () => {
+      await page.getByRole("button", { name: "Add provider" }).click()
+      await dialog().getByLabel("Kind").selectOption("Directory (LDAP)")
+      await field("Name").fill("Staff")
+      await field("Servers").fill(`ldap://localhost:1\nldap://localhost:${slapd.port}`)
+      await field("Base DN").fill(base)
+      await field("Bind DN").fill(admin.dn)
+      await field("Password of the bind DN").fill(admin.password)
+      await dialog().getByRole("button", { name: "Save" }).click()
+      await closed()
+      await row("Staff").getByRole("button", { name: "Test: Staff" }).click()
+      await field("User name there").fill("eve")
+      await field("Password there").fill("wrong")
+      await dialog().getByRole("button", { name: "Test", exact: true }).click()
+      await dialog().getByRole("alert").waitFor()
+      await field("Password there").fill("Eve-secret-1")
+      await dialog().getByRole("button", { name: "Test", exact: true }).click()
+      await dialog().getByText("It says all that an account needs.").waitFor()
+      await dialog().getByText("eve@peer.example (not verified)").waitFor()
+      await dialog().getByRole("button", { name: "Close" }).click()
+      await closed()
+      await row("Staff").getByRole("button", { name: "Activate" }).click()
+      await row("Staff").getByText("Active", { exact: true }).waitFor()
+      const own = await choose("Staff")
+      await heading(own, "Sign in with Staff")
+      await own.getByLabel("User name").fill("eve")
+      await own.getByLabel("Password").fill("wrong")
+      await own.getByRole("button", { name: "Sign in", exact: true }).click()
+      await own.getByText("Staff doesn't know this name with this password").waitFor()
+      await own.getByLabel("Password").fill("Eve-secret-1")
+      await own.getByRole("button", { name: "Sign in", exact: true }).click()
+      await heading(own, "Profile")
+    })
+  })
+
+  test("nobody is offered it any more once it is removed", async () => {
+    await row("Our peer").getByRole("button", { name: "Remove: Our peer" }).click()
+    await dialog().getByRole("button", { name: "Remove", exact: true }).click()
+    await closed()
+    const own = await newPage()
+    await own.goto(`${service.url}/ui/account`)
+    await own.getByRole("heading", { level: 1 }).waitFor()
+    expect(await own.getByRole("link", { name: "Our peer" }).count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+})

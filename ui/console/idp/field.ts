@@ -1,0 +1,63 @@
+import type { TextKey } from "../shell/texts/index.ts"
+
+/** How a text is asked for. */
+export type Field = {
+  readonly type: "text" | "url" | "secret" | "area"
+  readonly optional?: true
+  readonly placeholder?: string
+  readonly hint?: TextKey
+  readonly max?: number
+}
+
+/** Every field of a provider, by its name in messages; a form shows those of its kind. */
+export const fields = {
+  name: { type: "text", hint: "idps.hint.name" },
+  issuer: { type: "url", placeholder: "https://login.example.org", max: 2048 },
+  clientId: { type: "text" },
+  clientSecret: { type: "secret", max: 1000 },
+  scopes: { type: "text", optional: true, hint: "idps.hint.scopes", max: 2000 },
+  authorizationEndpoint: { type: "url", max: 2048 },
+  tokenEndpoint: { type: "url", max: 2048 },
+  userEndpoint: { type: "url", hint: "idps.hint.userEndpoint", max: 2048 },
+  idAttribute: { type: "text", placeholder: "id", hint: "idps.hint.idAttribute" },
+  tenant: { type: "text", placeholder: "common", hint: "idps.hint.tenant" },
+  teamId: { type: "text" },
+  keyId: { type: "text" },
+  privateKey: { type: "area", hint: "idps.hint.privateKey", max: 5000 },
+  jwtEndpoint: { type: "url", hint: "idps.hint.jwtEndpoint", max: 2048 },
+  keysEndpoint: { type: "url", hint: "idps.hint.keysEndpoint", max: 2048 },
+  headerName: { type: "text", placeholder: "X-User-Token", hint: "idps.hint.headerName" },
+  servers: {
+    type: "area",
+    placeholder: "ldaps://ldap.example.org",
+    hint: "idps.hint.servers",
+    max: 4000,
+  },
+  rootCa: { type: "area", optional: true, hint: "idps.hint.rootCa", max: 12_000 },
+  baseDn: { type: "text", placeholder: "ou=people,dc=example,dc=org" },
+  bindDn: { type: "text", placeholder: "cn=reader,dc=example,dc=org", hint: "idps.hint.bindDn" },
+  bindPassword: { type: "secret" },
+  userFilters: { type: "text", placeholder: "uid mail", hint: "idps.hint.userFilters" },
+  userObjectClasses: { type: "text", placeholder: "inetOrgPerson", max: 2000 },
+  userBase: { type: "text", placeholder: "dn", hint: "idps.hint.userBase" },
+  ldapId: { type: "text", optional: true, hint: "idps.hint.ldapId" },
+  ldapUserName: { type: "text", optional: true, placeholder: "uid" },
+  ldapFirstName: { type: "text", optional: true, placeholder: "givenName" },
+  ldapLastName: { type: "text", optional: true, placeholder: "sn" },
+  ldapDisplayName: { type: "text", optional: true, placeholder: "cn" },
+  ldapEmail: { type: "text", optional: true, placeholder: "mail" },
+  ldapEmailVerified: { type: "text", optional: true, hint: "idps.hint.ldapEmailVerified" },
+} as const satisfies Readonly<Record<string, Field>>
+
+export type FieldName = keyof typeof fields
+
+export const fieldOf = (name: FieldName): Field => fields[name]
+
+/** What is so or not, of some kinds. */
+export type CheckName = "usePkce" | "isIdTokenMapping" | "emailVerified" | "startTls"
+
+/** What may come of a sign-in, of every kind. */
+export const optionNames = [
+  ...(["isCreationAllowed", "isAutoCreation", "isLinkingAllowed", "isAutoUpdate"] as const),
+] as const
+export type OptionName = (typeof optionNames)[number]

@@ -1,0 +1,141 @@
+import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
+import { Check } from "../../kit/check.tsx"
+import { TextArea, TextField } from "../../kit/field.tsx"
+import { SelectField } from "../../kit/select.tsx"
+import { DialogForm } from "../form/form.tsx"
+import { formId } from "../form/open.ts"
+import { type Form, useForm } from "../form/use-form.ts"
+import { call } from "../shell/call.ts"
+import { unless } from "../shell/refusal.ts"
+import { useText } from "../shell/text.ts"
+import { BackAddress } from "./back.tsx"
+import { type FieldName, fieldOf, optionNames } from "./field.ts"
+import { type KindName, kindNames, kindOf, type Place } from "./kind.ts"
+import { SecretField } from "./secret.tsx"
+import { autoLinkings, requestOf, type Values, valuesOf } from "./value.ts"
+
+type IdpFormProps = {
+  readonly place: Place
+  readonly provider: Provider | undefined
+  readonly close: () => void
+}
+
+/** One form for all kinds: what is asked for stands in the row of the kind. */
+export function IdpForm({ place, provider, close }: IdpFormProps) {
+  const { t } = useText()
+  const form = useForm<Values>({
+    id: formId("idps", provider?.id ?? "+"),
+    initial: valuesOf(provider),
+    secret: ["clientSecret", "bindPassword", "privateKey"],
+    save: (values) => save(place, provider, values),
+    done: close,
+  })
+  const { values, change } = form
+  const kind = kindOf(values.kind)
+  const title = t(provider ? "idps.edit" : "idps.create")
+  return (
+    <DialogForm title={title} form={form} onCancel={close}>
+      {!provider && (
+        <SelectField<KindName>
+          label={t("field.kind")}
+          name="kind"
+          options={kindNames.map((value) => ({ value, label: nameOfKind(value, t) }))}
+          value={values.kind}
+          onChange={(next) => change({ kind: next })}
+        />
+      )}
+      <BackAddress {...{ kind: values.kind, place, id: provider?.id }} />
+      {kind.fields.map((name) => (
+        <Text key={name} {...{ form, name }} isNew={!provider} />
+      ))}
+      {kind.checks.map((name) => (
+        <Check
+          key={name}
+          label={t(`idps.check.${name}`)}
+          hint={t(`idps.check_hint.${name}`)}
+          checked={values[name]}
+          onChange={(on) => change({ [name]: on })}
+        />
+      ))}
+      <Options form={form} />
+    </DialogForm>
+  )
+}
+
+type Say = ReturnType<typeof useText>["t"]
+
+/** What a kind is called; names of vendors are the same everywhere. */
+export function nameOfKind(name: KindName, t: Say): string {
+  const { brand } = kindOf(name)
+  if (brand !== undefined) return brand
+  if (name === "oidc") return t("idps.kind.oidc")
+  if (name === "oauth") return t("idps.kind.oauth")
+  return name === "ldap" ? t("idps.kind.ldap") : t("idps.kind.jwt")
+}
+
+type TextProps = {
+  readonly form: Form<Values>
+  readonly name: FieldName
+  readonly isNew: boolean
+}
+
+/** One text of a provider; a secret that is there already may stay. */
+function Text({ form, name, isNew }: TextProps) {
+  const { t } = useText()
+  const { type, optional, placeholder, hint, max = 200 } = fieldOf(name)
+  const label = t(`idps.field.${name}`)
+  if (type === "secret") {
+    const stays = !isNew && { hint: t("idps.secret_stays") }
+    return <SecretField {...{ form, name, label, ...stays }} required={isNew} />
+  }
+  const isKept = name === "privateKey" && !isNew
+  const isRequired = optional === undefined && !isKept && !(name === "name" && hasBrand(form))
+  const shown = {
+    ...{ label, placeholder, maxLength: max, required: isRequired, spellCheck: false },
+    hint: isKept ? t("idps.secret_stays") : hint && t(hint),
+    ...(!isRequired && { optional: t("form.optional") }),
+  }
+  const wired = { ...form.text(name), ...shown }
+  return type === "area" ? (
+    <TextArea {...wired} rows={name === "servers" ? 2 : 4} />
+  ) : (
+    <TextField {...wired} type={type} />
+  )
+}
+
+const hasBrand = ({ values }: Form<Values>): boolean => kindOf(values.kind).brand !== undefined
+
+/** What may come of a sign-in. */
+function Options({ form: { values, change } }: { readonly form: Form<Values> }) {
+  const { t } = useText()
+  return (
+    <fieldset className="checks">
+      <legend className="field-label choice-legend">{t("idps.options")}</legend>
+      {optionNames.map((name) => (
+        <Check
+          key={name}
+          label={t(`idps.option.${name}`)}
+          hint={t(`idps.option_hint.${name}`)}
+          checked={values[name]}
+          onChange={(on) => change({ [name]: on })}
+        />
+      ))}
+      <SelectField
+        label={t("idps.auto_linking")}
+        hint={t("idps.auto_linking_hint")}
+        options={autoLinkings.map((value) => ({ value, label: t(`idps.auto_linking.${value}`) }))}
+        value={values.autoLinking}
+        onChange={(autoLinking) => change({ autoLinking })}
+      />
+    </fieldset>
+  )
+}
+
+function save(place: Place, provider: Provider | undefined, values: Values): Promise<unknown> {
+  const kind = kindOf(values.kind)
+  const { add, update } = place === undefined ? kind.instance : kind.organization
+  const wanted = requestOf(values, provider)
+  const options = place === undefined ? {} : { within: place }
+  if (!provider) return call(add, wanted, options)
+  return unless("idp.unchanged", call(update, { ...wanted, id: provider.id }, options))
+}

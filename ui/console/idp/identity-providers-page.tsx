@@ -1,0 +1,280 @@
+import { useParams } from "@tanstack/react-router"
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import { IDPOwnerType, type Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { TextQueryMethod } from "../../../src/gen/core/v1/object_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import { Badge } from "../../kit/badge.tsx"
+import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
+import { Clip } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { call, useReadIfAllowed } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { Link } from "../shell/link.tsx"
+import type { Needs } from "../shell/may.tsx"
+import { tell } from "../shell/notice.tsx"
+import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import { IdpForm, nameOfKind } from "./form.tsx"
+import { kindNameOf, type Place } from "./kind.ts"
+import { TestIdp, TestResult } from "./test.tsx"
+
+const admin = AdminService.method
+const management = ManagementService.method
+
+/** What everybody on the instance may sign in with beside a password. */
+export function IdentityProvidersPage() {
+  const { t } = useText()
+  return (
+    <Page title={t("nav.identity-providers")} owner={t("nav.instance")}>
+      <p className="quiet section-lead">{t("idps.lead")}</p>
+      <TestResult />
+      <Part rows={4}>
+        <Idps place={undefined} />
+      </Part>
+    </Page>
+  )
+}
+
+/** The same for the people of one organisation. */
+export function OrganizationIdentityProvidersPage() {
+  const { t } = useText()
+  const { organizationId } = useParams({
+    from: "/organizations/$organizationId/identity-providers",
+  })
+  useBelongsTo(organizationId)
+  const own = useOrganizations().find(({ id }) => id === organizationId)
+  const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
+  return (
+    <Page
+      title={t("nav.identity-providers")}
+      crumbs={[{ label: own?.name ?? t("nav.organization"), link }]}
+    >
+      <p className="quiet section-lead">{t("idps.lead_organization")}</p>
+      <TestResult />
+      <Part rows={4}>
+        <Idps place={organizationId} />
+      </Part>
+    </Page>
+  )
+}
+
+type InPlace = { readonly place: Place }
+
+/** Those of a place; an organisation also offers those of the instance, and changes none. */
+function Idps({ place }: InPlace) {
+  const { t } = useText()
+  const shared = useShared(place)
+  if (place === undefined) {
+    return (
+      <>
+        <Hindrance place={place} />
+        <Collection
+          {...shared}
+          method={admin.listProviders}
+          ask={(asked) => ({ query: pageOf(asked), queries: namedLike(asked.text) })}
+          find={({ result, details }) => found(result, details)}
+          needs={{
+            create: admin.addGenericOIDCProvider,
+            edit: admin.updateGenericOIDCProvider,
+            remove: admin.deleteProvider,
+          }}
+          turn={(provider) => (
+            <Turn {...{ ...shared.turn, provider }} needs={admin.addIDPToLoginPolicy} />
+          )}
+          remove={({ id }) => call(admin.deleteProvider, { id })}
+        />
+      </>
+    )
+  }
+  const [own, whole] = [
+    { query: { case: "ownerTypeQuery", value: { ownerType: IDPOwnerType.IDP_OWNER_TYPE_ORG } } },
+    { query: { case: "ownerTypeQuery", value: { ownerType: IDPOwnerType.IDP_OWNER_TYPE_SYSTEM } } },
+  ] as const
+  return (
+    <>
+      <Hindrance place={place} />
+      <Collection
+        {...shared}
+        method={management.listProviders}
+        within={place}
+        ask={(asked) => ({ query: pageOf(asked), queries: [own, ...namedLike(asked.text)] })}
+        find={({ result, details }) => found(result, details)}
+        needs={{
+          create: management.addGenericOIDCProvider,
+          edit: management.updateGenericOIDCProvider,
+          remove: management.deleteProvider,
+        }}
+        turn={(provider) => (
+          <Turn {...{ ...shared.turn, provider }} needs={management.addIDPToLoginPolicy} />
+        )}
+        remove={({ id }) => call(management.deleteProvider, { id }, { within: place })}
+      />
+      <Listing
+        caption={t("idps.of_instance")}
+        name="instance"
+        unsearched
+        method={management.listProviders}
+        within={place}
+        ask={(asked) => ({ query: pageOf(asked), queries: [whole] })}
+        find={({ result, details }) => found(result, details)}
+        columns={[...shared.columns, turnColumn(shared.turn)]}
+        keyOf={({ id }) => id}
+        empty={<p className="quiet section-lead">{t("idps.of_instance_none")}</p>}
+        frame={(list) => <Section title={t("idps.of_instance")}>{list}</Section>}
+      />
+    </>
+  )
+}
+
+const namedLike = (name: string) =>
+  name === ""
+    ? []
+    : [
+        {
+          query: {
+            case: "idpNameQuery",
+            value: { name, method: TextQueryMethod.CONTAINS_IGNORE_CASE },
+          },
+        } as const,
+      ]
+
+type Turning = {
+  readonly isOn: (provider: Provider) => boolean
+  readonly act: (provider: Provider, on: boolean) => Promise<unknown>
+  readonly off: string
+}
+
+const turnColumn = (turn: Turning): ListColumn<Provider> => ({
+  label: "",
+  cell: (provider) => (
+    <div className="row-actions">
+      <Turn {...{ ...turn, provider }} needs={management.addIDPToLoginPolicy} />
+    </div>
+  ),
+})
+
+/** Offers a provider to people or, after a question that can be undone, no longer. */
+function Turn(props: Turning & Needs & { readonly provider: Provider }) {
+  const { provider, isOn, act, off, needs } = props
+  const { t } = useText()
+  const { name } = provider
+  const turnOn = () => act(provider, true)
+  if (!isOn(provider)) {
+    return <ActionButton {...{ small: true, needs }} label={t("action.activate")} act={turnOn} />
+  }
+  return (
+    <ConfirmButton
+      {...{ small: true, needs, what: name, consequence: off }}
+      label={t("action.deactivate")}
+      act={() => act(provider, false)}
+      done={() => tell({ text: t("notice.deactivated", { name }), undo: turnOn })}
+    />
+  )
+}
+
+const all = { query: { limit: 1000 } }
+
+const useInstanceLinks = () => useReadIfAllowed(admin.listLoginPolicyIDPs, all)?.result
+const useLinksOf = (place: Place) =>
+  useReadIfAllowed(management.listLoginPolicyIDPs, all, withinOf(place))?.result
+
+const withinOf = (place: Place) => (place === undefined ? {} : { within: place })
+
+/** What a list of providers is made of, wherever they are. */
+function useShared(place: Place) {
+  const { t } = useText()
+  const useLinks = place === undefined ? useInstanceLinks : useLinksOf
+  const linked = new Set(useLinks(place)?.map(({ idpId }) => idpId))
+  const within = withinOf(place)
+  const isOn = ({ id }: Provider) => linked.has(id)
+  const turn: Turning = {
+    isOn,
+    act: ({ id: idpId, owner: ownerType }, on) => {
+      if (place === undefined) {
+        return on
+          ? call(admin.addIDPToLoginPolicy, { idpId })
+          : call(admin.removeIDPFromLoginPolicy, { idpId })
+      }
+      return on
+        ? call(management.addIDPToLoginPolicy, { idpId, ownerType }, within)
+        : call(management.removeIDPFromLoginPolicy, { idpId }, within)
+    },
+    off: t("idps.off"),
+  }
+  const columns: readonly ListColumn<Provider>[] = [
+    { label: t("field.name"), cell: ({ name }) => <Clip text={name} /> },
+    { label: t("field.kind"), cell: (provider) => <KindBadge provider={provider} /> },
+    {
+      label: t("field.state"),
+      cell: (provider) => <StateBadge state={isOn(provider) ? "active" : "inactive"} />,
+    },
+  ]
+  return {
+    family: "idps",
+    columns,
+    turn,
+    keyOf: ({ id }: Provider) => id,
+    nameOf: ({ name }: Provider) => name,
+    form:
+      (provider: Provider | undefined) =>
+      ({ close }: { readonly close: () => void }) => <IdpForm {...{ place, provider, close }} />,
+    more: (provider: Provider) => {
+      const kind = kindNameOf(provider)
+      return kind && <TestIdp id={provider.id} name={provider.name} kind={kind} />
+    },
+    isFixed: (provider: Provider) => kindNameOf(provider) === undefined,
+  } as const
+}
+
+function KindBadge({ provider }: { readonly provider: Provider }) {
+  const { t } = useText()
+  const kind = kindNameOf(provider)
+  return <Badge>{kind ? nameOfKind(kind, t) : (provider.config?.config.case ?? "")}</Badge>
+}
+
+type Said = { readonly isOffered: boolean; readonly isDefault: boolean }
+
+function useInstancePolicy(): Said | undefined {
+  const policy = useReadIfAllowed(admin.getLoginPolicy)?.policy
+  return policy && { isOffered: policy.allowExternalIdp, isDefault: false }
+}
+
+function usePolicyOf(place: Place): Said | undefined {
+  const found = useReadIfAllowed(management.getLoginPolicy, {}, withinOf(place))
+  const { policy, isDefault = false } = found ?? {}
+  return policy && { isOffered: policy.allowExternalIdp, isDefault }
+}
+
+/** Says where the login policy leaves out all providers, and leads there. */
+function Hindrance({ place }: InPlace) {
+  const { t } = useText()
+  const usePolicy = place === undefined ? useInstancePolicy : usePolicyOf
+  const said = usePolicy(place)
+  if (!said) return null
+  const link =
+    place === undefined ? (
+      <Link to="/settings">{t("idps.to_policy")}</Link>
+    ) : (
+      <Link to="/organizations/$organizationId/policies" params={{ organizationId: place }}>
+        {t("idps.to_policy")}
+      </Link>
+    )
+  if (!said.isOffered) {
+    return (
+      <Alert tone="warning">
+        {t("idps.policy_off")} {link}
+      </Alert>
+    )
+  }
+  if (!said.isDefault) return <p className="small">{link}</p>
+  return (
+    <Alert tone="warning">
+      {t("idps.policy_default")} {link}
+    </Alert>
+  )
+}

@@ -1,0 +1,159 @@
+import type { DescMethodUnary } from "@bufbuild/protobuf"
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import type { CheckName, FieldName } from "./field.ts"
+
+const admin = AdminService.method
+const management = ManagementService.method
+
+/** The operations that make and change one. */
+export type Ways = { readonly add: DescMethodUnary; readonly update: DescMethodUnary }
+
+export type Kind = {
+  /** Its own name, which is the same in every language; the others have a text. */
+  readonly brand?: string
+  readonly fields: readonly FieldName[]
+  readonly checks: readonly CheckName[]
+  /** Where people come back to; undefined where they never leave. */
+  readonly back: "callback" | "jwt" | undefined
+  readonly instance: Ways
+  readonly organization: Ways
+}
+
+const client = ["clientId", "clientSecret", "scopes"] as const
+const endpoints = ["authorizationEndpoint", "tokenEndpoint", "userEndpoint"] as const
+const vendor = { fields: ["name", ...client], checks: [], back: "callback" } as const
+
+/** How each kind of provider is set up, by the names of messages; the ninth costs one row. */
+export const kinds = {
+  oidc: {
+    fields: ["name", "issuer", ...client],
+    checks: ["usePkce", "isIdTokenMapping"],
+    back: "callback",
+    instance: { add: admin.addGenericOIDCProvider, update: admin.updateGenericOIDCProvider },
+    organization: {
+      add: management.addGenericOIDCProvider,
+      update: management.updateGenericOIDCProvider,
+    },
+  },
+  oauth: {
+    fields: ["name", ...client, ...endpoints, "idAttribute"],
+    checks: ["usePkce"],
+    back: "callback",
+    instance: { add: admin.addGenericOAuthProvider, update: admin.updateGenericOAuthProvider },
+    organization: {
+      add: management.addGenericOAuthProvider,
+      update: management.updateGenericOAuthProvider,
+    },
+  },
+  ldap: {
+    fields: [
+      ...(["name", "servers", "rootCa", "baseDn", "bindDn", "bindPassword"] as const),
+      ...(["userFilters", "userObjectClasses", "userBase", "ldapId", "ldapUserName"] as const),
+      ...(["ldapFirstName", "ldapLastName", "ldapDisplayName", "ldapEmail"] as const),
+      "ldapEmailVerified",
+    ],
+    checks: ["startTls"],
+    back: undefined,
+    instance: { add: admin.addLDAPProvider, update: admin.updateLDAPProvider },
+    organization: { add: management.addLDAPProvider, update: management.updateLDAPProvider },
+  },
+  jwt: {
+    fields: ["name", "issuer", "jwtEndpoint", "keysEndpoint", "headerName"],
+    checks: [],
+    back: "jwt",
+    instance: { add: admin.addJWTProvider, update: admin.updateJWTProvider },
+    organization: { add: management.addJWTProvider, update: management.updateJWTProvider },
+  },
+  google: {
+    ...vendor,
+    brand: "Google",
+    instance: { add: admin.addGoogleProvider, update: admin.updateGoogleProvider },
+    organization: { add: management.addGoogleProvider, update: management.updateGoogleProvider },
+  },
+  azureAd: {
+    brand: "Microsoft Entra ID",
+    fields: ["name", "tenant", ...client],
+    checks: ["emailVerified"],
+    back: "callback",
+    instance: { add: admin.addAzureADProvider, update: admin.updateAzureADProvider },
+    organization: { add: management.addAzureADProvider, update: management.updateAzureADProvider },
+  },
+  apple: {
+    brand: "Apple",
+    fields: ["name", "clientId", "teamId", "keyId", "privateKey", "scopes"],
+    checks: [],
+    back: "callback",
+    instance: { add: admin.addAppleProvider, update: admin.updateAppleProvider },
+    organization: { add: management.addAppleProvider, update: management.updateAppleProvider },
+  },
+  github: {
+    ...vendor,
+    brand: "GitHub",
+    instance: { add: admin.addGitHubProvider, update: admin.updateGitHubProvider },
+    organization: { add: management.addGitHubProvider, update: management.updateGitHubProvider },
+  },
+  githubEs: {
+    brand: "GitHub Enterprise Server",
+    fields: ["name", ...client, ...endpoints],
+    checks: [],
+    back: "callback",
+    instance: {
+      add: admin.addGitHubEnterpriseServerProvider,
+      update: admin.updateGitHubEnterpriseServerProvider,
+    },
+    organization: {
+      add: management.addGitHubEnterpriseServerProvider,
+      update: management.updateGitHubEnterpriseServerProvider,
+    },
+  },
+  gitlab: {
+    ...vendor,
+    brand: "GitLab",
+    instance: { add: admin.addGitLabProvider, update: admin.updateGitLabProvider },
+    organization: { add: management.addGitLabProvider, update: management.updateGitLabProvider },
+  },
+  gitlabSelfHosted: {
+    brand: "GitLab Self-Managed",
+    fields: ["name", "issuer", ...client],
+    checks: [],
+    back: "callback",
+    instance: {
+      add: admin.addGitLabSelfHostedProvider,
+      update: admin.updateGitLabSelfHostedProvider,
+    },
+    organization: {
+      add: management.addGitLabSelfHostedProvider,
+      update: management.updateGitLabSelfHostedProvider,
+    },
+  },
+} as const satisfies Readonly<Record<string, Kind>>
+
+export type KindName = keyof typeof kinds
+
+export const kindNames = [
+  ...(["oidc", "oauth", "ldap", "jwt", "google", "azureAd", "apple", "github"] as const),
+  ...(["githubEs", "gitlab", "gitlabSelfHosted"] as const),
+] as const satisfies readonly KindName[]
+
+export const kindOf = (name: KindName): Kind => kinds[name]
+
+/** The kind of a provider; undefined for one that is not set up here. */
+export const kindNameOf = ({ config }: Provider): KindName | undefined =>
+  kindNames.find((name) => name === config?.config.case)
+
+/** The organisation whose provider it is; undefined: the instance's. */
+export type Place = string | undefined
+
+/**
+ * What has to be entered at a provider for it to send people back; those of organisations have an
+ * address each, which there is once they are there.
+ */
+export function backOf(name: KindName, place: Place, id: string | undefined): string | undefined {
+  const { back } = kindOf(name)
+  if (back === undefined) return undefined
+  if (back === "jwt") return `${location.origin}/idps/jwt`
+  if (place === undefined) return `${location.origin}/idps/callback`
+  return id === undefined ? undefined : `${location.origin}/idps/${id}/callback`
+}

@@ -1,0 +1,28 @@
+import { PasswordField } from "../../kit/field.tsx"
+import { useText } from "../shell/text.ts"
+
+type SecretFieldProps<Name extends string> = {
+  readonly form: { readonly text: (name: Name) => object }
+  readonly name: Name
+  readonly label: string
+  readonly hint?: string
+  readonly required?: boolean
+}
+
+/** A secret of something else than the person: no password manager fills it in. */
+export function SecretField<Name extends string>(props: SecretFieldProps<Name>) {
+  const { form, name, label, hint, required } = props
+  const { t } = useText()
+  return (
+    <PasswordField
+      label={label}
+      hint={hint}
+      show={t("field.show")}
+      hide={t("field.hide")}
+      {...form.text(name)}
+      maxLength={1000}
+      autoComplete="new-password"
+      required={required}
+    />
+  )
+}

@@ -1,0 +1,165 @@
+import {
+  AutoLinkingOption,
+  AzureADTenantType,
+  type Provider,
+} from "../../../src/gen/core/idp/v1/idp_pb.ts"
+import { linesOf } from "../form/lines.ts"
+import { type CheckName, type FieldName, type OptionName, optionNames } from "./field.ts"
+import { type KindName, kindNameOf, kindOf } from "./kind.ts"
+
+export const autoLinkings = ["off", "username", "email"] as const
+export type AutoLinking = (typeof autoLinkings)[number]
+
+const autoLinkingNumbers: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
+  off: AutoLinkingOption.UNSPECIFIED,
+  username: AutoLinkingOption.USERNAME,
+  email: AutoLinkingOption.EMAIL,
+}
+
+/** What a form holds. */
+export type Values = Readonly<Record<FieldName, string>> &
+  Readonly<Record<CheckName | OptionName, boolean>> & {
+    readonly kind: KindName
+    readonly autoLinking: AutoLinking
+  }
+
+const tenants = {
+  common: AzureADTenantType.AZURE_AD_TENANT_TYPE_COMMON,
+  organizations: AzureADTenantType.AZURE_AD_TENANT_TYPE_ORGANISATIONS,
+  consumers: AzureADTenantType.AZURE_AD_TENANT_TYPE_CONSUMERS,
+} as const
+
+/** What most want: new people get an account, and who has one is linked. */
+const fresh = {
+  ...{ isCreationAllowed: true, isAutoCreation: true, isLinkingAllowed: true, isAutoUpdate: false },
+  ...{ usePkce: true, isIdTokenMapping: false, emailVerified: false, startTls: false },
+} as const
+
+const usual: Partial<Readonly<Record<FieldName, string>>> = {
+  ...{ idAttribute: "id", tenant: "common", userBase: "dn", userFilters: "uid mail" },
+  ...{ userObjectClasses: "inetOrgPerson", ldapUserName: "uid", ldapFirstName: "givenName" },
+  ...{ ldapLastName: "sn", ldapDisplayName: "cn", ldapEmail: "mail" },
+}
+
+/** What a provider says, as a form shows it; what one that is made begins with. */
+export function valuesOf(provider: Provider | undefined): Values {
+  const { config, options } = provider?.config ?? {}
+  const said: object = config?.value ?? {}
+  const is = (from: object | undefined, name: CheckName | OptionName) =>
+    provider ? Reflect.get(from ?? {}, name) === true : fresh[name]
+  const number = provider ? options?.autoLinking : AutoLinkingOption.EMAIL
+  return {
+    ...textsBy((name) => (provider ? textIn(said, name) : (usual[name] ?? ""))),
+    name: provider?.name ?? "",
+    kind: (provider && kindNameOf(provider)) ?? "oidc",
+    usePkce: is(said, "usePkce"),
+    isIdTokenMapping: is(said, "isIdTokenMapping"),
+    emailVerified: is(said, "emailVerified"),
+    startTls: is(said, "startTls"),
+    isCreationAllowed: is(options, "isCreationAllowed"),
+    isAutoCreation: is(options, "isAutoCreation"),
+    isLinkingAllowed: is(options, "isLinkingAllowed"),
+    isAutoUpdate: is(options, "isAutoUpdate"),
+    autoLinking: autoLinkings.find((name) => autoLinkingNumbers[name] === number) ?? "off",
+  }
+}
+
+/** Every text by its name; secrets never come back. */
+const textsBy = (of: (name: FieldName) => string) => ({
+  ...{ name: of("name"), issuer: of("issuer"), clientId: of("clientId"), clientSecret: "" },
+  ...{ scopes: of("scopes"), authorizationEndpoint: of("authorizationEndpoint") },
+  ...{ tokenEndpoint: of("tokenEndpoint"), userEndpoint: of("userEndpoint") },
+  ...{ idAttribute: of("idAttribute"), tenant: of("tenant"), teamId: of("teamId") },
+  ...{ keyId: of("keyId"), privateKey: "", jwtEndpoint: of("jwtEndpoint") },
+  ...{ keysEndpoint: of("keysEndpoint"), headerName: of("headerName") },
+  ...{ servers: of("servers"), rootCa: of("rootCa"), baseDn: of("baseDn") },
+  ...{ bindDn: of("bindDn"), bindPassword: "", userFilters: of("userFilters") },
+  ...{ userObjectClasses: of("userObjectClasses"), userBase: of("userBase") },
+  ...{ ldapId: of("ldapId"), ldapUserName: of("ldapUserName") },
+  ...{ ldapFirstName: of("ldapFirstName"), ldapLastName: of("ldapLastName") },
+  ...{ ldapDisplayName: of("ldapDisplayName"), ldapEmail: of("ldapEmail") },
+  ldapEmailVerified: of("ldapEmailVerified"),
+})
+
+/** What a directory calls things, by the names of the messages. */
+const attributeNames: Partial<Readonly<Record<FieldName, string>>> = {
+  ldapId: "idAttribute",
+  ldapUserName: "preferredUsernameAttribute",
+  ldapFirstName: "firstNameAttribute",
+  ldapLastName: "lastNameAttribute",
+  ldapDisplayName: "displayNameAttribute",
+  ldapEmail: "emailAttribute",
+  ldapEmailVerified: "emailVerifiedAttribute",
+}
+
+function textIn(said: object, name: FieldName): string {
+  const attribute = attributeNames[name]
+  const attributes: unknown = Reflect.get(said, "attributes")
+  if (attribute !== undefined) {
+    return attributes instanceof Object ? textOf(Reflect.get(attributes, attribute)) : ""
+  }
+  return textOf(Reflect.get(said, name))
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value)
+  if (Array.isArray(value)) return value.join(" ")
+  return value instanceof Object ? tenantOf(value) : ""
+}
+
+function tenantOf(value: object): string {
+  const type: unknown = Reflect.get(value, "type")
+  const said: unknown = type instanceof Object ? Reflect.get(type, "value") : undefined
+  if (typeof said === "string") return said
+  return Object.entries(tenants).find(([, number]) => number === said)?.[0] ?? "common"
+}
+
+/** What the operations of all kinds take; each reads what it has a name for. */
+export function requestOf(values: Values, before: Provider | undefined) {
+  const { usePkce, isIdTokenMapping, emailVerified, startTls } = values
+  const said = before?.config?.config
+  const own = said?.case === "ldap" ? said.value : undefined
+  const texts = Object.fromEntries(
+    kindOf(values.kind)
+      .fields.filter((name) => !attributeNames[name])
+      .map((name) => [name, secrets.has(name) ? values[name] : values[name].trim()]),
+  )
+  const bytes = (text: string) => new TextEncoder().encode(text.trim() && `${text.trim()}\n`)
+  return {
+    ...texts,
+    ...{ usePkce, isIdTokenMapping, emailVerified, startTls },
+    scopes: linesOf(values.scopes),
+    privateKey: bytes(values.privateKey),
+    tenant: tenantFrom(values.tenant.trim()),
+    servers: linesOf(values.servers),
+    userFilters: linesOf(values.userFilters),
+    userObjectClasses: linesOf(values.userObjectClasses),
+    rootCa: bytes(values.rootCa),
+    ...(own?.timeout && { timeout: own.timeout }),
+    attributes: { ...own?.attributes, ...attributesOf(values) },
+    providerOptions: {
+      ...Object.fromEntries(optionNames.map((name) => [name, values[name]])),
+      autoLinking: autoLinkingNumbers[values.autoLinking],
+    },
+  }
+}
+
+const secrets: ReadonlySet<FieldName> = new Set(["clientSecret", "bindPassword"])
+
+const attributesOf = (values: Values) => ({
+  idAttribute: values.ldapId.trim(),
+  preferredUsernameAttribute: values.ldapUserName.trim(),
+  firstNameAttribute: values.ldapFirstName.trim(),
+  lastNameAttribute: values.ldapLastName.trim(),
+  displayNameAttribute: values.ldapDisplayName.trim(),
+  emailAttribute: values.ldapEmail.trim(),
+  emailVerifiedAttribute: values.ldapEmailVerified.trim(),
+})
+
+function tenantFrom(text: string) {
+  const [, several] = Object.entries(tenants).find(([name]) => name === (text || "common")) ?? []
+  return several === undefined
+    ? ({ type: { case: "tenantId", value: text } } as const)
+    : ({ type: { case: "tenantType", value: several } } as const)
+}

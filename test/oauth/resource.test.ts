@@ -1,5 +1,10 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  changeApplication,
+  createApplication,
+  removeApplication,
+} from "../../src/domain/app/index.ts"
 import { createProject, deactivateProject } from "../../src/domain/project/index.ts"
 import { addRobot, basicOf } from "./clients.ts"
 import {
@@ -133,5 +138,102 @@ describe("resource (RFC 8707)", () => {
     await browser.signIn(authorizePath(web.id))
     const path = authorizePath(web.id, { resource: urn("core"), prompt: "none" })
     expect(answerOf(await browser.go(path)).error).toBe("consent_required")
+  })
+})
+
+describe("the URI of an API (RFC 8707 §2)", () => {
+  const mcp = "https://mcp.example.com/mcp"
+  let appId: string
+  let apiClient: { readonly id: string; readonly secret: string }
+  const addApi = async (uris: readonly string[], projectId = api) => {
+    const cx = provider.cx()
+    const id = cx.ids.next()
+    const config = { kind: "api", api: { authMethod: "basic", resources: uris } } as const
+    const made = await createApplication(cx, id, { projectId, name: "MCP", config })
+    return { appId: id, id: made.clientId, secret: made.secret ?? "" }
+  }
+  beforeAll(async () => {
+    const made = await addApi([mcp])
+    appId = made.appId
+    apiClient = made
+  })
+
+  const tokenFor = async (...uris: readonly string[]) =>
+    String((await exchange(await codeFor(...uris))).answer.access_token)
+  const introspected = async (token: string) => {
+    const { id, secret } = apiClient
+    const basic = Buffer.from(basicOf(id, secret)).toString("base64")
+    const response = await provider.send("/oauth/v2/introspect", {
+      method: "POST",
+      headers: { authorization: `Basic ${basic}` },
+      body: new URLSearchParams({ token }),
+    })
+    return response.json()
+  }
+
+  test("stands in the audience beside its project, seen by introspection", async () => {
+    const token = await tokenFor(mcp)
+    expect(decodeJwt(token).aud).toEqual([web.id, other, api, mcp])
+    expect(await introspected(token)).toMatchObject({
+      active: true,
+      aud: [web.id, other, api, mcp],
+    })
+    expect(await introspected(await tokenFor())).toEqual({ active: false })
+  })
+
+  test("narrows a token, and is not got where it was not granted", async () => {
+    const { answer } = await exchange(await codeFor(mcp), { resource: mcp })
+    expect(decodeJwt(String(answer.access_token)).aud).toEqual([web.id, api, mcp])
+    const refused = await exchange(await codeFor(), { resource: mcp })
+    expect(refused.answer.error).toBe("invalid_target")
+    // The project alone is less than the API.
+    const wider = await exchange(await codeFor(urn(api)), { resource: mcp })
+    expect(wider.answer.error).toBe("invalid_target")
+  })
+
+  test.each([`${mcp}/`, `${mcp}?a=b`, mcp.toUpperCase(), `${mcp}#part`, "https://mcp.example.com"])(
+    "is compared character by character: %s",
+    async (resource) => {
+      const response = await provider.send(authorizePath(web.id, { resource }))
+      expect(response.headers.get("location")).toContain("error=invalid_target")
+    },
+  )
+
+  test("is one API's alone, and free again when that lets go of it", async () => {
+    await expect(addApi([mcp], other)).rejects.toMatchObject({ id: "app.resource_taken" })
+    const passing = await addApi(["https://a.example.com/", "https://b.example.com/"])
+    await changeApplication(provider.cx(), passing.appId, {
+      api: { resources: ["https://b.example.com/"] },
+    })
+    const next = await addApi(["https://a.example.com/"], other)
+    await removeApplication(provider.cx(), next.appId)
+    await addApi(["https://a.example.com/"])
+  })
+
+  test.each([
+    "http://api.example.com/",
+    "https://api.example.com/#x",
+    "https://id.example.com/api",
+    "https://api.example.com/a b",
+    "urn:core:iam:org:project:id:1:aud",
+    "api",
+    "",
+  ])("can't be %s", async (uri) => {
+    await expect(addApi([uri])).rejects.toMatchObject({ id: "app.resources_invalid" })
+  })
+
+  test("is no project's id: tokens for a project are for no API", async () => {
+    const orgId = provider.setup.orgId
+    await expect(createProject(provider.cx(), mcp, { orgId, name: "Trap" })).rejects.toMatchObject({
+      id: "client.id_is_address",
+    })
+  })
+
+  test("opens nothing when its API is gone", async () => {
+    const token = await tokenFor(mcp)
+    await removeApplication(provider.cx(), appId)
+    const response = await provider.send(authorizePath(web.id, { resource: mcp }))
+    expect(response.headers.get("location")).toContain("error=invalid_target")
+    expect(await introspected(token)).not.toHaveProperty("aud")
   })
 })

@@ -18,6 +18,7 @@ import {
   type SamlConfig,
 } from "./model.ts"
 import { checkLogin, checkOidc, oidcDefaults } from "./oidc.ts"
+import { checkResources, resourceClaims, resourcesOf } from "./resource.ts"
 import { releaseEntity, takeEntity } from "./saml.ts"
 import { firstSecret, newSecret, type SecretHash, secretErasure } from "./secret.ts"
 import { appIdsOf, mustExist } from "./view.ts"
@@ -101,7 +102,7 @@ export const changeApplication = app.command<ApplicationChange>((state, input, c
   }
   if (input.api) {
     if (state.kind !== "api") throw otherKindError()
-    drafts.push(...apiChanges(state, input.api))
+    drafts.push(...apiChanges(cx, state, input.api))
   }
   if (input.saml) {
     if (state.kind !== "saml") throw otherKindError()
@@ -135,6 +136,7 @@ export const removeApplication = app.command((state, _, cx) => {
 export function removal(state: Exclude<App, { status: "absent" | "removed" }>): Draft<AppEvent> {
   const claims = [
     state.kind === "saml" ? releaseEntity(state.saml.entityId) : releaseClientId(state.clientId),
+    ...(state.kind === "api" ? resourceClaims(resourcesOf(state.api), []) : []),
   ]
   return { type: "project.application.removed", data: {}, claims, erase: {} }
 }
@@ -159,7 +161,13 @@ export function dropProject(cx: Cx, tx: Transaction, id: string): void {
 
 function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppEvent> {
   if (config.kind === "api") {
-    return { type: "project.application.config.api.added", data: { ...config.api, clientId } }
+    const resources = resourcesOf(config.api)
+    checkResources(cx, resources)
+    return {
+      type: "project.application.config.api.added",
+      data: { ...config.api, clientId },
+      claims: resourceClaims([], resources),
+    }
   }
   if (config.kind === "saml") {
     checkLogin(config.saml.loginVersion)
@@ -185,13 +193,20 @@ function oidcChanges(
     : [{ type, data, erase: secretErasure("oidc") }]
 }
 
-function apiChanges({ api }: ApiApp, input: Partial<ApiConfig>): readonly Draft<AppEvent>[] {
+function apiChanges(
+  cx: Decision,
+  { api }: ApiApp,
+  input: Partial<ApiConfig>,
+): readonly Draft<AppEvent>[] {
   const next = { ...api, ...input }
-  if (next.authMethod === api.authMethod) return []
+  if (Object.keys(changesOf(api, input)).length === 0) return []
+  const resources = resourcesOf(next)
+  checkResources(cx, resources)
   const type = "project.application.config.api.changed"
+  const claims = resourceClaims(resourcesOf(api), resources)
   return hasSecret(next.authMethod)
-    ? [{ type, data: next }]
-    : [{ type, data: next, erase: secretErasure("api") }]
+    ? [{ type, data: next, claims }]
+    : [{ type, data: next, claims, erase: secretErasure("api") }]
 }
 
 function samlChanges({ saml }: SamlApp, input: Partial<SamlConfig>): readonly Draft<AppEvent>[] {

@@ -54,6 +54,7 @@ export {
   noteUse,
   registerApplication,
 } from "./registration.ts"
+export { projectOfResource } from "./resource.ts"
 export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export {
   type Consumer,

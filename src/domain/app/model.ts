@@ -69,7 +69,11 @@ export type TokenConfig = Partial<
 /** OpenID Connect Front-Channel Logout §2: a page that browsers load at the end of a session. */
 export type FrontChannelLogout = { readonly uri: string; readonly sessionRequired: boolean }
 
-export type ApiConfig = { readonly authMethod: "basic" | "private_key_jwt" }
+export type ApiConfig = {
+  readonly authMethod: "basic" | "private_key_jwt"
+  /** RFC 8707 §2: URIs that clients call it by; absent is none. */
+  readonly resources?: readonly string[]
+}
 
 /** A SAML service provider; see `Metadata`. */
 export type SamlConfig = {

@@ -1,4 +1,9 @@
-import { appChain, findClient, isSelfRegistered } from "../../domain/app/index.ts"
+import {
+  appChain,
+  findClient,
+  isSelfRegistered,
+  projectOfResource,
+} from "../../domain/app/index.ts"
 import { mayEnter } from "../../domain/authorization/index.ts"
 import { exchange, grant } from "../../domain/grant/index.ts"
 import { isProjectActive, project } from "../../domain/project/index.ts"
@@ -32,7 +37,8 @@ export function foreignAmong(
   app: Asking,
   projects: readonly string[],
 ): { readonly foreign?: readonly string[] } {
-  const foreign = [...new Set(projects)].filter((id) => isForeign(cx, app, id))
+  const named = projects.map((id) => projectOf(cx, id))
+  const foreign = [...new Set(named)].filter((id) => isForeign(cx, app, id))
   return foreign.length > 0 ? { foreign } : {}
 }
 
@@ -88,7 +94,8 @@ function openNow(cx: Cx, token: Omit<Token, "scopes">): readonly string[] {
 }
 
 /** The project that a part of an audience stands for: itself, or that of an application. */
-const projectOf = (cx: Cx, id: string): string => findClient(cx, id)?.state.projectId ?? id
+const projectOf = (cx: Cx, id: string): string =>
+  findClient(cx, id)?.state.projectId ?? projectOfResource(cx, id) ?? id
 
 /** Whether a part of an audience is there, and lets a user in. */
 export function isEnterable(cx: Cx, userId: string, id: string): boolean {

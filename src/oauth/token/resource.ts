@@ -1,19 +1,22 @@
+import { projectOfResource } from "../../domain/app/index.ts"
 import { because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, wordsOf } from "../request.ts"
 import { isEnterable, type Narrow } from "./audience.ts"
-import { audienceOf } from "./scope.ts"
+import { audienceOf, projectsAsAudience } from "./scope.ts"
 
 /**
- * RFC 8707 §2: the projects that `resource` names; it may be given several times. A resource is a
- * project here, written as the scope that puts one in the audience:
- * `urn:core:iam:org:project:id:ID:aud`. Refuses every other.
+ * RFC 8707 §2: what `resource` puts in the audience; it may be given several times. A resource is
+ * a project, written as the scope that puts one there, `urn:core:iam:org:project:id:ID:aud`; or the
+ * URI of an API, which stands there itself beside its project (§2.2). Refuses every other.
  */
 export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =>
-  wordsOf(parameters.get("resource")).map((uri) => {
+  wordsOf(parameters.get("resource")).flatMap((uri) => {
     const [projectId] = audienceOf(cx, [uri])
-    if (projectId !== undefined) return projectId
+    if (projectId !== undefined) return [projectId]
+    const [ofApi] = projectsAsAudience(cx, [projectOfResource(cx, uri) ?? ""])
+    if (ofApi !== undefined) return [ofApi, uri]
     throw new OAuthError("invalid_target", "resource names no project that tokens can be for", {
       finding: targetFinding("resource", uri, "resource.unknown"),
     })

@@ -1,4 +1,4 @@
-import { type ApiApp, findClient, type OidcApp } from "../../domain/app/index.ts"
+import { type ApiApp, findClient, type OidcApp, projectOfResource } from "../../domain/app/index.ts"
 import { orgWithDomain } from "../../domain/org/index.ts"
 import { isProjectActive } from "../../domain/project/index.ts"
 import { because } from "../../domain/refusal/index.ts"
@@ -126,10 +126,14 @@ function projectNamed(cx: Cx, scope: string): string | undefined {
 
 /**
  * Projects that may stand in an audience: those that are active. The id of a project may be chosen
- * by who makes it; one that is a client's id too would make other tokens pass for that client's.
+ * by who makes it; one that is a client's id too, or
+ * the URI of an API, would make other tokens pass for theirs.
  */
 export const projectsAsAudience = (cx: Cx, ids: readonly string[]): readonly string[] =>
-  ids.filter((id) => isProjectActive(cx, id) && findClient(cx, id) === undefined)
+  ids.filter((id) => isProjectActive(cx, id) && !isOther(cx, id))
+
+const isOther = (cx: Cx, id: string): boolean =>
+  findClient(cx, id) !== undefined || projectOfResource(cx, id) !== undefined
 
 /** RFC 6749 §6, RFC 8693 §2.1: a scope that asks for more than there is, beside that. */
 export function scopeError(

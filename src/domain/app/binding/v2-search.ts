@@ -115,5 +115,11 @@ function configurationOf(cx: Cx, id: string) {
     state.api.authMethod === "basic"
       ? APIAuthMethodType.API_AUTH_METHOD_TYPE_BASIC
       : APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT
-  return { case: "apiConfiguration", value: { clientId, authMethodType } } as const
+  const { resources } = state.api
+  const value = {
+    clientId,
+    authMethodType,
+    ...(resources && { resources: { uris: [...resources] } }),
+  }
+  return { case: "apiConfiguration", value } as const
 }

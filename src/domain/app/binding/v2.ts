@@ -5,6 +5,7 @@ import {
 } from "../../../gen/core/application/v2/application_pb.ts"
 import {
   ApplicationService,
+  type CreateAPIApplicationRequest,
   type CreateApplicationRequest,
   type UpdateApplicationRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
@@ -25,6 +26,7 @@ import {
   removeApplication,
   removeProjectWithApps,
 } from "../commands.ts"
+import type { ApiConfig } from "../model.ts"
 import { oidcDefaults } from "../oidc.ts"
 import { compliance, newOidc, oidcChange } from "./v2-oidc.ts"
 import { newSaml, samlChange } from "./v2-saml.ts"
@@ -97,7 +99,7 @@ async function kindOf(
     case "api":
     case "apiConfiguration":
       mustAgree(type, ApplicationType.API)
-      return { kind: "api", api: { authMethod: meaning(apiMethods, value.authMethodType) } }
+      return { kind: "api", api: apiOf(value) }
     case "saml":
     case "samlConfiguration":
       mustAgree(type, ApplicationType.SAML)
@@ -120,6 +122,15 @@ function mustAgree(said: ApplicationType, is: ApplicationType): void {
   )
 }
 
+/** What is said of an API; resources that are left out stay as they are. */
+const apiOf = ({
+  authMethodType,
+  resources,
+}: Pick<CreateAPIApplicationRequest, "authMethodType" | "resources">): ApiConfig => ({
+  authMethod: meaning(apiMethods, authMethodType),
+  ...(resources && { resources: [...new Set(resources.uris)] }),
+})
+
 const apiMethods = {
   [APIAuthMethodType.API_AUTH_METHOD_TYPE_BASIC]: "basic",
   [APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT]: "private_key_jwt",
@@ -135,8 +146,7 @@ async function changeOf(
     case "oidcConfiguration":
       return { ...named, oidc: oidcChange(applicationType.value) }
     case "apiConfiguration": {
-      const { authMethodType } = applicationType.value
-      return { ...named, api: { authMethod: meaning(apiMethods, authMethodType) } }
+      return { ...named, api: apiOf(applicationType.value) }
     }
     case "samlConfiguration":
       return { ...named, saml: await samlChange(cx, applicationType.value) }

@@ -1,0 +1,68 @@
+import { fieldError } from "../../kernel/fault.ts"
+import { type ClaimChange, type Cx, cached, type Decision } from "../../store/index.ts"
+import { instance } from "../instance/index.ts"
+import { type ApiConfig, app, isGone } from "./model.ts"
+
+/** A URI stands for one API of the instance: tokens for it are for nothing else. */
+const resourceClaim = "resource"
+
+const urisMax = 20
+const lengthMax = 500
+
+/**
+ * RFC 8707 §2: absolute URIs without a fragment. By https, or by http on this machine; never at our
+ * own address, which tokens for ourselves are for. One spelling only, as they are compared.
+ */
+export function checkResources(cx: Decision, uris: readonly string[]): void {
+  if (uris.length > urisMax) throw resourceError(`must not be more than ${urisMax}`)
+  const { publicUrl } = cx.state(instance, cx.instance)
+  for (const uri of uris) {
+    const url = URL.parse(uri)
+    const isWeb = url?.protocol === "https:" || url?.hostname === "localhost"
+    const isPlain = /^https?:\/\/[\x21-\x7e]+$/.test(uri) && !uri.includes("#")
+    if (!url || !isWeb || !isPlain || uri.length > lengthMax) {
+      throw resourceError("must be URIs such as https://api.example.com/mcp, without a fragment")
+    }
+    if (url.host === new URL(publicUrl).host) throw resourceError("must not be this server's own")
+  }
+}
+
+/** What takes the URIs that are new, and lets go of those that are no longer there. */
+export function resourceClaims(
+  before: readonly string[],
+  after: readonly string[],
+): readonly ClaimChange[] {
+  const gone = before.filter((uri) => !after.includes(uri))
+  const fresh = after.filter((uri) => !before.includes(uri))
+  return [
+    ...gone.map((key) => ({ release: resourceClaim, key })),
+    ...fresh.map((key) => ({ take: resourceClaim, key, taken })),
+  ]
+}
+
+const taken = {
+  id: "app.resource_taken",
+  message: "another API has this resource; a URI stands for one API",
+}
+
+/** The URIs of an API. */
+export const resourcesOf = ({ resources = [] }: ApiConfig): readonly string[] => resources
+
+/** The project of the API that goes by a URI; undefined for what is none's. */
+export function projectOfResource(cx: Cx, uri: string): string | undefined {
+  if (!uri.includes("://") || uri.length > lengthMax) return undefined
+  const known = found(cx)
+  if (known.has(uri)) return known.get(uri)
+  if (known.size >= foundMax) known.clear()
+  const holder = cx.store.log.holder(cx.instance, resourceClaim, uri, cx.clock.now())
+  const state = cx.store.state(cx, app, holder?.stream === app.stream ? holder.id : "")
+  const projectId = isGone(state) || state.status !== "active" ? undefined : state.projectId
+  known.set(uri, projectId)
+  return projectId
+}
+
+/** Good until an application changes; what is not there is remembered like what is. */
+const found = cached(() => new Map<string, string | undefined>(), [app.stream])
+const foundMax = 10_000
+
+const resourceError = (wanted: string) => fieldError("app.resources_invalid", "resources", wanted)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { addAction } from "../../../src/domain/action/index.ts"
 import { addAppKey } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
+import { activateWebKey, createWebKey } from "../../../src/domain/key/index.ts"
 import { org } from "../../../src/domain/org/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
@@ -38,6 +39,8 @@ beforeEach(async () => {
       name: `Page of ${instance}`,
       applicationType: { case: "oidc", value: {} },
     })
+    const { id: webKeyId } = await createWebKey(estate.cx({ instance }), { kind: "ed25519" })
+    await activateWebKey(estate.cx({ instance }), webKeyId)
     for (const keyId of ["k1", "k2"]) {
       const key = { keyId, publicKey: `key of ${instance}`, expires: never }
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
@@ -94,6 +97,13 @@ const seat = { userId: "nobody", resource: { resource: { case: "projectId", valu
 
 const inOrg1 = { ctx: { resourceOwner: { case: "orgId", value: "org1" } } }
 const hour = { expiry: { seconds: 3600n } }
+const eddsa = { idTokenSigningAlgorithm: "EdDSA", accessTokenSigningAlgorithm: "EdDSA" }
+const lifetimes = {
+  ...eddsa,
+  idTokenLifetime: { seconds: 3600n },
+  refreshTokenIdleExpiration: { seconds: 86_400n },
+  refreshTokenExpiration: { seconds: 604_800n },
+}
 const allowance = { unit: 1, from: { seconds: 0n }, resetInterval: { seconds: 3600n } }
 
 const file = { data: onePixel }
@@ -215,6 +225,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
   translationChange,
   ["setDefaultLanguage", { language: "de" }],
   ["updateSecretGenerator", { generatorType: 1, length: 9, ...hour, includeDigits: true }],
+  ["addOIDCSettings", { ...lifetimes, accessTokenLifetime: { seconds: 600n } }],
+  ["updateOIDCSettings", { ...lifetimes, accessTokenLifetime: { seconds: 900n } }],
   ["setRestrictions", { allowedLanguages: { list: ["de"] } }],
   ["setSecurityPolicy", { enableImpersonation: true }],
   ["setSecuritySettings", { enableImpersonation: false }],
@@ -251,6 +263,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["getIAM", {}],
   ["getOIDCInformation", {}],
   ["getSecurityPolicy", {}],
+  ["getOIDCSettings", {}],
   ["getRestrictions", {}],
   ["getSecuritySettings", {}],
   ...policyRows.flatMap((row) => {

@@ -1,3 +1,4 @@
+import { lazy } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
 import { policies } from "../policy/policies.ts"
@@ -10,9 +11,13 @@ import { Embedding } from "./embedding.tsx"
 import { Generators } from "./generators.tsx"
 import { Lifetimes } from "./lifetimes.tsx"
 import { useOidcSettings } from "./oidc.ts"
-import { Registration } from "./registration.tsx"
 import { Restrictions } from "./restrictions.tsx"
 import { OidcSwitches, Security } from "./switches.tsx"
+
+/** Loaded beside the rest: it asks for projects, which not everybody here may see. */
+const Registration = lazy(async () => ({
+  default: (await import("./registration.tsx")).Registration,
+}))
 
 /** What holds for the whole instance, unless an application says otherwise. */
 export function SettingsPage() {
@@ -36,7 +41,9 @@ export function SettingsPage() {
       {security?.settings && <Security security={security.settings} />}
       {restrictions && <Restrictions restrictions={restrictions} />}
       <OidcSwitches settings={settings} />
-      <Registration settings={settings} />
+      <Part>
+        <Registration settings={settings} />
+      </Part>
     </Page>
   )
 }

@@ -40,6 +40,8 @@ export const login: Policy = {
   fields: [
     check("allowUsernamePassword", "policy.login.allowUsernamePassword"),
     check("allowMagicLink", "policy.login.allowMagicLink", "policy.login.allowMagicLink.hint"),
+    check("disableLoginWithEmail", "policy.login.disableLoginWithEmail"),
+    check("disableLoginWithPhone", "policy.login.disableLoginWithPhone"),
     check(
       "hidePasswordReset",
       "policy.login.hidePasswordReset",

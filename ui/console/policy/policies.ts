@@ -84,6 +84,11 @@ const age: Policy = {
       label: "policy.age.maxAgeDays",
       hint: "policy.age.maxAgeDays.hint",
     },
+    {
+      ...{ name: "expireWarnDays", ...never, max: 3650 },
+      label: "policy.age.expireWarnDays",
+      hint: "policy.age.expireWarnDays.hint",
+    },
   ],
   instance: { get: admin.getPasswordAgePolicy, update: admin.updatePasswordAgePolicy },
   organization: {
@@ -217,6 +222,11 @@ const branding: Policy = {
       "disableWatermark",
       "policy.branding.disableWatermark",
       "policy.branding.disableWatermark.hint",
+    ),
+    check(
+      "hideLoginNameSuffix",
+      "policy.branding.hideLoginNameSuffix",
+      "policy.branding.hideLoginNameSuffix.hint",
     ),
   ],
   instance: {

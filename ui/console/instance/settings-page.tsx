@@ -1,29 +1,29 @@
 import { lazy } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
 import { policies } from "../policy/policies.ts"
 import { PolicySection } from "../policy/policy-section.tsx"
 import { useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
-import { Embedding } from "./embedding.tsx"
 import { Generators } from "./generators.tsx"
 import { Lifetimes } from "./lifetimes.tsx"
 import { useOidcSettings } from "./oidc.ts"
 import { Restrictions } from "./restrictions.tsx"
-import { OidcSwitches, Security } from "./switches.tsx"
+import { OidcSwitches } from "./switches.tsx"
 
 /** Loaded beside the rest: it asks for projects, which not everybody here may see. */
 const Registration = lazy(async () => ({
   default: (await import("./registration.tsx")).Registration,
 }))
 
+/** Loaded beside the rest: it has descriptors of its own. */
+const Security = lazy(async () => ({ default: (await import("./security.tsx")).Security }))
+
 /** What holds for the whole instance, unless an application says otherwise. */
 export function SettingsPage() {
   const { t } = useText()
   const settings = useOidcSettings()
-  const security = useReadIfAllowed(SettingsService.method.getSecuritySettings)
   const restrictions = useReadIfAllowed(AdminService.method.getRestrictions)
   return (
     <Page title={t("nav.settings")} owner={t("nav.instance")}>
@@ -37,8 +37,9 @@ export function SettingsPage() {
       <Part>
         <Generators />
       </Part>
-      {security?.settings && <Embedding security={security.settings} />}
-      {security?.settings && <Security security={security.settings} />}
+      <Part>
+        <Security />
+      </Part>
       {restrictions && <Restrictions restrictions={restrictions} />}
       <OidcSwitches settings={settings} />
       <Part>

@@ -1,9 +1,5 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import type { SecuritySettings } from "../../../src/gen/core/settings/v2/security_settings_pb.ts"
-import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
 import { Switch } from "../form/switch.tsx"
-import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } from "./oidc.ts"
@@ -43,30 +39,5 @@ export function OidcSwitches({ settings }: OidcSettingsPart) {
         </div>
       </Section>
     </>
-  )
-}
-
-type SecurityProps = { readonly security: SecuritySettings }
-
-/** What others could misuse is off until somebody needs it. */
-export function Security({ security }: SecurityProps) {
-  const { t } = useText()
-  const { embeddedIframe, enableImpersonation } = security
-  const impersonate = (wanted: boolean) => {
-    const kept = embeddedIframe && { embeddedIframe }
-    const settings = { ...kept, enableImpersonation: wanted }
-    return call(SettingsService.method.setSecuritySettings, settings)
-  }
-  return (
-    <Section title={t("settings.security")}>
-      <Switch
-        label={t("settings.impersonation")}
-        hint={t("settings.impersonation_hint")}
-        on={enableImpersonation}
-        needs={SettingsService.method.setSecuritySettings}
-        act={impersonate}
-      />
-      {enableImpersonation && <Alert tone="warning">{t("settings.impersonation_on")}</Alert>}
-    </Section>
   )
 }

@@ -104,7 +104,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "quickjs-emscripten-core": ["src/domain/action"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],
-  "reflect-metadata": ["src/domain/key"],
+  "reflect-metadata": ["src/domain/key", "src/domain/user"],
   uqr: ["ui/kit"],
   "xml-crypto": ["src/kernel"],
   zod: ["src/boot", "src/kernel"],

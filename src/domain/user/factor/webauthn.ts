@@ -12,7 +12,11 @@ import type { UserVerification } from "./check.ts"
 import type { OwnKey } from "./ready.ts"
 import type { RelyingParty } from "./relying-party.ts"
 
-const load = lazily(() => import("@simplewebauthn/server"))
+const load = lazily(async () => {
+  // Its parts that others share with it would come before the one that they all want there first.
+  await import("reflect-metadata")
+  return import("@simplewebauthn/server")
+})
 
 /** How long a browser waits for the key, and how long what was asked for is good. */
 export const ceremonyMs = 10 * 60_000

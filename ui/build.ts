@@ -104,20 +104,21 @@ async function writeModule(
   const names = Object.keys(entry)
   const files = { ...entry, ...Object.fromEntries(chunks.map((path, at) => [`chunk${at}`, path])) }
   await Promise.all(Object.values(files).map(compress))
-  const imports = Object.entries(files).flatMap(([name, path]) => [
-    `import ${name} from "../../ui/dist/${fileOf(path)}" with { type: "file" }`,
-    `import ${name}Br from "../../ui/dist/${fileOf(path)}.br" with { type: "file" }`,
-  ])
+  const imports = Object.entries(files).map(
+    ([name, path]) =>
+      `import ${name} from "../../ui/dist/${fileOf(path)}.br" with { type: "file" }`,
+  )
   const rows = Object.entries(files).map(([name, path]) => {
     const type = types[extname(path)] ?? "application/octet-stream"
-    return `  "${path}": { file: String(${name}), br: String(${name}Br), type: "${type}" },`
+    return `  "${path}": { br: String(${name}), type: "${type}" },`
   })
   const named = names.map((name) => `  ${name}: "${entry[name]}",`)
   const source = `// Written by ui/build.ts; never edited.
 // @ts-nocheck: what \`type: "file"\` imports has no types of its own; the exports below have.
 ${imports.join("\n")}
 
-export type UiAsset = { readonly file: string; readonly br: string; readonly type: string }
+/** \`br\` is where the content lies, compressed with brotli. */
+export type UiAsset = { readonly br: string; readonly type: string }
 
 /** The embedded files by the path that serves them; their names change with their content. */
 export const uiAssets: Readonly<Record<string, UiAsset>> = {

@@ -1,6 +1,10 @@
 // What every answer has in common, over the socket: the house behind its listener.
 import { once } from "node:events"
+import { writeFile } from "node:fs/promises"
 import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { brotliCompressSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
@@ -14,11 +18,13 @@ import { openSetupToken } from "../../src/server/setup/setup-token.ts"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
 
 // The bundler puts files of the console there, which only the binary can carry.
-vi.mock("../../src/gen/ui-assets.ts", () => {
+vi.mock("../../src/gen/ui-assets.ts", async () => {
+  const br = join(tmpdir(), `kit-${process.pid}.css.br`)
+  await writeFile(br, brotliCompressSync("main {}"))
   const at = (name: string) => `/ui/assets/${name}`
   return {
     uiEntry: { css: at("kit.css"), pageJs: at("page.js"), icon: at("mark.svg") },
-    uiAssets: { "/ui/assets/kit.css": { type: "text/css", file: "package.json", br: "README.md" } },
+    uiAssets: { "/ui/assets/kit.css": { type: "text/css", br } },
   }
 })
 
@@ -117,6 +123,14 @@ const others: readonly Kind[] = [
   ["liveness", 200, "/debug/healthz"],
   ["readiness", 200, "/debug/ready"],
 ]
+
+describe("an embedded file is the same", () => {
+  test.each(["br", "gzip", "identity"])("in %s", async (encoding) => {
+    const got = await ask("/ui/assets/kit.css", { headers: { "accept-encoding": encoding } })
+    expect(await got.text()).toBe("main {}")
+    expect(got.headers.get("vary")).toBe("accept-encoding")
+  })
+})
 
 describe("every answer says that it is what it says, and over TLS alone:", () => {
   test.each<Kind>([...pages, ...opened, ...others])("%s", async (_, status, path, init) => {

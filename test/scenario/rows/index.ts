@@ -1,0 +1,44 @@
+// The rows by their family, each family run by one of the tests beside this folder.
+import { accessRows } from "./access.ts"
+import { actionRows } from "./action.ts"
+import { applicationRows } from "./application.ts"
+import { assetRows } from "./asset.ts"
+import { factorRows } from "./factor.ts"
+import { idpRows } from "./idp.ts"
+import { instanceRows } from "./instance.ts"
+import { messageRows } from "./message.ts"
+import { messageProviderRows } from "./message-provider.ts"
+import { oidcRows } from "./oidc.ts"
+import { olderRows } from "./older.ts"
+import { organizationRows } from "./organization.ts"
+import { policyRows } from "./policy.ts"
+import { projectRows } from "./project.ts"
+import { samlRows } from "./saml.ts"
+import { selfRows } from "./self.ts"
+import { systemRows } from "./system.ts"
+import { textRows } from "./text.ts"
+import { userRows } from "./user.ts"
+
+export const rows = {
+  access: accessRows,
+  action: actionRows,
+  application: applicationRows,
+  asset: assetRows,
+  idp: idpRows,
+  instance: instanceRows,
+  oidc: oidcRows,
+  older: olderRows,
+  organization: organizationRows,
+  message: messageRows,
+  messageProvider: messageProviderRows,
+  policy: policyRows,
+  project: projectRows,
+  saml: samlRows,
+  factor: factorRows,
+  self: selfRows,
+  system: systemRows,
+  text: textRows,
+  user: userRows,
+}
+
+export type Family = keyof typeof rows

@@ -63,6 +63,11 @@ describe("ends, and says why:", () => {
       /changed/,
     ],
     ["an answer that is no JSON", "const f = () => { JSON.stringify = () => '{' }", /JSON/],
+    [
+      "an answer without end",
+      `const f = () => { JSON.stringify = () => '[["claim","' + "x".repeat(2e6) + '"]]' }`,
+      /at most 1000000 characters/,
+    ],
     ["an import", "const f = () => import('node:fs')", /fs/],
     ["a module of the runtime", "const f = () => require('node:fs')", /there is no module/],
     [
@@ -102,6 +107,79 @@ test("10 MB of logs are cut", async () => {
   expect(logs.length).toBe(101)
   expect(JSON.stringify(logs).length).toBeLessThan(200_000)
   expect(logs.at(-1)?.text).toBe("more was left out")
+})
+
+test("a line of a log is what its reader expects, whatever the script makes of it", async () => {
+  const script = `function f() {
+    let line
+    JSON.stringify = () => line
+    for (const each of ['{"level":"' + "x".repeat(1e6) + '","text":"a"}', '{"text":["b"]}', "5"]) {
+      line = each
+      require("core/log").log("")
+    }
+    line = "[]"
+  }`
+  const { logs } = await run(script)
+  expect(logs).toEqual([
+    { level: "log", text: "a" },
+    { level: "log", text: "b" },
+    { level: "log", text: "undefined" },
+  ])
+})
+
+describe("what it asks that no script asks", () => {
+  test.each([
+    ["is no JSON", "JSON.stringify = () => '{'; require('core/http').fetch('https://a.example')"],
+    [
+      "is deeper than anybody reads",
+      "JSON.stringify = () => '['.repeat(5e5); require('core/http').fetch('https://a.example')",
+    ],
+    [
+      "is not its own to ask",
+      `JSON.parse = () => ({ shape: "token", data: {} })
+       globalThis.f = ({ v1 }) => v1.user.getMetadata()`,
+    ],
+  ])("%s", async (_, body) => {
+    const script = body.includes("globalThis") ? body : `const f = () => { ${body} }`
+    const outcome = await run(script, {}, { fetch: () => ({}) })
+    expect(outcome.failed?.words).toContain("changed what it asks with")
+    expect(await run(harmless)).toMatchObject(done)
+  })
+})
+
+test("an answer that comes too late is nobody else's", async () => {
+  const late = Promise.withResolvers<object>()
+  const asking = "require('core/http').fetch('https://a.example').body"
+  const first = run(`const f = () => ${asking}`, { timeoutMs: 600 }, { fetch: () => late.promise })
+  expect((await first).failed?.words).toMatch(/in time|took longer/)
+  // The next one reads in parts: what is still to come is of its own answer.
+  const mine = { body: "m".repeat(300_000) }
+  const answers: Answers = {
+    fetch: () => {
+      setTimeout(() => late.resolve({ body: "t".repeat(300_000) }), 0)
+      return mine
+    },
+  }
+  const script = `function f(ctx, api) { api.v1.claims.setClaim("a", /^m+$/.test(${asking})) }`
+  expect((await run(script, {}, answers)).effects).toEqual([["claim", "a", true]])
+})
+
+test("no header of the connection is the script's, however it is spelled", async () => {
+  const provider = await openProvider()
+  const sent: unknown[] = []
+  const send = async (request: unknown) => {
+    sent.push(request)
+    return { status: 200, body: "" }
+  }
+  const fetching = fetchFor(provider.cx({ outside: { ...nowhere, send } }))
+  const script = `const f = () => {
+    String.prototype.toLowerCase = function () { return String(this) }
+    const headers = { "Content-Length": "1", "Transfer-Encoding": "chunked", HOST: "b", "X-A": "1" }
+    require("core/http").fetch("https://a.example", { headers })
+  }`
+  await run(script, {}, { fetch: fetching })
+  await provider.close()
+  expect(sent).toEqual([expect.objectContaining({ headers: { "x-a": "1" } })])
 })
 
 test("memory comes back", async () => {

@@ -225,6 +225,16 @@ test("what scripts log, and why they fail, is there for who may read them", asyn
   expect((await listed(["elsewhere"])).runs).toEqual([])
 })
 
+test("why a script failed is kept in few words, whatever it has said", async () => {
+  await bound(4, [claims(`JSON.stringify = () => '[["' + "x".repeat(5e5) + '"]]'`)], true)
+  await told()
+  const scope = { all: true, orgs: [], projects: [], grants: [] }
+  const { runs } = await ask(shares, "listScriptRuns", provider.cx({ scope }), {
+    ...{ actionId: "", pagination: { limit: 1 } },
+  })
+  expect(runs[0].error).toHaveLength(1000)
+})
+
 test("fetch is synchronous to the script, and sends what it was told", async () => {
   const sent: unknown[] = []
   const outside = {

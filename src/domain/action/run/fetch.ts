@@ -8,7 +8,7 @@ const timeoutMs = 10_000
 const methods = ["GET", "POST", "PUT", "DELETE"] as const
 /** The connection is ours, not the script's. */
 const ours =
-  /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|accept-encoding)$/
+  /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|accept-encoding)$/i
 
 /**
  * `fetch` of `core/http`: the guarded way out. What goes wrong is told to the script, in words.

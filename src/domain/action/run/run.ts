@@ -86,11 +86,21 @@ export async function play(cx: Cx, moment: Moment, how: Play): Promise<void> {
 function taken(outcome: Outcome, take: (effect: Effect) => void): Outcome {
   try {
     for (const effect of outcome.effects ?? []) take(effect)
-    return outcome
+    return brief(outcome)
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause
-    return { ...outcome, failed: { by: "bounds", words: cause.message } }
+    return brief({ ...outcome, failed: { by: "bounds", words: cause.message } })
   }
+}
+
+const wordsMax = 1000
+
+/** Why a script failed is kept and shown, and may repeat what the script has said. */
+function brief(outcome: Outcome): Outcome {
+  const { failed } = outcome
+  return failed
+    ? { ...outcome, failed: { ...failed, words: failed.words.slice(0, wordsMax) } }
+    : outcome
 }
 
 export const refusedId = "action.refused"

@@ -134,9 +134,13 @@ function wordsOf(thrown: unknown): string {
 }
 
 const effectsMax = 1000
+const charactersMax = 1_000_000
 
 /** A script may have made anything of it. */
 function effectsIn(json: string): readonly Effect[] {
+  if (json.length > charactersMax) {
+    throw new Error(`what a run does must have at most ${charactersMax} characters`)
+  }
   const effects: unknown = JSON.parse(json)
   if (!Array.isArray(effects) || !effects.every(isEffect)) {
     throw new Error("the script has changed what its answer is made with")

@@ -24,6 +24,7 @@ stepBack(10)
 const logsMax = 100
 const textMax = 1000
 const askMax = 1_000_000
+const levels = ["log", "warn", "error"] as const
 
 const tell = (told: Told) => self.postMessage(told)
 const wasmModule = Bun.file(engineFile)
@@ -83,9 +84,12 @@ function workOf(): () => number {
   return () => now() - begun
 }
 
+/** A script may have made anything of a line: what it holds stays for a while. */
 function note(logs: LogLine[], json: string): string {
-  const { level, text }: LogLine = JSON.parse(json)
-  if (logs.length < logsMax) logs.push({ level, text: text.slice(0, textMax) })
+  const line: Readonly<Record<string, unknown>> = Object(JSON.parse(json))
+  const level = levels.find((each) => each === line.level) ?? "log"
+  const text = String(line.text).slice(0, textMax)
+  if (logs.length < logsMax) logs.push({ level, text })
   else if (logs.length === logsMax) logs.push({ level: "warn", text: "more was left out" })
   return "null"
 }

@@ -51,12 +51,15 @@ export function newThread<R extends Running>(on: {
   worker.addEventListener("message", async ({ data }: MessageEvent<Told>) => {
     if ("ended" in data) return finish(data.ended)
     const asking = running
+    if (!asking) return
     try {
-      if ("ask" in data && asking) rest = await answered(asking, data.ask)
-      // Who asked may be gone by now: what is left of the thread is another's.
-      if (running === asking) rest = give(shared, rest)
+      const answer = "ask" in data ? answerTo(asking, data.ask) : () => rest
+      if (!answer) return end("the script has changed what it asks with")
+      const part = await answer()
+      // Who asked may be gone by now: the thread is another's then, and so is what is left.
+      if (running === asking) rest = give(shared, part)
     } catch (bug) {
-      asking?.reject(bug)
+      asking.reject(bug)
       end("what it asked for has failed")
     }
   })
@@ -76,11 +79,22 @@ export const stopped = (words: string): Outcome => ({
   ...{ logs: [], workedMs: 0, failed: { by: "bounds", words } },
 })
 
-async function answered(
+/** What answers a script; undefined for what no script asks that is as it was. */
+function answerTo(
   { answers }: Running,
   { kind, json }: { readonly kind: string; readonly json: string },
-): Promise<Uint8Array> {
-  const answer = answers[kind]
-  if (!answer) throw new Error(`no script can ask for ${kind}`)
-  return Buffer.from(JSON.stringify(await answer(JSON.parse(json))))
+): (() => Promise<Uint8Array>) | undefined {
+  const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
+  const value = valueIn(json)
+  return answer && value && (async () => Buffer.from(JSON.stringify(await answer(value.of))))
+}
+
+/** Undefined for what is no JSON, or nested deeper than anybody reads. */
+function valueIn(json: string): { readonly of: unknown } | undefined {
+  try {
+    return { of: JSON.parse(json) }
+  } catch (cause) {
+    if (cause instanceof SyntaxError || cause instanceof RangeError) return undefined
+    throw cause
+  }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { deflateRawSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { SignedXml } from "xml-crypto"
+import { limitsOf } from "../../src/kernel/limit.ts"
 import { browserOf, type Provider } from "../oauth/provider.ts"
 import { authnRequest, posted, redirectPath } from "./asking.ts"
 import {
@@ -65,6 +66,9 @@ function signedBy(xml: string, signing: Signing = {}): string {
 const request = (ID = "_r1", inside = "") =>
   authnRequest({ entityId, inside, attributes: { ID, AssertionConsumerServiceIndex: "0" } })
 
+/** Between the certificates of one key descriptor. */
+const joint = "</ds:X509Certificate></ds:X509Data><ds:X509Data><ds:X509Certificate>"
+
 const signatureOf = (xml: string) => /<Signature .*<\/Signature>/s.exec(xml)?.[0] ?? ""
 
 async function answerTo(xml: string) {
@@ -112,6 +116,30 @@ describe("signatures", () => {
     expect(await isBelieved(confused)).toBe(false)
   })
 
+  test("that are wrong cost of what an address may, and right ones nothing", async () => {
+    const allowance = limitsOf(provider.clock, 0.01)({ address: "198.51.100.7" })
+    const statusOf = async (xml: string) =>
+      (await provider.send("/saml/v2/SSO", posted(xml), { allowance })).status
+    for (const at of [1, 2, 3, 4, 5]) expect(await statusOf(signedBy(request(`_r${at}`)))).toBe(303)
+    const wrong = signedBy(request(), { by: other })
+    expect([await statusOf(wrong), await statusOf(wrong), await statusOf(wrong)]).toEqual([
+      ...[400, 400, 400],
+    ])
+    expect(await statusOf(signedBy(request()))).toBe(429)
+  })
+
+  test("of the second of several keys count, and are looked at once", async () => {
+    const many = "https://many.example.com"
+    const descriptors = [other, other, key].map(({ certificate }) => certificate)
+    await addServiceProvider(provider, {
+      ...{ entityId: many, signing: descriptors.join(joint), signsRequests: true },
+    })
+    const signed = signedBy(authnRequest({ entityId: many, attributes: { ID: "_m" } }))
+    expect(await isBelieved(signed)).toBe(true)
+    const third = await createKey()
+    expect(await isBelieved(signedBy(request("_m"), { by: third }))).toBe(false)
+  })
+
   test("whose key comes along with them say nothing", async () => {
     const { page } = await answerTo(signedBy(request(), { by: other }))
     expect(page).toContain("was not made with a key of the registered metadata")
@@ -149,6 +177,9 @@ describe("wrapping: what is signed stands elsewhere than what is read", () => {
   })
 })
 
+const attributes = (count: number, name: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => `${name(at)}="u"`).join(" ")
+
 describe("XML that does more than say something", () => {
   const doctype = (inside: string) => `<!DOCTYPE x [${inside}]>`
   test.each([
@@ -185,13 +216,15 @@ describe("XML that does more than say something", () => {
     const path = `/saml/v2/SSO?${new URLSearchParams({ SAMLRequest: bomb })}`
     const { response, page } = await browserOf(provider).go(path)
     expect(response.status).toBe(400)
-    expect(page).toContain("more than 262144 bytes")
+    expect(page).toContain("more than 65536 bytes")
   })
 
   test.each([
     ["deep", `${"<samlp:Extensions>".repeat(60)}${"</samlp:Extensions>".repeat(60)}`],
-    ["wide", "<samlp:Extensions/>".repeat(3000)],
-    ["long", `<samlp:Extensions>${"x".repeat(290_000)}</samlp:Extensions>`],
+    ["wide", "<samlp:Extensions/>".repeat(300)],
+    ["long", `<samlp:Extensions>${"x".repeat(65_000)}</samlp:Extensions>`],
+    ["rich", `<samlp:Extensions ${attributes(300, (at) => `a${at}`)}/>`],
+    ["named", `<samlp:Extensions ${attributes(40, (at) => `xmlns:n${at}`)}/>`],
   ])("what is too %s is not read", async (_, inside) => {
     const began = performance.now()
     const { status } = await answerTo(request("_r", inside))

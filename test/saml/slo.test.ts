@@ -163,6 +163,28 @@ describe("a sign-out that begins elsewhere", () => {
     expect(end.path).toBe("https://app.example.com/bye")
   })
 
+  test("lets nobody answer for another, nor read what others are told", async () => {
+    const browser = browserOf(provider)
+    const profile = await enter(browser, first)
+    await enter(browser, second)
+    const at = await browser.go(await logoutPath(first, profile))
+    const { profile: asked } = await read(second, at)
+    // Who has a key to sign with has to.
+    const unsigned = await nodeSaml(provider, { issuer: second })
+    const forged = pathOf(await unsigned.getLogoutResponseUrlAsync(asked, "", {}, true))
+    const refused = await browserOf(provider).go(forged)
+    expect(refused.response.status).toBe(400)
+    expect(refused.page).toContain("is not signed")
+    // What somebody is told does not open what the others are told.
+    for (const id of [asked.ID, asked.ID.slice(1), asked.ID.split(".")[0] ?? ""]) {
+      const opened = await browserOf(provider).go(`/saml/v2/SLO?logout=${encodeURIComponent(id)}`)
+      expect(opened.path).toContain("/saml/v2/SLO")
+      expect(opened.page).not.toContain("SAMLRequest")
+    }
+    const right = pathOf(await peer(second).getLogoutResponseUrlAsync(asked, "", {}, true))
+    expect((await browser.go(right)).path).toContain(`${first}/slo`)
+  })
+
   test("takes no answer that it has not asked for, and none twice", async () => {
     const browser = browserOf(provider)
     const profile = await enter(browser, first)

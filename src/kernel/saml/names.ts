@@ -63,6 +63,11 @@ export const signatureAlgorithms = {
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512": "sha512",
 } as const
 
+export const signatureNames = [
+  "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+  "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
+] as const satisfies readonly (keyof typeof signatureAlgorithms)[]
+
 export const digestAlgorithms: readonly string[] = [
   "http://www.w3.org/2001/04/xmlenc#sha256",
   "http://www.w3.org/2001/04/xmlenc#sha512",

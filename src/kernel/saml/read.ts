@@ -6,8 +6,8 @@ export type { Element } from "../text/xml.ts"
 /** How a message of somebody else is read; see `readMessage`. */
 export type Reading = Pick<XmlReading, "name" | "refusedError">
 
-/** Characters; a response with many attributes, encrypted, has a tenth of them. */
-export const messageMax = 262_144
+/** Characters; a signed request with the certificates of its signer has a tenth of them. */
+export const messageMax = 65_536
 
 const depthMax = 40
 
@@ -33,11 +33,12 @@ export async function readMessage(text: string, reading: Reading): Promise<Eleme
   return root
 }
 
+/** What anybody sends is read, and read again where it is signed: that takes some milliseconds. */
 const bounds: XmlReading["bounds"] = [
-  ["<", 2000, "tags"],
-  ["=", 8000, "equals signs"],
-  ["xmlns", 400, "namespaces"],
-  ["&", 2000, "references"],
+  ["<", 300, "tags"],
+  ["=", 300, "equals signs"],
+  ["xmlns", 30, "namespaces"],
+  ["&", 500, "references"],
 ]
 
 /** SAML Core §1.3.4: an ID is unique. All spellings that anybody takes for one count. */

@@ -6,6 +6,7 @@ import {
   exclusiveC14n,
   isSignatureAlgorithm,
   signatureAlgorithms,
+  signatureNames,
 } from "./names.ts"
 import { allOf, attributeOf, childOf, childrenOf, type Reading, readMessage } from "./read.ts"
 
@@ -36,27 +37,43 @@ export async function signedElement(
   { keys, reading }: { readonly keys: readonly string[]; readonly reading: Reading },
 ): Promise<Element | undefined> {
   mustBePlain(of, signature, reading)
+  const check = await checkOf(keys)
+  const isGood = isSigned(() => {
+    check.loadSignature(signature.toString())
+    return check.checkSignature(text)
+  })
+  const [bytes, ...others] = isGood ? check.getSignedReferences() : []
+  if (bytes === undefined || others.length > 0) return undefined
+  const read = await readMessage(bytes, reading)
+  const isSame =
+    read.namespaceURI === of.namespaceURI &&
+    read.localName === of.localName &&
+    read.getAttribute("ID") === of.getAttribute("ID")
+  return isSame ? read : undefined
+}
+
+/**
+ * The library's check, which takes the signature of any of the keys: to try one costs next to
+ * nothing, and to read the message for each of them would cost a stranger's messages that often.
+ */
+async function checkOf(keys: readonly string[]) {
   const { SignedXml } = await import("xml-crypto")
-  for (const publicCert of keys) {
-    const check = new SignedXml({ publicCert, getCertFromKeyInfo: () => null })
-    if (
-      !isSigned(() => {
-        check.loadSignature(signature.toString())
-        return check.checkSignature(text)
-      })
-    ) {
-      continue
-    }
-    const [bytes, ...others] = check.getSignedReferences()
-    if (bytes === undefined || others.length > 0) return undefined
-    const read = await readMessage(bytes, reading)
-    const isSame =
-      read.namespaceURI === of.namespaceURI &&
-      read.localName === of.localName &&
-      read.getAttribute("ID") === of.getAttribute("ID")
-    return isSame ? read : undefined
+  const check = new SignedXml({ publicCert: keys[0] ?? "", getCertFromKeyInfo: () => null })
+  for (const name of signatureNames) {
+    const usual = check.SignatureAlgorithms[name]
+    if (!usual) throw new Error(`the library does not know ${name}`)
+    check.SignatureAlgorithms[name] = new Proxy(usual, {
+      construct: (Algorithm) =>
+        Object.assign(new Algorithm(), {
+          verifySignature: (signed: string, _: unknown, value: string) =>
+            isSignedBy(keys, name, {
+              bytes: Buffer.from(signed),
+              signature: Buffer.from(value, "base64"),
+            }),
+        }),
+    })
   }
-  return undefined
+  return check
 }
 
 /** The library throws on some signatures that are wrong, and answers false on others. */

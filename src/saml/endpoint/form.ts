@@ -1,8 +1,8 @@
 import { formWithin } from "../../kernel/body.ts"
 import { refusedError } from "../error.ts"
 
-/** A message in base64 is a third larger than it is. */
-const formMax = { bytes: 400_000, parameters: 20 }
+/** A message in base64 is a third larger than it is; some signs of that are written as three. */
+const formMax = { bytes: 120_000, parameters: 20 }
 
 /** The form that a service provider has had the browser post. */
 export async function formOf(request: Request): Promise<URLSearchParams> {

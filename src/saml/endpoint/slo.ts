@@ -81,7 +81,11 @@ async function answered(asking: Asking, received: Received): Promise<Response> {
   const { cx, show } = asking
   const message = await opened(cx, received, "LogoutResponse")
   if (!message) return showTrouble(show, cx, { problem: "unknown_application" })
-  const { root, found } = message
+  const { root, found, isSigned } = message
+  // SAML Profiles §4.4.4.2. Who has no key to sign with names what it alone was asked.
+  if (!isSigned && found.provider.signingKeys.length > 0) {
+    throw refusedError("the registered metadata has a key, and the LogoutResponse is not signed")
+  }
   mustBeCurrent(cx, root)
   const { id, logout } = openLogout(cx, attributeOf(root, "InResponseTo") ?? "")
   const [first] = logout.untold
@@ -98,14 +102,21 @@ type Open = Extract<SamlLogout, { status: "open" }>
 
 /** The sign-out that a message of ours belongs to. */
 function openLogout(cx: Cx, messageId: string): { readonly id: string; readonly logout: Open } {
-  const [, id = ""] = /^(_[\w-]{20,60})\.\d+$/.exec(messageId) ?? []
+  const [, sealed = ""] = /^_(.*)$/.exec(messageId) ?? []
+  const [id = "", left = ""] = (cx.secrets.open("token", sealed, aboutOf(cx)) ?? "").split(" ")
   const logout = cx.store.state(cx, samlLogout, id)
-  if (logout.status === "open" && messageId === messageIdOf(id, logout)) return { id, logout }
+  if (logout.status === "open" && left === String(logout.untold.length)) return { id, logout }
   throw refusedError("InResponseTo names no request of ours")
 }
 
-/** The ID of the message that is sent next. */
-const messageIdOf = (id: string, { untold }: Open): string => `${id}.${untold.length}`
+/**
+ * The ID of the message that is sent next (SAML Core §1.3.4). It is sealed: who is told learns
+ * neither what others are told, nor how to answer for them.
+ */
+const messageIdOf = (cx: Cx, id: string, { untold }: Open): string =>
+  `_${cx.secrets.seal("token", `${id} ${untold.length}`, aboutOf(cx))}`
+
+const aboutOf = (cx: Cx) => `saml_logout/${cx.instance}`
 
 /** Has the next one told; when there is none left, ends where it was to end. */
 async function goOn(asking: Asking, id: string): Promise<Response> {
@@ -119,7 +130,7 @@ async function goOn(asking: Asking, id: string): Promise<Response> {
       ? redirect(afterwards.url)
       : respond(asking, afterwards, isComplete ? "success" : "partialLogout")
   }
-  const way = await requestTo(cx, next, messageIdOf(id, logout))
+  const way = await requestTo(cx, next, messageIdOf(cx, id, logout))
   if (!way) {
     await cx.store.transact(cx, (tx) => noteTold(tx, id, next.appId, false))
     return goOn(asking, id)

@@ -33,16 +33,22 @@ export async function opened(
   if (keys.length === 0) {
     throw refusedError("the message is signed, and the registered metadata has no RSA key for that")
   }
+  // To look at one costs more than to make one up.
+  cx.allowance?.spend("client")
   if (received.signature) {
     // SAML Bindings §3.4.4.1: what an address brings is signed there, and nowhere else.
     if (signature) throw refusedError("a message in an address must not have a ds:Signature")
-    if (isAddressSigned(keys, received.signature)) return { found, root, isSigned: true }
+    if (isAddressSigned(keys, received.signature)) {
+      cx.allowance?.refund("client")
+      return { found, root, isSigned: true }
+    }
   }
   const read =
     signature && (await signedElement(message, { of: root, signature }, { keys, reading }))
   if (!read) throw refusedError("the signature was not made with a key of the registered metadata")
   // Who has signed it must be who it says it is from.
   if (issuerOf(read) !== found.provider.entityId) throw refusedError("the Issuer is not signed")
+  cx.allowance?.refund("client")
   return { found, root: read, isSigned: true }
 }
 

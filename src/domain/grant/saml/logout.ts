@@ -89,8 +89,7 @@ export function addSamlLogout(
   cx: Pick<Cx, "random">,
   { untold, afterwards }: { readonly untold: readonly Untold[]; readonly afterwards: Afterwards },
 ): string {
-  // SAML Core §1.3.4: it is the beginning of the IDs of messages, too.
-  const id = `_${randomToken(cx.random, 20)}`
+  const id = randomToken(cx.random, 20)
   const added: Draft<SamlLogoutEvent> = {
     type: "saml_logout.added",
     data: { afterwards },

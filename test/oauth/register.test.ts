@@ -173,6 +173,9 @@ describe("registration (RFC 7591)", () => {
     ["a statement", { ...web, software_statement: "e30.e30." }, "unapproved_software_statement"],
     ["a front channel elsewhere", { ...web, frontchannel_logout_uri: "https://b.example/" }, ""],
     ["a back channel by script", { ...web, backchannel_logout_uri: "javascript:1" }, ""],
+    ["a back channel that others read", { ...web, backchannel_logout_uri: "http://a.example" }, ""],
+    ["a way out by http", { ...web, post_logout_redirect_uris: ["http://a.example/bye"] }, ""],
+    ["a way out of its own scheme", { ...web, post_logout_redirect_uris: ["myapp:/bye"] }, ""],
     ["a list", [], ""],
     ["more than is read", { ...web, more: "x".repeat(20_000) }, ""],
   ])("refuses %s", async (_, metadata, error) => {
@@ -314,6 +317,22 @@ describe("its own registration (RFC 7592)", () => {
     const sent = { ...web, ...changes, ...(own && { client_id: answer.client_id }) }
     expect((await manage("PUT", sent)).status).toBe(400)
     expect((await manage("GET")).answer.redirect_uris).toEqual([redirectUri])
+  })
+
+  test("is changed no more often than one may register", async () => {
+    const allowance = limitsOf(provider.clock, 1)({ address: "203.0.113.7" })
+    const { path, token } = managed(answer)
+    const answers: number[] = []
+    for (let count = 0; count < 31; count++) {
+      const changed = { ...web, client_id: answer.client_id, client_name: `Tool ${count}` }
+      const init = {
+        method: "PUT",
+        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        body: JSON.stringify(changed),
+      }
+      answers.push((await provider.send(path, init, { allowance })).status)
+    }
+    expect([answers[29], answers[30]]).toEqual([200, 429])
   })
 
   test("is removed, and so is the way back", async () => {

@@ -62,6 +62,8 @@ async function add(asking: Asking): Promise<Response> {
 /** RFC 7592 §2.2: what is left out is as if it had never been said. */
 async function change({ cx, request }: Asking, registrant: Registrant): Promise<Response> {
   const { appId, clientId, state, token } = registrant
+  // Each change is kept for good, and nobody vouches for who makes them.
+  cx.allowance?.spend("registration")
   const members = await membersIn(request)
   checkOwn(cx, members, registrant)
   const metadata = metadataOf(cx, members, state.oidc)

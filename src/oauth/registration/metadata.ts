@@ -41,7 +41,7 @@ export function metadataOf(cx: Cx, members: Members, before?: OidcConfig): Clien
     ...{ redirectUris, grantTypes, responseTypes, appType, authMethod },
     // A resource server elsewhere reads these without asking us.
     tokenType: before?.tokenType ?? "jwt",
-    ...logoutsIn(members),
+    ...logoutsIn(cx, members, appType),
     tokens: tokensIn(cx, members, before),
     requestRules: {
       ...before?.requestRules,
@@ -154,33 +154,47 @@ function offered<T>(
 
 type Redirected = Pick<OidcConfig, "appType" | "grantTypes">
 
-/** Nobody looks at what a stranger registers, so whatever is advised against is refused. */
 function checkRedirect(cx: Cx, uri: string, { appType, grantTypes }: Redirected): void {
+  const name = "redirect_uris"
+  checkAddress(cx, { name, uri, appType })
+  // OpenID Connect Registration §2, application_type: with the implicit flow by https alone.
+  const isRead = appType === "web" && grantTypes.includes("implicit") && !/^https:/i.test(uri)
+  if (isRead) throw metadataError(name, insecure)
+}
+
+type Address = { readonly name: string; readonly uri: string; readonly appType: AppType }
+
+/** Nobody looks at what a stranger registers, so whatever is advised against is refused. */
+function checkAddress(cx: Cx, { name, uri, appType }: Address): void {
   const judgement = judge(uri, { appType, devMode: false }, issuerOf(cx).issuer)
   const { verdict } = judgement
   if (verdict === "invalid") {
     const wanted = "must be absolute ASCII URIs without a fragment, which no browser runs by itself"
-    throw metadataError("redirect_uris", wanted)
+    throw metadataError(name, wanted)
   }
-  const isSecure = verdict === "fine" || judgement.why === "http_loopback"
-  // OpenID Connect Registration §2, application_type: with the implicit flow by https alone.
-  const isRead = appType === "web" && grantTypes.includes("implicit") && !/^https:/i.test(uri)
-  if (isSecure && !isRead) return
-  throw metadataError(
-    "redirect_uris",
-    "must begin with https://, or be this machine's or a native application's own",
-  )
+  if (verdict !== "fine" && judgement.why !== "http_loopback") throw metadataError(name, insecure)
 }
 
+const insecure = "must begin with https://, or be this machine's or a native application's own"
+
 /** RP-Initiated, Back-Channel and Front-Channel Logout, each §2; absent is none. */
-const logoutsIn = (members: Members) => ({
-  postLogoutRedirectUris: textsIn(members, "post_logout_redirect_uris") ?? [],
-  backChannelLogoutUri: textIn(members, "backchannel_logout_uri") ?? "",
-  frontChannelLogout: {
-    uri: textIn(members, "frontchannel_logout_uri") ?? "",
-    sessionRequired: flagIn(members, "frontchannel_logout_session_required"),
-  },
-})
+function logoutsIn(cx: Cx, members: Members, appType: AppType) {
+  const postLogoutRedirectUris = textsIn(members, "post_logout_redirect_uris") ?? []
+  const name = "post_logout_redirect_uris"
+  for (const uri of postLogoutRedirectUris) checkAddress(cx, { name, uri, appType })
+  const backChannelLogoutUri = textIn(members, "backchannel_logout_uri") ?? ""
+  // Back-Channel Logout §2.2: what is sent there says who has signed out.
+  if (backChannelLogoutUri !== "" && !/^https:/i.test(backChannelLogoutUri)) {
+    throw metadataError("backchannel_logout_uri", "must begin with https://")
+  }
+  const uri = textIn(members, "frontchannel_logout_uri") ?? ""
+  const sessionRequired = flagIn(members, "frontchannel_logout_session_required")
+  return {
+    postLogoutRedirectUris,
+    backChannelLogoutUri,
+    frontChannelLogout: { uri, sessionRequired },
+  }
+}
 
 /** OpenID Connect Registration §2, id_token_signed_response_alg; left out, the instance says it. */
 function tokensIn(cx: Cx, members: Members, before: OidcConfig | undefined): TokenConfig {

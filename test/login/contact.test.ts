@@ -70,7 +70,13 @@ test("an address in a domain of an organisation finds its own people alone", asy
   const cx = provider.cx()
   await createOrganization(cx, "acme", { name: "Acme" })
   await addDomain(cx, "acme", { domain: "acme.example", isUsed: () => false })
-  await person("pascal", { email: "pascal@acme.example" })
+  const pascal = await person("pascal", { email: "pascal@acme.example" })
+  // On trust, it is nobody's.
+  expect(found("pascal@acme.example")).toBe(pascal)
+  await cx.store.transact(cx, (tx) => {
+    const data = { domain: "acme.example", isGenerated: true }
+    tx.append(org, "acme", [{ type: "org.domain.verified", data }])
+  })
   expect(found("pascal@acme.example")).toBeUndefined()
   const id = await person("penelope", { orgId: "acme", email: "penelope@acme.example" })
   expect(found("penelope@acme.example")).toBe(id)

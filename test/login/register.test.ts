@@ -109,7 +109,9 @@ describe("whoever has no account", () => {
     expect(form.page).toContain(`href="${privacyLink}"`)
     const refused = await browser.post(form, given)
     expect([refused.response.status, refused.page.includes(`value="Rita"`)]).toEqual([422, true])
-    const sent = await browser.post(refused, { ...given, accept: "yes" })
+    const sent = await browser.post(refused, {
+      ...{ ...given, accept: `https://example.com/tos ${privacyLink}` },
+    })
     expect(sent.path).toContain(`${register}/verify`)
   })
 
@@ -312,7 +314,6 @@ describe("the policy", () => {
   test("of the organisation whose domain an address ends in decides", async () => {
     const cx = provider.cx()
     await provider.store.transact(cx, (tx) => addOrganization(tx, "acme", { name: "Acme" }))
-    await addDomain(cx, "acme", { domain: "trusted.example", isUsed: () => false })
     const { primaryDomain } = cx.store.state(cx, org, "acme")
     const ask = async (domain = primaryDomain) => {
       const browser = browserOf(provider)
@@ -326,11 +327,44 @@ describe("the policy", () => {
       policy: login,
       say: () => ({ allowDomainDiscovery: true, allowRegister: false }),
     })
-    // What it holds on trust takes nobody in, whatever its policy says.
-    expect((await ask("trusted.example")).response.status).toBe(422)
     const refused = await ask()
     expect(refused.response.status).toBe(422)
     expect(refused.page).toContain("belongs to an organization")
+  })
+
+  test("of one that holds a domain on trust takes nobody in, and keeps nobody out", async () => {
+    const cx = provider.cx()
+    await provider.store.transact(cx, (tx) => addOrganization(tx, "acme", { name: "Acme" }))
+    await addDomain(cx, "acme", { domain: "trusted.example", isUsed: () => false })
+    const email = "rita@trusted.example"
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(create()), { ...given, email })
+    expect(registrantBy(provider.cx(), idIn(sent))?.orgId).toBe(provider.setup.orgId)
+    const choice = await browser.post(sent, { code: codeFor(sent) })
+    expect(answerOf(await browser.post(choice, twice))).toHaveProperty("code")
+    expect(findByLoginName(provider.cx(), email)).toBe(idIn(sent))
+    expect(answerOf(await browserOf(provider).signIn(path(), email, own))).toHaveProperty("code")
+  })
+
+  test("of the organisation that an address joins says what is agreed to", async () => {
+    const cx = provider.cx()
+    await provider.store.transact(cx, (tx) => addOrganization(tx, "acme", { name: "Acme" }))
+    const { primaryDomain } = cx.store.state(cx, org, "acme")
+    await says({ tosLink: "https://example.com/tos" }, privacy)
+    await says({ tosLink: "https://acme.example/tos" }, privacy, "acme")
+    const browser = browserOf(provider)
+    const form = await browser.go(create())
+    const email = `rita@${primaryDomain}`
+    const ours = { accept: "https://example.com/tos" }
+    expect(form.page).toContain(`value="${ours.accept}"`)
+    // What was accepted is not what the address leads to: that is shown, and asked for.
+    const shown = await browser.post(form, { ...given, ...ours, email })
+    expect(shown.response.status).toBe(422)
+    expect(shown.page).toContain('href="https://acme.example/tos"')
+    expect(shown.page).not.toContain(`value="${ours.accept}"`)
+    const theirs = { accept: "https://acme.example/tos" }
+    const sent = await browser.post(shown, { ...given, ...theirs, email })
+    expect(registrantBy(provider.cx(), idIn(sent))?.orgId).toBe("acme")
   })
 
   test("lets who may begin an organisation of their own, and own it", async () => {

@@ -32,6 +32,8 @@ export type RegisterPageProps = PageProps & {
   readonly problem?: RegisterProblem | undefined
   /** What has to be accepted. */
   readonly terms: readonly { readonly name: TextKey; readonly href: string }[]
+  /** What `accept` posts: it says which terms were shown, so that nobody agrees to others. */
+  readonly acceptValue: string
   readonly signInHref: string
   /** Where the other way of registering is; absent where there is none. */
   readonly otherHref?: string | undefined
@@ -98,7 +100,7 @@ function errorAt(
   return "minutes" in problem ? t(problem.key, { minutes: problem.minutes }) : t(problem.key)
 }
 
-function Terms({ t, terms, problem }: RegisterPageProps) {
+function Terms({ t, terms, acceptValue, problem }: RegisterPageProps) {
   if (terms.length === 0) return null
   const error = errorAt(t, "accept", problem)
   return (
@@ -107,7 +109,7 @@ function Terms({ t, terms, problem }: RegisterPageProps) {
         <input
           type="checkbox"
           name="accept"
-          value="yes"
+          value={acceptValue}
           required
           aria-invalid={error !== undefined}
         />

@@ -83,7 +83,7 @@ export const addDomain = org.command<Added>((state, input, cx, id) => {
     throw new Fault("already_exists", "org.domain_exists", message)
   }
   const holder = cx.holder(domainClaim, domain)
-  if (holder && isProven(cx, holder, domain)) {
+  if (isProvenDomain(cx, domain)) {
     throw new Fault("already_exists", taken.id, taken.message)
   }
   if (Object.keys(state.domains).length >= domainsMax) {
@@ -97,10 +97,14 @@ export const addDomain = org.command<Added>((state, input, cx, id) => {
   return [added, { type: "org.domain.trusted", data: { domain }, claims: [takeDomain(domain)] }]
 })
 
-type Holder = { readonly stream: string; readonly id: string }
-
-const isProven = (cx: Decision, { stream, id }: Holder, domain: string): boolean =>
-  stream !== org.stream || (domainIn(cx.state(org, id), domain)?.verified ?? true)
+/** Whether whose a domain is was proven; what is held on trust is anybody's word. */
+export function isProvenDomain(cx: Decision, text: string): boolean {
+  const domain = domainOf(text)
+  const holder = cx.holder(domainClaim, domain)
+  if (!holder) return false
+  if (holder.stream !== org.stream) return true
+  return domainIn(cx.state(org, holder.id), domain)?.verified ?? true
+}
 
 const isOurs = (cx: Decision, domain: string): boolean => `.${domain}`.endsWith(`.${hostOf(cx)}`)
 

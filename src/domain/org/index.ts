@@ -21,6 +21,7 @@ export {
   domainClaim,
   domainOf,
   hostOf,
+  isProvenDomain,
   removeDomain,
   setPrimaryDomain,
   verifyDomain,

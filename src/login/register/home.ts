@@ -1,5 +1,5 @@
 import { instance } from "../../domain/instance/index.ts"
-import { isOrgActive, orgOfDomain, orgOfProvenDomain } from "../../domain/org/index.ts"
+import { isOrgActive, orgOfProvenDomain } from "../../domain/org/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
 import { restrictionsOf } from "../../domain/quota/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -35,8 +35,10 @@ export const mayStillRegister = (
 ): boolean => (isFounder ? mayFound(cx, undefined) : mayJoin(cx, orgId))
 
 /**
- * Where somebody joins who has an address. One that ends in the domain of an organisation is that
- * one's to give: who has it joins that one, where its policy lets people find it and join it.
+ * Where somebody joins who has an address. One that ends in a domain that an organisation has
+ * proven to be its own is that one's to give: who has it joins that one, where its policy lets
+ * people find it and join it. What is held on trust takes nobody in and keeps nobody out: anybody
+ * can say that a domain is theirs.
  */
 export function homeOfAddress(
   cx: Cx,
@@ -44,10 +46,8 @@ export function homeOfAddress(
 ): string | undefined {
   const usual = registrationHome(cx, home)
   const domain = email.slice(email.lastIndexOf("@") + 1)
-  const owner = orgOfDomain(cx, domain)
+  const owner = orgOfProvenDomain(cx, domain)
   if (owner === undefined || owner === usual) return usual
-  // What is held on trust takes nobody in: anybody can say that a domain is theirs.
-  if (owner !== orgOfProvenDomain(cx, domain)) return undefined
   if (home !== undefined || !policyOf(cx, owner, login).allowDomainDiscovery) return undefined
   return mayJoin(cx, owner) ? owner : undefined
 }

@@ -98,8 +98,9 @@ function missingIn(
   if (email === "" || !email.includes("@")) return "email"
   if (givenName === "") return "givenName"
   if (familyName === "") return "familyName"
-  const isAccepted = fields.get("accept") !== "" || termsOf(loginContext).length === 0
-  return isAccepted ? undefined : "accept"
+  // An address may lead to an organisation whose terms are others than the page has shown.
+  const { acceptValue } = termsOf(loginContext, { way, email })
+  return fields.get("accept") === acceptValue ? undefined : "accept"
 }
 
 /** What the account is wanted by; a fault of what was typed says at which field. */
@@ -121,15 +122,20 @@ const fieldsNamed: Readonly<Record<string, "givenName" | "familyName" | "organiz
   organization: "organization",
 }
 
-/** What has to be accepted, by its name and address. */
-function termsOf({ cx, waiting }: LoginContext) {
-  const orgId = registrationHome(cx, waiting?.asked.home) ?? ""
+type Joining = { readonly way: Way; readonly email: string }
+
+/** What has to be accepted, by its name and address: that of the organisation that is joined. */
+function termsOf({ cx, waiting }: LoginContext, { way, email }: Joining) {
+  const home = waiting?.asked.home
+  const joined = way === "join" ? homeOfAddress(cx, { email, home }) : undefined
+  const orgId = joined ?? registrationHome(cx, home) ?? ""
   const { tosLink, privacyLink } = policyOf(cx, orgId, privacy)
-  const terms = [
+  const all = [
     { name: "register.terms", href: tosLink },
     { name: "register.privacy", href: privacyLink },
   ] as const
-  return terms.filter(({ href }) => href !== "")
+  const terms = all.filter(({ href }) => href !== "")
+  return { terms, acceptValue: terms.map(({ href }) => href).join(" ") }
 }
 
 type Page = {
@@ -146,7 +152,7 @@ function registerPage(
   const page = {
     ...{ registering, problem, isFounder: way === "found" },
     form: targetOf(loginContext, pages[way].path),
-    terms: termsOf(loginContext),
+    ...termsOf(loginContext, { way, email: registering.email }),
     signInHref: hrefOf(loginContext, loginPaths.loginName),
     otherHref: mayGo(loginContext, other) ? hrefOf(loginContext, pages[other].path) : undefined,
   }

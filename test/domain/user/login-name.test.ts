@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { addDomain, createOrganization, removeOrganization } from "../../../src/domain/org/index.ts"
+import {
+  addDomain,
+  createOrganization,
+  org,
+  removeOrganization,
+} from "../../../src/domain/org/index.ts"
 import {
   accountOf,
   createUser,
@@ -18,6 +23,12 @@ const named = (userName: string, orgId: string) => ({ ...person("anna", orgId), 
 
 const addTo = (orgId: string, domain: string) =>
   addDomain(estate.cx(), orgId, { domain, isUsed: () => false })
+
+/** Has it found by its proof, as it is found in the end. */
+const proven = (orgId: string, domain: string) =>
+  estate.step((tx) =>
+    tx.append(org, orgId, [{ type: "org.domain.verified", data: { domain, isGenerated: true } }]),
+  )
 
 test("whoever has a user name signs in with each domain of their organisation", async () => {
   const cx = estate.cx()
@@ -72,6 +83,8 @@ test("an address as user name is a name of its own until its domain is somebody'
   expect(findByLoginName(cx, "anna@example.org")).toBe("u1")
   // Added without asking who uses it: as when two things happen at the same moment.
   await addTo("org2", "example.org")
+  expect(findByLoginName(cx, "anna@example.org")).toBe("u1")
+  await proven("org2", "example.org")
   expect(findByLoginName(cx, "anna@example.org")).toBe("u2")
   expect(findByLoginName(cx, "anna")).toBe("u2")
 })
@@ -85,9 +98,23 @@ test("of two names that meet in one organisation the longer one counts", async (
   expect(findByLoginName(cx, "anna@acme.id.example.com")).toBe("u2")
 })
 
+test("a domain that is held on trust keeps no name from others that nobody there has", async () => {
+  const cx = estate.cx()
+  await addTo("org1", "example.org")
+  await createUser(cx, "u1", named("eve@example.org", "org2"))
+  expect(findByLoginName(cx, "eve@example.org")).toBe("u1")
+  const taken = { id: "user.name_taken" }
+  const there = createUser(cx, "u2", named("nobody@example.org", "org2"))
+  await expect(there).rejects.toMatchObject(taken)
+  expect(findByLoginName(cx, "nobody@example.org")).toBe("nobody")
+  // The other way round, too: no name stands for two.
+  await expect(createUser(cx, "u2", named("eve", "org1"))).rejects.toMatchObject(taken)
+})
+
 test("nobody takes a name that the owner of its domain could give", async () => {
   const cx = estate.cx()
   await addTo("org1", "example.org")
+  await proven("org1", "example.org")
   const elsewhere = { id: "user.name_of_other_org" }
   const made = createUser(cx, "u1", named("Eve@EXAMPLE.org", "org2"))
   await expect(made).rejects.toMatchObject(elsewhere)

@@ -15,9 +15,11 @@ import {
   heldDomains,
   inOrgWithDomain,
   isOrgThere,
+  isProvenDomain,
   type Org,
   org,
   orgOfDomain,
+  orgOfProvenDomain,
 } from "../../org/index.ts"
 import { type DomainPolicy, domainPolicy, login, policyOf } from "../../policy/index.ts"
 import { hasLeft, user } from "../model.ts"
@@ -97,7 +99,8 @@ const byPhone = statement<Contact>(
 
 /**
  * Who alone has shown an address or a phone to be theirs, where their organisation lets them sign
- * in by it. What ends in an organisation's domain finds its own people alone, as with names.
+ * in by it. What ends in a domain that an organisation has proven finds its own people alone, as
+ * with names.
  */
 function findByContact(cx: Cx, text: string): string | undefined {
   const typed = text.trim()
@@ -109,7 +112,7 @@ function findByContact(cx: Cx, text: string): string | undefined {
     ? cx.store.all(cx, byEmail, { email: fold(typed) })
     : cx.store.all(cx, byPhone, { phone: number })
   if (!only || another) return undefined
-  const home = parts && orgOfDomain(cx, parts.domain)
+  const home = parts && orgOfProvenDomain(cx, parts.domain)
   const isElsewhere = home !== undefined && home !== only.org
   if (isElsewhere || !isOrgThere(cx, only.org)) return undefined
   const { disableLoginWithEmail, disableLoginWithPhone } = policyOf(cx, only.org, login)
@@ -117,15 +120,18 @@ function findByContact(cx: Cx, text: string): string | undefined {
 }
 
 /**
- * A name that ends in an organisation's domain is that organisation's to give: nobody else is found
- * by it, whatever they are called.
+ * A name that ends in a domain that an organisation has proven is that organisation's to give:
+ * nobody else is found by it, whatever they are called. Where it holds the domain on trust, it is
+ * also found by.
  */
 function findFolded(cx: Cx, name: string): string | undefined {
   const parts = partsOf(name)
   const home = parts && orgOfDomain(cx, parts.domain)
   const own = named(cx, name)
-  if (!parts || home === undefined) return own && isShortEnough(cx, own.orgId) ? own.id : undefined
-  return [own, named(cx, parts.local)].find((each) => each?.orgId === home)?.id
+  const plain = own && isShortEnough(cx, own.orgId) ? own.id : undefined
+  if (!parts || home === undefined) return plain
+  const theirs = [own, named(cx, parts.local)].find((each) => each?.orgId === home)?.id
+  return orgOfProvenDomain(cx, parts.domain) === home ? theirs : (plain ?? theirs)
 }
 
 /** Whether a name counts without a domain of its organisation behind it. */
@@ -145,24 +151,28 @@ function named(cx: Cx, name: string) {
 type Wanted = { readonly id: string; readonly orgId: string; readonly userName: string }
 
 /**
- * Refuses a user name of which some form is somebody else's, or that ends in the domain of another
- * organisation. Two who ask at the same moment may both get theirs; then the longer one counts.
+ * Refuses a user name of which some form is somebody else's, or that ends in a domain that another
+ * organisation has proven; one that is held on trust keeps nobody out. Two who ask at the same
+ * moment may both get theirs; then the longer one counts.
  */
 export function mustBeFree(cx: Decision, { id, orgId, userName }: Wanted): void {
   const name = fold(userName)
-  const isOthers = (form: string, home: string): boolean => {
+  const isOthers = (form: string, home?: string): boolean => {
     const holder = cx.holder(loginClaim, form)
     if (holder === undefined || holder.id === id) return false
-    return cx.owner(user, holder.id) === home
+    return home === undefined || cx.owner(user, holder.id) === home
   }
   const parts = partsOf(name)
   const home = parts && cx.holder(domainClaim, domainOf(parts.domain))?.id
   if (parts && home !== undefined) {
     if (isOthers(parts.local, home)) throw nameTakenError()
-    if (home !== orgId) throw domainTakenError()
+    if (home !== orgId && isProvenDomain(cx, parts.domain)) throw domainTakenError()
   }
-  const forms = heldDomains(cx.state(org, orgId)).map((domain) => `${name}@${domain}`)
-  if (forms.some((form) => isOthers(form, orgId))) throw nameTakenError()
+  const isTaken = heldDomains(cx.state(org, orgId)).some((domain) =>
+    // Whoever else has a name in a proven domain is about to lose it.
+    isOthers(`${name}@${domain}`, isProvenDomain(cx, domain) ? orgId : undefined),
+  )
+  if (isTaken) throw nameTakenError()
 }
 
 const nameTakenError = () => new Fault("already_exists", taken.id, taken.message)

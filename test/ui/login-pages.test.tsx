@@ -1,142 +1,16 @@
-import { createElement, type ReactElement } from "react"
+import { createElement } from "react"
 import { describe, expect, it } from "vitest"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
-import { problems } from "../../ui/login/error-page.tsx"
 import * as login from "../../ui/login/index.ts"
+import { loginSamples, unloaded } from "../support/login-sample.tsx"
 
-const assets = { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/mark.svg" }
 const form = { action: "/ui/login/here", csrf: "csrf-value", authRequest: "request-1" }
 const hostile = `"><script>alert(1)</script>`
 const account = { displayName: hostile, loginName: "ada@example.org" }
-const application = { name: hostile, learns: ["identity", "name", "offline"] as const }
-const rules = {
-  minLength: 10,
-  hasUppercase: true,
-  hasLowercase: true,
-  hasNumber: false,
-  hasSymbol: true,
-}
-const linked = { userId: hostile, code: hostile, organization: hostile, request: hostile }
-
-function pages(language: string): Record<string, ReactElement> {
-  const base = { ...login.translator([language]), assets }
-  const known = [{ ...account, session: "1", signedIn: false }]
-  const setup = { publicUrl: hostile, organization: hostile }
-  return {
-    loginName: createElement(login.LoginNamePage, { ...base, form, application, error: hostile }),
-    password: createElement(login.PasswordPage, {
-      ...base,
-      form,
-      account,
-      application,
-      changeHref: "/ui/login",
-      forgotHref: "/forgot",
-      error: hostile,
-    }),
-    passwordChange: createElement(login.PasswordChangePage, {
-      ...base,
-      form,
-      proof: hostile,
-      account,
-      changeHref: "/ui/login",
-      rules,
-      errors: { repeat: hostile },
-    }),
-    ...Object.fromEntries(
-      (["invite", "reset", "verify_email", "verify_phone"] as const).flatMap((kind) => [
-        [kind, createElement(login.LinkPage, { ...base, kind, form, linked, onwardHref: "/in" })],
-        [
-          `${kind}Wrong`,
-          createElement(login.LinkPage, {
-            ...{ ...base, kind, form, linked },
-            ...{ problem: "wrong", onwardHref: "/in" },
-          }),
-        ],
-      ]),
-    ),
-    linkPassword: createElement(login.LinkPasswordPage, {
-      ...{ ...base, form, linked, account, rules },
-      ...{ title: hostile, lead: hostile, submit: hostile },
-      errors: { password: hostile },
-    }),
-    forgot: createElement(login.ForgotPage, {
-      ...{ ...base, form },
-      ...{ loginName: hostile, error: hostile, backHref: "/in" },
-    }),
-    forgotSent: createElement(login.ForgotSentPage, { ...base, backHref: "/in" }),
-    resetDone: createElement(login.DonePage, { ...base, kind: "reset", signInHref: "/in" }),
-    verified: createElement(login.DonePage, { ...base, kind: "verify_email", signInHref: "/in" }),
-    account: createElement(login.AccountPage, { ...base, form, accounts: known, otherHref: "/o" }),
-    consent: createElement(login.ConsentPage, {
-      ...base,
-      form,
-      account,
-      session: "1",
-      changeHref: "/o",
-      application: { ...application, isInDevelopment: true },
-      projects: [{ id: "1", name: hostile, organization: hostile }],
-      userCode: hostile,
-    }),
-    barred: createElement(login.BarredPage, {
-      ...base,
-      form,
-      account,
-      changeHref: "/o",
-      application: hostile,
-      bar: "roles",
-    }),
-    signedIn: createElement(login.SignedInPage, { ...base, account, logoutHref: "/out" }),
-    signedOut: createElement(login.SignedOutPage, { ...base, signInHref: "/in" }),
-    signingOut: createElement(login.SigningOutPage, {
-      ...base,
-      frames: [`/out?${hostile}`],
-      continueHref: "/ui/login/signedout",
-    }),
-    logout: createElement(login.LogoutPage, {
-      ...base,
-      form,
-      accounts: [account],
-      application: hostile,
-      cancelHref: "/",
-    }),
-    ...Object.fromEntries(
-      problems.map((problem) => [
-        `error.${problem}`,
-        createElement(login.ErrorPage, { ...base, problem, requestId: hostile, detail: hostile }),
-      ]),
-    ),
-    formPost: createElement(login.FormPostPage, {
-      ...base,
-      action: "https://app.example.org/callback",
-      fields: { code: hostile },
-      application: hostile,
-    }),
-    setup: createElement(login.SetupPage, { ...base, form, values: setup, error: hostile }),
-    tested: createElement(login.TestPage, {
-      ...base,
-      application: hostile,
-      backHref: "/ui/console/",
-      result: { account, roles: [hostile], told: { id_token: { name: hostile }, userinfo: {} } },
-    }),
-    testRefused: createElement(login.TestPage, {
-      ...base,
-      application: hostile,
-      backHref: "/ui/console/",
-      refusal: { error: hostile, description: hostile, requestId: "1" },
-    }),
-    setupLink: createElement(login.SetupLinkPage, base),
-    host: createElement(login.HostPage, {
-      ...base,
-      received: hostile,
-      expected: "https://id.example.org",
-      upstream: "127.0.0.1:8080",
-      trustedProxy: false,
-    }),
-  }
-}
+const assets = unloaded
 
 const rendered = pageLanguages.flatMap((language) =>
-  Object.entries(pages(language)).map(([name, page]) => ({
+  Object.entries(loginSamples(language, hostile)).map(([name, page]) => ({
     name: `${language} ${name}`,
     language,
     html: login.renderPage(page),
@@ -144,6 +18,12 @@ const rendered = pageLanguages.flatMap((language) =>
 )
 
 describe("every login page", () => {
+  it("has a sample here", () => {
+    const shown = new Set(Object.values(loginSamples("en", hostile)).map(({ type }) => type))
+    const pages = Object.entries(login).filter(([name]) => /^[A-Z]\w*Page$/.test(name))
+    expect(pages.filter(([, page]) => !shown.has(page as never)).map(([name]) => name)).toEqual([])
+  })
+
   it.each(rendered)("$name is a whole document in its language", ({ html, language }) => {
     expect(html).toMatch(/^<!DOCTYPE html><html lang/)
     expect(html).toContain(`<html lang="${language}">`)

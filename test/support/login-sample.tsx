@@ -1,0 +1,204 @@
+// Every page of the sign-in, with something at each place where others put in what they like.
+import { createElement, type ReactElement } from "react"
+import { problems } from "../../ui/login/error-page.tsx"
+import * as login from "../../ui/login/index.ts"
+
+/** The files that pages load, where nobody does. */
+export const unloaded: login.Assets = {
+  ...{ css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/mark.svg" },
+}
+
+const form: login.Target = {
+  ...{ action: "/ui/login/here", csrf: "csrf-value", authRequest: "request-1" },
+}
+const rules: login.PasswordRules = {
+  ...{ minLength: 10, hasUppercase: true, hasLowercase: true, hasNumber: false, hasSymbol: true },
+}
+const changeHref = "/ui/login"
+const [backHref, signInHref] = ["/in", "/in"]
+
+/** What all samples are made of: the language, and what others have named everything. */
+function groundOf(language: string, named: string, assets: login.Assets) {
+  const account = { displayName: named, loginName: "ada@example.org" }
+  return {
+    named,
+    base: { ...login.translator([language]), assets },
+    account,
+    application: { name: named, learns: ["identity", "name", "offline"] as const },
+    linked: { userId: named, code: named, organization: named, request: named },
+    /** Pages for somebody who is known by now. */
+    known: { form, account, changeHref },
+  }
+}
+
+type Ground = ReturnType<typeof groundOf>
+type Samples = Readonly<Record<string, ReactElement>>
+
+/** Every page by its name. Whoever made an application, or is somebody, is called `named`. */
+export function loginSamples(
+  language: string,
+  named: string,
+  assets: login.Assets = unloaded,
+): Samples {
+  const ground = groundOf(language, named, assets)
+  const groups = [waysIn, links, factors, making, applications, endings, troubles]
+  return Object.assign({}, ...groups.map((group) => group(ground)))
+}
+
+const waysIn = ({ base, application, account, known, named }: Ground): Samples => ({
+  loginName: createElement(login.LoginNamePage, {
+    ...{ ...base, form, application, error: named, createHref: "/register" },
+    passkey: { form, challenge: "sealed", options: "{}" },
+    providers: [{ name: named, href: "/provider" }],
+  }),
+  password: createElement(login.PasswordPage, {
+    ...{ ...base, ...known, application, forgotHref: "/forgot", error: named },
+    ...{ linkForm: form, providers: [{ name: named, href: "/provider" }] },
+  }),
+  passwordChange: createElement(login.PasswordChangePage, {
+    ...{ ...base, ...known, rules, proof: named, errors: { repeat: named } },
+  }),
+  passwordExpiry: createElement(login.PasswordExpiryPage, {
+    ...{ ...base, account, changeHref, replaceHref: "/other", onwardHref: "/on", days: 3 },
+  }),
+  account: createElement(login.AccountPage, {
+    ...{ ...base, form, otherHref: "/o" },
+    accounts: [{ ...account, session: "1", signedIn: false }],
+  }),
+  directory: createElement(login.DirectoryPage, {
+    ...{ ...base, form, application, idpId: "1", provider: named },
+    ...{ loginName: named, error: named, otherHref: "/o" },
+  }),
+  external: createElement(login.ExternalPage, {
+    ...{ ...base, form, application, intentId: "1", provider: named, mayLink: true },
+    ...{ mayCreate: true, problem: "wrong", accounts: [{ ...account, session: "1" }] },
+    identity: {
+      ...{ userName: named, givenName: named, familyName: named, displayName: named },
+      email: "ada@example.org",
+    },
+  }),
+})
+
+const links = ({ base, linked, account, application, named }: Ground): Samples => ({
+  ...Object.fromEntries(
+    (["invite", "reset", "verify_email", "verify_phone"] as const).flatMap((kind) => {
+      const asked = { ...base, kind, form, linked, onwardHref: "/in" }
+      return [
+        [kind, createElement(login.LinkPage, asked)],
+        [`${kind}Wrong`, createElement(login.LinkPage, { ...asked, problem: "wrong" })],
+      ]
+    }),
+  ),
+  linkPassword: createElement(login.LinkPasswordPage, {
+    ...{ ...base, form, linked, account, rules },
+    ...{ title: named, lead: named, submit: named, errors: { password: named } },
+  }),
+  forgot: createElement(login.ForgotPage, {
+    ...{ ...base, form, loginName: named, error: named, backHref },
+  }),
+  forgotSent: createElement(login.ForgotSentPage, { ...base, backHref }),
+  magicLink: createElement(login.MagicLinkPage, {
+    ...{ ...base, form, account, application, backHref, link: named, isOpened: false },
+    error: named,
+  }),
+  magicLinkOpened: createElement(login.MagicLinkPage, {
+    ...{ ...base, form, backHref, link: named, isOpened: true },
+  }),
+  magicLinkElsewhere: createElement(login.MagicLinkElsewherePage, base),
+  resetDone: createElement(login.DonePage, { ...base, kind: "reset", signInHref }),
+  verified: createElement(login.DonePage, { ...base, kind: "verify_email", signInHref }),
+})
+
+const factors = ({ base, known, application, named }: Ground): Samples => ({
+  ...Object.fromEntries(
+    (["key", "otp", "otp_email", "otp_sms", "recovery_codes"] as const).map((way) => [
+      `factor.${way}`,
+      createElement(login.FactorPage, {
+        ...{ ...base, ...known, application, way, factor: way, challenge: "sealed" },
+        ...{ options: "{}", error: named, others: [{ way: "otp", href: "/other" }] },
+      }),
+    ]),
+  ),
+  factorSetup: createElement(login.FactorSetupPage, {
+    ...{ ...base, ...known, isForced: false, lacksKeys: true, error: named },
+    ways: ["passkey", "u2f", "otp", "otp_email", "otp_sms"],
+  }),
+  totpSetup: createElement(login.TotpSetupPage, {
+    ...{ ...base, ...known, backHref, error: named },
+    ...{ uri: "otpauth://totp/Acme:ada?secret=JBSWY3DPEHPK3PXP", secret: "JBSWY3DPEHPK3PXP" },
+  }),
+  keySetup: createElement(login.KeySetupPage, {
+    ...{ ...base, ...known, backHref, error: named },
+    ...{ kind: "passkey", options: "{}", hidden: { challenge: "sealed" } },
+  }),
+  passkeyLink: createElement(login.PasskeyLinkPage, {
+    ...{ ...base, form, userId: named, codeId: named, error: named },
+  }),
+})
+
+const making = ({ base, named }: Ground): Samples => ({
+  register: createElement(login.RegisterPage, {
+    ...{ ...base, form, signInHref, isFounder: true, otherHref: "/o" },
+    registering: { email: named, givenName: named, familyName: named, organization: named },
+    problem: { at: "email", key: "register.error.email" },
+    terms: [{ name: "register.terms", href: "/terms" }],
+  }),
+  setup: createElement(login.SetupPage, {
+    ...{ ...base, form, values: { publicUrl: named, organization: named }, error: named },
+  }),
+  setupLink: createElement(login.SetupLinkPage, base),
+})
+
+const applications = ({ base, known, application, account, named }: Ground): Samples => ({
+  consent: createElement(login.ConsentPage, {
+    ...{ ...base, ...known, session: "1", userCode: named },
+    application: {
+      ...{ ...application, isInDevelopment: true },
+      unvouched: { kind: "web", host: "app.example.org" },
+    },
+    projects: [{ id: "1", name: named, organization: named }],
+  }),
+  barred: createElement(login.BarredPage, { ...base, ...known, application: named, bar: "roles" }),
+  device: createElement(login.DevicePage, { ...base, form, userCode: named, error: named }),
+  deviceDone: createElement(login.DeviceDonePage, {
+    ...{ ...base, application: named, isAllowed: true },
+  }),
+  formPost: createElement(login.FormPostPage, {
+    ...{ ...base, action: "https://app.example.org/callback" },
+    ...{ fields: { code: named }, application: named },
+  }),
+  tested: createElement(login.TestPage, {
+    ...{ ...base, application: named, backHref: "/ui/console/" },
+    result: { account, roles: [named], told: { id_token: { name: named }, userinfo: {} } },
+  }),
+  testRefused: createElement(login.TestPage, {
+    ...{ ...base, application: named, backHref: "/ui/console/" },
+    refusal: { error: named, description: named, requestId: "1" },
+  }),
+})
+
+const endings = ({ base, account, named }: Ground): Samples => ({
+  signedIn: createElement(login.SignedInPage, {
+    ...{ ...base, account, logoutHref: "/out", accountHref: "/account", consoleHref: "/console" },
+  }),
+  signedOut: createElement(login.SignedOutPage, { ...base, signInHref }),
+  signingOut: createElement(login.SigningOutPage, {
+    ...{ ...base, frames: [`/out?${named}`], continueHref: "/ui/login/signedout" },
+  }),
+  logout: createElement(login.LogoutPage, {
+    ...{ ...base, form, accounts: [account], application: named, cancelHref: "/" },
+  }),
+})
+
+const troubles = ({ base, named }: Ground): Samples => ({
+  ...Object.fromEntries(
+    problems.map((problem) => [
+      `error.${problem}`,
+      createElement(login.ErrorPage, { ...base, problem, requestId: named, detail: named }),
+    ]),
+  ),
+  host: createElement(login.HostPage, {
+    ...{ ...base, received: named, expected: "https://id.example.org" },
+    ...{ upstream: "127.0.0.1:8080", forwardedHost: named, trustedProxy: false },
+  }),
+})

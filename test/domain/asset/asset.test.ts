@@ -1,9 +1,10 @@
 // Files that others send: read by content, written anew, shown when they are meant to be, and gone
 // with whose they are.
-import { deflateSync } from "node:zlib"
+import { deflateSync, gzipSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { fileIn } from "../../../src/api/input/file.ts"
 import { svgOf } from "../../../src/domain/asset/svg.ts"
+import { lookPaths } from "../../../src/domain/policy/index.ts"
 import { publishedHandler } from "../../../src/oauth/index.ts"
 import { publicFileAt, publishedLooks } from "../../../src/server/file/sent.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
@@ -31,6 +32,9 @@ function shown(address: string, headers = {}): Response | undefined {
   return publicFileAt(new Request(url, { headers }), estate.cx(), url.pathname)
 }
 
+/** Begins as a GIF does, and goes on as a script. */
+const polyglot = Buffer.from("GIF89a/*\0\0*/=1;alert(1)//<script>alert(1)</script>")
+
 const refused = (work: Promise<unknown>, id: string) => expect(work).rejects.toMatchObject({ id })
 
 describe("a picture", () => {
@@ -47,6 +51,18 @@ describe("a picture", () => {
     }
   })
 
+  test("loses what its camera has noted, and stays the picture that it was", async () => {
+    const photo = Buffer.from(await new Bun.Image(pngOf({ width: 8, height: 4 })).jpeg().bytes())
+    // JPEG, APP1: a segment with its length, as cameras write Exif into it.
+    const noted = Buffer.from("Exif\0\0GPS 47.3769 N")
+    const head = Buffer.from([0xff, 0xe1, 0, noted.length + 2])
+    await upload(Buffer.concat([photo.subarray(0, 2), head, noted, photo.subarray(2)]))
+    const { data } = await preview()
+    expect(Buffer.from(data).includes("GPS")).toBe(false)
+    const { width, height } = await new Bun.Image(data).metadata()
+    expect([width, height]).toEqual([8, 4])
+  })
+
   test.each([
     ["of a hundred million pixels", pngOf({ width: 10_000, height: 10_000, pixels: onePixel })],
     ["that says it is huge", pngOf({ width: 2 ** 31 - 1, height: 1, pixels: onePixel })],
@@ -61,6 +77,8 @@ describe("a picture", () => {
     ["cut off", onePixel.subarray(0, 40), "asset.not_a_picture"],
     ["too large", Buffer.alloc(512 * 1024 + 1, 1), "asset.too_large"],
     ["a font", fontWith(), "asset.not_a_picture"],
+    ["a packed drawing", gzipSync(svgWith(" ".repeat(100_000_000))), "asset.not_a_picture"],
+    ["a picture that is a page, too", polyglot, "asset.not_a_picture"],
     [
       "a bomb in its colour profile",
       pngOf({
@@ -225,12 +243,55 @@ test("a file that is kept ready is what counts now, and nothing before it is sho
   expect(ask((await look()).logoUrl)?.status).toBe(200)
 })
 
+describe.each(Object.entries(lookPaths))("a file for %s", (kind, field) => {
+  const own = (call: string, request = {}) =>
+    estate.as("manager", call, request, call.includes("Label") ? { of: "management.v1" } : {})
+  const data = (side: number) =>
+    field === "font" ? fontWith(28, side) : pngOf({ width: side, height: side })
+  /** Of whom the organisation shows a file; undefined where it shows none. */
+  const shownIn = async () => {
+    const { policy } = await own("getLabelPolicy")
+    const address: string = policy[addressFields[field]]
+    const [, owner] = /\/assets\/v1\/([^/]+)\//.exec(address) ?? []
+    if (owner) expect(shown(address)?.status).toBe(200)
+    return owner
+  }
+
+  test("is inherited until there is an own one, and again once that is taken back", async () => {
+    expect(await shownIn()).toBeUndefined()
+    await upload(data(1), kind)
+    await activate()
+    expect(await shownIn()).toBe("i1")
+    await own("addCustomLabelPolicy", { primaryColor: "#112233" })
+    await own("activateCustomLabelPolicy")
+    // A look of one's own begins without files.
+    expect(await shownIn()).toBeUndefined()
+    await own("uploadOrgFile", { kind, file: { data: data(2) } })
+    expect(await shownIn()).toBeUndefined()
+    await own("activateCustomLabelPolicy")
+    expect(await shownIn()).toBe("org1")
+    await upload(data(3), kind)
+    await activate()
+    expect(await shownIn()).toBe("org1")
+    await own("resetLabelPolicyToDefault")
+    expect([await shownIn(), kept()]).toEqual(["i1", 1])
+  })
+})
+
+/** What the interface calls the address of a file. */
+const addressFields = {
+  ...{ logo: "logoUrl", logoDark: "logoUrlDark", icon: "iconUrl", iconDark: "iconUrlDark" },
+  font: "fontUrl",
+} as const
+
 test("an organisation's file is nobody's by guess or at another's address", async () => {
   const own = (person: "manager" | "stranger", call: string, request = {}) =>
     estate.as(person, call, request, call.includes("Label") ? { of: "management.v1" } : {})
   await own("stranger", "addCustomLabelPolicy", { primaryColor: "#112233" })
   await own("stranger", "uploadOrgFile", { kind: "logo", file: { data: onePixel } })
   await refused(own("manager", "getOrgFile", { kind: "logo/_preview" }), "asset.missing")
+  const { logoUrl: preview } = (await own("stranger", "getPreviewLabelPolicy")).policy
+  expect(shown(`/assets/v1/org2/policy/label/${preview.split("is=")[1]}`)?.status).toBe(404)
   await own("stranger", "activateCustomLabelPolicy")
   const { logoUrl } = (await own("stranger", "getLabelPolicy")).policy
   expect(shown(logoUrl)?.status).toBe(200)

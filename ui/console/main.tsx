@@ -2,6 +2,7 @@ import { QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
 import { createRoot } from "react-dom/client"
 import { client } from "./shell/call.ts"
+import { keepFocus } from "./shell/focus.ts"
 import { contentId } from "./shell/frame.tsx"
 import { router } from "./shell/router.tsx"
 import { start } from "./shell/session.ts"
@@ -18,6 +19,8 @@ document.documentElement.lang = texts.language
 router.subscribe("onRendered", ({ pathChanged, fromLocation }) => {
   if (pathChanged && fromLocation) document.getElementById(contentId)?.focus()
 })
+
+keepFocus()
 
 createRoot(place).render(
   <TextContext value={texts}>

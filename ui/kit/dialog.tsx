@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from "react"
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react"
 
 type DialogProps = {
   readonly title: string
@@ -33,9 +33,11 @@ type ModalProps = {
 /** What dialogs, the sheet and the search stand on: focus is kept in, and given back. */
 export function Modal({ className, label, labelledBy, onClose, keep, children }: ModalProps) {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current
-    if (dialog && !dialog.open) dialog.showModal()
+    dialog?.showModal()
+    // Only what closes gives the focus back, not what is taken away.
+    return () => dialog?.close()
   }, [])
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the click closes; Escape does it for keyboards

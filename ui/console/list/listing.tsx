@@ -211,12 +211,25 @@ function Pages({ state: { set }, at, total }: PagesProps) {
   return (
     <div className="list-foot">
       <span>{t("list.range", values)}</span>
-      <Button small disabled={at === 0} onClick={() => move(Math.max(0, at - pageSize))}>
-        {t("list.previous")}
-      </Button>
-      <Button small disabled={at + pageSize >= total} onClick={() => move(at + pageSize)}>
-        {t("list.next")}
-      </Button>
+      <Turn label={t("list.previous")} to={at - pageSize} {...{ total, move }} />
+      <Turn label={t("list.next")} to={at + pageSize} {...{ total, move }} />
     </div>
+  )
+}
+
+type TurnProps = {
+  readonly label: string
+  readonly to: number
+  readonly total: number
+  readonly move: (to: number) => void
+}
+
+/** At an end of the list it does nothing, and keeps the focus of who came there by it. */
+function Turn({ label, to, total, move }: TurnProps) {
+  const isBeyond = to <= -pageSize || to >= total
+  return (
+    <Button small aria-disabled={isBeyond} onClick={() => !isBeyond && move(to)}>
+      {label}
+    </Button>
   )
 }

@@ -1,0 +1,211 @@
+// The console by keyboard alone: everything on every page is reached, and the focus is never lost.
+import type { Browser, Locator, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import {
+  consolePlaces,
+  filled,
+  furnished,
+  signedInAt,
+  type Things,
+} from "../support/console-place.ts"
+import { needs } from "../support/prerequisite.ts"
+import { holdBack, settled } from "../support/press.ts"
+
+describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
+  let service: Service
+  let browser: Browser
+  let page: Page
+  let things: Things
+
+  beforeAll(async () => {
+    service = await openService()
+    things = await furnished(service)
+    browser = await openBrowser()
+    const context = await browser.newContext({ locale: "en", reducedMotion: "reduce" })
+    page = await signedInAt(context, `${service.url}/ui/console/projects`)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  async function open(path: string): Promise<void> {
+    await page.goto(service.url + filled(path, things))
+    await page.locator("main.content:not([aria-busy]) h1").waitFor()
+    // The last places come once it is known what one may do.
+    await page
+      .locator(".sidebar .nav-link")
+      .filter({ hasText: /^(Settings|Console)$/ })
+      .waitFor()
+    await settled(page)
+  }
+
+  const section = (title: string) =>
+    page.locator("section.section", { has: page.getByRole("heading", { name: title, level: 2 }) })
+
+  /** What has the focus, in words; undefined where nothing has it. */
+  const focused = (): Promise<string | undefined> => page.evaluate(nameOfFocused)
+  const nameOfFocused = `(() => {
+    const { activeElement: at } = document
+    if (!at || at === document.body) return undefined
+    return at.localName + " " + (at.ariaLabel || at.name || at.textContent).trim().slice(0, 60)
+  })()`
+
+  /** Presses Tab through a page: what it does not reach, and what it reaches unseen. */
+  async function missedOn(): Promise<readonly string[]> {
+    const count: number = await page.evaluate(watchFocus)
+    for (let pressed = 0; pressed < count + 2; pressed += 1) await page.keyboard.press("Tab")
+    // What another thing has taken the place of meanwhile is not to be reached any more.
+    return page.evaluate(`[...window.offered].filter((one) => one.isConnected)
+      .map((one) => "not reached: " + one.outerHTML.slice(0, 100))
+      .concat(window.unseen.map((one) => "not seen: " + one))`)
+  }
+
+  /** In the page: what can have the focus, less what gets it; and what gets it unseen. */
+  const watchFocus = `(() => {
+    const offered = "a[href], button, input, select, textarea, summary"
+    const isOne = (each) => each.checkVisibility() && !each.matches(":disabled, [type=hidden]") &&
+      !each.closest("[inert]") && each.tabIndex >= 0
+    window.offered = new Set([...document.querySelectorAll(offered)].filter(isOne))
+    window.unseen = []
+    document.addEventListener("focusin", ({ target: at }) => {
+      window.offered.delete(at)
+      // Of radio buttons the keyboard comes to one, and goes on among them by arrows.
+      if (at.type === "radio")
+        for (const each of window.offered) if (each.name === at.name) window.offered.delete(each)
+      const { width, height, bottom, top } = at.getBoundingClientRect()
+      const isSeen = width > 0 && height > 0 && bottom > 0 && top < innerHeight
+      if (!isSeen) window.unseen.push(at.outerHTML.slice(0, 100))
+    })
+    return window.offered.size
+  })()`
+
+  test.each(consolePlaces)("reaches everything on %s, and sees where they are", async (path) => {
+    await open(path)
+    expect(await missedOn()).toEqual([])
+  })
+
+  test("skips to the content first of all", async () => {
+    await open("/ui/console/groups")
+    await page.keyboard.press("Tab")
+    expect(await focused()).toBe("a Skip to the content")
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    expect(await isIn("main")).toBe(true)
+  })
+
+  test("begins at the content of a page that a link has led to", async () => {
+    await page.locator(".sidebar").getByRole("link", { name: "Users" }).focus()
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Users", level: 1 }).waitFor()
+    await settled(page)
+    expect(await page.evaluate("document.activeElement.id")).toBe("content")
+  })
+
+  const dialog = () => page.locator("dialog[open]")
+  const isIn = (selector: string) =>
+    page.evaluate(`!!document.activeElement.closest("${selector}")`)
+
+  /** Leaves what a button has opened, one way or the other; how the focus was lost, if it was. */
+  async function leftBy(button: Locator, way: "Escape" | "Cancel"): Promise<string | undefined> {
+    await button.focus()
+    const before = await focused()
+    await page.keyboard.press("Enter")
+    if ((await dialog().count()) > 0) return leftQuestion(before, way)
+    // What it does takes a moment; then the focus is there again, or in what has opened.
+    await settled(page)
+    const isKept = await expect
+      .poll(focused)
+      .toBeDefined()
+      .then(
+        () => true,
+        () => false,
+      )
+    if (!isKept) return `${before} loses it`
+    const cancel = page.locator("main.content").getByRole("button", { name: "Cancel" })
+    if ((await cancel.count()) > 0) await cancel.first().press("Enter")
+    return (await focused()) === undefined ? `${before} loses it at the end` : undefined
+  }
+
+  async function leftQuestion(
+    before: string | undefined,
+    way: string,
+  ): Promise<string | undefined> {
+    if (!(await isIn("dialog"))) return `${before} opens a question without it`
+    const cancel = dialog().getByRole("button", { name: /^(Cancel|Close)$/ })
+    if (way === "Cancel" && (await cancel.count()) > 0) await cancel.first().press("Enter")
+    else await page.keyboard.press("Escape")
+    await expect.poll(() => dialog().count()).toBe(0)
+    const after = await focused()
+    return after === before ? undefined : `${before} ends at ${after}`
+  }
+
+  /** Those with most to press, of each way to ask something. */
+  const pressed = [
+    ...["/ui/console/projects/$projectId", "/ui/console/applications/$applicationId"],
+    ...["/ui/console/users/$userId", "/ui/console/groups/$groupId", "/ui/console/settings"],
+    ...["/ui/console/organizations/$organizationId", "/ui/console/identity-providers"],
+    ...["/ui/console/signing-keys", "/ui/account/security", "/ui/account/data"],
+  ]
+
+  test.each(pressed)("on %s is where they were after each question", async (path) => {
+    const held = await holdBack(page, () => "")
+    await open(path)
+    const buttons = page.locator("main.content button:not([aria-disabled=true])")
+    const lost: string[] = []
+    for (let at = 0; at < (await buttons.count()); at += 1) {
+      const button = buttons.nth(at)
+      if (!(await button.isVisible()) || (await button.isDisabled())) continue
+      lost.push((await leftBy(button, at % 2 ? "Cancel" : "Escape")) ?? "")
+    }
+    await page.unrouteAll()
+    expect([held.length, ...lost.filter(Boolean)]).toEqual([held.length])
+  })
+
+  test("is beside what they have removed, also where it was the last", async () => {
+    await open("/ui/console/groups/$groupId")
+    const remove = section("People in it").getByRole("button", { name: /^Remove/ })
+    await remove.press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).press("Enter")
+    await expect.poll(() => remove.count()).toBe(0)
+    expect(await focused()).toMatch(/^button/)
+    expect(await isIn("section.section")).toBe(true)
+  })
+
+  test("is at what takes the place of what they have turned off, and on again", async () => {
+    await open("/ui/console/users/$userId")
+    await page.getByRole("button", { name: /^Deactivate/ }).press("Enter")
+    await page.getByRole("dialog").getByRole("button", { name: "Deactivate" }).press("Enter")
+    await page.getByText("is deactivated").waitFor()
+    expect(await focused()).toBe("button Activate")
+    await page.keyboard.press("Enter")
+    await page.getByRole("button", { name: /^Deactivate/ }).waitFor()
+    expect(await focused()).toMatch(/^button (Lock|Deactivate)/)
+  })
+
+  test("is at the button that opened a form, once that is saved", async () => {
+    await open("/ui/console/projects/$projectId")
+    const rename = page.getByRole("button", { name: /^Rename/ })
+    await rename.press("Enter")
+    await page.getByLabel("Name", { exact: true }).fill("Extranet")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Extranet", level: 1 }).waitFor()
+    await rename.waitFor()
+    expect(await focused()).toMatch(/^button Rename/)
+  })
+
+  test("turns the pages of a list to its end without leaving the button", async () => {
+    for (let index = 0; index < 55; index += 1) {
+      const name = `Group ${String(index).padStart(2, "0")}`
+      await service.get("CreateGroup", { organizationId: things.organizationId, name })
+    }
+    await open("/ui/console/groups")
+    await page.getByRole("button", { name: "Next" }).press("Enter")
+    await page.getByText("51–56 of 56").waitFor()
+    expect(await focused()).toBe("button Next")
+    await page.keyboard.press("Enter")
+    await page.getByText("51–56 of 56").waitFor()
+  })
+})

@@ -1,0 +1,130 @@
+// The pages of the console and of the account, and one of everything for them to show.
+import type { BrowserContext, Page } from "playwright-core"
+import { personOf, type Service } from "../acceptance/service.ts"
+import { owner } from "./latchkey.ts"
+
+/** What things of others are called. */
+export type Named = {
+  readonly organization: string
+  readonly project: string
+  readonly application: string
+  readonly person: string
+  readonly group: string
+}
+
+export const named: Named = {
+  ...{ organization: "Acme", project: "Intranet", application: "Wiki" },
+  ...{ person: "grace", group: "Finance" },
+}
+
+/** A word of eighty letters that breaks nowhere by itself. */
+const longWord = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+
+/** The same things, called as long as anybody calls anything. */
+export const longNamed: Named = {
+  ...{ organization: longWord, project: longWord, application: longWord },
+  ...{ person: longWord, group: longWord },
+}
+
+/** Ids of what a page shows, and what that is called, by the names in `consolePlaces`. */
+export type Things = Readonly<Record<string, string>>
+
+/** Every page: where it is, and its heading in English. `$name` is one of the things. */
+export const consolePlaces: readonly (readonly [path: string, heading: string])[] = [
+  ["/ui/console/projects", "Projects"],
+  ["/ui/console/projects/$projectId", "$project"],
+  ["/ui/console/projects/$projectId/new-application", "Create application"],
+  ["/ui/console/granted-projects/$grantedId", "Orders"],
+  ["/ui/console/applications", "Applications"],
+  ["/ui/console/applications/new", "Create application"],
+  ["/ui/console/applications/$applicationId", "$application"],
+  ["/ui/console/users", "Users"],
+  ["/ui/console/users/new", "Create user"],
+  ["/ui/console/users/$userId", "$person Person"],
+  ["/ui/console/groups", "Groups"],
+  ["/ui/console/groups/$groupId", "$group"],
+  ["/ui/console/organizations", "Organisations"],
+  ["/ui/console/organizations/$organizationId", "$organization"],
+  ["/ui/console/organizations/$organizationId/policies", "Policies"],
+  ["/ui/console/administrators", "Administrators"],
+  ["/ui/console/refused-requests", "Refused requests"],
+  ["/ui/console/refused-requests/$requestId", "Refused request"],
+  ["/ui/console/outbox", "Outbox"],
+  ["/ui/console/providers", "Message providers"],
+  ["/ui/console/identity-providers", "Sign-in providers"],
+  ["/ui/console/organizations/$organizationId/identity-providers", "Sign-in providers"],
+  ["/ui/console/texts", "Texts"],
+  ["/ui/console/organizations/$organizationId/texts", "Texts"],
+  ["/ui/console/signing-keys", "Signing keys"],
+  ["/ui/console/settings", "Settings"],
+  ["/ui/account", "Profile"],
+  ["/ui/account/security", "How you sign in"],
+  ["/ui/account/sessions", "Sessions and applications"],
+  ["/ui/account/data", "Your data"],
+]
+
+/** A text with the things in it. */
+export const filled = (text: string, things: Things): string =>
+  text.replace(/\$(\w+)/g, (_, name) => things[name] ?? "")
+
+/** Makes one of everything, in the organisation that set-up made. */
+export async function furnished(
+  { get, url }: Pick<Service, "get" | "url">,
+  names: Named = named,
+): Promise<Things> {
+  const organizationId: string = (await get("ListOrganizations")).result[0].id
+  if (names.organization !== named.organization)
+    await get("UpdateOrganization", { organizationId, name: names.organization })
+  const { projectId } = await get("CreateProject", { organizationId, name: names.project })
+  await get("AddProjectRole", { projectId, roleKey: "editor", displayName: names.project })
+  const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
+  const app = { projectId, name: names.application, oidcConfiguration }
+  const made = await get("CreateApplication", app)
+  const { clientId } = made.oidcConfiguration
+  const human = { ...personOf("grace"), profile: profileOf(names.person) }
+  const { id: userId } = await get("CreateUser", { organizationId, username: "grace", human })
+  await get("CreateInviteCode", { userId, sendCode: {} })
+  const { id: groupId } = await get("CreateGroup", { organizationId, name: names.group })
+  await get("AddUsersToGroup", { id: groupId, userIds: [userId] })
+  await get("CreateAuthorization", { organizationId, projectId, userId, roleKeys: ["editor"] })
+  const roles = ["ORG_OWNER_VIEWER"]
+  await get("CreateAdministrator", { userId, resource: { organizationId }, roles })
+  const { organizationId: other } = await get("AddOrganization", { name: "Bakery" })
+  const orders = { organizationId: other, name: "Orders" }
+  const { projectId: grantedId } = await get("CreateProject", orders)
+  const grant = { projectId: grantedId, grantedOrganizationId: organizationId }
+  await get("CreateProjectGrant", grant)
+  const provider = { name: names.application, clientId: "1", clientSecret: "s3cret" }
+  await get("core.admin.v1.AdminService/AddGitHubProvider", provider)
+  const requestId = await refusedRequest(url, clientId)
+  return {
+    ...names,
+    ...{ organizationId, projectId, userId, groupId, clientId, grantedId, requestId },
+    applicationId: made.applicationId,
+  }
+}
+
+const profileOf = (givenName: string) => ({ givenName, familyName: "Person" })
+
+/** The number that a request gets which asks to lead elsewhere. */
+async function refusedRequest(url: string, client_id: string): Promise<string> {
+  const redirect_uri = "https://elsewhere.example"
+  const asked = { response_type: "code", scope: "openid", redirect_uri, client_id }
+  const answer = await fetch(`${url}/oauth/v2/authorize?${new URLSearchParams(asked)}`, {
+    headers: { accept: "text/html" },
+  })
+  return /<code>(\d{18})<\/code>/.exec(await answer.text())?.[1] ?? ""
+}
+
+/** A page of the console where the owner has just signed in on the way to an address. */
+export async function signedInAt(context: BrowserContext, address: string): Promise<Page> {
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  await page.goto(address)
+  await page.fill('[name="loginName"]', owner.loginName)
+  await page.click('button[type="submit"]')
+  await page.fill('[name="password"]', owner.password)
+  await page.click('button[type="submit"]')
+  await page.locator("main.content:not([aria-busy]) h1").waitFor()
+  return page
+}

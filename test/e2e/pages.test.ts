@@ -1,9 +1,11 @@
 // What holds for every page: anybody can use it, it comes quickly, and asks for nothing twice.
+import { readFileSync } from "node:fs"
 import type { Browser, Page, Request } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, personOf, type Service } from "../acceptance/service.ts"
+import { openService, personOf, type Service } from "../acceptance/service.ts"
 import { flawsOf } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
+import { consolePlaces, filled, furnished } from "../support/console-place.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
@@ -11,31 +13,11 @@ describe.runIf(needs("chromium"))("every page", () => {
   let service: Service
   let browser: Browser
   let page: Page
-  const ids: Record<string, string> = {}
+  const things: Record<string, string> = {}
 
   beforeAll(async () => {
     service = await openService()
-    const { get } = service
-    const organizationId = (await get("ListOrganizations")).result[0].id
-    const { projectId } = await get("CreateProject", { organizationId, name: "Intranet" })
-    await get("AddProjectRole", { projectId, roleKey: "editor", displayName: "Editor" })
-    const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
-    const app = { projectId, name: "Wiki", oidcConfiguration }
-    const { applicationId, oidcConfiguration: created } = await get("CreateApplication", app)
-    const userId = await addPerson({ get }, organizationId, "grace")
-    const { id: groupId } = await get("CreateGroup", { organizationId, name: "Finance" })
-    await get("AddUsersToGroup", { id: groupId, userIds: [userId] })
-    await get("CreateAuthorization", { organizationId, projectId, userId, roleKeys: ["editor"] })
-    const { clientId } = created
-    const { organizationId: other } = await get("AddOrganization", { name: "Bakery" })
-    const { projectId: grantedId } = await get("CreateProject", {
-      organizationId: other,
-      name: "Orders",
-    })
-    const grant = { projectId: grantedId, grantedOrganizationId: organizationId }
-    await get("CreateProjectGrant", grant)
-    Object.assign(ids, { organizationId, projectId, applicationId, userId, groupId })
-    Object.assign(ids, { clientId, grantedId })
+    Object.assign(things, await furnished(service))
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en", bypassCSP: true })
     page = await context.newPage()
@@ -78,7 +60,7 @@ describe.runIf(needs("chromium"))("every page", () => {
   const authorizePath = (changes: Readonly<Record<string, string>>) => {
     const redirect_uri = "https://app.example.com/callback"
     const asked = { response_type: "code", scope: "openid email", redirect_uri }
-    const whose = { client_id: ids.clientId ?? "" }
+    const whose = { client_id: things.clientId ?? "" }
     return `/oauth/v2/authorize?${new URLSearchParams({ ...asked, ...whose, ...changes })}`
   }
 
@@ -90,7 +72,7 @@ describe.runIf(needs("chromium"))("every page", () => {
 
   test("of an invitation is usable by anybody", async () => {
     const { get } = service
-    const { userId, organizationId } = ids
+    const { userId, organizationId } = things
     const { inviteCode } = await get("CreateInviteCode", { userId, returnCode: {} })
     const invited = await (await browser.newContext({ locale: "en", bypassCSP: true })).newPage()
     const search = `userId=${userId}&organization=${organizationId}&invite=true`
@@ -104,7 +86,7 @@ describe.runIf(needs("chromium"))("every page", () => {
   })
 
   test("of a password that must be changed is usable by anybody", async () => {
-    const { organizationId } = ids
+    const { organizationId } = things
     const password = { password: "Correct-horse-8-battery", changeRequired: true }
     const human = { ...personOf("linus"), password }
     await service.get("CreateUser", { organizationId, username: "linus", human })
@@ -129,51 +111,39 @@ describe.runIf(needs("chromium"))("every page", () => {
     expect(await flaws()).toEqual([])
   })
 
-  const routes: readonly (readonly [path: string, heading: string])[] = [
-    ["/projects", "Projects"],
-    ["/projects/$projectId", "Intranet"],
-    ["/projects/$projectId/new-application", "Create application"],
-    ["/granted-projects/$grantedId", "Orders"],
-    ["/applications", "Applications"],
-    ["/applications/new", "Create application"],
-    ["/applications/$applicationId", "Wiki"],
-    ["/users", "Users"],
-    ["/users/new", "Create user"],
-    ["/users/$userId", "grace Person"],
-    ["/groups", "Groups"],
-    ["/groups/$groupId", "Finance"],
-    ["/organizations", "Organisations"],
-    ["/organizations/$organizationId", "Acme"],
-    ["/organizations/$organizationId/policies", "Policies"],
-    ["/administrators", "Administrators"],
-    ["/refused-requests", "Refused requests"],
-    ["/outbox", "Outbox"],
-    ["/providers", "Message providers"],
-    ["/identity-providers", "Sign-in providers"],
-    ["/organizations/$organizationId/identity-providers", "Sign-in providers"],
-    ["/texts", "Texts"],
-    ["/organizations/$organizationId/texts", "Texts"],
-    ["/signing-keys", "Signing keys"],
-    ["/settings", "Settings"],
-  ]
+  test("stands in the list of those that are looked at here", () => {
+    const router = readFileSync("ui/console/shell/router.tsx", "utf8")
+    const routes = [...router.matchAll(/^ *(?:path: |page\(\s*)"(\/[^"]+)"/gm)].map(([, path]) =>
+      path?.replace(/\$\w+/g, "$"),
+    )
+    expect(routes.length).toBeGreaterThan(25)
+    const listed = consolePlaces.map(([path]) =>
+      path.replace(/^\/ui(\/console)?/, "").replace(/\$\w+/g, "$"),
+    )
+    expect(routes.filter((path) => !listed.includes(path ?? ""))).toEqual([])
+  })
 
-  test.each(routes)(
+  /** Everything that a page asks for while it comes, files and readings alike. */
+  async function askedOn(path: string, heading: string): Promise<readonly string[]> {
+    const asked: string[] = []
+    const listen = (request: Request) => {
+      const { "x-core-orgid": within = "" } = request.headers()
+      asked.push(`${request.method()} ${request.url()} ${within} ${request.postData() ?? ""}`)
+    }
+    page.on("request", listen)
+    await page.goto(service.url + filled(path, things))
+    await page.getByRole("heading", { name: filled(heading, things), level: 1 }).waitFor()
+    await page.waitForLoadState("networkidle")
+    page.off("request", listen)
+    return asked
+  }
+
+  test.each(consolePlaces)(
     "%s is usable by anybody, and asks for nothing twice",
     async (path, heading) => {
-      const asked: string[] = []
-      const listen = (request: Request) => {
-        if (request.method() !== "POST" || !request.url().includes("/core.")) return
-        const { "x-core-orgid": within = "" } = request.headers()
-        asked.push(`${request.url()} ${within} ${request.postData() ?? ""}`)
-      }
-      page.on("request", listen)
-      const at = path.replace(/\$(\w+)/, (_, name) => ids[name] ?? "")
-      await page.goto(`${service.url}/ui/console${at}`)
-      await page.getByRole("heading", { name: heading, level: 1 }).waitFor()
-      await page.waitForLoadState("networkidle")
-      page.off("request", listen)
+      const asked = await askedOn(path, heading)
       expect(asked.filter((one, index) => asked.indexOf(one) !== index)).toEqual([])
-      expect(asked.length).toBeGreaterThan(0)
+      expect(asked.filter((one) => one.includes("/core.")).length).toBeGreaterThan(0)
       expect(await flaws()).toEqual([])
     },
   )

@@ -138,7 +138,7 @@ const factors = ({ base, known, application, named }: Ground): Samples => ({
 
 const making = ({ base, named }: Ground): Samples => ({
   register: createElement(login.RegisterPage, {
-    ...{ ...base, form, signInHref, isFounder: true, otherHref: "/o" },
+    ...{ ...base, form, signInHref, isFounder: true, otherHref: "/o", acceptValue: "sealed" },
     registering: { email: named, givenName: named, familyName: named, organization: named },
     problem: { at: "email", key: "register.error.email" },
     terms: [{ name: "register.terms", href: "/terms" }],

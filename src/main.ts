@@ -1,5 +1,13 @@
-import { type CommandLine, type Flag, type Flags, runCommandLine } from "./boot/command-line.ts"
+import { backupCommands } from "./boot/backup/commands.ts"
+import {
+  type CommandTable,
+  type Flag,
+  type Flags,
+  type Outcome,
+  runCommandLine,
+} from "./boot/command-line.ts"
 import { ask, serveControl } from "./boot/control.ts"
+import { folderFlags, settingFlags, settingsIn } from "./boot/flags.ts"
 import { claimFolder } from "./boot/folder/claim.ts"
 import { folderAt } from "./boot/folder/folder.ts"
 import { notify } from "./boot/readiness.ts"
@@ -7,25 +15,17 @@ import type { Running } from "./boot/running.ts"
 import { readConfig } from "./boot/settings.ts"
 import { passwordIn, setUp } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
-import { failureText, startError } from "./boot/start-error.ts"
+import { failureJson, failureText, startError } from "./boot/start-error.ts"
 import { untilStopped } from "./boot/stop.ts"
 import { shortVersion, version } from "./boot/version.ts"
 import { systemClock } from "./kernel/clock.ts"
-import { type Config, keys, keysFrom, spelling } from "./kernel/config.ts"
+import type { Config } from "./kernel/config.ts"
 import { systemRandom } from "./kernel/crypto/random.ts"
 import { Fault } from "./kernel/fault.ts"
 import { idsOf } from "./kernel/id.ts"
 
 const { env } = process
 const started = performance.timeOrigin
-
-const settings: Record<string, Flag> = Object.fromEntries(
-  Object.entries(keys)
-    .filter(([key]) => keysFrom("flag").includes(key))
-    .map(([key, flag]) => [spelling.flag(key), flag]),
-)
-
-const whichFolder: Record<string, Flag> = { "--data": keys.data, "--config": keys.config }
 
 const setupFlags = {
   "--org": { hint: "NAME", help: "Name of the first organisation", required: true },
@@ -38,14 +38,22 @@ const setupFlags = {
   },
 } as const satisfies Record<string, Flag>
 
-const commands: Readonly<Record<string, CommandLine>> = {
-  serve: { help: "Run the service", flags: settings, run: serve },
-  setup: { help: "Set up without a browser", flags: { ...settings, ...setupFlags }, run: setup },
-  "setup-link": { help: "Print a new one-time set-up link", flags: whichFolder, run: setupLink },
+const commands: CommandTable = {
+  serve: { help: "Run the service", flags: settingFlags, plain: true, run: serve },
+  setup: {
+    help: "Set up without a browser",
+    flags: { ...settingFlags, ...setupFlags },
+    run: setup,
+  },
+  "setup-link": { help: "Print a new one-time set-up link", flags: folderFlags, run: setupLink },
+  ...backupCommands({
+    ...{ env, clock: systemClock, random: systemRandom, started },
+    drill: async (start) => (await import("./server/index.ts")).drill(start),
+  }),
   version: { help: "Print the version", flags: {}, run: printVersion },
 }
 
-async function serve(flags: Flags): Promise<number> {
+async function serve(flags: Flags): Promise<Outcome> {
   const config = readConfig({ flags, env })
   const claim = await claimFolder(config, systemRandom)
   const { folder } = claim
@@ -70,13 +78,11 @@ async function serve(flags: Flags): Promise<number> {
   await notify(env.NOTIFY_SOCKET, "READY=1")
   const code = await stopped
   claim.release()
-  return code
+  return { code }
 }
 
-async function setup(flags: Flags): Promise<number> {
-  const own = Object.keys(setupFlags)
-  const rest = Object.entries(flags).filter(([flag]) => !own.includes(flag))
-  const config = readConfig({ flags: Object.fromEntries(rest), env })
+async function setup(flags: Flags): Promise<Outcome> {
+  const config = readConfig({ flags: settingsIn(flags), env })
   if (!config.publicUrl) throw startError("public_url_missing", "latchkey setup needs --public-url")
   await setUp({
     config,
@@ -95,19 +101,20 @@ async function setup(flags: Flags): Promise<number> {
       await server.setup({ config, folder, master, started }, request)
     },
   })
-  print(`  Set up. Sign in at ${config.publicUrl} as ${flags["--owner"]}`)
-  return 0
+  const { publicUrl } = config
+  const owner = flags["--owner"]
+  const text = `  Set up. Sign in at ${publicUrl} as ${owner}`
+  return { text, data: { publicUrl, owner } }
 }
 
-async function setupLink(flags: Flags): Promise<number> {
-  const { data } = readConfig({ flags, env })
-  print(String(await ask(folderAt(data), "setup-link")))
-  return 0
+async function setupLink(flags: Flags): Promise<Outcome> {
+  const { data } = readConfig({ flags: settingsIn(flags), env })
+  const link = String(await ask(folderAt(data), "setup-link"))
+  return { text: link, data: { link } }
 }
 
-async function printVersion(): Promise<number> {
-  print(`latchkey ${version}`)
-  return 0
+async function printVersion(): Promise<Outcome> {
+  return { text: `latchkey ${version}`, data: { version } }
 }
 
 function greet({ url, setupUrl }: Running, { data }: Config): void {
@@ -119,14 +126,16 @@ function greet({ url, setupUrl }: Running, { data }: Config): void {
 }
 
 const print = (text: string) => console.log(process.stdout.isTTY ? text : Bun.stripANSI(text))
-const complain = (error: unknown) => console.error(failureText(error))
+const words = process.argv.slice(2)
+const complain = (error: unknown) =>
+  console.error(words.includes("--json") ? failureJson(error) : failureText(error))
 
 // Whatever is made in the data folder, by us or by SQLite, is for its owner only.
 process.umask(0o077)
 
 try {
   const about = { name: "latchkey", help: "A whole identity service in one file", version }
-  process.exit(await runCommandLine(about, commands, process.argv.slice(2), print))
+  process.exit(await runCommandLine(about, commands, words, print))
 } catch (error) {
   complain(error)
   process.exit(error instanceof Fault && error.id === "command.usage" ? 2 : 1)

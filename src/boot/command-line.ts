@@ -3,83 +3,174 @@ import { type CommandDef, defineCommand, renderUsage, runCommand } from "citty"
 import { Fault } from "../kernel/fault.ts"
 import { nearest } from "../kernel/text/nearest.ts"
 
-export type Flag = { readonly hint: string; readonly help: string; readonly required?: true }
-
-/** Values by the flags' full spelling ("--data"). */
-export type Flags = Readonly<Record<string, string | undefined>>
-
-/** A command: its flags by their full spelling, and what it does; it answers the exit code. */
-export type CommandLine = {
+/** A flag; without a `hint` it takes no value, and is on where it is given. */
+export type Flag = {
+  readonly hint?: string
   readonly help: string
-  readonly flags: Readonly<Record<string, Flag>>
-  readonly run: (flags: Flags) => Promise<number>
+  readonly required?: true
+  /** What it may be, for completions. */
+  readonly of?: readonly string[]
 }
 
+/** A word that a command takes without a flag. */
+export type Word = { readonly help: string; readonly of?: readonly string[] }
+
+/** Values by the flags' full spelling ("--data") and words' names; "on" of what has no value. */
+export type Flags = Readonly<Record<string, string | undefined>>
+
+/** What came of a command: `text` is for people, `data` for programs, which ask with `--json`. */
+export type Outcome = {
+  readonly code?: number
+  readonly text?: string
+  readonly data?: unknown
+}
+
+/** A command: its words in their order, its flags by their full spelling, and what it does. */
+export type CommandLine = {
+  readonly help: string
+  readonly words?: Readonly<Record<string, Word>>
+  readonly flags: Readonly<Record<string, Flag>>
+  /** What a program could not read anyway, a script or a service that runs on, has no `--json`. */
+  readonly plain?: true
+  readonly run: (flags: Flags) => Promise<Outcome>
+}
+
+/** By name, which may be two words ("admin recover"). */
+export type CommandTable = Readonly<Record<string, CommandLine>>
+
+export const jsonFlag: Flag = { help: "Answer in JSON, for programs" }
+
+/** The flags of a command, with that which all have. */
+export const flagsOf = ({ flags, plain }: CommandLine): Readonly<Record<string, Flag>> =>
+  plain ? flags : { ...flags, "--json": jsonFlag }
+
 /**
- * Runs the command that `words` names. Refuses unknown commands and flags, naming the nearest known
- * ones, words that belong to nothing, and flags without a value. Without a command it prints help.
+ * Runs the command that `words` names, and answers the exit code. Refuses unknown commands and
+ * flags, naming the nearest known ones, words that belong to nothing, and flags without a value.
+ * Without a command it prints help.
  */
 export async function runCommandLine(
   about: { readonly name: string; readonly help: string; readonly version: string },
-  commands: Readonly<Record<string, CommandLine>>,
+  commands: CommandTable,
   words: readonly string[],
   print: (text: string) => void,
 ): Promise<number> {
-  const root = defineCommand({ meta: { ...about, description: about.help }, subCommands: {} })
-  const [name = "--help", ...rest] = words
-  const exit = { code: 0 }
-  const parts = Object.entries(commands).map(([each, command]) => [each, part(each, command, exit)])
-  const whole: CommandDef = { ...root, subCommands: Object.fromEntries(parts) }
+  const [name = "--help", ...rest] = namedFirst(commands, words)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  let outcome: Outcome = {}
+  const part = (each: string, of: CommandLine) =>
+    partOf(each, of, async (flags) => {
+      outcome = await of.run(flags)
+      const text = flags["--json"] ? JSON.stringify(outcome.data, null, 2) : outcome.text
+      if (text !== undefined) print(text)
+    })
+  const whole = defineCommand({
+    meta: { ...about, description: about.help },
+    subCommands: Object.fromEntries(
+      Object.entries(commands).map(([each, of]) => [each, part(each, of)]),
+    ),
+  })
 
   if (isHelp(name)) print(await renderUsage(whole))
-  else if (!command) throw misspeltError("command", name, Object.keys(commands))
-  else if (rest.some(isHelp)) print(await renderUsage(part(name, command, exit), whole))
+  else if (!command)
+    throw misspeltError("command", typedName(commands, words), Object.keys(commands))
+  else if (rest.some(isHelp)) print(await renderUsage(part(name, command), whole))
   else {
     refuseUnknown(name, command, rest)
-    await runCommand(whole, { rawArgs: [...words] })
+    await runCommand(part(name, command), { rawArgs: [...rest] })
   }
-  return exit.code
+  return outcome.code ?? 0
+}
+
+/** A name of two words as one. */
+function namedFirst(commands: CommandTable, words: readonly string[]): readonly string[] {
+  const name = words.slice(0, 2).join(" ")
+  return Object.hasOwn(commands, name) ? [name, ...words.slice(2)] : words
+}
+
+/** What was meant to be the name: two words, where one alone begins several. */
+function typedName(commands: CommandTable, words: readonly string[]): string {
+  const [first = ""] = words
+  const isBegun = Object.keys(commands).some((name) => name.startsWith(`${first} `))
+  return words.slice(0, isBegun ? 2 : 1).join(" ")
 }
 
 const isHelp = (word: string) => ["help", "--help", "-h"].includes(word)
 
-function part(name: string, { help, flags, run }: CommandLine, exit: { code: number }): CommandDef {
-  const args = Object.entries(flags).map(([flag, { hint, help: description, required }]) => [
+function partOf(
+  name: string,
+  command: CommandLine,
+  run: (flags: Flags) => Promise<void>,
+): CommandDef {
+  const words = Object.entries(command.words ?? {}).map(([word, { help: description }]) => [
+    word,
+    { type: "positional", description, required: true },
+  ])
+  const flags = Object.entries(flagsOf(command)).map(([flag, { hint, help, required }]) => [
     flag.slice(2),
-    { type: "string", description, valueHint: hint, required: required ?? false },
+    hint === undefined
+      ? { type: "boolean", description: help }
+      : { type: "string", description: help, valueHint: hint, required: required ?? false },
   ])
   return {
-    meta: { name, description: help },
-    args: Object.fromEntries(args),
-    run: async (context) => {
-      const given = Object.keys(flags).map((flag) => [flag, context.args[flag.slice(2)]])
-      exit.code = await run(Object.fromEntries(given))
-    },
+    meta: { name, description: command.help },
+    args: Object.fromEntries([...words, ...flags]),
+    run: ({ args }) => run(givenOf(command, args)),
   }
 }
 
+function givenOf(command: CommandLine, args: Readonly<Record<string, unknown>>): Flags {
+  const names = [...Object.keys(command.words ?? {}), ...Object.keys(flagsOf(command))]
+  const given = names.map((name) => {
+    const value = args[name.replace(/^--/, "")]
+    return [name, typeof value === "boolean" ? value && "on" : value] as const
+  })
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, typeof value === "string" ? value : undefined]),
+  )
+}
+
 /** The parser itself takes whatever it is given, so what it would swallow is refused first. */
-function refuseUnknown(name: string, { flags }: CommandLine, words: readonly string[]): void {
+function refuseUnknown(name: string, command: CommandLine, given: readonly string[]): void {
+  const flags = flagsOf(command)
   const names = Object.keys(flags)
-  const options = names.map((flag) => [flag.slice(2), { type: "string" }] as const)
+  const options = names.map((flag) => [flag.slice(2), { type: typeOf(flags[flag]) }] as const)
   const { tokens } = parseArgs({
-    args: [...words],
+    args: [...given],
     options: Object.fromEntries(options),
     strict: false,
     allowPositionals: true,
     tokens: true,
   })
+  const words = Object.keys(command.words ?? {})
   for (const token of tokens) {
-    if (token.kind === "positional") throw usageError(`"${token.value}" is one word too many`)
     if (token.kind === "option-terminator") throw usageError(`"--" has no use here`)
-    if (!names.includes(token.rawName)) throw misspeltError("flag", token.rawName, names)
-    const isFlag = !token.inlineValue && token.value?.startsWith("--")
-    if (!token.value || isFlag) throw usageError(`${token.rawName} needs a value`)
+    if (token.kind === "option") refuseFlag(token, flags)
+    else if (!words.shift()) throw usageError(`"${token.value}" is one word too many`)
   }
-  const given = new Set(tokens.map((token) => token.kind === "option" && token.rawName))
-  const missing = names.filter((flag) => flags[flag]?.required && !given.has(flag))
-  if (missing.length > 0) throw usageError(`latchkey ${name} needs ${missing.join(", ")}`)
+  const seen = new Set(tokens.map((token) => token.kind === "option" && token.rawName))
+  const missing = names.filter((flag) => flags[flag]?.required && !seen.has(flag))
+  const wanted = [...words, ...missing]
+  if (wanted.length > 0) throw usageError(`latchkey ${name} needs ${wanted.join(", ")}`)
+}
+
+const typeOf = (flag: Flag | undefined) => (flag?.hint === undefined ? "boolean" : "string")
+
+type Given = {
+  readonly rawName: string
+  readonly value?: string | undefined
+  readonly inlineValue?: boolean | undefined
+}
+
+function refuseFlag({ rawName, value, inlineValue }: Given, flags: CommandLine["flags"]): void {
+  const flag = Object.hasOwn(flags, rawName) ? flags[rawName] : undefined
+  if (!flag) throw misspeltError("flag", rawName, Object.keys(flags))
+  if (flag.hint === undefined) {
+    if (value !== undefined) throw usageError(`${rawName} takes no value`)
+    return
+  }
+  const isFlag = !inlineValue && value?.startsWith("--")
+  if (!value || isFlag) throw usageError(`${rawName} needs a value`)
 }
 
 function misspeltError(kind: string, word: string, known: readonly string[]): Fault {
@@ -87,4 +178,5 @@ function misspeltError(kind: string, word: string, known: readonly string[]): Fa
   return usageError(`unknown ${kind} ${word}${closest ? `; did you mean ${closest}?` : ""}`)
 }
 
-const usageError = (message: string) => new Fault("invalid_argument", "command.usage", message)
+export const usageError = (message: string) =>
+  new Fault("invalid_argument", "command.usage", message)

@@ -73,3 +73,9 @@ export function failureText(error: unknown): string {
   if (error instanceof Fault) return `latchkey: ${error.message}`
   return `latchkey: a bug: ${error instanceof Error ? (error.stack ?? error.message) : error}`
 }
+
+/** The same for a program that asked for JSON. */
+export function failureJson(error: unknown): string {
+  const { id, message } = error instanceof Fault ? error : { id: "bug", message: String(error) }
+  return JSON.stringify({ error: { id, message } })
+}

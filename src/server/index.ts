@@ -16,6 +16,8 @@ import { openServices } from "./services.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { openSetupToken } from "./setup/setup-token.ts"
 
+export { type Drilled, drill } from "./drill.ts"
+
 /** Opens the data folder, answers on both listeners, and says where. */
 export async function serve(start: Start): Promise<Running> {
   const { config, folder } = start

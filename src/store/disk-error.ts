@@ -142,14 +142,21 @@ const isOfFiles = (cause: unknown): boolean =>
 
 const writeProbe = (file: string): string => codeFrom(() => tryToWrite(file))
 
+/** The same fault for a new file that was to become so many bytes long. */
+export function newFileFaultOf(cause: unknown, file: string, bytes: number): Fault | undefined {
+  const probe = () => codeFrom(() => tryToWrite(file, bytes))
+  const found = cause instanceof Fault ? undefined : diskTroubleOf(cause, file, probe)
+  return found && diskFault(found, cause)
+}
+
 /**
  * Writes a little where the database would next grow, in a file of its own that is gone at once;
  * throws what the system says.
  */
-export function tryToWrite(file: string): void {
+export function tryToWrite(file: string, bytes = 0): void {
   const probe = `${file}-probe`
   const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0
-  const end = Math.max(size(file), size(`${file}-wal`))
+  const end = Math.max(size(file), size(`${file}-wal`), bytes)
   const descriptor = openSync(probe, "w", 0o600)
   try {
     unlinkSync(probe)

@@ -4,7 +4,7 @@ import { type CommandLine, type Flags, runCommandLine } from "../../src/boot/com
 const seen: Flags[] = []
 const run = async (flags: Flags) => {
   seen.push(flags)
-  return 3
+  return { code: 3, data: { seen: seen.length } }
 }
 const commands: Record<string, CommandLine> = {
   serve: {
@@ -13,6 +13,15 @@ const commands: Record<string, CommandLine> = {
     run,
   },
   setup: { help: "Set up", flags: { "--org": { hint: "N", help: "n", required: true } }, run },
+  "admin recover": {
+    help: "Let an owner in",
+    words: { OWNER: { help: "Who" } },
+    flags: { "--quick": { help: "At once" } },
+    run: async (flags) => {
+      seen.push(flags)
+      return { text: "in", data: { in: true } }
+    },
+  },
 }
 const about = { name: "latchkey", help: "An identity service", version: "1.2.3" }
 
@@ -26,9 +35,26 @@ async function type(...words: string[]): Promise<{ code: number; printed: string
 
 it("hands a command its flags by their full names, and answers its exit code", async () => {
   expect(await type("serve", "--data", "x y", "--grpc-listen=:1")).toEqual({ code: 3, printed: "" })
-  expect(seen.at(-1)).toEqual({ "--data": "x y", "--grpc-listen": ":1" })
+  expect(seen.at(-1)).toMatchObject({ "--data": "x y", "--grpc-listen": ":1" })
   await type("serve", "--data=a=b")
-  expect(seen.at(-1)).toEqual({ "--data": "a=b", "--grpc-listen": undefined })
+  expect(seen.at(-1)).toMatchObject({ "--data": "a=b", "--grpc-listen": undefined })
+})
+
+it("takes names of two words, words without a flag, and flags without a value", async () => {
+  expect(await type("admin", "recover", "ada", "--quick")).toEqual({ code: 0, printed: "in" })
+  expect(seen.at(-1)).toEqual({ OWNER: "ada", "--quick": "on", "--json": undefined })
+  await type("admin", "recover", "-")
+  expect(seen.at(-1)).toEqual({ OWNER: "-", "--quick": undefined, "--json": undefined })
+  expect((await type("admin", "recover", "--help")).printed).toContain("latchkey admin recover")
+  await expect(type("admin", "recover")).rejects.toThrow("latchkey admin recover needs OWNER")
+  await expect(type("admin", "recover", "a", "b")).rejects.toThrow('"b" is one word too many')
+  await expect(type("admin", "recover", "a", "--quick=1")).rejects.toThrow("takes no value")
+  await expect(type("admin", "recver", "a")).rejects.toThrow("did you mean admin recover?")
+})
+
+it("answers programs in JSON", async () => {
+  const { printed } = await type("admin", "recover", "ada", "--json")
+  expect(JSON.parse(printed)).toEqual({ in: true })
 })
 
 it("prints help without a command, and a command's own when asked", async () => {

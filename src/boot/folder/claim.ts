@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs"
 import type { Config } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { ask } from "../control.ts"
+import { startError } from "../start-error.ts"
 import { type Folder, openFolder } from "./folder.ts"
 import { ownedByOther, takeLock } from "./lock.ts"
 import { masterKeyOf } from "./master-key.ts"
@@ -23,11 +25,22 @@ export async function claimFolder(config: Config, random: Random): Promise<Claim
   try {
     // Someone may have removed the lock file of a running server: its socket still answers.
     if (await isRunning(folder)) throw ownedByOther(folder)
+    refuseHalfRestored(folder)
     return { folder, master: masterKeyOf(folder, config, random), release: lock.release }
   } catch (error) {
     lock.release()
     throw error
   }
+}
+
+/** What lies there is a part of something. */
+function refuseHalfRestored(folder: Folder): void {
+  if (!existsSync(folder.restoring)) return
+  throw startError(
+    "restore_unfinished",
+    `a backup was being restored into ${folder.path} and did not come to its end; ` +
+      "run latchkey restore again",
+  )
 }
 
 /** Whether a server answers on the folder's socket. */

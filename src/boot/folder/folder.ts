@@ -17,6 +17,12 @@ export type Folder = {
   /** The set-up link, as long as there is no owner; for containers whose output nobody sees. */
   readonly setupLink: string
   readonly configFile: string
+  /** Held by who makes a backup. */
+  readonly backupLock: string
+  /** The copy of the database that a backup is made of, while it is made. */
+  readonly backupCopy: string
+  /** What a restore that has not come to its end has brought so far. */
+  readonly restoring: string
 }
 
 export function folderAt(data: string): Folder {
@@ -33,6 +39,9 @@ export function folderAt(data: string): Folder {
     controlSocket: join(path, "control.sock"),
     setupLink: join(path, "setup-link"),
     configFile: join(path, "latchkey.toml"),
+    backupLock: join(path, "backup.lock"),
+    backupCopy: join(path, "backup.part"),
+    restoring: join(path, "restore.part"),
   }
 }
 

@@ -15,14 +15,25 @@ const held = new Set<Database>()
  * that ends, and where such locks don't work the database itself would not be safe either.
  */
 export function takeLock(folder: Folder): Lock {
-  const database = exclusive(folder)
-  held.add(database)
+  const lock = lockFile(folder.lock, (error) => ownedByOther(folder, error))
   noteHolder(folder, process.pid)
+  let isHeld = true
   return {
     release: () => {
-      if (!held.delete(database)) return
-      noteHolder(folder)
-      database.close()
+      if (isHeld) noteHolder(folder)
+      isHeld = false
+      lock.release()
+    },
+  }
+}
+
+/** Takes a lock of its own kind, or throws what `taken` makes of it. */
+export function lockFile(file: string, taken: (cause: unknown) => unknown): Lock {
+  const database = exclusive(file, taken)
+  held.add(database)
+  return {
+    release: () => {
+      if (held.delete(database)) database.close()
     },
   }
 }
@@ -39,11 +50,11 @@ export function ownedByOther(folder: Folder, cause?: unknown) {
   )
 }
 
-function exclusive(folder: Folder): Database {
+function exclusive(file: string, taken: (cause: unknown) => unknown): Database {
   let database: Database | undefined
   try {
-    database = new Database(folder.lock, { readwrite: true, create: true })
-    chmodSync(folder.lock, 0o600)
+    database = new Database(file, { readwrite: true, create: true })
+    chmodSync(file, 0o600)
     // Two that start at the same moment may both see the other; then one of them tries again.
     database.run("PRAGMA busy_timeout = 400")
     // Nothing is ever written, so there is nothing that a journal could bring back.
@@ -54,10 +65,10 @@ function exclusive(folder: Folder): Database {
     database?.close()
     const code = error instanceof SQLiteError ? error.code : systemCode(error)
     if (!(error instanceof Error) || !code) throw error
-    if (code === "SQLITE_BUSY") throw ownedByOther(folder, error)
+    if (code === "SQLITE_BUSY") throw taken(error)
     throw startError(
       "lock_unusable",
-      `the file ${folder.lock} can't be locked (${error.message}); keep the data folder on a ` +
+      `the file ${file} can't be locked (${error.message}); keep the data folder on a ` +
         "local disk, and if that file is not Latchkey's, which is empty, move it away",
       error,
     )

@@ -24,21 +24,27 @@ export function masterKeyOf(
   config: Pick<Config, "masterKey" | "masterKeyFile">,
   random: Random,
 ): Uint8Array {
-  const expected = readIfThere(folder.fingerprint)?.trim()
-  const key = config.masterKey ?? keyIn(config.masterKeyFile ?? folder.masterKey)
-  if (key) {
-    if (expected && fingerprint(key) !== expected) throw wrong(folder)
-  } else if (config.masterKeyFile) {
-    throw startError("master_key_missing", `there is no master key at ${config.masterKeyFile}`)
-  } else if (expected || holdsData(folder)) {
-    throw missing(folder)
-  }
+  const key = givenMasterKey(folder, config)
+  const isNew = readIfThere(folder.fingerprint) === undefined && !holdsData(folder)
+  if (!key && !isNew) throw missing(folder)
   const master = key ?? makeKey(folder, random)
   // Beside a database the key proves itself when it opens what lies in there.
-  if (!expected && !holdsData(folder)) {
-    writeDurably(folder.fingerprint, `${fingerprint(master)}\n`)
-  }
+  if (isNew) writeDurably(folder.fingerprint, `${fingerprint(master)}\n`)
   return master
+}
+
+/** The same, where there is one: makes none. */
+export function givenMasterKey(
+  folder: Folder,
+  config: Pick<Config, "masterKey" | "masterKeyFile">,
+): Uint8Array | undefined {
+  const expected = readIfThere(folder.fingerprint)?.trim()
+  const key = config.masterKey ?? keyIn(config.masterKeyFile ?? folder.masterKey)
+  if (key && expected && fingerprint(key) !== expected) throw wrong(folder)
+  if (!key && config.masterKeyFile) {
+    throw startError("master_key_missing", `there is no master key at ${config.masterKeyFile}`)
+  }
+  return key
 }
 
 /** The master key's file, where others than its owner may use it. */
@@ -59,11 +65,14 @@ export function exposedKey(
   return { file, mode: mode.toString(8).padStart(4, "0"), isBesideData: file === folder.masterKey }
 }
 
+/** How a key stands in its file. */
+export const masterKeyText = (key: Uint8Array): string => `${Buffer.from(key).toString("base64")}\n`
+
 const holdsData = (folder: Folder) => [folder.database, ...folder.besideDatabase].some(existsSync)
 
 function makeKey(folder: Folder, random: Random): Uint8Array {
   const key = new Uint8Array(random.bytes(keyLength))
-  writeDurably(folder.masterKey, `${Buffer.from(key).toString("base64")}\n`)
+  writeDurably(folder.masterKey, masterKeyText(key))
   return key
 }
 

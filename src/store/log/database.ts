@@ -87,7 +87,7 @@ function inspect(
  * Opens the file for reading alone. Where there is a WAL, its index is made beside it; where there
  * is none, SQLite would make both, and so it is told to look at the one file.
  */
-function openUntouched(file: string, { hasFrames }: Preflight): Database {
+export function openUntouched(file: string, { hasFrames }: Pick<Preflight, "hasFrames">): Database {
   if (hasFrames) return new Database(file, { readonly: true, strict: true })
   const alone = `${pathToFileURL(file).href}?immutable=1`
   return new Database(alone, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
@@ -100,7 +100,8 @@ const isEmpty = (database: Database): boolean =>
 const numberOf = (database: Database, pragma: "user_version" | "application_id"): number =>
   database.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get()?.[pragma] ?? 0
 
-function checkOwn(database: Database): void {
+/** Refuses what is not one of ours, or of a newer version; answers the version of its tables. */
+export function checkOwn(database: Database): { readonly schema: number } {
   if (numberOf(database, "application_id") !== applicationId) {
     throw new Fault(
       "failed_precondition",
@@ -117,6 +118,7 @@ function checkOwn(database: Database): void {
         `${schemaVersion}); start that version, or restore an older backup`,
     )
   }
+  return { schema: version }
 }
 
 function configure(database: Database, { isNew }: { readonly isNew: boolean }): void {

@@ -1,0 +1,178 @@
+import { existsSync, readFileSync, renameSync, rmSync, statfsSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import type { Clock } from "../../kernel/clock.ts"
+import type { Config } from "../../kernel/config.ts"
+import { snapshotSize, takeSnapshot } from "../../store/index.ts"
+import { isRunning } from "../folder/claim.ts"
+import { type Folder, folderAt } from "../folder/folder.ts"
+import { lockFile, takeLock } from "../folder/lock.ts"
+import { givenMasterKey, masterKeyText } from "../folder/master-key.ts"
+import { startError } from "../start-error.ts"
+import { pack, type Source, unpack } from "./archive.ts"
+import { type Bytes, drain, nowhere, syncFolder, writeError, writeNewFile } from "./bytes.ts"
+import type { Encryption } from "./encryption.ts"
+import { unlessInterrupted } from "./interrupt.ts"
+import { has, type Manifest, manifestOf, type Part } from "./manifest.ts"
+import { standardOutput } from "./standard-output.ts"
+
+export type BackupRequest = {
+  readonly config: Config
+  readonly clock: Clock
+  /** Where it goes: a file that does not exist yet, or "-" for standard output. */
+  readonly to: string
+  /** Whether the master key goes into it, without which nothing sealed can be opened. */
+  readonly withMasterKey: boolean
+  readonly encryption: Encryption | undefined
+  /** Where the copy of the database lies meanwhile, instead of the data folder. */
+  readonly workFolder: string | undefined
+}
+
+/** What was saved, and how long the file is that holds it. */
+export type Saved = Manifest & { readonly bytes: number }
+
+/** What is left free on a disk that the server may write to, too. */
+const spareBytes = 64 * 1024 * 1024
+
+/**
+ * Saves a data folder, also while a server runs on it: that one is not asked for anything, for the
+ * database is read beside it, as of one moment. The file gets its name when all of it is on disk
+ * and has been read again. Faults with nothing left behind.
+ */
+export async function backup(request: BackupRequest): Promise<Saved> {
+  const folder = folderAt(request.config.data)
+  refuseExisting(request.to)
+  if (!existsSync(folder.database)) throw nothingError(folder)
+  const isInUse = await isRunning(folder)
+  const locks = [lockFile(folder.backupLock, busyError)]
+  const copy = request.workFolder
+    ? join(resolve(request.workFolder), "latchkey-backup.part")
+    : folder.backupCopy
+  try {
+    // Nobody starts on it halfway, and what a crash has left is looked at first.
+    if (!isInUse) locks.push(takeLock(folder))
+    const made = request.to === "-" ? [copy] : [copy, partOf(request.to)]
+    return await unlessInterrupted(made, () => save(request, { folder, isInUse, copy }))
+  } finally {
+    rmSync(copy, { force: true })
+    for (const lock of locks) lock.release()
+  }
+}
+
+type Place = { readonly folder: Folder; readonly isInUse: boolean; readonly copy: string }
+
+async function save(request: BackupRequest, place: Place): Promise<Saved> {
+  const { folder, isInUse, copy } = place
+  const { to, clock, encryption } = request
+  const database = { file: folder.database, isInUse }
+  refuseWithoutRoom(dirname(copy), snapshotSize(database))
+  const snapshot = takeSnapshot(database, copy)
+  let manifest: Manifest | undefined
+  const packed = await pack(
+    sourcesOf(request, place),
+    (sums) => {
+      manifest = manifestOf(snapshot, sums, clock.now())
+      return manifest
+    },
+    encryption,
+  )
+  const bytes = to === "-" ? await toStandardOutput(packed) : await toFile(to, packed, encryption)
+  if (!manifest) throw new Error("a backup came to its end before its list of contents")
+  return { ...manifest, bytes }
+}
+
+async function toStandardOutput(packed: Bytes): Promise<number> {
+  return (await drain(packed, standardOutput)).size
+}
+
+async function toFile(to: string, packed: Bytes, encryption: Encryption | undefined) {
+  const part = partOf(to)
+  rmSync(part, { force: true })
+  try {
+    const written = await writeNewFile(part, (sink) => drain(packed, sink))
+    const read = await verify(part, encryption)
+    if (read !== undefined && read !== written.sha256) throw unreadableError(to)
+    refuseExisting(to)
+    renameSync(part, to)
+    await syncFolder(dirname(resolve(to)))
+    return written.size
+  } catch (cause) {
+    rmSync(part, { force: true })
+    throw writeError(cause, to)
+  }
+}
+
+/** Reads it as a restore would. What only others can open is compared as it is: its sum. */
+async function verify(file: string, encryption: Encryption | undefined) {
+  const from = Bun.file(file).stream()
+  if (encryption && "recipients" in encryption) return (await drain(from, nowhere)).sha256
+  await unpack(from, encryption ?? {}, (_, fill) => fill(nowhere))
+  return undefined
+}
+
+/** The configuration may hold the master key, too: then it is kept only with it. */
+function sourcesOf({ config, withMasterKey }: BackupRequest, { folder, copy }: Place): Source[] {
+  const key = withMasterKey ? givenMasterKey(folder, config) : undefined
+  if (withMasterKey && !key) throw keyMissingError(folder)
+  const settings = textIn(folder.configFile)
+  const isTelling = /^\s*"?master_key"?\s*=/m.test(settings)
+  return [
+    ...textSource("master.key.fingerprint", textIn(folder.fingerprint)),
+    ...textSource("master.key", key ? masterKeyText(key) : ""),
+    ...textSource("latchkey.toml", isTelling && !withMasterKey ? "" : settings),
+    { name: "latchkey.db", size: statSync(copy).size, bytes: () => Bun.file(copy).stream() },
+  ]
+}
+
+function textSource(name: Part, text: string): Source[] {
+  const bytes = new Blob([text])
+  return text === "" ? [] : [{ name, size: bytes.size, bytes: () => bytes.stream() }]
+}
+
+const textIn = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : "")
+
+const partOf = (to: string) => `${to}.part`
+
+function refuseExisting(to: string): void {
+  if (to === "-" || !existsSync(to)) return
+  throw startError("backup_exists", `${to} exists already; choose another name, or remove it`)
+}
+
+function refuseWithoutRoom(where: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(where)
+  if (bavail * bsize >= bytes + spareBytes) return
+  const megabytes = Math.ceil((bytes + spareBytes) / 1e6)
+  throw startError(
+    "backup_room",
+    `a backup copies the database first, and ${where} has no ${megabytes} MB free; ` +
+      "free some space, or name a folder on another disk with --work-folder DIR",
+  )
+}
+
+const nothingError = (folder: Folder) =>
+  startError(
+    "backup_nothing",
+    `there is no database in ${folder.path}; name the data folder with --data DIR`,
+  )
+
+const busyError = (cause: unknown) =>
+  startError("backup_busy", "another backup of this folder is being made; wait for it", cause)
+
+const keyMissingError = (folder: Folder) =>
+  startError("master_key_missing", `there is no master key in ${folder.path} to include`)
+
+const unreadableError = (to: string) =>
+  startError("backup_unreadable", `what was written to ${to} reads otherwise; check the disk`)
+
+/** What is saved, for the person who asked. */
+export function savedText(saved: Saved, { to, encryption }: BackupRequest): string {
+  const size = `${(saved.bytes / 1e6).toFixed(1)} MB`
+  return [
+    `  Saved ${to}: ${size}, everything up to event ${saved.position} (${saved.newest ?? "none"})`,
+    encryption
+      ? "  It is encrypted: without what opens it nobody can read it, you neither."
+      : "  It is not encrypted: keep it where you would keep people's names and addresses.",
+    has(saved, "master.key")
+      ? "  The master key is in it: whoever reads it holds every secret."
+      : "  The master key is not in it: keep a copy of master.key in another place.",
+  ].join("\n")
+}

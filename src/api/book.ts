@@ -1,3 +1,4 @@
+import { ActionService } from "../gen/core/action/v2/action_service_pb.ts"
 import { ActivityService } from "../gen/core/activity/v2/activity_service_pb.ts"
 import { AdminService } from "../gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../gen/core/application/v2/application_service_pb.ts"
@@ -15,6 +16,7 @@ import { MessageService } from "../gen/core/message/v2/message_service_pb.ts"
 import { OIDCService } from "../gen/core/oidc/v2/oidc_service_pb.ts"
 import { OrganizationService } from "../gen/core/org/v2/organization_service_pb.ts"
 import { ProjectService } from "../gen/core/project/v2/project_service_pb.ts"
+import { CoreActions } from "../gen/core/resources/action/v3alpha/action_service_pb.ts"
 import { CoreWebKeys } from "../gen/core/resources/webkey/v3alpha/webkey_service_pb.ts"
 import { SAMLService } from "../gen/core/saml/v2/saml_service_pb.ts"
 import { SessionService } from "../gen/core/session/v2/session_service_pb.ts"
@@ -25,6 +27,7 @@ import { WebKeyService } from "../gen/core/webkey/v2/webkey_service_pb.ts"
 
 /** Every service that is served. A service in proto/ that is not listed here fails the check. */
 export const book = [
+  ActionService,
   ActivityService,
   AdminService,
   ApplicationService,
@@ -32,6 +35,7 @@ export const book = [
   AuthorizationService,
   AuthService,
   GroupService,
+  CoreActions,
   CoreWebKeys,
   DiagnosisService,
   FeatureService,

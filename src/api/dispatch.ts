@@ -10,6 +10,7 @@ import { bodyBytesMax, fileBytesMax, strangerBytesMax } from "./input/bounds.ts"
 import { checkValues } from "./input/values.ts"
 import { nameOf, type Operation } from "./method.ts"
 import { redacted } from "./redact.ts"
+import { formOf, type Say } from "./say.ts"
 
 export type Encoding = "rest" | "connect" | "grpc" | "grpc-web"
 
@@ -33,7 +34,10 @@ export type Codec<T> = {
 }
 
 export type Answer<T> = {
-  /** x-request-id, x-core-position where the call wrote, what is said of deprecated operations. */
+  /**
+   * x-request-id, x-core-position where the call wrote, what is said of deprecated operations;
+   * x-core-targets-passed-over, ids of targets, where some did not have their say.
+   */
   readonly headers: Readonly<Record<string, string>>
   readonly result:
     | { readonly ok: true; readonly value: T }
@@ -71,6 +75,11 @@ export type Pipeline<C extends Call> = {
   ) => Promise<C>
   /** The log position that a call wrote, if it wrote. */
   readonly position?: (cx: C) => number | undefined
+  /** Who has a say in a call beside its handler; undefined, mostly, for nobody. */
+  readonly say?: (
+    cx: C,
+    called: { readonly name: string; readonly changes: boolean },
+  ) => Say | undefined
   /** What callers are told of something thrown that is no Fault; undefined for bugs. */
   readonly faultOf?: (cause: unknown) => Fault | undefined
   readonly hooks: readonly Hooks[]
@@ -126,7 +135,7 @@ type Given<C, T> = {
 }
 
 /** What becomes known on the way of one call. */
-type Progress<C> = { request?: Message; cx?: C }
+type Progress<C> = { request?: Message; cx?: C; passedOver?: readonly string[] }
 
 async function call<C extends Call, T>(
   pipeline: Pipeline<C>,
@@ -158,20 +167,23 @@ async function call<C extends Call, T>(
   }
   for (const { ended } of hooks) ended?.(end)
   const position = cx && pipeline.position?.(cx)
-  const headers = { ...line.notice, "x-request-id": requestId }
+  const headers = { ...line.notice, ...passedOverIn(progress), "x-request-id": requestId }
   return {
     headers: position === undefined ? headers : { ...headers, "x-core-position": `${position}` },
     result,
   }
 }
 
+const passedOverIn = ({ passedOver = [] }: Progress<unknown>): Answer<unknown>["headers"] =>
+  passedOver.length === 0 ? {} : { "x-core-targets-passed-over": passedOver.join(",") }
+
 async function run<C extends Call, T>(
-  { authenticate, authority }: Pipeline<C>,
-  { operation, access, bytesMax }: Line<C>,
+  { authenticate, authority, say }: Pipeline<C>,
+  line: Line<C>,
   given: Given<C, T>,
 ): Promise<T> {
+  const { operation, access, bytesMax, name } = line
   const { arrival, codec, requestId, progress, started } = given
-  const { output } = operation.method
   const { headers, address, target } = arrival
   const cx = await authenticate(headers, { requestId, address, target })
   progress.cx = cx
@@ -179,11 +191,48 @@ async function run<C extends Call, T>(
   const request = await codec.decode(limitOf(access, cx, bytesMax))
   progress.request = request
   checkValues(operation.method.input, request)
-  const admitted = { ...authorise(authority, access, cx, request), ...deadlineOf(arrival, started) }
-  progress.cx = admitted
+  const admit = (asked: Message) => {
+    const admitted = { ...authorise(authority, access, cx, asked), ...deadlineOf(arrival, started) }
+    progress.cx = admitted
+    return admitted
+  }
+  const admitted = admit(request)
+  const said = access.kind === "public" ? undefined : say?.(admitted, { name, ...access })
+  const answer = said
+    ? await answerWith(said, { operation, request, admitted, admit, progress })
+    : create(operation.method.output, Object(await operation.handler(request, admitted)))
+  return codec.encode(answer)
+}
 
-  const answer = await operation.handler(request, admitted)
-  return codec.encode(create(output, Object(answer)))
+type Admitted<C> = {
+  readonly operation: Operation<C>
+  readonly request: Message
+  readonly admitted: C
+  readonly admit: (asked: Message) => C
+  readonly progress: Progress<C>
+}
+
+/**
+ * Answers a call in which others have a say. What they make of a request is a request of the same
+ * caller: whether it may be asked is decided anew.
+ */
+async function answerWith<C>(
+  { passedOver, request: before, response: after }: Say,
+  { operation, request, admitted, admit, progress }: Admitted<C>,
+): Promise<Message> {
+  const { input, output } = operation.method
+  const note = (ids: readonly string[]) => {
+    progress.passedOver = [...(progress.passedOver ?? []), ...ids]
+  }
+  note(passedOver)
+  const changed = await before?.(request, formOf(input))
+  note(changed?.passedOver ?? [])
+  const asked = changed?.message ?? request
+  const cx = asked === request ? admitted : admit(asked)
+  const answer = create(output, Object(await operation.handler(asked, cx)))
+  const told = await after?.(answer, formOf(output), formOf(input).shown(asked))
+  note(told?.passedOver ?? [])
+  return told?.message ?? answer
 }
 
 /** Until when a caller waits who says how long. */

@@ -35,7 +35,8 @@ const resources: Readonly<Record<Rank["of"], readonly string[] | undefined>> = {
  * Whether a method changes something. Whatever isn't named like a reading does: what is named
  * unluckily is asked for its rank, and none escapes by its name.
  */
-export const isChange = ({ name }: DescMethod): boolean => !/^(Get|List|Exists|Healthz)/.test(name)
+export const isChange = ({ name }: DescMethod): boolean =>
+  !/^(Get|List|Search|Exists|Healthz)/.test(name)
 
 /**
  * Reads what a rule says about rank. Refuses, naming the method: a change that says neither whom it

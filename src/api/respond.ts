@@ -8,7 +8,7 @@ export const crossOrigin: Headers = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
     "grpc-status, grpc-message, grpc-status-details-bin, location, x-request-id, " +
-    "x-core-position, deprecation, link, www-authenticate",
+    "x-core-position, x-core-targets-passed-over, deprecation, link, www-authenticate",
 }
 
 /** Answers depend on the caller and may hold secrets: nobody on the way keeps them. */

@@ -107,11 +107,11 @@ async function bodyOf(response: Response, most: number): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-const timeoutMin = 5_000
-const timeoutMax = 30_000
+const timeoutStandard = 5_000
+const timeoutMax = 270_000
 
-function deadline(clock: Clock, { timeoutMs = timeoutMin }: OutboundRequest) {
-  const ms = Math.min(Math.max(timeoutMs, timeoutMin), timeoutMax)
+function deadline(clock: Clock, { timeoutMs = timeoutStandard }: OutboundRequest) {
+  const ms = Math.min(timeoutMs, timeoutMax)
   const controller = new AbortController()
   const timer = clock.after(ms, () =>
     controller.abort(new Error(`there was no answer within ${ms / 1000} seconds`)),

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Entry, entriesOf } from "../api/dispatch.ts"
 import { type ApiHandler, apiHandler } from "../api/encoding/http.ts"
 import { callLog } from "../api/log.ts"
+import { sayOf } from "../domain/target/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { apiCaller } from "../oauth/index.ts"
 import type { Cx } from "../store/index.ts"
@@ -28,6 +29,7 @@ export async function apiOf(services: ServerServices): Promise<Api> {
     authority,
     authenticate: authenticateWith(services, apiCaller),
     position: ({ written }) => written?.position,
+    say: sayOf,
     faultOf: (cause) => services.store.faultOf(cause),
     hooks: [callLog(services.log)],
     clock: services.clock,

@@ -25,6 +25,7 @@ import * as quota from "../domain/quota/index.ts"
 import * as refusal from "../domain/refusal/index.ts"
 import * as session from "../domain/session/index.ts"
 import * as setup from "../domain/setup/index.ts"
+import * as target from "../domain/target/index.ts"
 import * as text from "../domain/text/index.ts"
 import * as user from "../domain/user/index.ts"
 import type { Outbound } from "../kernel/net/outbound.ts"
@@ -56,6 +57,7 @@ export const modules = [
   member.module,
   group.module,
   authorization.module,
+  target.module,
   action.module,
   orgCascade.module,
   session.module,

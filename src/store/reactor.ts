@@ -14,6 +14,8 @@ export type Reactor = {
   /** Where one begins that is new to a log: at its first event (that is so unless told), or now. */
   readonly from?: "first" | "now"
   readonly on: Readonly<Record<string, (event: Recorded<AnyEvent>, key: string) => Promise<void>>>
+  /** Of the types in `on` those that are wanted just now, where that depends on what is written. */
+  readonly types?: () => readonly string[]
   /** How many events may be under way at once, in no order then; one unless said. */
   readonly parallel?: number
 }
@@ -170,12 +172,14 @@ function runner({ store, clock, book, reactor, troubles }: Parts) {
     })
     underWay.set(event.position, done)
   }
-  const types = Object.keys(reactor.on)
+  const all = Object.keys(reactor.on)
+  const { types = () => all } = reactor
   // What is written meanwhile waits for the next turn: somebody writes all the time.
   const work = async () => {
     let target = store.log.durable()
     while (!stopped) {
-      const { events, upTo } = await store.log.find(read, batch, types)
+      // Asked for in the same turn as the log is: what wants an event was written before it.
+      const { events, upTo } = await store.log.find(read, batch, types())
       for (const event of events) {
         await begin(event)
         if (stopped) return

@@ -213,6 +213,7 @@ describe("the shares of the modules", () => {
   const told = share<Cx>()(DiagnosisService, {
     listRefusedRequests: nothing,
     listScriptRuns: nothing,
+    listTargetCalls: nothing,
     startTestSignIn: nothing,
     startProviderTest: nothing,
     getProviderTest: nothing,
@@ -230,6 +231,7 @@ describe("the shares of the modules", () => {
       "GetProviderTest",
       "ListRefusedRequests",
       "ListScriptRuns",
+      "ListTargetCalls",
       "ListWebKeys",
       "StartProviderTest",
       "StartTestSignIn",

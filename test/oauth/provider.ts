@@ -16,6 +16,7 @@ import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import * as quota from "../../src/domain/quota/index.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
+import * as target from "../../src/domain/target/index.ts"
 import * as text from "../../src/domain/text/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
@@ -62,11 +63,13 @@ const aggregates: readonly AnyAggregate[] = [
   ...projectGrant.module.aggregates,
   ...quota.module.aggregates,
   ...session.module.aggregates,
+  ...target.module.aggregates,
   ...text.module.aggregates,
   ...user.module.aggregates,
 ]
 const views = [
   ...action.module.views,
+  ...target.module.views,
   app.appView,
   ...authorization.module.views,
   ...grant.module.views,

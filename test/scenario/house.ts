@@ -9,8 +9,10 @@ import { apiHandler } from "../../src/api/encoding/http.ts"
 import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
+import { sayOf } from "../../src/domain/target/index.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { lazily } from "../../src/kernel/lazy.ts"
+import type { Outside } from "../../src/kernel/net/outbound.ts"
 import { anonymousCall } from "../../src/server/caller.ts"
 import { authority, operations } from "../../src/server/modules.ts"
 import { openServices } from "../../src/server/services.ts"
@@ -60,12 +62,11 @@ const furnished = lazily(async (): Promise<Furnished> => {
   return { path: folder.path, ownerId, orgId }
 })
 
-async function openAt(path: string) {
+async function openAt(path: string, outside: Outside = { ...nowhere, texts: async () => [] }) {
   const config = readConfig({ flags: { "--data": path, "--log-level": "fatal" }, env: {} })
   const claim = await claimFolder(config, systemRandom)
   const opened = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
-  // Outside, nobody answers, and no name has a record.
-  const services = { ...opened, outside: { ...nowhere, texts: async () => [] } }
+  const services = { ...opened, outside }
   const close = async () => {
     await services.store.close()
     claim.release()
@@ -73,12 +74,15 @@ async function openAt(path: string) {
   return { services, close }
 }
 
-/** Opens an instance of one's own, set up alike. */
-export async function openHouse(): Promise<House> {
+/**
+ * Opens an instance of one's own, set up alike. Outside, nobody answers unless told, and no name
+ * has a record.
+ */
+export async function openHouse(outside?: Outside): Promise<House> {
   const { path, ownerId, orgId } = await furnished()
   const folder = temporaryFolder()
   cpSync(path, folder.path, { recursive: true })
-  const { services, close } = await openAt(folder.path)
+  const { services, close } = await openAt(folder.path, outside)
   const within = () => services.call(firstInstance, "scenario")
   let requestId = ""
   let seen = 0
@@ -93,6 +97,7 @@ export async function openHouse(): Promise<House> {
       if (!cx) throw new Error("nothing is set up")
       return { ...cx, caller: callerIn(headers.get("authorization") ?? "") }
     },
+    say: sayOf,
     hooks: [],
     clock: services.clock,
     ids: services.ids,
@@ -134,10 +139,10 @@ export async function openHouse(): Promise<House> {
   }
 }
 
-/** "Bearer user ID ORG", "Bearer system", or nothing. */
+/** "Bearer user ID ORG", by which client if one is named, "Bearer system", or nothing. */
 function callerIn(authorization: string): Cx["caller"] {
-  const [, kind, userId = "", orgId = ""] = authorization.split(" ")
-  if (kind === "user") return { kind: "user", userId, orgId, clientId: "scenario" }
+  const [, kind, userId = "", orgId = "", clientId = "scenario"] = authorization.split(" ")
+  if (kind === "user") return { kind: "user", userId, orgId, clientId }
   if (kind !== "system") return { kind: "anonymous" }
   const publicUrl = `https://${host}`
   return { kind: "system", name: "operator", roles: ["SYSTEM_OWNER"], publicUrl }

@@ -206,6 +206,15 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { name: fresh("greet").replace("-", "_"), script: "function greet() {}" }
     return (await make(`${older.management}/CreateAction`, body, headers)).id
   },
+  target: async (_, make) => {
+    const body = { name: fresh("hook"), endpoint: "https://hook.example.com", timeout: "5s" }
+    const target = { ...body, restWebhook: { interruptOnError: true } }
+    return (await make("action.v2.ActionService/CreateTarget", target)).id
+  },
+  targetKey: async (thing, make) => {
+    const body = { targetId: await thing("target"), publicKey: await thing("publicKey") }
+    return (await make("action.v2.ActionService/AddPublicKey", body)).keyId
+  },
   /** Runs when tokens are made, before userinfo is. */
   boundAction: async (thing, make) => {
     const headers = { "x-core-orgid": await thing("org") }

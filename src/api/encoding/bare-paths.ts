@@ -57,6 +57,31 @@ export const barePaths: readonly BarePath[] = [
     method: "core.admin.v1.AdminService/ListEventTypes",
   },
   {
+    verb: "PUT",
+    path: "/executions",
+    method: "core.resources.action.v3alpha.CoreActions/SetExecution",
+  },
+  {
+    verb: "POST",
+    path: "/executions/_search",
+    method: "core.resources.action.v3alpha.CoreActions/SearchExecutions",
+  },
+  {
+    verb: "GET",
+    path: "/executions/functions",
+    method: "core.resources.action.v3alpha.CoreActions/ListExecutionFunctions",
+  },
+  {
+    verb: "GET",
+    path: "/executions/methods",
+    method: "core.resources.action.v3alpha.CoreActions/ListExecutionMethods",
+  },
+  {
+    verb: "GET",
+    path: "/executions/services",
+    method: "core.resources.action.v3alpha.CoreActions/ListExecutionServices",
+  },
+  {
     verb: "POST",
     path: "/failedevents/_search",
     method: "core.system.v1.SystemService/ListFailedEvents",

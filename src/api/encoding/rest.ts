@@ -125,7 +125,8 @@ function routeOf(entry: Entry, parts: readonly Part[], body: string): Route {
   if (body === "") return { entry, path, body: "none" }
   if (body === "*") return { entry, path, body: "all" }
   const field = input.fields.find(({ name }) => name === body)
-  if (field?.fieldKind !== "message" || field.oneof) {
+  const isOne = field?.fieldKind === "message" && !field.oneof
+  if (!field || !(isOne || (field.fieldKind === "list" && field.message))) {
     throw new Error(`${entry.name}: its body names "${body}", which is no message of the request`)
   }
   return { entry, path, body: field }
@@ -209,7 +210,17 @@ const emptyObject = Buffer.from("{}")
 
 function setBody(message: Message, field: DescField, body: Uint8Array): void {
   if (!field.message || body === emptyObject) return
-  Reflect.set(message, field.localName, decodeJson(field.message, body))
+  const value = field.fieldKind === "list" ? listIn(field, body) : decodeJson(field.message, body)
+  Reflect.set(message, field.localName, value)
+}
+
+/** A body that is a list, or the one thing of it that the interface names. */
+function listIn({ parent, name, localName, message }: DescField, body: Uint8Array): unknown {
+  const isList = body.find((byte) => !isBlank(byte)) === "[".charCodeAt(0)
+  if (!isList) return message ? [decodeJson(message, body)] : []
+  // As a part of its message; of what else such a body may say nothing is taken.
+  const parts = [Buffer.from(`{"${name}":`), body, Buffer.from("}")]
+  return Reflect.get(decodeJson(parent, Buffer.concat(parts)), localName)
 }
 
 const isEmptyObject = (body: Uint8Array): boolean =>

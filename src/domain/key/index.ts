@@ -13,6 +13,7 @@ export {
   prepareKeys,
   publishedSeconds,
 } from "./commands.ts"
+export { encryptJwt } from "./jwe.ts"
 export { type Claims, halfHash } from "./jws.ts"
 export { type Algorithm, algorithmOf, algorithms, type KeyKind, webKey } from "./model.ts"
 export type { SealedPair } from "./pair.ts"

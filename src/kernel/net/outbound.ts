@@ -9,7 +9,7 @@ export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT" | "DELETE"
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** How long all of it may take; 5 to 30 seconds, 5 unless said. */
+  /** How long all of it may take; at most 270 seconds, 5 unless said. */
   readonly timeoutMs?: number
   /** The largest answer that is read, in bytes; 65,536 unless said. */
   readonly sizeMax?: number

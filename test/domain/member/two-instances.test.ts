@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addAction } from "../../../src/domain/action/index.ts"
 import { addAppKey } from "../../../src/domain/app/index.ts"
@@ -5,6 +6,7 @@ import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { activateWebKey, createWebKey } from "../../../src/domain/key/index.ts"
 import { org } from "../../../src/domain/org/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
+import { target } from "../../../src/domain/target/model.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Estate, openEstate, operationNames, person } from "../../support/estate.ts"
@@ -70,6 +72,19 @@ beforeEach(async () => {
       await estate.step((tx) => addAction(tx, id, own), { instance })
     }
     await inside(instance, "setTriggerActions", { ...moment, actionIds: ["s1"] })
+    for (const id of ["t1", "t2"]) {
+      const added = { ...hook, name: `Target of ${instance}` }
+      const key = { keyId: "k1", pem: `key of ${instance}`, fingerprint: "SHA256:1", expires: 0 }
+      await estate.step(
+        (tx) =>
+          tx.append(target, id, [
+            { type: "target.added", data: added, private: { sealed: "" } },
+            { type: "target.public_key.added", data: key },
+          ]),
+        { instance },
+      )
+    }
+    await inside(instance, "setExecution", { condition: atUserinfo, targets: ["t1"] })
     const g1 = { projectId: "p1", grantedOrgId: "org2", roleKeys: [] }
     await estate.step((tx) => addGrant(tx, "g1", g1), { instance })
   }
@@ -87,6 +102,18 @@ const org2 = { organizationId: "org2" }
 const unproven = "used.example"
 const p1 = { projectId: "p1" }
 const moment = { flowType: "2", triggerType: "4" }
+const hook = {
+  ...({ targetType: "webhook", payloadType: "json" } as const),
+  ...{ endpoint: "https://hook.example.com", timeoutMs: 1000, interruptOnError: true },
+}
+const restHook = {
+  ...{ name: "New", endpoint: "https://new.example.com", timeout: { seconds: 1n } },
+  targetType: { case: "restWebhook", value: {} },
+}
+const atUserinfo = { conditionType: { case: "function", value: { name: "preuserinfo" } } }
+const inT1 = { targetId: "t1", keyId: "k1" }
+const { publicKey: pem } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+const publicKey = new Uint8Array(Buffer.from(pem.export({ type: "spki", format: "pem" })))
 const a1 = { applicationId: "a1", projectId: "p1" }
 const older = { appId: "a1", projectId: "p1" }
 const g1 = { projectId: "p1", grantedOrganizationId: "org2" }
@@ -175,6 +202,18 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["clearFlow", { type: "2" }],
   ["setTriggerActions", { ...moment, actionIds: ["s2"] }],
   ["deleteAction", { id: "s2" }],
+  ["createTarget", restHook],
+  ["createTarget", { target: restHook }, "v3alpha"],
+  ["updateTarget", { id: "t1", name: "Other" }],
+  ["patchTarget", { id: "t1", target: { name: "Older" } }],
+  ["addPublicKey", { targetId: "t1", publicKey }],
+  ["activatePublicKey", inT1],
+  ["deactivatePublicKey", inT1],
+  ["removePublicKey", inT1],
+  ["setExecution", { condition: atUserinfo, targets: ["t2", "t1"] }],
+  ["setExecution", { condition: atUserinfo, execution: { targets: [] } }, "v3alpha"],
+  ["deleteTarget", { id: "t1" }],
+  ["deleteTarget", { id: "t2" }, "v3alpha"],
   ["createRole", { ...helper, level: 2, permissions: ["user.read"] }],
   ["updateRole", { key: "HELPER", displayName: "Other" }],
   ["deleteRole", { key: "HELPER" }],
@@ -341,6 +380,17 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listFlowTriggerTypes", { type: "2" }],
   ["getFlow", { type: "2" }],
   ["listScriptRuns", {}],
+  ["getTarget", { id: "t1" }],
+  ["getTarget", { id: "t1" }, "v3alpha"],
+  ["listTargets", {}],
+  ["searchTargets", {}],
+  ["listPublicKeys", { targetId: "t1" }],
+  ["listExecutions", {}],
+  ["searchExecutions", {}],
+  ...["", "v3alpha"].flatMap((of) =>
+    ["Functions", "Methods", "Services"].map((what) => [`listExecution${what}`, {}, of] as const),
+  ),
+  ["listTargetCalls", {}],
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],
   ["listGroupUsers", {}],

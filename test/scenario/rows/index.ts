@@ -16,6 +16,7 @@ import { projectRows } from "./project.ts"
 import { samlRows } from "./saml.ts"
 import { selfRows } from "./self.ts"
 import { systemRows } from "./system.ts"
+import { targetRows } from "./target.ts"
 import { textRows } from "./text.ts"
 import { userRows } from "./user.ts"
 
@@ -37,6 +38,7 @@ export const rows = {
   factor: factorRows,
   self: selfRows,
   system: systemRows,
+  target: targetRows,
   text: textRows,
   user: userRows,
 }

@@ -96,15 +96,16 @@ function noted(bytes: Uint8Array): unknown {
 }
 
 /**
- * What a user holds that is the affair of the organisation whose script asks: what it gives itself,
- * and what others give on its projects.
+ * What a user holds; where an organisation's script asks, what is its affair: what it gives
+ * itself, and what others give on its projects.
  */
-function shownGrants(cx: Cx, userId: string, orgId: string) {
+export function shownGrants(cx: Cx, userId: string, orgId?: string) {
   const grants = authorizationsOf(cx, userId).flatMap((id) => {
     const state = cx.store.state(cx, authorization, id)
     const receipt = cx.store.receipt(cx, authorization, id)
     const { name: projectName, orgId: owner } = cx.store.state(cx, project, state.projectId)
-    if (!receipt || (state.orgId !== orgId && owner !== orgId)) return []
+    const isShown = orgId === undefined || state.orgId === orgId || owner === orgId
+    if (!receipt || !isShown) return []
     return {
       ...{ id, projectGrantId: state.grantId, userId, roles: state.roleKeys, ...datesOf(receipt) },
       state: state.status === "active" ? 1 : 2,

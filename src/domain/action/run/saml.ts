@@ -4,6 +4,7 @@ import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn } from "./effect.ts"
 import { answersAbout, mayMend, shownUser } from "./person.ts"
 import { play, scriptsAt } from "./run.ts"
+import { askAbout, hasSay } from "./target.ts"
 
 /** What an assertion says of somebody, beside what it says by itself. */
 export type Attribute = {
@@ -17,8 +18,8 @@ export type Attribute = {
 const most = { attributes: 50, values: 100, characters: 1000 } as const
 
 /**
- * The attributes that the scripts of a person's organisation add to an assertion; `taken` are names
- * of those that are there. Faults where a script refuses.
+ * The attributes that the scripts of a person's organisation add to an assertion, and then the
+ * targets of the instance; `taken` are names of those that are there. Faults where one refuses.
  */
 export async function complementSaml(
   cx: Cx,
@@ -26,21 +27,32 @@ export async function complementSaml(
 ): Promise<readonly Attribute[]> {
   const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
   const moment = { orgId, flowType: 4, triggerType: 6 } as const
-  if (scriptsAt(cx, moment).length === 0) return []
+  if (scriptsAt(cx, moment).length === 0 && !hasSay(cx, "presamlresponse")) return []
   const attributes = new Map<string, Attribute>()
   const noted: Metadata[] = []
+  const add = (attribute: Attribute) => {
+    const isNew = !taken.includes(attribute.name) && !attributes.has(attribute.name)
+    if (isNew && attributes.size < most.attributes) attributes.set(attribute.name, attribute)
+  }
   await play(cx, moment, {
     input: () => ({ shape: "saml", data: { user: shownUser(cx, userId) } }),
     answers: answersAbout(cx, userId, orgId),
     take: (effect) => {
       if (effect[0] === "metadata") noted.push(metadataIn(effect))
-      else {
-        const attribute = attributeIn(effect)
-        const isNew = !taken.includes(attribute.name) && !attributes.has(attribute.name)
-        if (isNew && attributes.size < most.attributes) attributes.set(attribute.name, attribute)
-      }
+      else add(attributeIn(effect))
     },
     isLenient: () => mayMend(cx, userId, orgId),
+  })
+  await askAbout(cx, "presamlresponse", {
+    ...{ userId, isOpen: false },
+    more: () => ({}),
+    take: (said) => {
+      const added = said.attributes.map(([name, format, values]) =>
+        attributeIn(["attribute", name, format, ...values]),
+      )
+      for (const each of added) add(each)
+      noted.push(...said.metadata)
+    },
   })
   if (noted.length > 0) await setMetadata(cx, userId, lastOfEach(noted))
   return [...attributes.values()]

@@ -5,6 +5,7 @@ import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"
 import { answersAbout, mayMend, shownUser } from "./person.ts"
 import { type Moment, play, type Script, scriptsAt } from "./run.ts"
+import { askAbout, hasSay, type Said } from "./target.ts"
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -19,14 +20,18 @@ export type Complementing = {
 }
 
 /**
- * The claims with what the scripts of the user's organisation add. Where it has none, that costs
- * nothing. Faults where a script refuses; never in the console, and never who may mend them.
+ * The claims with what the scripts of the user's organisation add, and then the targets of the
+ * instance. Where there are none, that costs nothing. Faults where one refuses; never in the
+ * console, and never who may mend them.
  */
 export function complementClaims(cx: Cx, asked: Complementing): Claims | Promise<Claims> {
   const orgId = cx.store.receipt(cx, user, asked.userId)?.owner ?? ""
   const moment = { orgId, flowType: 2, triggerType: asked.triggerType } as const
-  return scriptsAt(cx, moment).length === 0 ? asked.claims : complement(cx, moment, asked)
+  const isAlone = scriptsAt(cx, moment).length === 0 && !hasSay(cx, functions[asked.triggerType])
+  return isAlone ? asked.claims : complement(cx, moment, asked)
 }
+
+const functions = { 4: "preuserinfo", 5: "preaccesstoken" } as const
 
 async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise<Claims> {
   const { userId, clientId, actor } = asked
@@ -39,17 +44,34 @@ async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise
     }),
     answers: answersAbout(cx, userId, moment.orgId),
     take: (effect, script) => takeClaim(effect, { claims, script, noted }),
-    isLenient: () =>
-      clientId === cx.store.state(cx, instance, cx.instance).consoleClientId ||
-      mayMend(cx, userId, moment.orgId),
+    isLenient: () => isConsole(cx, clientId) || mayMend(cx, userId, moment.orgId),
+  })
+  const name = functions[asked.triggerType]
+  await askAbout(cx, name, {
+    ...{ userId, isOpen: isConsole(cx, clientId) },
+    more: () => ({ userinfo: claims, application: { client_id: clientId }, actor }),
+    take: (said) => {
+      noted.push(...said.metadata)
+      for (const effect of effectsOf(said)) takeClaim(effect, { claims, script: { name }, noted })
+    },
   })
   if (noted.length > 0) await setMetadata(cx, userId, lastOfEach(noted))
   return claims
 }
 
+const isConsole = (cx: Cx, clientId: string): boolean =>
+  clientId === cx.store.state(cx, instance, cx.instance).consoleClientId
+
+/** What a target says is taken as what a script does. */
+const effectsOf = ({ claims, logs }: Said): readonly Effect[] => [
+  ...claims.map(([key, value]) => ["claim", key, value] as const),
+  ...logs.map((line) => ["claimLog", line] as const),
+]
+
 type Taking = {
   readonly claims: Record<string, unknown>
-  readonly script: Script
+  /** Whose log it is. */
+  readonly script: Pick<Script, "name">
   readonly noted: Metadata[]
 }
 
@@ -79,7 +101,7 @@ function problemOf(claims: Claims, key: string, value: unknown): string | undefi
 }
 
 /** What goes wrong with a claim is no failure: it stands in a claim of its own. */
-function log(claims: Record<string, unknown>, { name }: Script, line: string): void {
+function log(claims: Record<string, unknown>, { name }: Taking["script"], line: string): void {
   const key = `urn:core:iam:action:${name}:log`
   const lines = Array.isArray(claims[key]) ? claims[key] : []
   if (lines.length < linesMax) claims[key] = [...lines, line.slice(0, lineMax)]

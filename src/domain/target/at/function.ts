@@ -1,0 +1,33 @@
+import type { Cx } from "../../../store/index.ts"
+import { runChain } from "../call/chain.ts"
+import type { FunctionName } from "../condition.ts"
+import { planOf } from "../view.ts"
+
+/** Whether targets are asked where something is put together. */
+export const hasFunction = (cx: Cx, name: FunctionName): boolean =>
+  planOf(cx).has(`function/${name}`)
+
+export type Asking = {
+  readonly payload: () => object
+  /** Takes what a call has answered; a Fault where that can't be taken. */
+  readonly take: (text: string) => void
+  /** Whether it goes on whatever fails: who mends targets is never kept out by one. */
+  readonly isLenient: () => boolean
+}
+
+/** Who signs in waits no longer than that for what must not keep them out. */
+const courtesyMs = 3000
+
+/**
+ * Asks the targets of a function, one after the other. Faults where one fails that ends it: with
+ * `target.refused` in its own words, or with `target.failed`.
+ */
+export async function askTargets(cx: Cx, name: FunctionName, asking: Asking): Promise<void> {
+  const condition = `function/${name}`
+  const { payload, take, isLenient } = asking
+  await runChain(cx, planOf(cx).get(condition) ?? [], undefined, {
+    ...{ condition, key: cx.requestId, payload: () => ({ function: condition, ...payload() }) },
+    read: (text) => void take(text),
+    ...(isLenient() && ({ ends: "nothing", waitMs: courtesyMs } as const)),
+  })
+}

@@ -1,0 +1,22 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt"
+import { share } from "../../../api/method.ts"
+import { DiagnosisService } from "../../../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { at, pagination } from "../../../kernel/answer.ts"
+import { pageOf } from "../../../kernel/page.ts"
+import type { Cx } from "../../../store/index.ts"
+import { type Kept, searchCalls } from "../call/runs.ts"
+import { target } from "../model.ts"
+
+export const v2 = share<Cx>()(DiagnosisService, {
+  listTargetCalls: ({ targetId, pagination: asked }, cx) => {
+    const found = searchCalls(cx, { targetId, page: pageOf(asked) })
+    return { pagination: pagination(found), calls: found.rows.map((call) => toCall(cx, call)) }
+  },
+})
+
+const toCall = (cx: Cx, { targetId, condition, key, time, tookMs, ...call }: Kept) => ({
+  ...{ targetId, targetName: cx.store.state(cx, target, targetId).name, condition },
+  ...{ requestId: key, creationDate: at(time), duration: durationFromMs(tookMs) },
+  ...{ status: call.status, answer: call.answer, error: call.error },
+  passedOver: call.passedOver,
+})

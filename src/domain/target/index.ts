@@ -1,0 +1,15 @@
+import { targetReactor } from "./at/event.ts"
+import { execution, target } from "./model.ts"
+import { targetView } from "./view.ts"
+
+export { askTargets, hasFunction } from "./at/function.ts"
+export { mayMendTargets, type Say, sayOf } from "./at/operation.ts"
+export type { FunctionName } from "./condition.ts"
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [target, execution],
+  views: [targetView],
+  reactors: [targetReactor],
+  operations: () => import("./api.ts"),
+} as const

@@ -1,0 +1,109 @@
+import { type Cx, cached, statement, systemStatement, view } from "../../store/index.ts"
+import {
+  type Entry,
+  type ExecutionEvent,
+  execution,
+  isThere,
+  type TargetEvent,
+  target,
+} from "./model.ts"
+
+/** An execution as it stands; times are ms UTC. */
+export type ExecutionRow = {
+  readonly id: string
+  readonly targets: readonly Entry[]
+  readonly created: number
+  readonly changed: number
+  readonly version: number
+}
+
+const addTarget = statement("INSERT INTO targets (instance, id) VALUES ($instance, $id)")
+const removeTarget = statement("DELETE FROM targets WHERE instance = $instance AND id = $id")
+const set = statement(
+  `INSERT INTO executions (instance, id, entries, created, changed, version)
+   VALUES ($instance, $id, $entries, $time, $time, $version)
+   ON CONFLICT DO UPDATE SET entries = excluded.entries, changed = excluded.changed,
+     version = excluded.version`,
+)
+
+/** Few enough to be searched without an index. */
+export const targetView = view<TargetEvent | ExecutionEvent>({
+  name: "target",
+  tables: {
+    targets: { columns: "id TEXT NOT NULL", key: "id" },
+    executions: {
+      columns: `id TEXT NOT NULL, entries TEXT NOT NULL, created INTEGER NOT NULL,
+        changed INTEGER NOT NULL, version INTEGER NOT NULL`,
+      key: "id",
+    },
+  },
+  on: {
+    "target.added": (db) => db.run(addTarget),
+    "target.removed": (db) => db.run(removeTarget),
+    "execution.set": (db, { data: { targets } }) =>
+      db.run(set, { entries: JSON.stringify(targets) }),
+    "execution.removed": (db) => db.run(set, { entries: "[]" }),
+  },
+})
+
+const allTargets = statement<{ id: string }>("SELECT id FROM targets WHERE instance = $instance")
+
+/** The targets of the instance. */
+export const targetIds = (cx: Cx): readonly string[] =>
+  cx.store.all(cx, allTargets).map(({ id }) => id)
+
+type Stored = Omit<ExecutionRow, "targets"> & { readonly entries: string }
+
+const allExecutions = statement<Stored>(
+  "SELECT id, entries, created, changed, version FROM executions WHERE instance = $instance",
+)
+
+/** Every execution, also those that call nothing (any more). */
+export const executionRows: (cx: Cx) => readonly ExecutionRow[] = cached(
+  (cx) =>
+    cx.store
+      .all(cx, allExecutions)
+      .map(({ entries, ...row }) => ({ ...row, targets: JSON.parse(entries) })),
+  [execution.stream],
+)
+
+/** The executions that name a target. */
+export const executionsWith = (cx: Cx, targetId: string): readonly string[] =>
+  executionRows(cx)
+    .filter(({ targets }) =>
+      targets.some(({ type, target: id }) => type === "target" && id === targetId),
+    )
+    .map(({ id }) => id)
+
+const atEvents = systemStatement<{ id: string }>(
+  `SELECT DISTINCT id FROM executions
+   WHERE entries <> '[]' AND (id = 'event' OR id LIKE 'event/%')`,
+  "one reactor looks through the log for all instances, and only for what one of them wants",
+)
+
+/** The conditions at which anybody is told of events, of all instances. */
+export const eventConditions = ({ store }: Pick<Cx, "store">): readonly string[] =>
+  store.all({ instance: "" }, atEvents).map(({ id }) => id)
+
+/** What is called, by the condition: of executions that name a target that is there. */
+export const planOf: (cx: Cx) => ReadonlyMap<string, readonly string[]> = cached(
+  (cx) =>
+    new Map(
+      executionRows(cx)
+        .map(({ id }) => [id, calledAt(cx, id)] as const)
+        .filter(([, ids]) => ids.length > 0),
+    ),
+  [execution.stream, target.stream],
+)
+
+/** The targets that an execution comes to, those of what it includes in their place; each once. */
+export function calledAt(cx: Cx, id: string, path: readonly string[] = []): readonly string[] {
+  // Two that were set at the same moment may lie in each other: neither ends the walk of the other.
+  if (path.includes(id)) return []
+  const { targets } = cx.store.state(cx, execution, id)
+  const called = targets.flatMap(({ type, target: each }) => {
+    if (type === "include") return calledAt(cx, each, [...path, id])
+    return isThere(cx.store.state(cx, target, each)) ? [each] : []
+  })
+  return [...new Set(called)]
+}

@@ -234,6 +234,16 @@ describe("a fetch of what is not the script's to reach", () => {
   })
 })
 
+test("others are asked fifty times by one run, and no more", async () => {
+  const asked: unknown[] = []
+  const script = `function f() {
+    for (;;) try { require("core/http").fetch("https://a.example/") } catch (e) { throw e }
+  }`
+  const { failed } = await run(script, {}, { fetch: (value) => ({ at: asked.push(value) }) })
+  expect(failed?.words).toMatch(/at most 50 things/)
+  expect(asked).toHaveLength(50)
+})
+
 test("a request of more than a million characters is not made", async () => {
   const asked: unknown[] = []
   const script =

@@ -24,6 +24,8 @@ stepBack(10)
 const logsMax = 100
 const textMax = 1000
 const askMax = 1_000_000
+/** What a script asks goes out to others: so many questions of one run are enough for anybody. */
+const asksMax = 50
 const levels = ["log", "warn", "error"] as const
 
 const tell = (told: Told) => self.postMessage(told)
@@ -59,9 +61,11 @@ function run(engine: Engine, job: Job, shared: SharedArrayBuffer): Outcome {
     if (leftMs() <= 0) return `the script took longer than ${job.timeoutMs / 1000} seconds`
     return work() > job.workMs ? `the script worked for more than ${job.workMs} ms` : undefined
   }
+  let asks = 0
   const host: Host = (kind, json) => {
     if (kind === "log") return note(logs, json)
     if (kind === "uuid") return madeUuid(json)
+    if (++asks > asksMax) throw new Error(`a run may ask for at most ${asksMax} things`)
     if (json.length > askMax) throw new Error(`a request may have at most ${askMax} characters`)
     forget(shared)
     tell({ ask: { kind, json } })

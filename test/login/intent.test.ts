@@ -1,6 +1,7 @@
 // Signing in with a provider on a login page of somebody else, by the operations alone.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { addIdp } from "../../src/domain/idp/commands.ts"
+import { session } from "../../src/domain/session/index.ts"
 import { findByLoginName } from "../../src/domain/user/index.ts"
 import { browserOf, openProvider, type Provider } from "../oauth/provider.ts"
 import { type Calling, openLoginPage } from "../support/login-page.ts"
@@ -107,6 +108,23 @@ describe("a login page of somebody else", () => {
     expect(session.factors.intent.verifiedAt).toBeDefined()
     await expect(check(told)).rejects.toMatchObject({ id: "idp.intent_over" })
     expect(await walk(person)).toMatchObject({ user: session.factors.user.id })
+  })
+
+  test("prolongs a session by another one, as by a password", async () => {
+    const person = newPerson()
+    const first = await walk(person)
+    await createSuggested(first)
+    const { sessionId } = await check(first)
+    const state = () => provider.store.state(provider.cx(), session, sessionId)
+    const before = state()
+    provider.clock.advance(3_600_000)
+    const { id: idpIntentId, token: idpIntentToken } = await walk(person)
+    await call("session.v2.SessionService/SetSession", {
+      sessionId,
+      checks: { idpIntent: { idpIntentId, idpIntentToken } },
+    })
+    expect(state().authTime).toBe(before.authTime + 3_600_000)
+    expect(state().expires).toBe(before.expires + 3_600_000)
   })
 
   test("is told what went wrong", async () => {

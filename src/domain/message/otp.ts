@@ -33,10 +33,15 @@ export function queueOtp(tx: Transaction, otp: Otp): void {
 /** Queues the mail that carries a link to sign in, and its code, in the same step as its count. */
 export function queueMagicLink(
   tx: Transaction,
-  link: Pick<Otp, "userId" | "code" | "expires"> & { readonly urlTemplate: string },
+  link: Pick<Otp, "userId" | "code" | "expires"> & {
+    readonly urlTemplate: string
+    /** {{.SessionID}} of the template, where a session waits for it. */
+    readonly sessionId?: string
+  },
 ): void {
-  const { userId, code, expires: codeExpires, urlTemplate } = link
-  const cause = { kind: "magic_link", channel: "email", userId, codeExpires, urlTemplate } as const
+  const { userId, code, expires: codeExpires, urlTemplate, sessionId = "" } = link
+  const plain = { kind: "magic_link", channel: "email" } as const
+  const cause = { ...plain, userId, codeExpires, urlTemplate, sessionId }
   addMessage(tx, tx.ids.next(), cause, { sealed: sealedFor(tx, cause, code) })
 }
 

@@ -88,6 +88,7 @@ export {
 export { proveElsewhere } from "./credential/elsewhere.ts"
 export {
   createMagicLink,
+  createMagicLinkFor,
   type MagicLink,
   requestMagicLink,
   tryMagicLink,

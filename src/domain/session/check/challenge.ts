@@ -1,11 +1,14 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Transaction } from "../../../store/index.ts"
-import { queueOtp } from "../../message/index.ts"
+import { queueMagicLink, queueOtp } from "../../message/index.ts"
+import { login, policyOf } from "../../policy/index.ts"
 import {
   type Challenge,
   challengeCode,
   challengeKey,
+  createMagicLinkFor,
   type OtpChannel,
+  requestMagicLink,
   secondFactorsOf,
   type UserVerification,
   user,
@@ -34,7 +37,15 @@ export type ToldChallenges = {
 
 type NewCode = WantedCode & {
   readonly plain: string
-  readonly challenge: Extract<Challenge, { kind: "code" }>
+  readonly challenge: Exclude<Challenge, { kind: "key" }>
+}
+
+/** For whom something is asked. */
+export type AskedFor = {
+  /** Empty before somebody has said who they are. */
+  readonly userId: string
+  /** Whether nothing has been proved, nor is by the same call. */
+  readonly isUnproven: boolean
 }
 
 type Ready = {
@@ -47,18 +58,38 @@ type Ready = {
 /** Makes what is to be asked for; without a user yet, any passkey. */
 export async function challengesOf(
   cx: Cx,
-  userId: string,
+  { userId, isUnproven }: AskedFor,
   { key: wanted, codes: wantedCodes }: WantedChallenges,
 ): Promise<Ready> {
   const asked = userId === "" ? undefined : userId
   const key = wanted && (await challengeKey(cx, { userId: asked, ...wanted }))
-  const codes = wantedCodes.map((code) => ({ ...code, ...challengeCode(cx, userId, code.channel) }))
+  const codes = wantedCodes.map((code) =>
+    isUnproven && letsIn(cx, userId, code)
+      ? { ...code, ...linkOf(cx, userId) }
+      : { ...code, ...challengeCode(cx, userId, code.channel) },
+  )
   const returned = codes.filter(({ isReturned }) => isReturned)
   if (returned.length > 0) mustBeTrusted(cx, userId)
   const plain = returned.map(({ channel, plain }) => [channel, plain])
   const told = { ...(key && { key: key.options }), codes: Object.fromEntries(plain) }
   return { userId, key: key?.challenge, codes, told }
 }
+
+/**
+ * Whether a code is one that lets in by itself: by mail alone, never by way of the page, and where
+ * the instance allows it. What the person's own organisation says decides without a word.
+ */
+const letsIn = (cx: Cx, userId: string, { channel, isReturned }: WantedCode): boolean =>
+  userId !== "" && channel === "email" && !isReturned && policyOf(cx, "", login).allowMagicLink
+
+function linkOf(cx: Cx, userId: string): Pick<NewCode, "plain" | "challenge"> {
+  const { link, code } = createMagicLinkFor(cx, userId)
+  return { plain: code, challenge: { kind: "magic_link", hash: link.hash, expires: link.expires } }
+}
+
+/** Whether somebody who has proved nothing is to be mailed. */
+export const hasLink = ({ codes }: Pick<Ready, "codes">): boolean =>
+  codes.some(({ challenge }) => challenge.kind === "magic_link")
 
 /** Who has a code for somebody passes for them: a login page, or who may do all that they may. */
 function mustBeTrusted(cx: Cx, userId: string): void {
@@ -75,9 +106,17 @@ function mustBeTrusted(cx: Cx, userId: string): void {
 export function askFor(tx: Transaction, id: string, { userId, key, codes }: Ready): void {
   if (key) tx.append(session, id, [asking("session.webAuthN.challenged", key)])
   for (const { channel, plain, challenge, isReturned, urlTemplate } of codes) {
-    mustReach(tx, id, { userId, channel })
+    const { expires, kind } = challenge
+    const isLink = kind === "magic_link"
+    if (!isLink) mustReach(tx, id, { userId, channel })
     tx.append(session, id, [asking(`session.otp.${channel}.challenged`, challenge)])
-    const { expires } = challenge
+    if (isLink) {
+      // Whoever it is said to be: nobody is told by this who is here.
+      const isTold = requestMagicLink(tx, { account: userId, device: undefined })
+      const link = { userId, code: plain, expires, urlTemplate: urlTemplate ?? "", sessionId: id }
+      if (isTold) queueMagicLink(tx, link)
+      continue
+    }
     const otp = { userId, channel, code: plain, expires, sessionId: id, urlTemplate }
     if (!isReturned) queueOtp(tx, otp)
   }

@@ -15,7 +15,14 @@ import {
 import { type SessionEvent, type SessionMetadata, session, type UserAgent } from "../model.ts"
 import { isLive, passwordVersionOf } from "../query.ts"
 import { tokenHash } from "../token.ts"
-import { askFor, challengesOf, type ToldChallenges, type WantedChallenges } from "./challenge.ts"
+import {
+  type AskedFor,
+  askFor,
+  challengesOf,
+  hasLink,
+  type ToldChallenges,
+  type WantedChallenges,
+} from "./challenge.ts"
 import { checkError, type Refusal } from "./check-error.ts"
 import { type Proof, proofsOf, proveAll, proveIntent } from "./proof.ts"
 
@@ -57,7 +64,8 @@ export function createSession(
   const id = cx.ids.next()
   const { caller } = cx
   const creatorId = caller.kind === "user" ? caller.userId : ""
-  return change(person, id, asked, (tx, userId) => {
+  const isPersonal = userAgent.ip !== undefined
+  return change(person, id, { ...asked, isPersonal }, (tx, userId) => {
     const data = { userId: "", agentId: "", creatorId }
     const added: Draft<SessionEvent> = { type: "session.added", data, private: { userAgent } }
     const home = tx.owner(user, userId)
@@ -76,7 +84,8 @@ export function setSession(cx: Cx, id: string, asked: Asked): Promise<Changed> {
       "this session belongs to a browser that has signed in on our own pages; create another one",
     )
   }
-  return change(inPlaceOf(cx, userAgent), id, asked)
+  const isPersonal = userAgent.ip !== undefined
+  return change(inPlaceOf(cx, userAgent), id, { ...asked, isPersonal })
 }
 
 /** A login page speaks for many people: what each of them may cost is counted on their address. */
@@ -90,11 +99,17 @@ type Begin = (tx: Transaction, userId: string) => void
 /** Whose session it is, or is to be; `said` where it was said just now. */
 type Who = { readonly userId: string; readonly said?: { readonly loginName: string } }
 
-async function change(cx: Cx, id: string, asked: Asked, begin?: Begin): Promise<Changed> {
+/** `isPersonal`: whether it is known from which address the person comes. */
+type Change = Asked & { readonly isPersonal: boolean }
+
+async function change(cx: Cx, id: string, asked: Change, begin?: Begin): Promise<Changed> {
   const who = whoseOf(cx, id, asked)
   const token = randomToken(cx.random)
   const admits = await proofsOf(cx, id, { userId: who.userId, proofs: asked.proofs })
-  const challenges = await challengesOf(cx, who.userId, asked.challenges)
+  const paced = cx.allowance?.pace()
+  const challenges = await challengesOf(cx, askedFor(cx, id, { asked, who }), asked.challenges)
+  // Of a page that says for nobody where they come from, all would be counted as one.
+  if (hasLink(challenges) && asked.isPersonal) cx.allowance?.spend("message")
   let receipt: Receipt | undefined
   const act = async (admit?: Admit): Promise<Refusal | "done"> => {
     const step = await cx.store.transact(cx, (tx) => {
@@ -116,7 +131,21 @@ async function change(cx: Cx, id: string, asked: Asked, begin?: Begin): Promise<
   }
   const end = await guessed(cx, who, { asked, act })
   if (end !== "done" || !receipt) throw checkError(end === "done" ? "wrong" : end)
+  // Who is mailed and who is nobody are answered at the same beat.
+  if (hasLink(challenges)) await paced?.()
   return { id, token, receipt, told: challenges.told }
+}
+
+/** Whether somebody is asked of whom nothing is proved, nor will be by this call. */
+function askedFor(
+  cx: Cx,
+  id: string,
+  { asked, who }: { readonly asked: Asked; readonly who: Who },
+): AskedFor {
+  const { password, proofs, intent } = asked
+  const isProving = password !== undefined || proofs.length > 0 || intent !== undefined
+  const isUnproven = !isProving && cx.store.state(cx, session, id).authTime === 0
+  return { userId: who.userId, isUnproven }
 }
 
 type Try = {

@@ -6,6 +6,8 @@ import {
   type AdmitFactor,
   type CheckKind,
   factorChecks,
+  type MagicLink,
+  tryMagicLink,
   user,
 } from "../../user/index.ts"
 import { type Hindrance, hindranceOf, standingOf } from "../entry.ts"
@@ -15,7 +17,8 @@ import { passwordVersionOf } from "../query.ts"
 /** What somebody brings beside a password: a code, or the assertion of a key as JSON. */
 export type Proof = { readonly kind: CheckKind; readonly given: string }
 
-type Admitting = { readonly kind: CheckKind; readonly admit: AdmitFactor }
+/** A code by mail may be one that lets in by itself. */
+type Admitting = { readonly kind: CheckKind | "magic_link"; readonly admit: AdmitFactor }
 
 /** Does what takes time about proofs; within a step, `proveAll` decides. */
 export function proofsOf(
@@ -34,10 +37,20 @@ export function proofsOf(
   return Promise.all(
     proofs.map(async ({ kind, given }) => {
       const challenge = asked[kind]
+      if (challenge?.kind === "magic_link") {
+        return { kind: "magic_link", admit: byLink({ ...challenge, account: userId }, given) }
+      }
       return { kind, admit: await factorChecks[kind](cx, { userId, given, challenge }) }
     }),
   )
 }
+
+const byLink =
+  (link: MagicLink, given: string): AdmitFactor =>
+  (tx) =>
+    tryMagicLink(tx, link, { device: undefined, given })
+      ? { isRight: true, methods: ["otp"], isUserVerified: false }
+      : { isRight: false }
 
 type Proving = {
   /** Of the password, where one was given. */
@@ -61,7 +74,8 @@ export function proveAll(
     const checked = admitProof(tx)
     if (!checked.isRight) return "proof wrong"
     const { methods, isUserVerified } = checked
-    const isFirst = kind === "webauthn" && isUserVerified && mayBeFirst(tx, userId)
+    const isKey = kind === "webauthn" && isUserVerified && mayBeFirst(tx, userId)
+    const isFirst = isKey || kind === "magic_link"
     const standing = isFirst && standingOf(tx, userId)
     if (standing) return standing
     events.push(noteOf(kind, { methods, passwordVersion: passwordVersionOf(tx, userId), isFirst }))
@@ -96,7 +110,14 @@ type Note = {
   readonly isFirst: boolean
 }
 
-function noteOf(kind: CheckKind, { methods, passwordVersion, isFirst }: Note): Draft<SessionEvent> {
+function noteOf(
+  kind: Admitting["kind"],
+  { methods, passwordVersion, isFirst }: Note,
+): Draft<SessionEvent> {
+  if (kind === "magic_link") {
+    // Whose link was right is a person, and signs in under a version.
+    return { type: "session.magic_link.checked", data: { passwordVersion: passwordVersion ?? 0 } }
+  }
   if (kind !== "webauthn") return { type: seconds[kind], data: { methods } }
   const counts = isFirst && passwordVersion !== undefined
   const data = { methods, passwordVersion: passwordVersion ?? 0, userVerified: counts }

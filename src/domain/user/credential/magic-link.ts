@@ -24,12 +24,14 @@ export type MagicLink = {
   readonly expires: number
 }
 
+type NewLink = { readonly link: MagicLink; readonly code: string }
+
 /** Makes a link for whoever has a login name, and the code that its mail carries. */
-export function createMagicLink(
-  cx: Cx,
-  loginName: string,
-): { readonly link: MagicLink; readonly code: string } {
-  const account = accountOf(cx, loginName)
+export const createMagicLink = (cx: Cx, loginName: string): NewLink =>
+  createMagicLinkFor(cx, accountOf(cx, loginName))
+
+/** The same for an account, or the stand-in of a name that is nobody's. */
+export function createMagicLinkFor(cx: Cx, account: string): NewLink {
   const { plain: code, expires } = newCode(cx, "otp_email")
   const about = aboutOf(account, mailboxOf(readerOf(cx), account))
   return { link: { account, hash: cx.secrets.hash(code, about), expires }, code }

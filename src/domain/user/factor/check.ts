@@ -15,6 +15,8 @@ export type CheckKind = (typeof checkKinds)[number]
  */
 export type Challenge =
   | { readonly kind: "code"; readonly hash: string; readonly expires: number }
+  /** A code that lets in by itself, where the policy allows that; see `createMagicLinkFor`. */
+  | { readonly kind: "magic_link"; readonly hash: string; readonly expires: number }
   | {
       readonly kind: "key"
       /** What the key signs, base64url. */

@@ -10,6 +10,7 @@ import { lazily } from "../kernel/lazy.ts"
 import { lru } from "../kernel/lru.ts"
 import type { Cx } from "../store/index.ts"
 import { type Home, lookOf } from "./look/branding.ts"
+import { type Keep, keeperOf } from "./rendering.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
 
@@ -33,10 +34,10 @@ export type PageOptions = {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Shows one page, with the headers that every page has. */
+/** Shows one page, an element or what `keep` made, with the headers that every page has. */
 export type ShowPage = (
   cx: Cx,
-  render: (ui: Ui, shared: PageProps) => ReactElement,
+  render: (ui: Ui, shared: PageProps, keep: Keep) => ReactElement | string,
   options?: PageOptions,
 ) => Promise<Response>
 
@@ -45,8 +46,10 @@ const loadUi = lazily((): Promise<Ui> => import("../../ui/login/index.ts"))
 
 export function pagesWith(assets: Assets): ShowPage {
   const translators = translatorsKept()
+  let keeper: ReturnType<typeof keeperOf> | undefined
   return async (cx, render, options = {}) => {
     const ui = await loadUi()
+    keeper ??= keeperOf(ui.renderPage, `k${Buffer.from(cx.random.bytes(16)).toString("hex")}k`)
     const wanted = [...(options.languages ?? []), ...cx.languages]
     const home = pagesOf(cx, options.orgId)
     const spoken = ui.translator(allowedOf(cx, wanted))
@@ -54,7 +57,9 @@ export function pagesWith(assets: Assets): ShowPage {
     const { language, t } = said ? translators(ui, spoken.language, said) : spoken
     const look = lookOf(cx, home)
     const embedders = embeddersOf(cx)
-    const html = ui.renderPage(render(ui, { t, language, assets, look }))
+    const keep = keeper(`${language}/${said?.id}`)
+    const page = render(ui, { t, language, assets, look }, keep)
+    const html = typeof page === "string" ? page : ui.renderPage(page)
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,

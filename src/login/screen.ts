@@ -178,12 +178,13 @@ function loginNamePage(
   const createHref = registerHref(loginContext)
   return loginContext.show(
     loginContext.cx,
-    (ui, shared) => {
+    (ui, shared, keep) => {
       const error = missing ? shared.t("login_name.error.missing") : undefined
       const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
-      const passkey = offered && { ...offered, error: wrong, unknownKey }
+      const passkey = offered && { ...offered.passkey, error: wrong, unknownKey }
       const asked = { application, error, loginName, form, passkey, providers, createHref }
-      return ui.LoginNamePage({ ...shared, ...asked })
+      const own = [form.csrf, form.authRequest ?? "", ...(offered?.own ?? [])]
+      return keep({ page: ui.LoginNamePage, props: { ...shared, ...asked }, own })
     },
     optionsOf(loginContext, missing || hasWrongKey ? 422 : 200),
   )

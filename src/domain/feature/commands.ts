@@ -56,19 +56,20 @@ export function featuresOf(cx: Cx): Said & { readonly system: Said } {
   return { ...said(cx, cx.instance), system: systemFeatures(cx) }
 }
 
-export const systemFeatures = (cx: Cx): Said => said(ofSystem(cx), systemInstance)
+export const systemFeatures = ({ store }: Cx): Said =>
+  said({ store, instance: systemInstance }, systemInstance)
 
 type Said = { readonly values: Features; readonly receipt: Receipt | undefined }
 
-const said = (cx: Cx, id: string): Said => ({
+const said = (cx: Pick<Cx, "store" | "instance">, id: string): Said => ({
   values: cx.store.state(cx, features, id),
   receipt: cx.store.receipt(cx, features, id),
 })
 
 /** Whether a feature holds for the instance, whoever said so; nobody said: it doesn't. */
 export function isFeatureOn(cx: Cx, key: FeatureKey): boolean {
-  const { values, system } = featuresOf(cx)
-  return (values[key] ?? system.values[key]) === true
+  const at = (instance: string) => cx.store.state({ instance }, features, instance)[key]
+  return (at(cx.instance) ?? at(systemInstance)) === true
 }
 
 /** Which login the instance has; nobody said: our own. */

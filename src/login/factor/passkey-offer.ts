@@ -5,15 +5,19 @@ import { type LoginContext, targetOf } from "../context.ts"
 import { loginPaths } from "../path.ts"
 import { writeChallenge } from "./challenge.ts"
 
+/** `own` are the words in it that no other browser is given. */
+type Offered = { readonly passkey: OfferedPasskey; readonly own: readonly string[] }
+
 /** Asks on the first page for any passkey; undefined where nobody could use one. */
-export function offeredPasskey(loginContext: LoginContext): OfferedPasskey | undefined {
+export function offeredPasskey(loginContext: LoginContext): Offered | undefined {
   const { cx, browserContext, waiting } = loginContext
   const { allowPasswordless } = policyOf(cx, waiting?.asked.home ?? "", login)
   if (!allowPasswordless || !hasKeys(cx)) return undefined
   const { options, challenge } = challengeKey(cx, { userVerification: "required" })
+  const sealed = writeChallenge(cx, browserContext, { userId: "", challenge })
+  const form = targetOf(loginContext, loginPaths.passkey)
   return {
-    form: targetOf(loginContext, loginPaths.passkey),
-    options: JSON.stringify(options),
-    challenge: writeChallenge(cx, browserContext, { userId: "", challenge }),
+    passkey: { form, options: JSON.stringify(options), challenge: sealed },
+    own: [challenge.challenge, sealed],
   }
 }

@@ -22,10 +22,10 @@ const ofInstance = "."
 /** What is no matter of the sheet: pages name these files themselves. */
 const beside: readonly string[] = ["hideLoginNameSuffix", "logo", "logoDark", "icon", "iconDark"]
 
+const inSheet = Object.keys(label.standard).filter((name) => !beside.includes(name))
+
 const isSaid = (values: Label): boolean =>
-  Object.entries(label.standard).some(
-    ([name, value]) => !beside.includes(name) && Reflect.get(values, name) !== value,
-  )
+  inSheet.some((name) => Reflect.get(values, name) !== Reflect.get(label.standard, name))
 
 /** The organisation whose pages are shown. */
 export type Home = { readonly id: string; readonly name: string }

@@ -1,4 +1,5 @@
 import { isRefusal } from "../domain/action/index.ts"
+import { samlPathOf } from "../domain/idp/index.ts"
 import { originsOf } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
@@ -16,6 +17,7 @@ import {
 import { isCallback, startExternal, takeCallback } from "./external/callback.ts"
 import { askDirectory, takeDirectory } from "./external/directory.ts"
 import { askOption, takeOption } from "./external/option.ts"
+import { takeSaml } from "./external/saml.ts"
 import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
 import { askSetup, takeSetup } from "./factor/setup.ts"
 import { askFactor, takeFactor } from "./factor/verify.ts"
@@ -66,12 +68,17 @@ export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
     if (url.pathname === loginPaths.sheet) return showSheet(cx, url.searchParams)
     if (url.pathname === loginPaths.origins) return showOrigins(cx)
     const route = routes[url.pathname]
-    if (!route && !isCallback(url.pathname)) return undefined
+    const saml = samlPathOf(url.pathname)
+    if (!route && !saml && !isCallback(url.pathname)) return undefined
     try {
       const browserContext = await browserContextOf(cx, request)
       const pageContext = { cx, show, request, browserContext, onward, answering }
       return await unlessRefused(pageContext, () =>
-        route ? answer(route, pageContext, url.searchParams) : takeCallback(pageContext),
+        route
+          ? answer(route, pageContext, url.searchParams)
+          : saml
+            ? takeSaml(pageContext, saml)
+            : takeCallback(pageContext),
       )
     } catch (cause) {
       if (cause instanceof Fault) return showFault(show, cx, cause)

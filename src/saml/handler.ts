@@ -5,6 +5,7 @@ import type { Cx } from "../store/index.ts"
 import { callback } from "./endpoint/callback.ts"
 import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
 import { certificate, metadata } from "./endpoint/metadata.ts"
+import { providerOfPath, providerSlo } from "./endpoint/provider-slo.ts"
 import { slo } from "./endpoint/slo.ts"
 import { sso } from "./endpoint/sso.ts"
 import { paths } from "./path.ts"
@@ -17,11 +18,16 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.slo, slo],
 ])
 
+function endpointAt(path: string): Endpoint | undefined {
+  const provider = providerOfPath(path)
+  return provider === undefined ? endpoints.get(path) : providerSlo(provider)
+}
+
 /** Serves what speaks SAML; undefined for paths that aren't its own. */
 export const samlHandler =
   ({ show }: Pick<Asking, "show">) =>
   async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
-    const endpoint = endpoints.get(url.pathname)
+    const endpoint = endpointAt(url.pathname)
     if (!endpoint) return undefined
     const method = request.method === "HEAD" ? "GET" : request.method
     if (!endpoint.methods.some((known) => known === method)) {

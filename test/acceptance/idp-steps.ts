@@ -29,6 +29,7 @@ export const idpChanges = (ids: readonly string[]): readonly Step[] =>
       }),
       ...(at === 0 ? [] : [[call("AddCustomLoginPolicy"), policy] satisfies Step]),
       [call("AddIDPToLoginPolicy"), { idpId: oidc }],
+      [call("RegenerateSAMLProviderCertificate"), { id: own("SAML") }],
       [call("GetProviderByID"), { id: oidc }],
       ["core.idp.v2.IdentityProviderService/GetIDPByID", { id: oidc }],
       [call("RemoveIDPFromLoginPolicy"), { idpId: oidc }],

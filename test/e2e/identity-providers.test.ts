@@ -6,6 +6,7 @@ import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { type OidcPeer, startOidcPeer } from "../support/oidc-peer.ts"
 import { needs } from "../support/prerequisite.ts"
+import { type SamlPeer, startSamlPeer } from "../support/saml-peer.ts"
 import { admin, base, type Slapd, startSlapd } from "../support/slapd.ts"
 
 const password = "Correct-horse-8-battery"
@@ -48,6 +49,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
   const dialog = () => page.getByRole("dialog")
   const closed = () => dialog().waitFor({ state: "detached" })
   const row = (name: string) => page.locator("main.content tbody tr").filter({ hasText: name })
+  const named = (name: string) => dialog().locator(`[name="${name}"]`)
   const field = (name: string) => dialog().getByLabel(name, { exact: true })
 
   const ada = {
@@ -191,6 +193,63 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await own.getByLabel("Password").fill("Eve-secret-1")
       await own.getByRole("button", { name: "Sign in", exact: true }).click()
       await heading(own, "Profile")
+    })
+  })
+
+  describe("that speaks SAML", () => {
+    let saml: SamlPeer
+    beforeAll(async () => {
+      saml = await startSamlPeer()
+    })
+    afterAll(() => saml?.stop())
+
+    test("is set up by the address of its metadata, and tried out", async () => {
+      await page.getByRole("button", { name: "Add provider" }).click()
+      await dialog().getByLabel("Kind").selectOption("SAML")
+      await dialog().getByText("is shown here once this is saved").waitFor()
+      await field("Name").fill("Campus")
+      await named("metadataXml").fill("no metadata")
+      await dialog().getByRole("button", { name: "Save" }).click()
+      await dialog().getByRole("alert").getByText("Can't be used").waitFor()
+      await named("metadataUrl").fill(saml.metadataUrl)
+      await dialog().getByLabel("Sign out there, too").check()
+      await dialog().getByRole("button", { name: "Save" }).click()
+      await closed()
+      await row("Campus").getByRole("button", { name: "Edit: Campus" }).click()
+      await dialog()
+        .getByText(/\/idps\/\d+\/saml\/acs/)
+        .waitFor()
+      expect(await named("metadataXml").inputValue()).toContain("EntityDescriptor")
+      await dialog().getByRole("button", { name: "Save" }).click()
+      await closed()
+      await row("Campus").getByRole("button", { name: "Test: Campus" }).click()
+      await dialog().getByText("It says all that an account needs.").waitFor()
+      await dialog().getByText("ada@example.com (not verified)").waitFor()
+      await dialog().getByRole("button", { name: "Close" }).click()
+      await closed()
+    })
+
+    test("signs people in, and out in both places", async () => {
+      await row("Campus").getByRole("button", { name: "Activate" }).click()
+      await row("Campus").getByText("Active", { exact: true }).waitFor()
+      const attributes = { FirstName: "Sam", SurName: "Lee", Email: "sam@campus.example" }
+      saml.say({ nameId: "sam-1", attributes: { ...attributes, UserName: "sam" } })
+      const own = await choose("Campus")
+      await heading(own, "Profile")
+      expect(await own.getByText("Sam Lee").first().isVisible()).toBe(true)
+      const passed: string[] = []
+      own.on("request", (request) => passed.push(new URL(request.url()).pathname))
+      await own.goto(`${service.url}/oidc/v1/end_session`)
+      await own.locator('form button[type="submit"]').first().click()
+      await own.waitForURL(/signedout/)
+      expect(passed).toContain("/slo")
+      expect(passed.some((path) => path.endsWith("/saml/slo"))).toBe(true)
+    })
+
+    test("has its certificate made anew", async () => {
+      await row("Campus").getByRole("button", { name: "New certificate: Campus" }).click()
+      await dialog().getByRole("button", { name: "New certificate" }).click()
+      await closed()
     })
   })
 

@@ -32,6 +32,30 @@ const directory = {
   ...{ userObjectClasses: ["person"], userFilters: ["uid"] },
 }
 
+/** Its key is nobody's any more. */
+const certificate =
+  "MIIDFTCCAf2gAwIBAgIUC09w+GGPw9ka7K9dS6jqMOfrtYEwDQYJKoZIhvcNAQELBQAwGjEYMBYGA1UEAwwPaWRwLmV4" +
+  "YW1wbGUuY29tMB4XDTI2MTEyMzA4NDMyNFoXDTM2MTEyMDA4NDMyNFowGjEYMBYGA1UEAwwPaWRwLmV4YW1wbGUuY29t" +
+  "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAmt4INjS17rKb0TxXW1joAzMKmDNxJHoyhBiusFDDm/z5ZTOy" +
+  "BFP+hqTOmY0KpHKsMHqrM7tKB6rKQrX8SqlDqq2CjdG1dpQ2Bc1jSGmarzTAI8VE06pF5QHcKLOxV4lySiccvdYa5s+2" +
+  "8vDiDriEHXT3jJkEsJrz4v831BST73nrMD9lCLGQAkM9Lz4nMG23g46IRL+ViRBXsRKnIo9uVUNYNcxDxMP7uoP3Va32" +
+  "y14dYvOIOlqkHSrnakaeRIM+smMEzSD+q1kAkAUXe37upB/UAwFk6lcUmuWl9lhVlgVvNvH6aJjrowq9FnnmyPMjwFlo" +
+  "YtLoiIM3vNonl4RY6wIDAQABo1MwUTAdBgNVHQ4EFgQUWv3okqWhF+jAWuUFgrZ9y3pv7qYwHwYDVR0jBBgwFoAUWv3o" +
+  "kqWhF+jAWuUFgrZ9y3pv7qYwDwYDVR0TAQH/BAUwAwEB/zANBgkqhkiG9w0BAQsFAAOCAQEAQH7b7YsBpRyvwE/ZSvPi" +
+  "Z4G+1umIbDriCw8ioG1v2R/0LNrNaYnKXwW12KsaFn/arnM2r/BTy/XzmZZmbKEtd46mWf2lasOkDPdfGYHTL7ecDHoZ" +
+  "Oy4Wf/bijYZ/L/EjegWLSEz8XkhRKjid1q2tqe0XrBJe5LUq9zVR61+TQrufRB0K6ip4uji/z2WpFuo8rUDIiyCgcLX2" +
+  "NhuhbwlUQ2glFudhtiDLvU/rNvWuUqCQkg1wlD6e318Py/FZCQTOLEOZYNzyaxgg5C9tNpshb6cr/4kLX5VyIxf84ESi" +
+  "Y66T4w96ejR5RgQJrc3Q6Krm0qCnRFR5xXWTPWSHYu+zhQ=="
+
+const samlMetadata =
+  '<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"' +
+  ' entityID="https://idp.example.com/saml"><md:IDPSSODescriptor' +
+  ' protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><md:KeyDescriptor>' +
+  '<ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>' +
+  `${certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>` +
+  '<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"' +
+  ' Location="https://idp.example.com/sso"/></md:IDPSSODescriptor></md:EntityDescriptor>'
+
 /** `name` is that in operations, `event` that in events; `body` has what the kind needs. */
 export type IdpForm = {
   readonly name: string
@@ -48,6 +72,11 @@ export const idpForms: readonly IdpForm[] = [
   { name: "GenericOIDC", event: "oidc", body: { name: "OpenID", issuer, ...client } },
   { name: "JWT", event: "jwt", body: { name: "JWT", ...jwt } },
   { name: "LDAP", event: "ldap", body: { name: "Directory", ...directory } },
+  {
+    name: "SAML",
+    event: "saml",
+    body: { name: "SAML", metadataXml: Buffer.from(samlMetadata).toString("base64") },
+  },
   { name: "AzureAD", event: "azure", body: client },
   { name: "GitHub", event: "github", body: client },
   {

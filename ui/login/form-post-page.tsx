@@ -2,18 +2,29 @@ import { Button } from "../kit/button.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type FormPostPageProps = PageProps & {
-  /** The registered redirect URI the answer goes to. */
+  /** The registered address that it goes to. */
   readonly action: string
   readonly fields: Readonly<Record<string, string>>
-  readonly application: string
-}
+} & (
+    | { readonly application: string; readonly provider?: undefined }
+    /** Where somebody is to sign in, for a request that goes there. */
+    | { readonly provider: string; readonly application?: undefined }
+  )
 
-/** OAuth 2.0 Form Post Response Mode §2: carries the answer in a form that submits itself. */
+/**
+ * OAuth 2.0 Form Post Response Mode §2, and SAML Bindings §3.5: carries an answer, or a request to
+ * an identity provider, in a form that submits itself.
+ */
 export function FormPostPage(props: FormPostPageProps) {
-  const { t, action, fields, application } = props
+  const { t, action, fields, application, provider } = props
+  const title = provider === undefined ? t("form_post.title") : t("form_post.away_title")
+  const lead =
+    provider === undefined
+      ? t("form_post.lead", { application })
+      : t("form_post.away_lead", { provider })
   return (
-    <Frame {...props} title={t("form_post.title")}>
-      <Heading title={t("form_post.title")} lead={t("form_post.lead", { application })} />
+    <Frame {...props} title={title}>
+      <Heading title={title} lead={lead} />
       <form method="post" action={action} data-autosubmit="">
         {Object.entries(fields).map(([name, value]) => (
           <input type="hidden" key={name} name={name} value={value} />

@@ -60,7 +60,6 @@ export {
   type Consumer,
   type FoundProvider,
   findServiceProvider,
-  type LogoutService,
   type ServiceProvider,
   serviceProviderOf,
 } from "./service-provider.ts"

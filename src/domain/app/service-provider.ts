@@ -1,12 +1,18 @@
 import type { Recipient } from "../../kernel/saml/encrypt.ts"
 import {
+  isForSigning,
+  keysOf,
+  type LogoutService,
+  logoutServicesOf,
+  validUntilOf,
+} from "../../kernel/saml/metadata.ts"
+import {
   type Binding,
   bindingOf,
   type NameIdFormat,
   nameIdFormatOf,
 } from "../../kernel/saml/names.ts"
-import { allOf, attributeOf, childrenOf, isTrue, timeOf } from "../../kernel/saml/read.ts"
-import { keyOfCertificate } from "../../kernel/saml/verify.ts"
+import { attributeOf, childrenOf, isTrue } from "../../kernel/saml/read.ts"
 import type { Element } from "../../kernel/text/xml.ts"
 import { type Cx, cached } from "../../store/index.ts"
 import { app, type SamlApp } from "./model.ts"
@@ -17,13 +23,6 @@ export type Consumer = {
   readonly url: string
   readonly binding: Binding
   readonly index: number | undefined
-}
-
-/** Where it takes requests to sign out, and the answers to its own. */
-export type LogoutService = {
-  readonly url: string
-  readonly responseUrl: string
-  readonly binding: Binding
 }
 
 /** What the metadata of a SAML application says, as far as anybody goes by it. */
@@ -82,20 +81,17 @@ async function readProvider({ saml }: SamlApp): Promise<ServiceProvider> {
   const below = (name: string) => providers.flatMap((each) => childrenOf(each, "md", name))
   const [first] = providers
   const recipient = recipientOf(below("KeyDescriptor"))
-  const ends = [entity, ...providers].flatMap(
-    (each) => timeOf(attributeOf(each, "validUntil")) ?? [],
-  )
   return {
     entityId: saml.entityId,
     consumers: consumersOf(below("AssertionConsumerService")),
-    logout: below("SingleLogoutService").flatMap(logoutOf),
+    logout: below("SingleLogoutService").flatMap(logoutServicesOf),
     signingKeys: below("KeyDescriptor").filter(isForSigning).flatMap(keysOf),
     ...(recipient && { recipient }),
     signsRequests: isTrue(attributeOf(first, "AuthnRequestsSigned")),
     nameIdFormats: below("NameIDFormat").flatMap(
       (each) => nameIdFormatOf((each.textContent ?? "").trim()) ?? [],
     ),
-    validUntil: ends.length > 0 ? Math.min(...ends) : undefined,
+    validUntil: validUntilOf([entity, ...providers]),
   }
 }
 
@@ -115,28 +111,6 @@ function consumersOf(elements: readonly Element[]): readonly Consumer[] {
       return [{ url, binding, index: Number.isNaN(index) ? undefined : index }]
     })
 }
-
-function logoutOf(each: Element): readonly LogoutService[] {
-  const binding = bindingOf(attributeOf(each, "Binding"))
-  const url = webAddress(attributeOf(each, "Location"))
-  if (!binding || !url) return []
-  return [{ url, binding, responseUrl: webAddress(attributeOf(each, "ResponseLocation")) ?? url }]
-}
-
-/** Nobody's browser is sent to anything but a page. */
-const webAddress = (text: string | undefined): string | undefined =>
-  text !== undefined && /^https?:\/\/[\x21-\x7e]+$/i.test(text) && URL.canParse(text)
-    ? text
-    : undefined
-
-/** SAML Metadata §2.4.1.1: a key without a word about its use is for both. */
-const isForSigning = (descriptor: Element): boolean =>
-  (attributeOf(descriptor, "use") ?? "signing") === "signing"
-
-const keysOf = (descriptor: Element): readonly string[] =>
-  allOf(descriptor, "ds", "X509Certificate").flatMap(
-    (each) => keyOfCertificate(each.textContent ?? "") ?? [],
-  )
 
 function recipientOf(descriptors: readonly Element[]): Recipient | undefined {
   // A key without a word about its use is for both, and few of those who say none can decrypt.

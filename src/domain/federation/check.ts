@@ -1,11 +1,21 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
-import { consumeIntent, type Intent, intentByToken } from "../idp/index.ts"
+import {
+  consumeIntent,
+  type Intent,
+  idpById,
+  intentByToken,
+  type UpstreamSession,
+} from "../idp/index.ts"
 import { linkedUser, linkedUserIn, mayVouch, user } from "../user/index.ts"
 
 /** An intent that proves who somebody is: whose it is, and what uses it up within a step. */
 export type CheckedIntent = {
   readonly userId: string
+  readonly idpId: string
+  /** Of the organisation whose provider it is; empty for the instance. */
+  readonly idpOrg: string
+  readonly upstream?: UpstreamSession | undefined
   /** Refuses where it was used meanwhile, or the link is gone. */
   readonly use: (tx: Transaction) => void
 }
@@ -28,9 +38,10 @@ export function intentChecked(cx: Cx, id: string, token: string): CheckedIntent 
   const external = { idpId, externalId: answered.identity.externalId }
   const userId = linkedUser(cx, external) ?? ""
   const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
-  if (userId === "" || !mayVouch(cx, idpId, home)) throw unlinkedError()
+  const found = idpById(cx, idpId)
+  if (userId === "" || !found || !mayVouch(cx, idpId, home)) throw unlinkedError()
   return {
-    userId,
+    ...{ userId, idpId, idpOrg: found.place ?? "", upstream: answered.upstream },
     use: (tx) => {
       if (linkedUserIn(tx, external) !== userId) throw unlinkedError()
       consumeIntent(tx, id)

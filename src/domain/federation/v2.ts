@@ -125,19 +125,26 @@ function mustBeWeb(field: string, text: string): void {
 }
 
 function informationOf(cx: Cx, { idpId, answered }: Intent) {
-  const { identity, raw, accessToken, idToken } = answered
+  const { identity, raw } = answered
   const rawInformation: JsonObject = JSON.parse(JSON.stringify(raw))
   const isDirectory = idpById(cx, idpId)?.idp.settings.kind === "ldap"
-  const tokens = { accessToken, ...(idToken && { idToken }) }
   return {
     access: isDirectory
       ? ({ case: "ldap", value: { attributes: rawInformation } } as const)
-      : ({ case: "oauth", value: tokens } as const),
+      : saidBy(answered),
     idpId,
     userId: identity.externalId,
     userName: identity.userName,
     rawInformation,
   }
+}
+
+/** What a provider with pages of its own has given: an assertion, or tokens. */
+function saidBy({ assertion, accessToken, idToken }: Intent["answered"]) {
+  if (assertion !== undefined) {
+    return { case: "saml", value: { assertion: new TextEncoder().encode(assertion) } } as const
+  }
+  return { case: "oauth", value: { accessToken, ...(idToken && { idToken }) } } as const
 }
 
 /** What a user would be made of; the login page says the organisation, and asks what is missing. */

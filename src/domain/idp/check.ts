@@ -48,6 +48,8 @@ type Given = Partial<
     | "keysEndpoint"
     | "headerName"
     | "tenant"
+    | "metadataUrl"
+    | "transientAttribute"
     | "teamId"
     | "keyId",
     string
@@ -112,6 +114,10 @@ const checks: Readonly<Record<Web, (given: Given) => void>> = {
   google: client,
   github_enterprise: endpoints,
   gitlab_self_hosted: issued,
+  saml: ({ metadataUrl = "", transientAttribute = "" }) => {
+    if (metadataUrl !== "") webAddress("metadata_url", metadataUrl)
+    if (transientAttribute !== "") shortText("transient_mapping_attribute_name", transientAttribute)
+  },
   apple: (given) => {
     client(given)
     tenLetters("team_id", given.teamId)

@@ -8,11 +8,13 @@ import {
   type IdpEvent,
   type IdpKind,
   type Idps,
+  idpMetadata,
   idpSecret,
   idps,
   type Said,
   type Settings,
 } from "./model.ts"
+import { forgetMetadata, keepMetadata } from "./saml/keep.ts"
 
 type Of<Kind extends IdpKind> = Extract<Settings, { kind: Kind }>
 
@@ -27,11 +29,17 @@ const placeOf = (id: string): Place => (id === "instance" ? undefined : id.slice
 const idpsMax = 500
 const claim = "idp"
 
-/** A provider as it is wanted; without a secret the one that it has stays, if it may. */
-export type Wish = Said & { readonly secret?: string | undefined }
+/**
+ * A provider as it is wanted; without a secret the one that it has stays, if it may. What it says
+ * of itself in XML stands beside it, where it speaks SAML.
+ */
+export type Wish = Said & {
+  readonly secret?: string | undefined
+  readonly metadata?: string | undefined
+}
 
 /** Adds a provider; nobody signs in with it until it is linked to a login policy. */
-export async function addIdp(cx: Cx, place: Place, { secret = "", ...said }: Wish) {
+export async function addIdp(cx: Cx, place: Place, { secret = "", metadata = "", ...said }: Wish) {
   const id = cx.ids.next()
   checkIdp(said)
   checkSecret(said.settings, secret)
@@ -45,6 +53,7 @@ export async function addIdp(cx: Cx, place: Place, { secret = "", ...said }: Wis
       )
     }
     if (secret !== "") keepSecret(tx, id, secret)
+    if (metadata !== "") keepMetadata(tx, id, metadata)
     const { kind } = said.settings
     const claims: readonly ClaimChange[] = [{ take: claim, key: id, taken: idTaken }]
     return [{ type: `${levelOf(place)}.idp.${kind}.added`, data: { id, ...said }, claims }]
@@ -55,13 +64,16 @@ export async function addIdp(cx: Cx, place: Place, { secret = "", ...said }: Wis
  * Changes a provider. A secret is for whom it was given to: where it would go somewhere else it is
  * forgotten, unless it is said anew.
  */
-export async function changeIdp(cx: Cx, place: Place, id: string, { secret = "", ...said }: Wish) {
+export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish) {
+  const { secret = "", metadata = "", ...said } = wish
   checkIdp(said)
   checkSecret(said.settings, secret)
   const { kind } = said.settings
   return step(cx, place, id, (tx, state) => {
     const before = idpIn(state, id, kind)
-    if (secret === "" && isSame(before, said)) throw unchangedError()
+    const isKnown = metadata === tx.state(idpMetadata, id).metadata
+    if (secret === "" && isKnown && isSame(before, said)) throw unchangedError()
+    if (metadata !== "") keepMetadata(tx, id, metadata)
     const isElsewhere = destinationOf(before.settings) !== destinationOf(said.settings)
     if (secret !== "") keepSecret(tx, id, secret)
     else if (isElsewhere) forgetSecret(tx, id)
@@ -81,6 +93,15 @@ export async function migrateIdp(cx: Cx, place: Place, id: string, { secret = ""
     return [{ type: `${levelOf(place)}.idp.oidc.migrated.${kind}`, data: { id, ...said } }]
   })
 }
+
+/** Replaces what a provider knows us by, which must be one that speaks SAML. */
+export const replacePairs = (cx: Cx, place: Place, id: string, pairs: string): Promise<Receipt> =>
+  step(cx, place, id, (tx, state) => {
+    const { name, settings, options } = idpIn(state, id, "saml")
+    keepSecret(tx, id, pairs)
+    const data = { id, name, settings, options }
+    return [{ type: `${levelOf(place)}.idp.saml.changed`, data }]
+  })
 
 /** Removes a provider and its secret; nobody signs in with it any more. */
 export const removeIdp = (cx: Cx, place: Place, id: string): Promise<Receipt> =>
@@ -108,6 +129,7 @@ function removal(
   { id, isLinked }: { readonly id: string; readonly isLinked: boolean },
 ): readonly Draft<IdpEvent>[] {
   forgetSecret(tx, id)
+  forgetMetadata(tx, id)
   const level = levelOf(place)
   const claims: readonly ClaimChange[] = [{ release: claim, key: id }]
   const unlinked: Draft<IdpEvent> = {
@@ -176,6 +198,12 @@ export function authorityOfIdp(cx: Cx, id: string): string | undefined {
   return found && authorityOf(found.idp.settings)
 }
 
+/** Whether a provider is there still, of which it is known whose it is (empty: the instance's). */
+export const isIdpThere = (
+  { state }: Pick<Transaction, "state">,
+  { idpId, idpOrg }: { readonly idpId: string; readonly idpOrg: string },
+): boolean => Object.hasOwn(state(idps, placeId(idpOrg || undefined)).all, idpId)
+
 /** The same within a step. */
 export function authorityWithin(tx: Transaction, id: string): string | undefined {
   const holder = tx.holder(claim, id)
@@ -196,6 +224,8 @@ function authorityOf(settings: Settings): string {
       return JSON.stringify([settings.issuer, settings.keysEndpoint])
     case "ldap":
       return directoryAuthority(settings)
+    case "saml":
+      return JSON.stringify([settings.entityId, settings.anchor])
     case "oidc":
     case "gitlab_self_hosted":
       return settings.issuer
@@ -218,8 +248,13 @@ function directoryAuthority({ servers, baseDn, attributes }: Of<"ldap">): string
 const googleIssuer = "https://accounts.google.com"
 const azureIssuer = (tenant: string) => `https://login.microsoftonline.com/${tenant}/v2.0`
 
-/** One of a place, by its id. */
-export const findIdp = (cx: Cx, place: Place, id: string): Idp => idpIn(idpsOf(cx, place), id)
+/** One of a place, by its id; of this kind, where one is said. */
+export const findIdp = (cx: Cx, place: Place, id: string, kind?: IdpKind): Idp =>
+  idpIn(idpsOf(cx, place), id, kind)
+
+/** The metadata of a provider, as they were given or read; empty where it has none. */
+export const metadataOf = (cx: Cx, id: string): string =>
+  cx.store.state(cx, idpMetadata, id).metadata
 
 /** What the people of an organisation may sign in with; of the instance where it is undefined. */
 export function activeIdps(cx: Cx, orgId: Place): readonly Found[] {

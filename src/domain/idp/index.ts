@@ -1,7 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { idpById } from "./commands.ts"
 import { intent } from "./intent/model.ts"
-import { idpSecret, idps } from "./model.ts"
+import { idpMetadata, idpSecret, idps } from "./model.ts"
 
 export {
   activeIdps,
@@ -10,10 +10,12 @@ export {
   dropIdps,
   type Found,
   idpById,
+  isIdpThere,
   missingError,
   secretOf,
 } from "./commands.ts"
 export {
+  broughtIntent,
   consumeIntent,
   type Done as Intent,
   failIntent,
@@ -21,21 +23,27 @@ export {
   intentOfBrowser,
   intentStand,
   noteAnswered,
+  noteBrought,
   openIntent,
   startIntent,
   succeedIntent,
 } from "./intent/commands.ts"
-export type { AutoLinking, Idp, IdpKind, Options, Settings } from "./model.ts"
+export type { AutoLinking, Idp, IdpEvent, IdpKind, Options, Settings } from "./model.ts"
+export { keptProvider, providerNow, samlOf } from "./saml/known.ts"
+export { signerOf } from "./saml/pair.ts"
+export { type Posting, signOnForm } from "./saml/request.ts"
+export { finishSaml } from "./saml/response.ts"
+export { type SamlPart, samlMetadata, samlPathOf, samlSelf } from "./saml/self.ts"
 export { findInDirectory, isProvedByDirectory } from "./upstream/directory.ts"
 export { finish as finishUpstream } from "./upstream/finish.ts"
-export type { Answered, Identity, Scripted } from "./upstream/identity.ts"
+export type { Answered, Identity, Scripted, UpstreamSession } from "./upstream/identity.ts"
 export { callbackPath, redirectUriOf } from "./upstream/start.ts"
 export { tokenPath, tokenState } from "./upstream/token.ts"
 export { entranceOf } from "./upstream/vendor.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [idps, idpSecret, intent],
+  aggregates: [idps, idpSecret, idpMetadata, intent],
   chains: {
     idp: (cx: Cx, id: string) => {
       const found = idpById(cx, id)

@@ -1,3 +1,4 @@
+import type { Binding, Hash, NameIdFormat } from "../../kernel/saml/names.ts"
 import { aggregate, type Event } from "../../store/index.ts"
 
 /** What an OAuth client says of itself, and what it asks for. */
@@ -77,6 +78,28 @@ export type Settings =
       /** How long one server may take. */
       readonly timeoutMs: number
       readonly attributes: DirectoryAttributes
+    }
+  | {
+      readonly kind: "saml"
+      /** Who the metadata are about (SAML Core §8.3.6). */
+      readonly entityId: string
+      /**
+       * What links hold on to beside that: where the metadata are read from, or a key of those that
+       * were sent. It stays as long as the keys follow each other.
+       */
+      readonly anchor: string
+      /** Where the metadata are read anew from time to time; empty where they were sent. */
+      readonly metadataUrl: string
+      readonly binding: Binding
+      readonly withSignedRequest: boolean
+      /** What our requests are signed with. */
+      readonly hash: Hash
+      /** What kind of name we ask for. */
+      readonly nameIdFormat: NameIdFormat
+      /** The attribute that says who somebody is whose name is another one each time. */
+      readonly transientAttribute: string
+      /** Whether who signs out here signs out there, too. */
+      readonly federatedLogout: boolean
     }
   | ({ readonly kind: "apple"; readonly teamId: string; readonly keyId: string } & Client)
 
@@ -183,6 +206,8 @@ export const idps = aggregate<IdpEvent, Idps>({
     "instance.idp.google.changed": said,
     "instance.idp.ldap.added": said,
     "instance.idp.ldap.changed": said,
+    "instance.idp.saml.added": said,
+    "instance.idp.saml.changed": said,
     "instance.idp.apple.added": said,
     "instance.idp.apple.changed": said,
     "instance.idp.oidc.migrated.azure": said,
@@ -211,6 +236,8 @@ export const idps = aggregate<IdpEvent, Idps>({
     "org.idp.google.changed": said,
     "org.idp.ldap.added": said,
     "org.idp.ldap.changed": said,
+    "org.idp.saml.added": said,
+    "org.idp.saml.changed": said,
     "org.idp.apple.added": said,
     "org.idp.apple.changed": said,
     "org.idp.oidc.migrated.azure": said,
@@ -236,5 +263,26 @@ export const idpSecret = aggregate<IdpSecretEvent, IdpSecret>({
   evolve: {
     "idp.secret.changed": (_, { private: secret }) => ({ sealed: secret?.sealed ?? "" }),
     "idp.secret.removed": () => ({ sealed: "" }),
+  },
+})
+
+export type IdpMetadataEvent =
+  | Event<"idp.metadata.changed", { readonly metadata: string }>
+  | Event<"idp.metadata.removed">
+
+/** What a provider that speaks SAML says of itself, as it was said; empty for none. */
+export type IdpMetadata = {
+  readonly metadata: string
+  /** ms UTC. */
+  readonly read: number
+}
+
+/** In a stream of its own for each provider, since it may be long and is seldom looked at. */
+export const idpMetadata = aggregate<IdpMetadataEvent, IdpMetadata>({
+  stream: "idp_metadata",
+  initial: { metadata: "", read: 0 },
+  evolve: {
+    "idp.metadata.changed": (_, { data: { metadata }, time }) => ({ metadata, read: time }),
+    "idp.metadata.removed": () => ({ metadata: "", read: 0 }),
   },
 })

@@ -8,6 +8,7 @@ import {
   type SessionEvent,
   session,
   type UserAgent,
+  type Vouched,
 } from "./model.ts"
 import { isLive, passwordVersionOf, usableSession } from "./query.ts"
 
@@ -15,7 +16,7 @@ import { isLive, passwordVersionOf, usableSession } from "./query.ts"
 export type Proof =
   | { readonly kind: "password" }
   /** By an identity provider. */
-  | { readonly kind: "intent" }
+  | ({ readonly kind: "intent" } & Vouched)
   /** By a link that was mailed to them. */
   | { readonly kind: "magic_link" }
   | {
@@ -78,12 +79,23 @@ export function signIn(tx: Transaction, signing: SignIn): string {
 /** A second factor alone begins nothing: a session that it is the first of can't be used. */
 function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {
   const { kind: by } = proof
-  if (by === "password" || by === "intent" || by === "magic_link")
+  if (by === "intent") return vouchedBy(proof, passwordVersion)
+  if (by === "password" || by === "magic_link")
     return { type: `session.${by}.checked`, data: { passwordVersion } }
   const { kind, methods, isUserVerified: userVerified } = proof
   if (kind !== "webauthn") return { type: secondTypes[kind], data: { methods } }
   return { type: "session.webAuthN.checked", data: { passwordVersion, methods, userVerified } }
 }
+
+/** Notes that a provider has vouched for the person of a session. */
+export const vouchedBy = (
+  { idpId, idpOrg, upstream }: Vouched,
+  passwordVersion: number,
+): Draft<SessionEvent> => ({
+  type: "session.intent.checked",
+  data: { passwordVersion, idpId, idpOrg },
+  private: { upstream },
+})
 
 const secondTypes = {
   totp: "session.totp.checked",

@@ -15,7 +15,7 @@ export {
 } from "./cookie.ts"
 export { deviceCookie, deviceOf } from "./device.ts"
 export { daysLeftOf, type Hindrance, hindranceOf, standingOf } from "./entry.ts"
-export { browser, lifetimes, type Session, session } from "./model.ts"
+export { browser, lifetimes, type Session, session, type Vouched } from "./model.ts"
 export { sessionNow, usableSession } from "./query.ts"
 export { sessionEnds } from "./reactor.ts"
 export { isTokenOf } from "./token.ts"

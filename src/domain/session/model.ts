@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import type { UpstreamSession } from "../idp/index.ts"
 import type { Challenge } from "../user/index.ts"
 
 const hour = 3_600_000
@@ -103,8 +104,16 @@ export type SessionEvent =
       { readonly loginName: string }
     >
   | Event<"session.password.checked", Versioned>
-  /** By an identity provider. */
-  | Event<"session.intent.checked", Versioned>
+  /** By an identity provider; absent of what was noted before anybody asked which. */
+  | Event<
+      "session.intent.checked",
+      Versioned & {
+        readonly idpId?: string
+        /** Of the organisation whose provider it is; empty for the instance. */
+        readonly idpOrg?: string
+      },
+      { readonly upstream?: UpstreamSession | undefined }
+    >
   /** By the code that a mail brought to a verified address. */
   | Event<"session.magic_link.checked", Versioned>
   /** With the person verified it is a first factor by itself, else a second one. */
@@ -157,6 +166,8 @@ export type Session = {
   readonly userAgent: UserAgent
   readonly checks: SessionChecks
   readonly challenges: SessionChallenges
+  /** The provider that has vouched for them last; absent where none has. */
+  readonly vouched?: Vouched
   /** Whether a passkey verified who holds it, too. */
   readonly userVerified: boolean
   /** When the person last proved who they are by a first factor, ms UTC; 0 before. */
@@ -173,6 +184,14 @@ export type Session = {
   readonly metadata: SessionMetadata
   /** Who got tokens through it, and is told when it ends. */
   readonly clients: readonly string[]
+}
+
+/** A provider, and what it calls the session there, where it speaks SAML. */
+export type Vouched = {
+  readonly idpId: string
+  /** Empty for the instance. */
+  readonly idpOrg: string
+  readonly upstream?: UpstreamSession | undefined
 }
 
 type Check = {
@@ -257,11 +276,12 @@ export const session = aggregate<SessionEvent, Session>({
         ...{ kind: "password", methods: ["pwd"] },
         first: event.data.passwordVersion,
       }),
-    "session.intent.checked": (state, event) =>
-      checked(state, event, {
-        ...{ kind: "intent", methods: [] },
-        first: event.data.passwordVersion,
-      }),
+    "session.intent.checked": (state, event) => {
+      const { passwordVersion: first, idpId, idpOrg = "" } = event.data
+      const { upstream } = event.private ?? {}
+      const next = checked(state, event, { kind: "intent", methods: [], first })
+      return idpId === undefined ? next : { ...next, vouched: { idpId, idpOrg, upstream } }
+    },
     "session.magic_link.checked": (state, event) =>
       checked(state, event, {
         ...{ kind: "magicLink", methods: ["otp"] },

@@ -1,4 +1,5 @@
 import type { Cx, Decision } from "../../store/index.ts"
+import { isIdpThere } from "../idp/index.ts"
 import { isStandIn, readerOf, signInVersion, user, userChain } from "../user/index.ts"
 import { type Session, session } from "./model.ts"
 
@@ -17,7 +18,20 @@ export function usableSession(read: Reader, sessionId: string): Session | undefi
   const state = read.state(session, sessionId)
   if (!isLive(state, read.now) || state.authTime === 0) return undefined
   const version = passwordVersionOf(read, state.userId)
-  return version === state.passwordVersion ? state : undefined
+  return version === state.passwordVersion && isVouchedFor(read, state) ? state : undefined
+}
+
+/**
+ * Whether somebody stands by who a person is: they have proved it here by a first factor, or the
+ * provider that said so is there still. What another one says is worth nothing without it.
+ */
+export function isVouchedFor(
+  read: Pick<Reader, "state">,
+  { vouched, checks, userVerified }: Session,
+): boolean {
+  const isProvedHere = checks.password !== undefined || checks.magicLink !== undefined
+  if (!vouched || isProvedHere || userVerified) return true
+  return isIdpThere(read, vouched)
 }
 
 /** The same outside of a step, as things stand now. */

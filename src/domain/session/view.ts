@@ -1,4 +1,4 @@
-import { type Cx, type Searchable, statement, view } from "../../store/index.ts"
+import { type Cx, type Searchable, statement, type ViewWriter, view } from "../../store/index.ts"
 import { lifetimes, type SessionEvent } from "./model.ts"
 
 /** A session as it is listed; times are ms UTC. */
@@ -25,7 +25,16 @@ const fix = statement(
   `UPDATE user_sessions SET expires = $expires, fixed = 1
    WHERE instance = $instance AND id = $id`,
 )
+const vouch = statement(
+  `INSERT OR REPLACE INTO session_vouchers (instance, id, idp) VALUES ($instance, $id, $idpId)`,
+)
+const unvouch = statement("DELETE FROM session_vouchers WHERE instance = $instance AND id = $id")
 const remove = statement("DELETE FROM user_sessions WHERE instance = $instance AND id = $id")
+
+const gone = (db: ViewWriter) => {
+  db.run(remove)
+  db.run(unvouch)
+}
 
 /** Which sessions a person has, or all of an organisation; those that were ended are gone. */
 export const sessionView = view<SessionEvent>({
@@ -46,6 +55,12 @@ export const sessionView = view<SessionEvent>({
         expires: "expires",
       },
     },
+    // Few sessions have one: a table of its own costs the others nothing.
+    session_vouchers: {
+      columns: "id TEXT NOT NULL, idp TEXT NOT NULL",
+      key: "id",
+      indexes: { idp: "idp" },
+    },
   },
   on: {
     "session.added": (db, { data: { userId, agentId, creatorId }, private: secret, time }) =>
@@ -59,15 +74,19 @@ export const sessionView = view<SessionEvent>({
     "session.user.checked": (db, { data: { userId, orgId } }) => db.run(settle, { userId, orgId }),
     "session.password.checked": (db, { time }) =>
       db.run(prolong, { expires: time + lifetimes.session }),
+    "session.intent.checked": (db, { data: { idpId }, time }) => {
+      db.run(prolong, { expires: time + lifetimes.session })
+      if (idpId !== undefined) db.run(vouch, { idpId })
+    },
     "session.magic_link.checked": (db, { time }) =>
       db.run(prolong, { expires: time + lifetimes.session }),
     "session.webAuthN.checked": (db, { data, time }) =>
       data.userVerified && db.run(prolong, { expires: time + lifetimes.session }),
     "session.lifetime.set": (db, { data, time }) =>
       db.run(fix, { expires: time + data.lifetimeSeconds * 1000 }),
-    "session.terminated": (db) => db.run(remove),
+    "session.terminated": gone,
   },
-  dropped: { session: (db) => db.run(remove) },
+  dropped: { session: gone },
 })
 
 export const sessions: Searchable = {
@@ -85,6 +104,14 @@ const ofUser = statement<{ id: string }>(
 /** The sessions of a person that nobody has ended, oldest first; time may have. */
 export const sessionsOf = (cx: Cx, userId: string): readonly string[] =>
   cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
+
+const ofIdp = statement<{ id: string }>(
+  "SELECT id FROM session_vouchers WHERE instance = $instance AND idp = $idpId ORDER BY id",
+)
+
+/** The sessions that a provider has vouched for last, and that nobody has ended. */
+export const sessionsVouchedBy = (cx: Cx, idpId: string): readonly string[] =>
+  cx.store.all(cx, ofIdp, { idpId }).map(({ id }) => id)
 
 const ofOrg = statement<{ id: string }>(
   `SELECT id FROM user_sessions WHERE instance = $instance AND org = $orgId AND id > $after

@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib"
-import { rsaSha256 } from "./names.ts"
+import { signatureNames } from "./names.ts"
 import { messageMax } from "./read.ts"
 import { signatureOf, type XmlSigner } from "./sign.ts"
 import { isSignedBy } from "./verify.ts"
@@ -57,12 +57,13 @@ export function fromAddress(
 export function fromForm(
   form: URLSearchParams,
   refusedError: (message: string) => Error,
+  most = messageMax,
 ): Received | undefined {
   const names = [...form.keys()]
   if (new Set(names).size < names.length) throw refusedError("a parameter is repeated")
   const kind = kindOf((name) => form.has(name), refusedError)
   if (!kind) return undefined
-  const bytes = bytesOf(form.get(kind) ?? "", refusedError)
+  const bytes = bytesOf(form.get(kind) ?? "", refusedError, most)
   return { kind, xml: utf8(bytes, refusedError), relayState: form.get("RelayState") ?? "" }
 }
 
@@ -77,20 +78,25 @@ export type Sent = {
   readonly relayState: string
 }
 
-/** SAML Bindings §3.4: an address that brings a message, signed (§3.4.4.1). */
-export async function toAddress(to: string, sent: Sent, signer: XmlSigner): Promise<string> {
+/** SAML Bindings §3.4: an address that brings a message, signed where `signer` is (§3.4.4.1). */
+export async function toAddress(
+  to: string,
+  sent: Sent,
+  signer: XmlSigner | undefined,
+): Promise<string> {
   const { kind, xml, relayState } = sent
   const message = deflateRawSync(Buffer.from(xml)).toString("base64")
   const parameters = [
     [kind, message],
     ...(relayState === "" ? [] : [["RelayState", relayState]]),
-    ["SigAlg", rsaSha256],
+    ...(signer ? [["SigAlg", signatureNames[signer.hash]]] : []),
   ]
   const query = parameters
     .map(([name, value = ""]) => `${name}=${encodeURIComponent(value)}`)
     .join("&")
-  const signature = await signatureOf(signer, query)
   const joint = to.includes("?") ? "&" : "?"
+  if (!signer) return `${to}${joint}${query}`
+  const signature = await signatureOf(signer, query)
   return `${to}${joint}${query}&Signature=${encodeURIComponent(signature)}`
 }
 
@@ -133,9 +139,13 @@ function decoded(raw: string, refusedError: (message: string) => Error): string 
 }
 
 /** Base64 in the spellings that are about; some break its lines. */
-function bytesOf(base64: string, refusedError: (message: string) => Error): Buffer {
+function bytesOf(
+  base64: string,
+  refusedError: (message: string) => Error,
+  most = messageMax,
+): Buffer {
   const compact = base64.replaceAll(/[\r\n\t ]/g, "")
-  if (compact.length > messageMax * 2) throw refusedError("the message is too large")
+  if (compact.length > most * 2) throw refusedError("the message is too large")
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) throw refusedError("the message is not base64")
   return Buffer.from(compact, "base64")
 }

@@ -3,10 +3,11 @@ import type { Random } from "../crypto/random.ts"
 import { namespaces } from "./names.ts"
 import { element, type Written, write } from "./write.ts"
 
-const oaep = `${namespaces.xenc}rsa-oaep-mgf1p`
+/** RSA-OAEP with MGF1 and SHA-1, of XML Encryption 1.0 §5.4.2. */
+export const oaep = `${namespaces.xenc}rsa-oaep-mgf1p`
 
 /** Ciphers of XML Encryption that we speak, best first; GCM is its version 1.1. */
-const ciphers = {
+export const ciphers = {
   "http://www.w3.org/2009/xmlenc11#aes256-gcm": ["aes-256-gcm", 32, 12],
   "http://www.w3.org/2009/xmlenc11#aes128-gcm": ["aes-128-gcm", 16, 12],
   "http://www.w3.org/2001/04/xmlenc#aes256-cbc": ["aes-256-cbc", 32, 16],
@@ -15,7 +16,7 @@ const ciphers = {
 
 type Cipher = keyof typeof ciphers
 
-const isCipher = (name: string): name is Cipher => Object.hasOwn(ciphers, name)
+export const isCipher = (name: string): name is Cipher => Object.hasOwn(ciphers, name)
 
 /** For whom something is encrypted: their key in PEM, and the algorithms that they name. */
 export type Recipient = { readonly key: string; readonly methods: readonly string[] }

@@ -63,7 +63,7 @@ export const signatureAlgorithms = {
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512": "sha512",
 } as const
 
-export const signatureNames = [
+export const signatureAlgorithmList = [
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
 ] as const satisfies readonly (keyof typeof signatureAlgorithms)[]
@@ -73,8 +73,18 @@ export const digestAlgorithms: readonly string[] = [
   "http://www.w3.org/2001/04/xmlenc#sha512",
 ]
 
-export const rsaSha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
-export const sha256 = "http://www.w3.org/2001/04/xmlenc#sha256"
+/** What our own signatures are made with. */
+export type Hash = "sha256" | "sha512"
+
+/** RSASSA-PKCS1-v1_5 with each of them, and each by itself. */
+export const signatureNames: Readonly<Record<Hash, string>> = {
+  sha256: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+  sha512: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
+}
+export const digestNames: Readonly<Record<Hash, string>> = {
+  sha256: "http://www.w3.org/2001/04/xmlenc#sha256",
+  sha512: "http://www.w3.org/2001/04/xmlenc#sha512",
+}
 export const exclusiveC14n = "http://www.w3.org/2001/10/xml-exc-c14n#"
 export const enveloped = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
 

@@ -4,7 +4,13 @@ import { namespaces, type Prefix } from "./names.ts"
 export type { Element } from "../text/xml.ts"
 
 /** How a message of somebody else is read; see `readMessage`. */
-export type Reading = Pick<XmlReading, "name" | "refusedError">
+export type Reading = Pick<XmlReading, "name" | "refusedError"> & {
+  /** How much it may have, where that is not as little as a request does. */
+  readonly size?: MessageSize
+}
+
+/** How much a message may have; the first number is of characters. */
+export type MessageSize = { readonly most: number; readonly bounds: XmlReading["bounds"] }
 
 /** Characters; a signed request with the certificates of its signer has a tenth of them. */
 export const messageMax = 65_536
@@ -17,9 +23,10 @@ const depthMax = 40
  * twice, so that what a signature names is one thing.
  */
 export async function readMessage(text: string, reading: Reading): Promise<Element> {
-  const { name, refusedError } = reading
-  if (text === "" || text.length > messageMax) {
-    throw refusedError(`${name} must have 1 to ${messageMax} characters`)
+  const { name, refusedError, size = requestSize } = reading
+  const { most: bytesMax, bounds } = size
+  if (text === "" || text.length > bytesMax) {
+    throw refusedError(`${name} must have 1 to ${bytesMax} characters`)
   }
   // What one reader skips and another one doesn't: comments cut names in two, entities name files,
   // and a style sheet is a program.
@@ -27,19 +34,36 @@ export async function readMessage(text: string, reading: Reading): Promise<Eleme
   if (/<[!?]/.test(body)) {
     throw refusedError(`${name} must not have comments, CDATA, DOCTYPE or processing instructions`)
   }
-  const root = await xmlRootOf(body.trim(), { name, bytesMax: messageMax, bounds, refusedError })
+  const root = await xmlRootOf(body.trim(), { name, bytesMax, bounds, refusedError })
   if (!root) throw refusedError(`${name} is empty`)
   mustBeModest(root, reading)
   return root
 }
 
 /** What anybody sends is read, and read again where it is signed: that takes some milliseconds. */
-const bounds: XmlReading["bounds"] = [
-  ["<", 300, "tags"],
-  ["=", 300, "equals signs"],
-  ["xmlns", 30, "namespaces"],
-  ["&", 500, "references"],
-]
+const requestSize: MessageSize = {
+  most: messageMax,
+  bounds: [
+    ["<", 300, "tags"],
+    ["=", 300, "equals signs"],
+    ["xmlns", 30, "namespaces"],
+    ["&", 500, "references"],
+  ],
+}
+
+/**
+ * What an identity provider says of somebody who was sent there: some tell all their groups, and
+ * declare namespaces with each value.
+ */
+export const responseSize: MessageSize = {
+  most: 200_000,
+  bounds: [
+    ["<", 1200, "tags"],
+    ["=", 1500, "equals signs"],
+    ["xmlns", 600, "namespaces"],
+    ["&", 1000, "references"],
+  ],
+}
 
 /** SAML Core §1.3.4: an ID is unique. All spellings that anybody takes for one count. */
 const idNames: readonly string[] = ["id", "assertionid", "requestid", "responseid"]

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto"
-import { enveloped, exclusiveC14n, rsaSha256, sha256 } from "./names.ts"
+import { digestNames, enveloped, exclusiveC14n, type Hash, signatureNames } from "./names.ts"
 import { element, type Written, write } from "./write.ts"
 
 /** What signs: an RSA key, off the event loop, and the certificate that others know it by. */
 export type XmlSigner = {
   /** DER in base64, without line breaks. */
   readonly certificate: string
-  /** RSASSA-PKCS1-v1_5 with SHA-256. */
+  /** RSASSA-PKCS1-v1_5 with `hash`. */
   readonly sign: (bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>
+  readonly hash: Hash
 }
 
 /** Signs a text; base64. */
@@ -20,7 +21,7 @@ export async function signatureOf(signer: XmlSigner, text: string): Promise<stri
  * (SAML Core §5.4).
  */
 export async function signed(node: Written, at: number, signer: XmlSigner): Promise<Written> {
-  const info = signedInfo(node)
+  const info = signedInfo(node, signer)
   const value = await signatureOf(signer, write(info))
   const signature = element(
     "ds:Signature",
@@ -40,13 +41,13 @@ export const keyInfo = (certificate: string): Written =>
     element("ds:X509Data", {}, element("ds:X509Certificate", {}, certificate)),
   )
 
-function signedInfo(node: Written): Written {
-  const digest = createHash("sha256").update(write(node)).digest("base64")
+function signedInfo(node: Written, { hash }: Pick<XmlSigner, "hash">): Written {
+  const digest = createHash(hash).update(write(node)).digest("base64")
   return element(
     "ds:SignedInfo",
     {},
     element("ds:CanonicalizationMethod", { Algorithm: exclusiveC14n }),
-    element("ds:SignatureMethod", { Algorithm: rsaSha256 }),
+    element("ds:SignatureMethod", { Algorithm: signatureNames[hash] }),
     element(
       "ds:Reference",
       { URI: `#${node.attributes.ID}` },
@@ -56,7 +57,7 @@ function signedInfo(node: Written): Written {
         element("ds:Transform", { Algorithm: enveloped }),
         element("ds:Transform", { Algorithm: exclusiveC14n }),
       ),
-      element("ds:DigestMethod", { Algorithm: sha256 }),
+      element("ds:DigestMethod", { Algorithm: digestNames[hash] }),
       element("ds:DigestValue", {}, digest),
     ),
   )

@@ -5,8 +5,8 @@ import {
   enveloped,
   exclusiveC14n,
   isSignatureAlgorithm,
+  signatureAlgorithmList,
   signatureAlgorithms,
-  signatureNames,
 } from "./names.ts"
 import { allOf, attributeOf, childOf, childrenOf, type Reading, readMessage } from "./read.ts"
 
@@ -17,12 +17,30 @@ export type Message = { readonly text: string; readonly root: Element }
  * The one signature of a message, which stands right below its root; undefined for none. Refuses a
  * message in which a signature stands anywhere else, or twice: nobody can say what it is for.
  */
-export function signatureIn(root: Element, reading: Reading): Element | undefined {
-  const signature = childOf(root, ["ds", "Signature"], reading)
-  if (allOf(root, "ds", "Signature").some((each) => each !== signature)) {
+export const signatureIn = (root: Element, reading: Reading): Element | undefined =>
+  signaturesIn(root, undefined, reading).outer
+
+/** The signatures of a message, and of the one element in it that may have its own. */
+export type Signatures = {
+  readonly outer: Element | undefined
+  readonly inner: Element | undefined
+}
+
+/** The same where one element right below the root may be signed by itself, as an assertion is. */
+export function signaturesIn(
+  root: Element,
+  inner: Element | undefined,
+  reading: Reading,
+): Signatures {
+  const signatures = {
+    outer: childOf(root, ["ds", "Signature"], reading),
+    inner: inner && childOf(inner, ["ds", "Signature"], reading),
+  }
+  const known = [signatures.outer, signatures.inner]
+  if (allOf(root, "ds", "Signature").some((each) => !known.includes(each))) {
     throw reading.refusedError(`${reading.name} has a signature where none may stand`)
   }
-  return signature
+  return signatures
 }
 
 /**
@@ -59,7 +77,7 @@ export async function signedElement(
 async function checkOf(keys: readonly string[]) {
   const { SignedXml } = await import("xml-crypto")
   const check = new SignedXml({ publicCert: keys[0] ?? "", getCertFromKeyInfo: () => null })
-  for (const name of signatureNames) {
+  for (const name of signatureAlgorithmList) {
     const usual = check.SignatureAlgorithms[name]
     if (!usual) throw new Error(`the library does not know ${name}`)
     check.SignatureAlgorithms[name] = new Proxy(usual, {

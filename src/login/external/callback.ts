@@ -1,7 +1,9 @@
 import {
+  type Answered,
   callbackPath,
   failIntent,
   finishUpstream,
+  type Intent,
   idpById,
   intentOfBrowser,
   openIntent,
@@ -14,6 +16,7 @@ import {
 import { linkedUser } from "../../domain/user/index.ts"
 import { formWithin } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
 import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"
 import { askedOfExternal } from "../entered/script.ts"
 import { goTo } from "../form.ts"
@@ -75,18 +78,25 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
       ? await askedOfExternal(pageContext, found, { answered: said, requestId: open.requestId })
       : said
     const token = await succeedIntent(cx, open.id, answered)
-    if (open.agentId === "") {
-      const { externalId } = answered.identity
-      const userId = linkedUser(cx, { idpId: found.idp.id, externalId })
-      return goTo(withParameters(open.successUrl, { id: open.id, token, user: userId ?? "" }))
-    }
+    if (open.agentId === "") return tellElsewhere(cx, open, { token, answered })
   } catch (cause) {
-    const reason = reasonOf(cause)
-    await failIntent(cx, open.id, reason)
-    if (open.agentId !== "") return failed(pageContext, cause)
-    return goTo(withParameters(open.failureUrl, { id: open.id, error: reason }))
+    const error = reasonOf(cause)
+    await failIntent(cx, open.id, error)
+    return open.agentId === "" ? tellElsewhere(cx, open, { error }) : failed(pageContext, cause)
   }
   return proceed(pageContext, open)
+}
+
+type Elsewhere = Pick<Intent, "id" | "idpId" | "successUrl" | "failureUrl">
+type End = { readonly token: string; readonly answered: Answered } | { readonly error: string }
+
+/** Tells a login page of somebody else what came of an intent that it has begun. */
+export function tellElsewhere(cx: Cx, open: Elsewhere, end: End): Response {
+  const { id, idpId, successUrl, failureUrl } = open
+  if ("error" in end) return goTo(withParameters(failureUrl, { id, error: end.error }))
+  const { externalId } = end.answered.identity
+  const user = linkedUser(cx, { idpId, externalId }) ?? ""
+  return goTo(withParameters(successUrl, { id, token: end.token, user }))
 }
 
 type Opened = { readonly id: string; readonly requestId: string }
@@ -130,24 +140,35 @@ async function created(
 export const mendable: ReadonlySet<string> = new Set(["already_exists", "invalid_argument"])
 
 /** A provider that did not do what it should has a page of its own; the log has the cause. */
-export function failed(pageContext: PageContext, cause: unknown): Promise<Response> | Response {
-  if (!(cause instanceof Fault)) throw cause
-  const problem = problems[cause.id]
-  if (!problem) throw cause
-  if (cause.cause) pageContext.cx.warn(`an identity provider failed: ${String(cause.cause)}`)
-  return trouble(pageContext, { problem, status: problem === "provider_down" ? 503 : 400 })
+export const failed = (pageContext: PageContext, cause: unknown): Promise<Response> | Response =>
+  showFailed(pageContext, problemOf(pageContext.cx, cause))
+
+/** The page itself. */
+export const showFailed = (
+  pageContext: PageContext,
+  problem: ProviderProblem,
+): Promise<Response> | Response =>
+  trouble(pageContext, { problem, status: problem === "provider_down" ? 503 : 400 })
+
+/** What is told of it, and logged; throws what is no failure of a provider. */
+export function problemOf(cx: Cx, cause: unknown): ProviderProblem {
+  const problem = cause instanceof Fault ? problems[cause.id] : undefined
+  if (!(cause instanceof Fault) || !problem) throw cause
+  if (cause.cause) cx.warn(`an identity provider failed: ${String(cause.cause)}`)
+  return problem
 }
 
-const problems: Readonly<
-  Record<string, "provider_cancelled" | "provider_down" | "provider_refused">
-> = {
+export type ProviderProblem = "provider_cancelled" | "provider_down" | "provider_refused"
+
+const problems: Readonly<Record<string, ProviderProblem>> = {
   "idp.cancelled": "provider_cancelled",
   "idp.unreachable": "provider_down",
   "idp.answer_refused": "provider_refused",
   "idp.claims_missing": "provider_refused",
 }
 
-const reasonOf = (cause: unknown): string => (cause instanceof Fault ? cause.id : "internal")
+/** The id of what went wrong, as it is kept and told. */
+export const reasonOf = (cause: unknown): string => (cause instanceof Fault ? cause.id : "internal")
 
 function withParameters(address: string, parameters: Readonly<Record<string, string>>): string {
   const url = new URL(address)

@@ -32,12 +32,17 @@ export async function enter(
       noteFrom(loginContext, tx, { userId, newcomer })
       return undefined
     },
-    proof: () => ({ kind: "intent" }),
+    proof: () => ({ kind: "intent", ...vouchedBy(newcomer) }),
   })
   if (entered instanceof Response) return entered
   const reason = `error.not_allowed.${entered.standing}` as const
   return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
 }
+
+/** Which provider says who they are. */
+const vouchedBy = ({ found: { idp, place = "" }, intent }: Newcomer) => ({
+  ...{ idpId: idp.id, idpOrg: place, upstream: intent.answered.upstream },
+})
 
 /** What scripts have noted of who came; about people of their own organisation alone. */
 function noteFrom(

@@ -1,5 +1,5 @@
-import type { FoundProvider, LogoutService } from "../../domain/app/index.ts"
 import { samlParticipants } from "../../domain/grant/index.ts"
+import type { LogoutService } from "../../kernel/saml/metadata.ts"
 import type { Status } from "../../kernel/saml/names.ts"
 import {
   attributeOf,
@@ -18,8 +18,11 @@ import type { Opened } from "../request/receive.ts"
 const minute = 60_000
 
 /** SAML Core §3.2.1: a message about the end of a session, for us and of now. */
-export function mustBeCurrent(cx: Cx, root: Element): void {
-  const { slo } = selfOf(cx)
+export function mustBeCurrent(
+  cx: Cx,
+  root: Element,
+  { slo }: { readonly slo: string } = selfOf(cx),
+): void {
   const destination = attributeOf(root, "Destination")
   if (destination !== undefined && destination !== slo) {
     throw refusedError(`Destination must be ${slo}`)
@@ -62,13 +65,15 @@ export async function meantBy(cx: Cx, opened: Opened, request: Request): Promise
     : { status: "unknownPrincipal", why: "nobody of this name is signed in here" }
 }
 
+type Logging = { readonly provider: { readonly logout: readonly LogoutService[] } }
+
 const indexesMax = 20
 
 const here = async (cx: Cx, request: Request): Promise<readonly string[]> =>
   (await browserContextOf(cx, request)).browser.sessions
 
-/** Where an application is told that a session is over: by an address, where it takes one. */
-export function logoutServiceOf({ provider }: FoundProvider): LogoutService | undefined {
+/** Where somebody is told that a session is over: by an address, where they take one. */
+export function logoutServiceOf({ provider }: Logging): LogoutService | undefined {
   const { logout } = provider
   return logout.find(({ binding }) => binding === "redirect") ?? logout[0]
 }

@@ -22,14 +22,31 @@ export async function opened(
   received: Received,
   name: "AuthnRequest" | "LogoutRequest" | "LogoutResponse",
 ): Promise<Opened | undefined> {
-  const message = { text: received.xml, root: await readMessage(received.xml, reading) }
-  const { root } = message
-  if (!isNamed(root, "samlp", name)) throw refusedError(`a samlp:${name} was expected`)
+  const root = await rootNamed(received, name)
   const found = await usableProvider(cx, issuerOf(root))
   if (!found) return undefined
-  const { signingKeys: keys } = found.provider
+  const { signingKeys: keys, entityId } = found.provider
+  return { found, ...(await verified(received, root, { cx, keys, entityId })) }
+}
+
+/** A message as it came, which must be of this name. */
+export async function rootNamed(received: Received, name: string): Promise<Element> {
+  const root = await readMessage(received.xml, reading)
+  if (!isNamed(root, "samlp", name)) throw refusedError(`a samlp:${name} was expected`)
+  return root
+}
+
+/** Who must have signed a message, where it is signed. */
+type Sender = { readonly cx: Cx; readonly keys: readonly string[]; readonly entityId: string }
+
+/** The message as it was signed; refuses a signature that is wrong or can't be checked. */
+export async function verified(
+  received: Received,
+  root: Element,
+  { cx, keys, entityId }: Sender,
+): Promise<Pick<Opened, "root" | "isSigned">> {
   const signature = signatureIn(root, reading)
-  if (!signature && !received.signature) return { found, root, isSigned: false }
+  if (!signature && !received.signature) return { root, isSigned: false }
   if (keys.length === 0) {
     throw refusedError("the message is signed, and the registered metadata has no RSA key for that")
   }
@@ -40,18 +57,19 @@ export async function opened(
     if (signature) throw refusedError("a message in an address must not have a ds:Signature")
     if (isAddressSigned(keys, received.signature)) {
       cx.allowance?.refund("client")
-      return { found, root, isSigned: true }
+      return { root, isSigned: true }
     }
   }
+  const text = received.xml
   const read =
-    signature && (await signedElement(message, { of: root, signature }, { keys, reading }))
+    signature && (await signedElement({ text }, { of: root, signature }, { keys, reading }))
   if (!read) throw refusedError("the signature was not made with a key of the registered metadata")
   // Who has signed it must be who it says it is from.
-  if (issuerOf(read) !== found.provider.entityId) throw refusedError("the Issuer is not signed")
+  if (issuerOf(read) !== entityId) throw refusedError("the Issuer is not signed")
   cx.allowance?.refund("client")
-  return { found, root: read, isSigned: true }
+  return { root: read, isSigned: true }
 }
 
 /** SAML Core §2.2.5; empty where it is missing. */
-const issuerOf = (root: Element): string =>
+export const issuerOf = (root: Element): string =>
   textOf(childOf(root, ["saml", "Issuer"], reading), reading)

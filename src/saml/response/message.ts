@@ -12,13 +12,15 @@ type Addressed = {
   readonly destination: string
   /** The ID of what is answered; absent where nobody has asked. */
   readonly inResponseTo?: string | undefined
+  /** Who says it; what applications know us by where it isn't said. */
+  readonly issuer?: string
 }
 
 /** What every message of ours begins with (SAML Core §3.2). */
 export function message(
   cx: Cx,
   name: "samlp:Response" | "samlp:LogoutRequest" | "samlp:LogoutResponse",
-  { destination, inResponseTo }: Addressed,
+  { destination, inResponseTo, issuer = selfOf(cx).entityId }: Addressed,
   ...children: readonly Written[]
 ): Written {
   return element(
@@ -30,7 +32,7 @@ export function message(
       Destination: destination,
       InResponseTo: inResponseTo,
     },
-    element("saml:Issuer", {}, selfOf(cx).entityId),
+    element("saml:Issuer", {}, issuer),
     ...children,
   )
 }

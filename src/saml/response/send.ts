@@ -1,7 +1,7 @@
 import { samlKeys } from "../../domain/key/index.ts"
 import { type MessageKind, toAddress, toFields } from "../../kernel/saml/binding.ts"
 import type { Binding, Status } from "../../kernel/saml/names.ts"
-import { signed } from "../../kernel/saml/sign.ts"
+import { signed, type XmlSigner } from "../../kernel/saml/sign.ts"
 import { type Written, write } from "../../kernel/saml/write.ts"
 import type { ShowPage } from "../../login/index.ts"
 import { postAnswer, redirect } from "../../oauth/index.ts"
@@ -16,6 +16,8 @@ export type Way = {
   readonly url: string
   readonly binding: Binding
   readonly relayState: string
+  /** What signs it; the keys that applications know us by where it isn't said. */
+  readonly signer?: XmlSigner
 }
 
 /** What the browser is to do with a message: open an address, or post a form. */
@@ -26,12 +28,12 @@ export type Sending =
 /** Signs a message, where its binding has the signature (SAML Bindings §3.4.4.1 and §3.5.4). */
 export async function sendingOf(cx: Cx, way: Way): Promise<Sending> {
   const { kind, node, url, binding, relayState } = way
-  const keys = await samlKeys(cx)
+  const signer = way.signer ?? (await samlKeys(cx))
   if (binding === "redirect") {
-    return { url: await toAddress(url, { kind, xml: write(node), relayState }, keys) }
+    return { url: await toAddress(url, { kind, xml: write(node), relayState }, signer) }
   }
   // SAML Core §3.2: the signature stands right behind the Issuer.
-  const xml = write(await signed(node, 1, keys))
+  const xml = write(await signed(node, 1, signer))
   return { url, fields: toFields({ kind, xml, relayState }) }
 }
 

@@ -12,6 +12,7 @@ const levels: readonly Level[] = [
   { service: "management.v1.ManagementService", as: "manager", level: "org" },
 ]
 const secret = "idp.secret.changed"
+const metadata = "idp.metadata.changed"
 const link = "policy.login.idpprovider"
 const missing = { code: "not_found", id: "idp.missing" } as const
 
@@ -19,18 +20,20 @@ const missing = { code: "not_found", id: "idp.missing" } as const
 const kindRows = ({ service, as, level }: Level) =>
   idpForms.flatMap(({ name, event, body }): readonly Row[] => {
     const own = name === "JWT" ? [] : [secret]
+    const isSaml = name === "SAML"
     return [
       {
         call: `${service}/Add${name}Provider`,
         as,
         body,
-        events: [`${level}.idp.${event}.added`, ...own],
+        events: [`${level}.idp.${event}.added`, ...own, ...(isSaml ? [metadata] : [])],
       },
       {
         call: `${service}/Update${name}Provider`,
         as,
         body: { ...body, id: `$${level}${name}`, name: "Renamed" },
-        events: [`${level}.idp.${event}.changed`, ...own],
+        // A key pair is made once.
+        events: [`${level}.idp.${event}.changed`, ...(isSaml ? [] : own)],
       },
       {
         call: `${service}/Update${name}Provider`,
@@ -71,6 +74,20 @@ const levelRows = ({ service, as, level }: Level): readonly Row[] => {
       as,
       body: { id: idp, google: vendorBody },
       events: [`${level}.idp.oidc.migrated.google`, secret],
+    },
+    {
+      call: call("RegenerateSAMLProviderCertificate"),
+      as,
+      body: { id: `$${level}SAML` },
+      events: [`${level}.idp.saml.changed`, secret],
+    },
+    {
+      call: call("RegenerateSAMLProviderCertificate"),
+      name: "one that does not speak SAML",
+      as,
+      body: { id: idp },
+      code: "failed_precondition",
+      id: "idp.wrong_kind",
     },
     {
       call: call("DeleteProvider"),

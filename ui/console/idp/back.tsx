@@ -1,6 +1,6 @@
 import { Copyable, Facts } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
-import { backOf, type KindName, type Place } from "./kind.ts"
+import { backOf, type KindName, kindOf, type Place, samlAddresses } from "./kind.ts"
 
 type BackAddressProps = {
   readonly kind: KindName
@@ -11,6 +11,7 @@ type BackAddressProps = {
 /** The address that must be entered at the provider, or else it sends nobody back. */
 export function BackAddress({ kind, place, id }: BackAddressProps) {
   const { t } = useText()
+  if (kindOf(kind).back === "saml" && id !== undefined) return <SamlAddresses id={id} />
   const address = backOf(kind, place, id)
   const label = t("idps.back")
   if (address === undefined) {
@@ -20,6 +21,21 @@ export function BackAddress({ kind, place, id }: BackAddressProps) {
     <div>
       <Facts rows={[[label, <Copyable key="back" value={address} what={label} />]]} />
       <p className="quiet small">{t("idps.back_hint")}</p>
+    </div>
+  )
+}
+
+/** A provider that speaks SAML reads the first one, or is told all three. */
+function SamlAddresses({ id }: { readonly id: string }) {
+  const { t } = useText()
+  const rows = samlAddresses(id).map(([part, address]) => {
+    const label = t(`idps.saml.${part}`)
+    return [label, <Copyable key={part} value={address} what={label} />] as const
+  })
+  return (
+    <div>
+      <Facts rows={rows} />
+      <p className="quiet small">{t("idps.saml.hint")}</p>
     </div>
   )
 }

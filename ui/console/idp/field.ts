@@ -27,6 +27,15 @@ export const fields = {
   jwtEndpoint: { type: "url", hint: "idps.hint.jwtEndpoint", max: 2048 },
   keysEndpoint: { type: "url", hint: "idps.hint.keysEndpoint", max: 2048 },
   headerName: { type: "text", placeholder: "X-User-Token", hint: "idps.hint.headerName" },
+  metadataUrl: {
+    ...{ type: "url", optional: true, placeholder: "https://login.example.org/metadata" },
+    hint: "idps.hint.metadataUrl",
+    max: 2048,
+  },
+  metadataXml: { type: "area", optional: true, hint: "idps.hint.metadataXml", max: 500_000 },
+  transientMappingAttributeName: {
+    ...{ type: "text", optional: true, hint: "idps.hint.transientMappingAttributeName" },
+  },
   servers: {
     type: "area",
     placeholder: "ldaps://ldap.example.org",
@@ -54,7 +63,18 @@ export type FieldName = keyof typeof fields
 export const fieldOf = (name: FieldName): Field => fields[name]
 
 /** What is so or not, of some kinds. */
-export type CheckName = "usePkce" | "isIdTokenMapping" | "emailVerified" | "startTls"
+export type CheckName =
+  | ("usePkce" | "isIdTokenMapping" | "emailVerified" | "startTls")
+  | ("withSignedRequest" | "federatedLogoutEnabled")
+
+/** One of several, of some kinds; the first one is what most want. */
+export const choices = {
+  binding: ["any", "redirect", "post"],
+  nameIdFormat: ["persistent", "email", "transient", "unspecified"],
+} as const
+
+export type ChoiceName = keyof typeof choices
+export type Choice<Name extends ChoiceName> = (typeof choices)[Name][number]
 
 /** What may come of a sign-in, of every kind. */
 export const optionNames = [

@@ -1,15 +1,25 @@
+import { Suspense } from "react"
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { Check } from "../../kit/check.tsx"
 import { TextArea, TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
 import { DialogForm } from "../form/form.tsx"
 import { formId } from "../form/open.ts"
 import { type Form, useForm } from "../form/use-form.ts"
-import { call } from "../shell/call.ts"
+import { call, useRead } from "../shell/call.ts"
 import { unless } from "../shell/refusal.ts"
 import { useText } from "../shell/text.ts"
 import { BackAddress } from "./back.tsx"
-import { type FieldName, fieldOf, optionNames } from "./field.ts"
+import {
+  type Choice,
+  type ChoiceName,
+  choices,
+  type FieldName,
+  fieldOf,
+  optionNames,
+} from "./field.ts"
 import { type KindName, kindNames, kindOf, type Place } from "./kind.ts"
 import { SecretField } from "./secret.tsx"
 import { autoLinkings, requestOf, type Values, valuesOf } from "./value.ts"
@@ -20,8 +30,32 @@ type IdpFormProps = {
   readonly close: () => void
 }
 
-/** One form for all kinds: what is asked for stands in the row of the kind. */
-export function IdpForm({ place, provider, close }: IdpFormProps) {
+/** One form for all kinds; what a list leaves out, for it may be long, is read first. */
+export function IdpForm(props: IdpFormProps) {
+  const { provider } = props
+  if (provider?.config?.config.case !== "saml") return <KindForm {...props} />
+  return (
+    <Suspense>
+      <WholeForm {...props} id={provider.id} />
+    </Suspense>
+  )
+}
+
+const useOfInstance = (id: string) => useRead(AdminService.method.getProviderByID, { id }).idp
+const useOfOrganization = (id: string, place: Place) =>
+  useRead(
+    ManagementService.method.getProviderByID,
+    ...([{ id }, place === undefined ? {} : { within: place }] as const),
+  ).idp
+
+function WholeForm({ id, ...props }: IdpFormProps & { readonly id: string }) {
+  const useWhole = props.place === undefined ? useOfInstance : useOfOrganization
+  const provider = useWhole(id, props.place)
+  return provider ? <KindForm {...props} provider={provider} /> : null
+}
+
+/** What is asked for stands in the row of the kind. */
+function KindForm({ place, provider, close }: IdpFormProps) {
   const { t } = useText()
   const form = useForm<Values>({
     id: formId("idps", provider?.id ?? "+"),
@@ -48,6 +82,9 @@ export function IdpForm({ place, provider, close }: IdpFormProps) {
       {kind.fields.map((name) => (
         <Text key={name} {...{ form, name }} isNew={!provider} />
       ))}
+      {kind.choices?.map((name) => (
+        <ChoiceField key={name} {...{ form, name }} />
+      ))}
       {kind.checks.map((name) => (
         <Check
           key={name}
@@ -70,7 +107,24 @@ export function nameOfKind(name: KindName, t: Say): string {
   if (brand !== undefined) return brand
   if (name === "oidc") return t("idps.kind.oidc")
   if (name === "oauth") return t("idps.kind.oauth")
+  if (name === "saml") return t("idps.kind.saml")
   return name === "ldap" ? t("idps.kind.ldap") : t("idps.kind.jwt")
+}
+
+type ChoiceProps = { readonly form: Form<Values>; readonly name: ChoiceName }
+
+function ChoiceField({ form: { values, change }, name }: ChoiceProps) {
+  const { t } = useText()
+  const known: readonly (Choice<"binding"> | Choice<"nameIdFormat">)[] = choices[name]
+  return (
+    <SelectField<string>
+      label={t(`idps.field.${name}`)}
+      hint={t(`idps.hint.${name}`)}
+      options={known.map((value) => ({ value, label: t(`idps.choice.${value}`) }))}
+      value={values[name]}
+      onChange={(next) => change({ [name]: next })}
+    />
+  )
 }
 
 type TextProps = {

@@ -225,10 +225,33 @@ function useShared(place: Place) {
       ({ close }: { readonly close: () => void }) => <IdpForm {...{ place, provider, close }} />,
     more: (provider: Provider) => {
       const kind = kindNameOf(provider)
-      return kind && <TestIdp id={provider.id} name={provider.name} kind={kind} />
+      return (
+        kind && (
+          <>
+            <TestIdp id={provider.id} name={provider.name} kind={kind} />
+            {kind === "saml" && <NewCertificate {...{ place, provider }} />}
+          </>
+        )
+      )
     },
     isFixed: (provider: Provider) => kindNameOf(provider) === undefined,
   } as const
+}
+
+type NewCertificateProps = InPlace & { readonly provider: Provider }
+
+/** Makes what a provider knows us by anew. */
+function NewCertificate({ place, provider: { id, name } }: NewCertificateProps) {
+  const { t } = useText()
+  const { regenerateSAMLProviderCertificate: needs } = place === undefined ? admin : management
+  const act = () =>
+    place === undefined
+      ? call(admin.regenerateSAMLProviderCertificate, { id })
+      : call(management.regenerateSAMLProviderCertificate, { id }, withinOf(place))
+  const said = { what: name, consequence: t("idps.saml.certificate_text") }
+  return (
+    <ConfirmButton {...{ small: true, needs, act, ...said }} label={t("idps.saml.certificate")} />
+  )
 }
 
 function KindBadge({ provider }: { readonly provider: Provider }) {

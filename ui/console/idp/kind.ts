@@ -2,7 +2,7 @@ import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
-import type { CheckName, FieldName } from "./field.ts"
+import type { CheckName, ChoiceName, FieldName } from "./field.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -15,8 +15,9 @@ export type Kind = {
   readonly brand?: string
   readonly fields: readonly FieldName[]
   readonly checks: readonly CheckName[]
+  readonly choices?: readonly ChoiceName[]
   /** Where people come back to; undefined where they never leave. */
-  readonly back: "callback" | "jwt" | undefined
+  readonly back: "callback" | "jwt" | "saml" | undefined
   readonly instance: Ways
   readonly organization: Ways
 }
@@ -65,6 +66,14 @@ export const kinds = {
     back: "jwt",
     instance: { add: admin.addJWTProvider, update: admin.updateJWTProvider },
     organization: { add: management.addJWTProvider, update: management.updateJWTProvider },
+  },
+  saml: {
+    fields: ["name", "metadataUrl", "metadataXml", "transientMappingAttributeName"],
+    choices: ["binding", "nameIdFormat"],
+    checks: ["withSignedRequest", "federatedLogoutEnabled"],
+    back: "saml",
+    instance: { add: admin.addSAMLProvider, update: admin.updateSAMLProvider },
+    organization: { add: management.addSAMLProvider, update: management.updateSAMLProvider },
   },
   google: {
     ...vendor,
@@ -133,7 +142,7 @@ export const kinds = {
 export type KindName = keyof typeof kinds
 
 export const kindNames = [
-  ...(["oidc", "oauth", "ldap", "jwt", "google", "azureAd", "apple", "github"] as const),
+  ...(["oidc", "oauth", "saml", "ldap", "jwt", "google", "azureAd", "apple", "github"] as const),
   ...(["githubEs", "gitlab", "gitlabSelfHosted"] as const),
 ] as const satisfies readonly KindName[]
 
@@ -146,13 +155,19 @@ export const kindNameOf = ({ config }: Provider): KindName | undefined =>
 /** The organisation whose provider it is; undefined: the instance's. */
 export type Place = string | undefined
 
+/** What a provider that speaks SAML has to know of us, once it is there. */
+export const samlAddresses = (id: string) =>
+  (["metadata", "acs", "slo"] as const).map(
+    (part) => [part, `${location.origin}/idps/${id}/saml/${part}`] as const,
+  )
+
 /**
  * What has to be entered at a provider for it to send people back; those of organisations have an
  * address each, which there is once they are there.
  */
 export function backOf(name: KindName, place: Place, id: string | undefined): string | undefined {
   const { back } = kindOf(name)
-  if (back === undefined) return undefined
+  if (back === undefined || back === "saml") return undefined
   if (back === "jwt") return `${location.origin}/idps/jwt`
   if (place === undefined) return `${location.origin}/idps/callback`
   return id === undefined ? undefined : `${location.origin}/idps/${id}/callback`

@@ -2,9 +2,19 @@ import {
   AutoLinkingOption,
   AzureADTenantType,
   type Provider,
+  SAMLBinding,
+  SAMLNameIDFormat,
 } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { linesOf } from "../form/lines.ts"
-import { type CheckName, type FieldName, type OptionName, optionNames } from "./field.ts"
+import {
+  type CheckName,
+  type Choice,
+  type ChoiceName,
+  choices,
+  type FieldName,
+  type OptionName,
+  optionNames,
+} from "./field.ts"
 import { type KindName, kindNameOf, kindOf } from "./kind.ts"
 
 export const autoLinkings = ["off", "username", "email"] as const
@@ -16,9 +26,25 @@ const autoLinkingNumbers: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
   email: AutoLinkingOption.EMAIL,
 }
 
+const choiceNumbers: { readonly [Name in ChoiceName]: Readonly<Record<Choice<Name>, number>> } = {
+  binding: {
+    any: SAMLBinding.SAML_BINDING_UNSPECIFIED,
+    redirect: SAMLBinding.SAML_BINDING_REDIRECT,
+    post: SAMLBinding.SAML_BINDING_POST,
+  },
+  nameIdFormat: {
+    persistent: SAMLNameIDFormat.SAML_NAME_ID_FORMAT_PERSISTENT,
+    email: SAMLNameIDFormat.SAML_NAME_ID_FORMAT_EMAIL_ADDRESS,
+    transient: SAMLNameIDFormat.SAML_NAME_ID_FORMAT_TRANSIENT,
+    unspecified: SAMLNameIDFormat.SAML_NAME_ID_FORMAT_UNSPECIFIED,
+  },
+}
+
 /** What a form holds. */
 export type Values = Readonly<Record<FieldName, string>> &
   Readonly<Record<CheckName | OptionName, boolean>> & {
+    readonly [Name in ChoiceName]: Choice<Name>
+  } & {
     readonly kind: KindName
     readonly autoLinking: AutoLinking
   }
@@ -33,6 +59,7 @@ const tenants = {
 const fresh = {
   ...{ isCreationAllowed: true, isAutoCreation: true, isLinkingAllowed: true, isAutoUpdate: false },
   ...{ usePkce: true, isIdTokenMapping: false, emailVerified: false, startTls: false },
+  ...{ withSignedRequest: true, federatedLogoutEnabled: false },
 } as const
 
 const usual: Partial<Readonly<Record<FieldName, string>>> = {
@@ -56,12 +83,26 @@ export function valuesOf(provider: Provider | undefined): Values {
     isIdTokenMapping: is(said, "isIdTokenMapping"),
     emailVerified: is(said, "emailVerified"),
     startTls: is(said, "startTls"),
+    withSignedRequest: is(said, "withSignedRequest"),
+    federatedLogoutEnabled: is(said, "federatedLogoutEnabled"),
+    binding: chosen("binding", said),
+    nameIdFormat: chosen("nameIdFormat", said),
     isCreationAllowed: is(options, "isCreationAllowed"),
     isAutoCreation: is(options, "isAutoCreation"),
     isLinkingAllowed: is(options, "isLinkingAllowed"),
     isAutoUpdate: is(options, "isAutoUpdate"),
     autoLinking: autoLinkings.find((name) => autoLinkingNumbers[name] === number) ?? "off",
   }
+}
+
+/** What was chosen before; of what is new the first. */
+function chosen<Name extends ChoiceName>(name: Name, said: object): Choice<Name> {
+  const number: unknown = Reflect.get(said, name)
+  const known: readonly Choice<Name>[] = choices[name]
+  const [first] = known
+  const found = known.find((each) => choiceNumbers[name][each] === number) ?? first
+  if (found === undefined) throw new Error(`there is nothing to choose from: ${name}`)
+  return found
 }
 
 /** Every text by its name; secrets never come back. */
@@ -72,6 +113,8 @@ const textsBy = (of: (name: FieldName) => string) => ({
   ...{ idAttribute: of("idAttribute"), tenant: of("tenant"), teamId: of("teamId") },
   ...{ keyId: of("keyId"), privateKey: "", jwtEndpoint: of("jwtEndpoint") },
   ...{ keysEndpoint: of("keysEndpoint"), headerName: of("headerName") },
+  ...{ metadataUrl: "", metadataXml: of("metadataXml") },
+  transientMappingAttributeName: of("transientMappingAttributeName"),
   ...{ servers: of("servers"), rootCa: of("rootCa"), baseDn: of("baseDn") },
   ...{ bindDn: of("bindDn"), bindPassword: "", userFilters: of("userFilters") },
   ...{ userObjectClasses: of("userObjectClasses"), userBase: of("userBase") },
@@ -118,6 +161,7 @@ function tenantOf(value: object): string {
 /** What the operations of all kinds take; each reads what it has a name for. */
 export function requestOf(values: Values, before: Provider | undefined) {
   const { usePkce, isIdTokenMapping, emailVerified, startTls } = values
+  const { withSignedRequest, federatedLogoutEnabled } = values
   const said = before?.config?.config
   const own = said?.case === "ldap" ? said.value : undefined
   const texts = Object.fromEntries(
@@ -129,6 +173,9 @@ export function requestOf(values: Values, before: Provider | undefined) {
   return {
     ...texts,
     ...{ usePkce, isIdTokenMapping, emailVerified, startTls },
+    ...{ withSignedRequest, federatedLogoutEnabled, metadata: metadataFrom(values) },
+    binding: choiceNumbers.binding[values.binding],
+    nameIdFormat: choiceNumbers.nameIdFormat[values.nameIdFormat],
     scopes: linesOf(values.scopes),
     privateKey: bytes(values.privateKey),
     tenant: tenantFrom(values.tenant.trim()),
@@ -144,6 +191,12 @@ export function requestOf(values: Values, before: Provider | undefined) {
     },
   }
 }
+
+/** An address says more than what stood there once: its keys may change. */
+const metadataFrom = ({ metadataUrl, metadataXml }: Values) =>
+  metadataUrl.trim() === ""
+    ? ({ case: "metadataXml", value: new TextEncoder().encode(metadataXml) } as const)
+    : ({ case: "metadataUrl", value: metadataUrl.trim() } as const)
 
 const secrets: ReadonlySet<FieldName> = new Set(["clientSecret", "bindPassword"])
 

@@ -7,17 +7,23 @@ import {
   type Event,
   type Transaction,
 } from "../../../store/index.ts"
+import { idpById, type UpstreamSession } from "../../idp/index.ts"
+import { session } from "../../session/index.ts"
 import { type SamlParticipant, samlParticipants } from "./session.ts"
 
 /** Who is still to be told that a session is over. */
-export type Untold = SamlParticipant & { readonly sessionId: string }
+export type Untold = SamlParticipant & {
+  readonly sessionId: string
+  /** What an identity provider calls the session, whose id stands for that of the application. */
+  readonly upstream?: UpstreamSession
+}
 
 /** Where the browser goes when everybody has been told. */
 export type Afterwards =
   | { readonly kind: "location"; readonly url: string }
-  /** To the application that began it, with an answer. */
+  /** To who began it, with an answer: an application, or an identity provider. */
   | {
-      readonly kind: "response"
+      readonly kind: "response" | "provider response"
       readonly appId: string
       readonly requestId: string
       readonly relayState: string
@@ -75,12 +81,26 @@ export const samlLogout = aggregate<SamlLogoutEvent, SamlLogout>({
   },
 })
 
-/** Whom the sessions were told to by SAML, each application once. */
+/**
+ * Whom the sessions were told to by SAML, each application once; last the providers that they came
+ * from, where these want to be told.
+ */
 export function untoldOf(cx: Cx, sessionIds: readonly string[]): readonly Untold[] {
   const all = sessionIds.flatMap((sessionId) =>
     samlParticipants(cx, sessionId).map((each) => ({ ...each, sessionId })),
   )
-  return [...new Map(all.map((each) => [each.appId, each])).values()]
+  const providers = sessionIds.flatMap((sessionId) => providerOf(cx, sessionId) ?? [])
+  return [...new Map([...all, ...providers].map((each) => [each.appId, each])).values()]
+}
+
+/** The provider that a session came from, and where it ends with the session. */
+function providerOf(cx: Cx, sessionId: string): Untold | undefined {
+  const { status, vouched } = cx.store.state(cx, session, sessionId)
+  const { idpId: appId = "", upstream } = vouched ?? {}
+  const settings = idpById(cx, appId)?.idp.settings
+  const isTold = settings?.kind === "saml" && settings.federatedLogout
+  if (status !== "active" || !upstream || !isTold) return undefined
+  return { appId, sessionId, upstream, format: "unspecified", nameId: upstream.value }
 }
 
 /** Begins to tell them; answers the id. Part of the step that ends the sessions. */

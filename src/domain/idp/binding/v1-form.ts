@@ -97,7 +97,7 @@ const endpointsOf = ({ authorizationEndpoint, tokenEndpoint, userEndpoint }: End
 })
 
 /** What may come of a sign-in; nothing where nothing is said. */
-function optionsOf(given: OptionsMessage | undefined): Options {
+export function optionsOf(given: OptionsMessage | undefined): Options {
   const { isLinkingAllowed = false, isCreationAllowed = false } = given ?? {}
   const { isAutoCreation = false, isAutoUpdate = false, autoLinking = 0 } = given ?? {}
   return {

@@ -9,6 +9,7 @@ import {
   addIdp,
   changeIdp,
   type Found,
+  findIdp,
   idpById,
   idpsOf,
   linkIdp,
@@ -16,12 +17,16 @@ import {
   missingError,
   type Place,
   removeIdp,
+  replacePairs,
+  secretOf,
   unlinkIdp,
   type Wish,
 } from "../commands.ts"
 import type { IdpKind } from "../model.ts"
+import { newPairs } from "../saml/pair.ts"
 import { wishOf } from "./v1-form.ts"
-import { ownerOf, shownIdp } from "./v1-shown.ts"
+import { newSaml, type SamlFields, samlChange } from "./v1-saml.ts"
+import { ownerOf, shownIdp, shownWhole } from "./v1-shown.ts"
 
 type Named = { readonly id: string }
 type PlaceOf = (cx: Cx) => Place
@@ -86,9 +91,9 @@ const methods: Readonly<Record<number, { how: keyof typeof compared; isFolded: b
 /** What v1 does with the providers of a place; it is the same with each kind. */
 export function operationsAt(placeOf: PlaceOf) {
   const adding =
-    <Req>(read: (req: Req) => Wish) =>
+    <Req>(read: (req: Req, cx: Cx) => Wish | Promise<Wish>) =>
     async (req: Req, cx: Cx) => {
-      const receipt = await addIdp(cx, placeOf(cx), read(req))
+      const receipt = await addIdp(cx, placeOf(cx), await read(req, cx))
       return { id: receipt.id, details: details(receipt) }
     }
   const changing =
@@ -100,7 +105,7 @@ export function operationsAt(placeOf: PlaceOf) {
       const place = placeOf(cx)
       const found = seenFrom(cx, place).find(({ idp }) => idp.id === id)
       if (!found) throw missingError()
-      return { idp: { ...shownIdp(cx, found), owner: ownerOf(found.place) } }
+      return { idp: { ...shownWhole(cx, found), owner: ownerOf(found.place) } }
     },
     listProviders: (req: Searching, cx: Cx) => {
       const { details, rows } = searchIdps(cx, placeOf(cx), req)
@@ -115,6 +120,17 @@ export function operationsAt(placeOf: PlaceOf) {
     updateJWTProvider: changing(wishOf.jwt),
     addLDAPProvider: adding(wishOf.ldap),
     updateLDAPProvider: changing(wishOf.ldap),
+    addSAMLProvider: adding(newSaml),
+    updateSAMLProvider: async (req: SamlFields & Named, cx: Cx) => {
+      const place = placeOf(cx)
+      return changed(await changeIdp(cx, place, req.id, await samlChange(cx, place, req)))
+    },
+    regenerateSAMLProviderCertificate: async ({ id }: Named, cx: Cx) => {
+      const place = placeOf(cx)
+      findIdp(cx, place, id, "saml")
+      const pairs = await newPairs(cx, secretOf(cx, id))
+      return changed(await replacePairs(cx, place, id, pairs))
+    },
     addAzureADProvider: adding(wishOf.azure),
     updateAzureADProvider: changing(wishOf.azure),
     addGitHubProvider: adding(wishOf.github),

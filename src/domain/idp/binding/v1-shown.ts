@@ -6,10 +6,11 @@ import {
 } from "../../../gen/core/idp/v1/idp_pb.ts"
 import { details } from "../../../kernel/answer.ts"
 import type { Cx } from "../../../store/index.ts"
-import type { Found, Place } from "../commands.ts"
+import { type Found, metadataOf, type Place } from "../commands.ts"
 import type { AutoLinking, Idp, IdpKind, Options, Settings } from "../model.ts"
 import { shownDirectory } from "./v1-directory.ts"
 import { tenants } from "./v1-form.ts"
+import { shownSaml } from "./v1-saml.ts"
 
 /** Numbers of the kinds in v1, and in v2 where it counts the same. */
 export const types: Readonly<Record<IdpKind, ProviderType>> = {
@@ -24,6 +25,7 @@ export const types: Readonly<Record<IdpKind, ProviderType>> = {
   gitlab_self_hosted: ProviderType.GITLAB_SELF_HOSTED,
   google: ProviderType.GOOGLE,
   apple: ProviderType.APPLE,
+  saml: ProviderType.SAML,
 }
 
 const autoLinkings: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
@@ -35,15 +37,19 @@ const autoLinkings: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
 export const ownerOf = (place: Place): IDPOwnerType =>
   place === undefined ? IDPOwnerType.IDP_OWNER_TYPE_SYSTEM : IDPOwnerType.IDP_OWNER_TYPE_ORG
 
+/** A provider by itself, with what it says of itself in XML: of many that would be too much. */
+export const shownWhole = (cx: Cx, found: Found) =>
+  shownIdp(cx, found, metadataOf(cx, found.idp.id))
+
 /** A provider as every version shows it; never its secret. */
-export function shownIdp(cx: Cx, { idp, place }: Found) {
+export function shownIdp(cx: Cx, { idp, place }: Found, metadata = "") {
   return {
     id: idp.id,
     details: standOf(cx, { idp, place }),
     state: IDPState.IDP_STATE_ACTIVE,
     name: idp.name,
     type: types[idp.settings.kind],
-    config: { options: shownOptions(idp.options), config: configOf(idp.settings) },
+    config: { options: shownOptions(idp.options), config: configOf(idp.settings, metadata) },
   }
 }
 
@@ -55,10 +61,11 @@ export const shownOptions = ({ autoLinking, ...options }: Options) => ({
   autoLinking: autoLinkings[autoLinking],
 })
 
-function configOf(settings: Settings) {
+function configOf(settings: Settings, metadata: string) {
   const { kind } = settings
   if (kind === "jwt") return { case: "jwt", value: settings } as const
   if (kind === "ldap") return { case: "ldap", value: shownDirectory(settings) } as const
+  if (kind === "saml") return { case: "saml", value: shownSaml(settings, metadata) } as const
   const value = { ...settings, scopes: [...settings.scopes] }
   switch (value.kind) {
     case "oauth":

@@ -9,13 +9,13 @@ import { at } from "../../../kernel/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { activeIdps, idpById, missingError } from "../commands.ts"
 import type { IdpKind, Options } from "../model.ts"
-import { shownIdp, shownOptions } from "./v1-shown.ts"
+import { shownOptions, shownWhole } from "./v1-shown.ts"
 
 export const v2 = share<Cx>()(IdentityProviderService, {
   getIDPByID: ({ id }, cx) => {
     const found = idpById(cx, id)
     if (!found) throw missingError()
-    return { idp: shownIdp(cx, found) }
+    return { idp: shownWhole(cx, found) }
   },
 })
 
@@ -65,4 +65,5 @@ const types: Readonly<Record<IdpKind, IdentityProviderType>> = {
   gitlab_self_hosted: IdentityProviderType.GITLAB_SELF_HOSTED,
   google: IdentityProviderType.GOOGLE,
   apple: IdentityProviderType.APPLE,
+  saml: IdentityProviderType.SAML,
 }

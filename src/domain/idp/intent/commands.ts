@@ -3,7 +3,8 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import type { Found } from "../commands.ts"
 import type { Answered } from "../upstream/identity.ts"
-import { authorizationUrl, type Kept, newKept } from "../upstream/start.ts"
+import { authorizationUrl } from "../upstream/start.ts"
+import { type Kept, newKept } from "./kept.ts"
 import { type Begun, type Intent, type IntentEvent, intent } from "./model.ts"
 
 export type Started = { readonly id: string; readonly authUrl: string }
@@ -44,6 +45,31 @@ export function openIntent(cx: Cx, state: string): Open | undefined {
   return plain === undefined ? undefined : { ...begunOf(found), id, kept: JSON.parse(plain) }
 }
 
+/**
+ * Notes what a provider has had a form bring, which comes without our cookie: the browser that has
+ * begun it goes on from there.
+ */
+export async function noteBrought(cx: Cx, id: string, answered: Answered): Promise<void> {
+  const sealed = cx.secrets.seal("seal", JSON.stringify(answered), about(id))
+  const brought: Draft<IntentEvent> = {
+    type: "idpintent.saml.succeeded",
+    data: {},
+    private: { sealed },
+    erase: { types: ["idpintent.started"] },
+  }
+  await cx.store.transact(cx, (tx) => {
+    // The provider's answer counts once, however often a browser brings it.
+    if (tx.state(intent, id).status !== "started") throw usedError()
+    tx.append(intent, id, [brought])
+  })
+}
+
+/** What a form has brought; undefined where that is nothing, or was taken up already. */
+export function broughtIntent(cx: Cx, id: string): Done | undefined {
+  const found = cx.store.state(cx, intent, id)
+  return found.status === "brought" ? doneOf(cx, id, found) : undefined
+}
+
 /** Notes who came back from the provider; answers the token that uses it. */
 export async function succeedIntent(cx: Cx, id: string, answered: Answered): Promise<string> {
   const { token, proof } = proofOf(cx, id, answered)
@@ -51,11 +77,11 @@ export async function succeedIntent(cx: Cx, id: string, answered: Answered): Pro
     type: "idpintent.succeeded",
     data: {},
     private: proof,
-    erase: { types: ["idpintent.started"] },
+    erase: { types: ["idpintent.started", "idpintent.saml.succeeded"] },
   }
   await cx.store.transact(cx, (tx) => {
     // The provider's answer counts once, however often the browser brings it.
-    if (tx.state(intent, id).status !== "started") throw usedError()
+    if (!isOpen(tx.state(intent, id))) throw usedError()
     tx.append(intent, id, [succeeded])
   })
   return token
@@ -86,9 +112,11 @@ export async function noteAnswered(
 export async function failIntent(cx: Cx, id: string, reason: string): Promise<void> {
   const failed: Draft<IntentEvent> = { type: "idpintent.failed", data: { reason }, erase: {} }
   await cx.store.transact(cx, (tx) => {
-    if (tx.state(intent, id).status === "started") tx.append(intent, id, [failed])
+    if (isOpen(tx.state(intent, id))) tx.append(intent, id, [failed])
   })
 }
+
+const isOpen = ({ status }: Intent): boolean => status === "started" || status === "brought"
 
 export type Done = Begun & { readonly id: string; readonly answered: Answered }
 
@@ -124,9 +152,9 @@ export function consumeIntent(tx: Transaction, id: string): void {
   tx.append(intent, id, [{ type: "idpintent.consumed", data: {}, erase: {} }])
 }
 
-type Succeeded = Extract<Intent, { status: "succeeded" }>
+type Answer = Extract<Intent, { status: "succeeded" | "brought" }>
 
-function doneOf(cx: Cx, id: string, found: Succeeded): Done | undefined {
+function doneOf(cx: Cx, id: string, found: Answer): Done | undefined {
   if (cx.clock.now() >= found.expires) return undefined
   const plain = cx.secrets.open("seal", found.sealed, about(id))
   return plain === undefined ? undefined : { ...begunOf(found), id, answered: JSON.parse(plain) }

@@ -23,6 +23,8 @@ export type IntentEvent =
       Record<never, never>,
       { readonly sealed: string; readonly tokenHash: string }
     >
+  /** What a form has brought that its browser has not taken up yet; sealed as the next one is. */
+  | Event<"idpintent.saml.succeeded", Record<never, never>, { readonly sealed: string }>
   /** The same where nobody was sent anywhere: begun and done in one. */
   | Event<
       "idpintent.ldap.succeeded",
@@ -41,6 +43,7 @@ type Kept = Begun & {
 export type Intent =
   | { readonly status: "absent" }
   | (Kept & { readonly status: "started"; readonly stateHash: string })
+  | (Kept & { readonly status: "brought" })
   | (Kept & { readonly status: "succeeded"; readonly tokenHash: string })
   | (Kept & { readonly status: "ended" })
 
@@ -69,7 +72,7 @@ export const intent = aggregate<IntentEvent, Intent>({
       expires: time + intentLifetimes.started,
     }),
     "idpintent.succeeded": (state, { private: secret, time }) =>
-      state.status === "started"
+      state.status === "started" || state.status === "brought"
         ? {
             ...state,
             status: "succeeded",
@@ -77,6 +80,10 @@ export const intent = aggregate<IntentEvent, Intent>({
             tokenHash: secret?.tokenHash ?? "",
             expires: time + intentLifetimes.succeeded,
           }
+        : state,
+    "idpintent.saml.succeeded": (state, { private: secret }) =>
+      state.status === "started"
+        ? { ...state, status: "brought", sealed: secret?.sealed ?? "" }
         : state,
     "idpintent.ldap.succeeded": (_, { data, private: secret, time }) => ({
       ...data,

@@ -26,12 +26,24 @@ export type Scripted = {
   readonly metadata: readonly (readonly [key: string, json: string])[]
 }
 
+/** What a provider that speaks SAML calls somebody, and their session there; empty for none. */
+export type UpstreamSession = {
+  readonly value: string
+  readonly format: string
+  readonly nameQualifier: string
+  readonly spNameQualifier: string
+  readonly sessionIndex: string
+}
+
 /** All that came from a provider: who it is, as it said so, and its tokens. */
 export type Answered = {
   readonly identity: Identity
   readonly raw: Readonly<Record<string, unknown>>
   readonly accessToken: string
   readonly idToken: string
+  /** As it was signed, in XML; absent where the provider doesn't speak SAML, as is `upstream`. */
+  readonly assertion?: string
+  readonly upstream?: UpstreamSession
   /** Absent where no script was asked. */
   readonly scripted?: Scripted
 }

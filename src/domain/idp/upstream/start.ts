@@ -1,20 +1,14 @@
 import { createHash } from "node:crypto"
-import { randomToken } from "../../../kernel/crypto/random.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import type { Found } from "../commands.ts"
+import type { Asked } from "../intent/kept.ts"
+import { signOnUrl } from "../saml/request.ts"
+import { samlSelf } from "../saml/self.ts"
 import { upstreamError } from "./identity.ts"
 import { serverOf } from "./server.ts"
 import { tokenPath, tokenUrl } from "./token.ts"
 import { upstreamOf } from "./vendor.ts"
-
-/** What is kept from the way to a provider to the way back; nobody else ever sees it. */
-export type Kept = { readonly nonce: string; readonly verifier: string }
-
-export const newKept = (cx: Cx): Kept => ({
-  nonce: randomToken(cx.random),
-  verifier: randomToken(cx.random),
-})
 
 /** Where every answer of a provider of the instance comes to; those of organisations lie below. */
 export const callbackPath = "/idps/callback"
@@ -25,13 +19,12 @@ export const callbackPath = "/idps/callback"
  * also where the provider doesn't say who it is (RFC 9700 §4.4.2.2).
  */
 export function redirectUriOf(cx: Cx, { idp, place }: Found): string {
+  if (idp.settings.kind === "saml") return samlSelf(cx, idp.id).acs
   const own = place === undefined ? callbackPath : `/idps/${idp.id}/callback`
   // A token is checked by the keys of its provider alone, so that there is no other to mistake.
   const path = idp.settings.kind === "jwt" ? tokenPath : own
   return `${requireInstance(cx).publicUrl}${path}`
 }
-
-type Asked = { readonly state: string; readonly kept: Kept }
 
 /** The address that a browser is sent to (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
 export async function authorizationUrl(
@@ -40,6 +33,7 @@ export async function authorizationUrl(
   { state, kept }: Asked,
 ): Promise<string> {
   const { settings } = found.idp
+  if (settings.kind === "saml") return signOnUrl(cx, found, { state, kept })
   if (settings.kind === "jwt") return tokenUrl(settings, state)
   const upstream = upstreamOf(settings)
   if (!upstream) throw upstreamError("answer_refused")

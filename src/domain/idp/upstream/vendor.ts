@@ -78,6 +78,7 @@ export function upstreamOf(settings: Settings): Upstream | undefined {
     }
     case "jwt":
     case "ldap":
+    case "saml":
       return undefined
   }
 }

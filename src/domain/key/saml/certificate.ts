@@ -1,5 +1,6 @@
 import type { Random } from "../../../kernel/crypto/random.ts"
 import { lazily } from "../../../kernel/lazy.ts"
+import type { Hash } from "../../../kernel/saml/names.ts"
 
 /** A pair; its certificate says whose it is, and is believed where it was registered. */
 export type CertifiedPair = {
@@ -45,6 +46,10 @@ export async function createCertified(
   }
 }
 
+const hashNames: Readonly<Record<Hash, string>> = { sha256: "SHA-256", sha512: "SHA-512" }
+
 /** Reads the private half, to sign with off the event loop. */
-export const privateKeyOf = (base64: string): Promise<CryptoKey> =>
-  crypto.subtle.importKey("pkcs8", Buffer.from(base64, "base64"), algorithm, false, ["sign"])
+export const privateKeyOf = (base64: string, hash: Hash = "sha256"): Promise<CryptoKey> => {
+  const spoken = { name: algorithm.name, hash: hashNames[hash] }
+  return crypto.subtle.importKey("pkcs8", Buffer.from(base64, "base64"), spoken, false, ["sign"])
+}

@@ -76,6 +76,7 @@ async function known(cx: Cx): Promise<SamlKeys> {
   const keys: SamlKeys = {
     certificate: row.certificate,
     certificates: rows.map(({ certificate }) => certificate),
+    hash: "sha256",
     sign: async (bytes) =>
       new Uint8Array(await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, bytes)),
     lastingName: (about) => createHmac("sha256", names).update(about).digest("base64url"),

@@ -10,6 +10,7 @@ import {
   tryMagicLink,
   user,
 } from "../../user/index.ts"
+import { vouchedBy } from "../commands.ts"
 import { type Hindrance, hindranceOf, standingOf } from "../entry.ts"
 import { type SessionEvent, session } from "../model.ts"
 import { passwordVersionOf } from "../query.ts"
@@ -95,7 +96,7 @@ export function proveIntent(
   intent.use(tx)
   const passwordVersion = passwordVersionOf(tx, userId)
   if (passwordVersion === undefined) return "inactive"
-  return [{ type: "session.intent.checked", data: { passwordVersion } }]
+  return [vouchedBy(intent, passwordVersion)]
 }
 
 /** Whether a key that sees who uses it lets in by itself. */

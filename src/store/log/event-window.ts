@@ -15,6 +15,8 @@ export type EventFilter = {
 
 /** A part of the log: what comes after one position, up to another one. */
 export type EventWindow = EventFilter & {
+  /** Only these of it. */
+  readonly among?: readonly number[] | undefined
   readonly instance: string
   readonly after: number
   readonly upTo: number
@@ -25,13 +27,23 @@ export type EventWindow = EventFilter & {
 const named = (column: string, list: string) =>
   `${column} IN (SELECT code FROM name WHERE name IN (SELECT value FROM json_each(${list})))`
 
+/** The numbers by which the log keeps names of types and streams; unknown ones have none. */
+export const codesOf = (database: Database, names: readonly string[]): readonly number[] =>
+  database
+    .query<{ code: number }, [string]>(
+      "SELECT code FROM name WHERE name IN (SELECT value FROM json_each(?))",
+    )
+    .all(JSON.stringify(names))
+    .map(({ code }) => code)
+
 /** Where the events of a window stand, in the order that is asked. */
 export function positionsIn(database: Database, window: EventWindow): readonly number[] {
-  const { instance, after, upTo, limit, types, streams, ...rest } = window
+  const { instance, after, upTo, limit, types, streams, among, ...rest } = window
   const wanted: readonly (readonly [sql: string, value: string | number | undefined])[] = [
     ["instance = ?", instance],
     ["position > ?", after],
     ["position <= ?", upTo],
+    ["position IN (SELECT value FROM json_each(?))", among && JSON.stringify(among)],
     [named("type", "?"), types && JSON.stringify(types)],
     [named("stream", "?"), streams && JSON.stringify(streams)],
     ["id = ?", rest.id],

@@ -13,14 +13,8 @@ export type EventQuery = EventFilter & {
 }
 
 /**
- * So many positions are looked through at a time, in a few tens of milliseconds: searches of others
- * have their turn in between.
- */
-const sliceMax = 50_000
-
-/**
  * What happened on an instance and is like that; all that was written before this call is looked
- * at. What nobody has written for long takes a look through the whole log, in the reader thread.
+ * at, in the reader thread, where searches of others have their turn in between.
  */
 export async function eventsOf(
   { log, reader }: { readonly log: Log; readonly reader: Reader },
@@ -31,17 +25,14 @@ export async function eventsOf(
   const end = log.durable()
   let after = asc ? (from ?? 0) : 0
   let upTo = asc ? end : Math.min(end, (from ?? end + 1) - 1)
-  const size = filter.id === undefined ? sliceMax : Number.MAX_SAFE_INTEGER
   const found: number[] = []
   while (after < upTo && found.length < limit) {
     if (cx.deadline !== undefined && cx.clock.now() >= cx.deadline) throw lateError()
-    const slice = asc
-      ? { after, upTo: Math.min(upTo, after + size) }
-      : { after: Math.max(after, upTo - size), upTo }
     const left = { limit: limit - found.length, asc, instance: cx.instance }
-    found.push(...(await reader.positions({ ...filter, ...left, ...slice })))
-    if (asc) after = slice.upTo
-    else upTo = slice.after
+    const { positions, reached } = await reader.positions({ ...filter, ...left, after, upTo })
+    found.push(...positions)
+    if (asc) after = reached
+    else upTo = reached
   }
   return log.at(found)
 }

@@ -2,9 +2,10 @@ import { Database, SQLiteError, type Statement } from "bun:sqlite"
 import { systemClock } from "../../kernel/clock.ts"
 import { stepBack } from "../../kernel/lane/thread.ts"
 import { lru } from "../../kernel/lru.ts"
-import { positionsIn } from "../log/event-window.ts"
 import type { Value, Values } from "../view/statement.ts"
 import { type Candidates, candidatesOf, narrowed } from "./candidates.ts"
+import { eventIndexOf } from "./event/event-index.ts"
+import { searchEvents } from "./event/event-search.ts"
 import type { Read, ReadAnswer, ReadRequest } from "./reader.ts"
 import { textIndexOf } from "./text-index.ts"
 
@@ -37,11 +38,12 @@ self.onmessage = (event: MessageEvent<ReadRequest>) => {
 function answer(request: Request): ReadAnswer {
   try {
     reading ??= connect(request)
-    const { begin, end, index } = reading
+    const { begin, end, index, events } = reading
     const tables = Object.values(request.tables)
     begin()
     try {
-      if ("events" in request) return { positions: positionsIn(reading.database, request.events) }
+      if ("events" in request) return searchEvents(reading.database, events, request.events)
+      if ("follows" in request) return { isBehind: events.work() }
       if (request.plan) return { ...read(request, reading), isBehind: index.isBehind(tables) }
       const isBehind = index.work(tables)
       if (request.purge && !isBehind) index.purge()
@@ -103,9 +105,11 @@ function connect({ file, rowsMin }: Request) {
   type Prepared = Statement<unknown, [Record<string, Value>]>
   const prepared = lru<Prepared>(100)
   const index = textIndexOf({ database, file: `${file}-texts`, rowsMin })
+  const events = eventIndexOf({ database, file: `${file}-events`, rowsMin })
   return {
     database,
     index,
+    events,
     begin: () => void begin.run(),
     // An error of the disk may have ended it already.
     end: () => void (database.inTransaction && end.run()),
@@ -127,6 +131,7 @@ function connect({ file, rowsMin }: Request) {
     },
     close: () => {
       index.close()
+      events.close()
       database.close()
     },
   }

@@ -2,10 +2,11 @@ import { Fault, lateError } from "../../kernel/fault.ts"
 import type { EventWindow } from "../log/event-window.ts"
 import type { TextTable } from "../view/indexes.ts"
 import type { Statement, Value } from "../view/statement.ts"
+import type { FoundEvents } from "./event/event-search.ts"
 import type { Plan } from "./plan.ts"
 import { cachedStatement } from "./statement-cache.ts"
 import type { TextCondition } from "./text-index.ts"
-import { askerOf, type Ended, type readerThread } from "./thread.ts"
+import { type Asker, askerOf, type Ended, type readerThread } from "./thread.ts"
 
 /** A search as the reader thread is asked for it. */
 export type Reading = {
@@ -60,6 +61,7 @@ type How = {
 export type ReadRequest =
   | { readonly close: true }
   | (Work & { readonly events: EventWindow })
+  | (Work & { readonly follows: "events" })
   | (Work & { readonly plan?: undefined; readonly purge: boolean })
   | (Work & Omit<Reading, "plan"> & { readonly plan: Queries })
 
@@ -77,7 +79,7 @@ type Behind = { readonly isBehind: boolean }
 export type ReadAnswer =
   | (Read<unknown> & Behind)
   | Behind
-  | { readonly positions: readonly number[] }
+  | FoundEvents
   | { readonly failed: { readonly name: string; readonly code: string; readonly message: string } }
 
 /**
@@ -87,8 +89,8 @@ export type ReadAnswer =
 export type Reader = {
   /** Drops a search that is reached when nobody waits for its answer any more. */
   readonly read: <Row>(reading: Reading, how: How) => Promise<Read<Row>>
-  /** Where the events of a part of the log stand. */
-  readonly positions: (window: EventWindow) => Promise<readonly number[]>
+  /** Where some events of a part of the log stand. */
+  readonly positions: (window: EventWindow) => Promise<FoundEvents>
   /** Leaves nothing in the index of texts of what has been erased. */
   readonly scrub: (tables: Tables) => Promise<void>
   /** Resolves when nothing is being read, with what lets those read on who have to wait. */
@@ -110,34 +112,22 @@ const usualRowsMin = 50_000
 export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts): Reader {
   const { ask, queue, isRunning, close } = askerOf(thread)
   let following: Promise<void> | undefined
+  let isFollowingEvents = false
   let isClosed = false
 
-  const asked = async (request: ReadRequest) => {
-    const first = await ask(request)
-    // What ended the thread need not be this search.
-    const answer = "ended" in first ? await ask(request) : first
-    if ("ended" in answer) throw endedError(answer)
-    if ("failed" in answer) {
-      throw Object.assign(new Error(answer.failed.message), answer.failed)
-    }
-    return answer
-  }
-
-  /** Asks the thread to go on with its index, a few milliseconds at a time, until it has all. */
-  const follow = async (tables: Tables, purge = false): Promise<void> => {
-    for (let isBehind = true; isBehind && !isClosed; ) {
-      const end = await queue()
-      try {
-        const answer = await ask({ file, rowsMin, tables: tables(), purge })
-        isBehind = "isBehind" in answer && answer.isBehind
-      } finally {
-        end()
-      }
-    }
-  }
+  const { asked, goOn } = askingOf({ ask, queue }, () => isClosed)
+  const follow = (tables: Tables, purge = false) =>
+    goOn(() => ({ file, rowsMin, tables: tables(), purge }))
   const followed = (tables: Tables) => {
     following ??= follow(tables).finally(() => {
       following = undefined
+    })
+  }
+  const followEvents = async () => {
+    if (isFollowingEvents) return
+    isFollowingEvents = true
+    await goOn(() => ({ file, rowsMin, tables: {}, follows: "events" })).finally(() => {
+      isFollowingEvents = false
     })
   }
   return {
@@ -159,8 +149,10 @@ export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts):
     positions: async (events) => {
       const end = await queue()
       try {
-        const answer = await asked({ file, rowsMin, tables: {}, events })
-        return "positions" in answer ? answer.positions : []
+        // Reason for the cast: this is what the thread answers to that.
+        const answer = (await asked({ file, rowsMin, tables: {}, events })) as FoundEvents
+        if (answer.isBehind) void followEvents()
+        return answer
       } finally {
         end()
       }
@@ -174,6 +166,33 @@ export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts):
     close: () => {
       isClosed = true
       return close()
+    },
+  }
+}
+
+function askingOf({ ask, queue }: Pick<Asker, "ask" | "queue">, isClosed: () => boolean) {
+  return {
+    asked: async (request: ReadRequest) => {
+      const first = await ask(request)
+      // What ended the thread need not be this search.
+      const answer = "ended" in first ? await ask(request) : first
+      if ("ended" in answer) throw endedError(answer)
+      if ("failed" in answer) {
+        throw Object.assign(new Error(answer.failed.message), answer.failed)
+      }
+      return answer
+    },
+    /** Asks the thread to go on with an index, a few milliseconds at a time, until it has all. */
+    goOn: async (request: () => ReadRequest): Promise<void> => {
+      for (let isBehind = true; isBehind && !isClosed(); ) {
+        const end = await queue()
+        try {
+          const answer = await ask(request())
+          isBehind = "isBehind" in answer && answer.isBehind
+        } finally {
+          end()
+        }
+      }
     },
   }
 }

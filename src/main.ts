@@ -7,10 +7,11 @@ import {
   runCommandLine,
 } from "./boot/command-line.ts"
 import { ask, serveControl } from "./boot/control.ts"
-import { folderFlags, settingFlags, settingsIn } from "./boot/flags.ts"
+import { folderFlags, masterKeyFlag, settingFlags, settingsIn } from "./boot/flags.ts"
 import { claimFolder } from "./boot/folder/claim.ts"
 import { folderAt } from "./boot/folder/folder.ts"
 import { notify } from "./boot/readiness.ts"
+import { recoveredText, recoverOwner } from "./boot/recovery.ts"
 import type { Running } from "./boot/running.ts"
 import { readConfig } from "./boot/settings.ts"
 import { passwordIn, setUp } from "./boot/setup.ts"
@@ -38,6 +39,13 @@ const setupFlags = {
   },
 } as const satisfies Record<string, Flag>
 
+const recoveryFlags = {
+  "--owner": { hint: "LOGIN", help: "Who; needed where there are several owners" },
+  "--email": { hint: "ADDRESS", help: "Make the owner, who is not there yet, with this address" },
+  "--instance": { hint: "ID", help: "Which instance, where there are several" },
+  "--keep-factors": { help: "Their second factors and passkeys are not lost: keep them" },
+} as const satisfies Record<string, Flag>
+
 const commands: CommandTable = {
   serve: { help: "Run the service", flags: settingFlags, plain: true, run: serve },
   setup: {
@@ -46,6 +54,11 @@ const commands: CommandTable = {
     run: setup,
   },
   "setup-link": { help: "Print a new one-time set-up link", flags: folderFlags, run: setupLink },
+  "admin recover": {
+    help: "Print a link that lets an owner in who has lost password, second factor or all",
+    flags: { ...folderFlags, ...masterKeyFlag, ...recoveryFlags },
+    run: recover,
+  },
   ...backupCommands({
     ...{ env, clock: systemClock, random: systemRandom, started },
     drill: async (start) => (await import("./server/index.ts")).drill(start),
@@ -111,6 +124,21 @@ async function setupLink(flags: Flags): Promise<Outcome> {
   const { data } = readConfig({ flags: settingsIn(flags), env })
   const link = String(await ask(folderAt(data), "setup-link"))
   return { text: link, data: { link } }
+}
+
+async function recover(flags: Flags): Promise<Outcome> {
+  const config = readConfig({ flags: settingsIn(flags), env })
+  const { "--owner": owner, "--email": email, "--instance": instance } = flags
+  const keepsFactors = flags["--keep-factors"] !== undefined
+  const recovered = await recoverOwner({
+    ...{ config, random: systemRandom },
+    request: { owner, email, instance, keepsFactors },
+    here: async (claim, request) => {
+      const server = await import("./server/index.ts")
+      return server.recoverHere({ ...claim, config, started }, request)
+    },
+  })
+  return { text: recoveredText(recovered, keepsFactors), data: recovered }
 }
 
 async function printVersion(): Promise<Outcome> {

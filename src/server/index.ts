@@ -1,3 +1,4 @@
+import { type Recovered, type RecoveryRequest, recoveryRequest } from "../boot/recovery.ts"
 import type { Running, Start } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
 import { keepSetupLink } from "../boot/setup-link.ts"
@@ -13,6 +14,7 @@ import { keepRotating } from "./background/rotation.ts"
 import { type Listener, listenGrpc, listenHttp } from "./listener.ts"
 import { reactors } from "./modules.ts"
 import { openServices } from "./services.ts"
+import { recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { openSetupToken } from "./setup/setup-token.ts"
 
@@ -64,6 +66,7 @@ export async function serve(start: Start): Promise<Running> {
         keepSetupLink(folder, fresh)
         return fresh
       },
+      recover: (input) => recover(services, recoveryRequest.parse(input)),
       setup: async (input) => {
         await setUpByRequest(services, setupRequest.parse(input))
         setupToken.close()
@@ -77,6 +80,17 @@ export async function setup(start: Start, request: SetupRequest): Promise<void> 
   const services = openServices(start)
   try {
     await setUpByRequest(services, request)
+  } finally {
+    await services.store.close()
+  }
+}
+
+/** Lets an owner in without serving; see `recover`. */
+export async function recoverHere(start: Start, request: RecoveryRequest): Promise<Recovered> {
+  const services = openServices(start)
+  try {
+    await followPublicUrl(services, start.config.publicUrl)
+    return await recover(services, request)
   } finally {
     await services.store.close()
   }

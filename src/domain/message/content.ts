@@ -137,6 +137,17 @@ function linkOf(cx: Cx, message: Message, places: Places): string {
       encodeURIComponent(values[name] ?? ""),
     )
   }
+  return pageLink(cx, kind, { userId, orgId, code, codeId, requestId })
+}
+
+type Led = Readonly<Record<"userId" | "orgId" | "code", string>> & {
+  readonly codeId?: string
+  readonly requestId?: string
+}
+
+/** Where our own page for a kind of message is, at the public address; "" where there is none. */
+export function pageLink(cx: Cx, kind: Kind, led: Led): string {
+  const { userId, orgId, code, codeId = "", requestId = "" } = led
   const { publicUrl } = requireInstance(cx)
   const page = pages[kind]
   if (page === undefined) return ""
@@ -165,4 +176,5 @@ const pages: Readonly<Partial<Record<Kind, Page>>> = {
   factor_added: { path: "/ui/account/security" },
   factor_removed: { path: "/ui/account/security" },
   phone_changed: { path: "/ui/account" },
+  owner_recovered: { path: "/ui/console/" },
 }

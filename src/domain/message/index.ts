@@ -2,6 +2,7 @@ import { message, messageCount } from "./model.ts"
 import { messageReactor } from "./reactor.ts"
 import { messageView } from "./view.ts"
 
+export { pageLink } from "./content.ts"
 export { message } from "./model.ts"
 export { type Otp, queueMagicLink, queueNewDevice, queueOtp } from "./otp.ts"
 

@@ -34,7 +34,7 @@ type Addressed = {
   readonly to: string
   /** A code that nothing but its message can be read from; left out for the others. */
   readonly sealed?: string
-  /** From where somebody signed in; left out for all else. */
+  /** From where somebody signed in, or who was let in again; left out for all else. */
   readonly place?: string
 }
 

@@ -1,6 +1,7 @@
 import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
+import { instance, ownersOf } from "../instance/index.ts"
 import { notification, policyOf } from "../policy/index.ts"
-import { registrantBy } from "../user/index.ts"
+import { registrantBy, userNameOf } from "../user/index.ts"
 import { addMessage, addMessageTo } from "./add.ts"
 import { type Cause, type Kind, message } from "./model.ts"
 import { senderOf } from "./send.ts"
@@ -31,6 +32,15 @@ export function messageReactor(call: Calls): Reactor {
     const told = { cause, to: String(secret.before), owner }
     await cx.store.transact(cx, (tx) => addMessageTo(tx, String(position), told))
   }
+  /** Whoever has the server may do it; that they did, no owner may miss. */
+  const tellOwners = async ({ instance: at, id, position }: Recordedly) => {
+    const cx = call(at, name)
+    const place = userNameOf(cx, id) ?? id
+    for (const { userId } of ownersOf(cx.store.state(cx, instance, at))) {
+      const cause = { kind: "owner_recovered", userId, ...plainly } as const
+      await cx.store.transact(cx, (tx) => addMessage(tx, `${position}-${userId}`, cause, { place }))
+    }
+  }
   const go = async ({ instance, id }: Recordedly) => send(call(instance, name), id)
   const again = (channel: Cause["channel"]) => async (event: Recordedly) => {
     const cx = call(event.instance, name)
@@ -50,6 +60,7 @@ export function messageReactor(call: Calls): Reactor {
       "user.human.password.changed": write("password_change"),
       "user.human.passwordless.initialization.code.added": write("passwordless_registration"),
       "user.domain.claimed": write("domain_claimed"),
+      "user.recovery.started": tellOwners,
       "registration.requested": async (event) => tellRegistrant(call(event.instance, name), event),
       "user.removed": async ({ instance, id }) => eraseAll(call(instance, name), id),
       "message.added": go,

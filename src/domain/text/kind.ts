@@ -52,6 +52,7 @@ const ownKinds = {
   factor_removed: person,
   email_changed: person,
   phone_changed: person,
+  owner_recovered: [...person, "Domain", "Place"],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export const allMessageKinds = { ...messageKinds, ...ownKinds } as const

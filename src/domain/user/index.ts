@@ -50,6 +50,7 @@ export { findByLoginName, loginNamesOf, shownNames } from "./account/login-name.
 export { type Metadata, noteMetadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving } from "./account/owner.ts"
+export { type Recovery, recoverUser } from "./account/recovery.ts"
 export {
   askRegistration,
   checkRegistration,

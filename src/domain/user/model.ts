@@ -131,6 +131,7 @@ export type UserEvent =
   | Event<"user.locked">
   | Event<"user.unlocked">
   | Event<"user.removed">
+  | Event<"user.recovery.started">
 
 export type UserStatus = "active" | "inactive" | "locked"
 
@@ -367,6 +368,7 @@ export const user = aggregate<UserEvent, User>({
     "user.locked": (state, event) => stopped(state, event, "locked"),
     "user.unlocked": (state, event) => turned(state, event, "active"),
     "user.removed": () => ({ status: "removed" }),
+    "user.recovery.started": (state) => state,
   },
 })
 

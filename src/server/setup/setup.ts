@@ -43,8 +43,11 @@ function inputOf(request: SetupRequest): SetupInput {
   }
 }
 
-/** Nobody is asked for a person's names here; the login name stands in until they are changed. */
-function namesFrom(loginName: string): { readonly firstName: string; readonly lastName: string } {
+/** Where nobody is asked for a person's names, the login name stands in until they are changed. */
+export function namesFrom(loginName: string): {
+  readonly firstName: string
+  readonly lastName: string
+} {
   const [local = loginName] = loginName.split("@")
   const [firstName = local, ...rest] = local.split(/[._\s-]+/).filter((part) => part !== "")
   return { firstName, lastName: rest.join(" ") || firstName }

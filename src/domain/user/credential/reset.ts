@@ -26,7 +26,8 @@ type Reset = {
 /** The sign-in that a code was asked for in, to go on with. */
 export type AskedWithin = { readonly requestId: string }
 
-const addReset = user.command<Reset>((state, reset, cx, id) => {
+/** Gives a person a code, in a larger step; see `requestReset`. */
+export const addReset = user.command<Reset>((state, reset, cx, id) => {
   const person = personOf(state)
   mustBeActive(cx, id, person)
   if (!reset.code.returned && addressOf(person, reset.channel) === "")

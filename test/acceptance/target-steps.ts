@@ -1,0 +1,50 @@
+// What two instances are asked of their targets, which have the same ids in both.
+import { generateKeyPairSync } from "node:crypto"
+import type { Step } from "./instance-steps.ts"
+
+const v2 = (name: string) => `core.action.v2.ActionService/${name}`
+const v3 = (name: string) => `core.resources.action.v3alpha.CoreActions/${name}`
+const hook = { endpoint: "https://hook.example.com", timeout: "5s", restWebhook: {} }
+/** Nobody's calls go through what tells of this. */
+const condition = { event: { event: "quota.removed" } }
+const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+const pem = Buffer.from(publicKey.export({ type: "spki", format: "pem" })).toString("base64")
+
+/** One, whose id comes back. */
+export const targets = (name: string): readonly Step[] => [
+  [v2("CreateTarget"), { ...hook, name: `Target ${name}` }],
+]
+
+export const targetLooks: readonly Step[] = [
+  ...["ListTargets", "ListExecutions"].map((name): Step => [v2(name), {}]),
+  ...["SearchTargets", "SearchExecutions"].map((name): Step => [v3(name), {}]),
+  ...[v2, v3].flatMap((named) =>
+    ["Functions", "Methods", "Services"].map((what): Step => [named(`ListExecution${what}`), {}]),
+  ),
+  ["ListTargetCalls", {}],
+  ["core.admin.v1.AdminService/ListMilestones", {}],
+  ["core.admin.v1.AdminService/ListViews", {}],
+]
+
+/** `id`: of the target. */
+export const targetChanges = (id: string): readonly Step[] => [
+  [v2("GetTarget"), { id }],
+  [v3("GetTarget"), { id }],
+  [v2("UpdateTarget"), { id, name: "Changed", expirationSigningKey: "0s" }],
+  [v3("PatchTarget"), { id, target: { name: "Older" } }],
+  [v2("AddPublicKey"), { targetId: id, publicKey: pem }],
+  [v2("ListPublicKeys"), { targetId: id }],
+  [v2("RemovePublicKey"), { targetId: id, keyId: "absent" }],
+  [v2("SetExecution"), { condition, targets: [id] }],
+  [v3("SetExecution"), { condition, execution: { targets: [] } }],
+  [v3("CreateTarget"), { target: { ...hook, name: "Older" } }],
+  [v2("DeleteTarget"), { id }],
+  [v3("DeleteTarget"), { id }],
+]
+
+const absent = { targetId: "absent", keyId: "absent" }
+
+export const targetRefusals: readonly (readonly [...Step, status: number])[] = [
+  [v2("ActivatePublicKey"), absent, 404],
+  [v2("DeactivatePublicKey"), absent, 404],
+]

@@ -16,6 +16,7 @@ import * as key from "../domain/key/index.ts"
 import * as member from "../domain/member/index.ts"
 import * as message from "../domain/message/index.ts"
 import * as messageProvider from "../domain/message-provider/index.ts"
+import * as milestone from "../domain/milestone/index.ts"
 import * as org from "../domain/org/index.ts"
 import * as orgCascade from "../domain/org-cascade/index.ts"
 import * as policy from "../domain/policy/index.ts"
@@ -62,6 +63,7 @@ export const modules = [
   orgCascade.module,
   session.module,
   grant.module,
+  milestone.module,
   history.module,
   refusal.module,
   setup.module,

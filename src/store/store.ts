@@ -254,6 +254,16 @@ export class Store implements Upkeep {
     return this.log.blob({ instance, stream, id, name })
   }
 
+  /** The names of all views. */
+  views(): readonly string[] {
+    return this.#views.names
+  }
+
+  /** Makes a view anew, beside its rows, which serve meanwhile; false where there is none. */
+  rebuild(name: string): boolean {
+    return this.#views.again(name)
+  }
+
   /** Views that are being rebuilt; they serve their old rows meanwhile. */
   rebuilding(): readonly string[] {
     return this.#views.rebuilding()

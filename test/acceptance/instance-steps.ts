@@ -5,6 +5,7 @@ import { idpLooks, idpRefusals, idps } from "./idp-steps.ts"
 import { policyChanges, policyLooks } from "./policy-steps.ts"
 import { providerLooks, providerRefusals, providers } from "./provider-steps.ts"
 import { personOf } from "./service.ts"
+import { targetLooks, targetRefusals, targets } from "./target-steps.ts"
 
 export type Step = readonly [name: string, request: object]
 
@@ -70,6 +71,7 @@ export const furniture = (name: string): readonly Step[] => [
   ["AddUsersToGroup", { id: "group", userIds: ["user"] }],
   ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
   ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
+  ...targets(name),
   ...actions(name),
   ...idps,
   ...providers,
@@ -162,6 +164,7 @@ export const looks: readonly Step[] = [
   ...providerLooks,
   ...idpLooks,
   ...actionLooks,
+  ...targetLooks,
 ]
 
 /** Every operation that changes something, in an order in which each one can. */
@@ -284,6 +287,7 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["GetDeviceAuthorizationRequest", { userCode: "BCDF-GHJK" }, 403],
   ["AuthorizeOrDenyDeviceAuthorization", { deviceAuthorizationId: "absent" }, 403],
   ...providerRefusals,
+  ...targetRefusals,
   [
     admin("RemoveFailedEvent"),
     { database: "latchkey", viewName: "absent", failedSequence: 1 },

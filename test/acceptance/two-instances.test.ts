@@ -18,6 +18,7 @@ import {
 } from "./instance-steps.ts"
 import { providerChanges, providers } from "./provider-steps.ts"
 import { bearer, methods, pathOf } from "./service.ts"
+import { targetChanges, targets } from "./target-steps.ts"
 
 // The compiled binary embeds these files; a test runner would run them.
 vi.mock("../../src/gen/ui-assets.ts", () => ({
@@ -172,11 +173,12 @@ describe("of two instances with equal ids everywhere", () => {
       tokenIds: ids("tokenId", 13, 14),
       appKeyIds: ids("keyId", 15, 16),
     }
-    const last = actions("").length + idps.length + providers.length
-    const [script, ...lastMade] = (made.one ?? []).slice(-last).map(({ id }: any) => id)
+    const last = targets("").length + actions("").length + idps.length + providers.length
+    const [hook, script, ...lastMade] = (made.one ?? []).slice(-last).map(({ id }: any) => id)
     const steps = [
       ...credentialChanges(credentials),
       ...grantLooks(created("one", 21).administrators[0].projectGrant.id),
+      ...targetChanges(hook),
       ...actionChanges(script),
       ...idpChanges(lastMade.slice(0, idps.length)),
       ...providerChanges(lastMade.slice(idps.length)),
@@ -193,6 +195,7 @@ describe("of two instances with equal ids everywhere", () => {
     const none = credentialChanges({ keyIds: [], tokenIds: [], appKeyIds: [] })
     const steps = [...furniture(""), ...looks, ...none, ...grantLooks("")]
     const later = [...providerChanges([]), ...idpChanges([]), ...actionChanges("")]
+    later.push(...targetChanges(""))
     const changing = [...changes("", "", ""), ...later]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],

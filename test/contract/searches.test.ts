@@ -33,7 +33,7 @@ test("there are lists, and few that are asked for elsewhere", () => {
   const others = lists.filter((method) => elsewhere(method) !== undefined)
   const instances = [
     ...["ListInstances", "ListCustomDomains", "ListTrustedDomains", "ListIAMMembers"],
-    "ListFailedEvents",
+    ...["ListFailedEvents", "ListViews"],
   ]
   expect(others.map(({ name }) => name)).toEqual(instances)
 })

@@ -9,6 +9,7 @@ import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as message from "../../src/domain/message/index.ts"
+import * as milestone from "../../src/domain/milestone/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as policy from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
@@ -57,6 +58,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...key.module.aggregates,
   ...member.module.aggregates,
   ...message.module.aggregates,
+  ...milestone.module.aggregates,
   ...org.module.aggregates,
   ...policy.module.aggregates,
   ...project.module.aggregates,

@@ -268,3 +268,36 @@ test("a view that did not change is not made anew", async () => {
   expect(store.rebuilding()).toEqual([])
   expect(tablesOf(store.database)).toEqual(["accounts_1"])
 })
+
+describe("a view that is asked for anew", () => {
+  test("serves what it has meanwhile, and then what its events say", async () => {
+    const before = rows()
+    const [table = ""] = tablesOf(store.database).filter((name) => name.startsWith("accounts_"))
+    store.database.run(`UPDATE ${table} SET name = 'wrong'`)
+    expect(store.rebuild("account")).toBe(true)
+    expect(store.rebuilding()).toEqual(["account"])
+    expect(rows()).toHaveLength(before.length)
+    await openAccount(cx(), "99", { name: "meanwhile" })
+    await store.rebuilt()
+    expect(store.rebuilding()).toEqual([])
+    expect(rows()).toEqual([...before, expect.objectContaining({ name: "meanwhile" })])
+    expect(tablesOf(store.database)).not.toContain(table)
+  })
+
+  test("twice at once is made anew once, and one that is not there not at all", async () => {
+    expect(store.rebuild("nothing")).toBe(false)
+    const before = rows()
+    expect([store.rebuild("account"), store.rebuild("account")]).toEqual([true, true])
+    expect(store.rebuilding()).toEqual(["account"])
+    await store.rebuilt()
+    expect(rows()).toEqual(before)
+  })
+
+  test("leaves the rows as they are where the store is closed meanwhile", async () => {
+    const before = rows()
+    store.rebuild("account")
+    await reopen(modules.views)
+    await store.rebuilt()
+    expect(rows()).toEqual(before)
+  })
+})

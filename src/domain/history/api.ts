@@ -1,5 +1,6 @@
 import { auth, management } from "./v1.ts"
 import { admin, system } from "./v1-event.ts"
+import { adminViews, systemViews } from "./v1-view.ts"
 
 /** What this module answers of the book. */
-export const shares = [management, auth, admin, system] as const
+export const shares = [management, auth, admin, system, adminViews, systemViews] as const

@@ -5,7 +5,7 @@ import type { LogEvent } from "../log/log.ts"
 import { isWhole, physical, place, type TableGeneration } from "./generation.ts"
 import { type Handle, handleOf, type Standing } from "./handle.ts"
 import { type Index, indexesOf, type TextTable, textTablesOf } from "./indexes.ts"
-import { type BackgroundChunk, type Replay, rebuild } from "./rebuild.ts"
+import { type BackgroundChunk, type RebuildParts, type Replay, rebuild } from "./rebuild.ts"
 import type { Statement } from "./statement.ts"
 import { advise } from "./statistics.ts"
 import type { Reducer, View } from "./view.ts"
@@ -34,6 +34,9 @@ export type Views = Pick<Handle, "get" | "all"> & {
     what: { readonly keep: string; readonly limit: number },
   ) => number
   readonly rebuilding: () => readonly string[]
+  /** Makes a view anew beside its rows, which serve meanwhile; false where there is none. */
+  readonly again: (name: string) => boolean
+  readonly names: readonly string[]
   /** The views whose rows are those that today's reducers make. */
   readonly whole: () => readonly TableGeneration[]
   readonly rebuilt: () => Promise<void>
@@ -71,7 +74,7 @@ export function viewsOf(parts: ViewsParts): Views {
     texts = textTablesOf(live)
     generation++
   }
-  const rebuilds = rebuild({ ...parts, swapped }, stale)
+  const rebuilds = rebuildsOf({ ...parts, swapped }, stale)
 
   return {
     index: (table, column) => indexes.get(`${table}.${column}`),
@@ -101,11 +104,43 @@ export function viewsOf(parts: ViewsParts): Views {
       for (const view of views) view.dropped[last.stream]?.(writer)
     },
     rebuilding: rebuilds.running,
+    again: (name) => {
+      const view = views.find((each) => each.name === name)
+      if (view) rebuilds.again(view)
+      return view !== undefined
+    },
+    names: views.map(({ name }) => name),
     whole: () => live.filter((placed) => isWhole(database, placed)),
-    rebuilt: () => rebuilds.done,
+    rebuilt: rebuilds.done,
+    close: rebuilds.close,
+  }
+}
+
+/** Views that are made anew: those that are stale at once, others when they are asked for. */
+function rebuildsOf(parts: RebuildParts, stale: readonly View[]) {
+  let current = rebuild(parts, stale)
+  let isClosed = false
+  // One after the other: each takes away the tables that nobody uses.
+  let turn = current.done
+  const wanted = new Set<string>()
+  const running = () => [...current.running(), ...wanted]
+  return {
+    running,
+    done: () => turn,
+    again: (view: View) => {
+      if (running().includes(view.name)) return
+      wanted.add(view.name)
+      turn = turn.then(() => {
+        wanted.delete(view.name)
+        if (isClosed) return
+        current = rebuild(parts, [view])
+        return current.done
+      })
+    },
     close: () => {
-      rebuilds.stop()
-      return rebuilds.done
+      isClosed = true
+      current.stop()
+      return turn
     },
   }
 }

@@ -374,6 +374,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listEventTypes", {}],
   ["listAggregateTypes", {}],
   ["listFailedEvents", {}, "admin.v1"],
+  ["listMilestones", {}],
   ["getAction", { id: "s1" }],
   ["listActions", {}],
   ["listFlowTypes", {}],
@@ -407,6 +408,7 @@ const systemOnly = new Set([
 const ofAll = [
   ...["bulkSetLimits", "createInstance", "existsDomain", "getSystemFeatures", "listInstances"],
   ...["resetSystemFeatures", "setSystemFeatures", "removeFailedEvent"],
+  ...["listViews", "clearView"],
 ]
 
 test("every operation of these modules is tried", () => {

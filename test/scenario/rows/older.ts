@@ -56,6 +56,24 @@ export const olderRows: readonly Row[] = [
   },
   { call: "system.v1.SystemService/ListFailedEvents", as: "system", expect: {} },
   {
+    ...{ call: "admin.v1.AdminService/ListMilestones", as: "owner" },
+    body: { queries: [{ isReachedQuery: { reached: false } }] },
+    expect: { details: { totalResult: "5" } },
+  },
+  { call: "admin.v1.AdminService/ListViews", as: "owner", expect: {} },
+  { call: "system.v1.SystemService/ListViews", as: "system", expect: {} },
+  {
+    ...{ call: "system.v1.SystemService/ClearView", as: "system" },
+    body: { database: "latchkey", viewName: "target" },
+    expect: {},
+  },
+  {
+    ...{ call: "system.v1.SystemService/ClearView", name: "that there is none", as: "system" },
+    body: { database: "latchkey", viewName: "nothing" },
+    code: "not_found",
+    id: "view.missing",
+  },
+  {
     call: "system.v1.SystemService/RemoveFailedEvent",
     as: "system",
     body: { database: "latchkey", viewName: "messages", failedSequence: "1" },

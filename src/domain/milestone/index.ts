@@ -1,0 +1,9 @@
+import { reached } from "./model.ts"
+import { milestoneReactor } from "./reactor.ts"
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [reached],
+  reactors: [milestoneReactor],
+  operations: () => import("./api.ts"),
+} as const

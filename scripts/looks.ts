@@ -115,5 +115,6 @@ async function look(page: Page, { name, address }: Looked): Promise<void> {
   for (const flaw of found) console.log(`${name}: ${flaw}`)
 }
 
-const nameOf = (state: string, language: string, path: string) =>
-  `${state}-${language}-${path.replace(/^\/ui\//, "").replaceAll(/[^\w.]+/g, "-")}`
+function nameOf(state: string, language: string, path: string): string {
+  return `${state}-${language}-${path.replace(/^\/ui\//, "").replaceAll(/[^\w.]+/g, "-")}`
+}

@@ -261,6 +261,37 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0)
   })
 
+  describe("of everything there is a list", () => {
+    beforeAll(async () => {
+      const name = "Quayside"
+      const { projectId } = await get("CreateProject", { organizationId, name })
+      const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
+      await get("CreateApplication", { projectId, name, oidcConfiguration })
+      await get("CreateGroup", { organizationId, name })
+      await get("AddOrganization", { name })
+    })
+
+    test.each([
+      ["/projects", "Projects"],
+      ["/applications", "Applications"],
+      ["/groups", "Groups"],
+      ["/organizations", "Organisations"],
+    ])("the search of %s is in its address, for Back and for others", async (path, heading) => {
+      await page.goto(at(`${path}?org=${organizationId}&q=quay&down=1`))
+      const found = page.locator("tbody tr")
+      await found.first().waitFor()
+      expect(await found.count()).toBe(1)
+      expect(await page.getByRole("searchbox").inputValue()).toBe("quay")
+      await found.getByRole("link").first().click()
+      await page.getByRole("heading", { name: "Quayside", level: 1 }).waitFor()
+      await page.goBack()
+      await page.getByRole("heading", { name: heading, level: 1 }).waitFor()
+      expect(parameters(page)).toMatchObject({ q: "quay", down: "1" })
+      expect(await page.getByRole("searchbox").inputValue()).toBe("quay")
+      expect(await found.count()).toBe(1)
+    })
+  })
+
   test("the set-up of what is set up leads to the console", async () => {
     await page.goto(`${server.url}/setup`)
     await page.getByRole("heading", { name: "Already set up" }).waitFor()

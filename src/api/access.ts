@@ -207,7 +207,8 @@ export function authorise<C extends Call>(
   if (caller.kind === "anonymous") throw tokenMissingError()
   if (caller.kind === "system") return asSystem(authority, access.system, cx, request)
   if (access.kind === "system") throw deniedError(access.system?.permission ?? "of the system")
-  const outranks = (userId: string) => authority.outranks(cx, userId, "anywhere")
+  const outranks = (userId: string, reach: "anywhere" | "home" = "anywhere") =>
+    authority.outranks(cx, userId, reach)
   const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks }
   if (access.kind === "authenticated") {
     if (access.fresh) mustBeFresh(placed, access.rank, request)

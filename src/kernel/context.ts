@@ -80,8 +80,9 @@ export type Call = Services & {
   /**
    * Whether the caller holds all that a user holds, wherever. Set by the dispatcher, for operations
    * that give a way to act as a user by some of their fields only; for others their rule says it.
+   * "home": on the instance and in the user's own organisation.
    */
-  readonly outranks?: ((userId: string) => boolean) | undefined
+  readonly outranks?: ((userId: string, reach?: "anywhere" | "home") => boolean) | undefined
   /**
    * Whether the caller holds a permission on the resource that the access rule names. Set by the
    * dispatcher; an operation asks it for what only a part of a request needs.

@@ -137,6 +137,18 @@ describe("a role elsewhere shields nobody from the owner of their organisation, 
     await as("manager", "setPassword", credential)
   })
 
+  test("is told beforehand who may do more than they", async () => {
+    const told = async (userId: string) => {
+      const answer = await as("manager", "getUserByID", { userId }, { of: "user.v2" })
+      return [answer.outranksYou, answer.outranksYouElsewhere]
+    }
+    expect(await told("owner")).toEqual([true, true])
+    expect(await told("nobody")).toEqual([false, true])
+    expect(await told("manager")).toEqual([false, false])
+    await as("manager", "deleteAdministrator", seat)
+    expect(await told("nobody")).toEqual([false, false])
+  })
+
   test("learns nothing of what their people have no role on", async () => {
     const tried = (kind: string, value: unknown) =>
       as("manager", "deleteAdministrator", { ...seat, resource: resource(kind, value) })

@@ -12,7 +12,7 @@ import { ScopeContext } from "./scope.ts"
  */
 export function useMay(organizationId?: string): (method: DescMethod) => boolean {
   const chosen = useOrganization()
-  const { held, ...scope } = useContext(ScopeContext)
+  const { held, below = [], ...scope } = useContext(ScopeContext)
   const permissions = usePermissions(organizationId ?? scope.organizationId ?? chosen.id)
   const holds = ({ permission }: { readonly permission: string }) =>
     permissions.some(
@@ -23,6 +23,7 @@ export function useMay(organizationId?: string): (method: DescMethod) => boolean
     )
   return (method) => {
     const { either, or, ...rule } = getOption(method, access)
+    if (below.includes(rule.rank)) return false
     return rule.authenticated !== "" || [rule, ...either, ...(or ? [or] : [])].some(holds)
   }
 }

@@ -8,6 +8,8 @@ export type Scope = {
    * tell.
    */
   readonly held?: string
+  /** By what ranks (`rank` of the book) one stands below whom the page is about. */
+  readonly below?: readonly string[]
 }
 
 export const ScopeContext = createContext<Scope>({})

@@ -24,10 +24,14 @@ const Activity = lazy(async () => ({ default: (await import("./activity.tsx")).A
 const { getUserByID, deleteUser } = UserService.method
 const { lockUser, unlockUser, deactivateUser, reactivateUser } = UserService.method
 
+/** Ranks of operations on somebody: what changes them, and what gives a way to act as them. */
+const acting = ["acting"]
+const all = ["user", ...acting]
+
 export function UserPage() {
   const { t } = useText()
   const { userId } = useParams({ from: "/users/$userId" })
-  const { user } = useRead(getUserByID, { userId })
+  const { user, outranksYou, outranksYouElsewhere } = useRead(getUserByID, { userId })
   const isOneself = useIsOneself(userId)
   useBelongsTo(user?.details?.resourceOwner)
   if (!user) return null
@@ -37,7 +41,11 @@ export function UserPage() {
       crumbs={[{ label: t("nav.users"), link: { to: "/users" } }]}
       badge={<State user={user} />}
       actions={isOneself ? <Badge>{t("users.yourself")}</Badge> : <Turns user={user} />}
+      scope={{ below: outranksYou ? all : outranksYouElsewhere ? acting : [] }}
     >
+      {outranksYouElsewhere && (
+        <p className="quiet">{t(outranksYou ? "users.outranks" : "users.outranks_elsewhere")}</p>
+      )}
       <About user={user} />
       <Contact user={user} />
       <Password user={user} />

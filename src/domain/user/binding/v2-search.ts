@@ -31,7 +31,11 @@ import { type UserRow, users } from "../view.ts"
 
 /** Looking at users. */
 export const v2search = share<Cx>()(UserService, {
-  getUserByID: (req, cx) => shown(cx, findUser(cx, req.userId)),
+  getUserByID: ({ userId }, cx) => ({
+    ...shown(cx, findUser(cx, userId)),
+    outranksYou: cx.outranks?.(userId, "home") === false,
+    outranksYouElsewhere: cx.outranks?.(userId) === false,
+  }),
   listUsers: async (req, cx) => ({
     sortingColumn: req.sortingColumn,
     ...listed(

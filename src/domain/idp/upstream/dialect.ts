@@ -15,6 +15,26 @@ export const oauthProfile =
   (raw) =>
     identityOf(raw, text(raw, idAttribute))
 
+/**
+ * docs.gitlab.com/integration/openid_connect_provider: there is one name, where others have its
+ * parts, too.
+ */
+export const gitlabProfile: ReadProfile = (raw) => {
+  const identity = oidcProfile(raw)
+  const isWhole = identity.givenName !== "" || identity.familyName !== ""
+  return isWhole ? identity : { ...identity, ...partsOf(identity.displayName) }
+}
+
+/**
+ * developers.google.com/identity/gsi/web/guides/verify-google-id-token: Google speaks for addresses
+ * that it hosts. Of others somebody has shown once that they read them, which may be long ago.
+ */
+export const googleProfile: ReadProfile = (raw) => {
+  const identity = oidcProfile(raw)
+  const isHosted = text(raw, "hd") !== "" || /@gmail\.com$/i.test(identity.email)
+  return { ...identity, emailVerified: identity.emailVerified && isHosted }
+}
+
 /** learn.microsoft.com/graph/api/resources/user */
 export const azureProfile =
   (isEmailVerified: boolean): ReadProfile =>
@@ -35,18 +55,22 @@ export const azureProfile =
 /** docs.github.com/rest/users: the address of the profile may be private, the list has them all. */
 export const githubProfile: ReadProfile = (raw) => {
   const name = text(raw, "name")
-  const [given = "", ...rest] = name.split(/\s+/)
   const primary = listIn(raw, "emails").find((each) => each.primary === true)
   return {
     ...identityOf({}, text(raw, "id")),
     userName: text(raw, "login"),
-    givenName: given,
-    familyName: rest.join(" "),
+    ...partsOf(name),
     displayName: name,
     nickName: text(raw, "login"),
     email: primary ? text(primary, "email") : text(raw, "email"),
     emailVerified: primary?.verified === true,
   }
+}
+
+/** The parts of a name, as most write theirs; people mend it where that is wrong. */
+function partsOf(name: string): Pick<Identity, "givenName" | "familyName"> {
+  const [givenName = "", ...rest] = name.split(/\s+/)
+  return { givenName, familyName: rest.join(" ") }
 }
 
 /**
@@ -114,7 +138,9 @@ function text(raw: Raw, name: string): string {
   return value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ").trim()
 }
 
-const mailLike = (name: string): string => (/^[^@\s]+@[^@\s]+$/.test(name) ? name : "")
+/** Names of guests have their address in them, and look like one of ours: they are none. */
+const mailLike = (name: string): string =>
+  /^[^@\s]+@[^@\s]+$/.test(name) && !name.includes("#EXT#") ? name : ""
 
 const languageOf = (tag: string): string =>
   /^[a-z]{2,3}(?=[-_]|$)/i.exec(tag)?.[0].toLowerCase() ?? ""

@@ -2,6 +2,8 @@ import type { Settings } from "../model.ts"
 import {
   azureProfile,
   githubProfile,
+  gitlabProfile,
+  googleProfile,
   oauthProfile,
   oidcProfile,
   type ReadProfile,
@@ -59,11 +61,11 @@ export function upstreamOf(settings: Settings): Upstream | undefined {
       return { ...oidc(settings, issuer), usePkce, isIdTokenOnly }
     }
     case "google":
-      return oidc(settings, "https://accounts.google.com")
+      return { ...oidc(settings, "https://accounts.google.com"), profile: googleProfile }
     case "gitlab":
-      return oidc(settings, "https://gitlab.com")
+      return { ...oidc(settings, "https://gitlab.com"), profile: gitlabProfile }
     case "gitlab_self_hosted":
-      return oidc(settings, settings.issuer)
+      return { ...oidc(settings, settings.issuer), profile: gitlabProfile }
     case "apple":
       return apple(settings)
     case "azure":

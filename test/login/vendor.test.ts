@@ -1,0 +1,345 @@
+// Vendors, each by a stand-in that speaks its dialect as the vendor documents it.
+import { createPublicKey, generateKeyPairSync } from "node:crypto"
+import { exportJWK, generateKeyPair, type JWK, jwtVerify, SignJWT } from "jose"
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { findByLoginName, profile } from "../../src/domain/user/index.ts"
+import type { OutboundRequest, Outside } from "../../src/kernel/net/outbound.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  type NewClient,
+  openProvider,
+  type Provider,
+  type Visited,
+} from "../oauth/provider.ts"
+import { nowhere } from "../support/outside.ts"
+
+type Json = Readonly<Record<string, unknown>>
+type Answer = (request: OutboundRequest) => Promise<unknown> | unknown
+
+let provider: Provider
+let client: NewClient
+/** What answers at which address; what answers nowhere is down. */
+let places: Record<string, Answer>
+let asked: OutboundRequest[]
+const outside: Outside = {
+  ...nowhere,
+  send: async (request) => {
+    asked.push(request)
+    const answer = await places[request.url]?.(request)
+    if (answer === undefined) return { status: 404, body: "" }
+    return { status: 200, body: typeof answer === "string" ? answer : JSON.stringify(answer) }
+  },
+}
+
+let rsa: Awaited<ReturnType<typeof generateKeyPair>>
+let jwk: JWK
+beforeAll(async () => {
+  rsa = await generateKeyPair("RS256")
+  jwk = { ...(await exportJWK(rsa.publicKey)), kid: "k1", alg: "RS256", use: "sig" }
+})
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  places = {}
+  asked = []
+})
+afterEach(() => provider.close())
+
+const options: Options = {
+  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+  ...{ isAutoUpdate: false, autoLinking: "email" },
+}
+
+async function add(settings: Settings, secret = "s3cret"): Promise<void> {
+  const wish = { name: "Vendor", settings, options, secret }
+  const { id } = await addIdp(provider.cx(), undefined, wish)
+  await linkIdp(provider.cx(), undefined, id)
+}
+
+const newBrowser = () => browserOf({ send: (path, init) => provider.send(path, init, { outside }) })
+type Browser = ReturnType<typeof newBrowser>
+
+/** The address at the vendor that a browser is sent to. */
+async function away(browser: Browser): Promise<URL> {
+  const first = await browser.go(authorizePath(client.id))
+  const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
+  return new URL((await browser.go(href.replaceAll("&amp;", "&"))).path)
+}
+
+/** The way back, by an address. */
+const back = (browser: Browser, there: URL): Promise<Visited> => {
+  const state = there.searchParams.get("state") ?? ""
+  return browser.go(`/idps/callback?${new URLSearchParams({ code: "code", state })}`)
+}
+
+async function signIn(): Promise<Visited> {
+  const browser = newBrowser()
+  return back(browser, await away(browser))
+}
+
+const known = (userName: string) => {
+  const cx = provider.cx()
+  return profile(cx, findByLoginName(cx, userName) ?? "")
+}
+
+const discovery = (issuer: string, more: Json): Json => ({
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  jwks_uri: `${issuer}/keys`,
+  response_types_supported: ["code"],
+  subject_types_supported: ["public"],
+  id_token_signing_alg_values_supported: ["RS256"],
+  ...more,
+})
+
+/** An OpenID provider of a vendor: its discovery, its keys and what it says. */
+function openid(issuer: string, { more = {}, claims }: { more?: Json; claims: () => Json }): void {
+  places[`${issuer}/.well-known/openid-configuration`] = () => discovery(issuer, more)
+  places[`${issuer}/keys`] = () => ({ keys: [jwk] })
+  places[`${issuer}/token`] = async () => {
+    // The library looks at the real clock.
+    const now = Math.floor(Date.now() / 1000)
+    const all = { iss: issuer, iat: now, exp: now + 300, ...claims() }
+    const idToken = await new SignJWT(all)
+      .setProtectedHeader({ alg: "RS256", kid: "k1" })
+      .sign(rsa.privateKey)
+    return { access_token: "at", token_type: "Bearer", expires_in: 3600, id_token: idToken }
+  }
+}
+
+// developer.apple.com/documentation/signinwithapple: "Incorporating Sign in with Apple into other
+// platforms" (form_post, the user once), "Creating a client secret" and "Authenticating users" (the
+// claims, of which email_verified is a text or a boolean).
+describe("Apple", () => {
+  const issuer = "https://appleid.apple.com"
+  const { privateKey, publicKey } = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  })
+  let nonce = ""
+  beforeEach(async () => {
+    openid(issuer, {
+      claims: () => ({
+        ...{ aud: "com.example.app", sub: "001.apple", nonce, nonce_supported: true },
+        ...{ email: "x1@privaterelay.appleid.com", email_verified: "true" },
+        is_private_email: "true",
+      }),
+    })
+    const client = { clientId: "com.example.app", scopes: [] }
+    const settings = {
+      kind: "apple",
+      ...client,
+      teamId: "TEAM123456",
+      keyId: "KEY1234567",
+    } as const
+    await add(settings, privateKey)
+  })
+
+  /** Comes back as Apple has a form bring it: without our cookie. */
+  async function posted(user?: Json): Promise<Visited> {
+    const browser = newBrowser()
+    const there = await away(browser)
+    expect(there.searchParams.get("response_mode")).toBe("form_post")
+    expect(there.searchParams.get("scope")).toBe("openid name email")
+    nonce = there.searchParams.get("nonce") ?? ""
+    const body = new URLSearchParams({
+      ...{ code: "code", state: there.searchParams.get("state") ?? "" },
+      ...(user && { user: JSON.stringify(user) }),
+    })
+    const form = await provider.send("/idps/callback", { method: "POST", body }, { outside })
+    return browser.go(form.headers.get("location") ?? "")
+  }
+
+  test("tells the name once, and takes a secret that we sign", async () => {
+    const name = { firstName: "Ada", lastName: "Lovelace" }
+    expect(answerOf(await posted({ name, email: "x1@privaterelay.appleid.com" }))).toHaveProperty(
+      "code",
+    )
+    expect(known("x1@privaterelay.appleid.com")).toMatchObject({
+      ...{ givenName: "Ada", familyName: "Lovelace", emailVerified: true },
+    })
+    const form = new URLSearchParams(asked.find(({ url }) => url.endsWith("/token"))?.body)
+    const key = createPublicKey(publicKey)
+    const now = new Date(provider.clock.now())
+    const { payload, protectedHeader } = await jwtVerify(form.get("client_secret") ?? "", key, {
+      ...{ audience: issuer, issuer: "TEAM123456", subject: "com.example.app", currentDate: now },
+    })
+    expect(protectedHeader).toMatchObject({ alg: "ES256", kid: "KEY1234567" })
+    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBeLessThan(15_777_000)
+    expect(answerOf(await posted())).toHaveProperty("code")
+  })
+
+  test("that says no name the first time is asked for it here", async () => {
+    expect((await posted()).page).toContain('name="givenName"')
+  })
+})
+
+// docs.github.com: "Authorizing OAuth apps" (answers are forms unless JSON is asked for, and errors
+// have status 200), "REST API: Users" (private addresses are null) and "Emails"; every request needs
+// a User-Agent ("Getting started with the REST API").
+describe.each([
+  ["GitHub", "https://github.com", "https://api.github.com"],
+  ["GitHub Enterprise Server", "https://ghe.example.com", "https://ghe.example.com/api/v3"],
+])("%s", (name, origin, api) => {
+  const shared = { clientId: "client", scopes: [] }
+  const tokenEndpoint = `${origin}/login/oauth/access_token`
+  let emails: readonly Json[]
+  let token: Json
+  beforeEach(async () => {
+    emails = [
+      { email: "old@example.com", primary: false, verified: true, visibility: null },
+      { email: "octo@example.com", primary: true, verified: true, visibility: "private" },
+    ]
+    token = { access_token: "gho_1", scope: "read:user,user:email", token_type: "bearer" }
+    places[tokenEndpoint] = ({ headers }) =>
+      new Headers(headers).get("accept")?.includes("application/json")
+        ? token
+        : new URLSearchParams({ access_token: "gho_1", token_type: "bearer" }).toString()
+    const needsAgent =
+      (value: unknown): Answer =>
+      ({ headers }) =>
+        new Headers(headers).get("user-agent") ? value : undefined
+    const user = { id: 583231, login: "octocat", name: "Mona Lisa Octocat", email: null }
+    places[`${api}/user`] = needsAgent(user)
+    places[`${api}/user/emails`] = (request) => needsAgent(emails)(request)
+    const endpoints = {
+      authorizationEndpoint: `${origin}/login/oauth/authorize`,
+      ...{ tokenEndpoint, userEndpoint: `${api}/user` },
+    }
+    await add(
+      name === "GitHub"
+        ? { kind: "github", ...shared }
+        : { kind: "github_enterprise", ...shared, ...endpoints },
+    )
+  })
+
+  test("has private addresses in a list of their own", async () => {
+    expect(answerOf(await signIn())).toHaveProperty("code")
+    expect(known("octocat")).toMatchObject({
+      ...{ givenName: "Mona", familyName: "Lisa Octocat", email: "octo@example.com" },
+      emailVerified: true,
+    })
+  })
+
+  test("may have addresses that nobody has verified", async () => {
+    emails = [{ email: "octo@example.com", primary: true, verified: false, visibility: null }]
+    expect(answerOf(await signIn())).toHaveProperty("code")
+    expect(known("octocat")).toMatchObject({ emailVerified: false })
+  })
+
+  test("says with status 200 that a code is none", async () => {
+    token = { error: "bad_verification_code", error_description: "The code is incorrect." }
+    expect((await signIn()).page).toContain("made a mistake")
+  })
+})
+
+// learn.microsoft.com: "OpenID Connect on the Microsoft identity platform" (an issuer for each
+// tenant, whatever was asked for), "Get a user" of Microsoft Graph (mail may be null), "Properties of
+// a B2B collaboration user" (#EXT#), and "Migrate away from using email claims for authorization"
+// (whoever administers a tenant sets what addresses they like; xms_edov says otherwise, and is not
+// in Graph).
+describe("Microsoft Entra ID", () => {
+  const settings = { kind: "azure", clientId: "client", scopes: [], emailVerified: true } as const
+  let me: Json
+  beforeEach(() => {
+    me = {
+      ...{ id: "9f4a", displayName: "Ada Lovelace", givenName: "Ada", surname: "Lovelace" },
+      ...{ mail: "ada@example.com", userPrincipalName: "ada@example.com" },
+    }
+    places["https://graph.microsoft.com/v1.0/me"] = ({ headers }) =>
+      new Headers(headers).get("authorization") === "Bearer at" ? me : undefined
+  })
+  const open = async (tenant: string) => {
+    // The id_token is of the person's own tenant, and for nobody to check here.
+    places[`https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`] = () => ({
+      ...{ access_token: "at", token_type: "Bearer", expires_in: 3600, scope: "User.Read" },
+      id_token: "eyJhbGciOiJub25lIn0.eyJ4bXNfZWRvdiI6dHJ1ZX0.",
+    })
+    await add({ ...settings, tenant })
+  }
+
+  test.each(["common", "organizations", "consumers"])(
+    "of several tenants (%s) vouches for no address",
+    async (tenant) => {
+      await open(tenant)
+      expect(answerOf(await signIn())).toHaveProperty("code")
+      expect(known("ada@example.com")).toMatchObject({ emailVerified: false })
+    },
+  )
+
+  test("of one tenant vouches for addresses where that is set up", async () => {
+    await open("8eaef023-2b34-4da1-9baa-8bc8c9d6a490")
+    expect(answerOf(await signIn())).toHaveProperty("code")
+    expect(known("ada@example.com")).toMatchObject({ emailVerified: true })
+  })
+
+  test("has names of guests that only look like addresses", async () => {
+    me = { ...me, mail: null, userPrincipalName: "ada_other.com#EXT#@example.onmicrosoft.com" }
+    await open("8eaef023-2b34-4da1-9baa-8bc8c9d6a490")
+    const { page } = await signIn()
+    expect(page).toContain('name="email"')
+    expect(page).not.toMatch(/name="email"[^>]*value="[^"]*EXT/)
+  })
+})
+
+// docs.gitlab.com/integration/openid_connect_provider: "Shared information" (no given_name and no
+// family_name; groups in the profile).
+describe("GitLab", () => {
+  test("says one name, and whose groups somebody is in", async () => {
+    const issuer = "https://gitlab.com"
+    let nonce = ""
+    openid(issuer, {
+      more: { userinfo_endpoint: `${issuer}/oauth/userinfo` },
+      claims: () => ({ aud: "client", sub: "42", nonce, groups_direct: ["acme"] }),
+    })
+    places[`${issuer}/oauth/userinfo`] = () => ({
+      ...{ sub: "42", name: "Ada King Lovelace", nickname: "ada", preferred_username: "ada" },
+      ...{ email: "ada@example.com", email_verified: true, groups: ["acme", "acme/tools"] },
+    })
+    await add({ kind: "gitlab", clientId: "client", scopes: [] })
+    const browser = newBrowser()
+    const there = await away(browser)
+    nonce = there.searchParams.get("nonce") ?? ""
+    expect(answerOf(await back(browser, there))).toHaveProperty("code")
+    expect(known("ada")).toMatchObject({ givenName: "Ada", familyName: "King Lovelace" })
+  })
+})
+
+// developers.google.com/identity/gsi/web/guides/verify-google-id-token: Google speaks for addresses
+// of gmail.com, and for those of a domain that it hosts (hd); of others it may be long ago that
+// somebody has shown that they read them.
+describe("Google", () => {
+  const issuer = "https://accounts.google.com"
+  let claims: Json
+  const walk = async (): Promise<Visited> => {
+    let nonce = ""
+    const said = { aud: "client", sub: "110", given_name: "Ada", family_name: "Lovelace" }
+    openid(issuer, { claims: () => ({ ...said, nonce, ...claims }) })
+    await add({ kind: "google", clientId: "client", scopes: [] })
+    const browser = newBrowser()
+    const there = await away(browser)
+    nonce = there.searchParams.get("nonce") ?? ""
+    return back(browser, there)
+  }
+
+  test.each<[string, boolean, Json]>([
+    ["a domain that it hosts", true, { email: "ada@example.com", hd: "example.com" }],
+    ["its own domain", true, { email: "ada@gmail.com" }],
+    ["any other domain", false, { email: "ada@example.com" }],
+  ])("speaks for addresses of %s: %s", async (_, emailVerified, said) => {
+    claims = { ...said, email_verified: true }
+    expect(answerOf(await walk())).toHaveProperty("code")
+    expect(known(String(said.email))).toMatchObject({ emailVerified })
+  })
+
+  test("that names itself otherwise is not believed", async () => {
+    claims = { email: "ada@gmail.com", email_verified: true, iss: "https://evil.example.com" }
+    expect((await walk()).page).toContain("made a mistake")
+  })
+})

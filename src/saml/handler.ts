@@ -9,6 +9,7 @@ import { providerOfPath, providerSlo } from "./endpoint/provider-slo.ts"
 import { slo } from "./endpoint/slo.ts"
 import { sso } from "./endpoint/sso.ts"
 import { paths } from "./path.ts"
+import { recordFault } from "./refusal.ts"
 
 const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.metadata, metadata],
@@ -25,7 +26,7 @@ function endpointAt(path: string): Endpoint | undefined {
 
 /** Serves what speaks SAML; undefined for paths that aren't its own. */
 export const samlHandler =
-  ({ show }: Pick<Asking, "show">) =>
+  ({ show, refused }: Pick<Asking, "show" | "refused">) =>
   async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
     const endpoint = endpointAt(url.pathname)
     if (!endpoint) return undefined
@@ -33,12 +34,14 @@ export const samlHandler =
     if (!endpoint.methods.some((known) => known === method)) {
       return methodNotAllowed(endpoint.methods)
     }
+    const asking = { show, refused, request, cx, url }
     try {
-      return await endpoint.answer({ show, request, cx, url })
+      return await endpoint.answer(asking)
     } catch (cause) {
       const fault = cx.store.faultOf(cause)
       if (!(fault instanceof Fault)) throw cause
       if (fault.id !== "saml.refused") return showFault(show, cx, fault)
+      recordFault(asking, fault)
       // Nobody is answered whom we can't be sure of: the person sees it, for who has set it up.
       return showTrouble(show, cx, { problem: "invalid_request", detail: `${fault.message}.` })
     }

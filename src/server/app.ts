@@ -162,8 +162,9 @@ async function failed(
 
 /** What browsers and OAuth clients of an instance ask for. */
 function instanceHandler({ log, clock }: ServerServices, show: ShowPage) {
-  const oauth = oauthHandler({ show, refused: refusalLog(log, clock) })
-  const saml = samlHandler({ show })
+  const refused = refusalLog(log, clock)
+  const oauth = oauthHandler({ show, refused })
+  const saml = samlHandler({ show, refused })
   const login = loginHandler({ show, onward, answering, hrefs })
   const console = consoleHandler(uiEntry)
   const warm = once(() => warmed(log))

@@ -119,7 +119,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     answering,
     hrefs: { logout: "/oidc/v1/endsession", console: "/ui/console/" },
   })
-  const saml = samlHandler({ show })
+  const saml = samlHandler({ show, refused: () => undefined })
   const oauth = oauthHandler({ show, refused: () => undefined })
   let requests = 0
   const send: Provider["send"] = async (path, init, more) => {

@@ -8,6 +8,7 @@ import {
   metadataText,
   modestBounds,
   mustBeValid,
+  recipientOf,
   rolesOf,
 } from "../../kernel/saml/metadata.ts"
 import { bindingOf } from "../../kernel/saml/names.ts"
@@ -42,6 +43,13 @@ export async function readMetadata(xml: Uint8Array, now: number): Promise<Metada
     )
   }
   for (const each of usable) checkConsumer(each)
+  const descriptors = providers.flatMap((each) => childrenOf(each, "md", "KeyDescriptor"))
+  if (recipientOf(descriptors) === "unusable") {
+    throw refusedError(
+      "the certificate for encryption in the metadata must have an RSA key from 2048 bits; " +
+        "leave it out to have nothing encrypted",
+    )
+  }
   return { metadata, entityId }
 }
 

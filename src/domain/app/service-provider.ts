@@ -4,6 +4,7 @@ import {
   keysOf,
   type LogoutService,
   logoutServicesOf,
+  recipientOf,
   validUntilOf,
 } from "../../kernel/saml/metadata.ts"
 import {
@@ -33,8 +34,11 @@ export type ServiceProvider = {
   readonly logout: readonly LogoutService[]
   /** Keys that its signatures are checked with, in PEM. */
   readonly signingKeys: readonly string[]
-  /** For whom assertions are encrypted; absent where they are not. */
-  readonly recipient?: Recipient
+  /**
+   * For whom assertions are encrypted; absent where they are not. "unusable" where they were to be,
+   * for a key that nobody can encrypt for: then there is none.
+   */
+  readonly recipient?: Recipient | "unusable"
   readonly signsRequests: boolean
   readonly nameIdFormats: readonly NameIdFormat[]
   /** When the metadata ends, ms UTC; undefined where it says nothing. */
@@ -110,17 +114,4 @@ function consumersOf(elements: readonly Element[]): readonly Consumer[] {
       if (!binding || !url) return []
       return [{ url, binding, index: Number.isNaN(index) ? undefined : index }]
     })
-}
-
-function recipientOf(descriptors: readonly Element[]): Recipient | undefined {
-  // A key without a word about its use is for both, and few of those who say none can decrypt.
-  for (const descriptor of descriptors) {
-    if (attributeOf(descriptor, "use") !== "encryption") continue
-    const [key] = keysOf(descriptor)
-    const methods = childrenOf(descriptor, "md", "EncryptionMethod").flatMap(
-      (each) => attributeOf(each, "Algorithm") ?? [],
-    )
-    if (key !== undefined) return { key, methods }
-  }
-  return undefined
 }

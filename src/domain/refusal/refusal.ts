@@ -1,6 +1,6 @@
 import type { Page } from "../../kernel/page.ts"
 import { type Cx, type Store, windowOf } from "../../store/index.ts"
-import { app, findClient } from "../app/index.ts"
+import { app, applicationAskedFor, findClient } from "../app/index.ts"
 import type { Finding } from "./finding.ts"
 
 /** A request of an application that was refused, and why. */
@@ -16,6 +16,8 @@ export type Refusal = {
   readonly description: string
   /** What the request called its client; it may be nobody's. */
   readonly clientId: string
+  /** Of the application, where the request has another name for it. */
+  readonly appId?: string
   readonly findings: readonly Finding[]
 }
 
@@ -38,11 +40,12 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
   keptByStore.set(cx.store, byInstance)
   const kept = byInstance.get(cx.instance) ?? []
   byInstance.set(cx.instance, kept)
-  const { endpoint, error, description, clientId, findings } = refusal
+  const { endpoint, error, description, clientId, appId, findings } = refusal
   const { requestId } = cx
   const time = cx.clock.now()
   const noted = {
     ...{ requestId, time, endpoint, error, description },
+    ...(appId !== undefined && { appId }),
     clientId: onOneLine(withoutSecrets(clientId)).slice(0, textMax),
     findings: findings.slice(0, listMax).map(shortened),
   }
@@ -95,15 +98,17 @@ export function searchRefusals(cx: Cx, { requestId, appId, page }: Wanted) {
   if (!scope) throw new Error("a search of refusals needs the scope of its caller")
   const all = keptByStore.get(cx.store)?.get(cx.instance) ?? []
   const seen = all.flatMap((refusal): readonly Known[] => {
-    const client = findClient(cx, refusal.clientId)
+    const id = refusal.appId ?? findClient(cx, refusal.clientId)?.appId
+    const state =
+      id === undefined ? undefined : applicationAskedFor(cx, { clientId: "", appId: id })
     if (requestId !== "" && refusal.requestId !== requestId) return []
-    if (appId !== "" && client?.appId !== appId) return []
-    const owner = client && cx.store.receipt(cx, app, client.appId)?.owner
+    if (appId !== "" && id !== appId) return []
+    const owner = cx.store.receipt(cx, app, id ?? "")?.owner
     const isSeen =
       scope.all ||
-      (client !== undefined &&
-        (scope.orgs.includes(owner ?? "") || scope.projects.includes(client.state.projectId)))
-    const application = client && { id: client.appId, name: client.state.name }
+      (state !== undefined &&
+        (scope.orgs.includes(owner ?? "") || scope.projects.includes(state.projectId)))
+    const application = id !== undefined && state ? { id, name: state.name } : undefined
     return isSeen ? [{ ...refusal, application }] : []
   })
   const requested = ["refusals", requestId, appId]

@@ -16,7 +16,7 @@ export const v2 = share<Cx>()(DiagnosisService, {
     startTestSignIn(cx, applicationId, { scope, chooseAccount }),
 })
 
-const toRefused = ({ place: _, time, application, findings, ...refusal }: Known) => ({
+const toRefused = ({ place: _, appId: _id, time, application, findings, ...refusal }: Known) => ({
   ...refusal,
   creationDate: at(time),
   applicationId: application?.id ?? "",

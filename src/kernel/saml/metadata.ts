@@ -1,5 +1,6 @@
 import type { Outbound } from "../net/outbound.ts"
 import { type XmlReading, xmlRootOf, xmlTextOf } from "../text/xml.ts"
+import type { Recipient } from "./encrypt.ts"
 import { type Binding, bindingOf, namespaces } from "./names.ts"
 import { allOf, attributeOf, childrenOf, type Element, timeOf } from "./read.ts"
 import { keyOfCertificate } from "./verify.ts"
@@ -117,6 +118,23 @@ export const keysOf = (descriptor: Element): readonly string[] =>
   allOf(descriptor, "ds", "X509Certificate").flatMap(
     (each) => keyOfCertificate(each.textContent ?? "") ?? [],
   )
+
+/**
+ * For whom what is said is encrypted: the first key for that which can be used. Undefined where there
+ * is none for that; "unusable" where no key for that can be used.
+ */
+export function recipientOf(descriptors: readonly Element[]): Recipient | "unusable" | undefined {
+  // A key without a word about its use is for both, and few of those who say none can decrypt.
+  const wanted = descriptors.filter((each) => attributeOf(each, "use") === "encryption")
+  for (const descriptor of wanted) {
+    const [key] = keysOf(descriptor)
+    const methods = childrenOf(descriptor, "md", "EncryptionMethod").flatMap(
+      (each) => attributeOf(each, "Algorithm") ?? [],
+    )
+    if (key !== undefined) return { key, methods }
+  }
+  return wanted.length > 0 ? "unusable" : undefined
+}
 
 /** What refuses an address of metadata: one that can't be, and one where nobody answers. */
 export type FetchErrors = {

@@ -1,3 +1,4 @@
+import type { Refusal } from "../../domain/refusal/index.ts"
 import type { ShowPage } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 
@@ -8,6 +9,8 @@ export type Asking = {
   /** Parsed once for all. */
   readonly url: URL
   readonly show: ShowPage
+  /** Learns of each request that was refused, and why. */
+  readonly refused: (refusal: Refusal) => void
 }
 
 export type Endpoint = {

@@ -15,6 +15,7 @@ import { handedId, loginPageOf, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { refusedError } from "../error.ts"
 import { paths } from "../path.ts"
+import { ofApplication, recordStatus } from "../refusal.ts"
 import { checkedRequest, formatFor, type Refusal, requestedOf } from "../request/authn-request.ts"
 import { backOf, usableProvider } from "../request/back.ts"
 import { opened } from "../request/receive.ts"
@@ -53,7 +54,8 @@ async function taken(asking: Asking, received: ReturnType<typeof fromForm>): Pro
   if (received?.kind !== "SAMLRequest") throw refusedError("SAMLRequest is missing")
   const message = await opened(cx, received, "AuthnRequest")
   if (!message) return showTrouble(show, cx, { problem: "unknown_application" })
-  const checked = checkedRequest(cx, message, received.relayState)
+  const check = () => checkedRequest(cx, message, received.relayState)
+  const checked = await ofApplication(message.found, check)
   if ("refusal" in checked) return refuse(asking, checked.refusal)
   // A form from another site comes without our cookie (SameSite=Lax); a GET brings it.
   if (request.method === "POST") {
@@ -121,7 +123,10 @@ const silentRefusal = (step: Step): Pick<Refusal, "status" | "message"> =>
     ? { status: "requestDenied", message: "who is signed in may not use this application" }
     : { status: "noPassive", message: "nobody is signed in who fits the request" }
 
-function refuse({ cx, show }: Asking, { back, status, message }: Refusal): Promise<Response> {
+function refuse(asking: Asking, { back, status, message }: Refusal): Promise<Response> {
+  const { cx, show } = asking
+  const { appId, entityId } = back
+  recordStatus(asking, { appId, entityId, status, why: message })
   const application = askedName(cx, { clientId: "", appId: back.appId })
   return send(cx, refusalOf(cx, back, status, message), { show, application, cookies: [] })
 }

@@ -4,6 +4,7 @@ import { childOf, type Element, isNamed, readMessage, textOf } from "../../kerne
 import { signatureIn, signedElement } from "../../kernel/saml/verify.ts"
 import type { Cx } from "../../store/index.ts"
 import { reading, refusedError } from "../error.ts"
+import { ofApplication } from "../refusal.ts"
 import { usableProvider } from "./back.ts"
 
 /** A message of a service provider that is registered, as it was signed where it was. */
@@ -26,7 +27,8 @@ export async function opened(
   const found = await usableProvider(cx, issuerOf(root))
   if (!found) return undefined
   const { signingKeys: keys, entityId } = found.provider
-  return { found, ...(await verified(received, root, { cx, keys, entityId })) }
+  const check = () => verified(received, root, { cx, keys, entityId })
+  return { found, ...(await ofApplication(found, check)) }
 }
 
 /** A message as it came, which must be of this name. */

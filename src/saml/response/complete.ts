@@ -71,6 +71,10 @@ async function toldOf(
   { asked, sessionId }: Ready,
   session: Session,
 ): Promise<Told | Untold> {
+  const found = await serviceProviderOf(cx, asked.appId)
+  if (found?.provider.recipient === "unusable") {
+    return { status: "requestUnsupported", why: "the key for encryption can't be used" }
+  }
   const { userId, methods } = session
   const { secure } = selfOf(cx)
   const context = contextOf(asked.saml?.contexts, { methods, secure })
@@ -112,7 +116,7 @@ async function responseOf(cx: Cx, answer: Answer): Promise<Written> {
     "samlp:Response",
     { destination, inResponseTo },
     statusOf("success"),
-    recipient
+    recipient && recipient !== "unusable"
       ? element("saml:EncryptedAssertion", {}, encrypted(assertion, recipient, cx.random))
       : assertion,
   )

@@ -181,8 +181,8 @@ describe("Apple", () => {
 })
 
 // docs.github.com: "Authorizing OAuth apps" (answers are forms unless JSON is asked for, and errors
-// have status 200), "REST API: Users" (private addresses are null) and "Emails"; every request needs
-// a User-Agent ("Getting started with the REST API").
+// have status 200), "REST API: Users" (private addresses are null) and "Emails"; every request
+// needs a User-Agent ("Getting started with the REST API").
 describe.each([
   ["GitHub", "https://github.com", "https://api.github.com"],
   ["GitHub Enterprise Server", "https://ghe.example.com", "https://ghe.example.com/api/v3"],
@@ -240,10 +240,10 @@ describe.each([
 })
 
 // learn.microsoft.com: "OpenID Connect on the Microsoft identity platform" (an issuer for each
-// tenant, whatever was asked for), "Get a user" of Microsoft Graph (mail may be null), "Properties of
-// a B2B collaboration user" (#EXT#), and "Migrate away from using email claims for authorization"
-// (whoever administers a tenant sets what addresses they like; xms_edov says otherwise, and is not
-// in Graph).
+// tenant, whatever was asked for), "Get a user" of Microsoft Graph (mail may be null),
+// "Properties of a B2B collaboration user" (#EXT#), and "Migrate away from using email claims for
+// authorization" (whoever administers a tenant sets what addresses they like; xms_edov says
+// otherwise, and is not in Graph).
 describe("Microsoft Entra ID", () => {
   const settings = { kind: "azure", clientId: "client", scopes: [], emailVerified: true } as const
   let me: Json

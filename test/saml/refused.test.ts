@@ -32,7 +32,7 @@ const refusals = (scope = everything, of = appId) =>
 const ask = (attributes: Record<string, string | undefined>, entityId = spId) =>
   browserOf(provider).go(redirectPath(authnRequest({ attributes, entityId })))
 
-test("a request that nobody can be answered is shown to who has set the application up", async () => {
+test("a request that nobody is answered is shown to who has set the application up", async () => {
   await ask({ AssertionConsumerServiceURL: "https://other.example.com/acs" })
   expect(refusals()).toMatchObject([
     {

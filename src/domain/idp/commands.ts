@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { directoryServerOf } from "../../kernel/net/directory.ts"
 import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { findPolicy, login } from "../policy/index.ts"
+import { addPolicy, findPolicy, login } from "../policy/index.ts"
 import { checkIdp, checkSecret, mustHaveSecret } from "./check.ts"
 import {
   type Idp,
@@ -142,16 +142,40 @@ function removal(
 /** Lets the people of a place sign in with a provider: one of theirs, or of the instance. */
 export async function linkIdp(cx: Cx, place: Place, id: string): Promise<Receipt> {
   mustSayItself(cx, place)
-  return step(cx, place, id, (tx, { all, links }) => {
-    const isThere =
-      Object.hasOwn(all, id) || Object.hasOwn(tx.state(idps, placeId(undefined)).all, id)
-    if (!isThere) throw missingError()
+  return step(cx, place, id, (tx, { links }) => {
+    if (!isSeenFrom(tx, place, id)) throw missingError()
     if (links.includes(id)) {
       throw new Fault("already_exists", "idp.linked", "people may sign in with it already")
     }
     return [linkTurned(place, "added", id)]
   })
 }
+
+type LoginSaid = Parameters<typeof addPolicy<(typeof login)["standard"]>>[2]["say"]
+
+/**
+ * Gives an organisation a login policy of its own, with the providers that its people may sign in
+ * with beside those that are linked already.
+ */
+export const addLogin = (
+  cx: Cx,
+  orgId: string,
+  { say, idpIds }: { readonly say: LoginSaid; readonly idpIds: readonly string[] },
+): Promise<Receipt> =>
+  addPolicy(cx, orgId, {
+    ...{ policy: login, say },
+    also: (tx) => {
+      const { links } = tx.state(idps, placeId(orgId))
+      const others = [...new Set(idpIds)].filter((id) => !links.includes(id))
+      if (!others.every((id) => isSeenFrom(tx, orgId, id))) throw missingError()
+      const drafts = others.map((id) => linkTurned(orgId, "added", id))
+      if (drafts.length > 0) tx.append(idps, placeId(orgId), drafts, orgId)
+    },
+  })
+
+/** Whether a provider is one of a place, or of the instance. */
+const isSeenFrom = (tx: Transaction, place: Place, id: string): boolean =>
+  [place, undefined].some((each) => Object.hasOwn(tx.state(idps, placeId(each)).all, id))
 
 /** Lets nobody at a place sign in with a provider any more; it stays set up. */
 export const unlinkIdp = (cx: Cx, place: Place, id: string): Promise<Receipt> =>

@@ -16,16 +16,21 @@ type Saying<V extends Values> = {
   readonly say: (before: V) => Partial<V>
 }
 
-/** Says for the first time what holds at a place. */
-export const addPolicy = <V extends Values>(
+/** Says for the first time what holds at a place; what `also` does belongs to the same step. */
+export async function addPolicy<V extends Values>(
   cx: Cx,
   place: Place,
-  { policy, say }: Saying<V>,
-): Promise<Receipt> =>
-  write(cx, place, (before) => {
-    if (before[policy.kind]) throw alreadyThereError()
-    return [added(place, policy, say(policy.standard))]
+  { policy, say, also }: Saying<V> & { readonly also?: (tx: Transaction) => void },
+): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    append(tx, place, (before) => {
+      if (before[policy.kind]) throw alreadyThereError()
+      return [added(place, policy, say(policy.standard))]
+    })
+    also?.(tx)
   })
+  return step.receipt(policies, idOf(place))
+}
 
 /** Changes what holds at a place. An organisation must have said something before. */
 export const changePolicy = <V extends Values>(

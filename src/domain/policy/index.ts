@@ -2,6 +2,7 @@ import { generators } from "./generator.ts"
 import { policies } from "./model.ts"
 
 export {
+  addPolicy,
   dropLook,
   findLookFile,
   findPolicy,
@@ -17,7 +18,7 @@ export { lookAddress, lookPath, lookPaths } from "./look.ts"
 export { type Label, type LookFiles, label, labelPreview, privacy } from "./page.ts"
 export { lockout, type PasswordComplexity, passwordAge, passwordComplexity } from "./password.ts"
 
-/** What this module is to the whole. */
+/** What this module is to the whole; the forms of its messages are read with its operations. */
 export const module = {
   aggregates: [policies, generators],
   operations: () => import("./api.ts"),

@@ -120,8 +120,8 @@ export const keysOf = (descriptor: Element): readonly string[] =>
   )
 
 /**
- * For whom what is said is encrypted: the first key for that which can be used. Undefined where there
- * is none for that; "unusable" where no key for that can be used.
+ * For whom what is said is encrypted: the first key for that which can be used. Undefined where
+ * there is none for that; "unusable" where no key for that can be used.
  */
 export function recipientOf(descriptors: readonly Element[]): Recipient | "unusable" | undefined {
   // A key without a word about its use is for both, and few of those who say none can decrypt.

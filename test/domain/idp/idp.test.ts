@@ -108,6 +108,19 @@ describe("what people may sign in with", () => {
     expect(offered("org1")).toEqual([own])
   })
 
+  test("may come with the policy: those of the organisation and of the instance", async () => {
+    const id = await addOidc()
+    const { id: own } = await asManager("addGoogleProvider", { clientId: "c" })
+    const { id: theirs } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
+    const policy = { allowUsernamePassword: true, allowExternalIdp: true }
+    const add = (...ids: string[]) =>
+      asManager("addCustomLoginPolicy", { ...policy, idps: ids.map((idpId) => ({ idpId })) })
+    await expect(add(own, theirs)).rejects.toMatchObject({ id: "idp.missing" })
+    expect(offered("org1")).toEqual([])
+    await add(own, id, own)
+    expect(offered("org1")).toEqual([own, id])
+  })
+
   test("is nothing where the policy says so, and nothing that is gone", async () => {
     const id = await addOidc()
     await asOwner("addIDPToLoginPolicy", { idpId: id })

@@ -217,12 +217,9 @@ describe("the factors of the login policy", () => {
     expect(await allowed()).toEqual({ second: [1], multi: [] })
   })
 
-  test("come without identity providers, which are linked one by one", async () => {
+  test("come with nobody's identity providers, or not at all", async () => {
     const tried = call("addCustomLoginPolicy", { ...open, idps: [{ idpId: "i1" }] })
-    await expect(tried).rejects.toMatchObject({
-      code: "failed_precondition",
-      id: "policy.idps_given",
-    })
+    await expect(tried).rejects.toMatchObject({ code: "not_found", id: "idp.missing" })
     const ctx = { resourceOwner: inInstance }
     const { identityProviders } = await estate.as("owner", "getActiveIdentityProviders", { ctx })
     expect(identityProviders).toEqual([])

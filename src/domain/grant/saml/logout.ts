@@ -83,7 +83,9 @@ export const samlLogout = aggregate<SamlLogoutEvent, SamlLogout>({
 
 /**
  * Whom the sessions were told to by SAML, each application once; last the providers that they came
- * from, where these want to be told.
+ * from, where these want to be told. All of them are told through the browser of the person: who
+ * ends a session elsewhere, as an administrator does, has none to send. SAML's other way is SOAP
+ * (SAML Bindings §3.2), which we don't speak; what was told then ends with its SessionNotOnOrAfter.
  */
 export function untoldOf(cx: Cx, sessionIds: readonly string[]): readonly Untold[] {
   const all = sessionIds.flatMap((sessionId) =>

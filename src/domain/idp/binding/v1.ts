@@ -3,9 +3,11 @@ import { share } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import { type IDPSchema, IDPState } from "../../../gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
+import { details } from "../../../kernel/answer.ts"
 import { contextOrg } from "../../../kernel/context.ts"
 import type { Cx } from "../../../store/index.ts"
-import type { Found } from "../commands.ts"
+import { module as policies } from "../../policy/index.ts"
+import { addLogin, type Found } from "../commands.ts"
 import type { Settings } from "../model.ts"
 import { operationsAt, searchIdps } from "./v1-operation.ts"
 import { ownerOf, standOf } from "./v1-shown.ts"
@@ -23,7 +25,15 @@ export const admin = share<Cx>()(AdminService, {
 })
 
 /** Those of the organisation of the context. */
-export const management = share<Cx>()(ManagementService, operationsAt(contextOrg))
+export const management = share<Cx>()(ManagementService, {
+  ...operationsAt(contextOrg),
+  addCustomLoginPolicy: async (req, cx) => {
+    const { readLogin } = await policies.operations()
+    const idpIds = req.idps.map(({ idpId }) => idpId)
+    const receipt = await addLogin(cx, contextOrg(cx), { say: () => readLogin(req), idpIds })
+    return { details: details(receipt) }
+  },
+})
 
 /** As providers were shown when there were two kinds; of another one its settings are left out. */
 function toOlder(cx: Cx, { idp, place }: Found): MessageInitShape<typeof IDPSchema> {

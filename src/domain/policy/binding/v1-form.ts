@@ -177,23 +177,25 @@ type AskedLogin = Pick<Login, (typeof flags)[number] | "defaultRedirectUri"> & {
   readonly multiFactors?: readonly MultiFactorType[]
 }
 
-/** How people sign in; a lifetime that is left out is the standard's. */
+/** How people sign in, as a request says it; a lifetime that is left out is the standard's. */
+export const readLogin = (asked: AskedLogin): Partial<Login> => ({
+  ...pick(asked, flags),
+  defaultRedirectUri: asked.defaultRedirectUri,
+  allowPasswordless: asked.passwordlessType === PasswordlessType.ALLOWED,
+  // Clients that don't know it leave it as it is.
+  ...(asked.allowMagicLink !== undefined && { allowMagicLink: asked.allowMagicLink }),
+  ...Object.fromEntries(
+    lifetimes.map((name) => {
+      const given = asked[name]
+      return [name, given ? durationMs(given) / 1000 : login.standard[name]]
+    }),
+  ),
+  ...(asked.secondFactors && { secondFactors: unique(asked.secondFactors.map(secondFactorOf)) }),
+  ...(asked.multiFactors && { multiFactors: unique(asked.multiFactors.map(multiFactorOf)) }),
+})
+
 export const loginPolicy = operationsOf(login, {
-  read: (asked: AskedLogin): Partial<Login> => ({
-    ...pick(asked, flags),
-    defaultRedirectUri: asked.defaultRedirectUri,
-    allowPasswordless: asked.passwordlessType === PasswordlessType.ALLOWED,
-    // Clients that don't know it leave it as it is.
-    ...(asked.allowMagicLink !== undefined && { allowMagicLink: asked.allowMagicLink }),
-    ...Object.fromEntries(
-      lifetimes.map((name) => {
-        const given = asked[name]
-        return [name, given ? durationMs(given) / 1000 : login.standard[name]]
-      }),
-    ),
-    ...(asked.secondFactors && { secondFactors: unique(asked.secondFactors.map(secondFactorOf)) }),
-    ...(asked.multiFactors && { multiFactors: unique(asked.multiFactors.map(multiFactorOf)) }),
-  }),
+  read: readLogin,
   show: ({ allowPasswordless, ...values }) => ({
     ...values,
     ...lifetimesIn(values),

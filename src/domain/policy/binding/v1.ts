@@ -5,7 +5,6 @@ import { ManagementService } from "../../../gen/core/management/v1/management_se
 import type { MultiFactorType, SecondFactorType } from "../../../gen/core/policy/v1/policy_pb.ts"
 import { at, details } from "../../../kernel/answer.ts"
 import { contextOrg } from "../../../kernel/context.ts"
-import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { activatePolicy, findPolicy, type Place, resetPolicy, setLookFile } from "../commands.ts"
 import { addFactor, removeFactor } from "../factor.ts"
@@ -102,14 +101,6 @@ export const management = share<Cx>()(ManagementService, {
   }),
   getLoginPolicy: loginPolicy.org.get,
   getDefaultLoginPolicy: loginPolicy.instance.get,
-  addCustomLoginPolicy: (req, cx) => {
-    if (req.idps.length === 0) return loginPolicy.org.add(req, cx)
-    throw new Fault(
-      "failed_precondition",
-      "policy.idps_given",
-      "add the policy without idps, then link each provider by AddIDPToLoginPolicy",
-    )
-  },
   updateCustomLoginPolicy: loginPolicy.org.update,
   resetLoginPolicyToDefault: loginPolicy.org.reset,
   ...factorsOf(contextOrg),

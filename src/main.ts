@@ -24,6 +24,7 @@ import type { Config } from "./kernel/config.ts"
 import { systemRandom } from "./kernel/crypto/random.ts"
 import { Fault } from "./kernel/fault.ts"
 import { idsOf } from "./kernel/id.ts"
+import { systemNetwork } from "./kernel/net/network.ts"
 
 const { env } = process
 const started = performance.timeOrigin
@@ -58,6 +59,11 @@ const commands: CommandTable = {
     help: "Print a link that lets an owner in who has lost password, second factor or all",
     flags: { ...folderFlags, ...masterKeyFlag, ...recoveryFlags },
     run: recover,
+  },
+  doctor: {
+    help: "Look at everything that the service needs, and say what is amiss and what to do",
+    flags: settingFlags,
+    run: doctor,
   },
   ...backupCommands({
     ...{ env, clock: systemClock, random: systemRandom, started },
@@ -139,6 +145,15 @@ async function recover(flags: Flags): Promise<Outcome> {
     },
   })
   return { text: recoveredText(recovered, keepsFactors), data: recovered }
+}
+
+async function doctor(flags: Flags): Promise<Outcome> {
+  const { examine } = await import("./boot/doctor/doctor.ts")
+  const { findingsText } = await import("./boot/doctor/finding.ts")
+  const config = readConfig({ flags: settingsIn(flags), env })
+  const findings = await examine({ config, clock: systemClock, network: systemNetwork })
+  const isWrong = findings.some(({ state }) => state === "wrong")
+  return { code: isWrong ? 3 : 0, text: findingsText(findings), data: { findings } }
 }
 
 async function printVersion(): Promise<Outcome> {

@@ -18,6 +18,6 @@ export type Running = {
   readonly setupUrl?: string
   /** Stops accepting, answers what is in flight, closes the store. */
   readonly stop: () => Promise<void>
-  /** What it does for the command line: "setup-link", "setup" and "recover". */
+  /** What it does for the command line: to begin, to let somebody in, to be examined. */
   readonly control: Commands
 }

@@ -11,6 +11,7 @@ import { keepInspecting } from "./background/inspecting.ts"
 import { watchOwners } from "./background/owner-watch.ts"
 import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
+import { doctorOf } from "./doctor.ts"
 import { type Listener, listenGrpc, listenHttp } from "./listener.ts"
 import { reactors } from "./modules.ts"
 import { openServices } from "./services.ts"
@@ -29,7 +30,8 @@ export async function serve(start: Start): Promise<Running> {
     open: instanceIds(services.store).length === 0,
     closed: () => keepSetupLink(folder, undefined),
   })
-  const app = appOf({ services, setupToken, upstream: localOrigin(config.listen) })
+  const doctor = doctorOf(services)
+  const app = doctor.watching(appOf({ services, setupToken, upstream: localOrigin(config.listen) }))
 
   const listeners: Listener[] = []
   const working: { readonly stop: () => Promise<void> }[] = []
@@ -61,6 +63,7 @@ export async function serve(start: Start): Promise<Running> {
     ...(setupToken.isOpen() ? { setupUrl: link() } : {}),
     stop,
     control: {
+      ...doctor.commands,
       "setup-link": async () => {
         const fresh = link()
         keepSetupLink(folder, fresh)

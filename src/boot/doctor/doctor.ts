@@ -1,0 +1,109 @@
+import { existsSync } from "node:fs"
+import * as z from "zod/mini"
+import type { Clock } from "../../kernel/clock.ts"
+import type { Config } from "../../kernel/config.ts"
+import type { Network } from "../../kernel/net/network.ts"
+import { ask } from "../control.ts"
+import { isRunning } from "../folder/claim.ts"
+import { type Folder, folderAt } from "../folder/folder.ts"
+import { version } from "../version.ts"
+import { checkAddress } from "./address.ts"
+import { type Finding, ok, warning, wrong } from "./finding.ts"
+import { checkClock, checkDisk, checkFolder, checkKey, checkLimits, checkPort } from "./machine.ts"
+
+/** What a running server says of itself. */
+export const condition = z.object({
+  notReady: z.nullable(z.string()),
+  /** When the newest event was written, in ms UTC; null where there is none. */
+  newest: z.nullable(z.number()),
+  instances: z.array(
+    z.object({
+      id: z.string(),
+      publicUrl: z.string(),
+      /** Whether mails can go out. */
+      hasMail: z.boolean(),
+      /** Algorithms that nothing can be signed with. */
+      keyless: z.array(z.string()),
+    }),
+  ),
+})
+export type Condition = Readonly<z.output<typeof condition>>
+
+const status = z.object({ pid: z.number(), version: z.string() })
+const awaited = z.object({ path: z.string() })
+/** Also what comes in through the control socket. */
+export const arrivedRequest = z.strictObject({ path: z.string() })
+const arrived = z.nullable(z.object({ host: z.string(), peer: z.string(), isRelayed: z.boolean() }))
+
+export type Examined = {
+  readonly config: Config
+  readonly clock: Clock
+  readonly network: Pick<Network, "resolve" | "send">
+}
+
+/** Looks at everything that a server needs, and says of each what is amiss and what to do. */
+export async function examine(examined: Examined): Promise<readonly Finding[]> {
+  const folder = folderAt(examined.config.data)
+  const here = checkFolder(folder)
+  if (!existsSync(folder.path)) return here
+  const running = (await isRunning(folder)) ? await askServer(folder) : undefined
+  return [
+    ...here,
+    ...checkKey(folder, examined.config),
+    checkDisk(folder),
+    checkLimits(running?.pid),
+    await checkClock(examined.clock.now(), running?.condition.newest ?? null),
+    ...(running ? await checkServer(examined, folder, running) : await checkStart(examined)),
+  ]
+}
+
+async function askServer(folder: Folder) {
+  const { pid, version: itsVersion } = status.parse(await ask(folder, "status"))
+  return { pid, version: itsVersion, condition: condition.parse(await ask(folder, "condition")) }
+}
+
+async function checkStart({ config }: Examined): Promise<Finding[]> {
+  return [
+    warning("server", `none runs on ${config.data}`, `latchkey serve --data ${config.data}`),
+    await checkPort("--listen", config.listen),
+    await checkPort("--grpc-listen", config.grpcListen),
+  ]
+}
+
+type Server = Awaited<ReturnType<typeof askServer>>
+
+async function checkServer(
+  { clock, network }: Examined,
+  folder: Folder,
+  server: Server,
+): Promise<Finding[]> {
+  const { instances, notReady } = server.condition
+  const findings = [
+    notReady === null
+      ? ok("server", `version ${server.version} runs (pid ${server.pid})`)
+      : wrong("server", `not ready: ${notReady}`, "see its log"),
+    ...(server.version === version
+      ? []
+      : [warning("server", `this program is version ${version}`, "restart the server")]),
+    ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
+  ]
+  for (const { publicUrl, hasMail, keyless } of instances) {
+    const { path } = awaited.parse(await ask(folder, "await-request"))
+    const look = async () => arrived.parse(await ask(folder, "arrived", { path })) ?? undefined
+    findings.push(
+      ok("address", publicUrl),
+      ...(await checkAddress({ publicUrl, network, path, now: clock.now(), arrived: look })),
+      hasMail
+        ? ok("mail", "there is a provider, which the console can try")
+        : warning("mail", "no provider: messages wait in the outbox", "add one in the console"),
+      keyless.length === 0
+        ? ok("keys", "every algorithm in use has a key that signs")
+        : wrong(
+            "keys",
+            `nothing signs with ${keyless.join(", ")}`,
+            "activate a key in the console",
+          ),
+    )
+  }
+  return findings
+}

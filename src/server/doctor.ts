@@ -1,0 +1,66 @@
+import type { Commands } from "../boot/control.ts"
+import type { Arrived } from "../boot/doctor/address.ts"
+import { arrivedRequest, type Condition } from "../boot/doctor/doctor.ts"
+import { instanceIds, requireInstance } from "../domain/instance/index.ts"
+import { signingAlgorithms } from "../domain/key/index.ts"
+import { activeProvider } from "../domain/message-provider/index.ts"
+import { randomToken } from "../kernel/crypto/random.ts"
+import { lru } from "../kernel/lru.ts"
+import type { App } from "./app.ts"
+import { originOf } from "./origin.ts"
+import type { ServerServices } from "./services.ts"
+
+/** Below it whoever examines the server sends one request, to a path that nobody can guess. */
+const prefix = "/debug/doctor/"
+
+/** What the command line asks a running server for when it examines it. */
+export function doctorOf(services: ServerServices) {
+  const came = lru<Arrived | "awaited">(8)
+  const commands: Commands = {
+    condition: async () => conditionOf(services),
+    "await-request": async () => {
+      const path = `${prefix}${randomToken(services.random)}`
+      came.set(path, "awaited")
+      return { path }
+    },
+    arrived: async (input) => {
+      const { path } = arrivedRequest.parse(input)
+      const found = came.get(path)
+      came.delete(path)
+      return found === "awaited" ? null : (found ?? null)
+    },
+  }
+  const at = (request: Request, peer: () => string): Response | undefined => {
+    if (!request.url.includes(prefix)) return undefined
+    const { pathname } = new URL(request.url)
+    if (came.get(pathname) !== "awaited") return undefined
+    const { host, isRelayed = false } = originOf(services, request, peer)
+    came.set(pathname, { host, isRelayed, peer: peer() })
+    return new Response(null, { status: 204, headers: { "cache-control": "no-store" } })
+  }
+  return {
+    commands,
+    /** The same app, which sees what it was told to wait for, whatever host that came to. */
+    watching: (app: App): App => ({
+      ...app,
+      answer: async (request, peer) => at(request, peer) ?? app.answer(request, peer),
+    }),
+  }
+}
+
+function conditionOf({ store, call, notReady }: ServerServices): Condition {
+  return {
+    notReady: notReady() ?? null,
+    newest: store.newest() || null,
+    instances: instanceIds(store).map((id) => {
+      const cx = call(id, "doctor")
+      const { publicUrl, oidc } = requireInstance(cx)
+      const active: readonly string[] = signingAlgorithms(cx)
+      const used = [oidc.idTokenAlgorithm, oidc.accessTokenAlgorithm]
+      return {
+        ...{ id, publicUrl, hasMail: activeProvider(cx, "email") !== undefined },
+        keyless: used.filter((algorithm) => !active.includes(algorithm)),
+      }
+    }),
+  }
+}

@@ -1,0 +1,108 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { createServer, type Server } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { checkAddress } from "../../src/boot/doctor/address.ts"
+import { type Finding, findingsText } from "../../src/boot/doctor/finding.ts"
+import { checkClock, checkFolder, checkLimits, checkPort } from "../../src/boot/doctor/machine.ts"
+import { folderAt } from "../../src/boot/folder/folder.ts"
+
+const now = 1_795_000_000_000
+const brief = (findings: readonly Finding[]) =>
+  findings.map(({ check, state, said }) => `${state} ${check}: ${said}`)
+
+describe("the public address", () => {
+  const arrived = { host: "id.example.com", peer: "10.0.0.7", isRelayed: false }
+  const look = (how: {
+    readonly publicUrl?: string
+    readonly addresses?: readonly string[]
+    readonly send?: () => Promise<Response>
+    readonly arrived?: Partial<typeof arrived>
+  }) =>
+    checkAddress({
+      publicUrl: how.publicUrl ?? "http://id.example.com",
+      ...{ now, path: "/debug/doctor/x" },
+      network: {
+        resolve: async () => how.addresses ?? ["192.0.2.1"],
+        send: Object.assign(how.send ?? (async () => new Response()), { preconnect: () => {} }),
+      },
+      arrived: async () => (how.arrived ? { ...arrived, ...how.arrived } : undefined),
+    })
+
+  test("is right where what is sent there arrives", async () => {
+    expect(brief(await look({ arrived: {} }))).toEqual([
+      "ok name: id.example.com is 192.0.2.1",
+      "warning tls: none: whoever is on the way reads passwords",
+      "ok proxy: requests arrive for id.example.com",
+      "ok addresses: each visitor counts by their own address",
+    ])
+  })
+
+  test("is nobody's name", async () => {
+    const said = brief(await look({ addresses: [] }))
+    expect(said).toEqual(["wrong name: nobody knows where id.example.com is"])
+  })
+
+  test("loses its name at the proxy, which isn't trusted either", async () => {
+    const found = await look({ arrived: { host: "127.0.0.1:8080", isRelayed: true } })
+    expect(brief(found).slice(2)).toEqual([
+      "wrong proxy: requests arrive for 127.0.0.1:8080, and people use id.example.com",
+      "warning addresses: requests come through 10.0.0.7, which is not trusted: " +
+        "all visitors count as one",
+    ])
+    expect(findingsText(found)).toContain('→ trusted_proxies = ["10.0.0.7"]')
+  })
+
+  test("leads elsewhere, or nowhere", async () => {
+    expect(brief(await look({})).at(-1)).toMatch(/^wrong proxy: .* leads to something else/)
+    const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
+    const nowhere = await look({ send: () => Promise.reject(refused) })
+    expect(brief(nowhere).at(-1)).toMatch(/^wrong proxy: .* can't be reached .*\(ECONNREFUSED\)/)
+  })
+
+  test("speaks no TLS where it must", async () => {
+    const plain: Server = createServer().listen(0, "127.0.0.1")
+    await new Promise((done) => plain.once("listening", done))
+    const address = plain.address()
+    const port = typeof address === "object" && address ? address.port : 0
+    const found = await look({ publicUrl: `https://127.0.0.1:${port}`, arrived: {} })
+    plain.close()
+    expect(brief(found)[1]).toMatch(/^wrong tls: 127\.0\.0\.1:\d+ does not/)
+  })
+})
+
+describe("the machine", () => {
+  let path: string
+  beforeAll(() => {
+    path = mkdtempSync(join(tmpdir(), "latchkey-doctor-"))
+  })
+  afterAll(() => rmSync(path, { recursive: true, force: true }))
+
+  test("has a folder that others may look into, or none", () => {
+    chmodSync(path, 0o700)
+    expect(brief(checkFolder(folderAt(path)))).toEqual([`ok folder: ${path} is its owner's alone`])
+    chmodSync(path, 0o755)
+    expect(brief(checkFolder(folderAt(path)))[0]).toMatch(/^warning folder: others may look/)
+    expect(brief(checkFolder(folderAt(join(path, "none"))))[0]).toMatch(
+      /^wrong folder: there is no/,
+    )
+  })
+
+  test("has a clock that went back", async () => {
+    expect((await checkClock(now, null)).state).not.toBe("wrong")
+    expect((await checkClock(now, now + 3_600_000)).state).toBe("wrong")
+  })
+
+  test("lets so many files be open, and a port be listened on", async () => {
+    expect(checkLimits(undefined).said).toMatch(/open files$/)
+    const taken = createServer().listen(0, "127.0.0.1")
+    await new Promise((done) => taken.once("listening", done))
+    const address = taken.address()
+    const port = typeof address === "object" && address ? address.port : 0
+    const found = await checkPort("--listen", { host: "127.0.0.1", port })
+    taken.close()
+    expect([found.state, found.said]).toEqual(["wrong", expect.stringMatching(/EADDRINUSE/)])
+    expect((await checkPort("--listen", { host: "127.0.0.1", port: 0 })).state).toBe("ok")
+  })
+})

@@ -13,7 +13,7 @@ import { folderAt } from "./boot/folder/folder.ts"
 import { notify } from "./boot/readiness.ts"
 import { recoveredText, recoverOwner } from "./boot/recovery.ts"
 import type { Running } from "./boot/running.ts"
-import { readConfig } from "./boot/settings.ts"
+import { readConfig, readSettings, settingsText } from "./boot/settings.ts"
 import { passwordIn, setUp } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
 import { failureJson, failureText, startError } from "./boot/start-error.ts"
@@ -64,6 +64,16 @@ const commands: CommandTable = {
     help: "Look at everything that the service needs, and say what is amiss and what to do",
     flags: settingFlags,
     run: doctor,
+  },
+  "config check": {
+    help: "Say whether the configuration can be read",
+    flags: settingFlags,
+    run: checkConfig,
+  },
+  "config show": {
+    help: "Print every setting, and where it was given",
+    flags: settingFlags,
+    run: showConfig,
   },
   ...backupCommands({
     ...{ env, clock: systemClock, random: systemRandom, started },
@@ -154,6 +164,16 @@ async function doctor(flags: Flags): Promise<Outcome> {
   const findings = await examine({ config, clock: systemClock, network: systemNetwork })
   const isWrong = findings.some(({ state }) => state === "wrong")
   return { code: isWrong ? 3 : 0, text: findingsText(findings), data: { findings } }
+}
+
+async function checkConfig(flags: Flags): Promise<Outcome> {
+  readConfig({ flags: settingsIn(flags), env })
+  return { text: "  The configuration can be read.", data: { ok: true } }
+}
+
+async function showConfig(flags: Flags): Promise<Outcome> {
+  const settings = readSettings({ flags: settingsIn(flags), env })
+  return { text: settingsText(settings), data: { settings } }
 }
 
 async function printVersion(): Promise<Outcome> {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { type Config, configOf, type Sources } from "../kernel/config.ts"
+import { type Config, configOf, type Setting, type Sources, settingsOf } from "../kernel/config.ts"
 import { folderAt } from "./folder/folder.ts"
 import { startError, systemCode } from "./start-error.ts"
 
@@ -8,12 +8,32 @@ import { startError, systemCode } from "./start-error.ts"
  * Reads the configuration with its file: the one that was named, else latchkey.toml in the data
  * folder if there is one.
  */
-export function readConfig(sources: Pick<Sources, "flags" | "env">): Config {
+export const readConfig = (sources: Given): Config => configOf(withFile(sources))
+
+/** The same as settings with where each comes from; refuses what a start would refuse. */
+export function readSettings(sources: Given): readonly Setting[] {
+  const all = withFile(sources)
+  configOf(all)
+  return settingsOf(all)
+}
+
+type Given = Pick<Sources, "flags" | "env">
+
+function withFile(sources: Given): Sources {
   const { config, data } = configOf({ ...sources, file: {} })
   const filePath = config ? resolve(config) : folderAt(data).configFile
   const text = read(filePath, config === undefined)
-  return configOf({ ...sources, file: parse(text, filePath), filePath })
+  return { ...sources, file: parse(text, filePath), filePath }
 }
+
+/** A line for each setting. */
+export const settingsText = (settings: readonly Setting[]): string =>
+  settings
+    .map(({ name, value, from }) => `  ${name.padEnd(22)} ${valueText(value).padEnd(28)} ${from}`)
+    .join("\n")
+
+const valueText = (value: unknown): string =>
+  value === null ? "" : typeof value === "string" ? value : JSON.stringify(value)
 
 function read(file: string, mayBeAbsent: boolean): string {
   try {

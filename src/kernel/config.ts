@@ -114,10 +114,7 @@ export type Sources = {
  * where they came from.
  */
 export function configOf(sources: Sources): Config {
-  const given = new Map<string, Given>()
-  for (const entry of [...fromFile(sources), ...fromEnv(sources.env), ...fromFlags(sources.flags)])
-    given.set(entry.key, entry)
-
+  const given = givenIn(sources)
   const parsed = schema.safeParse(
     Object.fromEntries([...given.values()].map(({ key, value }) => [key, value])),
   )
@@ -133,6 +130,35 @@ export function configOf(sources: Sources): Config {
   }
   return parsed.data
 }
+
+/** What was given, by key, as it counts. Refuses what is not known. */
+function givenIn(sources: Sources): ReadonlyMap<string, Given> {
+  const all = [...fromFile(sources), ...fromEnv(sources.env), ...fromFlags(sources.flags)]
+  return new Map(all.map((entry) => [entry.key, entry]))
+}
+
+/** A setting as an operator looks at it; `value` is null where nothing was given. */
+export type Setting = {
+  /** As the file spells it. */
+  readonly name: string
+  readonly value: unknown
+  /** Where it was given; "default" where nowhere. */
+  readonly from: string
+}
+
+/** What stands in place of a secret. */
+export const redacted = "(secret)"
+
+/** Every setting, where it comes from, and what was given; no secret. */
+export function settingsOf(sources: Sources): readonly Setting[] {
+  const given = givenIn(sources)
+  return Object.keys(keys).map((key) => {
+    const found = given.get(key)
+    const value = found && secretKeys.includes(key) ? redacted : (found?.value ?? null)
+    return { name: spelling.file(key), value, from: found?.origin ?? "default" }
+  })
+}
+const secretKeys: readonly string[] = ["masterKey"] satisfies readonly Key[]
 
 /** How a key is spelled in each source. */
 export const spelling: Readonly<Record<Source, (key: string) => string>> = {

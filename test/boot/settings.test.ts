@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { readConfig } from "../../src/boot/settings.ts"
+import { readConfig, readSettings, settingsText } from "../../src/boot/settings.ts"
 
 let data: string
 
@@ -42,4 +42,26 @@ it("names the file and the nearest key for a key it does not know", () => {
 it("never quotes what it can't parse", () => {
   writeFileSync(join(data, "latchkey.toml"), 'master_key = "hunter2')
   expect(() => read()).toThrow(/^\S+latchkey\.toml is not a TOML file that can be read$/)
+})
+
+it("shows where each setting comes from, and no secret", () => {
+  const secret = Buffer.alloc(32, 7).toString("base64")
+  const file = join(data, "latchkey.toml")
+  writeFileSync(
+    file,
+    `master_key = "${secret}"\nlisten = ":9000"\ntrusted_proxies = ["10.0.0.0/8"]`,
+  )
+  const flags = { "--data": data, "--listen": ":9001" }
+  const env = { LATCHKEY_LOG_LEVEL: "debug" }
+  const shown = readSettings({ flags, env })
+  expect(shown.filter(({ from }) => from !== "default")).toEqual([
+    { name: "data", value: data, from: "--data" },
+    { name: "listen", value: ":9001", from: "--listen" },
+    { name: "master_key", value: "(secret)", from: `master_key in ${file}` },
+    { name: "trusted_proxies", value: ["10.0.0.0/8"], from: `trusted_proxies in ${file}` },
+    { name: "log_level", value: "debug", from: "LATCHKEY_LOG_LEVEL" },
+  ])
+  expect(settingsText(shown)).not.toContain(secret)
+  expect(settingsText(shown)).toMatch(/log_format +default/)
+  expect(() => readSettings({ flags: { ...flags, "--listen": "x" }, env })).toThrow(/--listen must/)
 })

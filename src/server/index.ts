@@ -11,15 +11,15 @@ import { keepInspecting } from "./background/inspecting.ts"
 import { watchOwners } from "./background/owner-watch.ts"
 import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
-import { doctorOf } from "./doctor.ts"
 import { type Listener, listenGrpc, listenHttp } from "./listener.ts"
 import { reactors } from "./modules.ts"
+import { doctorOf } from "./operator/doctor.ts"
 import { openServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { openSetupToken } from "./setup/setup-token.ts"
 
-export { type Drilled, drill } from "./drill.ts"
+export { type Drilled, drill } from "./operator/drill.ts"
 
 /** Opens the data folder, answers on both listeners, and says where. */
 export async function serve(start: Start): Promise<Running> {

@@ -17,7 +17,7 @@ import { examine } from "../../../src/boot/backup/restore.ts"
 import { claimFolder } from "../../../src/boot/folder/claim.ts"
 import { findByLoginName } from "../../../src/domain/user/index.ts"
 import { systemRandom } from "../../../src/kernel/crypto/random.ts"
-import { drill } from "../../../src/server/drill.ts"
+import { drill } from "../../../src/server/operator/drill.ts"
 import { bringBack, configFor, houseOf, type Open, openData, save, setUpData } from "./house.ts"
 
 const house = houseOf("backup")

@@ -1,8 +1,8 @@
-import type { Start } from "../boot/running.ts"
-import { instanceIds, removedInstances } from "../domain/instance/index.ts"
-import { signer, signingAlgorithms, verifyJwt } from "../domain/key/index.ts"
-import type { Cx } from "../store/index.ts"
-import { openServices } from "./services.ts"
+import type { Start } from "../../boot/running.ts"
+import { instanceIds, removedInstances } from "../../domain/instance/index.ts"
+import { signer, signingAlgorithms, verifyJwt } from "../../domain/key/index.ts"
+import type { Cx } from "../../store/index.ts"
+import { openServices } from "../services.ts"
 
 /** What a drill has found to work. */
 export type Drilled = { readonly instances: number; readonly signatures: number }

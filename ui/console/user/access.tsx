@@ -6,7 +6,7 @@ import { AuthorizationService } from "../../../src/gen/core/authorization/v2/aut
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Administrator } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
-import { Badges } from "../list/badges.tsx"
+import { Badges, Clip } from "../list/badges.tsx"
 import { found, pageOf, SectionList } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Link, type LinkOptions } from "../shell/link.tsx"
@@ -37,7 +37,10 @@ export function Access({ user: { userId } }: UserPart) {
           label: t("roles.title"),
           cell: ({ roles }) => <Badges words={roles.map(({ key }) => key)} />,
         },
-        { label: t("access.given_by"), cell: ({ organization }) => organization?.name },
+        {
+          label: t("access.given_by"),
+          cell: ({ organization }) => <Clip text={organization?.name ?? ""} />,
+        },
         {
           label: t("field.state"),
           cell: ({ state }) => (

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, personOf, type Service } from "../acceptance/service.ts"
 import { flawsOf } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
-import { consolePlaces, filled, furnished } from "../support/console-place.ts"
+import { consolePlaces, filled, furnished, longNamed } from "../support/console-place.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
@@ -17,7 +17,7 @@ describe.runIf(needs("chromium"))("every page", () => {
 
   beforeAll(async () => {
     service = await openService()
-    Object.assign(things, await furnished(service))
+    Object.assign(things, await furnished(service, longNamed))
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en", bypassCSP: true })
     page = await context.newPage()
@@ -66,7 +66,7 @@ describe.runIf(needs("chromium"))("every page", () => {
 
   test("of the question what an application may learn is usable by anybody", async () => {
     await page.goto(`${service.url}${authorizePath({ prompt: "consent" })}`)
-    await page.getByRole("heading", { name: "Let Wiki in?" }).waitFor()
+    await page.getByRole("heading", { name: filled("Let $application in?", things) }).waitFor()
     expect(await flaws()).toEqual([])
   })
 
@@ -127,6 +127,8 @@ describe.runIf(needs("chromium"))("every page", () => {
   async function askedOn(path: string, heading: string): Promise<readonly string[]> {
     const asked: string[] = []
     const listen = (request: Request) => {
+      // The icon is asked for by the browser, whenever it likes.
+      if (/\.svg$/.test(request.url())) return
       const { "x-core-orgid": within = "" } = request.headers()
       asked.push(`${request.method()} ${request.url()} ${within} ${request.postData() ?? ""}`)
     }

@@ -28,6 +28,9 @@ export async function flawsOf(
       }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html, failureSummary }) => id + ": " + html.slice(0, 160) + " " +
           failureSummary.slice(0, 300))))`)
+      // WCAG 2.2 §1.4.10: nobody has to scroll sideways to read.
+      const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+      if (Number(beyond) > 0) found.push(`${width} ${colorScheme} ${beyond} px beyond the edge`)
       found.push(...seen.map((flaw) => `${width} ${colorScheme} ${flaw}`))
     }
   }

@@ -20,6 +20,18 @@ import { orgIdOf, populate } from "./population.ts"
 const [people = 5000, rounds = 5] = process.argv.slice(2).map(Number)
 const org = orgIdOf(0)
 
+/** In the page: notes when the frame, and the heading of the page, are first there. */
+const noteFirsts = `
+  window.firsts = { frame: 0, page: 0 }
+  const look = () => {
+    const now = performance.now()
+    const isThere = (selector) => document.querySelector(selector) !== null
+    if (isThere(".sidebar .nav-link")) window.firsts.frame ||= now
+    if (isThere("main.content:not([aria-busy]) h1")) window.firsts.page ||= now
+    if (!window.firsts.page) requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)`
+
 const folder = temporaryFolder()
 const data = join(folder.path, "data")
 const port = await freePort()
@@ -129,18 +141,6 @@ async function changes(page: Page): Promise<void> {
   row(`  worst, ${worst?.path.replace(/\?.*/, "")}`, ms(worst?.took ?? 0), "")
 }
 
-/** In the page: notes when the frame, and the heading of the page, are first there. */
-const noteFirsts = `
-  window.firsts = { frame: 0, page: 0 }
-  const look = () => {
-    const now = performance.now()
-    const isThere = (selector) => document.querySelector(selector) !== null
-    if (isThere(".sidebar .nav-link")) window.firsts.frame ||= now
-    if (isThere("main.content:not([aria-busy]) h1")) window.firsts.page ||= now
-    if (!window.firsts.page) requestAnimationFrame(look)
-  }
-  requestAnimationFrame(look)`
-
 type Timed = { readonly path: string; readonly until: string }
 
 /** Clicks the link to a place; answers after how long what is waited for was painted. */
@@ -169,7 +169,9 @@ async function go(page: Page, path: string): Promise<void> {
   await shown(page)
 }
 
-const shown = (page: Page) => page.locator("main.content:not([aria-busy]) h1").waitFor()
+function shown(page: Page): Promise<void> {
+  return page.locator("main.content:not([aria-busy]) h1").waitFor()
+}
 
 type Traffic = {
   /** What has come since the last time, and what of it was asked for twice. */

@@ -415,7 +415,10 @@ test("every operation of these modules is tried", () => {
   const named = [...changes, ...looks].map(([name]) => name)
   const tried = new Set(["createApplication", ...named, ...ofAll])
   const remedy = "add a row to changes, or to looks where it changes nothing"
-  expect([...operationNames].filter((name) => !tried.has(name)), remedy).toEqual([])
+  expect(
+    [...operationNames].filter((name) => !tried.has(name)),
+    remedy,
+  ).toEqual([])
 })
 
 test("of two instances with equal ids everywhere one changes and the other does not", async () => {

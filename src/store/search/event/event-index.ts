@@ -50,13 +50,13 @@ const behindMax = 10_000
 /** So many candidates are looked up at a time, at least and at most. */
 const [candidatesMin, candidatesMax] = [100, 1000]
 
+const eventsAfter = `
+  SELECT position, instance, stream, type, editor_user, owner, time FROM event NOT INDEXED
+  WHERE position > ? ORDER BY position LIMIT ?`
+
 /** Its file has no name: however this process ends, the next one makes it anew. */
 export function eventIndexOf({ database, file, rowsMin }: EventIndexParts): EventIndex {
   const head = () => numberOf(database, "SELECT max(position) AS n FROM event")
-  const read = database.query<never, [number, number]>(
-    `SELECT position, instance, stream, type, editor_user, owner, time FROM event NOT INDEXED
-     WHERE position > ? ORDER BY position LIMIT ?`,
-  )
   let blocks: BlockFile | undefined
   /** All that is written up to here is in the blocks. */
   let upTo = 0
@@ -74,7 +74,9 @@ export function eventIndexOf({ database, file, rowsMin }: EventIndexParts): Even
       try {
         blocks ??= openBlocks(file)
         // Reason for the cast: `values` has no types of its own, and the columns stand above.
-        const rows = read.values(upTo, eventsAtOnce) as unknown as readonly Written[]
+        const rows = database
+          .query(eventsAfter)
+          .values(upTo, eventsAtOnce) as unknown as readonly Written[]
         for (const row of rows) blocks.set(row)
         upTo = rows.at(-1)?.[0] ?? upTo
         return rows.length === eventsAtOnce

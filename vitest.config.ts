@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config"
 
 /**
  * Groups run one after the other: scripts/check.ts walks through them. In one that is parallel two
- * files run at a time; what is tried beside kills, in a browser or on a busy machine has both cores.
+ * files run at a time; what is tried beside kills, or on a busy machine, has both cores.
  */
 export const groups = [
   {
@@ -19,7 +19,7 @@ export const groups = [
     exclude: [],
     isParallel: false,
   },
-  { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [], isParallel: false },
+  { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [], isParallel: true },
 ]
 
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export.

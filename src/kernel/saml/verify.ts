@@ -8,7 +8,15 @@ import {
   signatureAlgorithmList,
   signatureAlgorithms,
 } from "./names.ts"
-import { allOf, attributeOf, childOf, childrenOf, type Reading, readMessage } from "./read.ts"
+import {
+  allOf,
+  attributeOf,
+  childOf,
+  childrenOf,
+  type Reading,
+  readMessage,
+  textOf,
+} from "./read.ts"
 
 /** A message, as text and read; see `readMessage`. */
 export type Message = { readonly text: string; readonly root: Element }
@@ -55,9 +63,11 @@ export async function signedElement(
   { keys, reading }: { readonly keys: readonly string[]; readonly reading: Reading },
 ): Promise<Element | undefined> {
   mustBePlain(of, signature, reading)
-  const check = await checkOf(keys)
+  const { check, begin } = await checkOf(keys)
+  const value = textOf(childOf(signature, ["ds", "SignatureValue"], reading), reading)
   const isGood = isSigned(() => {
     check.loadSignature(signature.toString())
+    begin(value)
     return check.checkSignature(text)
   })
   const [bytes, ...others] = isGood ? check.getSignedReferences() : []
@@ -73,25 +83,44 @@ export async function signedElement(
 /**
  * The library's check, which takes the signature of any of the keys: to try one costs next to
  * nothing, and to read the message for each of them would cost a stranger's messages that often.
+ * Once `begin` is called, it breaks off where no key has signed what says what is signed, and does
+ * not write a whole message canonically for whoever sends one.
  */
 async function checkOf(keys: readonly string[]) {
   const { SignedXml } = await import("xml-crypto")
   const check = new SignedXml({ publicCert: keys[0] ?? "", getCertFromKeyInfo: () => null })
+  const isBy = (name: string, signed: string, value: string) =>
+    isSignedBy(keys, name, { bytes: Buffer.from(signed), signature: Buffer.from(value, "base64") })
   for (const name of signatureAlgorithmList) {
     const usual = check.SignatureAlgorithms[name]
     if (!usual) throw new Error(`the library does not know ${name}`)
     check.SignatureAlgorithms[name] = new Proxy(usual, {
       construct: (Algorithm) =>
         Object.assign(new Algorithm(), {
-          verifySignature: (signed: string, _: unknown, value: string) =>
-            isSignedBy(keys, name, {
-              bytes: Buffer.from(signed),
-              signature: Buffer.from(value, "base64"),
-            }),
+          verifySignature: (signed: string, _: unknown, value: string) => isBy(name, signed, value),
         }),
     })
   }
-  return check
+  const canonical = check.CanonicalizationAlgorithms[exclusiveC14n]
+  if (!canonical) throw new Error(`the library does not know ${exclusiveC14n}`)
+  const begin = (value: string) => {
+    check.CanonicalizationAlgorithms[exclusiveC14n] = new Proxy(canonical, {
+      construct: (Algorithm) => {
+        const usual = new Algorithm()
+        return {
+          getAlgorithmName: () => usual.getAlgorithmName(),
+          process: (node, options) => {
+            const written = usual.process(node, options)
+            const isInfo = node.nodeName.replace(/^.*:/, "") === "SignedInfo"
+            const name = check.signatureAlgorithm ?? ""
+            if (isInfo && !isBy(name, `${written}`, value)) throw new Error("no key signed this")
+            return written
+          },
+        } satisfies InstanceType<typeof canonical>
+      },
+    })
+  }
+  return { check, begin }
 }
 
 /** The library throws on some signatures that are wrong, and answers false on others. */

@@ -78,9 +78,12 @@ async function handOver(cx: Cx, { id, state, provider, content }: Ready): Promis
   const { channel, to, kind, round } = state
   const { subject, language, code, link, orgId } = content
   const { renderMail } = await import("../../../ui/mail/index.ts")
+  // A place in the log comes again after a restore, or where a domain begins anew; what was sent
+  // under a name once is dropped by mailboxes and gateways when it comes again.
+  const queued = cx.store.receipt(cx, message, id)?.created ?? 0
   return deliver(cx, provider, {
     ...{ channel, to, kind, subject },
-    messageId: `${id}.${round}@${new URL(requireInstance(cx).publicUrl).hostname}`,
+    messageId: `${id}.${round}.${queued}@${new URL(requireInstance(cx).publicUrl).hostname}`,
     text: plainOf(channel, content),
     html: channel === "email" ? renderMail({ ...content, look: mailLookOf(cx, orgId) }) : "",
     values: { language, ...(code !== "" && { code }), ...(link !== "" && { url: link }) },

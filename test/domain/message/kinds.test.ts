@@ -137,7 +137,7 @@ describe.each(["en", "de", "fr"])("each kind arrives at a real server, in %s", (
       const [kind, link] = mails[at] ?? []
       expect(recipients).toEqual(["eva@example.com"])
       expect(mail.from?.value).toEqual([{ name: "Zürich AG", address: "konto@example.com" }])
-      expect(mail.messageId).toMatch(/^<\d+\.1@id\.example\.com>$/)
+      expect(mail.messageId).toMatch(/^<\d+\.1\.\d{13}@id\.example\.com>$/)
       expect(raw, kind).toMatch(/^content-type: multipart\/alternative/im)
       const html = String(mail.html)
       expect(html, kind).toContain(`lang="${language}"`)

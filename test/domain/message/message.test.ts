@@ -107,6 +107,24 @@ test("greylisting: it is tried again under the same id, then sent", async () => 
   expect(new Set(tried.map(({ messageId }) => messageId)).size).toBe(1)
 })
 
+test("a domain that begins anew sends under other ids than before", async () => {
+  const ids: string[] = []
+  for (const days of [0, 30]) {
+    await estate.close()
+    estate = await openEstate(["i1"])
+    estate.clock.advance(days * 86_400_000)
+    await activeServer()
+    const { mail, tried } = answering()
+    const reactors = running({ mail })
+    await addEva()
+    await drained(reactors)
+    await reactors.stop()
+    ids.push(...tried.map(({ messageId }) => messageId))
+  }
+  expect(ids[0]?.split(".")[0]).toBe(ids[1]?.split(".")[0])
+  expect(new Set(ids).size).toBe(2)
+})
+
 test("what a server refuses for good has failed, and says why", async () => {
   await activeServer()
   const { mail, tried } = answering(refused(true))

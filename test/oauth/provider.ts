@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import * as action from "../../src/domain/action/index.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
@@ -25,6 +27,7 @@ import { loginHandler, pagesWith } from "../../src/login/index.ts"
 import { apiCaller, oauthHandler } from "../../src/oauth/index.ts"
 import { answering, onward, samlHandler } from "../../src/saml/index.ts"
 import type { AnyAggregate } from "../../src/store/index.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld, type World } from "../support/world.ts"
 
 export const issuer = "https://id.example.com"
@@ -89,9 +92,16 @@ const views = [
 
 const assets = { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" }
 
-/** A whole provider over a store of its own, set up, without sockets. */
-export async function openProvider(instanceId = "i1"): Promise<Provider> {
-  const world = openWorld({ aggregates, views })
+type Prepared = Pick<Provider, "setup" | "projectId" | "ownProjectId"> & {
+  readonly database: Uint8Array
+}
+
+/** Providers that are set up, which takes longer than most of what is tried with them. */
+const prepared = new Map<string, Promise<Prepared>>()
+
+async function prepare(instanceId: string): Promise<Prepared> {
+  const folder = temporaryFolder()
+  const world = openWorld({ aggregates, views }, folder, 1)
   const cx = world.cx({ instance: instanceId })
   const owner = {
     loginName: "olga",
@@ -112,6 +122,21 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const ownProjectId = instance.requireInstance(cx).projectId
   const projectId = cx.ids.next()
   await project.createProject(cx, projectId, { orgId: setup.orgId, name: "Applications" })
+  await world.store.close()
+  const database = readFileSync(join(folder.path, "latchkey.db"))
+  folder.remove()
+  return { setup, projectId, ownProjectId, database }
+}
+
+/** A whole provider over a store of its own, set up, without sockets. */
+export async function openProvider(instanceId = "i1"): Promise<Provider> {
+  const ready = prepared.get(instanceId) ?? prepare(instanceId)
+  prepared.set(instanceId, ready)
+  const { setup, projectId, ownProjectId, database } = await ready
+  const folder = temporaryFolder()
+  writeFileSync(join(folder.path, "latchkey.db"), database)
+  const world = openWorld({ aggregates, views }, folder)
+  const cx = world.cx({ instance: instanceId })
   const show = pagesWith(assets)
   const login = loginHandler({
     show,

@@ -37,10 +37,13 @@ type Modules = {
   readonly textIndexFrom?: number
 }
 
-/** A store of its own in a temporary folder, with a clock that stands still. */
-export function openWorld(modules: Modules, folder = temporaryFolder()): World {
+/**
+ * A store of its own in a temporary folder, with a clock that stands still. Ids and random bytes
+ * are other ones by each hand: whoever goes on with what another has begun repeats none.
+ */
+export function openWorld(modules: Modules, folder = temporaryFolder(), hand = 0): World {
   const clock = manualClock(Date.UTC(2026, 0, 2))
-  const random = countingRandom()
+  const random = countingRandom("keys")
   const rows = purposes.map((purpose) => {
     const master = new Uint8Array(keyLength)
     return { ...createDataKey(random, master, purpose), active: true }
@@ -59,9 +62,9 @@ export function openWorld(modules: Modules, folder = temporaryFolder()): World {
   const base = {
     store,
     clock,
-    random,
+    random: countingRandom(`seed ${hand}`),
     secrets,
-    ids: idsOf(clock),
+    ids: idsOf(clock, hand),
     outside: nowhere,
     warn: () => {},
     instance: "i1",
@@ -77,7 +80,7 @@ export function openWorld(modules: Modules, folder = temporaryFolder()): World {
     cx: (call = {}) => ({ ...base, ...call }),
     reopen: async (views) => {
       await store.close()
-      const again = openWorld({ ...modules, views }, folder)
+      const again = openWorld({ ...modules, views }, folder, hand)
       await again.store.rebuilt()
       return again
     },
@@ -97,9 +100,9 @@ export const callerOf = (userId: string, orgId = "org1"): Caller => ({
 })
 
 /** The same bytes in every run, and never the same twice in one. */
-function countingRandom(): Random {
+function countingRandom(name: string): Random {
   let count = 0
-  const block = () => createHash("sha512").update(`seed ${count++}`).digest()
+  const block = () => createHash("sha512").update(`${name} ${count++}`).digest()
   return {
     bytes: (wanted) => {
       const blocks = Array.from({ length: Math.ceil(wanted / 64) }, block)

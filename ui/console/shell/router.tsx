@@ -211,6 +211,8 @@ export const router = createRouter({
   // Nothing is blank while a page, or the sign-in, is on its way; nor is anything held back by it.
   defaultPendingComponent: Waiting,
   defaultPendingMinMs: 0,
+  // Another thing is another page: no secret, refusal or open form of the one before stays on it.
+  defaultRemountDeps: ({ params }) => params,
   // A page is fetched while the pointer is on its way to it.
   defaultPreload: "intent",
   scrollRestoration: true,

@@ -56,6 +56,8 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/texts", "Texts"],
   ["/ui/console/organizations/$organizationId/texts", "Texts"],
   ["/ui/console/signing-keys", "Signing keys"],
+  ["/ui/console/targets", "Targets"],
+  ["/ui/console/targets/$targetId", "$application"],
   ["/ui/console/settings", "Settings"],
   ["/ui/account", "Profile"],
   ["/ui/account/security", "How you sign in"],
@@ -84,6 +86,11 @@ export async function furnished(
   const human = { ...personOf("grace"), profile: profileOf(names.person) }
   const { id: userId } = await get("CreateUser", { organizationId, username: "grace", human })
   await get("CreateInviteCode", { userId, sendCode: {} })
+  // Nothing is reached there, so that there is a call that failed.
+  const target = { name: names.application, endpoint: "https://10.1.2.3/hook", timeout: "5s" }
+  const { id: targetId } = await get("CreateTarget", { ...target, restWebhook: {} })
+  const condition = { event: { event: "group.added" } }
+  await get("core.action.v2.ActionService/SetExecution", { condition, targets: [targetId] })
   const { id: groupId } = await get("CreateGroup", { organizationId, name: names.group })
   await get("AddUsersToGroup", { id: groupId, userIds: [userId] })
   await get("CreateAuthorization", { organizationId, projectId, userId, roleKeys: ["editor"] })
@@ -99,7 +106,7 @@ export async function furnished(
   const requestId = await refusedRequest(url, clientId)
   return {
     ...names,
-    ...{ organizationId, projectId, userId, groupId, clientId, grantedId, requestId },
+    ...{ organizationId, projectId, userId, groupId, clientId, grantedId, requestId, targetId },
     applicationId: made.applicationId,
   }
 }

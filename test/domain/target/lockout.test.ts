@@ -104,6 +104,12 @@ test("one that fails again and again is left alone, until it is changed", async 
   await stage.on({ request: { all: true } }, id)
   for (let tries = 0; tries < 8; tries++) await stage.ask("project/ListProjects")
   expect(stage.receiver.at("/down")).toHaveLength(5)
+  const { resting } = await stage.make("diagnosis/ListTargetCalls", { targetId: id })
+  expect(resting).toEqual([
+    { targetId: id, until: expect.any(String), error: "it answered with status 503" },
+  ])
   await stage.make("action/UpdateTarget", { id, endpoint: `${stage.receiver.url}/up` })
   expect((await stage.ask("project/ListProjects")).status).toBe(200)
+  const later = await stage.make("diagnosis/ListTargetCalls", { targetId: id })
+  expect(later.resting).toBeUndefined()
 })

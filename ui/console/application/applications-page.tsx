@@ -1,8 +1,7 @@
 import { ApplicationState } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { Chips } from "../../kit/choice.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
-import { useFilter } from "../list/list-state.ts"
+import { useFilterChips } from "../list/filter.tsx"
 import { Listing } from "../list/listing.tsx"
 import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
@@ -22,25 +21,14 @@ export function ApplicationsPage() {
   const texts = useText()
   const { t } = texts
   const { id: organizationId, name } = useOrganization()
-  const [chosen, choose] = useFilter("state", ["all", "active", "inactive"])
+  const shown = ["all", "active", "inactive"] as const
+  const { chosen, filter } = useFilterChips("state", shown, (name) => t(`filter.${name}`))
   const create = (
     <May needs={ApplicationService.method.createApplication}>
       <LinkButton kind="primary" to="/applications/new">
         {t("applications.create")}
       </LinkButton>
     </May>
-  )
-  const filters = (
-    <Chips
-      legend={t("field.state")}
-      name="state"
-      options={(["all", "active", "inactive"] as const).map((value) => ({
-        value,
-        label: t(`filter.${value}`),
-      }))}
-      value={chosen}
-      onChange={choose}
-    />
   )
   const empty = (
     <EmptyState title={t("applications.empty.title")} action={create}>
@@ -54,8 +42,7 @@ export function ApplicationsPage() {
         {...applicationsOf({ organizationId, state: states[chosen] })}
         columns={applicationColumns(texts)}
         keyOf={(application) => application.applicationId}
-        filters={filters}
-        filtered={chosen !== "all"}
+        {...filter}
         empty={empty}
       />
     </Page>

@@ -139,8 +139,17 @@ export function DeleteButton(props: DeleteProps) {
   )
 }
 
+const deletable = [
+  "projects",
+  "applications",
+  "users",
+  "groups",
+  "organizations",
+  "targets",
+] as const
+
 type DeleteSectionProps<I extends DescMessage> = {
-  readonly family: "projects" | "applications" | "users" | "groups" | "organizations"
+  readonly family: (typeof deletable)[number]
   readonly name: string
   readonly by: DescMethodUnary<I>
   readonly of: MessageInitShape<I>

@@ -2,9 +2,8 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import { MessageStatus } from "../../../src/gen/core/message/v2/message_service_pb.ts"
 import { EmailProviderState } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
-import { Chips } from "../../kit/choice.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
-import { useFilter } from "../list/list-state.ts"
+import { useFilterChips } from "../list/filter.tsx"
 import { useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
@@ -26,9 +25,9 @@ const statuses = {
 export function OutboxPage() {
   const { t } = useText()
   const organization = useOrganization()
-  const [chosen, choose] = useFilter("show", filters)
-  const labelOf = (value: (typeof filters)[number]) =>
-    value === "all" ? t("filter.all") : t(`messages.state.${value}`)
+  const { chosen, filter } = useFilterChips("show", filters, (value) =>
+    t(value === "all" ? "filter.all" : `messages.state.${value}`),
+  )
   return (
     <Page title={t("nav.outbox")} owner={organization.name}>
       <p className="quiet section-lead">{t("outbox.lead")}</p>
@@ -37,16 +36,7 @@ export function OutboxPage() {
       </Part>
       <Messages
         ask={{ organizationId: organization.id, status: statuses[chosen] }}
-        filters={
-          <Chips
-            legend={t("list.filter")}
-            name="messages"
-            options={filters.map((value) => ({ value, label: labelOf(value) }))}
-            value={chosen}
-            onChange={choose}
-          />
-        }
-        filtered={chosen !== "all"}
+        {...filter}
         empty={<EmptyState title={t("outbox.empty.title")}>{t("outbox.empty.text")}</EmptyState>}
       />
     </Page>

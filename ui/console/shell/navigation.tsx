@@ -25,6 +25,7 @@ const instancePlaces = [
   "providers",
   "texts",
   "signing-keys",
+  "targets",
   "settings",
 ] as const
 

@@ -175,6 +175,13 @@ const routeTree = root.addChildren([
     () => import("../instance/signing-keys-page.tsx"),
     "SigningKeysPage",
   ),
+  page("/targets", "targets-page", () => import("../target/targets-page.tsx"), "TargetsPage"),
+  page(
+    "/targets/$targetId",
+    "target-page",
+    () => import("../target/target-page.tsx"),
+    "TargetPage",
+  ),
   page("/settings", "settings-page", () => import("../instance/settings-page.tsx"), "SettingsPage"),
   page("/account", "profile-page", () => import("../account/profile-page.tsx"), "ProfilePage"),
   page(

@@ -1,10 +1,9 @@
 import { type User, UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Chips } from "../../kit/choice.tsx"
 import { EmptyState } from "../../kit/empty-state.tsx"
 import { Avatar } from "../../kit/person.tsx"
 import { Clip } from "../list/badges.tsx"
-import { useFilter } from "../list/list-state.ts"
+import { useFilterChips } from "../list/filter.tsx"
 import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
@@ -26,22 +25,13 @@ export function UsersPage() {
   const texts = useText()
   const { t } = texts
   const organization = useOrganization()
-  const [chosen, choose] = useFilter("show", filterNames)
+  const { chosen, filter } = useFilterChips("show", filterNames, (name) => t(`filter.${name}`))
   const create = (
     <May needs={UserService.method.createUser}>
       <LinkButton kind="primary" to="/users/new">
         {t("users.create")}
       </LinkButton>
     </May>
-  )
-  const filters = (
-    <Chips
-      legend={t("list.filter")}
-      name="users"
-      options={filterNames.map((value) => ({ value, label: t(`filter.${value}`) }))}
-      value={chosen}
-      onChange={choose}
-    />
   )
   const empty = (
     <EmptyState title={t("users.empty.title")} action={create}>
@@ -66,8 +56,7 @@ export function UsersPage() {
         find={({ result, details }) => found(result, details)}
         columns={columnsOf(texts)}
         keyOf={(user) => user.userId}
-        filters={filters}
-        filtered={chosen !== "all"}
+        {...filter}
         empty={empty}
       />
     </Page>

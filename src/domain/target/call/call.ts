@@ -1,4 +1,4 @@
-import { breakerOf } from "../../../kernel/breaker.ts"
+import { breakerOf, type Resting } from "../../../kernel/breaker.ts"
 import type { Cx } from "../../../store/index.ts"
 import { leadsHome } from "../commands.ts"
 import { type Target, target } from "../model.ts"
@@ -33,7 +33,7 @@ export async function callTarget(cx: Cx, { id, payload, key, waitMs }: Calling):
   const replies: Reply[] = []
   const wait = Math.min(timeoutMs, waitMs ?? timeoutMs)
   try {
-    await breaker(cx, `${cx.instance}/${id}/${version}`, async () => {
+    await breaker(cx, breakerKey(cx, id, version), async () => {
       const reply = await admitted(`${cx.instance}/${id}`, () =>
         sent(cx, state, { id, payload, key, waitMs: wait }),
       )
@@ -47,6 +47,13 @@ export async function callTarget(cx: Cx, { id, payload, key, waitMs }: Calling):
   if (!reply) throw new Error("a call has no result")
   return reply
 }
+
+/** Where its settings change, it is tried anew. */
+const breakerKey = (cx: Cx, id: string, version: number) => `${cx.instance}/${id}/${version}`
+
+/** Whether a target is left alone for a while, for it has failed again and again. */
+export const restingOf = (cx: Cx, id: string): Resting | undefined =>
+  breaker.resting(cx, breakerKey(cx, id, cx.store.state(cx, target, id).version))
 
 export const statusWords = ({ status }: Pick<Reply, "status">): string =>
   `it answered with status ${status}`

@@ -1,0 +1,83 @@
+// How somebody has other services called, sees what they answer, and stops that again.
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openReceiver, type Receiver, status } from "../domain/target/receiver.ts"
+import { openBrowser } from "../support/browser.ts"
+import { signedInAt } from "../support/console-place.ts"
+import { needs } from "../support/prerequisite.ts"
+
+describe.runIf(needs("chromium"))("whoever extends the service", () => {
+  let service: Service
+  let browser: Browser
+  let page: Page
+  let receiver: Receiver
+
+  beforeAll(async () => {
+    receiver = await openReceiver()
+    service = await openService(["--outbound-allow", "127.0.0.1,localhost"])
+    browser = await openBrowser()
+    const context = await browser.newContext({ locale: "en" })
+    page = await signedInAt(context, `${service.url}/ui/console/targets`)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+    await receiver?.close()
+  })
+
+  const dialog = () => page.getByRole("dialog")
+  const row = (name: string) => page.locator("main.content tbody tr").filter({ hasText: name })
+  const closed = () => dialog().waitFor({ state: "detached" })
+
+  test("makes a target, and is shown its signing key this once", async () => {
+    await page.getByRole("button", { name: "Create target" }).click()
+    await dialog().getByLabel("Name").fill("Ledger")
+    await dialog().getByLabel("Address").fill("ftp://ledger.example")
+    await dialog().getByRole("button", { name: "Create target" }).click()
+    await dialog().getByRole("alert").waitFor()
+    await dialog().getByLabel("Address").fill(`${receiver.url}/ledger`)
+    await dialog().getByRole("button", { name: "Create target" }).click()
+    await closed()
+    await page.getByText("The signing key").waitFor()
+    await row("Ledger").getByText("Is told").waitFor()
+  })
+
+  test("has it called, and sees what it answers", async () => {
+    receiver.answer("/ledger", status(500))
+    await page.getByRole("button", { name: "Call targets" }).click()
+    await dialog().getByText("After an operation").click()
+    await dialog().getByLabel("Operation or service").fill("core.project.v2.ProjectService")
+    await dialog().getByLabel("Add").selectOption("Ledger")
+    await dialog().getByRole("button", { name: "Call targets" }).click()
+    await closed()
+    await row("core.project.v2.ProjectService").getByText("Ledger").waitFor()
+    await service.get("ListProjects")
+    await row("Ledger").getByText("500", { exact: true }).waitFor()
+  })
+
+  test("sees that it is left alone when it goes on failing, and mends it", async () => {
+    for (let tries = 0; tries < 5; tries += 1) await service.get("ListProjects")
+    await page.reload()
+    await page.getByText("Left alone for a while").waitFor()
+    await page.getByRole("link", { name: "Ledger" }).click()
+    await page.getByRole("heading", { name: "Ledger", level: 1 }).waitFor()
+    await page.getByRole("button", { name: "Edit: About" }).click()
+    await page.getByLabel("Address").fill(`${receiver.url}/mended`)
+    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByText("Left alone for a while").waitFor({ state: "detached" })
+  })
+
+  test("gives it a new signing key, and stops calling it", async () => {
+    await page.getByRole("button", { name: "New signing key" }).click()
+    await dialog().getByRole("button", { name: "New signing key" }).click()
+    await closed()
+    await page.getByText("The signing key").waitFor()
+    await page.getByRole("button", { name: "Delete target" }).click()
+    await dialog().getByRole("textbox").fill("Ledger")
+    await dialog().getByRole("button", { name: "Delete target" }).click()
+    await page.getByText("No other service is called.").waitFor()
+    const { executions } = await service.get("core.action.v2.ActionService/ListExecutions")
+    expect(executions).toBeUndefined()
+  })
+})

@@ -1,0 +1,107 @@
+import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt"
+import {
+  DiagnosisService,
+  type TargetCall,
+} from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import { Badge } from "../../kit/badge.tsx"
+import { sentenceOf } from "../../kit/sentence.ts"
+import { Clip } from "../list/badges.tsx"
+import { found, type ListColumn, SectionList } from "../list/listing.tsx"
+import { Time } from "../list/time.tsx"
+import { useRead } from "../shell/call.ts"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+
+const { listTargetCalls } = DiagnosisService.method
+
+type CallsProps = { readonly targetId?: string }
+
+/** The latest calls and what came back, as they come. */
+export function Calls({ targetId = "" }: CallsProps) {
+  const texts = useText()
+  return (
+    <SectionList
+      name="calls"
+      live
+      unsearched
+      title={texts.t("calls.title")}
+      none={texts.t("calls.none")}
+      method={listTargetCalls}
+      ask={({ offset, limit }) => ({ targetId, pagination: { offset, limit } })}
+      find={({ calls, pagination }) => found(calls, pagination)}
+      columns={columnsOf(texts, targetId === "")}
+      keyOf={({ requestId, targetId: id, creationDate }) =>
+        `${requestId} ${id} ${creationDate?.seconds} ${creationDate?.nanos}`
+      }
+    />
+  )
+}
+
+const columnsOf = ({ t }: Texts, named: boolean): readonly ListColumn<TargetCall>[] => [
+  { label: t("calls.at"), cell: ({ condition }) => <code>{condition}</code> },
+  ...(named
+    ? [
+        {
+          label: t("calls.target"),
+          cell: ({ targetName }: TargetCall) => <Clip text={targetName} />,
+        },
+      ]
+    : []),
+  { label: t("calls.answer"), cell: (call) => <Answer call={call} /> },
+  {
+    label: t("calls.took"),
+    cell: ({ duration }) => `${Math.round(duration ? durationMs(duration) : 0)} ms`,
+  },
+  { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+]
+
+/** What came back, else why nothing did; all of it in the disclosure. */
+function Answer({ call: { status, answer, error, passedOver } }: { readonly call: TargetCall }) {
+  const { t } = useText()
+  return (
+    <>
+      <span className="badges">
+        <Badge tone={error ? "warning" : "done"}>
+          {status > 0 ? status : t("calls.no_answer")}
+        </Badge>
+        {passedOver && <Badge>{t("calls.passed_over")}</Badge>}
+      </span>
+      {error && (
+        <span className="quiet small call-error" lang="en">
+          {sentenceOf(error)}
+        </span>
+      )}
+      {answer && (
+        <details className="small">
+          <summary>{t("calls.body")}</summary>
+          <pre className="snippet">
+            <code>{answer}</code>
+          </pre>
+        </details>
+      )}
+    </>
+  )
+}
+
+/** Targets that are left alone for a while, and why. */
+export function Resting({ targetId = "" }: CallsProps) {
+  const { t, language } = useText()
+  const { resting, calls } = useRead(listTargetCalls, { targetId, pagination: { limit: 50 } })
+  if (resting.length === 0) return null
+  const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" })
+  const nameOf = (id: string) => calls.find((call) => call.targetId === id)?.targetName ?? id
+  return (
+    <Alert tone="warning" title={t("calls.resting")}>
+      <ul className="alert-list">
+        {resting.map(({ targetId: id, until, error }) => (
+          <li key={id}>
+            <bdi>{nameOf(id)}</bdi> (
+            {t("calls.until", { time: until ? time.format(timestampDate(until)) : "" })}):{" "}
+            <span lang="en">{error}</span>
+          </li>
+        ))}
+      </ul>
+    </Alert>
+  )
+}

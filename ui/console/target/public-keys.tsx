@@ -1,0 +1,73 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
+import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
+import { TurnButton } from "../form/confirm.tsx"
+import { formOf } from "../form/made.tsx"
+import { Collection } from "../list/collection.tsx"
+import { found, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { call } from "../shell/call.ts"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+
+const { listPublicKeys, addPublicKey, removePublicKey } = ActionService.method
+const { activatePublicKey, deactivatePublicKey } = ActionService.method
+
+type PublicKeysProps = { readonly targetId: string }
+
+/** What is sent to a target is encrypted with the active one. */
+export function PublicKeys({ targetId }: PublicKeysProps) {
+  const texts = useText()
+  const { t } = texts
+  return (
+    <Collection
+      family="public_keys"
+      unsearched
+      method={listPublicKeys}
+      ask={(asked) => ({ targetId, pagination: pageOf(asked) })}
+      find={({ publicKeys, pagination }) => found(publicKeys, pagination)}
+      columns={[
+        {
+          label: t("public_keys.fingerprint"),
+          cell: ({ fingerprint }) => <code>{fingerprint}</code>,
+        },
+        {
+          label: t("field.state"),
+          cell: ({ active }) => <StateBadge state={active ? "active" : "inactive"} />,
+        },
+        { label: t("field.expires"), cell: ({ expirationDate }) => <Time at={expirationDate} /> },
+      ]}
+      keyOf={({ keyId }) => keyId}
+      nameOf={({ fingerprint }) => fingerprint}
+      needs={{ create: addPublicKey, remove: removePublicKey }}
+      form={() => keyForm(texts, targetId)}
+      turn={({ keyId, active }, how) => (
+        <TurnButton
+          {...{ ...how, on: activatePublicKey, off: deactivatePublicKey }}
+          of={{ targetId, keyId }}
+          isOn={active}
+          consequence={t("public_keys.off")}
+        />
+      )}
+      remove={({ keyId }) => call(removePublicKey, { targetId, keyId })}
+    />
+  )
+}
+
+const keyForm = ({ t }: Texts, targetId: string) =>
+  formOf({
+    initial: { publicKey: "", until: "" },
+    refusals: { publicKey: ["target.key"], until: ["target.key_expired"] },
+    save: ({ publicKey, until }) =>
+      call(addPublicKey, {
+        ...{ targetId, publicKey: new TextEncoder().encode(publicKey.trim()) },
+        ...(until && { expirationDate: timestampFromMs(Date.parse(until)) }),
+      }),
+    fields: ({ area, text }) => [
+      area("publicKey", t("public_keys.pem"), {
+        ...{ rows: 6, maxLength: 8192, spellCheck: false, required: true },
+        ...{ hint: t("public_keys.pem_hint"), placeholder: "-----BEGIN PUBLIC KEY-----" },
+      }),
+      text("until", t("field.expires"), { type: "date", optional: true }),
+    ],
+  })

@@ -1,0 +1,109 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt"
+import { useParams } from "@tanstack/react-router"
+import { useState } from "react"
+import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
+import type { Target } from "../../../src/gen/core/action/v2/target_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { DeleteSection } from "../form/confirm.tsx"
+import { durationText } from "../form/duration.ts"
+import { EditSection } from "../form/form.tsx"
+import { DialogButton, formOf } from "../form/made.tsx"
+import { OnceBox } from "../list/once-box.tsx"
+import { Time } from "../list/time.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { copied, Facts } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { Calls, Resting } from "./calls.tsx"
+import { PublicKeys } from "./public-keys.tsx"
+import { interruptsOf, kindOf, payloadOf, targetForm } from "./target.ts"
+
+const { getTarget, updateTarget, deleteTarget } = ActionService.method
+
+/** One target: what it is, what signs and encrypts what is sent there, and its latest calls. */
+export function TargetPage() {
+  const texts = useText()
+  const { t } = texts
+  const { targetId } = useParams({ from: "/targets/$targetId" })
+  const { target } = useRead(getTarget, { id: targetId })
+  const [signingKey, setSigningKey] = useState("")
+  if (!target) return null
+  const { name } = target
+  return (
+    <Page
+      title={name}
+      crumbs={[{ label: t("nav.targets"), link: { to: "/targets" } }]}
+      badge={<Badge>{t(`targets.kind.${kindOf(target)}`)}</Badge>}
+      actions={
+        <DialogButton
+          family="signing-key"
+          needs={updateTarget}
+          label={t("targets.rotate")}
+          form={rotationForm(texts, targetId, setSigningKey)}
+        />
+      }
+    >
+      <Part rows={1}>
+        <Resting targetId={targetId} />
+      </Part>
+      {signingKey && (
+        <OnceBox
+          title={t("targets.signing_key")}
+          secret={signingKey}
+          file={`${name}-signing-key.txt`}
+        />
+      )}
+      <EditSection
+        needs={updateTarget}
+        title={t("detail.about")}
+        facts={<About target={target} />}
+        form={targetForm(texts, target)}
+      />
+      {payloadOf(target) === "jwe" && <PublicKeys targetId={targetId} />}
+      <Calls targetId={targetId} />
+      <DeleteSection
+        {...{ family: "targets", name, by: deleteTarget, of: { id: targetId } }}
+        to={{ to: "/targets" }}
+      />
+    </Page>
+  )
+}
+
+function About({ target }: { readonly target: Target }) {
+  const { t, language } = useText()
+  const { id, endpoint, timeout, creationDate, changeDate } = target
+  return (
+    <Facts
+      rows={[
+        copied(t("targets.endpoint"), endpoint),
+        [t("targets.interrupts"), interruptsOf(target) && t("detail.on")],
+        [t("targets.timeout"), timeout && durationText(language, timeout)],
+        [t("targets.payload"), t(`targets.payload.${payloadOf(target)}`)],
+        copied(t("targets.id"), id),
+        [t("field.created"), <Time key="created" at={creationDate} />],
+        [t("field.changed"), <Time key="changed" at={changeDate} />],
+      ]}
+    />
+  )
+}
+
+const hour = 3_600_000
+const overlaps = { none: 0, hour, day: 24 * hour, week: 7 * 24 * hour } as const
+const overlapNames = ["hour", "day", "week", "none"] as const
+
+/** A new signing key, beside which the one before signs for a while. */
+const rotationForm = ({ t }: Texts, id: string, onMade: (signingKey: string) => void) =>
+  formOf<{ overlap: keyof typeof overlaps }, void>({
+    initial: { overlap: "day" },
+    save: async ({ overlap }) => {
+      const expirationSigningKey = durationFromMs(overlaps[overlap])
+      onMade((await call(updateTarget, { id, expirationSigningKey })).signingKey ?? "")
+    },
+    fields: ({ select }) =>
+      select("overlap", t("targets.overlap"), {
+        ...{ of: overlapNames, words: (one) => t(`targets.overlap.${one}`) },
+        hint: t("targets.overlap_hint"),
+      }),
+  })

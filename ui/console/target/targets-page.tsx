@@ -1,0 +1,90 @@
+import { useState } from "react"
+import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
+import { type Target, TargetFieldName } from "../../../src/gen/core/action/v2/target_pb.ts"
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import { Clip } from "../list/badges.tsx"
+import { Collection } from "../list/collection.tsx"
+import { found, type ListColumn, pageOf } from "../list/listing.tsx"
+import { OnceBox } from "../list/once-box.tsx"
+import { Time } from "../list/time.tsx"
+import { call } from "../shell/call.ts"
+import { Page } from "../shell/frame.tsx"
+import { Link } from "../shell/link.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { Calls, Resting } from "./calls.tsx"
+import { Executions } from "./executions.tsx"
+import { kindOf, type Made, targetForm } from "./target.ts"
+
+const { listTargets, createTarget, deleteTarget } = ActionService.method
+
+const sorts = {
+  name: TargetFieldName.NAME,
+  changed: TargetFieldName.CHANGED_DATE,
+} as const
+
+/** Other services that have a say here: where they are, when they are called, how that went. */
+export function TargetsPage() {
+  const texts = useText()
+  const { t } = texts
+  const [made, setMade] = useState<Made | undefined>(undefined)
+  return (
+    <Page title={t("nav.targets")}>
+      <p className="quiet section-lead">{t("targets.lead")}</p>
+      <Part rows={1}>
+        <Resting />
+      </Part>
+      {made && (
+        <OnceBox
+          title={t("targets.signing_key")}
+          secret={made.signingKey}
+          file={`${made.name}-signing-key.txt`}
+        />
+      )}
+      <Collection
+        family="targets"
+        method={listTargets}
+        ask={(asked) => ({
+          pagination: pageOf(asked),
+          sortingColumn: asked.by === "changed" ? sorts.changed : sorts.name,
+          filters: asked.text ? [{ filter: namedLike(asked.text) }] : [],
+        })}
+        find={({ targets, pagination }) => found(targets, pagination)}
+        columns={columnsOf(texts)}
+        keyOf={({ id }) => id}
+        nameOf={({ name }) => name}
+        needs={{ create: createTarget, remove: deleteTarget }}
+        form={() => targetForm(texts, undefined, setMade)}
+        remove={({ id }) => call(deleteTarget, { id })}
+      />
+      <Part>
+        <Executions />
+      </Part>
+      <Calls />
+    </Page>
+  )
+}
+
+const method = TextFilterMethod.CONTAINS_IGNORE_CASE
+const namedLike = (targetName: string) =>
+  ({ case: "targetNameFilter", value: { targetName, method } }) as const
+
+const columnsOf = ({ t }: Texts): readonly ListColumn<Target>[] => [
+  {
+    label: t("field.name"),
+    sort: "name",
+    cell: ({ id, name }) => (
+      <Link to="/targets/$targetId" params={{ targetId: id }}>
+        {name}
+      </Link>
+    ),
+  },
+  { label: t("field.kind"), cell: (target) => t(`targets.kind.${kindOf(target)}`) },
+  { label: t("targets.endpoint"), cell: ({ endpoint }) => <Clip text={endpoint} /> },
+  {
+    label: t("field.changed"),
+    sort: "changed",
+    cell: ({ changeDate }) => <Time at={changeDate} />,
+  },
+]

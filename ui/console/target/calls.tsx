@@ -60,7 +60,7 @@ const columnsOf = ({ t }: Texts, named: boolean): readonly ListColumn<TargetCall
 function Answer({ call: { status, answer, error, passedOver } }: { readonly call: TargetCall }) {
   const { t } = useText()
   return (
-    <>
+    <div className="call">
       <span className="badges">
         <Badge tone={error ? "warning" : "done"}>
           {status > 0 ? status : t("calls.no_answer")}
@@ -68,7 +68,7 @@ function Answer({ call: { status, answer, error, passedOver } }: { readonly call
         {passedOver && <Badge>{t("calls.passed_over")}</Badge>}
       </span>
       {error && (
-        <span className="quiet small call-error" lang="en">
+        <span className="quiet small" lang="en">
           {sentenceOf(error)}
         </span>
       )}
@@ -80,7 +80,7 @@ function Answer({ call: { status, answer, error, passedOver } }: { readonly call
           </pre>
         </details>
       )}
-    </>
+    </div>
   )
 }
 

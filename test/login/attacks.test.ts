@@ -1,5 +1,6 @@
-// The list of attacks on a sign-in: each names the tests that try it, and the event that it leaves
-// behind for who looks, or why it leaves none. That an event is written is for those tests to show.
+// The list of attacks on a sign-in, its pictures, texts and mails: each names the tests that try
+// it, and the event that it leaves behind for who looks, or why it leaves none. That an event is
+// written is for those tests to show.
 import { join } from "node:path"
 import { beforeAll, expect, test } from "vitest"
 import { aggregates } from "../../src/server/modules.ts"

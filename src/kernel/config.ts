@@ -14,6 +14,7 @@ const schema = z.object({
   // Plain HTTP belongs behind a proxy: other machines reach it only when someone says so.
   listen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8080", addressOf), "127.0.0.1:8080"),
   grpcListen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8081", addressOf), "127.0.0.1:8081"),
+  metricsListen: z.optional(text("HOST:PORT, such as 127.0.0.1:9464", addressOf)),
   publicUrl: z.optional(text("an address such as https://id.example.com, no path", originOf)),
   masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
   masterKeyFile: z.optional(text("the path of a file", pathOf)),
@@ -57,6 +58,11 @@ export const keys: Readonly<Record<Key, { from: readonly Source[]; hint: string;
       from: ["flag", "env", "file"],
       hint: "HOST:PORT",
       help: "Where to serve gRPC (default: 127.0.0.1:8081)",
+    },
+    metricsListen: {
+      from: ["flag", "env", "file"],
+      hint: "HOST:PORT",
+      help: "Where to serve metrics for Prometheus (default: nowhere)",
     },
     publicUrl: {
       from: ["flag", "env", "file"],

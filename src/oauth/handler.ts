@@ -40,7 +40,7 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.endSessionAlias, endSession],
 ])
 
-export type OAuthParts = Pick<Asking, "show" | "refused">
+export type OAuthParts = Pick<Asking, "show" | "refused" | "issued">
 
 /** Serves the protocol endpoints; undefined for paths that aren't theirs. */
 export const oauthHandler =

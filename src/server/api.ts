@@ -31,7 +31,7 @@ export async function apiOf(services: ServerServices): Promise<Api> {
     position: ({ written }) => written?.position,
     say: sayOf,
     faultOf: (cause) => services.store.faultOf(cause),
-    hooks: [callLog(services.log)],
+    hooks: [callLog(services.log), ...(services.meters ? [services.meters.calls] : [])],
     clock: services.clock,
     ids: services.ids,
   })

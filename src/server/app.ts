@@ -3,6 +3,7 @@ import type { Condition } from "../api/encoding/grpc-health.ts"
 import { notFound, respondFault } from "../api/respond.ts"
 import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blockedError, isBlocked } from "../domain/quota/index.ts"
+import type { Refusal } from "../domain/refusal/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
@@ -161,9 +162,13 @@ async function failed(
 }
 
 /** What browsers and OAuth clients of an instance ask for. */
-function instanceHandler({ log, clock }: ServerServices, show: ShowPage) {
-  const refused = refusalLog(log, clock)
-  const oauth = oauthHandler({ show, refused })
+function instanceHandler({ log, clock, meters }: ServerServices, show: ShowPage) {
+  const logged = refusalLog(log, clock)
+  const refused = (refusal: Refusal) => {
+    logged(refusal)
+    meters?.refused(refusal)
+  }
+  const oauth = oauthHandler({ show, refused, issued: meters?.issued })
   const saml = samlHandler({ show, refused })
   const login = loginHandler({ show, onward, answering, hrefs })
   const console = consoleHandler(uiEntry)

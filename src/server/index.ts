@@ -11,7 +11,7 @@ import { keepInspecting } from "./background/inspecting.ts"
 import { watchOwners } from "./background/owner-watch.ts"
 import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
-import { type Listener, listenGrpc, listenHttp } from "./listener.ts"
+import { type Listener, listenGrpc, listenHttp, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
 import { doctorOf } from "./operator/doctor.ts"
 import { openServices } from "./services.ts"
@@ -24,14 +24,18 @@ export { type Drilled, drill } from "./operator/drill.ts"
 /** Opens the data folder, answers on both listeners, and says where. */
 export async function serve(start: Start): Promise<Running> {
   const { config, folder } = start
-  const services = openServices(start)
+  const meters = config.metricsListen && (await import("./metrics/meters.ts")).metersOf()
+  const services = openServices(start, meters)
   await followPublicUrl(services, config.publicUrl)
   const setupToken = openSetupToken(services.random, {
     open: instanceIds(services.store).length === 0,
     closed: () => keepSetupLink(folder, undefined),
   })
   const doctor = doctorOf(services)
-  const app = doctor.watching(appOf({ services, setupToken, upstream: localOrigin(config.listen) }))
+  const plain = doctor.watching(
+    appOf({ services, setupToken, upstream: localOrigin(config.listen) }),
+  )
+  const app = meters ? meters.watching(plain) : plain
 
   const listeners: Listener[] = []
   const working: { readonly stop: () => Promise<void> }[] = []
@@ -46,6 +50,11 @@ export async function serve(start: Start): Promise<Running> {
     // Whoever finds the port taken has done nothing yet.
     const background = startBackground(services, reactors(services.call, services.outbound), config)
     working.push(background)
+    if (config.metricsListen && meters) {
+      const { addGauges } = await import("./metrics/gauges.ts")
+      addGauges(meters.registry, { services, reactors: background.reactors })
+      listeners.push(listenMetrics(meters.registry, config.metricsListen))
+    }
     working.push(keepRotating(services))
     working.push(keepExpiring(services))
     working.push(watchOwners(services))

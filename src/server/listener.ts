@@ -33,7 +33,7 @@ export function listenHttp(app: App, address: Address, clock: Clock): Listener {
     if (isLeaving) response.headers.set("connection", "close")
     return response
   }
-  const server = bind(address, (request) => {
+  const server = bind("--listen", address, (request) => {
     const published = app.published(request)
     if (published) return told(published)
     const answer = elysia.fetch(request)
@@ -51,7 +51,23 @@ export function listenHttp(app: App, address: Address, clock: Clock): Listener {
   }
 }
 
-function bind(address: Address, fetch: (request: Request) => Response | Promise<Response>) {
+/** Serves metrics to whoever can reach the address, and nothing else. */
+export function listenMetrics(
+  metrics: { readonly metrics: () => Promise<string>; readonly contentType: string },
+  address: Address,
+): Listener {
+  const server = bind("--metrics-listen", address, async ({ method, url }) => {
+    const isAsked = method === "GET" && URL.parse(url)?.pathname === "/metrics"
+    if (!isAsked) return new Response("GET /metrics\n", { status: 404 })
+    const headers = { "content-type": metrics.contentType, "cache-control": "no-store" }
+    return new Response(await metrics.metrics(), { headers })
+  })
+  return { port: server.port ?? address.port, stop: () => server.stop() }
+}
+
+type Answering = (request: Request) => Response | Promise<Response>
+
+function bind(flag: string, address: Address, fetch: Answering) {
   // What the app refuses it answers in words; Bun would only close the door.
   Reflect.set(http, "maxHeaderSize", 2 * headBytesMax)
   try {
@@ -63,7 +79,7 @@ function bind(address: Address, fetch: (request: Request) => Response | Promise<
       fetch,
     })
   } catch (cause) {
-    throw listenError(cause, "--listen", address)
+    throw listenError(cause, flag, address)
   }
 }
 

@@ -17,6 +17,7 @@ import { mailerOf } from "../notify/smtp.ts"
 import { type Calls, diskFaultOf, openKeyring, openStore, type Store } from "../store/index.ts"
 import { diskWatch } from "./background/disk-watch.ts"
 import { type Readiness, readinessOf } from "./background/readiness.ts"
+import type { Meters } from "./metrics/meters.ts"
 import { aggregates, views } from "./modules.ts"
 
 /** What everything in the process stands on. */
@@ -34,12 +35,17 @@ export type ServerServices = Services &
     readonly systemUsers: readonly SystemUser[]
     /** The public address, where the configuration says it. */
     readonly publicUrl: string | undefined
+    /** Where metrics are wanted, what counts. */
+    readonly meters: Meters | undefined
     /** A call of the process itself, on one instance. */
     readonly call: Calls
   }
 
 /** Opens the store of the data folder and everything that every call needs. */
-export function openServices({ config, folder, master }: Start): ServerServices {
+export function openServices(
+  { config, folder, master }: Start,
+  meters?: Meters | undefined,
+): ServerServices {
   const log = openLog(config)
   warnOfExposedKey(log, { config, folder })
   const readiness = readinessOf(log, (cause) => diskFaultOf(cause, folder.database))
@@ -56,6 +62,7 @@ export function openServices({ config, folder, master }: Start): ServerServices 
     },
     notReady: (view, cause) => broke(rebuilding(view), cause),
     ready: (view) => mended(rebuilding(view)),
+    appended: meters?.appended,
     trouble: diskWatch({ ...readiness, clock: systemClock, store: () => store }),
     statesRebuilt: ({ streams, events }) =>
       log.info("folded the states of {streams} anew, from {events} events", {
@@ -88,6 +95,7 @@ export function openServices({ config, folder, master }: Start): ServerServices 
     limits: limitsOf(systemClock, config.limits),
     systemUsers: config.systemUsers,
     publicUrl: config.publicUrl,
+    meters,
     call: (instance, name) => ({
       ...shared,
       store,

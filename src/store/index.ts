@@ -19,6 +19,7 @@ export {
   type FailedEvent,
   failedEvents,
   type Reactor,
+  type ReactorStanding,
   type Reactors,
   removeFailedEvent,
   runReactors,

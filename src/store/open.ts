@@ -7,7 +7,7 @@ import { type Checkpointer, checkpointGate, checkpointWorker, type Gate } from "
 import { type Opened, openDatabase } from "./log/database.ts"
 import { commitIsDurable, type Durability, sharedSync } from "./log/durability.ts"
 import { eventTypesOf, upcaster } from "./log/event-types.ts"
-import type { Apply, Log, LogEvent } from "./log/log.ts"
+import type { Apply, Log, LogEvent, NewEvent } from "./log/log.ts"
 import type { Mark } from "./log/mark.ts"
 import { damagedError, decode, type EventRow, headOf, namesOf } from "./log/row.ts"
 import { sqliteLog } from "./log/sqlite-log.ts"
@@ -41,7 +41,12 @@ export type OpenOptions = {
   readonly textIndexFrom?: number
   /** States had to be folded anew before this start; it took that much longer. */
   readonly statesRebuilt?: (what: Rebuilt) => void
+  /** Learns of the events of each step, once they are on disk; for metrics. */
+  readonly appended?: Appending | undefined
 }
+
+/** Events as they were appended: their payloads may be personal, their types are not. */
+export type Appending = (events: readonly NewEvent[]) => void
 
 /**
  * Opens the store, or makes it. Faults with one plain line, and touches nothing, when the file is
@@ -68,10 +73,7 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const head = headOf(database)
   const statesRebuilt = rebuildStates({ ...options, database, names, states, upcast })
   if (statesRebuilt.events > 0) options.statesRebuilt?.(statesRebuilt)
-  const durability =
-    process.platform === "linux"
-      ? sharedSync(`${options.file}-wal`, head, { failed: options.fatal, mark })
-      : commitIsDurable(head)
+  const durability = durabilityOf(options, head, mark)
   const faultOf = (cause: unknown): Fault | undefined => {
     const fault = cause instanceof Fault ? cause : diskFaultOf(cause, options.file)
     if (fault && diskTroubleOf(fault, options.file)) options.trouble?.(fault)
@@ -85,7 +87,8 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
     states.apply(event, folded)
     views.apply(event)
   }
-  const raw = sqliteLog({ database, names, eventTypes, gate, durability, apply, head, faultOf })
+  const keeping = { database, names, eventTypes, gate, durability }
+  const raw = sqliteLog({ ...keeping, apply, head, faultOf, appended: options.appended })
   let drops = 0
   const log = todaysLog(raw, upcast, () => drops + views.generation())
   const written = database.prepare<EventRow, [number, number]>(
@@ -130,6 +133,11 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close }
   return new Store({ log, database, states, views, inspect, probe, faultOf, ...work })
 }
+
+const durabilityOf = ({ file, fatal }: OpenOptions, head: number, mark: Mark): Durability =>
+  process.platform === "linux"
+    ? sharedSync(`${file}-wal`, head, { failed: fatal, mark })
+    : commitIsDurable(head)
 
 /**
  * The log as this version reads it. What else changes answers is counted with it, or those that are

@@ -33,6 +33,12 @@ export type FailedEvent = {
   readonly last: number
 }
 
+export type ReactorStanding = {
+  readonly name: string
+  readonly position: number
+  readonly failed: number
+}
+
 export type Reactors = {
   /** Works until nothing is left to do; tests and shutdown await it. */
   readonly drain: () => Promise<void>
@@ -42,6 +48,8 @@ export type Reactors = {
   readonly remove: (reactor: string, position: number) => Promise<void>
   /** The position that all of them have passed; beyond everything where there are none. */
   readonly passed: () => number
+  /** Where each of them stands, and how many events it has gone on without. */
+  readonly standing: () => readonly ReactorStanding[]
   readonly stop: () => Promise<void>
 }
 
@@ -90,6 +98,10 @@ export function runReactors(
     remove: book.remove,
     passed: () =>
       Math.min(Number.MAX_SAFE_INTEGER, ...reactors.map(({ name }) => book.position(name))),
+    standing: () =>
+      reactors.map(({ name }) => {
+        return { name, position: book.position(name), failed: book.failures(name) }
+      }),
     stop: async () =>
       void (await Promise.all([...runners, ...retriers].map((each) => each.stop()))),
   }
@@ -334,6 +346,9 @@ function bookOf(store: Store) {
      ON CONFLICT DO UPDATE SET failures = failures + 1, error = excluded.error,
        last = excluded.last`,
   )
+  const failures = database.prepare<{ count: number }, [string]>(
+    "SELECT count(*) AS count FROM failed_event WHERE reactor = ?",
+  )
   const due = database.prepare<{ position: number }, [string, number, number]>(
     `SELECT position FROM failed_event WHERE reactor = ? AND failures < ${again.failuresMax}
        AND last + min(${again.first} << (failures - 1), ${again.most}) <= ?
@@ -349,6 +364,7 @@ function bookOf(store: Store) {
       ),
     remove: (name: string, position: number) => removeFailedEvent(store, name, position),
     all: () => failedEvents(store),
+    failures: (name: string) => failures.get(name)?.count ?? 0,
     due: (name: string, now: number, most: number) =>
       due.all(name, now, most).map(({ position }) => position),
   }

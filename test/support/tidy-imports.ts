@@ -103,6 +103,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   oauth4webapi: ["src/domain/idp"],
   "openid-client": ["ui/console"],
   otpauth: ["src/domain/user"],
+  "prom-client": ["src/server"],
   "quickjs-emscripten-core": ["src/domain/action"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],

@@ -67,6 +67,7 @@ async function checkStart({ config }: Examined): Promise<Finding[]> {
     warning("server", `none runs on ${config.data}`, `latchkey serve --data ${config.data}`),
     await checkPort("--listen", config.listen),
     await checkPort("--grpc-listen", config.grpcListen),
+    ...(config.metricsListen ? [await checkPort("--metrics-listen", config.metricsListen)] : []),
   ]
 }
 

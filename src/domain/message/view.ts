@@ -79,3 +79,15 @@ const waiting = statement<{ id: string }>(
 /** The first of the messages that are yet to go out by a channel, of those after one. */
 export const waitingFor = (cx: Cx, channel: string, after: string): readonly string[] =>
   cx.store.all(cx, waiting, { channel, after }).map(({ id }) => id)
+
+const standing = statement<{ status: "queued" | "failed"; count: number }>(
+  `SELECT status, count(*) AS count FROM messages
+   WHERE instance = $instance AND status IN ('queued', 'failed') GROUP BY status`,
+)
+
+/** How many messages are yet to go out, and how many were given up. */
+export function messagesWaiting(cx: Cx): { readonly queued: number; readonly failed: number } {
+  const rows = cx.store.all(cx, standing)
+  const count = (of: string) => rows.find(({ status }) => status === of)?.count ?? 0
+  return { queued: count("queued"), failed: count("failed") }
+}

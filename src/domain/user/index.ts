@@ -94,7 +94,7 @@ export {
   requestMagicLink,
   tryMagicLink,
 } from "./credential/magic-link.ts"
-export { warmPasswords } from "./credential/password.ts"
+export { passwordLoad, warmPasswords } from "./credential/password.ts"
 export { askReset, resetPasswordFor } from "./credential/reset.ts"
 export { sentCode } from "./credential/sent-code.ts"
 export {

@@ -1,4 +1,9 @@
-export type Queue = <T>(work: () => Promise<T>) => Promise<T>
+export type Queue = (<T>(work: () => Promise<T>) => Promise<T>) & {
+  /** How many things are being done, and how many wait for their turn. */
+  readonly load: () => QueueLoad
+}
+
+export type QueueLoad = { readonly busy: number; readonly waiting: number }
 
 /**
  * Does so many things at once, and the others in turn; who comes when as many as may are waiting is
@@ -21,7 +26,7 @@ export function queueOf(lanes: number, waitingMax: number, fullError: () => Erro
     if (next) next()
     else busy--
   }
-  return async (work) => {
+  const run = async <T>(work: () => Promise<T>): Promise<T> => {
     await turn()
     try {
       return await work()
@@ -29,4 +34,5 @@ export function queueOf(lanes: number, waitingMax: number, fullError: () => Erro
       leave()
     }
   }
+  return Object.assign(run, { load: () => ({ busy, waiting: waiting.length }) })
 }

@@ -14,6 +14,8 @@ export type Asking = {
   readonly show: ShowPage
   /** Learns of each request that was refused, and why. */
   readonly refused: (refusal: Refusal) => void
+  /** Learns by which grant somebody got tokens; absent where nobody wants to know. */
+  readonly issued?: ((grant: string) => void) | undefined
 }
 
 /** What the router must know of an endpoint. */

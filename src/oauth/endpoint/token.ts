@@ -30,6 +30,7 @@ export const token: Endpoint = {
     const answer = await issue(cx, { ...allowed, jkt: proof?.jkt }, narrow)
     await noteUse(cx, allowed.clientId)
     await noteOwnTokens(cx, grant.name, { ...allowed, scopes: wordsOf(answer.scope) })
+    asking.issued?.(grant.name)
     return json(answer)
   },
 }

@@ -5,7 +5,16 @@ import type { Gate } from "./checkpoint.ts"
 import type { Durability } from "./durability.ts"
 import type { EventTypes } from "./event-types.ts"
 import { groupCommit } from "./group-commit.ts"
-import type { Append, Appended, Apply, BlobRequest, ClaimRequest, Log, LogEvent } from "./log.ts"
+import type {
+  Append,
+  Appended,
+  Apply,
+  BlobRequest,
+  ClaimRequest,
+  Log,
+  LogEvent,
+  NewEvent,
+} from "./log.ts"
 import {
   blobName,
   blobSum,
@@ -31,6 +40,8 @@ type Parts = {
   readonly durability: Durability
   readonly apply: Apply
   readonly head: number
+  /** Learns of the events of each step, once they are on disk. */
+  readonly appended?: ((events: readonly NewEvent[]) => void) | undefined
   /** What callers are told of a disk that does not do what is asked; undefined for bugs. */
   readonly faultOf: (cause: unknown) => Fault | undefined
 }
@@ -46,7 +57,7 @@ export type SqliteLog = Log & {
  * conflict can only come from a decision that was taken before commits were held.
  */
 export function sqliteLog(parts: Parts): SqliteLog {
-  const { database, names, gate, durability, head, faultOf } = parts
+  const { database, names, gate, durability, head, faultOf, appended } = parts
   const sql = statements(database)
   let undone = 0
   let writes = 0
@@ -76,6 +87,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
         writes++
         written.note(step, result)
         await settle()
+        if (result.kind === "appended") appended?.(step.events)
         return result
       } catch (cause) {
         throw faultOf(cause) ?? cause

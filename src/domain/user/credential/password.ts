@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os"
 import { Fault } from "../../../kernel/fault.ts"
-import { queueOf } from "../../../kernel/lane/queue.ts"
+import { type QueueLoad, queueOf } from "../../../kernel/lane/queue.ts"
 import { normalForm } from "../../../kernel/text/name.ts"
 import { foreignHash } from "./foreign/list.ts"
 
@@ -45,6 +45,8 @@ export type Passwords = {
   readonly verifyNothing: (plain: string) => Promise<false>
   /** Loads the library, so that the first sign-in does not wait for it; answers its name. */
   readonly warm: () => Promise<string>
+  /** What is hashed now and what waits for it: passwords of ours, and with imported hashes. */
+  readonly load: () => { readonly own: QueueLoad; readonly foreign: QueueLoad }
 }
 
 /**
@@ -86,6 +88,7 @@ export function passwordsOf(load: () => Promise<Engine>, lanes: number): Passwor
       return false
     },
     warm: async () => (await engine()).name,
+    load: () => ({ own: queue.load(), foreign: foreign.load() }),
   }
 }
 
@@ -95,6 +98,7 @@ export const {
   verify: verifyPassword,
   verifyNothing,
   warm: warmPasswords,
+  load: passwordLoad,
 } = passwordsOf(loadEngine, availableParallelism())
 
 /**

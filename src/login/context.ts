@@ -229,8 +229,12 @@ export function applicationOf({ cx, waiting }: LoginContext): Application | unde
   const isInDevelopment = client?.kind === "oidc" && client.oidc.devMode
   const name = askedName(cx, waiting.asked)
   const unvouched = client?.registration && destinationOf(waiting)
-  return { name, learns: [...learns, ...manages], isInDevelopment, unvouched }
+  const describedAt = unvouched && hostOf(clientId)
+  return { name, learns: [...learns, ...manages], isInDevelopment, unvouched, describedAt }
 }
+
+/** The host of a client id that is the address of a document; of others there is none. */
+const hostOf = (clientId: string): string | undefined => URL.parse(clientId)?.host || undefined
 
 /** Where an answer goes, as a person can judge it. */
 function destinationOf({ asked: { redirectUri, device } }: Waiting): Destination {

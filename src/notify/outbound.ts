@@ -80,7 +80,12 @@ async function send(
     signal,
     ...(url.protocol === "https:" && isIP(host) === 0 && { tls: { serverName: host } }),
   })
-  return { status: response.status, body: await bodyOf(response, request.sizeMax ?? sizeMax) }
+  const cacheControl = response.headers.get("cache-control")
+  return {
+    status: response.status,
+    body: await bodyOf(response, request.sizeMax ?? sizeMax),
+    ...(cacheControl !== null && { cacheControl }),
+  }
 }
 
 /** Names that mean this machine, in whatever spelling, are judged by their address. */

@@ -5,15 +5,16 @@ import { authorize } from "./endpoint/authorize.ts"
 import { callback } from "./endpoint/callback.ts"
 import { device } from "./endpoint/device.ts"
 import { deviceAuthorization } from "./endpoint/device-authorization.ts"
-import { discovery } from "./endpoint/discovery.ts"
 import { endSession } from "./endpoint/end-session.ts"
 import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
 import { introspect } from "./endpoint/introspect.ts"
-import { keys } from "./endpoint/keys.ts"
+import { discovery } from "./endpoint/metadata/discovery.ts"
+import { keys } from "./endpoint/metadata/keys.ts"
+import { protectedResource } from "./endpoint/metadata/protected-resource.ts"
+import { serverMetadata } from "./endpoint/metadata/server-metadata.ts"
 import { par } from "./endpoint/par.ts"
 import { register } from "./endpoint/register.ts"
 import { revoke } from "./endpoint/revoke.ts"
-import { serverMetadata } from "./endpoint/server-metadata.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
 import { errorOf, OAuthError } from "./error.ts"
@@ -25,6 +26,7 @@ import { errorJson, methodNotAllowed, preflight } from "./response.ts"
 const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.discovery, discovery],
   [paths.serverMetadata, serverMetadata],
+  [paths.protectedResource, protectedResource],
   [paths.keys, keys],
   [paths.authorize, authorize],
   [paths.callback, callback],

@@ -24,6 +24,7 @@ export const issuerOf = cached(
 export const paths = {
   discovery: "/.well-known/openid-configuration",
   serverMetadata: "/.well-known/oauth-authorization-server",
+  protectedResource: "/.well-known/oauth-protected-resource",
   keys: "/oauth/v2/keys",
   authorize: "/oauth/v2/authorize",
   callback: "/oauth/v2/authorize/callback",

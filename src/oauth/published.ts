@@ -1,6 +1,6 @@
 import type { Cx } from "../store/index.ts"
-import { discoveryDocument, discoveryStreams } from "./endpoint/discovery.ts"
-import { keysDocument, keysStreams } from "./endpoint/keys.ts"
+import { discoveryDocument, discoveryStreams } from "./endpoint/metadata/discovery.ts"
+import { keysDocument, keysStreams } from "./endpoint/metadata/keys.ts"
 import { paths } from "./issuer.ts"
 import { publicJson } from "./response.ts"
 

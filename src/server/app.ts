@@ -17,7 +17,7 @@ import {
   showFault,
   showTrouble,
 } from "../login/index.ts"
-import { oauthHandler, oauthPaths, publishedHandler } from "../oauth/index.ts"
+import { namingMetadata, oauthHandler, oauthPaths, publishedHandler } from "../oauth/index.ts"
 import { answering, onward, samlHandler } from "../saml/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Api } from "./api.ts"
@@ -128,7 +128,8 @@ async function answer(
         ? await handlers.setup(request, origin)
         : await elsewhere(parts, handlers.show, { request, origin })
     const answered = page ?? (await (await handlers.api()).answer(request, origin))
-    return answered ?? (isShut ? shut : missing)(handlers.show, request, cx)
+    if (answered) return cx ? namingMetadata(cx, answered) : answered
+    return (isShut ? shut : missing)(handlers.show, request, cx)
   } catch (cause) {
     return failed(parts, handlers.show, { request, origin, cause })
   }

@@ -81,7 +81,8 @@ describe("GET /", () => {
   test("asks a program without a token for one", async () => {
     const answer = await send("/")
     expectStatus(answer, 401, 16)
-    expect(answer.headers.get("www-authenticate")).toBe("Bearer")
+    const metadata = `resource_metadata="${service.url}/.well-known/oauth-protected-resource"`
+    expect(answer.headers.get("www-authenticate")).toBe(`Bearer ${metadata}`)
   })
 })
 

@@ -4,6 +4,7 @@ import {
   deactivateApplication,
   expireApplications,
   findClient,
+  noteUse,
 } from "../../src/domain/app/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { createProject, deactivateProject } from "../../src/domain/project/index.ts"
@@ -199,11 +200,19 @@ describe("registration (RFC 7591)", () => {
     ])
   })
 
-  test("stops at as many as the instance wants, and counts those alone that live", async () => {
+  test("makes room by the oldest that nobody has used, and stops where all are used", async () => {
     await letRegister(provider, { applicationsMax: 2 })
+    const isThere = ({ answer }: { answer: Answer }) =>
+      findClient(provider.cx(), String(answer.client_id)) !== undefined
     const first = await register(onDevice)
-    await register(onDevice)
+    provider.clock.advance(1000)
+    const second = await register(onDevice)
+    await noteUse(provider.cx(), String(first.answer.client_id))
+    const third = await register(onDevice)
+    expect([third.status, ...[first, second, third].map(isThere)]).toEqual([201, true, false, true])
+    await noteUse(provider.cx(), String(third.answer.client_id))
     expect((await register(onDevice)).status).toBe(503)
+    expect([first, third].map(isThere)).toEqual([true, true])
     await sendMetadata(provider, undefined, { method: "DELETE", ...managed(first.answer) })
     expect((await register(onDevice)).status).toBe(201)
   })

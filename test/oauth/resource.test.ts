@@ -199,6 +199,12 @@ describe("the URI of an API (RFC 8707 §2)", () => {
     },
   )
 
+  test("that is a whole host is the same with a slash at its end (RFC 3986 §6.2.3)", async () => {
+    await addApi(["https://host.example.com"])
+    const token = await tokenFor("https://host.example.com/")
+    expect(decodeJwt(token).aud).toEqual([web.id, other, api, "https://host.example.com/"])
+  })
+
   test("is one API's alone, and free again when that lets go of it", async () => {
     await expect(addApi([mcp], other)).rejects.toMatchObject({ id: "app.resource_taken" })
     const passing = await addApi(["https://a.example.com/", "https://b.example.com/"])

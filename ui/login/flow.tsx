@@ -18,6 +18,8 @@ export type Application = {
   readonly isInDevelopment?: boolean
   /** Where the answer goes, of one that registered itself; absent for others. */
   readonly unvouched?: Destination | undefined
+  /** The host at which it says what it is, of one that nobody has registered, not even itself. */
+  readonly describedAt?: string | undefined
 }
 
 /** A host, a program on the person's own device, or one that shows a code. */
@@ -84,14 +86,19 @@ function listing(language: string): Intl.ListFormat {
 type UnvouchedProps = Pick<PageProps, "t"> & {
   readonly name: string
   readonly destination: Destination
+  readonly describedAt: string | undefined
 }
 
 /** Says that nobody has looked at the application, and where it is that it will learn things. */
-function Unvouched({ t, name, destination }: UnvouchedProps) {
+function Unvouched({ t, name: application, destination, describedAt }: UnvouchedProps) {
   const host = destination.kind === "web" ? destination.host : ""
+  const unvouched =
+    describedAt === undefined
+      ? t("learns.unvouched", { application })
+      : t("learns.unvouched_described", { application, host: describedAt })
   return (
     <div className="alert alert-warning" dir="auto">
-      <p>{t("learns.unvouched", { application: name })}</p>
+      <p>{unvouched}</p>
       <p>{t(`learns.unvouched_${destination.kind}`, { host })}</p>
     </div>
   )
@@ -101,8 +108,10 @@ function Unvouched({ t, name, destination }: UnvouchedProps) {
 export function Learns({ t, language, application, isQuestion = false }: LearnsProps) {
   const told = knowledge.filter((one) => application.learns.includes(one))
   const given = rights.filter((one) => application.learns.includes(one))
-  const { name, unvouched } = application
-  const warning = unvouched && <Unvouched t={t} name={name} destination={unvouched} />
+  const { name, unvouched, describedAt } = application
+  const warning = unvouched && (
+    <Unvouched t={t} name={name} destination={unvouched} describedAt={describedAt} />
+  )
   if (told.length === 0) return warning
   const what = listing(language).format(told.map((one) => t(`learns.${one}`)))
   return (

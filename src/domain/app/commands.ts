@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/text/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { instance, releaseClientId, takeClientId } from "../instance/index.ts"
+import { instance, releaseClientId, takeClientAddress, takeClientId } from "../instance/index.ts"
 import { isProjectThere, project, removeProject } from "../project/index.ts"
 import {
   type ApiApp,
@@ -33,6 +33,8 @@ export type ApplicationInput = {
   readonly name: string
   /** Of a client alone; a SAML application has none. */
   readonly clientId: string
+  /** Whether the client id is the address of the document that says what it is. */
+  readonly isAddress?: boolean
   readonly config: AppKind
   /** The secret, where the client has one; see `newSecret`. */
   readonly secret?: SecretHash | undefined
@@ -50,13 +52,14 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
   if (!isProjectThere(owner)) {
     throw new Fault("not_found", "project.missing", "there is no such project")
   }
-  const { projectId, clientId, config, secret } = input
+  const { projectId, clientId, isAddress = false, config, secret } = input
+  const takeClient = isAddress ? takeClientAddress : takeClientId
   const taken = { id: "app.client_id_taken", message: "another client has this client id" }
   const added: Draft<AppEvent> = {
     type: "project.application.added",
     data: { projectId, name: givenName("name", input.name) },
     claims: [
-      config.kind === "saml" ? takeEntity(config.saml.entityId) : takeClientId(clientId, taken),
+      config.kind === "saml" ? takeEntity(config.saml.entityId) : takeClient(clientId, taken),
     ],
   }
   const drafts = [added, configured(tx, config, clientId)]

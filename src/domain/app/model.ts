@@ -160,7 +160,7 @@ export type Registration = {
   /** Keyed hash of the token that it is changed with; null where that was erased. */
   readonly hash: string | null
   readonly created: number
-  /** When somebody signed in last, to the day; at first when it was registered. */
+  /** When somebody signed in last, to the day; when it was registered where nobody has yet. */
   readonly used: number
   readonly jwks: readonly ClientJwk[]
 }
@@ -237,6 +237,9 @@ const registered = (state: App, change: Partial<Registration>): App =>
     ? state
     : { ...state, registration: { ...state.registration, ...change } }
 
+/** Later than when it was made, however soon that was: what was never used has the same times. */
+const usedAt = (time: number, created: number): number => Math.max(time, created + 1)
+
 /** Until now there was one secret at a time, and it had no id. */
 const oneSecret: Upcaster = (_, secret) => ({
   data: { secretId: "0", kept: {} },
@@ -272,7 +275,10 @@ export const app = aggregate<AppEvent, App>({
       return { ...state, registration: { hash, created: time, used: time, jwks } }
     },
     "project.application.registration.changed": (state, { data }) => registered(state, data),
-    "project.application.used": (state, { time }) => registered(state, { used: time }),
+    "project.application.used": (state, { time }) => {
+      const created = isGone(state) ? undefined : state.registration?.created
+      return created === undefined ? state : registered(state, { used: usedAt(time, created) })
+    },
     "project.application.config.oidc.added": (state, { data: { clientId, ...oidc } }) =>
       isGone(state) ? state : { ...state, kind: "oidc", clientId, oidc },
     "project.application.config.oidc.changed": (state, { data }) => {

@@ -6,9 +6,17 @@ import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { findClient } from "./client.ts"
 import { addApplication, changeApplication, removal } from "./commands.ts"
-import { app, type ClientJwk, hasSecret, isGone, type OidcApp, type OidcConfig } from "./model.ts"
+import {
+  app,
+  type ClientJwk,
+  hasSecret,
+  isGone,
+  type OidcApp,
+  type OidcConfig,
+  type Registration,
+} from "./model.ts"
 import { newSecret, replaceSecret } from "./secret.ts"
-import { countRegistered, mustExist, unusedSince } from "./view.ts"
+import { countRegistered, mustExist, oldestUnused, unusedSince } from "./view.ts"
 
 /** What an application says of itself when it registers (RFC 7591 §2), checked and translated. */
 export type ClientMetadata = {
@@ -26,26 +34,52 @@ export type Credentials = {
 }
 
 /**
- * Adds an application that registered itself to the project for those. Refuses one that makes too
- * many: those that register at the same moment are counted a moment later.
+ * Adds an application that registered itself to the project for those; `address` is the client id
+ * of one that is described there. Where there are as many as there may be, the oldest that nobody
+ * has ever signed in to makes room; refuses where there is none. Those that register at the same
+ * moment are counted a moment later.
  */
-export async function registerApplication(cx: Cx, metadata: ClientMetadata): Promise<Credentials> {
+export async function registerApplication(
+  cx: Cx,
+  metadata: ClientMetadata,
+  address?: string,
+): Promise<Credentials> {
   const { projectId, applicationsMax } = requireInstance(cx).oidc.registration
-  if (countRegistered(cx) >= applicationsMax) throw tooManyError()
+  const isFull = countRegistered(cx) >= applicationsMax
+  const dropped = isFull ? oldestUnused(cx) : undefined
+  if (isFull && dropped === undefined) throw tooManyError()
   const { name, oidc, jwks } = metadata
   const appId = cx.ids.next()
   const token = Buffer.from(cx.random.bytes(32)).toString("base64url")
   const secret = hasSecret(oidc.authMethod) ? newSecret(cx, appId) : undefined
+  const clientId = address ?? cx.ids.next()
+  const client = { clientId, isAddress: address !== undefined }
   const hashedToken = cx.secrets.hash(token, aboutOf(appId))
-  const clientId = cx.ids.next()
   await cx.store.transact(cx, (tx) => {
-    addApplication(tx, appId, { projectId, name, clientId, config: { kind: "oidc", oidc }, secret })
+    if (dropped !== undefined) makeRoom.within(tx, dropped)
+    addApplication(tx, appId, {
+      ...client,
+      projectId,
+      name,
+      config: { kind: "oidc", oidc },
+      secret,
+    })
     tx.append(app, appId, [
       { type: "project.application.registered", data: { jwks }, private: { hashedToken } },
     ])
   })
   return { appId, clientId, token, secret: secret?.plain }
 }
+
+/** Somebody may have signed in, just now. */
+const makeRoom = app.command((state) => {
+  if (isGone(state) || !state.registration) return []
+  if (isUsed(state.registration)) throw tooManyError()
+  return [removal(state)]
+})
+
+/** Whether anybody has ever signed in. */
+const isUsed = ({ used, created }: Registration): boolean => used > created
 
 /** Binds the hash of a token to its application. */
 const aboutOf = (appId: string) => `registration/${appId}`
@@ -87,16 +121,22 @@ export async function changeRegistration(
 
 const day = 86_400_000
 
-/** Notes that somebody signs in to an application that registered itself, once a day. */
+/**
+ * Notes that somebody signs in to an application that registered itself: the first time, and then
+ * once a day.
+ */
 export async function noteUse(cx: Cx, clientId: string): Promise<void> {
   const client = findClient(cx, clientId)
-  const used = client?.state.registration?.used
-  if (!client || used === undefined || cx.clock.now() - used < day) return
+  const registration = client?.state.registration
+  if (!client || !registration || isNoted(registration, cx.clock.now())) return
   await noteUsed(cx, client.appId)
 }
 
+const isNoted = (registration: Registration, now: number): boolean =>
+  isUsed(registration) && now - registration.used < day
+
 const noteUsed = app.command((state, _, cx) => {
-  if (isGone(state) || !state.registration || cx.now - state.registration.used < day) return []
+  if (isGone(state) || !state.registration || isNoted(state.registration, cx.now)) return []
   return [{ type: "project.application.used", data: {} }]
 })
 
@@ -136,6 +176,6 @@ const tooManyError = () =>
   new Fault(
     "resource_exhausted",
     "app.too_many_registered",
-    "as many applications have registered themselves as there may be; those that nobody uses go " +
-      "with time, or an administrator removes some",
+    "as many applications have registered themselves as there may be, and people use all of " +
+      "them; those go that nobody uses any more, or an administrator removes some",
   )

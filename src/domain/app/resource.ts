@@ -1,6 +1,6 @@
 import { fieldError } from "../../kernel/fault.ts"
 import { type ClaimChange, type Cx, cached, type Decision } from "../../store/index.ts"
-import { instance } from "../instance/index.ts"
+import { clientClaim, instance } from "../instance/index.ts"
 import { type ApiConfig, app, isGone } from "./model.ts"
 
 /** A URI stands for one API of the instance: tokens for it are for nothing else. */
@@ -23,6 +23,7 @@ export function checkResources(cx: Decision, uris: readonly string[]): void {
     if (!url || !isWeb || !isPlain || uri.length > lengthMax) {
       throw resourceError("must be URIs such as https://api.example.com/mcp, without a fragment")
     }
+    if (cx.holder(clientClaim, uri)) throw resourceError("must not be the id of a client")
     if (url.host === new URL(publicUrl).host) throw resourceError("must not be this server's own")
   }
 }
@@ -54,7 +55,11 @@ export function projectOfResource(cx: Cx, uri: string): string | undefined {
   const known = found(cx)
   if (known.has(uri)) return known.get(uri)
   if (known.size >= foundMax) known.clear()
-  const holder = cx.store.log.holder(cx.instance, resourceClaim, uri, cx.clock.now())
+  const { instance, store, clock } = cx
+  const heldBy = (key: string) => store.log.holder(instance, resourceClaim, key, clock.now())
+  // RFC 3986 §6.2.3: an empty path is "/", and some libraries write it so.
+  const holder =
+    heldBy(uri) ?? (/^https?:\/\/[^/]+\/$/.test(uri) ? heldBy(uri.slice(0, -1)) : undefined)
   const state = cx.store.state(cx, app, holder?.stream === app.stream ? holder.id : "")
   const projectId = isGone(state) || state.status !== "active" ? undefined : state.projectId
   known.set(uri, projectId)

@@ -56,7 +56,10 @@ const turn = statement(
    WHERE instance = $instance AND id = $id`,
 )
 const touch = statement("UPDATE apps SET changed = $time WHERE instance = $instance AND id = $id")
-const use = statement("UPDATE apps SET used = $time WHERE instance = $instance AND id = $id")
+const register = statement("UPDATE apps SET used = $time WHERE instance = $instance AND id = $id")
+const use = statement(
+  `UPDATE apps SET used = max($time, created + 1) WHERE instance = $instance AND id = $id`,
+)
 const remove = statement("DELETE FROM apps WHERE instance = $instance AND id = $id")
 const removeAll = statement("DELETE FROM apps WHERE instance = $instance AND project = $id")
 
@@ -122,7 +125,7 @@ export const appView = view<AppEvent | ProjectEvent>({
       db.run(remove)
       db.run(removeKeys)
     },
-    "project.application.registered": (db) => db.run(use),
+    "project.application.registered": (db) => db.run(register),
     "project.application.registration.changed": (db) => db.run(touch),
     "project.application.used": (db) => db.run(use),
     "project.application.config.oidc.added": (db, { data }) =>
@@ -228,6 +231,14 @@ const living = statement<{ count: number }>(
 
 /** How many applications there are that registered themselves. */
 export const countRegistered = (cx: Cx): number => cx.store.get(cx, living)?.count ?? 0
+
+const neverUsed = statement<{ id: string }>(
+  `SELECT id FROM apps WHERE instance = $instance AND used > 0 AND used <= created
+   ORDER BY used LIMIT 1`,
+)
+
+/** Id of the oldest that nobody has ever signed in to; undefined where there is none. */
+export const oldestUnused = (cx: Cx): string | undefined => cx.store.get(cx, neverUsed)?.id
 
 const unused = statement<{ id: string }>(
   `SELECT id FROM apps WHERE instance = $instance AND used > 0 AND used <= $before

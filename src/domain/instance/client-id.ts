@@ -16,6 +16,16 @@ export function takeClientId(key: string, taken: Taken): ClaimChange {
   return { take: clientClaim, key, taken }
 }
 
+/**
+ * Takes the address of a document that says what a client is. It has a path, so that it is the
+ * issuer of no instance.
+ */
+export function takeClientAddress(key: string, taken: Taken): ClaimChange {
+  const url = URL.parse(key)
+  if (url?.protocol !== "https:" || url.pathname === "/") throw looksLikeIssuer()
+  return { take: clientClaim, key, taken }
+}
+
 const looksLikeIssuer = () =>
   new Fault(
     "invalid_argument",

@@ -2,7 +2,7 @@ import type { Cx } from "../../store/index.ts"
 import { instanceHostView, instanceView } from "./host.ts"
 import { instance } from "./model.ts"
 
-export { clientClaim, releaseClientId, takeClientId } from "./client-id.ts"
+export { clientClaim, releaseClientId, takeClientAddress, takeClientId } from "./client-id.ts"
 export {
   addInstance,
   addInstanceMember,

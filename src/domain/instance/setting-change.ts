@@ -121,7 +121,8 @@ function checkRegistration(cx: Decision, before: ClientRegistration, input: Inpu
   if (!Number.isInteger(count) || count < 1 || count > applicationsMax) {
     throw refusedError(`client_registration.applications_max must be 1 to ${applicationsMax}`)
   }
-  if (wanted.mode === "off" || input.isRegistrable?.(cx, wanted.projectId)) return
+  const isOff = wanted.mode === "off" && wanted.metadataDocuments !== true
+  if (isOff || input.isRegistrable?.(cx, wanted.projectId)) return
   throw new Fault(
     "failed_precondition",
     "instance.registration_project_missing",

@@ -39,6 +39,8 @@ export type ClientRegistration = {
   /** How long one is kept that nobody signs in to. */
   readonly lifetimeSeconds: number
   readonly applicationsMax: number
+  /** Whether an application may be the address of its own description; absent is no. */
+  readonly metadataDocuments?: boolean
 }
 
 /** What an instance allows that others could misuse. */

@@ -5,6 +5,10 @@
 export const causes = {
   "client.at": "No application has this id. Client ids have no @ here: take the number before it.",
   "client.unknown": "No application has this id: was it removed, or is it one of another server?",
+  "client.document":
+    "The client is the address of a document. It must be JSON that names this very address, at " +
+    "most 10 kB, answered with 200 and without a redirect, from a host that this server may " +
+    "reach; and the instance must take such clients.",
   "client.inactive": "The application is deactivated.",
   "client.project_inactive":
     "The application's project, or the organisation of the project, is deactivated.",

@@ -15,7 +15,12 @@ export type OutboundRequest = {
   readonly sizeMax?: number
 }
 
-export type OutboundReply = { readonly status: number; readonly body: string }
+export type OutboundReply = {
+  readonly status: number
+  readonly body: string
+  /** Its Cache-Control; absent where it has none. */
+  readonly cacheControl?: string
+}
 
 /**
  * Sends a request out of the process. Rejects with a reason in plain words: for addresses that are

@@ -22,6 +22,7 @@ import { errorOf, OAuthError } from "../error.ts"
 import { handedId, loginPageOf } from "../handed/login-page.ts"
 import { paths } from "../issuer.ts"
 import { recordRefusal } from "../refusal.ts"
+import { knowDocument } from "../registration/document.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 
@@ -33,6 +34,7 @@ export const authorize: Endpoint = {
     const { request, url } = asking
     if (request.method === "POST") return asGet(await asking.form())
     mustBeShort(url.search)
+    await knowDocument(asking.cx, url.searchParams.get("client_id") ?? "")
     const requested = await requestOf(spokenTo(asking, url.searchParams))
     if (requested instanceof Response) return requested
     return answerTo(spokenTo(asking, requested.search), requested)

@@ -9,6 +9,7 @@ import { newUserCode, shownUserCode } from "../device/user-code.ts"
 import { applicationFor } from "../grant/registered.ts"
 import { loginPageOf } from "../handed/login-page.ts"
 import { issuerOf, paths } from "../issuer.ts"
+import { knowDocument } from "../registration/document.ts"
 import { type Parameters, parametersOf, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
 import { foreignAmong } from "../token/audience.ts"
@@ -26,6 +27,7 @@ export const deviceAuthorization: Endpoint = {
     const parameters = parametersOf(await form())
     const { headers, method } = request
     const authorization = headers.get("authorization")
+    await knowDocument(cx, parameters.get("client_id") ?? "")
     const authenticated = await authenticateClient(cx, { parameters, authorization })
     const client = applicationFor(authenticated, "device_code")
     const proof = await proofOf(cx, { headers, method, path: url.pathname })

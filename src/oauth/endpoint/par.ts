@@ -9,6 +9,7 @@ import { applicationOf, authenticateClient } from "../client/authentication.ts"
 import { proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import { paths } from "../issuer.ts"
+import { knowDocument } from "../registration/document.ts"
 import { parametersOf } from "../request.ts"
 import { json } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -26,6 +27,7 @@ export const par: Endpoint = {
       throw new OAuthError("invalid_request", "request_uri must not be pushed")
     }
     const authorization = request.headers.get("authorization")
+    await knowDocument(cx, parameters.get("client_id") ?? "")
     const client = await authenticateClient(cx, { parameters, authorization })
     const { clientId } = applicationOf(client)
     const { search } = await requestedBy(cx, withoutCredentials(form, clientId))

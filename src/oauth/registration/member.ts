@@ -17,12 +17,13 @@ export async function membersIn(request: Request): Promise<Members> {
     const said = `the metadata must not be larger than ${bytesMax / 1024} kB`
     throw new OAuthError("invalid_client_metadata", said, { status: 413 })
   }
-  const members = parsed(Buffer.from(bytes).toString())
+  const members = membersOf(Buffer.from(bytes).toString())
   if (members) return members
   throw new OAuthError("invalid_client_metadata", "the body must be a JSON object")
 }
 
-function parsed(text: string): Members | undefined {
+/** A JSON object's members; undefined for what is none. */
+export function membersOf(text: string): Members | undefined {
   try {
     return objectIn(JSON.parse(text))
   } catch (cause) {

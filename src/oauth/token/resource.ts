@@ -2,6 +2,7 @@ import { projectOfResource } from "../../domain/app/index.ts"
 import { because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
+import { issuerOf } from "../issuer.ts"
 import { type Parameters, wordsOf } from "../request.ts"
 import { isEnterable, type Narrow } from "./audience.ts"
 import { audienceOf, projectsAsAudience } from "./scope.ts"
@@ -13,7 +14,7 @@ import { audienceOf, projectsAsAudience } from "./scope.ts"
  */
 export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =>
   wordsOf(parameters.get("resource")).flatMap((uri) => {
-    const [projectId] = audienceOf(cx, [uri])
+    const [projectId] = audienceOf(cx, [isOurs(cx, uri) ? ourScope : uri])
     if (projectId !== undefined) return [projectId]
     const [ofApi] = projectsAsAudience(cx, [projectOfResource(cx, uri) ?? ""])
     if (ofApi !== undefined) return [ofApi, uri]
@@ -21,6 +22,12 @@ export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =
       finding: targetFinding("resource", uri, "resource.unknown"),
     })
   })
+
+/** RFC 9728 §3.3: our own interface, by the name that its metadata has. */
+const isOurs = (cx: Cx, uri: string): boolean =>
+  uri === issuerOf(cx).issuer || uri === `${issuerOf(cx).issuer}/`
+
+const ourScope = "urn:core:iam:org:project:id:core:aud"
 
 /** RFC 8707 §2, RFC 8693 §2.2.2: what a token can't be for. */
 export const targetFinding = (

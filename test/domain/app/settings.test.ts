@@ -174,6 +174,12 @@ test("applications register themselves in a project that is there, or not at all
   expect((await get()).clientRegistration).toMatchObject({
     ...{ mode: 3, projectId: "p1", applicationsMax: 5 },
   })
+  await turn({ mode: 1, metadataDocuments: true })
+  await expect(turn({ projectId: "p2" })).rejects.toMatchObject({
+    id: "instance.registration_project_missing",
+  })
+  await turn({ applicationsMax: 6 })
+  expect((await get()).clientRegistration).toMatchObject({ mode: 1, metadataDocuments: true })
   for (const wrong of [{ applicationsMax: 0 }, { lifetime: duration(60) }, { mode: 9 }]) {
     await expect(turn(wrong)).rejects.toMatchObject({ code: "invalid_argument" })
   }

@@ -35,7 +35,8 @@ export function Registration({ settings }: OidcSettingsPart) {
   const projects = useProjects()
   const registration = settings.clientRegistration
   const mode = modeOf(registration)
-  const { lifetime, applicationsMax = 0 } = registration ?? {}
+  const { lifetime, applicationsMax = 0, metadataDocuments = false } = registration ?? {}
+  const isOff = mode === "off" && !metadataDocuments
   const name = projects.find(({ value }) => value === registration?.projectId)?.label
   return (
     <EditSection
@@ -47,12 +48,16 @@ export function Registration({ settings }: OidcSettingsPart) {
           <Facts
             rows={[
               [t("registration.mode"), t(`registration.${mode}`)],
-              ...(mode === "off"
+              ...(isOff
                 ? []
                 : ([
                     [t("registration.project"), name ?? registration?.projectId],
                     [t("registration.lifetime"), lifetime && durationText(language, lifetime)],
                     [t("registration.max"), String(applicationsMax)],
+                    [
+                      t("registration.documents"),
+                      t(`registration.documents_${metadataDocuments ? "yes" : "no"}`),
+                    ],
                   ] as const)),
             ]}
           />
@@ -73,6 +78,11 @@ function useProjects(): readonly { readonly value: string; readonly label: strin
   return projects.map(({ projectId, name }) => ({ value: projectId, label: name }))
 }
 
+type Doors = { readonly mode: Mode; readonly documents: boolean }
+
+/** Whether an application may come in at all that nobody here has entered. */
+const isOn = ({ mode, documents }: Doors): boolean => mode !== "off" || documents
+
 type Projects = ReturnType<typeof useProjects>
 
 const registrationForm = ({ t }: Texts, settings: OIDCSettings, projects: Projects) => {
@@ -84,24 +94,27 @@ const registrationForm = ({ t }: Texts, settings: OIDCSettings, projects: Projec
       projectId: registration?.projectId ?? "",
       lifetime: amountOf(registration?.lifetime),
       most: String(registration?.applicationsMax ?? ""),
+      documents: registration?.metadataDocuments ?? false,
     },
-    disabled: ({ mode, projectId }) => mode !== "off" && projectId === "",
+    disabled: (draft) => isOn(draft) && draft.projectId === "",
     save: (draft) => {
       const lifetime = durationOf(draft.lifetime)
       const clientRegistration = {
         ...{ mode: numberOf[draft.mode], projectId: draft.projectId },
         ...(lifetime && { lifetime }),
         applicationsMax: Number(draft.most),
+        metadataDocuments: draft.documents,
       }
       return changeOidcSettings(settings, { clientRegistration })
     },
-    fields: ({ select, text, duration, values: { mode } }) => [
+    fields: ({ select, text, duration, check, values: { mode, documents } }) => [
       select("mode", t("registration.mode"), {
         of: modes,
         words: (each) => t(`registration.${each}`),
         ...(mode !== "off" && { hint: t(`registration.${mode}_hint`) }),
       }),
-      mode !== "off" && (
+      check("documents", t("registration.documents_allow"), t("registration.documents_hint")),
+      isOn({ mode, documents }) && (
         <Fragment key="more">
           {select("projectId", t("registration.project"), {
             of: ["", ...named.keys()],

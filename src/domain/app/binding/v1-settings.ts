@@ -96,6 +96,7 @@ function registrationOf(
     projectId: given.projectId ?? before.projectId,
     lifetimeSeconds: secondsOf(given.lifetime) ?? before.lifetimeSeconds,
     applicationsMax: given.applicationsMax ?? before.applicationsMax,
+    metadataDocuments: given.metadataDocuments ?? before.metadataDocuments ?? false,
   }
 }
 
@@ -129,6 +130,7 @@ function toSettings(cx: Cx) {
       projectId: oidc.registration.projectId,
       lifetime: durationOf(oidc.registration.lifetimeSeconds),
       applicationsMax: oidc.registration.applicationsMax,
+      metadataDocuments: oidc.registration.metadataDocuments ?? false,
     },
   }
 }

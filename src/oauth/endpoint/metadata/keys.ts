@@ -1,7 +1,7 @@
-import { publicKeys } from "../../domain/key/index.ts"
-import { cached } from "../../store/index.ts"
-import { published } from "../response.ts"
-import type { Endpoint } from "./endpoint.ts"
+import { publicKeys } from "../../../domain/key/index.ts"
+import { cached } from "../../../store/index.ts"
+import { published } from "../../response.ts"
+import type { Endpoint } from "../endpoint.ts"
 
 /** RFC 7517 §5: every key that a token of ours may be verified with. */
 export const keys: Endpoint = {

@@ -1,18 +1,18 @@
-import { requireInstance } from "../../domain/instance/index.ts"
-import { signingAlgorithms } from "../../domain/key/index.ts"
-import { languagesOf } from "../../domain/quota/index.ts"
-import { cached } from "../../store/index.ts"
-import { promptValues } from "../authorize/request/parse.ts"
-import { responseModes, responseTypes } from "../authorize/request/response-type.ts"
-import { assertionAlgorithms, introspectionMethods, methods } from "../client/authentication.ts"
-import { proofAlgorithms } from "../client/proof.ts"
-import { grants } from "../grant/list.ts"
-import { issuerOf, paths } from "../issuer.ts"
-import { published } from "../response.ts"
-import { acrValues } from "../token/claims/acr.ts"
-import { userClaimNames } from "../token/claims/claims.ts"
-import { standardScopes } from "../token/scope.ts"
-import type { Endpoint } from "./endpoint.ts"
+import { requireInstance } from "../../../domain/instance/index.ts"
+import { signingAlgorithms } from "../../../domain/key/index.ts"
+import { languagesOf } from "../../../domain/quota/index.ts"
+import { cached } from "../../../store/index.ts"
+import { promptValues } from "../../authorize/request/parse.ts"
+import { responseModes, responseTypes } from "../../authorize/request/response-type.ts"
+import { assertionAlgorithms, introspectionMethods, methods } from "../../client/authentication.ts"
+import { proofAlgorithms } from "../../client/proof.ts"
+import { grants } from "../../grant/list.ts"
+import { issuerOf, paths } from "../../issuer.ts"
+import { published } from "../../response.ts"
+import { acrValues } from "../../token/claims/acr.ts"
+import { userClaimNames } from "../../token/claims/claims.ts"
+import { standardScopes } from "../../token/scope.ts"
+import type { Endpoint } from "../endpoint.ts"
 
 /** OpenID Connect Discovery §4. Names what exists, and nothing else. */
 export const discovery: Endpoint = {
@@ -35,6 +35,8 @@ export const discoveryDocument = cached((cx) => {
     require_pushed_authorization_requests: false,
     // RFC 8414 §2: only where there is one.
     ...(registration.mode !== "off" && { registration_endpoint: issuer + paths.registration }),
+    // draft-ietf-oauth-client-id-metadata-document §5.
+    ...(registration.metadataDocuments && { client_id_metadata_document_supported: true }),
     token_endpoint: issuer + paths.token,
     device_authorization_endpoint: issuer + paths.deviceAuthorization,
     introspection_endpoint: issuer + paths.introspection,

@@ -1,0 +1,189 @@
+import {
+  type OAuthClientProvider,
+  UnauthorizedError,
+} from "@modelcontextprotocol/sdk/client/auth.js"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js"
+import { createLocalJWKSet, errors, jwtVerify } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createApplication } from "../../src/domain/app/index.ts"
+import { answerOf, browserOf, issuer, openProvider, type Provider } from "./provider.ts"
+import { letRegister } from "./registering.ts"
+
+/** A client of the Model Context Protocol that is not ours, and a server of it that we protect. */
+const resource = "https://tools.example.com/mcp"
+const redirectUri = "http://127.0.0.1:33418/callback"
+const documentUrl = "https://desk.example/client.json"
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await openProvider()
+  const cx = provider.cx()
+  const api = { authMethod: "basic", resources: [resource] } as const
+  const config = { kind: "api", api } as const
+  const { projectId } = provider
+  await createApplication(cx, cx.ids.next(), { projectId, name: "Tools", config })
+})
+afterAll(() => provider.close())
+
+const described = {
+  ...{ client_name: "Desk", redirect_uris: [redirectUri], response_types: ["code"] },
+  grant_types: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_method: "none",
+}
+
+/** The world as the client sees it; anything else is nowhere. */
+const network: FetchLike = async (address, init = {}) => {
+  const request = new Request(new URL(address), init)
+  const url = new URL(request.url)
+  if (url.origin === new URL(resource).origin) return tools(request, url)
+  if (url.origin !== issuer) throw new Error(`nobody is at ${url.origin}`)
+  const { method, headers } = request
+  const body = method === "GET" ? {} : { body: await request.text() }
+  return provider.send(
+    url.pathname + url.search,
+    { method, headers, ...body },
+    {
+      outside: {
+        ...provider.cx().outside,
+        send: async () => ({
+          status: 200,
+          body: JSON.stringify({ ...described, client_id: documentUrl }),
+        }),
+      },
+    },
+  )
+}
+
+/** RFC 9728: the resource says who lets people in, and takes nothing but tokens for itself. */
+async function tools(request: Request, { pathname }: URL): Promise<Response> {
+  const metadata = "/.well-known/oauth-protected-resource/mcp"
+  if (pathname === metadata) {
+    const scopes_supported = ["openid", "offline_access"]
+    return Response.json({ resource, authorization_servers: [issuer], scopes_supported })
+  }
+  if (pathname !== "/mcp") return new Response(null, { status: 404 })
+  const subject = await subjectOf(request)
+  if (subject === undefined) {
+    const challenge = `Bearer resource_metadata="${new URL(metadata, resource)}"`
+    return new Response(null, { status: 401, headers: { "www-authenticate": challenge } })
+  }
+  const server = new McpServer({ name: "tools", version: "1.0.0" })
+  server.registerTool("who", { description: "Who calls" }, async () => ({
+    content: [{ type: "text", text: subject }],
+  }))
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+  await server.connect(transport)
+  return transport.handleRequest(request)
+}
+
+async function subjectOf({ headers }: Request): Promise<string | undefined> {
+  const token = headers.get("authorization")?.replace("Bearer ", "")
+  if (token === undefined) return undefined
+  const keys = createLocalJWKSet(await (await provider.send("/oauth/v2/keys")).json())
+  const currentDate = new Date(provider.clock.now())
+  const wanted = { issuer, audience: resource, typ: "at+jwt", currentDate }
+  try {
+    return (await jwtVerify(token, keys, wanted)).payload.sub
+  } catch (cause) {
+    if (cause instanceof errors.JWTExpired) return undefined
+    throw cause
+  }
+}
+
+type Kept = {
+  client?: { client_id: string }
+  tokens?: Awaited<ReturnType<OAuthClientProvider["tokens"]>>
+  verifier: string
+  authorize?: URL
+}
+
+/** A client as its maker would set it up: it knows the address of the server, and itself. */
+function deskOf(more: Pick<OAuthClientProvider, "clientMetadataUrl"> = {}) {
+  const kept: Kept = { verifier: "" }
+  const auth: OAuthClientProvider = {
+    ...more,
+    redirectUrl: redirectUri,
+    clientMetadata: described,
+    clientInformation: () => kept.client,
+    saveClientInformation: (client) => {
+      kept.client = client
+    },
+    tokens: () => kept.tokens,
+    saveTokens: (tokens) => {
+      kept.tokens = tokens
+    },
+    redirectToAuthorization: (url) => {
+      kept.authorize = url
+    },
+    saveCodeVerifier: (verifier) => {
+      kept.verifier = verifier
+    },
+    codeVerifier: () => kept.verifier,
+  }
+  const transport = () =>
+    new StreamableHTTPClientTransport(new URL(resource), { authProvider: auth, fetch: network })
+  return { kept, transport, client: () => new Client({ name: "desk", version: "1.0.0" }) }
+}
+
+/** Signs in as a person does who is sent to the browser, and calls the tool. */
+async function calledBy(desk: ReturnType<typeof deskOf>) {
+  const first = desk.transport()
+  await expect(desk.client().connect(first)).rejects.toBeInstanceOf(UnauthorizedError)
+  const { pathname, search, origin, searchParams } = desk.kept.authorize ?? new URL(redirectUri)
+  expect([origin, searchParams.get("resource")]).toEqual([issuer, resource])
+  const send: Provider["send"] = (path, init) => {
+    const url = new URL(path, issuer)
+    return Promise.resolve(network(url, { redirect: "manual", ...init }))
+  }
+  const browser = browserOf({ send })
+  const asked = await browser.signIn(pathname + search)
+  const { code = "" } = answerOf(await browser.post(asked, { answer: "allow" }))
+  await first.finishAuth(code)
+  const client = desk.client()
+  await client.connect(desk.transport())
+  return { asked: asked.page, said: await client.callTool({ name: "who" }) }
+}
+
+const calledByOlga = () => ({ content: [{ type: "text", text: provider.setup.ownerId }] })
+
+describe("a client of the Model Context Protocol that nobody has entered", () => {
+  test("registers itself, signs somebody in, and calls what it is for", async () => {
+    await letRegister(provider)
+    const desk = deskOf()
+    const { asked, said } = await calledBy(desk)
+    expect(asked).toContain("Desk registered itself here")
+    expect(said).toMatchObject(calledByOlga())
+    expect(desk.kept.client?.client_id).toMatch(/^\d+$/)
+  })
+
+  test("is the address of its own document, and registers nowhere", async () => {
+    await letRegister(provider, { mode: "off", metadataDocuments: true })
+    const desk = deskOf({ clientMetadataUrl: documentUrl })
+    const { asked, said } = await calledBy(desk)
+    expect(asked).toContain("Desk calls itself so at desk.example")
+    expect(said).toMatchObject(calledByOlga())
+    expect(desk.kept.client?.client_id).toBe(documentUrl)
+  })
+
+  test("goes on with its refresh token when the other has expired", async () => {
+    await letRegister(provider)
+    const desk = deskOf()
+    await calledBy(desk)
+    const before = desk.kept.tokens
+    provider.clock.advance(13 * 3_600_000)
+    const client = desk.client()
+    await client.connect(desk.transport())
+    expect(await client.callTool({ name: "who" })).toMatchObject(calledByOlga())
+    expect(desk.kept.tokens?.refresh_token).not.toBe(before?.refresh_token)
+  })
+
+  test("is let in nowhere where the instance takes no such clients", async () => {
+    await letRegister(provider, { mode: "off", metadataDocuments: false })
+    const desk = deskOf({ clientMetadataUrl: documentUrl })
+    await expect(desk.client().connect(desk.transport())).rejects.toThrow(/registration/)
+  })
+})

@@ -1,0 +1,54 @@
+import { decodeJwt } from "jose"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { namingMetadata } from "../../src/oauth/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  issuer,
+  openProvider,
+  type Provider,
+} from "./provider.ts"
+
+const path = "/.well-known/oauth-protected-resource"
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await openProvider()
+})
+afterAll(() => provider.close())
+
+test("our own interface says who lets people in (RFC 9728 §3.2)", async () => {
+  const answer = await provider.send(path)
+  expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, "*"])
+  expect(await answer.json()).toMatchObject({
+    ...{ resource: issuer, authorization_servers: [issuer], bearer_methods_supported: ["header"] },
+    scopes_supported: expect.arrayContaining(["openid"]),
+  })
+})
+
+test.each([issuer, `${issuer}/`])("a token is asked for it as %s (RFC 8707)", async (resource) => {
+  const { id, secret } = await provider.addClient({ tokenType: "jwt" })
+  const browser = browserOf(provider)
+  const at = await browser.signIn(authorizePath(id, { resource }))
+  expect(at.page).toContain("It may manage this Latchkey in your name")
+  const { code = "" } = answerOf(await browser.post(at, { answer: "allow" }))
+  const { answer } = await askToken(provider, codeFields(code), `${id}:${secret}`)
+  expect(decodeJwt(String(answer.access_token)).aud).toContain(provider.ownProjectId)
+})
+
+test("a refusal for want of a token names where that is said (RFC 9728 §5.1)", async () => {
+  const named = (challenge: string, status = 401) =>
+    namingMetadata(
+      provider.cx(),
+      new Response(null, { status, headers: { "www-authenticate": challenge } }),
+    ).headers.get("www-authenticate")
+  const metadata = `resource_metadata="${issuer}${path}"`
+  expect(named("Bearer")).toBe(`Bearer ${metadata}`)
+  expect(named('Bearer realm="userinfo"')).toBe(`Bearer realm="userinfo", ${metadata}`)
+  expect(named('DPoP realm="x", algs="ES256"')).toBe(`DPoP realm="x", algs="ES256", ${metadata}`)
+  expect(named('Basic realm="client"')).toBe('Basic realm="client"')
+  expect(named("Bearer", 403)).toBe("Bearer")
+})

@@ -18,6 +18,8 @@ import { revoke } from "./endpoint/revoke.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
 import { errorOf, OAuthError } from "./error.ts"
+import { forwardAuth } from "./forward/endpoint.ts"
+import { forwardRefused } from "./forward/refused.ts"
 import { paths } from "./issuer.ts"
 import { recordRefusal } from "./refusal.ts"
 import { formOf } from "./request.ts"
@@ -38,9 +40,14 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   [paths.introspection, introspect],
   [paths.revocation, revoke],
   [paths.userinfo, userinfo],
+  [paths.forwardRefused, forwardRefused],
   [paths.endSession, endSession],
   [paths.endSessionAlias, endSession],
 ])
+
+/** What proxies ask has a host and an application in its path. */
+const endpointAt = (path: string): Endpoint | undefined =>
+  endpoints.get(path) ?? (path.startsWith(paths.forwardAuth) ? forwardAuth : undefined)
 
 export type OAuthParts = Pick<Asking, "show" | "refused" | "issued">
 
@@ -48,7 +55,7 @@ export type OAuthParts = Pick<Asking, "show" | "refused" | "issued">
 export const oauthHandler =
   (parts: OAuthParts) =>
   async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
-    const endpoint = endpoints.get(url.pathname)
+    const endpoint = endpointAt(url.pathname)
     if (!endpoint || endpoint.exists?.(cx) === false) return undefined
     const method = request.method === "HEAD" ? "GET" : request.method
     if (method === "OPTIONS" && endpoint.anyOrigin) return preflight(endpoint.methods)

@@ -36,6 +36,8 @@ export const paths = {
   introspection: "/oauth/v2/introspect",
   revocation: "/oauth/v2/revoke",
   userinfo: "/oidc/v1/userinfo",
+  forwardAuth: "/forward-auth/",
+  forwardRefused: "/forward-auth/refused",
   endSession: "/oidc/v1/endsession",
   endSessionAlias: "/oidc/v1/end_session",
 } as const

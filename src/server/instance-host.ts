@@ -7,11 +7,28 @@ const header = "x-core-instance-host"
 export const namesInstance = ({ headers }: Request): boolean => headers.has(header)
 
 /**
+ * The request as it is meant: for the instance that a header or the path names. A proxy that asks
+ * whether to let somebody through can name it by nothing but the path (see forward-auth), and
+ * whoever does learns no more than under the host itself.
+ */
+export function asMeant(
+  services: Pick<ServerServices, "store" | "isProxy">,
+  request: Request,
+  peer: () => string,
+): Request {
+  const [, host] = /^https?:\/\/[^/]*\/forward-auth\/([^/?#]+)\//.exec(request.url) ?? []
+  if (host === undefined) return asHeaderSays(services, request, peer)
+  return instanceAt(services.store, host.toLowerCase()) === undefined
+    ? request
+    : withHost(request, host)
+}
+
+/**
  * The request as it is meant: a proxy that is trusted may name the instance with a header, where
  * people know it by another name that the instance trusts. From anybody else, and for any other
  * name, the header says nothing.
  */
-export function asMeant(
+function asHeaderSays(
   { store, isProxy }: Pick<ServerServices, "store" | "isProxy">,
   request: Request,
   peer: () => string,
@@ -23,8 +40,12 @@ export function asMeant(
   const requested = request.headers.get("host") ?? new URL(request.url).host
   const name = requested.toLowerCase().replace(/:\d+$/, "")
   if (!Object.hasOwn(requireInstance({ store, instance }).trustedDomains, name)) return request
+  return withHost(request, named)
+}
+
+function withHost(request: Request, host: string): Request {
   const headers = new Headers(request.headers)
-  headers.set("host", named)
+  headers.set("host", host)
   headers.delete(header)
   return new Request(request, { headers })
 }

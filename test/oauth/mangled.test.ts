@@ -26,6 +26,7 @@ let provider: Provider
 let web: NewClient
 let jwt: NewClient
 let tv: NewClient
+let wiki: NewClient
 let browser: Browser
 let machine: Machine
 let keyed: Awaited<ReturnType<typeof addKeyClient>>
@@ -44,6 +45,9 @@ beforeAll(async () => {
     grantTypes: ["authorization_code", "device_code"],
   })
   browser = await signedIn(provider, web)
+  wiki = await provider.addClient({
+    redirectUris: ["https://wiki.example.com/.latchkey/callback"],
+  })
   machine = await addMachine(provider)
   keyed = await addKeyClient(provider)
   robot = await addRobot(provider)
@@ -248,7 +252,25 @@ const kinds: Readonly<Record<string, Kind>> = {
       return "code" in (await answered(thief, web, { prompt: "none" }))
     },
   },
+  "a pass at a host behind a proxy": {
+    make: async () => {
+      const begun = await asProxy("/", "")
+      const end = await browser.go(begun.headers.get("location") ?? "")
+      const way = begun.headers.get("set-cookie")?.split(";")[0] ?? ""
+      const done = await asProxy(end.path.replace("https://wiki.example.com", ""), way)
+      return /=([^;]*)/.exec(done.headers.get("set-cookie") ?? "")?.[1] ?? ""
+    },
+    isTaken: (pass) => isGood(asProxy("/", `__Host-latchkey-at-${wiki.id}=${pass}`, "/check")),
+  },
 }
+
+const asProxy = (target: string, cookie: string, at = "") =>
+  provider.send(`/forward-auth/id.example.com/${wiki.id}${at}`, {
+    headers: {
+      ...{ accept: "text/html", cookie },
+      ...{ "x-forwarded-host": "wiki.example.com", "x-forwarded-uri": target },
+    },
+  })
 
 describe.each(Object.entries(kinds))("%s", (_, { make, isTaken }) => {
   test("is refused in every other spelling, and good all the while", async () => {

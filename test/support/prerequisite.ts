@@ -25,6 +25,16 @@ export const prerequisites = {
     why: "the tests of a directory that people sign in with",
     remedy: "apt-get install slapd",
   },
+  nginx: {
+    names: ["nginx"],
+    why: "the tests behind nginx",
+    remedy: "apt-get install nginx",
+  },
+  caddy: {
+    names: ["caddy"],
+    why: "the tests behind Caddy",
+    remedy: "apt-get install caddy",
+  },
   gcc: {
     names: ["gcc"],
     why: "the tests of disks that lose power or refuse, whose helpers are a few lines of C",

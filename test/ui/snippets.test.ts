@@ -34,12 +34,14 @@ function saidBy(lines: string): string {
   return stdout.toString()
 }
 
+const proxies = ["nginx", "Caddy", "Traefik"]
+
 describe("what is pasted into other software", () => {
   it.each([
-    ["basic", false, [".env", "oauth2-proxy", "Grafana", "Apache", "curl"]],
-    ["post", false, [".env", "oauth2-proxy", "Grafana", "Apache", "curl"]],
-    ["private_key_jwt", false, [".env", "curl"]],
-    ["none", false, [".env", "curl"]],
+    ["basic", false, [".env", "oauth2-proxy", "Grafana", "Apache", ...proxies, "curl"]],
+    ["post", false, [".env", "oauth2-proxy", "Grafana", "Apache", ...proxies, "curl"]],
+    ["private_key_jwt", false, [".env", ...proxies, "curl"]],
+    ["none", false, [".env", ...proxies, "curl"]],
     ["basic", true, [".env", "curl"]],
     ["private_key_jwt", true, [".env", "curl"]],
   ] as const)("of a client with %s, an API: %s, is what it can use", (auth, isApi, names) => {
@@ -57,7 +59,9 @@ describe("what is pasted into other software", () => {
   })
 
   it("has the secret only while it is shown", () => {
-    for (const { text } of snippetsOf({ ...registered, secret: "s3cret" })) {
+    for (const { name, text } of snippetsOf({ ...registered, secret: "s3cret" })) {
+      // The proxies need none.
+      if (proxies.includes(name)) continue
       expect(text).toContain("s3cret")
       expect(text).not.toContain(secretPlaceholder)
     }
@@ -142,6 +146,25 @@ describe("what is pasted into other software", () => {
     const lines = saidBy(named("curl", { isApi: true }).text).split("\n")
     expect(lines).toEqual(expect.arrayContaining([`${issuer}/introspection_endpoint`, "token=t"]))
   })
+
+  it.each(proxies)(
+    "has %s ask by the instance's own host, for the host that is registered",
+    (name) => {
+      expect(named(name).wants).toBe("https://app.example.org/.latchkey/callback")
+      const redirectUris = [
+        "https://app.example.org/cb",
+        "https://wiki.lan:8443/.latchkey/callback",
+      ]
+      const { text, wants } = named(name, { redirectUris })
+      expect(wants).toBeUndefined()
+      expect(text).toContain("127.0.0.1:8080")
+      expect(text).toContain("/forward-auth/id.example.org/123")
+      expect(text).toContain("wiki.lan:8443")
+      for (const header of ["User", "Email", "Name", "Groups"]) {
+        expect(text).toContain(`Remote-${header}`)
+      }
+    },
+  )
 
   it("takes no pattern for an address", () => {
     const { text } = named(".env", { redirectUris: ["https://*.example.org/cb"] })

@@ -26,6 +26,13 @@ export {
   removeProjectWithApps,
 } from "./commands.ts"
 export {
+  type AccessRule,
+  proxiedCallback,
+  proxiedOrigins,
+  rulesFor,
+  satisfies,
+} from "./forward-auth.ts"
+export {
   type ApiApp,
   type ApiConfig,
   type App,

@@ -1,6 +1,7 @@
 import { never } from "../../kernel/crypto/signing-key.ts"
 import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
+import type { AccessRule } from "./forward-auth.ts"
 
 export type ResponseType = "code" | "id_token" | "id_token_token"
 export type GrantType =
@@ -42,6 +43,8 @@ export type OidcConfig = {
   readonly tokens?: TokenConfig
   readonly frontChannelLogout?: FrontChannelLogout
   readonly requestRules?: RequestRules
+  /** What a proxy is told that asks about each request; absent is no rule. */
+  readonly accessRules?: readonly AccessRule[]
 }
 
 /** How requests must come: sent ahead of the browser, signed; with the secret in its place. */

@@ -3,6 +3,7 @@ import { type Concern, judge, malformationOf, uriLengthMax } from "../../kernel/
 import type { Decision } from "../../store/index.ts"
 import { checkLifetimes, noKeyError } from "../instance/index.ts"
 import { activeOf } from "../key/index.ts"
+import { checkAccessRules } from "./forward-auth.ts"
 import type { LoginVersion, OidcConfig, ResponseType, TokenConfig } from "./model.ts"
 
 /** What an application has that says nothing else. */
@@ -45,6 +46,7 @@ export function checkOidc(cx: Decision, config: OidcConfig): void {
   }
   if (config.frontChannelLogout) checkFrontChannel(config)
   if (config.tokens) checkTokens(cx, config.tokens)
+  checkAccessRules(config.accessRules ?? [])
 }
 
 /** Refuses a login of one's own that is nowhere on the web. */

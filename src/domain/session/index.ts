@@ -7,6 +7,7 @@ import { sessionView } from "./view.ts"
 export { endSession, noteClient, type Proof } from "./commands.ts"
 export {
   clearedCookie,
+  cookieIn,
   csrfMatches,
   csrfOf,
   enterBrowser,

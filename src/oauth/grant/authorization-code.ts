@@ -19,7 +19,7 @@ import { usableSession } from "../../domain/session/index.ts"
 import { sameText } from "../../kernel/crypto/secret.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { identityOf } from "../authorize/identity.ts"
-import type { AuthenticatedApp } from "../client/authentication.ts"
+import type { AuthenticatedApp, AuthenticatedClient } from "../client/authentication.ts"
 import type { Proof } from "../client/proof.ts"
 import { readCode } from "../code.ts"
 import { OAuthError } from "../error.ts"
@@ -37,29 +37,39 @@ import { applicationFor } from "./registered.ts"
 export const authorizationCode: Grant = {
   name: "authorization_code",
   client: "authenticated",
-  allow: async (cx, { parameters, client, proof, narrow }) => {
-    const application = applicationFor(client, "authorization_code")
-    const { state } = application
-    const answered = readCode(cx, required(parameters, "code"))
-    if (answered === undefined) throw wrongCodeError("code.not_ours")
-    const projects = projectsAsAudience(cx, [state.projectId])
-    const asked = {
-      answered,
-      parameters,
-      client: application,
-      oidc: state.oidc,
-      projects,
-      proof,
-      narrow,
-      lifetimes: lifetimesOf(cx, application.clientId),
-    }
-    const step = await cx.store.transact(cx, (tx) => redeem(cx, tx, asked))
-    if (step.value === "used before") throw wrongCodeError("code.used")
-    const { offline, ...issuance } = step.value
-    if (!offline) return issuance
-    const first = { grantId: issuance.grantId, generation: 1 }
-    return { ...issuance, refreshToken: writeRefreshToken(cx, first) }
-  },
+  allow: (cx, asked) => redeemCode(cx, asked),
+}
+
+type Presented = Pick<Requested, "parameters" | "proof" | "narrow"> & {
+  readonly client: AuthenticatedClient
+}
+
+/** What a code is worth to the client that it was issued to. */
+export async function redeemCode(
+  cx: Cx,
+  { parameters, client, proof, narrow }: Presented,
+): Promise<Issuance> {
+  const application = applicationFor(client, "authorization_code")
+  const { state } = application
+  const answered = readCode(cx, required(parameters, "code"))
+  if (answered === undefined) throw wrongCodeError("code.not_ours")
+  const projects = projectsAsAudience(cx, [state.projectId])
+  const asked = {
+    answered,
+    parameters,
+    client: application,
+    oidc: state.oidc,
+    projects,
+    proof,
+    narrow,
+    lifetimes: lifetimesOf(cx, application.clientId),
+  }
+  const step = await cx.store.transact(cx, (tx) => redeem(cx, tx, asked))
+  if (step.value === "used before") throw wrongCodeError("code.used")
+  const { offline, ...issuance } = step.value
+  if (!offline) return issuance
+  const first = { grantId: issuance.grantId, generation: 1 }
+  return { ...issuance, refreshToken: writeRefreshToken(cx, first) }
 }
 
 type Requested = {

@@ -82,6 +82,39 @@ export const applicationRows: readonly Row[] = [
   },
   {
     call: "application.v2.ApplicationService/CreateApplication",
+    name: "that a proxy stands before, with rules of who is let through",
+    body: {
+      projectId: "$project",
+      name: "$fresh",
+      oidcConfiguration: {
+        redirectUris: ["https://wiki.example.com/.latchkey/callback"],
+        authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
+        forwardAuth: {
+          rules: [
+            { pathPrefix: "/admin", roleKeys: ["admin"] },
+            { pathPrefix: "/public/", everybody: true },
+          ],
+        },
+      },
+    },
+    events: ["project.application.added", "project.application.config.oidc.added"],
+  },
+  {
+    call: "application.v2.ApplicationService/CreateApplication",
+    name: "that a proxy stands before, with a rule that could be read in two ways",
+    body: {
+      projectId: "$project",
+      name: "$fresh",
+      oidcConfiguration: {
+        redirectUris: ["https://wiki.example.com/.latchkey/callback"],
+        forwardAuth: { rules: [{ pathPrefix: "/a/../admin", roleKeys: ["admin"] }] },
+      },
+    },
+    code: "invalid_argument",
+    id: "app.forward_auth_invalid",
+  },
+  {
+    call: "application.v2.ApplicationService/CreateApplication",
     name: "to which plain http leads in a private network",
     body: {
       projectId: "$project",

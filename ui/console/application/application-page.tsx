@@ -20,6 +20,7 @@ import { Flows } from "./flows.tsx"
 import { Keys } from "./keys.tsx"
 import { Problems } from "./problems.tsx"
 import { authOf } from "./protocol.ts"
+import { ProxyRules } from "./proxy-rules.tsx"
 import { RefusedRequests } from "./refused.tsx"
 import { type Made, Secrets } from "./secrets.tsx"
 import { SignOut } from "./sign-out.tsx"
@@ -104,6 +105,7 @@ function Protocol(part: ApplicationPart) {
     <>
       <Problems oidc={oidc} />
       {connect}
+      <ProxyRules {...part} oidc={oidc} />
       <WaysBack {...part} oidc={oidc} />
       <Flows {...part} oidc={oidc} />
       <Tokens {...part} oidc={oidc} />

@@ -1,4 +1,5 @@
 import type { AuthName } from "./protocol.ts"
+import { proxiedHost, proxySnippets } from "./proxy-snippets.ts"
 
 /** The endpoints by their names in discovery (OpenID Connect Discovery §3). */
 export const endpointNames = [
@@ -42,8 +43,12 @@ export const secretPlaceholder = "YOUR_CLIENT_SECRET"
 /** Settings to copy, for the software that most people put behind a sign-in. */
 export function snippetsOf(from: Registered): readonly Snippet[] {
   if (from.isApi) return [environment(from), introspection(from)]
-  if (!hasSecret(from)) return [environment(from), curl(from)]
-  return [environment(from), oauth2Proxy(from), grafana(from), apache(from), curl(from)]
+  const proxies = proxySnippets(from)
+  // A host that a proxy protects needs nothing else.
+  if (proxiedHost(from.redirectUris)) return [...proxies, environment(from), curl(from)]
+  if (!hasSecret(from)) return [environment(from), ...proxies, curl(from)]
+  const own = [oauth2Proxy(from), grafana(from), apache(from)]
+  return [environment(from), ...own, ...proxies, curl(from)]
 }
 
 const scope = "openid profile email"

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
 import type {
+  OIDCAccessRule,
   OIDCTokenSettings,
   OIDCTokenSettingsSchema,
 } from "../../../gen/core/application/v2/application_pb.ts"
@@ -9,6 +10,7 @@ import type {
   UpdateOIDCApplicationConfigurationRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import type { AccessRule } from "../forward-auth.ts"
 import type { OidcConfig, TokenConfig } from "../model.ts"
 import { allowedOrigins, complianceProblems } from "../oidc.ts"
 import { loginVersionOf, toLoginVersion } from "./v2-login.ts"
@@ -94,10 +96,13 @@ export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => 
       authMethodRequired: config.requestRules.authMethod ?? false,
     },
   }),
+  ...(config.accessRules && { forwardAuth: { rules: config.accessRules.map(toRule) } }),
 })
 
 /** What is not the interface's but ours. */
-const own = (req: Own): Pick<OidcConfig, "tokens" | "frontChannelLogout" | "requestRules"> => ({
+const own = (
+  req: Own,
+): Pick<OidcConfig, "tokens" | "frontChannelLogout" | "requestRules" | "accessRules"> => ({
   ...(req.tokenSettings && { tokens: tokensOf(req.tokenSettings) }),
   ...(req.frontChannelLogout && {
     frontChannelLogout: {
@@ -112,11 +117,20 @@ const own = (req: Own): Pick<OidcConfig, "tokens" | "frontChannelLogout" | "requ
       authMethod: req.requestRules.authMethodRequired,
     },
   }),
+  ...(req.forwardAuth && { accessRules: req.forwardAuth.rules.map(ruleOf) }),
+})
+
+const ruleOf = ({ pathPrefix: prefix, everybody, roleKeys }: OIDCAccessRule): AccessRule => ({
+  ...{ prefix, everybody, roles: unique(roleKeys) },
+})
+
+const toRule = ({ prefix: pathPrefix, everybody, roles }: AccessRule) => ({
+  ...{ pathPrefix, everybody, roleKeys: [...roles] },
 })
 
 type Own = Pick<
   CreateOIDCApplicationRequest,
-  "tokenSettings" | "frontChannelLogout" | "requestRules"
+  "tokenSettings" | "frontChannelLogout" | "requestRules" | "forwardAuth"
 >
 
 const tokensOf = (message: OIDCTokenSettings): TokenConfig =>

@@ -1,0 +1,92 @@
+import { fieldError } from "../../kernel/fault.ts"
+import type { OidcConfig } from "./model.ts"
+
+// Programs that can't sign people in themselves stand behind a proxy that asks us about each
+// request (nginx's auth_request, Caddy's forward_auth, Traefik's forwardAuth).
+
+/**
+ * Who may ask for the addresses of a host whose path begins with `prefix`: everybody, or who is
+ * signed in and has one of the roles; where none is named, whoever may sign in to the application.
+ */
+export type AccessRule = {
+  readonly prefix: string
+  readonly everybody: boolean
+  readonly roles: readonly string[]
+}
+
+/** Where people come back to at a host that a proxy protects. */
+export const proxiedCallback = "/.latchkey/callback"
+
+/** The addresses that a proxy may protect with an application: those that people come back to. */
+export const proxiedOrigins = ({ redirectUris }: Pick<OidcConfig, "redirectUris">) =>
+  redirectUris
+    .map((uri) => URL.parse(uri))
+    .filter((url) => url !== null)
+    .filter(({ protocol, pathname }) => /^https?:$/.test(protocol) && pathname === proxiedCallback)
+
+const rulesMax = 100
+const rolesMax = 50
+const textMax = 200
+
+/** Refuses rules that could be read in two ways, and more of them than anybody oversees. */
+export function checkAccessRules(rules: readonly AccessRule[]): void {
+  if (rules.length > rulesMax) throw ruleError(`must not be more than ${rulesMax}`)
+  for (const { prefix, everybody, roles } of rules) {
+    if (!prefix.startsWith("/") || prefix.length > textMax || isAmbiguous(prefix)) {
+      throw ruleError("must have paths such as /admin, as people read them: decoded, in one form")
+    }
+    if (everybody && roles.length > 0) throw ruleError("are for everybody, or for roles; not both")
+    if (roles.length > rolesMax || roles.some((key) => key === "" || key.length > textMax)) {
+      throw ruleError(`must name ${rolesMax} roles at most, each by its key`)
+    }
+  }
+  if (new Set(rules.map(({ prefix }) => prefix)).size < rules.length) {
+    throw ruleError("must not name a path twice")
+  }
+}
+
+const ruleError = (wanted: string) => fieldError("app.forward_auth_invalid", "forward_auth", wanted)
+
+/** What holds where no rule says anything. */
+const standard: AccessRule = { prefix: "/", everybody: false, roles: [] }
+
+/**
+ * The rules that a request must satisfy, all of them; `target` is its path and query, as it was
+ * sent. The longest prefix decides. Programs differ in how they read a path: what some take for
+ * another one, because of a dot segment, an encoded slash or the like, must satisfy every rule, and
+ * what they may take for the same in other cases, the rules of both.
+ */
+export function rulesFor(rules: readonly AccessRule[], target: string): readonly AccessRule[] {
+  const raw = target.replace(/[?#].*$/s, "")
+  const path = decoded(raw)
+  if (path === undefined || isAmbiguous(path) || /%2f|%5c/i.test(raw)) return [standard, ...rules]
+  const exact = longest(rules, path, (prefix) => prefix)
+  const folded = longest(rules, path.toLowerCase(), (prefix) => prefix.toLowerCase())
+  return exact === folded ? [exact] : [exact, folded]
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a decoded path has something in it that servers read in different ways. */
+const isAmbiguous = (path: string): boolean =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  /[\u0000-\u001f\u007f\\%;?#]|\/\/|\/\.{1,2}(\/|$)/.test(path) || !path.startsWith("/")
+
+function longest(
+  rules: readonly AccessRule[],
+  path: string,
+  spelt: (prefix: string) => string,
+): AccessRule {
+  const fitting = rules.filter(({ prefix }) => path.startsWith(spelt(prefix)))
+  return fitting.toSorted((a, b) => b.prefix.length - a.prefix.length)[0] ?? standard
+}
+
+/** Whether somebody who is signed in satisfies a rule. */
+export const satisfies = (roles: readonly string[], rule: AccessRule): boolean =>
+  rule.everybody || rule.roles.length === 0 || rule.roles.some((key) => roles.includes(key))

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest"
+import {
+  type AccessRule,
+  checkAccessRules,
+  proxiedOrigins,
+  rulesFor,
+  satisfies,
+} from "../../../src/domain/app/forward-auth.ts"
+
+const rule = (prefix: string, ...roles: string[]): AccessRule => ({
+  prefix,
+  everybody: false,
+  roles,
+})
+const open = (prefix: string): AccessRule => ({ prefix, everybody: true, roles: [] })
+const rules = [rule("/admin", "admin"), open("/public/"), rule("/public/drafts", "editor")]
+
+const prefixesFor = (target: string, of = rules) => rulesFor(of, target).map(({ prefix }) => prefix)
+
+describe("the rules that a request must satisfy", () => {
+  test.each([
+    ["/", ["/"]],
+    ["/elsewhere?next=/public/", ["/"]],
+    ["/admin", ["/admin"]],
+    ["/admin/users", ["/admin"]],
+    // "Begins with": what a program adds to a name is meant, too.
+    ["/admin.json", ["/admin"]],
+    ["/public/logo.svg", ["/public/"]],
+    ["/public", ["/"]],
+    ["/public/drafts/1", ["/public/drafts"]],
+    ["/%61dmin", ["/admin"]],
+  ])("%s: the longest prefix decides", (target, expected) => {
+    expect(prefixesFor(target)).toEqual(expected)
+  })
+
+  test.each([["/Admin"], ["/ADMIN/users"]])("%s: what some take for the same counts", (target) => {
+    expect(prefixesFor(target)).toEqual(["/", "/admin"])
+  })
+
+  test("an open path in other letters opens nothing", () => {
+    const isOpen = rulesFor(rules, "/PUBLIC/x").every(({ everybody }) => everybody)
+    expect(isOpen).toBe(false)
+  })
+
+  test.each([
+    ["/public/../admin"],
+    ["/public/%2e%2e/admin"],
+    ["/public/.%2E/admin"],
+    ["/public/./x"],
+    ["/public/.."],
+    ["/public//admin"],
+    ["//admin"],
+    ["/public/%2Fadmin"],
+    ["/public/..%2fadmin"],
+    ["/public/..%5cadmin"],
+    ["/public/..\\admin"],
+    ["/public/%252e%252e/admin"],
+    ["/public/;/../admin"],
+    ["/admin;x=1"],
+    ["/public/%00"],
+    ["/public/%ff"],
+    ["/public/%zz"],
+    ["/public/%3f"],
+    ["public/"],
+    [""],
+  ])("%s: what servers read in different ways must satisfy all", (target) => {
+    expect(rulesFor(rules, target)).toHaveLength(rules.length + 1)
+  })
+
+  test("a rule for the whole host takes the place of what holds without one", () => {
+    expect(rulesFor([rule("/", "staff")], "/x")).toEqual([rule("/", "staff")])
+  })
+})
+
+test("one of the roles is enough, and none is needed where none is named", () => {
+  expect(satisfies(["b"], rule("/", "a", "b"))).toBe(true)
+  expect(satisfies(["c"], rule("/", "a", "b"))).toBe(false)
+  expect(satisfies([], rule("/"))).toBe(true)
+  expect(satisfies([], open("/"))).toBe(true)
+})
+
+test.each([
+  ["a path that begins elsewhere", [rule("admin")]],
+  ["a path with a dot segment", [rule("/a/../b")]],
+  ["an encoded path", [rule("/%61")]],
+  ["a query", [rule("/a?b")]],
+  ["a path twice", [rule("/a"), rule("/a", "x")]],
+  ["everybody and roles", [{ ...rule("/a", "x"), everybody: true }]],
+  ["an empty role", [rule("/a", "")]],
+  ["too many", Array.from({ length: 101 }, (_, at) => rule(`/${at}`))],
+])("%s is refused", (_, given) => {
+  expect(() => checkAccessRules(given)).toThrow("forward_auth")
+})
+
+test("what is protected are the hosts of the callbacks of forward auth alone", () => {
+  const redirectUris = [
+    "https://app.example.com/callback",
+    "https://wiki.example.com:8443/.latchkey/callback",
+    "com.example.app:/.latchkey/callback",
+  ]
+  const hosts = proxiedOrigins({ redirectUris }).map(({ host }) => host)
+  expect(hosts).toEqual(["wiki.example.com:8443"])
+})

@@ -1,0 +1,120 @@
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { snippetsOf } from "../../ui/console/application/snippets.ts"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+import { type ProxyKind, type Started, startProgram, startProxy } from "../support/proxy.ts"
+
+const kinds: readonly ProxyKind[] = ["nginx", "caddy"]
+const names = { nginx: "nginx", caddy: "Caddy" } as const
+const isHere = needs("chromium") !== undefined && kinds.every((kind) => needs(kind) !== undefined)
+
+describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
+  const folder = temporaryFolder()
+  let service: Service
+  let program: Started & { readonly port: number }
+  let browser: Browser
+  let projectId = ""
+  let userId = ""
+
+  beforeAll(async () => {
+    service = await openService()
+    program = await startProgram()
+    browser = await openBrowser()
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    const project = await service.get("CreateProject", { organizationId, name: "Tools" })
+    projectId = project.projectId
+    for (const roleKey of ["admin", "editor"]) {
+      await service.get("AddProjectRole", { projectId, roleKey, displayName: roleKey })
+    }
+    const { result } = await service.get("core.user.v2.UserService/ListUsers", {})
+    userId = result.find((each: { human?: object }) => each.human).userId
+    await service.get("CreateAuthorization", {
+      ...{ userId, projectId, organizationId },
+      roleKeys: ["editor"],
+    })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await program?.stop()
+    await service?.close()
+    folder.remove()
+  })
+
+  /** A proxy with the settings that the console shows, and nothing else but ports. */
+  async function openProxy(kind: ProxyKind) {
+    const port = await freePort()
+    const redirectUri = `http://localhost:${port}/.latchkey/callback`
+    const app = await service.get("CreateApplication", {
+      ...{ projectId, name: `Behind ${kind}` },
+      oidc: {
+        redirectUris: [redirectUri],
+        responseTypes: ["OIDC_RESPONSE_TYPE_CODE"],
+        authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
+        forwardAuth: {
+          rules: [
+            { pathPrefix: "/admin", roleKeys: ["admin"] },
+            { pathPrefix: "/public/", everybody: true },
+          ],
+        },
+      },
+    })
+    const { clientId } = app.oidcConfiguration ?? app.oidc
+    const shown = snippetsOf({
+      ...{ issuer: service.url, clientId, secret: undefined, auth: "none", isApi: false },
+      ...{ at: (endpoint: string) => endpoint, redirectUris: [redirectUri], passphrase: "" },
+    })
+    const { text = "" } = shown.find(({ name }) => name === names[kind]) ?? {}
+    const pointed = text.replaceAll("127.0.0.1:8000", `127.0.0.1:${program.port}`)
+    const url = `http://localhost:${port}`
+    const settings =
+      kind === "nginx"
+        ? `server {\nlisten 127.0.0.1:${port};\n${pointed}\n}`
+        : pointed.replace(`localhost:${port} {`, `http://localhost:${port} {`)
+    const own = `${folder.path}/${kind}`
+    return { url, proxy: await startProxy(kind, { folder: own, url, settings }) }
+  }
+
+  const told = async (page: Page) => JSON.parse(await page.locator("body").innerText())
+
+  test.each(kinds)("%s: is reached by who signs in, and roles decide", async (kind) => {
+    const { url, proxy } = await openProxy(kind)
+    const page = await (await browser.newContext()).newPage()
+    page.setDefaultTimeout(8000)
+    try {
+      const made = { headers: { "remote-user": "admin", "remote-groups": "admin" } }
+      const open = await fetch(`${url}/public/x`, made)
+      expect(await open.json()).toMatchObject({ path: "/public/x", user: "", groups: "" })
+      const shut = await fetch(`${url}/admin`, { ...made, redirect: "manual" })
+      expect(shut.status).toBe(401)
+      const dodging = await fetch(`${url}/public/%2e%2e/admin`, { redirect: "manual" })
+      expect(dodging.status).toBe(401)
+
+      await page.goto(`${url}/page?x=1&y=%20`)
+      await page.fill('[name="loginName"]', owner.loginName)
+      await page.click('button[type="submit"]')
+      await page.fill('[name="password"]', owner.password)
+      await page.click('button[type="submit"]')
+      await page.waitForURL(`${url}/page?x=1&y=%20`)
+      expect(await told(page)).toMatchObject({
+        ...{ path: "/page?x=1&y=%20", user: owner.loginName, groups: "editor" },
+      })
+
+      const refused = await page.goto(`${url}/admin`)
+      expect(refused?.status()).toBe(403)
+      expect(page.url()).toContain(`${service.url}/forward-auth/refused?`)
+      await page.getByText("None of your roles").waitFor()
+
+      await page.goto(`${url}/.latchkey/sign-out`)
+      await page.click('button[type="submit"]')
+      await page.getByText("You are signed out").waitFor()
+      await page.goto(`${url}/page`)
+      await page.locator('[name="loginName"]').waitFor()
+    } finally {
+      await page.context().close()
+      await proxy.stop()
+    }
+  })
+})

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { changeApplication, deactivateApplication } from "../../src/domain/app/index.ts"
+import { addAuthorization, changeAuthorization } from "../../src/domain/authorization/index.ts"
+import { addRoles, createProject } from "../../src/domain/project/index.ts"
+import { browserOf, issuer, type NewClient, openProvider, type Provider } from "./provider.ts"
+
+const host = "wiki.example.com"
+const callback = `https://${host}/.latchkey/callback`
+
+let provider: Provider
+let client: NewClient
+let pat: string
+beforeAll(async () => {
+  provider = await openProvider()
+  const cx = provider.cx()
+  await createProject(cx, "wiki", { orgId: provider.setup.orgId, name: "Wiki" })
+  await addRoles(
+    cx,
+    "wiki",
+    ["admin", "editor"].map((key) => ({ key, displayName: key })),
+  )
+  client = await provider.addClient(
+    {
+      redirectUris: [callback],
+      postLogoutRedirectUris: [`https://${host}/bye`],
+      accessRules: [
+        { prefix: "/admin", everybody: false, roles: ["admin"] },
+        { prefix: "/public/", everybody: true, roles: [] },
+      ],
+    },
+    "wiki",
+  )
+  pat = await provider.addPerson("pat")
+  const given = { userId: pat, projectId: "wiki", orgId: provider.setup.orgId }
+  await provider.store.transact(cx, (tx) =>
+    addAuthorization(tx, "a1", { ...given, roleKeys: ["editor"] }),
+  )
+})
+afterAll(() => provider.close())
+
+type Ask = {
+  readonly target?: string
+  readonly cookie?: string
+  readonly at?: string
+  readonly client?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What a proxy asks, for a browser at the protected host that wants a page. */
+const ask = ({ target = "/", cookie = "", at = "", ...more }: Ask = {}) =>
+  provider.send(`/forward-auth/id.example.com/${more.client ?? client.id}${at}`, {
+    headers: {
+      accept: "text/html",
+      "x-forwarded-host": host,
+      "x-forwarded-uri": target,
+      ...(cookie && { cookie }),
+      ...more.headers,
+    },
+  })
+
+const cookiesOf = (answer: Response): string =>
+  answer.headers
+    .getSetCookie()
+    .map((line) => line.split(";")[0])
+    .join("; ")
+
+const toOf = (answer: Response): URL => new URL(answer.headers.get("location") ?? "", issuer)
+
+/** Goes through the sign-in, and answers the cookie that the protected host has afterwards. */
+async function signIn(loginName: string, target = "/page?x=1&y=2") {
+  const begun = await ask({ target })
+  const browser = browserOf(provider)
+  const visited = await browser.signIn(toOf(begun).pathname + toOf(begun).search, loginName)
+  const back = new URL(visited.path)
+  const way = cookiesOf(begun)
+  const done = await ask({ target: back.pathname + back.search, cookie: way })
+  return { done, back, way, browser, cookie: cookiesOf(done) }
+}
+
+describe("a host behind a proxy that asks", () => {
+  test("sends a person who is not signed in to the sign-in, with a code and PKCE", async () => {
+    const answer = await ask({ target: "/page" })
+    expect(answer.status).toBe(303)
+    const to = toOf(answer)
+    expect(to.origin + to.pathname).toBe(`${issuer}/oauth/v2/authorize`)
+    expect(to.searchParams.get("redirect_uri")).toBe(callback)
+    expect(to.searchParams.get("code_challenge_method")).toBe("S256")
+    expect(answer.headers.get("set-cookie")).toMatch(
+      /^__Host-latchkey-at-way-\d+=[\w-]{43}; HttpOnly; Path=\/; SameSite=Lax; Max-Age=3600;/,
+    )
+    expect(answer.headers.get("set-cookie")).toMatch(/; Secure$/)
+  })
+
+  test("brings them back to the page that they wanted, and tells who they are", async () => {
+    const { done, cookie } = await signIn("pat")
+    expect(done.headers.get("location")).toBe(`https://${host}/page?x=1&y=2`)
+    const answer = await ask({ cookie })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get("remote-user")).toBe("pat")
+    expect(answer.headers.get("remote-email")).toBe("pat@example.org")
+    expect(answer.headers.get("remote-name")).toBe("Pat Person")
+    expect(answer.headers.get("remote-groups")).toBe("editor")
+    expect(answer.headers.get("cache-control")).toBe("no-store")
+  })
+
+  test("lets roles decide, and follows them at once", async () => {
+    const { cookie } = await signIn("pat")
+    const asked = { target: "/admin", cookie }
+    const refused = await ask(asked)
+    expect(toOf(refused).pathname).toBe("/forward-auth/refused")
+    expect((await ask({ ...asked, at: "/check" })).status).toBe(403)
+    const page = await provider.send(toOf(refused).pathname + toOf(refused).search)
+    expect(page.status).toBe(403)
+    expect(await page.text()).toContain(`https://${host}/.latchkey/sign-in`)
+    await changeAuthorization(provider.cx(), "a1", ["editor", "admin"])
+    expect((await ask(asked)).headers.get("remote-groups")).toBe("editor,admin")
+    await changeAuthorization(provider.cx(), "a1", ["editor"])
+    expect((await ask({ ...asked, at: "/check" })).status).toBe(403)
+  })
+
+  test("opens to everybody what is for everybody, and says that it is nobody", async () => {
+    const answer = await ask({ target: "/public/x", headers: { "remote-user": "admin" } })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get("remote-user")).toBe("")
+    expect((await ask({ target: "/public/../admin", at: "/check" })).status).toBe(401)
+  })
+
+  test("tells programs, and nginx, a status: nobody there follows a redirect", async () => {
+    const program = await ask({ headers: { accept: "application/json" } })
+    expect(program.status).toBe(401)
+    expect((await ask({ at: "/check" })).status).toBe(401)
+  })
+
+  test("comes back to the first page after a form that was sent too late", async () => {
+    const begun = await ask({ target: "/save", headers: { "x-forwarded-method": "POST" } })
+    const browser = browserOf(provider)
+    const { path } = await browser.signIn(toOf(begun).pathname + toOf(begun).search, "pat")
+    const back = new URL(path)
+    const done = await ask({ target: back.pathname + back.search, cookie: cookiesOf(begun) })
+    expect(done.headers.get("location")).toBe(`https://${host}/`)
+  })
+})
+
+describe("a pass", () => {
+  test("counts at its own host and for its own application alone", async () => {
+    const { cookie } = await signIn("pat")
+    const other = "other.example.com"
+    await changeApplication(provider.cx(), client.appId, {
+      oidc: { redirectUris: [callback, `https://${other}/.latchkey/callback`] },
+    })
+    const elsewhere = await ask({ cookie, at: "/check", headers: { "x-forwarded-host": other } })
+    expect(elsewhere.status).toBe(401)
+    const second = await provider.addClient({ redirectUris: [callback] }, "wiki")
+    const renamed = cookie.replaceAll(client.id, second.id)
+    const answer = await ask({ cookie: renamed, at: "/check", client: second.id })
+    expect(answer.status).toBe(401)
+  })
+
+  test("is no token of ours", async () => {
+    const { cookie } = await signIn("pat")
+    const token = cookie.slice(cookie.indexOf("=") + 1)
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await provider.send("/oidc/v1/userinfo", { headers })).status).toBe(401)
+  })
+
+  test("is worth nothing when it was altered", async () => {
+    const { cookie } = await signIn("pat")
+    const altered = `${cookie.slice(0, -2)}${cookie.endsWith("A") ? "BA" : "AA"}`
+    for (const each of [altered, cookie.slice(0, -1), `${cookie}A`]) {
+      expect((await ask({ cookie: each, at: "/check" })).status).toBe(401)
+    }
+  })
+
+  test("ends with the session it hangs from, and with the time of its application", async () => {
+    const { cookie, browser } = await signIn("pat")
+    expect((await ask({ cookie, at: "/check" })).status).toBe(200)
+    const bye = await browser.go("/oidc/v1/endsession")
+    await browser.post(bye, {})
+    expect((await ask({ cookie, at: "/check" })).status).toBe(401)
+    const later = await signIn("pat")
+    provider.clock.advance(12 * 3_600_000 + 1000)
+    expect((await ask({ cookie: later.cookie, at: "/check" })).status).toBe(401)
+  })
+})
+
+describe("the way back", () => {
+  test("leads in only where it began: another browser has not its secret", async () => {
+    const { back } = await signIn("pat")
+    const stolen = await ask({ target: back.pathname + back.search })
+    expect(toOf(stolen).searchParams.get("why")).toBe("way")
+    const begun = await ask({})
+    const own = await ask({ target: back.pathname + back.search, cookie: cookiesOf(begun) })
+    expect(toOf(own).searchParams.get("why")).toBe("way")
+    expect(own.headers.get("set-cookie")).toBeNull()
+  })
+
+  test("leads nowhere else, whatever is asked for", async () => {
+    for (const target of ["//evil.example/", "/\\evil.example", "/@evil.example"]) {
+      const { done } = await signIn("pat", target)
+      expect(new URL(done.headers.get("location") ?? "").host).toBe(host)
+    }
+  })
+
+  test("says so where somebody does not sign in", async () => {
+    const begun = await ask({})
+    const state = toOf(begun).searchParams.get("state")
+    const target = `/.latchkey/callback?error=access_denied&state=${state}`
+    const answer = await ask({ target, cookie: cookiesOf(begun) })
+    expect(toOf(answer).searchParams.get("why")).toBe("sign-in")
+  })
+})
+
+describe("what a proxy says", () => {
+  test.each([
+    ["a host that is not registered", { "x-forwarded-host": "evil.example" }, "redirect URI"],
+    ["two hosts", { "x-forwarded-host": `${host}, ${host}` }, "redirect URI"],
+    ["no address", { "x-forwarded-uri": "" }, "X-Forwarded-Uri"],
+    ["an address elsewhere", { "x-forwarded-uri": "https://evil.example/" }, "X-Forwarded-Uri"],
+  ])("%s is refused, in words for its administrator", async (_, headers, words) => {
+    const answer = await ask({ headers })
+    expect(answer.status).toBe(403)
+    expect(await answer.text()).toContain(words)
+    expect(answer.headers.get("location")).toBeNull()
+  })
+
+  test("an application that is not there is refused", async () => {
+    expect((await ask({ client: "1" })).status).toBe(403)
+  })
+
+  test("the page of a refusal leads to registered hosts only", async () => {
+    const query = `client_id=${client.id}&host=evil.example&why=role`
+    const page = await provider.send(`/forward-auth/refused?${query}`)
+    expect(await page.text()).not.toContain("evil.example")
+  })
+})
+
+test("signing out ends the pass, and goes on to the question at our own address", async () => {
+  const answer = await ask({ target: "/.latchkey/sign-out" })
+  const to = toOf(answer)
+  expect(to.origin + to.pathname).toBe(`${issuer}/oidc/v1/endsession`)
+  expect(to.searchParams.get("post_logout_redirect_uri")).toBe(`https://${host}/bye`)
+  expect(answer.headers.get("set-cookie")).toContain("Max-Age=0")
+})
+
+test("an application that is switched off lets nobody through", async () => {
+  const { cookie } = await signIn("pat")
+  await deactivateApplication(provider.cx(), client.appId)
+  expect((await ask({ cookie, at: "/check" })).status).toBe(401)
+})

@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process"
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import { needs } from "./prerequisite.ts"
+
+export type Started = { readonly stop: () => Promise<void> }
+
+export type ProxyKind = "nginx" | "caddy"
+
+type Wanted = {
+  /** For its files; it may be read by others. */
+  readonly folder: string
+  /** Where it answers when it is there. */
+  readonly url: string
+  /** Its whole configuration; of nginx what stands in `http`. */
+  readonly settings: string
+}
+
+/** A real proxy with settings as an administrator would write them. */
+export async function startProxy(kind: ProxyKind, wanted: Wanted): Promise<Started> {
+  const binary = needs(kind)
+  if (!binary) throw new Error(`no ${kind} on this machine`)
+  mkdirSync(wanted.folder, { recursive: true })
+  chmodSync(wanted.folder, 0o755)
+  const config = join(wanted.folder, "settings")
+  writeFileSync(config, configs[kind](wanted))
+  const child = spawn(binary, argumentsOf[kind](config), {
+    env: { ...process.env, HOME: wanted.folder, XDG_DATA_HOME: wanted.folder },
+  })
+  let said = ""
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (more) => (said += more))
+  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  for (let tries = 0; tries < 200; tries++) {
+    const answer = await fetch(wanted.url, { redirect: "manual" }).catch(() => undefined)
+    if (answer) {
+      await answer.body?.cancel()
+      const stop = () => {
+        child.kill("SIGTERM")
+        return ended
+      }
+      return { stop }
+    }
+    await new Promise((done) => setTimeout(done, 50))
+  }
+  child.kill("SIGKILL")
+  throw new Error(`${kind} did not start:\n${said}`)
+}
+
+const argumentsOf = {
+  nginx: (config: string) => ["-c", config, "-e", "stderr"],
+  caddy: (config: string) => ["run", "--adapter", "caddyfile", "--config", config],
+} as const
+
+const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] as const
+
+const configs = {
+  nginx: ({ folder, settings }: Wanted) => `${process.getuid?.() === 0 ? "user root;" : ""}
+daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log stderr;
+events {}
+http {
+access_log off;
+${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join("\n")}
+${settings}
+}
+`,
+  caddy: ({ settings }: Wanted) => `{
+  admin off
+  auto_https off
+}
+${settings}
+`,
+} as const
+
+/** A program that can't sign people in: it shows who it is told is there. */
+export async function startProgram(): Promise<Started & { readonly port: number }> {
+  const server = createServer((request, response) => {
+    const told = (name: string) => String(request.headers[name] ?? "")
+    const utf8 = (text: string) => Buffer.from(text, "latin1").toString()
+    response.setHeader("content-type", "application/json")
+    response.end(
+      JSON.stringify({
+        path: request.url,
+        user: told("remote-user"),
+        email: told("remote-email"),
+        name: utf8(told("remote-name")),
+        groups: told("remote-groups"),
+      }),
+    )
+  })
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  const bound = server.address()
+  const port = typeof bound === "object" && bound ? bound.port : 0
+  const stop = () => new Promise<void>((done) => server.close(() => done()))
+  return { port, stop }
+}

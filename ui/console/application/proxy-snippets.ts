@@ -1,0 +1,107 @@
+import type { Registered, Snippet } from "./snippets.ts"
+
+/** Where people come back to at a host whose proxy asks us about each request. */
+export const proxiedCallback = "/.latchkey/callback"
+
+/** The registered address of a host that a proxy protects. */
+export const proxiedHost = (redirectUris: readonly string[]): URL | undefined =>
+  redirectUris
+    .map((uri) => URL.parse(uri))
+    .find((url) => url?.pathname === proxiedCallback && /^https?:$/.test(url.protocol)) ?? undefined
+
+/** What the protected program is told, in headers that nobody else can set. */
+const told = ["Remote-User", "Remote-Email", "Remote-Name", "Remote-Groups"] as const
+
+type Proxied = {
+  /** The host that is protected, as browsers name it. */
+  readonly host: string
+  /** Where Latchkey listens, and what it is asked there. */
+  readonly upstream: string
+  readonly path: string
+  readonly wants?: string
+}
+
+/** Settings for a proxy that lets nobody through to a program before we say who it is. */
+export function proxySnippets(from: Registered): readonly Snippet[] {
+  const registered = proxiedHost(from.redirectUris)
+  const issuer = new URL(from.issuer)
+  const host = registered?.host ?? "app.example.org"
+  const at: Proxied = {
+    host,
+    upstream: issuer.protocol === "http:" ? issuer.host : "127.0.0.1:8080",
+    path: `/forward-auth/${issuer.host}/${from.clientId}`,
+    ...(!registered && { wants: `https://${host}${proxiedCallback}` }),
+  }
+  return [nginx(at), caddy(at), traefik(at)]
+}
+
+const snippet = (name: string, { wants }: Proxied, text: string): Snippet => ({
+  ...{ name, text },
+  ...(wants !== undefined && { wants }),
+})
+
+function nginx(at: Proxied): Snippet {
+  const { host, upstream, path } = at
+  const variable = (name: string) => `$upstream_http_${name.toLowerCase().replaceAll("-", "_")}`
+  const own = (name: string) => name.toLowerCase().replaceAll("-", "_")
+  const asked = `  proxy_pass_request_body off;
+  proxy_set_header Content-Length "";
+  proxy_set_header X-Forwarded-Host ${host};
+  proxy_set_header X-Forwarded-Uri $request_uri;`
+  const text = `# In the server block of ${host}; Latchkey listens at ${upstream}.
+location / {
+  auth_request /.latchkey/check;
+  error_page 401 403 = /.latchkey/ask;
+${told.map((name) => `  auth_request_set $latchkey_${own(name)} ${variable(name)};`).join("\n")}
+${told.map((name) => `  proxy_set_header ${name} $latchkey_${own(name)};`).join("\n")}
+  proxy_set_header Host $http_host;
+  proxy_pass http://127.0.0.1:8000;
+}
+location = /.latchkey/check {
+  internal;
+${asked}
+  proxy_pass http://${upstream}${path}/check;
+}
+location /.latchkey/ {
+${asked}
+  proxy_pass http://${upstream}${path}/;
+}`
+  return snippet("nginx", at, text)
+}
+
+function caddy(at: Proxied): Snippet {
+  const { host, upstream, path } = at
+  const text = `${host} {
+  route {
+${told.map((name) => `    request_header -${name}`).join("\n")}
+    forward_auth ${upstream} {
+      uri ${path}
+      copy_headers ${told.join(" ")}
+    }
+    reverse_proxy 127.0.0.1:8000
+  }
+}`
+  return snippet("Caddy", at, text)
+}
+
+function traefik(at: Proxied): Snippet {
+  const { host, upstream, path } = at
+  const text = `http:
+  middlewares:
+    latchkey:
+      forwardAuth:
+        address: "http://${upstream}${path}"
+        authResponseHeaders:
+${told.map((name) => `          - ${name}`).join("\n")}
+  routers:
+    app:
+      rule: "Host(\`${host}\`)"
+      middlewares: [latchkey]
+      service: app
+  services:
+    app:
+      loadBalancer:
+        servers:
+          - url: "http://127.0.0.1:8000"`
+  return snippet("Traefik", at, text)
+}

@@ -1,3 +1,4 @@
+import { applyCommands } from "./apply/commands.ts"
 import { backupCommands } from "./boot/backup/commands.ts"
 import {
   type CommandTable,
@@ -75,6 +76,7 @@ const commands: CommandTable = {
     flags: settingFlags,
     run: showConfig,
   },
+  ...applyCommands({ env, network: systemNetwork }),
   ...backupCommands({
     ...{ env, clock: systemClock, random: systemRandom, started },
     drill: async (start) => (await import("./server/index.ts")).drill(start),

@@ -38,7 +38,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/store": ["src/kernel"],
   "src/api": ["src/kernel", "src/gen"],
   "src/boot": ["src/kernel", "src/store"],
-  "src/main.ts": ["src/server", "src/boot", "src/kernel"],
+  "src/apply": ["src/boot", "src/gen", "src/kernel"],
+  "src/main.ts": ["src/server", "src/apply", "src/boot", "src/kernel"],
   ...Object.fromEntries(
     modules.map((module, at) => [
       `src/domain/${module}`,
@@ -71,7 +72,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
  */
 const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": [
-    ...["src/api", "src/domain", "src/kernel", "src/oauth", "src/saml"],
+    ...["src/api", "src/apply", "src/domain", "src/kernel", "src/oauth", "src/saml"],
     "ui/console",
   ],
   "@connectrpc/connect": ["src/api", "ui/console"],
@@ -94,7 +95,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "bun:sqlite": ["src/boot", "src/store"],
   citty: ["src/boot"],
   elysia: ["src/server"],
-  jose: ["src/domain/idp", "src/domain/key", "src/oauth", "ui/console"],
+  jose: ["src/apply", "src/domain/idp", "src/domain/key", "src/oauth", "ui/console"],
   lucia: ["src/domain/session"],
   messageformat: ["ui/kit"],
   ldapts: ["src/notify"],
@@ -110,7 +111,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "reflect-metadata": ["src/domain/key", "src/domain/user"],
   uqr: ["ui/kit"],
   "xml-crypto": ["src/kernel"],
-  zod: ["src/boot", "src/kernel"],
+  zod: ["src/apply", "src/boot", "src/kernel"],
 }
 
 /**

@@ -185,6 +185,12 @@ const endings = ({ base, account, named }: Ground): Samples => ({
   signingOut: createElement(login.SigningOutPage, {
     ...{ ...base, frames: [`/out?${named}`], continueHref: "/ui/login/signedout" },
   }),
+  stranger: createElement(login.StrangerPage, {
+    ...{ ...base, application: named, why: "answer", host: named, href: "/", fields: { a: "b" } },
+  }),
+  strangerSignedOut: createElement(login.StrangerPage, {
+    ...{ ...base, application: named, why: "signed_out", host: "app.example.com", href: "/" },
+  }),
   logout: createElement(login.LogoutPage, {
     ...{ ...base, form, accounts: [account], application: named, cancelHref: "/" },
   }),

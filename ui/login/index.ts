@@ -72,5 +72,6 @@ export { type SetupField, SetupPage, type SetupPageProps, setupFields } from "./
 export { SignedInPage, type SignedInPageProps } from "./signed-in-page.tsx"
 export { SignedOutPage, type SignedOutPageProps } from "./signed-out-page.tsx"
 export { SigningOutPage, type SigningOutPageProps } from "./signing-out-page.tsx"
+export { StrangerPage, type StrangerPageProps } from "./stranger-page.tsx"
 export { TestPage, type TestPageProps } from "./test-page.tsx"
 export { type TextKey, texts, translator, translatorSaying } from "./texts/index.ts"

@@ -29,6 +29,7 @@ export {
   requestLifetimes,
   requestOf,
 } from "./commands.ts"
+export { connectedApps } from "./connected.ts"
 export {
   addDevice,
   approveDevice,

@@ -1,11 +1,15 @@
 import type { Requested } from "../../domain/grant/index.ts"
-import type { ShowPage } from "../../login/index.ts"
+import type { BrowserContext, ShowPage } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { redirect } from "../response.ts"
+import { isStranger, showStranger } from "./stranger.ts"
 import { showTestRefused } from "./tested.ts"
 
-type Back = Pick<Requested, "clientId" | "redirectUri" | "responseMode" | "device" | "testedBy"> & {
+type Back = Pick<
+  Requested,
+  "appId" | "clientId" | "redirectUri" | "responseMode" | "device" | "testedBy"
+> & {
   readonly state?: string | undefined
 }
 
@@ -13,18 +17,28 @@ export type Answer = {
   readonly back: Back
   readonly fields: Readonly<Record<string, string>>
   readonly application: string
+  /** Who is signed in where it is answered; only refusals are told apart by that. */
+  readonly here?: BrowserContext["present"]
   /** Set-Cookie lines. */
   readonly cookies: readonly (string | undefined)[]
 }
 
 /**
- * Sends an answer of the authorization endpoint to the client, the way it asked for.
+ * Sends an answer of the authorization endpoint to the client, the way it asked for. A refusal that
+ * would go to a stranger goes there only if its person wants to.
  */
 export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Promise<Response> {
   const { back, application, cookies } = answer
   if (back.device) return showDeviceDone(cx, show, answer)
   if (back.testedBy !== undefined) return showTestRefused(cx, show, refusedOf(answer))
   const fields = answerFields(cx, back, answer.fields)
+  const uri = back.redirectUri
+  const isRefused = fields.error !== undefined
+  if (isRefused && isStranger(cx, { appId: back.appId, uri, here: answer.here ?? [] })) {
+    const isPosted = back.responseMode === "form_post"
+    const way = isPosted ? { href: uri, fields } : { href: joined(back, fields) }
+    return showStranger(cx, show, { ...way, why: "answer", application, cookies })
+  }
   if (back.responseMode === "form_post") {
     return postAnswer(cx, show, { redirectUri: back.redirectUri, fields, application, cookies })
   }

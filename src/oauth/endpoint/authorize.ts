@@ -152,12 +152,17 @@ async function handOver(cx: Cx, checked: Checked, page: string): Promise<Respons
   return redirect(`${page}/login?authRequest=${encodeURIComponent(id)}`)
 }
 
-function sendError({ cx, show }: Asking, back: ReturnPath, fault: OAuthError): Promise<Response> {
+async function sendError(
+  { cx, show, request }: Asking,
+  back: ReturnPath,
+  fault: OAuthError,
+): Promise<Response> {
   // Its answer goes through the browser: the id tells the developer what to ask us for.
   const error_description = `${fault.description} (request ${cx.requestId})`
   const fields = { error: fault.error, error_description }
   const application = applicationName(cx, back.clientId)
-  return answerClient(cx, show, { back, application, fields, cookies: [] })
+  const { present: here } = await browserContextOf(cx, request)
+  return answerClient(cx, show, { back, application, fields, here, cookies: [] })
 }
 
 /** OpenID Connect Core §3.1.2.6: why prompt=none could not be served. */

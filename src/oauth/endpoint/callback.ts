@@ -42,7 +42,7 @@ export const callback: Endpoint = {
     if (step.kind === "refuse") {
       const fields = refusals[step.why]
       await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
-      return answerClient(cx, show, { ...told, fields })
+      return answerClient(cx, show, { ...told, fields, here: browserContext.present })
     }
     if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
     return finish(cx, show, { ready: { id, asked, sessionId: step.sessionId }, cookies })

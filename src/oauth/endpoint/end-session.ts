@@ -1,3 +1,4 @@
+import { findClient } from "../../domain/app/index.ts"
 import { addSamlLogout, samlLogoutPath, untoldOf } from "../../domain/grant/index.ts"
 import { csrfOf, endSession as end, session } from "../../domain/session/index.ts"
 import {
@@ -9,6 +10,7 @@ import {
   lookOrgOf,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { isStranger, showStranger } from "../authorize/stranger.ts"
 import { loginPageOf } from "../handed/login-page.ts"
 import { paths } from "../issuer.ts"
 import { logoutFrames } from "../logout/front-channel.ts"
@@ -31,7 +33,8 @@ export const endSession: Endpoint = {
     if (posted && browserContext.browser.setCookie !== undefined) {
       return redirect(withParameters(paths.endSession, parameters))
     }
-    const asked = logoutOf(cx, parameters)
+    const named = logoutOf(cx, parameters)
+    const { asked, stranger } = strangerApart(cx, browserContext, named)
     const csrf = parameters.get("csrf")
     const confirmed =
       posted && csrf !== undefined && isOwnForm(cx, browserContext, { request, csrf })
@@ -47,8 +50,23 @@ export const endSession: Endpoint = {
     }
     const next = await ended(cx, sessions, asked.location)
     const frames = logoutFrames(cx, sessions)
-    return leave(asking, browserContext, { ...asked, next, frames })
+    return leave(asking, browserContext, { ...asked, next, frames, stranger })
   },
+}
+
+type Apart = { readonly asked: Logout; readonly stranger?: string }
+
+/**
+ * An address that is a stranger's is for the person to decide about, unless the hint is that of
+ * somebody who is here: they have let the application in, and it sends them on.
+ */
+function strangerApart(cx: Cx, { present }: BrowserContext, asked: Logout): Apart {
+  const { location, clientId, sessionId, userId } = asked
+  const appId = clientId === undefined ? undefined : findClient(cx, clientId)?.appId
+  if (appId === undefined || location === loginPaths.signedOut) return { asked }
+  const isHinted = present.some(({ id, userId: user }) => id === sessionId || user === userId)
+  if (isHinted || !isStranger(cx, { appId, uri: location, here: [] })) return { asked }
+  return { asked: { ...asked, location: loginPaths.signedOut }, stranger: location }
 }
 
 /** Ends sessions; answers where the browser goes: past the applications that speak SAML. */
@@ -125,6 +143,8 @@ type Leaving = Logout & {
   readonly frames: readonly string[]
   /** Where the browser goes first; else to the location. */
   readonly next: string
+  /** Where the application wants it to go, that nobody vouches for. */
+  readonly stranger: string | undefined
 }
 
 /** Sends the browser on; where applications have pages of their own for this, past those. */
@@ -133,8 +153,11 @@ function leave(
   browserContext: BrowserContext,
   asked: Leaving,
 ): Promise<Response> | Response {
-  const { location, next, frames } = asked
+  const { location, next, frames, stranger, application = "" } = asked
   const cookies = [browserContext.browser.setCookie]
+  if (frames.length === 0 && next === location && stranger !== undefined) {
+    return showStranger(cx, show, { application, why: "signed_out", href: stranger, cookies })
+  }
   // Browsers would hold an answer to our form to where that may lead, and so would end here.
   if (frames.length === 0 && next === location) return redirect(location, ...cookies)
   return show(cx, (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: next }), {

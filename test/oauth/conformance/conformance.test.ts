@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { tableOf } from "../../contract/table.ts"
 import { coreModules } from "./core.ts"
+import { dynamicModules } from "./dynamic.ts"
 import { logoutModules } from "./logout.ts"
 import { openRelyingParty, type RelyingParty, type Variant } from "./relying-party.ts"
 import { toldLogoutModules } from "./told-logout.ts"
 
 /** The OpenID Foundation's modules that are built here, by the names that they have there. */
-const modules = { ...coreModules, ...logoutModules, ...toldLogoutModules }
+const modules = { ...coreModules, ...logoutModules, ...toldLogoutModules, ...dynamicModules }
 
 type Plan = { readonly variant: Variant; readonly size: number }
 
@@ -24,6 +25,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "Implicit (id_token token)": { variant: both, size: 31 },
   // The same without userinfo: there is no access token.
   "Implicit (id_token)": { variant: idToken, size: 28 },
+  Dynamic: { variant: { ...code, isDynamic: true }, size: 24 },
   "Form Post Basic": { variant: { ...code, responseMode }, size: 35 },
   "Form Post Implicit (id_token token)": { variant: { ...both, responseMode }, size: 30 },
   "Form Post Implicit (id_token)": { variant: { ...idToken, responseMode }, size: 27 },

@@ -16,11 +16,14 @@ import {
   redirectUri,
   type Visited,
 } from "../provider.ts"
+import { type Answer, letRegister, sendMetadata } from "../registering.ts"
 
 /** What the modules of a plan are run with. */
 export type Variant = {
   readonly responseType: "code" | "id_token" | "id_token token"
   readonly responseMode?: "form_post"
+  /** Whether its clients register themselves. */
+  readonly isDynamic?: boolean
 }
 
 type Changes = Readonly<Record<string, string | undefined>>
@@ -40,8 +43,10 @@ export type RelyingParty = Awaited<ReturnType<typeof openRelyingParty>>
 export async function openRelyingParty(variant: Variant, open = () => openProvider()) {
   const provider = await open()
   const config = configOf(variant)
-  const client = await provider.addClient(config)
-  const second = await provider.addClient(config)
+  if (variant.isDynamic) await letRegister(provider)
+  const add = () => (variant.isDynamic ? registered(provider) : provider.addClient(config))
+  const client = await add()
+  const second = await add()
   const others = restOf(provider, variant)
 
   /** A good request, but for the changes; nonce and state are new every time. */
@@ -91,6 +96,21 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
     addClient: (more: Partial<OidcConfig>) => provider.addClient({ ...config, ...more }),
   }
 }
+
+async function registered(provider: Provider): Promise<NewClient> {
+  const metadata = {
+    ...{ client_name: "Suite", redirect_uris: [redirectUri] },
+    grant_types: ["authorization_code", "refresh_token"],
+  }
+  return registeredFrom((await sendMetadata(provider, metadata)).answer)
+}
+
+/** What a registration has answered, as a client. */
+export const registeredFrom = (answer: Answer): NewClient => ({
+  appId: "",
+  id: String(answer.client_id),
+  secret: String(answer.client_secret),
+})
 
 const configOf = ({ responseType }: Variant): Partial<OidcConfig> =>
   responseType === "code"
@@ -149,6 +169,7 @@ const posts = (page: string) => page.includes(`action="${redirectUri}"`)
 /** Fills in what the login pages ask. */
 async function entered(browser: Browser, first: Visited): Promise<Visited> {
   if (hasLeft(first)) return first
+  if (first.path.startsWith("/ui/login/consent")) return allowed(browser, first)
   const fields = { loginName: "olga", password }
   const second = await browser.post(first, fields)
   if (hasLeft(second) || !second.page.includes('name="password"')) return second

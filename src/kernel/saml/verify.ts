@@ -89,6 +89,8 @@ export async function signedElement(
 async function checkOf(keys: readonly string[]) {
   const { SignedXml } = await import("xml-crypto")
   const check = new SignedXml({ publicCert: keys[0] ?? "", getCertFromKeyInfo: () => null })
+  // SAML has no other id; the library would walk through all of the message for each.
+  check.idAttributes = ["ID"]
   const isBy = (name: string, signed: string, value: string) =>
     isSignedBy(keys, name, { bytes: Buffer.from(signed), signature: Buffer.from(value, "base64") })
   for (const name of signatureAlgorithmList) {

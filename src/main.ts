@@ -8,6 +8,12 @@ import {
   runCommandLine,
 } from "./boot/command-line.ts"
 import { ask, serveControl } from "./boot/control.ts"
+import {
+  claimForDevelopment,
+  developmentFolder,
+  refuseDevelopment,
+  refuseElsewhere,
+} from "./boot/development.ts"
 import { folderFlags, masterKeyFlag, settingFlags, settingsIn } from "./boot/flags.ts"
 import { claimFolder } from "./boot/folder/claim.ts"
 import { folderAt } from "./boot/folder/folder.ts"
@@ -25,6 +31,7 @@ import type { Config } from "./kernel/config.ts"
 import { systemRandom } from "./kernel/crypto/random.ts"
 import { Fault } from "./kernel/fault.ts"
 import { idsOf } from "./kernel/id.ts"
+import { localOrigin } from "./kernel/net/address.ts"
 import { systemNetwork } from "./kernel/net/network.ts"
 
 const { env } = process
@@ -41,6 +48,11 @@ const setupFlags = {
   },
 } as const satisfies Record<string, Flag>
 
+const developmentFlags = {
+  "--data": { hint: "DIR", help: "Keep everything in this folder (default: thrown away)" },
+  ...chosen(["--listen", "--grpc-listen", "--log-level"]),
+} satisfies Record<string, Flag>
+
 const recoveryFlags = {
   "--owner": { hint: "LOGIN", help: "Who; needed where there are several owners" },
   "--email": { hint: "ADDRESS", help: "Make the owner, who is not there yet, with this address" },
@@ -50,6 +62,12 @@ const recoveryFlags = {
 
 const commands: CommandTable = {
   serve: { help: "Run the service", flags: settingFlags, plain: true, run: serve },
+  dev: {
+    help: "Develop against made-up people and a demo application, on this machine alone",
+    flags: developmentFlags,
+    plain: true,
+    run: develop,
+  },
   setup: {
     help: "Set up without a browser",
     flags: { ...settingFlags, ...setupFlags },
@@ -86,11 +104,30 @@ const commands: CommandTable = {
 
 async function serve(flags: Flags): Promise<Outcome> {
   const config = readConfig({ flags, env })
+  refuseDevelopment(folderAt(config.data))
+  return serveOn(config)
+}
+
+/** The environment and its folders stay out of it. */
+async function develop(flags: Flags): Promise<Outcome> {
+  const { data, discard } = developmentFolder(flags["--data"])
+  try {
+    const config = readConfig({ flags: { ...flags, "--data": data }, env: {} })
+    refuseElsewhere(config)
+    claimForDevelopment(data)
+    const publicUrl = localOrigin(config.listen)
+    return await serveOn({ ...config, publicUrl }, publicUrl)
+  } finally {
+    discard()
+  }
+}
+
+async function serveOn(config: Config, development?: string): Promise<Outcome> {
   const claim = await claimFolder(config, systemRandom)
   const { folder } = claim
   const server = await import("./server/index.ts")
   const running = await server
-    .serve({ config, folder, master: claim.master, started })
+    .serve({ config, folder, master: claim.master, started, development })
     .catch((refused) => {
       claim.release()
       throw refused
@@ -106,6 +143,7 @@ async function serve(flags: Flags): Promise<Outcome> {
     keepSetupLink(folder, undefined)
   })
   greet(running, config)
+  if (development) print(`  Development   ${development}/dev`)
   await notify(env.NOTIFY_SOCKET, "READY=1")
   const code = await stopped
   claim.release()
@@ -188,6 +226,11 @@ function greet({ url, setupUrl }: Running, { data }: Config): void {
   print(`  Latchkey ${shortVersion}  ${url}     ready in ${milliseconds} ms · ${megabytes} MB`)
   const again = data === "latchkey-data" ? "" : ` --data ${data}`
   if (setupUrl) print(`  Set up        ${setupUrl}      (again with: latchkey setup-link${again})`)
+}
+
+/** Some of the settings. */
+function chosen(flags: readonly string[]): Record<string, Flag> {
+  return Object.fromEntries(Object.entries(settingFlags).filter(([flag]) => flags.includes(flag)))
 }
 
 const print = (text: string) => console.log(process.stdout.isTTY ? text : Bun.stripANSI(text))

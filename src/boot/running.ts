@@ -8,6 +8,8 @@ export type Start = {
   readonly folder: Folder
   readonly master: Uint8Array
   readonly started: number
+  /** Where it serves made-up people to a developer: the address that it does so at. */
+  readonly development?: string | undefined
 }
 
 /** A server that answers. */

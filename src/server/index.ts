@@ -25,16 +25,17 @@ export { type Drilled, drill } from "./operator/drill.ts"
 export async function serve(start: Start): Promise<Running> {
   const { config, folder } = start
   const meters = config.metricsListen && (await import("./metrics/meters.ts")).metersOf()
-  const services = openServices(start, meters)
+  const development = await developmentIn(start)
+  const services = openServices(start, { meters, catching: development?.catching })
   await followPublicUrl(services, config.publicUrl)
+  await development?.seed(services)
   const setupToken = openSetupToken(services.random, {
     open: instanceIds(services.store).length === 0,
     closed: () => keepSetupLink(folder, undefined),
   })
   const doctor = doctorOf(services)
-  const plain = doctor.watching(
-    appOf({ services, setupToken, upstream: localOrigin(config.listen) }),
-  )
+  const joined = appOf({ services, setupToken, upstream: localOrigin(config.listen) })
+  const plain = doctor.watching(development?.around(joined, services) ?? joined)
   const app = meters ? meters.watching(plain) : plain
 
   const listeners: Listener[] = []
@@ -85,6 +86,11 @@ export async function serve(start: Start): Promise<Running> {
       },
     },
   }
+}
+
+async function developmentIn({ development }: Start) {
+  if (development === undefined) return undefined
+  return (await import("./development/development.ts")).developmentOf(development)
 }
 
 /** Sets up without serving: opens the store, takes the one step, closes it. */

@@ -9,7 +9,7 @@ import { idsOf } from "../kernel/id.ts"
 import { type Limits, limitsOf } from "../kernel/limit.ts"
 import { matcherOf } from "../kernel/net/address.ts"
 import { systemNetwork } from "../kernel/net/network.ts"
-import type { Outbound } from "../kernel/net/outbound.ts"
+import type { Outbound, Outside } from "../kernel/net/outbound.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
 import { directoriesOf } from "../notify/ldap.ts"
 import { outboundOf } from "../notify/outbound.ts"
@@ -19,6 +19,13 @@ import { diskWatch } from "./background/disk-watch.ts"
 import { type Readiness, readinessOf } from "./background/readiness.ts"
 import type { Meters } from "./metrics/meters.ts"
 import { aggregates, views } from "./modules.ts"
+
+/** What stands around them where somebody wants that. */
+export type Wrapping = {
+  readonly meters?: Meters | undefined
+  /** Takes something that would go out. */
+  readonly catching?: ((outside: Outside) => Outside) | undefined
+}
 
 /** What everything in the process stands on. */
 export type ServerServices = Services &
@@ -44,7 +51,7 @@ export type ServerServices = Services &
 /** Opens the store of the data folder and everything that every call needs. */
 export function openServices(
   { config, folder, master }: Start,
-  meters?: Meters | undefined,
+  { meters, catching = (outside) => outside }: Wrapping = {},
 ): ServerServices {
   const log = openLog(config)
   warnOfExposedKey(log, { config, folder })
@@ -79,10 +86,10 @@ export function openServices(
     ids: idsOf(systemClock, 0, store.newest()),
     random,
     secrets,
-    outside: {
+    outside: catching({
       ...{ send: outbound, texts: systemNetwork.texts },
       ...{ mail: mailerOf(way), directories: directoriesOf(way) },
-    },
+    }),
     warn: (said) => log.warning("{said}", { said }),
   }
   return {

@@ -57,12 +57,13 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/server": [
     ...[...ground, ...domain(...modules)],
     ...["src/api", "src/boot", "src/gen", "src/login", "src/notify", "src/oauth", "src/saml"],
-    ...["ui/console", "ui/login"],
+    ...["ui/console", "ui/development", "ui/login"],
   ],
   "ui/kit": [],
   "ui/mail": ["ui/kit"],
   "ui/login": ["ui/kit"],
   "ui/console": ["ui/kit", "src/gen"],
+  "ui/development": ["ui/kit", "ui/login"],
   "ui/openapi": ["ui/kit"],
 }
 
@@ -101,7 +102,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   ldapts: ["src/notify"],
   "modern-tar": ["src/boot"],
   nodemailer: ["src/notify"],
-  oauth4webapi: ["src/domain/idp"],
+  oauth4webapi: ["src/domain/idp", "src/server"],
   "openid-client": ["ui/console"],
   otpauth: ["src/domain/user"],
   "prom-client": ["src/server"],

@@ -31,7 +31,15 @@ export {
   type ForgotSentPageProps,
 } from "./forgot-page.tsx"
 export { FormPostPage, type FormPostPageProps } from "./form-post-page.tsx"
-export type { Assets, FootLink, Look, PageProps, Picture } from "./frame.tsx"
+export {
+  type Assets,
+  type FootLink,
+  Frame,
+  Heading,
+  type Look,
+  type PageProps,
+  type Picture,
+} from "./frame.tsx"
 export { HostPage, type HostPageProps } from "./host-page.tsx"
 export {
   type Linked,
@@ -72,6 +80,7 @@ export { type SetupField, SetupPage, type SetupPageProps, setupFields } from "./
 export { SignedInPage, type SignedInPageProps } from "./signed-in-page.tsx"
 export { SignedOutPage, type SignedOutPageProps } from "./signed-out-page.tsx"
 export { SigningOutPage, type SigningOutPageProps } from "./signing-out-page.tsx"
+export { Snippet } from "./snippet.tsx"
 export { StrangerPage, type StrangerPageProps } from "./stranger-page.tsx"
 export { TestPage, type TestPageProps } from "./test-page.tsx"
 export { type TextKey, texts, translator, translatorSaying } from "./texts/index.ts"

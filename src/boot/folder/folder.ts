@@ -21,6 +21,8 @@ export type Folder = {
   readonly backupLock: string
   /** The copy of the database that a backup is made of, while it is made. */
   readonly backupCopy: string
+  /** Lies there where the folder is one for development. */
+  readonly development: string
   /** What a restore that has not come to its end has brought so far. */
   readonly restoring: string
 }
@@ -41,6 +43,7 @@ export function folderAt(data: string): Folder {
     configFile: join(path, "latchkey.toml"),
     backupLock: join(path, "backup.lock"),
     backupCopy: join(path, "backup.part"),
+    development: join(path, "development"),
     restoring: join(path, "restore.part"),
   }
 }

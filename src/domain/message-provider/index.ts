@@ -1,6 +1,6 @@
 import { messageProviders, providerSecret } from "./model.ts"
 
-export { activeProvider } from "./commands.ts"
+export { activateProvider, activeProvider, addProvider, providersOf } from "./commands.ts"
 export type { Channel, Provider } from "./model.ts"
 export { deliver, type Message } from "./send.ts"
 

@@ -1,0 +1,41 @@
+import { developmentTexts } from "../../../ui/development/index.ts"
+import { uiEntry } from "../../gen/ui-assets.ts"
+import { systemClock } from "../../kernel/clock.ts"
+import { languagesOf } from "../../kernel/text/accept.ts"
+import { pagesWith } from "../../login/index.ts"
+import type { App } from "../app.ts"
+import type { ServerServices } from "../services.ts"
+import { mailboxOf } from "./mailbox.ts"
+import { developmentPages } from "./pages.ts"
+import { seed } from "./seed.ts"
+
+/**
+ * What makes an instance one to develop against: made-up people, a demo application, messages that
+ * stay here, and a mark on every page that says so.
+ */
+export function developmentOf(publicUrl: string) {
+  const mailbox = mailboxOf(systemClock)
+  return {
+    catching: mailbox.catching,
+    seed: (services: ServerServices) => seed(services, publicUrl),
+    around: (app: App, services: ServerServices): App => {
+      const pages = developmentPages(services, {
+        ...{ publicUrl, messages: mailbox.messages, show: pagesWith(uiEntry) },
+      })
+      return {
+        ...app,
+        answer: async (request, peer) =>
+          marked(request, (await pages(request, peer)) ?? (await app.answer(request, peer))),
+      }
+    },
+  }
+}
+
+/** Puts the mark on a page, whoever made it. */
+async function marked({ headers }: Request, response: Response): Promise<Response> {
+  if (!response.headers.get("content-type")?.startsWith("text/html")) return response
+  const { t } = developmentTexts(languagesOf(headers.get("accept-language")))
+  const mark = `<a class="development-mark" href="/dev">${t("banner")}</a>`
+  const html = (await response.text()).replace(/<body[^>]*>/, (body) => body + mark)
+  return new Response(html, { status: response.status, headers: response.headers })
+}

@@ -6,7 +6,9 @@ import {
   type Flags,
   type Outcome,
   runCommandLine,
+  usageError,
 } from "./boot/command-line.ts"
+import { completed, completeWord, completionScripts } from "./boot/completion.ts"
 import { ask, serveControl } from "./boot/control.ts"
 import {
   claimForDevelopment,
@@ -82,6 +84,7 @@ const commands: CommandTable = {
   doctor: {
     help: "Look at everything that the service needs, and say what is amiss and what to do",
     flags: settingFlags,
+    exits: { 3: "something is wrong" },
     run: doctor,
   },
   "config check": {
@@ -99,6 +102,13 @@ const commands: CommandTable = {
     ...{ env, clock: systemClock, random: systemRandom, started },
     drill: async (start) => (await import("./server/index.ts")).drill(start),
   }),
+  completion: {
+    help: "Print what makes a shell complete commands and flags",
+    words: { SHELL: { help: "bash, zsh or fish", of: Object.keys(completionScripts) } },
+    flags: {},
+    plain: true,
+    run: printCompletion,
+  },
   version: { help: "Print the version", flags: {}, run: printVersion },
 }
 
@@ -216,6 +226,12 @@ async function showConfig(flags: Flags): Promise<Outcome> {
   return { text: settingsText(settings), data: { settings } }
 }
 
+async function printCompletion({ SHELL: shell = "" }: Flags): Promise<Outcome> {
+  const text = Object.hasOwn(completionScripts, shell) ? completionScripts[shell] : undefined
+  if (text) return { text }
+  throw usageError(`${shell} is not one of ${Object.keys(completionScripts).join(", ")}`)
+}
+
 async function printVersion(): Promise<Outcome> {
   return { text: `latchkey ${version}`, data: { version } }
 }
@@ -242,6 +258,10 @@ const complain = (error: unknown) =>
 process.umask(0o077)
 
 try {
+  if (words[0] === completeWord) {
+    print(completed(commands, words.slice(1)).join("\n"))
+    process.exit(0)
+  }
   const about = { name: "latchkey", help: "A whole identity service in one file", version }
   process.exit(await runCommandLine(about, commands, words, print))
 } catch (error) {

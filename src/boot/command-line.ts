@@ -32,6 +32,8 @@ export type CommandLine = {
   readonly flags: Readonly<Record<string, Flag>>
   /** What a program could not read anyway, a script or a service that runs on, has no `--json`. */
   readonly plain?: true
+  /** What it ends with beside the codes that all have, and when. */
+  readonly exits?: Readonly<Record<number, string>>
   readonly run: (flags: Flags) => Promise<Outcome>
 }
 
@@ -71,15 +73,29 @@ export async function runCommandLine(
     ),
   })
 
-  if (isHelp(name)) print(await renderUsage(whole))
+  if (isHelp(name)) print(`${await renderUsage(whole)}\n\n${exitsText({})}`)
   else if (!command)
     throw misspeltError("command", typedName(commands, words), Object.keys(commands))
-  else if (rest.some(isHelp)) print(await renderUsage(part(name, command), whole))
-  else {
+  else if (rest.some(isHelp)) {
+    const usage = await renderUsage(part(name, command), whole)
+    print(`${usage}\n\n${exitsText(command.exits ?? {})}`)
+  } else {
     refuseUnknown(name, command, rest)
     await runCommand(part(name, command), { rawArgs: [...rest] })
   }
   return outcome.code ?? 0
+}
+
+/** What every command ends with. */
+const exits: Readonly<Record<number, string>> = {
+  0: "done",
+  1: "refused, or failed",
+  2: "not typed rightly",
+}
+
+function exitsText(more: Readonly<Record<number, string>>): string {
+  const lines = Object.entries({ ...exits, ...more }).map(([code, when]) => `  ${code}  ${when}`)
+  return ["EXIT CODES", "", ...lines].join("\n")
 }
 
 /** A name of two words as one. */

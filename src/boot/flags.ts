@@ -5,7 +5,7 @@ import type { Flag, Flags } from "./command-line.ts"
 export const settingFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
   Object.entries(keys)
     .filter(([key]) => keysFrom("flag").includes(key))
-    .map(([key, { hint, help }]) => [spelling.flag(key), { hint, help }]),
+    .map(([key, { hint, help, of }]) => [spelling.flag(key), { hint, help, ...(of && { of }) }]),
 )
 
 /** What says which data folder a command is about. */

@@ -8,6 +8,8 @@ import { nearest } from "./text/nearest.ts"
 
 const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as const
 
+const logFormats = ["text", "json"] as const
+
 const schema = z.object({
   data: z._default(text("the path of a folder", pathOf), "latchkey-data"),
   config: z.optional(text("the path of a TOML file", pathOf)),
@@ -27,7 +29,7 @@ const schema = z.object({
   systemUsers: z._default(table(systemUsersOf), []),
   limits: z.prefault(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
   logLevel: z._default(choice(logLevels), "info"),
-  logFormat: z._default(choice(["text", "json"]), "text"),
+  logFormat: z._default(choice(logFormats), "text"),
 })
 
 /** Everything that can be configured, read and checked. */
@@ -36,75 +38,92 @@ export type Config = Readonly<z.output<typeof schema>>
 type Key = keyof Config
 type Source = "flag" | "env" | "file"
 
+type Described = {
+  readonly from: readonly Source[]
+  readonly hint: string
+  readonly help: string
+  /** All that it may be, where that is little. */
+  readonly of?: readonly string[]
+}
+
 /** Where each key may be given (every key in the environment), and what it means to the reader. */
-export const keys: Readonly<Record<Key, { from: readonly Source[]; hint: string; help: string }>> =
-  {
-    data: {
-      from: ["flag", "env"],
-      hint: "DIR",
-      help: "Folder that holds everything (default: latchkey-data)",
-    },
-    config: {
-      from: ["flag", "env"],
-      hint: "FILE",
-      help: "Configuration (default: latchkey.toml in the data folder)",
-    },
-    listen: {
-      from: ["flag", "env", "file"],
-      hint: "HOST:PORT",
-      help: "Where to serve HTTP (default: 127.0.0.1:8080; :8080 for every interface)",
-    },
-    grpcListen: {
-      from: ["flag", "env", "file"],
-      hint: "HOST:PORT",
-      help: "Where to serve gRPC (default: 127.0.0.1:8081)",
-    },
-    metricsListen: {
-      from: ["flag", "env", "file"],
-      hint: "HOST:PORT",
-      help: "Where to serve metrics for Prometheus (default: nowhere)",
-    },
-    publicUrl: {
-      from: ["flag", "env", "file"],
-      hint: "URL",
-      help: "The address people use, when it is not the one set at set-up",
-    },
-    // Not a flag: every user of the machine can read the flags of a process.
-    masterKey: { from: ["env", "file"], hint: "KEY", help: "Master key, 32 bytes in base64" },
-    masterKeyFile: {
-      from: ["flag", "env", "file"],
-      hint: "FILE",
-      help: "Where the master key is (default: master.key in the data folder)",
-    },
-    trustedProxies: {
-      from: ["flag", "env", "file"],
-      hint: "LIST",
-      help: "Proxies whose forwarded headers count, such as 10.0.0.0/8,fd00::/8",
-    },
-    auditRetentionDays: {
-      from: ["flag", "env", "file"],
-      hint: "DAYS",
-      help: "How long the records of issued tokens and the like are kept (default: 90)",
-    },
-    // A table: in the environment it is JSON, and a flag has no room for it.
-    systemUsers: {
-      from: ["env", "file"],
-      hint: "TABLE",
-      help: "Who may manage instances: their names, public keys and roles",
-    },
-    limits: {
-      from: ["flag", "env", "file"],
-      hint: "TIMES",
-      help: "How many times the usual one address may try and fail (default: 1; off for no limits)",
-    },
-    outboundAllow: {
-      from: ["flag", "env", "file"],
-      hint: "LIST",
-      help: "Places of a local network that may be called, such as 10.1.0.0/16,app.internal",
-    },
-    logLevel: { from: ["flag", "env", "file"], hint: "LEVEL", help: logLevels.join(", ") },
-    logFormat: { from: ["flag", "env", "file"], hint: "FORMAT", help: "text or json" },
-  }
+export const keys: Readonly<Record<Key, Described>> = {
+  data: {
+    from: ["flag", "env"],
+    hint: "DIR",
+    help: "Folder that holds everything (default: latchkey-data)",
+  },
+  config: {
+    from: ["flag", "env"],
+    hint: "FILE",
+    help: "Configuration (default: latchkey.toml in the data folder)",
+  },
+  listen: {
+    from: ["flag", "env", "file"],
+    hint: "HOST:PORT",
+    help: "Where to serve HTTP (default: 127.0.0.1:8080; :8080 for every interface)",
+  },
+  grpcListen: {
+    from: ["flag", "env", "file"],
+    hint: "HOST:PORT",
+    help: "Where to serve gRPC (default: 127.0.0.1:8081)",
+  },
+  metricsListen: {
+    from: ["flag", "env", "file"],
+    hint: "HOST:PORT",
+    help: "Where to serve metrics for Prometheus (default: nowhere)",
+  },
+  publicUrl: {
+    from: ["flag", "env", "file"],
+    hint: "URL",
+    help: "The address people use, when it is not the one set at set-up",
+  },
+  // Not a flag: every user of the machine can read the flags of a process.
+  masterKey: { from: ["env", "file"], hint: "KEY", help: "Master key, 32 bytes in base64" },
+  masterKeyFile: {
+    from: ["flag", "env", "file"],
+    hint: "FILE",
+    help: "Where the master key is (default: master.key in the data folder)",
+  },
+  trustedProxies: {
+    from: ["flag", "env", "file"],
+    hint: "LIST",
+    help: "Proxies whose forwarded headers count, such as 10.0.0.0/8,fd00::/8",
+  },
+  auditRetentionDays: {
+    from: ["flag", "env", "file"],
+    hint: "DAYS",
+    help: "How long the records of issued tokens and the like are kept (default: 90)",
+  },
+  // A table: in the environment it is JSON, and a flag has no room for it.
+  systemUsers: {
+    from: ["env", "file"],
+    hint: "TABLE",
+    help: "Who may manage instances: their names, public keys and roles",
+  },
+  limits: {
+    from: ["flag", "env", "file"],
+    hint: "TIMES",
+    help: "How many times the usual one address may try and fail (default: 1; off for no limits)",
+  },
+  outboundAllow: {
+    from: ["flag", "env", "file"],
+    hint: "LIST",
+    help: "Places of a local network that may be called, such as 10.1.0.0/16,app.internal",
+  },
+  logLevel: {
+    from: ["flag", "env", "file"],
+    hint: "LEVEL",
+    help: logLevels.join(", "),
+    of: logLevels,
+  },
+  logFormat: {
+    from: ["flag", "env", "file"],
+    hint: "FORMAT",
+    help: "text or json",
+    of: logFormats,
+  },
+}
 
 /** Names and raw values as they were found. `filePath` only names the file in messages. */
 export type Sources = {

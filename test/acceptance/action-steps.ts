@@ -16,6 +16,7 @@ export const actionLooks: readonly Step[] = [
   [management("ListFlowTriggerTypes"), { type: "2" }],
   [management("GetFlow"), { type: "2" }],
   ["ListScriptRuns", {}],
+  ["ListScriptMoments", {}],
 ]
 
 /** `id`: of the script. */

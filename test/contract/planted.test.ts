@@ -213,6 +213,8 @@ describe("the shares of the modules", () => {
   const told = share<Cx>()(DiagnosisService, {
     listRefusedRequests: nothing,
     listScriptRuns: nothing,
+    listScriptMoments: nothing,
+    tryScript: nothing,
     listTargetCalls: nothing,
     startTestSignIn: nothing,
     startProviderTest: nothing,
@@ -230,11 +232,13 @@ describe("the shares of the modules", () => {
       "DeleteWebKey",
       "GetProviderTest",
       "ListRefusedRequests",
+      "ListScriptMoments",
       "ListScriptRuns",
       "ListTargetCalls",
       "ListWebKeys",
       "StartProviderTest",
       "StartTestSignIn",
+      "TryScript",
     ])
   })
 

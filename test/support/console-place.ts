@@ -17,6 +17,8 @@ export const named: Named = {
   ...{ person: "grace", group: "Finance" },
 }
 
+const management = "core.management.v1.ManagementService"
+
 /** A word of eighty letters that breaks nowhere by itself. */
 const longWord = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 
@@ -56,6 +58,8 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/texts", "Texts"],
   ["/ui/console/organizations/$organizationId/texts", "Texts"],
   ["/ui/console/signing-keys", "Signing keys"],
+  ["/ui/console/scripts", "Scripts"],
+  ["/ui/console/scripts/$scriptId", "greet"],
   ["/ui/console/targets", "Targets"],
   ["/ui/console/targets/$targetId", "$application"],
   ["/ui/console/settings", "Settings"],
@@ -103,10 +107,24 @@ export async function furnished(
   await get("CreateProjectGrant", grant)
   const provider = { name: names.application, clientId: "1", clientSecret: "s3cret" }
   await get("core.admin.v1.AdminService/AddGitHubProvider", provider)
+  const script = "function greet(ctx, { v1 }) {\n  v1.claims.setClaim('team', 'red')\n}\n"
+  const { id: scriptId } = await get(`${management}/CreateAction`, { name: "greet", script })
+  const moment = { flowType: "2", triggerType: "4", actionIds: [scriptId] }
+  await get(`${management}/SetTriggerActions`, moment)
   const requestId = await refusedRequest(url, clientId)
   return {
     ...names,
-    ...{ organizationId, projectId, userId, groupId, clientId, grantedId, requestId, targetId },
+    ...{
+      organizationId,
+      projectId,
+      userId,
+      groupId,
+      clientId,
+      grantedId,
+      requestId,
+      scriptId,
+      targetId,
+    },
     applicationId: made.applicationId,
   }
 }

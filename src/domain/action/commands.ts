@@ -126,7 +126,8 @@ export function clearFlow(tx: Transaction, orgId: string, flowType: FlowType): b
   return true
 }
 
-function checked({ name, script, timeoutMs, allowedToFail }: ActionInput): ActionInput {
+/** A script as it may be kept; faults at the field that it can't be kept for. */
+export function checked({ name, script, timeoutMs, allowedToFail }: ActionInput): ActionInput {
   const bytes = Buffer.byteLength(script)
   if (bytes === 0 || bytes > scriptMax) {
     throw fieldError("action.script_length", "script", `must have 1 to ${scriptMax} bytes`)

@@ -4,6 +4,11 @@ import type { Row } from "../row.ts"
 const call = (name: string) => `management.v1.ManagementService/${name}`
 const script = "function greet(ctx, api) {}"
 
+const tried = {
+  ...{ name: "greet", flowType: "2", triggerType: "4" },
+  script: 'function greet(ctx, { v1 }) { v1.claims.setClaim("team", "red") }',
+}
+
 export const actionRows: readonly Row[] = [
   {
     call: call("CreateAction"),
@@ -126,6 +131,24 @@ export const actionRows: readonly Row[] = [
     id: "action.missing",
   },
   { call: "diagnosis.v2.DiagnosisService/ListScriptRuns", expect: {} },
+  {
+    call: "diagnosis.v2.DiagnosisService/ListScriptMoments",
+    as: "nobody",
+    expect: { moments: [{ flowType: "1", triggerType: "1" }] },
+  },
+  {
+    call: "diagnosis.v2.DiagnosisService/TryScript",
+    body: { ...tried, organizationId: "$org", userId: "$user" },
+    expect: { effects: [{ kind: "claim", values: ["team", "red"] }] },
+  },
+  {
+    call: "diagnosis.v2.DiagnosisService/TryScript",
+    name: "as who may not write scripts there",
+    as: "stranger",
+    body: { ...tried, organizationId: "$org", userId: "$user" },
+    code: "not_found",
+    id: "org.missing",
+  },
   {
     call: call("ClearFlow"),
     given: [[call("GetAction"), { id: "$boundAction" }]],

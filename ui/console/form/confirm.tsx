@@ -145,6 +145,7 @@ const deletable = [
   "users",
   "groups",
   "organizations",
+  "scripts",
   "targets",
 ] as const
 

@@ -20,7 +20,7 @@ const usual = ["authorizations", "custom_roles", "groups", "roles"] as const
 /** Most things do without these: an empty list says so in a line, and not what comes first. */
 const seldom = [
   ...(["administrators", "domains", "email_providers", "grants", "group_users", "idps"] as const),
-  ...(["executions", "metadata", "public_keys", "sms_providers", "targets"] as const),
+  ...(["executions", "metadata", "public_keys", "scripts", "sms_providers", "targets"] as const),
 ] as const
 
 type CollectionProps<I extends DescMessage, O extends DescMessage, Row> = Pick<

@@ -14,6 +14,7 @@ const paths = {
   providers: "M3.5 11.5 20.5 4l-5 16-3.5-7zM12 13l8.5-9",
   texts: "M4.5 6.5V4.5h15v2M12 4.5v15m-3 0h6",
   "signing-keys": "M8.5 15.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM13 11h8v4m-3.5-4v3",
+  scripts: "M8.5 7 3.5 12l5 5M15.5 7l5 5-5 5",
   targets:
     "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16zM12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM12 1.5V4m0 16v2.5",
   settings:

@@ -29,8 +29,8 @@ const instancePlaces = [
   "settings",
 ] as const
 
-/** What happened to those of the organisation, after its own place. */
-const journals = ["outbox", "refused-requests"] as const
+/** What happened to those of the organisation, after its own place, and what it adds of its own. */
+const journals = ["scripts", "outbox", "refused-requests"] as const
 
 type Place = (typeof places)[number] | (typeof instancePlaces)[number] | (typeof journals)[number]
 

@@ -13,6 +13,7 @@ export const needs = {
   organization: "org.read",
   "refused-requests": "project.app.read",
   outbox: "user.read",
+  scripts: "org.action.read",
 } as const
 
 /** Whether one holds a permission, if only on one project of the organisation. */
@@ -39,6 +40,7 @@ export const places: readonly FoundPlace[] = [
   { key: "nav.users", link: { to: "/users" }, needs: needs.users },
   { key: "users.create", link: { to: "/users/new" }, needs: "user.write" },
   { key: "nav.groups", link: { to: "/groups" }, needs: needs.groups },
+  { key: "nav.scripts", link: { to: "/scripts" }, needs: needs.scripts },
   { key: "nav.outbox", link: { to: "/outbox" }, needs: needs.outbox },
   {
     key: "nav.refused-requests",

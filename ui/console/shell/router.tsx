@@ -175,6 +175,13 @@ const routeTree = root.addChildren([
     () => import("../instance/signing-keys-page.tsx"),
     "SigningKeysPage",
   ),
+  page("/scripts", "scripts-page", () => import("../script/scripts-page.tsx"), "ScriptsPage"),
+  page(
+    "/scripts/$scriptId",
+    "script-page",
+    () => import("../script/script-page.tsx"),
+    "ScriptPage",
+  ),
   page("/targets", "targets-page", () => import("../target/targets-page.tsx"), "TargetsPage"),
   page(
     "/targets/$targetId",

@@ -25,7 +25,7 @@ const flags = {
 } as const satisfies Readonly<Record<string, keyof Identity>>
 
 /** The change that an effect is. */
-function changeIn(effect: Effect): Partial<Identity> {
+export function changeIn(effect: Effect): Partial<Identity> {
   const [kind, value] = effect
   const text = Object.entries(texts).find(([name]) => name === kind)?.[1]
   if (text) return { [text]: textIn(effect) }
@@ -72,7 +72,8 @@ export async function afterExternal(
   return { ...answered, identity: told, scripted: { orgId, isAddressChanged, metadata } }
 }
 
-const shownExternal = (externalIdpId: string, told: Identity) => ({
+/** Who has come from a provider, as scripts are shown them. */
+export const shownExternal = (externalIdpId: string, told: Identity) => ({
   ...{ externalId: told.externalId, externalIdpId, preferredUsername: told.userName },
   human: {
     firstName: told.givenName,
@@ -105,8 +106,7 @@ export async function beforeCreation(
     input: () => ({ shape: "before", data: { ...scene, user: shownNew(userId, now) } }),
     take: (effect) => {
       if (effect[0] === "metadata") noted.push(metadataIn(effect))
-      else if (effect[0] === "setGender") now = withGender(now, effect)
-      else now = changed(now, changeIn(effect))
+      else now = takeOfNew(effect, now)
     },
   })
   const { email } = now
@@ -114,6 +114,10 @@ export async function beforeCreation(
   const code = needsCode ? createCode(cx, userId, { of: "email", returned: false }) : email.code
   return { ...now, email: { ...email, code }, metadata: lastOfEach(noted) }
 }
+
+/** Somebody who is not there yet, as an effect wants them. */
+export const takeOfNew = (effect: Effect, person: NewHuman): NewHuman =>
+  effect[0] === "setGender" ? withGender(person, effect) : changed(person, changeIn(effect))
 
 /** Somebody who is not there yet. */
 export const shownNew = (id: string, person: NewHuman) => ({

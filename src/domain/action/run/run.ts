@@ -63,23 +63,32 @@ export type Play = {
  * the script, where one fails that may not.
  */
 export async function play(cx: Cx, moment: Moment, how: Play): Promise<void> {
+  const { orgId } = moment
   for (const script of scriptsAt(cx, moment)) {
-    const { id: actionId, name, timeoutMs } = script
-    const begun = cx.clock.now()
-    const outcome = await pool.run({
-      whose: `${cx.instance}/${moment.orgId}`,
-      job: {
-        ...{ name, script: script.script, input: how.input(), workMs, pagesMax },
-        timeoutMs: timeoutMs || usualTimeoutMs,
-      },
-      answers: { ...how.answers, fetch: fetchFor(cx) },
-    })
-    const ended = taken(outcome, (effect) => how.take(effect, script))
-    const tookMs = cx.clock.now() - begun
-    noteRun(cx, { actionId, name, orgId: moment.orgId, tookMs, outcome: ended })
-    if (!ended.failed || script.allowedToFail || how.isLenient?.()) continue
-    throw refusedError(ended.failed)
+    const { id: actionId, name } = script
+    const { outcome, tookMs } = await runScript(cx, orgId, { script, how })
+    noteRun(cx, { actionId, name, orgId, tookMs, outcome })
+    if (!outcome.failed || script.allowedToFail || how.isLenient?.()) continue
+    throw refusedError(outcome.failed)
   }
+}
+
+type Running = { readonly script: Script; readonly how: Omit<Play, "isLenient"> }
+
+/** Runs one script of an organisation, within the bounds that all have, and does what it asks for. */
+export async function runScript(cx: Cx, orgId: string, { script, how }: Running) {
+  const { name, timeoutMs } = script
+  const begun = cx.clock.now()
+  const outcome = await pool.run({
+    whose: `${cx.instance}/${orgId}`,
+    job: {
+      ...{ name, script: script.script, input: how.input(), workMs, pagesMax },
+      timeoutMs: timeoutMs || usualTimeoutMs,
+    },
+    answers: { ...how.answers, fetch: fetchFor(cx) },
+  })
+  const ended = taken(outcome, (effect) => how.take(effect, script))
+  return { outcome: ended, tookMs: cx.clock.now() - begun }
 }
 
 /** A script that asks for what it can't have has failed. */

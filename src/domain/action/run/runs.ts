@@ -43,16 +43,24 @@ export function noteRun(cx: Cx, { outcome, ...run }: Ended): void {
   if (kept.length > keptMax) kept.shift()
 }
 
+/** Of all scripts, or organisations, where the id is empty. */
+type Wanted = Pick<Run, "actionId" | "orgId"> & { readonly page: Page }
+
 /** The runs of scripts in the caller's scope, newest first unless requested. */
-export function searchRuns(cx: Cx, { actionId, page }: { actionId: string; readonly page: Page }) {
+export function searchRuns(cx: Cx, { actionId, orgId, page }: Wanted) {
   const { scope } = cx
   if (!scope) throw new Error("a search of runs needs the scope of its caller")
   const all = keptByStore.get(cx.store)?.get(cx.instance) ?? []
   const seen = all.filter((run) => {
     return (
       (actionId === "" || run.actionId === actionId) &&
+      (orgId === "" || run.orgId === orgId) &&
       (scope.all || scope.orgs.includes(run.orgId))
     )
   })
-  return windowOf(cx, seen, { page, requested: ["runs", actionId], by: ({ place }) => [place] })
+  return windowOf(cx, seen, {
+    page,
+    requested: ["runs", actionId, orgId],
+    by: ({ place }) => [place],
+  })
 }

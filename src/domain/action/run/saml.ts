@@ -58,7 +58,8 @@ export async function complementSaml(
   return [...attributes.values()]
 }
 
-function attributeIn([kind, name, format, ...values]: Effect): Attribute {
+/** The attribute that an effect is; a Fault where it is none. */
+export function attributeIn([kind, name, format, ...values]: Effect): Attribute {
   const texts = values.flat().map(String)
   const all = [name, format, ...texts]
   const isText = (value: unknown) => typeof value === "string" && value.length <= most.characters

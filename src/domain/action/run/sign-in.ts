@@ -44,7 +44,8 @@ export async function afterAuthentication(
   return lastOfEach(noted)
 }
 
-function metadataOnly(effect: Effect): Metadata {
+/** The note that an effect is, where nothing else can be done. */
+export function metadataOnly(effect: Effect): Metadata {
   if (effect[0] === "metadata") return metadataIn(effect)
   throw effectError(`${effect[0]} is nothing that can be done here`)
 }
@@ -80,7 +81,8 @@ export async function afterCreation(
   return granted
 }
 
-function grantIn(cx: Cx, [kind, grant]: Effect): Granted {
+/** The roles that an effect gives; a Fault where it can't. */
+export function grantIn(cx: Cx, [kind, grant]: Effect): Granted {
   if (kind !== "grant" || typeof grant !== "object" || grant === null) {
     throw effectError("a grant is { projectId, roles }")
   }

@@ -68,7 +68,7 @@ const effectsOf = ({ claims, logs }: Said): readonly Effect[] => [
   ...logs.map((line) => ["claimLog", line] as const),
 ]
 
-type Taking = {
+export type Taking = {
   readonly claims: Record<string, unknown>
   /** Whose log it is. */
   readonly script: Pick<Script, "name">
@@ -80,7 +80,8 @@ const claimMax = 4000
 const linesMax = 20
 const lineMax = 200
 
-function takeClaim(effect: Effect, { claims, script, noted }: Taking): void {
+/** Does to claims what a script asks for; a Fault where it can't have that. */
+export function takeClaim(effect: Effect, { claims, script, noted }: Taking): void {
   const [kind, key, value] = effect
   if (kind === "metadata") noted.push(metadataIn(effect))
   else if (kind === "claimLog") log(claims, script, textIn(effect))

@@ -118,10 +118,19 @@ function failureOf(
   const over = isOver()
   if (over !== undefined) return { by: "bounds", words: over }
   const words = wordsOf(thrown).slice(0, wordsMax)
+  const line = lineIn(thrown)
   const isBounds = /^(InternalError|RangeError): (out of memory|stack overflow|Maximum call)/
   return isBounds.test(nameOf(thrown) + words)
-    ? { by: "bounds", words }
-    : { by: "script", words: words || "the script threw nothing that says why" }
+    ? { by: "bounds", words, ...line }
+    : { by: "script", words: words || "the script threw nothing that says why", ...line }
+}
+
+/** The first line of the script that what it threw names; the guest's own file is "core.js". */
+function lineIn(thrown: unknown): { readonly line?: number } {
+  const stack: unknown = typeof thrown === "object" && thrown && Reflect.get(thrown, "stack")
+  const places = String(stack ?? "").matchAll(/([^\s(/]+)\.js:(\d+)/g)
+  const [, , line] = [...places].find(([, file]) => file !== "core") ?? []
+  return line === undefined ? {} : { line: Number(line) }
 }
 
 const nameOf = (thrown: unknown): string =>

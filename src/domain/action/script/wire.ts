@@ -28,8 +28,12 @@ export type Outcome = {
   readonly workedMs: number
   /** Absent where it failed. */
   readonly effects?: readonly Effect[]
-  /** `words`: what it threw, or what stopped it. */
-  readonly failed?: { readonly by: "script" | "bounds"; readonly words: string }
+  /** `words`: what it threw, or what stopped it; `line`: where in the script, beginning with 1. */
+  readonly failed?: {
+    readonly by: "script" | "bounds"
+    readonly words: string
+    readonly line?: number
+  }
 }
 
 /** What a thread tells: what it wants to know, that it can take more of that, or how it ended. */

@@ -1,0 +1,128 @@
+import type { FlowType, Trigger } from "../flow-kind.ts"
+import type { Shape } from "./wire.ts"
+
+/** Something that scripts are handed: "ctx.v1.getUser()", and what it answers. */
+export type Member = { readonly path: string; readonly type: string }
+
+/** What scripts are handed at a moment, which guest.ts makes. */
+export function shapeAt(flow: FlowType, trigger: Trigger): Shape {
+  if (trigger === 1) return flow === 1 ? "external" : "authenticated"
+  return ({ 2: "before", 3: "after", 4: "token", 5: "token", 6: "saml" } as const)[trigger]
+}
+
+const date = "creationDate: Date, changeDate: Date"
+const human =
+  "{ firstName, lastName, nickName, displayName, preferredLanguage, email, phone: string, " +
+  "gender: number, isEmailVerified, isPhoneVerified: boolean }"
+const user =
+  `{ id, username, preferredLoginName, resourceOwner: string, state, sequence: number, ${date}, ` +
+  `loginNames: string[], human?: ${human}, machine?: { name, description: string } }`
+const listed = "count, sequence: number, timestamp: Date"
+const metadata = `{ ${listed}, metadata: { key: string, value: any, resourceOwner: string }[] }`
+const grants =
+  `{ ${listed}, grants: { id, projectId, projectName, projectGrantId: string, roles: string[], ` +
+  `state: number, userGrantResourceOwner, userGrantResourceOwnerName: string, ${date} }[] }`
+
+const request = {
+  "ctx.v1.authRequest":
+    "{ id, applicationId, callbackUri, loginHint, requestedOrgId: string, audience: string[], " +
+    "request: { oidc: { scopes: string[] } }, browserInfo: object } | undefined",
+  "ctx.v1.httpRequest": "{ method, url, host, remoteAddr: string, headers: object }",
+} as const
+
+const append = {
+  "api.metadata": "{ key: string, value: any }[]",
+  "api.v1.user.appendMetadata(key: string, value: any)": "void",
+} as const
+
+const setters = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [`api.set${name}(value: string)`, "void"]))
+
+const profile = {
+  ...setters("FirstName", "LastName", "NickName", "DisplayName", "PreferredLanguage"),
+  ...setters("Email", "Phone"),
+  "api.setEmailVerified(value: boolean)": "void",
+  "api.setPhoneVerified(value: boolean)": "void",
+}
+
+const claims = ["claims", "userinfo"].map((name) => ({
+  [`api.v1.${name}.setClaim(key: string, value: any)`]: "void",
+  [`api.v1.${name}.appendLogIntoClaims(line: string)`]: "void",
+}))
+
+const ofUser = {
+  "ctx.v1.getUser()": user,
+  "ctx.v1.user.getMetadata()": metadata,
+  "ctx.v1.user.grants": grants,
+} as const
+
+const offered: Readonly<Record<Shape, Readonly<Record<string, string>>>> = {
+  token: {
+    ...ofUser,
+    "ctx.v1.claims": "{ [key: string]: any }",
+    "ctx.v1.actor": "object | undefined",
+    "ctx.v1.org.getMetadata()": metadata,
+    "ctx.v1.application.getClientId()": "string",
+    ...Object.assign({}, ...claims),
+    "api.v1.user.setMetadata(key: string, value: any)": "void",
+  },
+  saml: {
+    ...ofUser,
+    "api.v1.attributes.setCustomAttribute(name: string, format: string, ...values: string[])":
+      "void",
+    "api.v1.user.setMetadata(key: string, value: any)": "void",
+  },
+  external: {
+    "ctx.accessToken": "string",
+    "ctx.idToken": "string",
+    "ctx.claimsJSON()": "string",
+    "ctx.getClaim(key: string)": "any",
+    "ctx.v1.externalUser()": `{ externalId, externalIdpId, preferredUsername: string, human: ${human} }`,
+    "ctx.v1.providerInfo": "object",
+    "ctx.v1.authError": "string",
+    ...request,
+    ...profile,
+    ...setters("PreferredUsername"),
+    ...append,
+  },
+  authenticated: {
+    "ctx.v1.getUser()": user,
+    "ctx.v1.authMethod": '"password" | "OTP" | "U2F" | "passwordless"',
+    "ctx.v1.authError": "string",
+    ...request,
+    ...append,
+  },
+  before: {
+    "ctx.v1.user": user,
+    ...request,
+    ...profile,
+    "api.setGender(value: number)": "void",
+    ...setters("Username"),
+    ...append,
+  },
+  after: {
+    "ctx.v1.getUser()": user,
+    ...request,
+    "api.userGrants": "{ projectId: string, roles: string[] }[]",
+    "api.v1.appendUserGrant(grant: { projectId: string, roles: string[] })": "void",
+  },
+}
+
+const log = "(...values: any[])"
+
+/** What `require` answers, at any moment. */
+const modules = {
+  'require("core/http").fetch(url: string, { method, headers, body })':
+    "{ status: number, body: string, json(): any, text(): string }",
+  [`require("core/log").log${log}`]: "void, and so are warn and error",
+  'require("core/uuid").v4()': "string, as are v1, v3, v5 and v7",
+} as const
+
+/** What `ctx` and `api` are made of, the one before the other, and the modules at the end. */
+export const membersOf = (shape: Shape): readonly Member[] =>
+  Object.entries({ ...offered[shape], ...modules })
+    .map(([path, type]) => ({ path, type }))
+    .toSorted((a, b) => placeOf(a) - placeOf(b))
+
+const placeOf = ({ path }: Member) =>
+  ["ctx.", "api.", "require"].findIndex((one) => path.startsWith(one))

@@ -1,0 +1,98 @@
+import {
+  DiagnosisService,
+  type ScriptMoment,
+} from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { type Column, Table } from "../../kit/table.tsx"
+import { DialogButton, formOf } from "../form/made.tsx"
+import { Ordered } from "../form/ordered.tsx"
+import { Clip } from "../list/badges.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { unless } from "../shell/refusal.ts"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { keyOf, wordsOf } from "./script.ts"
+
+const { getFlow, listActions, setTriggerActions } = ManagementService.method
+
+type FlowsProps = { readonly organizationId: string }
+
+/** Which scripts run when, in which order. */
+export function Flows({ organizationId }: FlowsProps) {
+  const texts = useText()
+  const { t } = texts
+  const within = { within: organizationId }
+  const { result } = useRead(listActions, { query: { limit: 1000, asc: true } }, within)
+  const { moments } = useRead(DiagnosisService.method.listScriptMoments)
+  const flows = [
+    useRead(getFlow, { type: "1" }, within),
+    useRead(getFlow, { type: "2" }, within),
+    useRead(getFlow, { type: "3" }, within),
+    useRead(getFlow, { type: "4" }, within),
+  ].map(({ flow }) => flow)
+  const options = result.map(({ id, name }) => ({ value: id, label: name }))
+  const boundAt = ({ flowType, triggerType }: ScriptMoment) =>
+    flows
+      .find((flow) => flow?.type?.id === flowType)
+      ?.triggerActions.find((each) => each.triggerType?.id === triggerType)?.actions ?? []
+  const columns: readonly Column<ScriptMoment>[] = [
+    { label: t("script.moment"), cell: (moment) => wordsOf(texts, moment) },
+    {
+      label: t("nav.scripts"),
+      cell: (moment) => (
+        <Clip
+          text={boundAt(moment)
+            .map(({ name }) => name)
+            .join(" → ")}
+        />
+      ),
+    },
+    {
+      label: "",
+      cell: (moment) => (
+        <div className="row-actions">
+          <DialogButton
+            small
+            family={`flow-${keyOf(moment)}`}
+            needs={setTriggerActions}
+            label={t("action.edit")}
+            name={wordsOf(texts, moment)}
+            form={flowForm(texts, {
+              ...{ moment, options, organizationId },
+              bound: boundAt(moment).map(({ id }) => id),
+            })}
+          />
+        </div>
+      ),
+    },
+  ]
+  return (
+    <Section title={t("script.when")}>
+      <Table caption={t("script.when")} columns={columns} rows={moments} keyOf={keyOf} />
+    </Section>
+  )
+}
+
+type Bound = FlowsProps & {
+  readonly moment: ScriptMoment
+  readonly bound: readonly string[]
+  readonly options: Parameters<typeof Ordered>[0]["options"]
+}
+
+const flowForm = ({ t }: Texts, { moment, bound, options, organizationId }: Bound) =>
+  formOf<{ actionIds: readonly string[] }, unknown>({
+    initial: { actionIds: bound },
+    save: ({ actionIds }) => {
+      const { flowType, triggerType } = moment
+      const wanted = { flowType, triggerType, actionIds: [...actionIds] }
+      return unless("action.unchanged", call(setTriggerActions, wanted, { within: organizationId }))
+    },
+    fields: ({ values: { actionIds }, change }) => (
+      <Ordered
+        label={t("script.ordered")}
+        {...{ options, values: actionIds }}
+        onChange={(chosen) => change({ actionIds: chosen })}
+      />
+    ),
+  })

@@ -1,0 +1,71 @@
+import { durationMs } from "@bufbuild/protobuf/wkt"
+import {
+  DiagnosisService,
+  type ScriptLog,
+  ScriptLogLevel,
+  type ScriptRun,
+} from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { Clip } from "../list/badges.tsx"
+import { found, type ListColumn, SectionList } from "../list/listing.tsx"
+import { Time } from "../list/time.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+
+type RunsProps = { readonly organizationId: string; readonly actionId?: string }
+
+/** The latest runs, with what they have logged and why they failed, as they come. */
+export function Runs({ organizationId, actionId = "" }: RunsProps) {
+  const texts = useText()
+  return (
+    <SectionList
+      name="runs"
+      live
+      unsearched
+      title={texts.t("script.runs")}
+      none={texts.t("script.no_runs")}
+      method={DiagnosisService.method.listScriptRuns}
+      ask={({ offset, limit }) => ({ organizationId, actionId, pagination: { offset, limit } })}
+      find={({ runs, pagination }) => found(runs, pagination)}
+      columns={columnsOf(texts)}
+      keyOf={(run) => `${run.requestId} ${run.actionId} ${run.creationDate?.nanos}`}
+    />
+  )
+}
+
+const columnsOf = ({ t }: Texts): readonly ListColumn<ScriptRun>[] => [
+  { label: t("field.name"), cell: ({ actionName }) => <Clip text={actionName} /> },
+  { label: t("script.outcome"), cell: (run) => <Outcome {...run} /> },
+  {
+    label: t("script.took"),
+    cell: ({ duration }) => `${Math.round(duration ? durationMs(duration) : 0)} ms`,
+  },
+  { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+]
+
+type OutcomeProps = { readonly error: string; readonly logs: readonly ScriptLog[] }
+
+/** Whether it went well, why it did not, and what it said. */
+export function Outcome({ error, logs }: OutcomeProps) {
+  const { t } = useText()
+  return (
+    <div className="call">
+      <span>
+        <Badge tone={error ? "warning" : "done"}>
+          {t(error ? "script.failed" : "script.done")}
+        </Badge>
+      </span>
+      {error && <span lang="en">{error}</span>}
+      {logs.length > 0 && (
+        <pre className="snippet">
+          <code>{logs.map(({ level, text }) => `${levels[level] ?? ""}${text}`).join("\n")}</code>
+        </pre>
+      )}
+    </div>
+  )
+}
+
+const levels: Readonly<Record<number, string>> = {
+  [ScriptLogLevel.WARN]: "warn: ",
+  [ScriptLogLevel.ERROR]: "error: ",
+}

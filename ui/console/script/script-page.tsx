@@ -1,0 +1,149 @@
+import { useParams } from "@tanstack/react-router"
+import { useState } from "react"
+import type { Action } from "../../../src/gen/core/action/v1/action_pb.ts"
+import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { CodeArea } from "../form/code-area.tsx"
+import { DeleteSection, TurnButton } from "../form/confirm.tsx"
+import { controlsOf, verbatim } from "../form/controls.tsx"
+import { amountOf, durationOf } from "../form/duration.ts"
+import { Fields } from "../form/form.tsx"
+import { type Form, useForm } from "../form/use-form.ts"
+import { StateBadge } from "../list/state-badge.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { useBelongsTo } from "../shell/organization.tsx"
+import { useMay } from "../shell/permission.ts"
+import { unless } from "../shell/refusal.ts"
+import { useText } from "../shell/text.ts"
+import { MomentField, type MomentProps } from "./moment-field.tsx"
+import { Runs } from "./runs.tsx"
+import { isActive } from "./script.ts"
+import { Trial } from "./trial.tsx"
+
+const { getAction, updateAction, deleteAction } = ManagementService.method
+const { deactivateAction, reactivateAction } = ManagementService.method
+
+/** One script: what it says, what it is handed, a run that changes nothing, and the real ones. */
+export function ScriptPage() {
+  const { scriptId: id } = useParams({ from: "/scripts/$scriptId" })
+  const { action } = useRead(getAction, { id })
+  const organizationId = action?.details?.resourceOwner ?? ""
+  useBelongsTo(organizationId)
+  return action ? <Inside {...{ action, organizationId }} /> : null
+}
+
+type InsideProps = { readonly action: Action; readonly organizationId: string }
+
+type Values = {
+  readonly name: string
+  readonly script: string
+  readonly timeout: ReturnType<typeof amountOf>
+  readonly allowedToFail: boolean
+}
+
+function Inside({ action, organizationId }: InsideProps) {
+  const { t } = useText()
+  const { id, name, script, timeout, allowedToFail } = action
+  const { moments } = useRead(DiagnosisService.method.listScriptMoments)
+  const [chosen, choose] = useState(moments.find(({ triggerType }) => triggerType === "4"))
+  const [wrong, setWrong] = useState(0)
+  const form = useForm<Values>({
+    id: `script-${id}`,
+    initial: { name, script, timeout: amountOf(timeout, "seconds"), allowedToFail },
+    refusals: { name: ["action.name"], script: ["action.script"], timeout: ["action.timeout"] },
+    save: (values) => {
+      const wait = durationOf(values.timeout)
+      const wanted = { ...values, id, name: values.name.trim() }
+      const given = { ...wanted, timeout: wait ?? { seconds: 0n, nanos: 0 } }
+      return unless("action.unchanged", call(updateAction, given))
+    },
+  })
+  return (
+    <Page
+      title={name}
+      crumbs={[{ label: t("nav.scripts"), link: { to: "/scripts" } }]}
+      badge={<StateBadge state={isActive(action) ? "active" : "inactive"} />}
+      scope={{ organizationId }}
+      actions={
+        <>
+          {chosen && (
+            <Trial
+              {...{ organizationId, moments, moment: chosen, choose, onLine: setWrong }}
+              tried={form.values}
+            />
+          )}
+          <TurnButton
+            {...{ on: reactivateAction, off: deactivateAction, of: { id }, what: name }}
+            isOn={isActive(action)}
+            consequence={t("script.off")}
+          />
+        </>
+      }
+    >
+      <Editor form={form} wrong={wrong} onTyped={() => setWrong(0)} />
+      {chosen && <Members {...{ moments, moment: chosen, choose }} />}
+      <Runs {...{ organizationId, actionId: id }} />
+      <DeleteSection
+        {...{ family: "scripts", name, by: deleteAction, of: { id } }}
+        to={{ to: "/scripts" }}
+      />
+    </Page>
+  )
+}
+
+type EditorProps = {
+  readonly form: Form<Values>
+  readonly wrong: number
+  readonly onTyped: () => void
+}
+
+function Editor({ form, wrong, onTyped }: EditorProps) {
+  const texts = useText()
+  const { t } = texts
+  const may = useMay()(updateAction)
+  const { text, check, duration, values } = controlsOf(form, texts)
+  const code = (
+    <CodeArea
+      {...{ label: t("script.code"), name: "script", value: values.script, wrong, readOnly: !may }}
+      error={form.errorOf("script")}
+      onChange={(script) => {
+        form.change({ script })
+        onTyped()
+      }}
+    />
+  )
+  if (!may) return code
+  return (
+    <Fields form={form} disabled={!form.dirty}>
+      {code}
+      {text("name", t("field.name"), {
+        ...{ ...verbatim, required: true, hint: t("script.name_hint") },
+      })}
+      {duration("timeout", t("script.timeout"), { hint: t("script.timeout_hint") })}
+      {check("allowedToFail", t("script.may_fail"), t("script.may_fail_hint"))}
+    </Fields>
+  )
+}
+
+/** What a script is handed at a moment, as the server hands it. */
+function Members(props: MomentProps) {
+  const { t } = useText()
+  return (
+    <Section title={t("script.handed")}>
+      <div className="form">
+        <MomentField {...props} />
+      </div>
+      <ul className="members small">
+        {props.moment.members.map(({ path, type }) => (
+          <li key={path}>
+            <code>
+              <b>{path}</b>: {type}
+            </code>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}

@@ -1,0 +1,89 @@
+import { useNavigate } from "@tanstack/react-router"
+import { type Action, ActionFieldName } from "../../../src/gen/core/action/v1/action_pb.ts"
+import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { TextQueryMethod } from "../../../src/gen/core/v1/object_pb.ts"
+import { verbatim } from "../form/controls.tsx"
+import { formOf } from "../form/made.tsx"
+import { Collection } from "../list/collection.tsx"
+import { found, type ListColumn, pageOf } from "../list/listing.tsx"
+import { StateBadge } from "../list/state-badge.tsx"
+import { Time } from "../list/time.tsx"
+import { call } from "../shell/call.ts"
+import { Page } from "../shell/frame.tsx"
+import { Link } from "../shell/link.tsx"
+import { useOrganization } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { Flows } from "./flows.tsx"
+import { Runs } from "./runs.tsx"
+import { isActive } from "./script.ts"
+
+const { listActions, createAction, deleteAction } = ManagementService.method
+const method = TextQueryMethod.CONTAINS_IGNORE_CASE
+
+/** What an organisation has written to have its say, when it runs, and how that went. */
+export function ScriptsPage() {
+  const texts = useText()
+  const { t } = texts
+  const navigate = useNavigate()
+  const { id: organizationId, name: owner } = useOrganization()
+  const create = formOf({
+    initial: { name: "" },
+    refusals: { name: ["action.name"] },
+    save: ({ name }) => {
+      const script = `function ${name}(ctx, api) {\n  \n}\n`
+      return call(createAction, { name, script }, { within: organizationId })
+    },
+    done: ({ id }) => navigate({ to: "/scripts/$scriptId", params: { scriptId: id } }),
+    fields: ({ text }) =>
+      text("name", t("field.name"), {
+        ...{ ...verbatim, required: true, hint: t("script.name_hint") },
+        pattern: "[\\p{ID_Start}$_][\\p{ID_Continue}$_]*",
+      }),
+  })
+  return (
+    <Page title={t("nav.scripts")} owner={owner}>
+      <p className="quiet section-lead">{t("script.lead")}</p>
+      <Collection
+        family="scripts"
+        within={organizationId}
+        method={listActions}
+        ask={({ text, ...asked }) => ({
+          ...{ query: pageOf({ text, ...asked }), sortingColumn: ActionFieldName.NAME },
+          queries: text ? [{ query: namedLike(text) }] : [],
+        })}
+        find={({ result, details }) => found(result, details)}
+        columns={columnsOf(texts)}
+        keyOf={({ id }) => id}
+        nameOf={({ name }) => name}
+        needs={{ create: createAction, remove: deleteAction }}
+        form={() => create}
+        remove={({ id }) => call(deleteAction, { id })}
+      />
+      <Part>
+        <Flows organizationId={organizationId} />
+      </Part>
+      <Runs organizationId={organizationId} />
+    </Page>
+  )
+}
+
+const namedLike = (name: string) =>
+  ({ case: "actionNameQuery", value: { name, method } }) as const
+
+const columnsOf = ({ t }: Texts): readonly ListColumn<Action>[] => [
+  {
+    label: t("field.name"),
+    cell: ({ id, name }) => (
+      <Link to="/scripts/$scriptId" params={{ scriptId: id }}>
+        {name}
+      </Link>
+    ),
+  },
+  {
+    label: t("field.state"),
+    cell: (action) => <StateBadge state={isActive(action) ? "active" : "inactive"} />,
+  },
+  { label: t("field.changed"), cell: ({ details }) => <Time at={details?.changeDate} /> },
+]

@@ -69,8 +69,7 @@ export function ScriptsPage() {
   )
 }
 
-const namedLike = (name: string) =>
-  ({ case: "actionNameQuery", value: { name, method } }) as const
+const namedLike = (name: string) => ({ case: "actionNameQuery", value: { name, method } }) as const
 
 const columnsOf = ({ t }: Texts): readonly ListColumn<Action>[] => [
   {

@@ -29,3 +29,9 @@ export const actionChanges = (id: string): readonly Step[] => [
   [management("ClearFlow"), { type: "2" }],
   [management("DeleteAction"), { id }],
 ]
+
+const tried = { ...moment, organizationId: "absent", name: "greet", script, userId: "absent" }
+
+export const actionRefusals: readonly (readonly [...Step, status: number])[] = [
+  ["TryScript", tried, 404],
+]

@@ -1,6 +1,6 @@
 // What two instances are asked and told, with the same ids in both.
 import { onePixel } from "../support/picture.ts"
-import { actionLooks, actions } from "./action-steps.ts"
+import { actionLooks, actionRefusals, actions } from "./action-steps.ts"
 import { idpLooks, idpRefusals, idps } from "./idp-steps.ts"
 import { policyChanges, policyLooks } from "./policy-steps.ts"
 import { providerLooks, providerRefusals, providers } from "./provider-steps.ts"
@@ -288,6 +288,7 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["AuthorizeOrDenyDeviceAuthorization", { deviceAuthorizationId: "absent" }, 403],
   ...providerRefusals,
   ...targetRefusals,
+  ...actionRefusals,
   [
     admin("RemoveFailedEvent"),
     { database: "latchkey", viewName: "absent", failedSequence: 1 },

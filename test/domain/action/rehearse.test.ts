@@ -82,7 +82,8 @@ const walk = `
     const at = path + "." + key
     if (typeof thing[key] === "function") return [at + "()"]
     const isData = data.includes(at) && !(at === "ctx.v1.user" && thing[key].getMetadata)
-    return leaf(thing[key]) || isData || Object.keys(thing[key]).length === 0 ? [at] : seen(thing[key], at)
+    const isEnd = leaf(thing[key]) || isData || Object.keys(thing[key]).length === 0
+    return isEnd ? [at] : seen(thing[key], at)
   })
   for (const path of [...seen(ctx, "ctx"), ...seen(api, "api")]) require("core/log").log(path)`
 

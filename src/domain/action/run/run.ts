@@ -75,7 +75,7 @@ export async function play(cx: Cx, moment: Moment, how: Play): Promise<void> {
 
 type Running = { readonly script: Script; readonly how: Omit<Play, "isLenient"> }
 
-/** Runs one script of an organisation, within the bounds that all have, and does what it asks for. */
+/** Runs one script of an organisation within the bounds that all have, and does what it asks. */
 export async function runScript(cx: Cx, orgId: string, { script, how }: Running) {
   const { name, timeoutMs } = script
   const begun = cx.clock.now()

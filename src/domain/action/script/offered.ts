@@ -68,8 +68,7 @@ const offered: Readonly<Record<Shape, Readonly<Record<string, string>>>> = {
   },
   saml: {
     ...ofUser,
-    "api.v1.attributes.setCustomAttribute(name: string, format: string, ...values: string[])":
-      "void",
+    "api.v1.attributes.setCustomAttribute(name, format: string, ...values: string[])": "void",
     "api.v1.user.setMetadata(key: string, value: any)": "void",
   },
   external: {

@@ -23,6 +23,8 @@ const grants =
   `{ ${listed}, grants: { id, projectId, projectName, projectGrantId: string, roles: string[], ` +
   `state: number, userGrantResourceOwner, userGrantResourceOwnerName: string, ${date} }[] }`
 
+const external = `{ externalId, externalIdpId, preferredUsername: string, human: ${human} }`
+
 const request = {
   "ctx.v1.authRequest":
     "{ id, applicationId, callbackUri, loginHint, requestedOrgId: string, audience: string[], " +
@@ -76,7 +78,7 @@ const offered: Readonly<Record<Shape, Readonly<Record<string, string>>>> = {
     "ctx.idToken": "string",
     "ctx.claimsJSON()": "string",
     "ctx.getClaim(key: string)": "any",
-    "ctx.v1.externalUser()": `{ externalId, externalIdpId, preferredUsername: string, human: ${human} }`,
+    "ctx.v1.externalUser()": external,
     "ctx.v1.providerInfo": "object",
     "ctx.v1.authError": "string",
     ...request,

@@ -33,7 +33,7 @@ type Tried = { flowType?: FlowType; triggerType?: Trigger; userId?: string; by?:
 
 const tried = (body: string, { by = owner, userId = pat, ...at }: Tried = {}) =>
   rehearse(callerOf(by), {
-    ...{ name: "f0", script: `function f0(ctx, api) {\n${body}\n}`, timeoutMs: 0 },
+    ...{ name: "f0", script: `function f0(ctx, api) {\n${body}\n}`, timeoutMs: 3000 },
     ...{ orgId: provider.setup.orgId, userId, flowType: 2, triggerType: 4, ...at },
   })
 
@@ -55,10 +55,13 @@ test("says what it would have done, and has not done it", async () => {
   expect(provider.store.log.durable()).toBe(before)
 })
 
+/** Its thread has less of a busy machine than others: then the time that is left ends first. */
+const bounded = expect.stringMatching(/^the script (worked for more|took longer) than/)
+
 test.each([
   ["what it throws", "\nthrow new Error('no way')", { error: "no way", line: 3 }],
   ["what it can't have", "api.v1.claims.setClaim(1, 2)", { error: "claim takes a text" }],
-  ["an endless loop", "for (;;) {}", { error: expect.stringContaining("worked for more than") }],
+  ["an endless loop", "for (;;) {}", { error: bounded }],
   ["what is no script", "\n\n)", { line: 4 }],
 ])("says why it fails: %s", async (_, body, failed) => {
   expect(await tried(body)).toMatchObject({ effects: [], ...failed })

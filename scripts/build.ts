@@ -82,6 +82,9 @@ async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
     format: "esm",
     minify: true,
     bytecode: true,
+    // What is nested deeper is compiled when it is first called: 4 MB less to download, and neither
+    // a start, memory nor the first requests differ measurably.
+    bytecodeDepth: 1,
     // What start-up does without (pages, React) stays unread until somebody asks for it.
     splitting: true,
     define: { "process.env.NODE_ENV": '"production"' },

@@ -1,6 +1,13 @@
-import type { DescMethod, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf"
+import {
+  create,
+  type DescMethod,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf"
 import type { GenService, GenServiceMethods } from "@bufbuild/protobuf/codegenv2"
 import type { Call } from "../kernel/context.ts"
+import { checkValues } from "./input/values.ts"
 
 /** What a module says to one operation. */
 type Handler<M extends Pick<DescMethod, "input" | "output">, C> = (
@@ -93,6 +100,30 @@ export function join<
   }
   return [...operations.values()]
 }
+
+/**
+ * Asks operations of some shares as a caller would, for a table whose operations do what several
+ * others do: what a request may hold is checked, the handler decides. Who may ask is checked by
+ * whoever asks.
+ */
+export const askerOf =
+  <C extends Call>(shares: readonly Share<AnyService, PropertyKey, C>[]) =>
+  async <M extends DescMethod>(
+    cx: C,
+    method: M,
+    request: MessageInitShape<M["input"]>,
+  ): Promise<MessageShape<M["output"]>> => {
+    const bound = shares.find(
+      ({ service, handlers }) => service === method.parent && method.localName in handlers,
+    )
+    const handler = bound?.handlers[method.localName]
+    if (!handler) throw new Error(`${nameOf(method)} is of none of these shares`)
+    const asked = create(method.input, request)
+    checkValues(method.input, asked)
+    // Reason for the casts: a descriptor that is a type variable has no shapes that the compiler
+    // could compare; the share has bound the handler to this very method.
+    return create(method.output, Object(await handler(asked, cx))) as MessageShape<M["output"]>
+  }
 
 /** How a method reads in paths, logs and messages: "core.user.v2.UserService/CreateUser". */
 export const nameOf = (method: DescMethod): string => `${method.parent.typeName}/${method.name}`

@@ -28,6 +28,7 @@ import * as session from "../domain/session/index.ts"
 import * as setup from "../domain/setup/index.ts"
 import * as target from "../domain/target/index.ts"
 import * as text from "../domain/text/index.ts"
+import * as transfer from "../domain/transfer/index.ts"
 import * as user from "../domain/user/index.ts"
 import type { Outbound } from "../kernel/net/outbound.ts"
 import * as oauth from "../oauth/index.ts"
@@ -61,6 +62,7 @@ export const modules = [
   target.module,
   action.module,
   orgCascade.module,
+  transfer.module,
   session.module,
   grant.module,
   milestone.module,

@@ -5,6 +5,7 @@ import type { Aggregate, AnyAggregate, Deciding, Step, Transaction } from "./agg
 import type { AnyEvent, Receipt } from "./event.ts"
 import { type EventQuery, eventsOf } from "./log/events.ts"
 import type { Log, LogEvent } from "./log/log.ts"
+import { rehearsalOf } from "./rehearsal.ts"
 import { type Horizon, numberAt } from "./retention/horizon.ts"
 import type { Pruned, PruneLimits } from "./retention/prune.ts"
 import type { PurgeLimits } from "./retention/purge.ts"
@@ -90,10 +91,12 @@ export class Store implements Upkeep {
   readonly #views: Views
   readonly #reader: Reader
   readonly #flush: () => void
+  readonly #parts: StoreParts
   #undone = 0
   readonly #reading: StepReading
 
   constructor(parts: StoreParts) {
+    this.#parts = parts
     this.log = parts.log
     this.database = parts.database
     this.prune = parts.prune
@@ -150,6 +153,14 @@ export class Store implements Upkeep {
       "store.conflict",
       "somebody else changed the same thing at the same moment; please try again",
     )
+  }
+
+  /**
+   * This store as it is now, where steps can be tried: what they decide is seen by those after
+   * them, and gone with it. Lists and rows of views show none of it.
+   */
+  rehearse(): Store {
+    return new Store({ ...this.#parts, ...rehearsalOf(this.#parts) })
   }
 
   /**

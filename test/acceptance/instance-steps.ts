@@ -167,12 +167,23 @@ export const looks: readonly Step[] = [
   ...targetLooks,
 ]
 
+const imported = {
+  dataOrgs: {
+    orgs: [
+      { orgId: "taken", org: { name: "Taken" } },
+      { orgId: "org", projects: [{ projectId: "taken", project: { name: "Taken" } }] },
+    ],
+  },
+}
+
 /** Every operation that changes something, in an order in which each one can. */
 export const changes = (webKeyId: string, id: string, homeId: string): readonly Step[] => [
   ["AddOrganizationDomain", { organizationId: homeId, domain: "home.example" }],
   [admin("SetDefaultOrg"), { orgId: "guest" }],
   [admin("SetDefaultOrg"), { orgId: homeId }],
   ["UpdateOrganization", { ...org, name: "Other" }],
+  [admin("ImportData"), imported],
+  [admin("ExportData"), { orgIds: ["org", "taken"], withPasswords: true }],
   ["DeactivateOrganization", org],
   ["ActivateOrganization", org],
   ["SetOrganizationMetadata", { ...org, metadata: [{ key: "plan", value: "eA==" }] }],

@@ -4,6 +4,8 @@ import { management, projectV2, v2 } from "./binding/v2.ts"
 import { v2credential } from "./binding/v2-credential.ts"
 import { v2search } from "./binding/v2-search.ts"
 
+export { newOidc, toOidc } from "./binding/v2-oidc.ts"
+
 /** What this module answers of the book. */
 export const shares = [
   v2,

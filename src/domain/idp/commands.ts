@@ -39,12 +39,13 @@ export type Wish = Said & {
 }
 
 /** Adds a provider; nobody signs in with it until it is linked to a login policy. */
-export async function addIdp(cx: Cx, place: Place, { secret = "", metadata = "", ...said }: Wish) {
-  const id = cx.ids.next()
+export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: string }) {
+  const { id = cx.ids.next(), secret = "", metadata = "", ...said } = wish
   checkIdp(said)
   checkSecret(said.settings, secret)
   mustHaveSecret(said.settings, secret)
   return step(cx, place, id, (tx, { all }) => {
+    if (Object.hasOwn(all, id)) throw new Fault("already_exists", idTaken.id, idTaken.message)
     if (Object.keys(all).length >= idpsMax) {
       throw new Fault(
         "resource_exhausted",

@@ -5,11 +5,13 @@ import { idpMetadata, idpSecret, idps } from "./model.ts"
 
 export {
   activeIdps,
+  addIdp,
   authorityOfIdp,
   authorityWithin,
   dropIdps,
   type Found,
   idpById,
+  idpsOf,
   isIdpThere,
   missingError,
   secretOf,

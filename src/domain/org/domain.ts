@@ -78,23 +78,41 @@ type Added = {
 export const addDomain = org.command<Added>((state, input, cx, id) => {
   mustExist(state)
   const domain = givenDomain(input.domain)
-  if (domainIn(state, domain)) {
-    const message = "the organisation has this domain already"
-    throw new Fault("already_exists", "org.domain_exists", message)
-  }
+  if (domainIn(state, domain)) throw existsError()
   const holder = cx.holder(domainClaim, domain)
   if (isProvenDomain(cx, domain)) {
     throw new Fault("already_exists", taken.id, taken.message)
   }
-  if (Object.keys(state.domains).length >= domainsMax) {
-    const message = `an organisation may have at most ${domainsMax} domains`
-    throw new Fault("failed_precondition", "org.domains_too_many", message)
-  }
+  mustHaveRoom(state)
   const added: Draft<OrgEvent> = { type: "org.domain.added", data: { domain } }
   const { validateOrgDomains } = policyIn(cx, id, domainPolicy)
   const isWanted = holder !== undefined || isOurs(cx, domain) || input.isUsed(domain)
   if (validateOrgDomains || isWanted) return [added]
   return [added, { type: "org.domain.trusted", data: { domain }, claims: [takeDomain(domain)] }]
+})
+
+/**
+ * Adds a domain that was proven elsewhere, by the word of somebody who may do everything here.
+ * Refuses what others would lose something by: a domain that another organisation has, names that
+ * its people sign in with, names below our own host.
+ */
+export const vouchDomain = org.command<Added>((state, input, cx, id) => {
+  mustExist(state)
+  const domain = givenDomain(input.domain)
+  if (domainIn(state, domain)) throw existsError()
+  mustHaveRoom(state)
+  const holder = cx.holder(domainClaim, domain)
+  if ((holder && holder.id !== id) || isOurs(cx, domain) || input.isUsed(domain)) {
+    throw new Fault("failed_precondition", taken.id, `${taken.message}; add it, and prove it here`)
+  }
+  return [
+    { type: "org.domain.added", data: { domain } },
+    {
+      type: "org.domain.verified",
+      data: { domain, isVouched: true },
+      claims: [takeDomain(domain)],
+    },
+  ]
 })
 
 /** Whether whose a domain is was proven; what is held on trust is anybody's word. */
@@ -104,6 +122,15 @@ export function isProvenDomain(cx: Decision, text: string): boolean {
   if (!holder) return false
   if (holder.stream !== org.stream) return true
   return domainIn(cx.state(org, holder.id), domain)?.verified ?? true
+}
+
+const existsError = () =>
+  new Fault("already_exists", "org.domain_exists", "the organisation has this domain already")
+
+function mustHaveRoom({ domains }: Org): void {
+  if (Object.keys(domains).length < domainsMax) return
+  const message = `an organisation may have at most ${domainsMax} domains`
+  throw new Fault("failed_precondition", "org.domains_too_many", message)
 }
 
 const isOurs = (cx: Decision, domain: string): boolean => `.${domain}`.endsWith(`.${hostOf(cx)}`)

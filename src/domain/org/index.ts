@@ -25,6 +25,7 @@ export {
   removeDomain,
   setPrimaryDomain,
   verifyDomain,
+  vouchDomain,
 } from "./domain.ts"
 export { removeMetadata, setMetadata } from "./metadata.ts"
 export { heldMetadata } from "./metadata-view.ts"

@@ -16,7 +16,15 @@ export type OrgEvent =
       { readonly validationCode: string }
     >
   | Event<"org.domain.trusted", { readonly domain: string }>
-  | Event<"org.domain.verified", { readonly domain: string; readonly isGenerated?: boolean }>
+  | Event<
+      "org.domain.verified",
+      {
+        readonly domain: string
+        readonly isGenerated?: boolean
+        /** Whether it was proven elsewhere, and taken over from there. */
+        readonly isVouched?: boolean
+      }
+    >
   | Event<"org.domain.removed", { readonly domain: string; readonly isVerified: boolean }>
   | Event<"org.domain.primary.set", { readonly domain: string }>
   | Event<"org.metadata.set", { readonly key: string }, { readonly value: string }>
@@ -86,8 +94,12 @@ export const org = aggregate<OrgEvent, Org>({
       }),
     "org.domain.trusted": (state, { data }) => withDomain(state, data.domain, trusted),
     // What was taken on trust once said this, too, but nobody had been asked for a proof.
-    "org.domain.verified": (state, { data: { domain, isGenerated } }) =>
-      withDomain(state, domain, isGenerated || hasChallenge(state, domain) ? owned : trusted),
+    "org.domain.verified": (state, { data: { domain, isGenerated, isVouched } }) =>
+      withDomain(
+        state,
+        domain,
+        isGenerated || isVouched || hasChallenge(state, domain) ? owned : trusted,
+      ),
     "org.domain.removed": (state, { data }) => {
       const { [data.domain]: _, ...domains } = state.domains
       return { ...state, domains }

@@ -54,7 +54,7 @@ const trust = statement(
 )
 /** What was taken on trust once says that it is verified, but nobody was asked for a proof. */
 const verify = statement(
-  `UPDATE org_domains SET held = 1, verified = ($isGenerated OR validation <> '')
+  `UPDATE org_domains SET held = 1, verified = ($isUnasked OR validation <> '')
    WHERE instance = $instance AND org = $id AND domain = $domain`,
 )
 /** The first one is made by us, the others were proven before. */
@@ -114,8 +114,8 @@ export const orgView = view<OrgEvent>({
       db.run(trust, { domain })
       db.run(touch)
     },
-    "org.domain.verified": (db, { data: { domain, isGenerated = false } }) => {
-      db.run(verify, { domain, isGenerated })
+    "org.domain.verified": (db, { data: { domain, isGenerated = false, isVouched = false } }) => {
+      db.run(verify, { domain, isUnasked: isGenerated || isVouched })
       db.run(touch)
     },
     "org.domain.removed": (db, { data: { domain } }) => {

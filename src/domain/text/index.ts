@@ -1,8 +1,8 @@
-import type { Transaction } from "../../store/index.ts"
-import { dropTexts as dropNamed } from "./commands.ts"
+import type { Cx, Transaction } from "../../store/index.ts"
+import { dropTexts as dropNamed, saidAt } from "./commands.ts"
 import { messageKinds } from "./kind.ts"
 import { loginNames } from "./login-words.ts"
-import { customText } from "./model.ts"
+import { customText, type Meant, type Texts } from "./model.ts"
 
 export type { MessageKind, MessageValues } from "./kind.ts"
 export { type LoginWords, loginWords } from "./login-words.ts"
@@ -14,6 +14,10 @@ export const dropTexts = (tx: Transaction, orgId: string): void =>
     ...Object.keys(messageKinds).map((kind) => `message.${kind}`),
     ...Object.values(loginNames),
   ])
+
+/** What an organisation itself says with a template in a language; undefined: nothing. */
+export const saidTexts = (cx: Cx, orgId: string, meant: Meant): Texts | undefined =>
+  saidAt(cx, orgId, meant)
 
 /** What this module is to the whole. */
 export const module = {

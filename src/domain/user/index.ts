@@ -118,9 +118,17 @@ export {
   type OwnKey,
   secondFactorsOf,
 } from "./factor/ready.ts"
+export { importRecoveryCodes } from "./factor/recovery-code.ts"
 export { hasKeys, originsOf, relyingPartyOf } from "./factor/relying-party.ts"
 export { skipFactors } from "./factor/skip.ts"
-export { admitTotp, pendingTotp, registerTotp, totpUri } from "./factor/totp.ts"
+export {
+  admitTotp,
+  importTotp,
+  pendingTotp,
+  registerTotp,
+  totpSecret,
+  totpUri,
+} from "./factor/totp.ts"
 export { challengeKey, keyHolder, unknownKey } from "./factor/webauthn-check.ts"
 export { isLanguage } from "./field.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"

@@ -148,6 +148,18 @@ const fileChanges = (upload: string, get: string, remove: string) =>
   })
 
 /** Every operation of these modules that changes something, in an order that lets each succeed. */
+const imported = {
+  data: {
+    case: "dataOrgs",
+    value: {
+      orgs: [
+        { orgId: "taken", org: { name: "Taken" } },
+        { orgId: "org1", projects: [{ projectId: "taken", project: { name: "Taken" } }] },
+      ],
+    },
+  },
+}
+
 const changes: readonly (readonly [string, object, string?])[] = [
   ...fileChanges("uploadInstanceFile", "getInstanceFile", "removeLabelPolicy"),
   ["addCustomLabelPolicy", { primaryColor: "#112233" }],
@@ -156,6 +168,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["uploadMyAvatar", { file }],
   ["getMyAvatar", {}],
   ["addOrganization", { name: "New", organizationId: "org3" }],
+  ["importData", imported],
+  ["exportData", { orgIds: ["org1", "taken"], withPasswords: true }],
   ["updateOrganization", { ...org2, name: "Other" }],
   ["deactivateOrganization", org2],
   ["activateOrganization", org2],

@@ -1,5 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
-import type { Cx, Draft, Receipt } from "../../../store/index.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
 import type { Check } from "./check.ts"
@@ -23,16 +23,28 @@ export async function generateRecoveryCodes(
   count = standardCount,
 ): Promise<{ readonly codes: readonly string[]; readonly receipt: Receipt }> {
   if (count < 1 || count > countMax) {
-    throw new Fault(
-      "invalid_argument",
-      "user.recovery_code_count",
-      `count must be 1 to ${countMax}`,
-    )
+    throw countError()
   }
   const plain = Array.from({ length: count }, () => draw(cx))
   const hashes = plain.map((code) => cx.secrets.hash(code, about(userId)))
   const receipt = await addCodes(cx, userId, hashes)
   return { codes: plain.map((code) => `${code.slice(0, 5)}-${code.slice(5)}`), receipt }
+}
+
+/** Takes over codes that somebody was given elsewhere, as a part of a step. */
+export function importRecoveryCodes(
+  tx: Transaction,
+  userId: string,
+  codes: readonly string[],
+): void {
+  if (codes.length > countMax) throw countError()
+  const plain = codes.map((code) => code.replace(/[\s-]/g, "").toUpperCase())
+  if (plain.some((code) => code.length < length)) {
+    const message = `a recovery code must have at least ${length} letters`
+    throw new Fault("invalid_argument", "user.recovery_code_short", message)
+  }
+  const hashes = plain.map((code) => tx.secrets.hash(code, about(userId)))
+  addCodes.within(tx, userId, hashes)
 }
 
 const added = "user.human.mfa.recoverycode.added"
@@ -42,6 +54,9 @@ const addCodes = user.command<readonly string[]>((state, hashes) => {
   const count = hashes.length
   return [{ type: added, data: { count }, private: { hashes }, erase: { types: [added] } }]
 })
+
+const countError = () =>
+  new Fault("invalid_argument", "user.recovery_code_count", `count must be 1 to ${countMax}`)
 
 /** Takes all that are left away; refuses where there are none. */
 export const removeRecoveryCodes = user.command((state) => {

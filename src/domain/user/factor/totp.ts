@@ -1,6 +1,6 @@
-import { Fault } from "../../../kernel/fault.ts"
+import { Fault, fieldError } from "../../../kernel/fault.ts"
 import { lazily } from "../../../kernel/lazy.ts"
-import type { Cx, Draft, Receipt } from "../../../store/index.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
 import type { AdmitFactor, Check } from "./check.ts"
@@ -51,6 +51,33 @@ const addTotp = user.command<string>((state, sealed) => {
 })
 
 const added = "user.human.mfa.otp.added"
+
+/** RFC 4648 §6, of at least 80 bits: what authenticator apps of other services were given. */
+const base32 = /^[A-Z2-7]{16,128}=*$/
+
+/**
+ * Takes over the secret of an authenticator app that was proven elsewhere, as a part of a step: it
+ * counts at once. Refuses what is no base32.
+ */
+export function importTotp(tx: Transaction, userId: string, secret: string): void {
+  const plain = secret.replace(/\s/g, "").toUpperCase()
+  if (!base32.test(plain)) {
+    throw fieldError(
+      "user.totp_invalid",
+      "otp_code",
+      "must be a secret in base32, 16 to 128 letters",
+    )
+  }
+  addTotp.within(tx, userId, tx.secrets.seal("seal", plain, about(userId)))
+  tx.append(user, userId, [{ type: "user.human.mfa.otp.verified", data: {} }])
+}
+
+/** The secret in base32 of an authenticator app that counts; undefined where there is none. */
+export function totpSecret(cx: Cx, userId: string): string | undefined {
+  const state = cx.store.state(cx, user, userId)
+  const totp = isPerson(state) ? factorsOf(state).totp : undefined
+  return totp?.verified ? cx.secrets.open("seal", totp.sealed, about(userId)) : undefined
+}
 
 /** The secret in base32 that somebody is about to set up; undefined where nobody is. */
 export function pendingTotp(cx: Cx, userId: string): string | undefined {

@@ -1,0 +1,81 @@
+import { OrgState } from "../../../gen/core/org/v1/org_pb.ts"
+import { givenId } from "../../../kernel/text/given.ts"
+import type { Cx } from "../../../store/index.ts"
+import {
+  addDomain,
+  createOrganization,
+  deactivateOrganization,
+  hostOf,
+  org,
+  setPrimaryDomain,
+  vouchDomain,
+} from "../../org/index.ts"
+import { readerOf, strangersOn } from "../../user/index.ts"
+import { needs, one, row } from "./v1-row.ts"
+
+export const orgRow = row({
+  field: "org",
+  needs: { read: "org.read", write: ["org.create"] },
+  from: (data) => one(data.org),
+  *read(cx, orgId) {
+    yield { org: { name: cx.store.state(cx, org, orgId).name } }
+  },
+  write: async (cx, orgId, { name }) => {
+    await createOrganization(cx, givenId(cx.ids, "org_id", orgId), { name })
+  },
+  idOf: ({ name }) => name,
+  taken: () => ({ settings: ["org"] }),
+})
+
+/** Each instance makes an organisation a domain of its own below its host: that one stays there. */
+export const domainRow = row({
+  field: "domains",
+  needs: needs("org"),
+  from: ({ domains }) => domains,
+  *read(cx, orgId) {
+    const { domains, primaryDomain } = cx.store.state(cx, org, orgId)
+    const own = `.${hostOf({ ...readerOf(cx), instance: cx.instance })}`
+    for (const [domainName, { verified }] of Object.entries(domains)) {
+      if (domainName.endsWith(own)) continue
+      const isPrimary = domainName === primaryDomain
+      yield { domains: [{ orgId, domainName, isVerified: verified, isPrimary }] }
+    }
+  },
+  write: (cx, orgId, domain) => takeDomain(cx, orgId, domain),
+  idOf: ({ domainName }) => domainName,
+  taken: ({ domainName }) => ({ domains: [domainName] }),
+})
+
+type Domain = {
+  readonly domainName: string
+  readonly isVerified: boolean
+  readonly isPrimary: boolean
+}
+
+/** Who owns the instance vouches for what was proven elsewhere. */
+async function takeDomain(cx: Cx, orgId: string, given: Domain): Promise<void> {
+  const { domainName: domain, isVerified, isPrimary } = given
+  const isUsed = (name: string) => strangersOn(cx, { domain: name, orgId, limit: 1 }).length > 0
+  await cx.store.transact(cx, (tx) => {
+    if (isVerified) vouchDomain.within(tx, orgId, { domain, isUsed })
+    else addDomain.within(tx, orgId, { domain, isUsed })
+    if (isPrimary && isVerified) setPrimaryDomain.within(tx, orgId, domain)
+  })
+}
+
+/** Stands last: nobody is added to an organisation that is stopped. */
+export const stateRow = row({
+  field: "orgState",
+  ofNew: true,
+  needs: needs("org"),
+  from: ({ orgState }) => (orgState === OrgState.INACTIVE ? [orgState] : []),
+  *read(cx, orgId) {
+    const isStopped = cx.store.state(cx, org, orgId).status === "inactive"
+    yield { orgState: isStopped ? OrgState.INACTIVE : OrgState.ACTIVE }
+  },
+  write: async (cx, orgId) => {
+    await deactivateOrganization(cx, orgId)
+  },
+  idOf: () => "inactive",
+  taken: () => ({ settings: ["org_state"] }),
+})

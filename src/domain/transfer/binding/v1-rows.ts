@@ -1,0 +1,47 @@
+import { actionRow, triggerRow } from "./v1-action.ts"
+import { apiRow, appKeyRow, oidcRow } from "./v1-app.ts"
+import { jwtIdpRow, oidcIdpRow } from "./v1-idp.ts"
+import { domainRow, orgRow, stateRow } from "./v1-org.ts"
+import { domainPolicyRow, loginPolicyRow, policyRows } from "./v1-policy.ts"
+import {
+  grantMemberRow,
+  grantRow,
+  orgMemberRow,
+  projectMemberRow,
+  projectRow,
+  roleRow,
+  userGrantRow,
+} from "./v1-project.ts"
+import type { Row } from "./v1-row.ts"
+import { textRows } from "./v1-text.ts"
+import { humanRow, linkRow, machineKeyRow, machineRow, metadataRow } from "./v1-user.ts"
+
+/** All that organisations have, each behind what it needs: a grant behind who is granted to. */
+export const rows: readonly Row[] = [
+  orgRow,
+  domainPolicyRow,
+  domainRow,
+  ...policyRows,
+  oidcIdpRow,
+  jwtIdpRow,
+  loginPolicyRow,
+  ...textRows,
+  actionRow,
+  triggerRow,
+  projectRow,
+  roleRow,
+  apiRow,
+  oidcRow,
+  appKeyRow,
+  humanRow,
+  machineRow,
+  machineKeyRow,
+  metadataRow,
+  linkRow,
+  grantRow,
+  userGrantRow,
+  orgMemberRow,
+  projectMemberRow,
+  grantMemberRow,
+  stateRow,
+]

@@ -1,0 +1,111 @@
+import { type Cx, type Statement, statement } from "../../store/index.ts"
+
+/** What a walk over a table is told of each row; `created` is ms UTC. */
+type Listed = { readonly id: string; readonly created: number }
+
+/** So many rows are read at once: others are answered in between. */
+const limit = 500
+
+/** The rows of an organisation in a table, oldest first; each part goes on after the one before. */
+const ofOrg = (table: string, condition = "TRUE"): Statement<Listed> =>
+  statement(
+    `SELECT id, created FROM ${table}
+     WHERE instance = $instance AND org = $orgId AND ${condition}
+       AND (created, id) > ($created, $after)
+     ORDER BY created, id LIMIT $limit`,
+  )
+
+const lists = {
+  people: ofOrg("users", "kind = 'human'"),
+  machines: ofOrg("users", "kind = 'machine'"),
+  projects: ofOrg("projects"),
+  apis: ofOrg("apps", "kind = 'api'"),
+  clients: ofOrg("apps", "kind = 'oidc'"),
+  actions: ofOrg("actions"),
+  projectGrants: ofOrg("project_grants"),
+  authorizations: ofOrg("authorizations"),
+} as const
+
+/** The ids of what an organisation has, however much it is. */
+export function* idsIn(cx: Cx, list: keyof typeof lists, orgId: string): Generator<string> {
+  let from: Listed = { id: "", created: 0 }
+  for (;;) {
+    const { created, id: after } = from
+    const rows = cx.store.all(cx, lists[list], { orgId, created, after, limit })
+    yield* rows.map(({ id }) => id)
+    const last = rows.at(-1)
+    if (!last || rows.length < limit) return
+    from = last
+  }
+}
+
+const everyOrg = statement<{ id: string }>(
+  "SELECT id FROM orgs WHERE instance = $instance ORDER BY created, id",
+)
+
+/** The ids of all organisations, oldest first. */
+export const orgIds = (cx: Cx): readonly string[] => cx.store.all(cx, everyOrg).map(({ id }) => id)
+
+/** Roles of one user on one thing; `roles` reads "|A|B|". */
+type MemberRow = {
+  readonly id: string
+  readonly target: string
+  readonly project: string
+  readonly user_id: string
+  readonly roles: string
+}
+
+const members = statement<MemberRow>(
+  `SELECT id, target, project, user_id, roles FROM administrators
+   WHERE instance = $instance AND org = $orgId AND level = $level AND id > $after
+   ORDER BY id LIMIT $limit`,
+)
+
+/** Who has roles on an organisation, on its projects, or on what was granted to it. */
+export function* membersIn(
+  cx: Cx,
+  level: "org" | "project" | "grant",
+  orgId: string,
+): Generator<MemberRow> {
+  let after = ""
+  for (;;) {
+    const rows = cx.store.all(cx, members, { orgId, level, after, limit })
+    yield* rows
+    const last = rows.at(-1)
+    if (!last || rows.length < limit) return
+    after = last.id
+  }
+}
+
+/** A role of a project, as people are shown it. */
+type RoleRow = {
+  readonly role_key: string
+  readonly display_name: string
+  readonly role_group: string
+}
+
+const roles = statement<RoleRow>(
+  `SELECT role_key, display_name, role_group FROM project_roles
+   WHERE instance = $instance AND project = $projectId ORDER BY role_key`,
+)
+
+export const rolesIn = (cx: Cx, projectId: string): readonly RoleRow[] =>
+  cx.store.all(cx, roles, { projectId })
+
+/** A public key in PEM; `expires` is ms UTC. */
+type KeyRow = { readonly id: string; readonly publicKey: string; readonly expires: number }
+
+const machineKeys = statement<KeyRow>(
+  `SELECT key_id AS id, public_key AS publicKey, expires FROM user_keys
+   WHERE instance = $instance AND user_id = $owner ORDER BY key_id`,
+)
+const appKeys = statement<KeyRow>(
+  `SELECT id, public_key AS publicKey, expires FROM app_keys
+   WHERE instance = $instance AND app = $owner ORDER BY id`,
+)
+
+export const machineKeysOf = (cx: Cx, owner: string): readonly KeyRow[] =>
+  cx.store.all(cx, machineKeys, { owner })
+
+export const appKeysOf = (cx: Cx, owner: string): readonly KeyRow[] =>
+  cx.store.all(cx, appKeys, { owner })

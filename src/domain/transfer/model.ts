@@ -1,0 +1,26 @@
+import { aggregate, type Event } from "../../store/index.ts"
+
+/** What left with people: hashes of passwords, secrets of their apps and of providers. */
+export type Carried = {
+  readonly withPasswords: boolean
+  readonly withOtp: boolean
+  readonly withSecrets: boolean
+}
+
+export type TransferEvent =
+  | Event<"transfer.exported", Carried & { readonly organizations: number }>
+  | Event<
+      "transfer.imported",
+      { readonly organizations: number; readonly taken: number; readonly refused: number }
+    >
+
+/** Who took data out of the instance, or into it; each time is a stream of its own. */
+export const transfer = aggregate<TransferEvent, null>({
+  stream: "transfer",
+  retention: "audit",
+  initial: null,
+  evolve: {
+    "transfer.exported": () => null,
+    "transfer.imported": () => null,
+  },
+})

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
+import { addMember } from "../../../src/domain/member/index.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
+import { type Estate, openEstate, person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeAll(async () => {
+  estate = await openEstate()
+}, 60_000)
+afterAll(() => estate.close())
+
+type Refused = { readonly type: string; readonly id: string; readonly message: string }
+
+const orgsOf = (...orgs: object[]) => ({ case: "dataOrgs", value: { orgs } })
+const take = (...orgs: object[]) => estate.as("owner", "importData", { data: orgsOf(...orgs) })
+const human = (userId: string, more: object = {}) => ({
+  userId,
+  user: {
+    userName: userId,
+    profile: { firstName: userId, lastName: "Person" },
+    email: { email: `${userId}@example.com` },
+    ...more,
+  },
+})
+
+test("only who may change the instance takes over, and only who may read it tells", async () => {
+  for (const who of ["manager", "stranger", "nobody"] as const) {
+    for (const name of ["importData", "exportData"]) {
+      const data = orgsOf({ orgId: "x", org: { name: "X" } })
+      await expect(async () => estate.as(who, name, { data })).rejects.toMatchObject({
+        code: "permission_denied",
+      })
+    }
+  }
+})
+
+test("each kind of thing takes the permission that it takes by itself", async () => {
+  const narrow = async (key: string, ...permissions: string[]) => {
+    await createRole(estate.cx(), { key, displayName: key, permissions, level: "instance" })
+    const target = { level: "instance" } as const
+    await estate.step((tx) => {
+      addUser(tx, key, person(key, "org1"))
+      addMember(tx, { target, userId: key, roles: [key] })
+    })
+    const caller = { kind: "user", userId: key, orgId: "org1", clientId: "c" } as const
+    return (data: object) => estate.as("owner", "importData", { data }, { cx: { caller } })
+  }
+  const data = orgsOf({
+    orgId: "org2",
+    projects: [{ projectId: "thin", project: { name: "Thin" } }],
+    orgMembers: [{ userId: "stranger2", roles: ["ORG_OWNER"] }],
+    humanUsers: [human("stranger2")],
+  })
+  const bare = await (await narrow("BARE", "iam.write"))(data)
+  expect(bare.success.orgs).toEqual([])
+  expect(bare.errors.map(({ message }: Refused) => message)).toEqual([
+    "this needs the permission project.create",
+    "this needs the permission user.write",
+    "this needs the permission org.member.write",
+  ])
+  const some = ["user.write", "user.read", "user.credential.write", "org.member.write"]
+  const more = await (await narrow("MORE", "iam.write", ...some))(data)
+  expect(more.success.orgs).toMatchObject([{ humanUserIds: ["stranger2"], orgMembers: [] }])
+  expect(more.errors).toMatchObject([
+    { type: "projects" },
+    { message: /can't give or take a role/ },
+  ])
+})
+
+test("who may look at everything is told no secrets", async () => {
+  const role = "IAM_OWNER_VIEWER"
+  await estate.step((tx) =>
+    addMember(tx, { target: { level: "instance" }, userId: "nobody", roles: [role] }),
+  )
+  const { orgs } = await estate.as("nobody", "exportData", { orgIds: ["org2"] })
+  expect(orgs).toHaveLength(1)
+  for (const flag of ["withPasswords", "withOtp", "withSecrets"]) {
+    const tried = estate.as("nobody", "exportData", { orgIds: ["org2"], [flag]: true })
+    await expect(tried).rejects.toMatchObject({ code: "permission_denied" })
+  }
+})
+
+test("what can't be taken is named with the reason, and the rest goes on", async () => {
+  const broken = {
+    orgId: "half",
+    org: { name: "Half" },
+    projects: [
+      { projectId: "fine", project: { name: "Fine" } },
+      { projectId: "nameless", project: { name: "" } },
+      { projectId: "empty" },
+    ],
+    humanUsers: [
+      human("good"),
+      human("hashed", { hashedPassword: { value: "plain text" } }),
+      human("coded", { otpCode: "no base32!" }),
+      human("linked", { idps: [{ configId: "nowhere", externalUserId: "1" }] }),
+    ],
+    projectRoles: [{ projectId: "own", roleKey: "r", displayName: "R" }],
+    orgMembers: [{ userId: "good", roles: ["NO_ROLE"] }],
+    userMetadata: [{ id: "stranger", key: "k", value: new Uint8Array([1]) }],
+  }
+  const { errors, success } = await take(broken)
+  expect(success.orgs).toMatchObject([
+    { orgId: "half", projectIds: ["fine"], humanUserIds: ["good"] },
+  ])
+  const why = new Map(errors.map((each: Refused) => [`${each.type}/${each.id}`, each.message]))
+  expect([...why.keys()].toSorted()).toEqual([
+    "human_users/coded",
+    "human_users/hashed",
+    "human_users/linked",
+    "org_members/good",
+    "project_roles/own/r",
+    "projects/empty",
+    "projects/nameless",
+    "user_metadata/stranger/k",
+  ])
+  expect(why.get("project_roles/own/r")).toBe("the organisation has no such project")
+  expect(why.get("user_metadata/stranger/k")).toBe("the organisation has no such user")
+})
+
+test("nothing is said of organisations that are not there", async () => {
+  const { errors } = await take({ orgId: "ghost", lockoutPolicy: { maxPasswordAttempts: 1 } })
+  expect(errors).toMatchObject([{ type: "lockout_policy", message: /no such organisation/ }])
+})
+
+test("the older form is taken, too", async () => {
+  const older = {
+    orgId: "older",
+    org: { name: "Older" },
+    iamPolicy: { orgId: "older", userLoginMustBeDomain: true },
+    loginPolicy: { allowUsernamePassword: true },
+    secondFactors: [{ type: 1 }],
+    humanUsers: [human("elder")],
+  }
+  const data = { case: "dataOrgsv1", value: { orgs: [older] } }
+  const { errors, success } = await estate.as("owner", "importData", { data })
+  expect(errors).toEqual([])
+  expect(success.orgs).toMatchObject([{ orgId: "older", humanUserIds: ["elder"] }])
+  const { orgs } = await estate.as("owner", "exportData", { orgIds: ["older"] })
+  expect(orgs).toMatchObject([
+    { domainPolicy: { userLoginMustBeDomain: true }, loginPolicy: { secondFactors: [1] } },
+  ])
+})
+
+test("what is more than a body is refused with what to do", async () => {
+  const people = Array.from({ length: 990 }, (_, at) => human(`m${at}`))
+  await take({ orgId: "many", org: { name: "Many" }, humanUsers: people })
+  const { orgs } = await estate.as("owner", "exportData", { orgIds: ["many"] })
+  expect(orgs[0].humanUsers).toHaveLength(990)
+  const all = estate.as("owner", "exportData", { orgIds: ["many", "half", "org1", "org2"] })
+  await expect(all).rejects.toMatchObject({
+    id: "transfer.too_large",
+    message: /org_ids/,
+  })
+}, 30_000)
+
+test.for([
+  ["exportData", { gcsOutput: {} }, "transfer.no_bucket"],
+  ["exportData", { s3Output: {} }, "transfer.no_place"],
+  ["exportData", { localOutput: { path: "x" } }, "transfer.no_place"],
+  ["exportData", { timeout: "soon" }, "transfer.timeout"],
+  ["exportData", { timeout: "0s" }, "request.late"],
+  ["exportData", { orgIds: ["nope"] }, "org.missing"],
+  ["importData", {}, "transfer.data_missing"],
+  ["importData", { data: { case: "dataOrgsLocal", value: {} } }, "transfer.no_place"],
+  ["importData", { data: { case: "dataOrgsGcs", value: {} } }, "transfer.no_bucket"],
+] as const)("%s with %j is refused as %s", async ([name, request, id]) => {
+  await expect(estate.as("owner", name, request)).rejects.toMatchObject({ id })
+})
+
+test("what the time does not suffice for is named", async () => {
+  const data = orgsOf({ orgId: "late", org: { name: "Late" } })
+  const { errors, success } = await estate.as("owner", "importData", { data, timeout: "0s" })
+  expect(success.orgs).toEqual([])
+  expect(errors).toMatchObject([{ type: "org", message: /time was over/ }])
+})

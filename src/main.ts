@@ -27,6 +27,7 @@ import { passwordIn, setUp } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
 import { failureJson, failureText, startError } from "./boot/start-error.ts"
 import { untilStopped } from "./boot/stop.ts"
+import { transferCommands } from "./boot/transfer/commands.ts"
 import { shortVersion, version } from "./boot/version.ts"
 import { systemClock } from "./kernel/clock.ts"
 import type { Config } from "./kernel/config.ts"
@@ -109,6 +110,10 @@ const commands: CommandTable = {
     plain: true,
     run: printCompletion,
   },
+  ...transferCommands({
+    ...{ env, random: systemRandom, started },
+    here: async (start, work) => (await import("./server/index.ts")).transferHere(start, work),
+  }),
   version: { help: "Print the version", flags: {}, run: printVersion },
 }
 

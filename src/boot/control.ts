@@ -10,7 +10,8 @@ export type Commands = Readonly<Record<string, (input: unknown) => Promise<unkno
 
 export type Control = { readonly close: () => Promise<void> }
 
-const inputMax = 64 * 1024
+/** A part of an import: a line may hold half a megabyte of metadata, in base64. */
+const inputMax = 4 * 1024 * 1024
 const secondsMax = 30
 
 const answerSchema = z.union([

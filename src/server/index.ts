@@ -14,12 +14,14 @@ import { keepRotating } from "./background/rotation.ts"
 import { type Listener, listenGrpc, listenHttp, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
 import { doctorOf } from "./operator/doctor.ts"
+import { transferControl } from "./operator/transfer.ts"
 import { openServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { openSetupToken } from "./setup/setup-token.ts"
 
 export { type Drilled, drill } from "./operator/drill.ts"
+export { transferHere } from "./operator/transfer.ts"
 
 /** Opens the data folder, answers on both listeners, and says where. */
 export async function serve(start: Start): Promise<Running> {
@@ -74,6 +76,7 @@ export async function serve(start: Start): Promise<Running> {
     stop,
     control: {
       ...doctor.commands,
+      ...transferControl(services),
       "setup-link": async () => {
         const fresh = link()
         keepSetupLink(folder, fresh)

@@ -1,4 +1,4 @@
-import { aggregate, type Event } from "../../store/index.ts"
+import { aggregate, type Cx, type Event } from "../../store/index.ts"
 
 /** What left with people: hashes of passwords, secrets of their apps and of providers. */
 export type Carried = {
@@ -24,3 +24,16 @@ export const transfer = aggregate<TransferEvent, null>({
     "transfer.imported": () => null,
   },
 })
+
+/** The log keeps who brought something in. */
+export async function noteImport(
+  cx: Cx,
+  organizations: number,
+  counts: { readonly taken: number; readonly refused: number },
+): Promise<void> {
+  const id = cx.ids.next()
+  const data = { organizations, ...counts }
+  await cx.store.transact(cx, (tx) =>
+    tx.append(transfer, id, [{ type: "transfer.imported", data }]),
+  )
+}

@@ -93,5 +93,5 @@ const tooLargeError = () =>
     "resource_exhausted",
     "transfer.too_large",
     `this is more than an answer may have (${inline.bytes} bytes, ${inline.things} things): ` +
-      "name fewer organisations in org_ids",
+      "name fewer organisations in org_ids, or run latchkey export on the server",
   )

@@ -7,7 +7,7 @@ import type {
 } from "../../../gen/core/admin/v1/data_pb.ts"
 import { Fault, fieldError, lateError } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { transfer } from "../model.ts"
+import { noteImport } from "../model.ts"
 import { wholeOf } from "./v1-export.ts"
 import { gathering, takeOver } from "./v1-import.ts"
 import { presentOf } from "./v1-older.ts"
@@ -30,23 +30,10 @@ export const admin = share<Cx>()(AdminService, {
     await takeOver(here, orgs, { report, isLate, made: new Set() })
     const success = { orgs: taken() }
     if (!req.dryRun)
-      await note(cx, orgs.length, { taken: success.orgs.length, refused: errors.length })
+      await noteImport(cx, orgs.length, { taken: success.orgs.length, refused: errors.length })
     return { errors, success }
   },
 })
-
-/** The log keeps who brought something in. */
-async function note(
-  cx: Cx,
-  organizations: number,
-  counts: { readonly taken: number; readonly refused: number },
-): Promise<void> {
-  const id = cx.ids.next()
-  const data = { organizations, ...counts }
-  await cx.store.transact(cx, (tx) =>
-    tx.append(transfer, id, [{ type: "transfer.imported", data }]),
-  )
-}
 
 function orgsIn({ data }: ImportDataRequest): readonly DataOrg[] {
   switch (data.case) {
@@ -60,29 +47,29 @@ function orgsIn({ data }: ImportDataRequest): readonly DataOrg[] {
     case "dataOrgsv1Gcs":
       throw bucketError()
     default:
-      throw elsewhereError("data_orgs")
+      throw elsewhereError("data_orgs", "latchkey import FILE")
   }
 }
 
-/** What goes into an answer; what would go elsewhere is refused, and nobody waits for it in vain. */
+/** What would go elsewhere than into the answer is refused. */
 function mustBeInline({ localOutput, s3Output, gcsOutput }: ExportDataRequest): void {
   if (gcsOutput) throw bucketError()
-  if (localOutput || s3Output) throw elsewhereError("response_output")
+  if (localOutput || s3Output) throw elsewhereError("response_output", "latchkey export FILE")
 }
 
-const elsewhereError = (field: string) =>
+const elsewhereError = (field: string, command: string) =>
   new Fault(
     "failed_precondition",
     "transfer.no_place",
-    `this server reads and writes no files for callers; use ${field}`,
+    `this server reads and writes no files for callers; use ${field}, or run ${command} on it`,
   )
 
 const bucketError = () =>
   new Fault(
     "failed_precondition",
     "transfer.no_bucket",
-    "this server doesn't speak to Google Cloud Storage; use response_output and data_orgs, and copy " +
-      "the file with the tools of that service",
+    "this server doesn't speak to Google Cloud Storage; run latchkey export FILE or latchkey " +
+      "import FILE on it, and copy the file with the tools of that service",
   )
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const

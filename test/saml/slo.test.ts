@@ -4,6 +4,7 @@ import type { Profile, SAML } from "@node-saml/node-saml"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { session } from "../../src/domain/session/index.ts"
 import { authorizePath, browserOf, issuer, type Provider, type Visited } from "../oauth/provider.ts"
+import { idpEntity, logoutMessage, signedXml } from "./identity-provider.ts"
 import {
   addServiceProvider,
   createKey,
@@ -108,6 +109,25 @@ describe("a sign-out that a service provider begins", () => {
     expect(isOver(profile)).toBe(true)
     const silent = await browser.go(authorizePath((await provider.addClient()).id))
     expect(silent.path).toContain("/ui/login/loginname")
+  })
+
+  test("is found by a form without our cookie, when it names no session", async () => {
+    const browser = browserOf(provider)
+    const profile = await enter(browser, first)
+    const named = `<saml:NameID>${profile.nameID}</saml:NameID>`
+    const attributes = { Destination: `${issuer}/saml/v2/SLO` }
+    const plain = logoutMessage("LogoutRequest", { attributes, inside: named, now: Date.now() })
+    const of = "LogoutRequest"
+    const xml = signedXml(plain.replace(idpEntity, first), { by: key, of })
+    const body = new URLSearchParams({ SAMLRequest: Buffer.from(xml).toString("base64") })
+    const sent = await provider.send("/saml/v2/SLO", { method: "POST", body })
+    const next = sent.headers.get("location") ?? ""
+    expect(next).toMatch(/^\/saml\/v2\/SLO\?carried=/)
+    const other = await browserOf(provider).go(next)
+    expect(xmlOf(parametersOf(other).SAMLResponse)).toContain("status:UnknownPrincipal")
+    expect(isOver(profile)).toBe(false)
+    expect(await read(first, await browser.go(next))).toMatchObject({ loggedOut: true })
+    expect(isOver(profile)).toBe(true)
   })
 
   test("tells the others, one after the other", async () => {

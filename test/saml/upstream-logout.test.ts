@@ -48,9 +48,9 @@ afterEach(() => provider.close())
 const now = () => provider.clock.now()
 
 /** Signs ada in; answers her session. */
-async function enter(browser: Browser): Promise<string> {
+async function enter(browser: Browser, said: Parameters<typeof assertionFor>[2] = {}) {
   const asked = await askedFor(browser, client.id)
-  const xml = responseFor(asked, now(), signedXml(assertionFor(asked, now()), { by: key }))
+  const xml = responseFor(asked, now(), signedXml(assertionFor(asked, now(), said), { by: key }))
   await bring(provider, browser, { xml, asked })
   const cx = provider.cx()
   return sessionsOf(cx, findByLoginName(cx, "ada") ?? "").at(-1) ?? ""
@@ -161,6 +161,31 @@ describe("who signs out there", () => {
     const id = await enter(newBrowser(provider))
     await tell(newBrowser(provider), "SAMLRequest", logoutRequest())
     expect(statusOf(id)).toBe("ended")
+  })
+
+  test("does so by a form and a name for one session, which the browser alone knows", async () => {
+    await removeIdp(provider.cx(), undefined, idpId)
+    const changes = { federatedLogout: true, transientAttribute: "UserName" }
+    idpId = await addSaml(provider, idpMetadata([key], { services }), changes)
+    const browser = newBrowser(provider)
+    const format = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
+    const id = await enter(browser, { nameId: "_passing", format })
+    const body = new URLSearchParams({
+      SAMLRequest: Buffer.from(logoutRequest({ name: "_passing" })).toString("base64"),
+    })
+    const sent = await provider.send(`/idps/${idpId}/saml/slo`, { method: "POST", body })
+    const next = sent.headers.get("location") ?? ""
+    expect([sent.status, statusOf(id), next]).toEqual([
+      ...[303, "active", expect.stringContaining(`/idps/${idpId}/saml/slo?carried=`)],
+    ])
+    // Whoever else opens it has no such session, and what is changed is nothing.
+    expect(read(await newBrowser(provider).go(next), "SAMLResponse")).toContain("status:Success")
+    expect((await browser.go(`${next}x`)).page).toContain("This page has expired")
+    expect(statusOf(id)).toBe("active")
+    expect(read(await browser.go(next), "SAMLResponse")).toContain("status:Success")
+    expect(statusOf(id)).toBe("ended")
+    provider.clock.advance(61_000)
+    expect((await browser.go(next)).page).toContain("This page has expired")
   })
 
   test.each<[string, () => string]>([

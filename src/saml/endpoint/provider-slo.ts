@@ -5,7 +5,9 @@ import { linkedUser } from "../../domain/user/index.ts"
 import type { Received } from "../../kernel/saml/binding.ts"
 import { attributeOf, childOf, childrenOf, type Element, textOf } from "../../kernel/saml/read.ts"
 import { browserContextOf, showTrouble } from "../../login/index.ts"
+import { redirect } from "../../oauth/index.ts"
 import { reading, refusedError } from "../error.ts"
+import { type Carried, carryingPath, readCarried } from "../logout/carried.ts"
 import { mustBeCurrent } from "../logout/request.ts"
 import { answeredBy, endAsked, logoutServiceAt, respond } from "../logout/walk.ts"
 import { issuerOf, rootNamed, verified } from "../request/receive.ts"
@@ -28,6 +30,9 @@ export const providerSlo = (id: string): Endpoint => ({
     if (!found || settings?.kind !== "saml" || !settings.federatedLogout) {
       return showTrouble(show, cx, { problem: "not_found", status: 404 })
     }
+    const { request, url } = asking
+    const carried = url.searchParams.get("carried")
+    if (request.method === "GET" && carried !== null) return brought(asking, found, carried)
     const received = await receivedBy(asking)
     const isAsking = received.kind === "SAMLRequest"
     const root = await signedBy(asking, found, {
@@ -66,7 +71,27 @@ async function asked(asking: Asking, found: Found, { root, relayState }: Asked):
   const nameId = childOf(root, ["saml", "NameID"], reading)
   if (!nameId) return respond(asking, afterwards, "requestUnsupported")
   const indexes = childrenOf(root, "samlp", "SessionIndex").map((each) => textOf(each, reading))
-  const sessions = await meantBy(asking, found, { name: textOf(nameId, reading), indexes })
+  const carried = { afterwards, name: textOf(nameId, reading), indexes }
+  const sessions = await meantBy(asking, found, carried)
+  // A name that is good for one session is linked to nobody: the browser alone knows which it is.
+  const isOther = asking.request.method === "POST" && sessions.length === 0
+  const there = isOther ? carryingPath(cx, asking.url.pathname, carried) : undefined
+  return there === undefined ? end(asking, carried, sessions) : redirect(there)
+}
+
+/** The browser has come again, with its cookie. */
+async function brought(asking: Asking, found: Found, text: string): Promise<Response> {
+  const { cx, show, url } = asking
+  const carried = readCarried(cx, url.pathname, text)
+  if (!carried) return showTrouble(show, cx, { problem: "expired" })
+  return end(asking, carried, await meantBy(asking, found, carried))
+}
+
+function end(
+  asking: Asking,
+  { afterwards, indexes }: Carried,
+  sessions: readonly string[],
+): Promise<Response> {
   // One that is over already is over: that is what was asked for.
   if (sessions.length === 0 && indexes.length === 0) {
     return respond(asking, afterwards, "unknownPrincipal")

@@ -2,9 +2,12 @@ import type { Afterwards } from "../../domain/grant/index.ts"
 import { fromAddress, fromForm, type Received } from "../../kernel/saml/binding.ts"
 import { attributeOf } from "../../kernel/saml/read.ts"
 import { showTrouble } from "../../login/index.ts"
+import { redirect } from "../../oauth/index.ts"
 import { refusedError } from "../error.ts"
-import { logoutServiceOf, meantBy, mustBeCurrent } from "../logout/request.ts"
+import { type Carried, carryingPath, readCarried } from "../logout/carried.ts"
+import { logoutServiceOf, meantBy, mustBeCurrent, namedBy } from "../logout/request.ts"
 import { answeredBy, endAsked, goOn, respond } from "../logout/walk.ts"
+import { paths } from "../path.ts"
 import { opened } from "../request/receive.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 import { formOf } from "./form.ts"
@@ -16,6 +19,8 @@ export const slo: Endpoint = {
     const { request, url } = asking
     const id = url.searchParams.get("logout")
     if (request.method === "GET" && id !== null) return goOn(asking, id)
+    const carried = url.searchParams.get("carried")
+    if (request.method === "GET" && carried !== null) return brought(asking, carried)
     const received = await receivedBy(asking)
     return received.kind === "SAMLRequest" ? asked(asking, received) : answered(asking, received)
   },
@@ -45,9 +50,29 @@ async function asked(asking: Asking, received: Received): Promise<Response> {
     ...{ binding: service.binding, relayState: received.relayState },
     requestId: attributeOf(root, "ID") ?? "",
   } as const satisfies Afterwards
-  const meant = await meantBy(cx, message, request)
-  if ("status" in meant) return respond(asking, afterwards, meant.status)
-  return endAsked(asking, { sessions: meant.sessions, afterwards })
+  const named = namedBy(message)
+  if ("status" in named) return respond(asking, afterwards, named.status)
+  const carried = { afterwards, ...named }
+  const isOther = request.method === "POST" && named.indexes.length === 0
+  const there = isOther ? carryingPath(cx, paths.slo, carried) : undefined
+  return there === undefined ? end(asking, carried) : redirect(there)
+}
+
+/** The browser has come again, with its cookie. */
+function brought(asking: Asking, text: string): Promise<Response> {
+  const { cx, show } = asking
+  const carried = readCarried(cx, paths.slo, text)
+  return carried ? end(asking, carried) : showTrouble(show, cx, { problem: "expired" })
+}
+
+async function end(asking: Asking, { afterwards, ...named }: Carried): Promise<Response> {
+  const { cx, request } = asking
+  const sessions = await meantBy(cx, { appId: afterwards.appId, ...named }, request)
+  // One that is over already is over: that is what was asked for.
+  if (sessions.length === 0 && named.indexes.length === 0) {
+    return respond(asking, afterwards, "unknownPrincipal")
+  }
+  return endAsked(asking, { sessions, afterwards })
 }
 
 /** An application has answered that it knows; or that it could not end the session. */

@@ -35,34 +35,43 @@ export function mustBeCurrent(
   }
 }
 
-/** The sessions that are to end; or why none does. */
-export type Meant =
-  | { readonly sessions: readonly string[] }
-  | { readonly status: Status; readonly why: string }
+/** Whom a request names; or why it is for nobody. */
+export type Named =
+  | { readonly name: string; readonly indexes: readonly string[] }
+  | { readonly status: Status }
 
-/**
- * SAML Core §3.7.1: the sessions that a request means, of those that its sender was told about, by
- * the name that it was told. Without a session index all of this browser's.
- */
-export async function meantBy(cx: Cx, opened: Opened, request: Request): Promise<Meant> {
-  const { found, root, isSigned } = opened
+/** SAML Core §3.7.1: the name, and the sessions that a request means. */
+export function namedBy({ found, root, isSigned }: Opened): Named {
   const indexes = childrenOf(root, "samlp", "SessionIndex").map((each) => textOf(each, reading))
   // SAML Profiles §4.4.3.1. Who has no key to sign with names what it alone was told.
   if (!isSigned && (found.provider.signingKeys.length > 0 || indexes.length === 0)) {
-    return { status: "requestDenied", why: "the request must be signed" }
+    return { status: "requestDenied" }
   }
   const nameId = childOf(root, ["saml", "NameID"], reading)
-  if (!nameId) return { status: "requestUnsupported", why: "NameID is missing" }
-  const name = textOf(nameId, reading)
+  if (!nameId) return { status: "requestUnsupported" }
+  return { name: textOf(nameId, reading), indexes }
+}
+
+type Meaning = {
+  readonly appId: string
+  readonly name: string
+  readonly indexes: readonly string[]
+}
+
+/**
+ * The sessions that are meant, of those that an application was told about, by the name that it was
+ * told. Without a session index all of this browser's.
+ */
+export async function meantBy(
+  cx: Cx,
+  { appId, name, indexes }: Meaning,
+  request: Request,
+): Promise<readonly string[]> {
   const named = indexes.length > 0 ? indexes.slice(0, indexesMax) : await here(cx, request)
   const sessions = named.filter((id) =>
-    samlParticipants(cx, id).some((each) => each.appId === found.appId && each.nameId === name),
+    samlParticipants(cx, id).some((each) => each.appId === appId && each.nameId === name),
   )
-  // One that is over already is over: that is what was asked for.
-  const isOver = indexes.length > 0
-  return sessions.length > 0 || isOver
-    ? { sessions: [...new Set(sessions)] }
-    : { status: "unknownPrincipal", why: "nobody of this name is signed in here" }
+  return [...new Set(sessions)]
 }
 
 type Logging = { readonly provider: { readonly logout: readonly LogoutService[] } }

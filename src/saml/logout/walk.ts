@@ -25,7 +25,8 @@ import { nameIdElement } from "../response/name-id.ts"
 import { send, type Way } from "../response/send.ts"
 import { logoutServiceOf } from "./request.ts"
 
-type Answering = Extract<Afterwards, { kind: "response" | "provider response" }>
+/** Who has asked for the end of a session, and is answered when all others know. */
+export type Answering = Extract<Afterwards, { kind: "response" | "provider response" }>
 
 /** Ends sessions that somebody has asked to end; has all others told before they are answered. */
 export async function endAsked(

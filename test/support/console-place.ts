@@ -62,6 +62,7 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/scripts/$scriptId", "greet"],
   ["/ui/console/targets", "Targets"],
   ["/ui/console/targets/$targetId", "$application"],
+  ["/ui/console/events", "Events"],
   ["/ui/console/settings", "Settings"],
   ["/ui/account", "Profile"],
   ["/ui/account/security", "How you sign in"],

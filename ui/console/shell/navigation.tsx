@@ -26,6 +26,7 @@ const instancePlaces = [
   "texts",
   "signing-keys",
   "targets",
+  "events",
   "settings",
 ] as const
 

@@ -54,5 +54,6 @@ export const places: readonly FoundPlace[] = [
   { key: "nav.texts", link: { to: "/texts" }, needs: "instance" },
   { key: "nav.signing-keys", link: { to: "/signing-keys" }, needs: "instance" },
   { key: "nav.targets", link: { to: "/targets" }, needs: "instance" },
+  { key: "nav.events", link: { to: "/events" }, needs: "instance" },
   { key: "nav.settings", link: { to: "/settings" }, needs: "instance" },
 ]

@@ -182,6 +182,7 @@ const routeTree = root.addChildren([
     () => import("../script/script-page.tsx"),
     "ScriptPage",
   ),
+  page("/events", "events-page", () => import("../event/events-page.tsx"), "EventsPage"),
   page("/targets", "targets-page", () => import("../target/targets-page.tsx"), "TargetsPage"),
   page(
     "/targets/$targetId",

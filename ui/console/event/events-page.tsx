@@ -1,0 +1,153 @@
+import { createQueryOptions } from "@connectrpc/connect-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import type { Event } from "../../../src/gen/core/event/v1/event_pb.ts"
+import { Button } from "../../kit/button.tsx"
+import { Check } from "../../kit/check.tsx"
+import { Skeleton } from "../../kit/skeleton.tsx"
+import { type Column, Table } from "../../kit/table.tsx"
+import { useFilterChips } from "../list/filter.tsx"
+import { type ListState, useListState } from "../list/list-state.ts"
+import { Time } from "../list/time.tsx"
+import { Page } from "../shell/frame.tsx"
+import { Link } from "../shell/link.tsx"
+import { Part } from "../shell/part.tsx"
+import { refusalOf } from "../shell/refusal.ts"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+import { transport } from "../shell/transport.ts"
+import { FailedEvents } from "./failed-events.tsx"
+import { Filters } from "./filters.tsx"
+
+const pageSize = 50
+const followMs = 2000
+
+/** All that happened on the instance: narrowed, either way round, and as it comes. */
+export function EventsPage() {
+  const texts = useText()
+  const { t } = texts
+  const state = useListState()
+  const { get, set } = state
+  const orders = ["newest", "oldest"] as const
+  const { chosen: order, filter } = useFilterChips("order", orders, (one) => t(`events.${one}`))
+  const follows = order === "newest" && get("at") === undefined && get("follow") !== undefined
+  const { data, error } = useQuery({
+    ...createQueryOptions(
+      AdminService.method.listEvents,
+      { ...wantedOf(state), asc: order === "oldest" },
+      { transport },
+    ),
+    placeholderData: keepPreviousData,
+    refetchInterval: follows ? followMs : false,
+  })
+  const found = data?.events ?? []
+  const rows = found.slice(0, pageSize)
+  const next = found.length > pageSize ? rows.at(-1)?.sequence : undefined
+  return (
+    <Page title={t("nav.events")}>
+      <p className="quiet section-lead">{t("events.lead")}</p>
+      <Part>
+        <FailedEvents />
+      </Part>
+      <Part rows={2}>
+        <Filters key={JSON.stringify(wantedOf(state), textOfNumber)} state={state} />
+      </Part>
+      <div className="list-tools">
+        {filter.filters}
+        {order === "newest" && get("at") === undefined && (
+          <Check
+            label={t("events.follow")}
+            checked={follows}
+            onChange={(on) => set({ follow: on ? "1" : undefined }, "quietly")}
+          />
+        )}
+      </div>
+      <Refused refusal={error ? refusalOf(error) : undefined} />
+      {!data && !error && <Skeleton rows={6} label={t("list.loading")} />}
+      {data && rows.length === 0 && <p className="quiet">{t("list.nothing")}</p>}
+      {rows.length > 0 && (
+        <Table
+          caption={t("nav.events")}
+          columns={columnsOf(texts)}
+          rows={rows}
+          keyOf={({ sequence }) => String(sequence)}
+        />
+      )}
+      <div className="list-foot">
+        {get("at") !== undefined && (
+          <Button small onClick={() => set({ at: undefined })}>
+            {t("events.first")}
+          </Button>
+        )}
+        {next !== undefined && (
+          <Button small onClick={() => set({ at: String(next) })}>
+            {t("list.next")}
+          </Button>
+        )}
+      </div>
+    </Page>
+  )
+}
+
+const textOfNumber = (_: string, value: unknown) =>
+  typeof value === "bigint" ? String(value) : value
+
+/** What the address asks for; one more than is shown tells whether there are more. */
+function wantedOf({ get }: ListState) {
+  const at = get("at") ?? ""
+  const list = (text = "") => (text === "" ? [] : [text])
+  return {
+    limit: pageSize + 1,
+    sequence: /^\d{1,15}$/.test(at) ? BigInt(at) : 0n,
+    aggregateTypes: list(get("kind")),
+    eventTypes: list(get("type")),
+    aggregateId: get("id") ?? "",
+    editorUserId: get("editor") ?? "",
+  }
+}
+
+const columnsOf = ({ t, has }: Texts): readonly Column<Event>[] => [
+  {
+    label: t("history.what"),
+    cell: ({ type, payload }) => {
+      const words = `event.${type?.type}`
+      return (
+        <div className="call">
+          {has(words) && <span>{t(words)}</span>}
+          <code className="small">{type?.type}</code>
+          {payload && Object.keys(payload).length > 0 && (
+            <details className="small">
+              <summary>{t("events.payload")}</summary>
+              <pre className="snippet">
+                <code>{JSON.stringify(payload, null, 2)}</code>
+              </pre>
+            </details>
+          )}
+        </div>
+      )
+    },
+  },
+  {
+    label: t("events.to"),
+    cell: ({ aggregate }) => (
+      <span className="clip">
+        {aggregate?.type?.type} <code className="small">{aggregate?.id}</code>
+      </span>
+    ),
+  },
+  { label: t("history.who"), cell: ({ editor }) => <Who {...editor} /> },
+  { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+  { label: t("events.position"), cell: ({ sequence }) => String(sequence) },
+]
+
+type WhoProps = { readonly userId?: string; readonly displayName?: string }
+
+function Who({ userId = "", displayName = "" }: WhoProps) {
+  if (!displayName) return <span className="quiet clip">{userId}</span>
+  return (
+    <Link to="/users/$userId" params={{ userId }}>
+      <bdi className="clip">{displayName}</bdi>
+    </Link>
+  )
+}

@@ -1,0 +1,62 @@
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import type { FailedEvent } from "../../../src/gen/core/admin/v1/event_pb.ts"
+import { type Column, Table } from "../../kit/table.tsx"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { Time } from "../list/time.tsx"
+import { call, useRead } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+import type { Texts } from "../shell/texts/index.ts"
+
+const { listFailedEvents, removeFailedEvent } = AdminService.method
+
+/** What could not be done about events so far, and is tried again. Nothing where all is well. */
+export function FailedEvents() {
+  const texts = useText()
+  const { t } = texts
+  const { result } = useRead(listFailedEvents)
+  if (result.length === 0) return null
+  return (
+    <Section title={t("failed_events.title")}>
+      <p className="quiet section-lead">{t("failed_events.lead")}</p>
+      <Table
+        caption={t("failed_events.title")}
+        columns={columnsOf(texts)}
+        rows={result}
+        keyOf={({ viewName, failedSequence }) => `${viewName} ${failedSequence}`}
+      />
+    </Section>
+  )
+}
+
+const columnsOf = ({ t }: Texts): readonly Column<FailedEvent>[] => [
+  {
+    label: t("failed_events.by"),
+    cell: ({ viewName, errorMessage }) => (
+      <div className="call">
+        <code>{viewName}</code>
+        <span className="quiet small" lang="en">
+          {errorMessage}
+        </span>
+      </div>
+    ),
+  },
+  { label: t("events.position"), cell: ({ failedSequence }) => String(failedSequence) },
+  { label: t("failed_events.count"), cell: ({ failureCount }) => String(failureCount) },
+  { label: t("failed_events.last"), cell: ({ lastFailed }) => <Time at={lastFailed} /> },
+  {
+    label: "",
+    cell: ({ database, viewName, failedSequence }) => (
+      <div className="row-actions">
+        <ConfirmButton
+          small
+          needs={removeFailedEvent}
+          label={t("action.remove")}
+          what={`${viewName} ${failedSequence}`}
+          consequence={t("failed_events.remove_text")}
+          act={() => call(removeFailedEvent, { database, viewName, failedSequence })}
+        />
+      </div>
+    ),
+  },
+]

@@ -1,0 +1,62 @@
+import { useState } from "react"
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import { Button } from "../../kit/button.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { SelectField } from "../../kit/select.tsx"
+import { Ask } from "../form/ask.tsx"
+import { verbatim } from "../form/controls.tsx"
+import type { ListState } from "../list/list-state.ts"
+import { useRead } from "../shell/call.ts"
+import { useText } from "../shell/text.ts"
+
+const parts = ["kind", "type", "id", "editor"] as const
+const typesId = "event-types"
+
+/** What events are narrowed by; the address says it. */
+export function Filters({ state: { get, set } }: { readonly state: ListState }) {
+  const { t } = useText()
+  const { aggregateTypes } = useRead(AdminService.method.listAggregateTypes)
+  const { eventTypes } = useRead(AdminService.method.listEventTypes)
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>(
+    Object.fromEntries(parts.map((part) => [part, get(part) ?? ""])),
+  )
+  const put = (part: string, value: string) => setTyped({ ...typed, [part]: value })
+  const ask = () =>
+    set({
+      ...Object.fromEntries(parts.map((part) => [part, typed[part]?.trim() || undefined])),
+      at: undefined,
+    })
+  const kinds = aggregateTypes.map(({ type }) => ({ value: type, label: type }))
+  return (
+    <Ask className="form" onAsk={ask}>
+      <div className="pair pair-two">
+        <SelectField
+          label={t("events.kind")}
+          options={[{ value: "", label: t("filter.all") }, ...kinds]}
+          value={typed.kind ?? ""}
+          onChange={(kind) => put("kind", kind)}
+        />
+        {(["type", "id", "editor"] as const).map((part) => (
+          <TextField
+            key={part}
+            label={t(`events.${part}`)}
+            {...verbatim}
+            {...(part === "type" && { list: typesId })}
+            maxLength={200}
+            autoComplete="off"
+            value={typed[part] ?? ""}
+            onChange={(event) => put(part, event.target.value)}
+          />
+        ))}
+      </div>
+      <datalist id={typesId}>
+        {eventTypes.map(({ type }) => (
+          <option key={type} value={type} />
+        ))}
+      </datalist>
+      <div className="row">
+        <Button type="submit">{t("events.find")}</Button>
+      </div>
+    </Ask>
+  )
+}

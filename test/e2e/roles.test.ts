@@ -97,8 +97,12 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
   /** Within the console, as a link does it: nothing is loaded anew. */
   async function go(page: Page, path: string): Promise<void> {
     // The page before stays until the next one has come, and so does what it complains about.
-    await page.evaluate(`document.querySelector("main.content").dataset.before = ""
-      history.pushState({}, "", "/ui/console${path}")`)
+    await page.evaluate(`{
+      const { pathname } = new URL("/ui/console${path}", location.href)
+      const page = document.querySelector("main.content")
+      if (pathname !== location.pathname) page.dataset.before = ""
+      history.pushState({}, "", "/ui/console${path}")
+    }`)
     await page.waitForURL(`**${path}`)
     await page.locator("main.content:not([aria-busy], [data-before]) h1").waitFor()
     await settled(page)

@@ -50,6 +50,7 @@ export const barePaths: readonly BarePath[] = [
     path: "/domains/{domain}/_exists",
     method: "core.system.v1.SystemService/ExistsDomain",
   },
+  { verb: "POST", path: "/export", method: "core.admin.v1.AdminService/ExportData" },
   { verb: "POST", path: "/events/_search", method: "core.admin.v1.AdminService/ListEvents" },
   {
     verb: "POST",

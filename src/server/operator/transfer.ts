@@ -12,8 +12,8 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { openServices, type ServerServices } from "../services.ts"
 
-/** Letters of one part of an export. */
-const partLetters = 250_000
+/** Letters of one part of an export, while which is made nobody else is answered. */
+const partLetters = 64_000
 /** How long a session waits for who began it. */
 const idleMs = 60_000
 /** Each keeps a place in the log; nobody needs many at once. */

@@ -1,5 +1,7 @@
 import { applyCommands } from "./apply/commands.ts"
 import { backupCommands } from "./boot/backup/commands.ts"
+import { completed, completeWord, completionScripts } from "./boot/command/completion.ts"
+import { eventCommands } from "./boot/command/events.ts"
 import {
   type CommandTable,
   type Flag,
@@ -8,7 +10,6 @@ import {
   runCommandLine,
   usageError,
 } from "./boot/command-line.ts"
-import { completed, completeWord, completionScripts } from "./boot/completion.ts"
 import { ask, serveControl } from "./boot/control.ts"
 import {
   claimForDevelopment,
@@ -103,6 +104,7 @@ const commands: CommandTable = {
     ...{ env, clock: systemClock, random: systemRandom, started },
     drill: async (start) => (await import("./server/index.ts")).drill(start),
   }),
+  ...eventCommands({ env, clock: systemClock, print }),
   completion: {
     help: "Print what makes a shell complete commands and flags",
     words: { SHELL: { help: "bash, zsh or fish", of: Object.keys(completionScripts) } },
@@ -254,7 +256,9 @@ function chosen(flags: readonly string[]): Record<string, Flag> {
   return Object.fromEntries(Object.entries(settingFlags).filter(([flag]) => flags.includes(flag)))
 }
 
-const print = (text: string) => console.log(process.stdout.isTTY ? text : Bun.stripANSI(text))
+function print(text: string): void {
+  console.log(process.stdout.isTTY ? text : Bun.stripANSI(text))
+}
 const words = process.argv.slice(2)
 const complain = (error: unknown) =>
   console.error(words.includes("--json") ? failureJson(error) : failureText(error))

@@ -14,6 +14,7 @@ import { keepRotating } from "./background/rotation.ts"
 import { type Listener, listenGrpc, listenHttp, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
 import { doctorOf } from "./operator/doctor.ts"
+import { eventCommandsOf } from "./operator/events.ts"
 import { transferControl } from "./operator/transfer.ts"
 import { openServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
@@ -76,6 +77,7 @@ export async function serve(start: Start): Promise<Running> {
     stop,
     control: {
       ...doctor.commands,
+      ...eventCommandsOf(services),
       ...transferControl(services),
       "setup-link": async () => {
         const fresh = link()

@@ -3,8 +3,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
+import { completed, completionScripts } from "../../src/boot/command/completion.ts"
 import type { CommandTable } from "../../src/boot/command-line.ts"
-import { completed, completionScripts } from "../../src/boot/completion.ts"
 
 const run = async () => ({})
 const commands: CommandTable = {

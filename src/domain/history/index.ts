@@ -1,3 +1,5 @@
+export { eventsOf } from "./event.ts"
+
 /** What this module is to the whole. */
 export const module = {
   operations: () => import("./api.ts"),

@@ -1,4 +1,4 @@
-import { type CommandTable, type Flag, flagsOf } from "./command-line.ts"
+import { type CommandTable, type Flag, flagsOf } from "../command-line.ts"
 
 /** The word that a shell's script asks by; it stands in no help. */
 export const completeWord = "__complete"

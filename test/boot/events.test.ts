@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { type EventAnswer, eventCommands } from "../../src/boot/command/events.ts"
+import { runCommandLine } from "../../src/boot/command-line.ts"
+import { type Control, serveControl } from "../../src/boot/control.ts"
+import { folderAt } from "../../src/boot/folder/folder.ts"
+import { firstInstance } from "../../src/domain/setup/index.ts"
+import { createUser, lockUser, unlockUser } from "../../src/domain/user/index.ts"
+import { manualClock, pause } from "../../src/kernel/clock.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import { eventCommandsOf } from "../../src/server/operator/events.ts"
+import { openServices, type ServerServices } from "../../src/server/services.ts"
+import { setUpByRequest } from "../../src/server/setup/setup.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+
+const folder = temporaryFolder()
+let services: ServerServices
+let control: Control
+let userId: string
+beforeAll(async () => {
+  const flags = { "--log-level": "fatal" }
+  const config = configOf({ flags, env: {}, file: {} })
+  const here = folderAt(folder.path)
+  services = openServices({ config, folder: here, master: new Uint8Array(32), started: 0 })
+  await setUpByRequest(services, {
+    ...{ publicUrl: "http://localhost", org: "Acme", owner: "root@acme.example" },
+    ...{ ownerEmail: "root@acme.example", ownerPassword: "Correct horse 7 staples" },
+  })
+  control = serveControl(here, eventCommandsOf(services), () => undefined)
+  const [added] = (await type("search", "--type", "user.human.added")).events
+  userId = added?.id ?? ""
+  await createUser(services.call(firstInstance, "test"), "robot", {
+    ...{ kind: "machine", orgId: added?.owner ?? "", name: "Robot", accessTokenType: "bearer" },
+  })
+})
+afterAll(async () => {
+  await control?.close()
+  await services?.store.close()
+  folder.remove()
+})
+
+const printed: string[] = []
+const clock = manualClock(Date.UTC(2100, 0, 1))
+const commands = eventCommands({ env: {}, clock, print: (text) => void printed.push(text) })
+const about = { name: "latchkey", help: "", version: "1" }
+
+function run(command: string, ...flags: readonly string[]): Promise<string> {
+  let text = ""
+  const words = ["events", command, "--data", folder.path, ...flags]
+  return runCommandLine(about, commands, words, (said) => {
+    text += said
+  }).then(() => text)
+}
+
+const type = async (command: string, ...flags: readonly string[]) =>
+  JSON.parse(await run(command, ...flags, "--json")) as Pick<EventAnswer, "events">
+
+test("lists what has happened by every filter, with nothing personal in it", async () => {
+  const all = await type("search", "--limit", "1000")
+  expect(all.events.length).toBeGreaterThan(5)
+  expect(JSON.stringify(all)).not.toMatch(/root@acme|staples|argon2/)
+  const types = async (...flags: string[]) =>
+    (await type("search", ...flags)).events.map((each) => each.type)
+  expect(await types("--id", userId, "--aggregate", "user")).toEqual([
+    "user.human.password.changed",
+    "user.human.added",
+  ])
+  expect(await types("--since", "90m")).toEqual([])
+  expect(await types("--until", "2001-01-01")).toEqual([])
+  expect(await types("--owner", "nobody's")).toEqual([])
+  expect(await types("--before", "2")).toHaveLength(1)
+  expect(await types("--editor", "setup", "--limit", "2")).toHaveLength(2)
+  const line = await run("search", "--type", "user.human.added")
+  expect(line).toMatch(/^\d+ {2}\d{4}-.*Z {2}user\.human\.added {2}user\/\d+ {2}setup {2}\{.*\}$/)
+})
+
+test("follows what happens, and tells each once", async () => {
+  const cx = services.call(firstInstance, "test")
+  // It ends with the process alone: the test goes on beside it, until its server is gone.
+  const following = run("tail", "--aggregate", "user", "--json").catch((gone) => gone)
+  await pause(100)
+  await lockUser(cx, "robot")
+  await unlockUser(cx, "robot")
+  for (let tries = 0; tries < 100 && printed.length < 2; tries++) await pause(50)
+  await pause(700)
+  expect(printed.map((line) => JSON.parse(line).type)).toEqual(["user.locked", "user.unlocked"])
+  const { position } = JSON.parse(printed[0] ?? "")
+  await control.close()
+  expect(await following).toMatchObject({ id: "start.not_running" })
+  control = serveControl(folderAt(folder.path), eventCommandsOf(services), () => undefined)
+  printed.length = 0
+  const again = run("tail", "--type", "user.unlocked", "--after", String(position)).catch(() => {})
+  while (printed.length === 0) await pause(20)
+  expect(printed[0]).toContain("user.unlocked")
+  await control.close()
+  await again
+})
+
+test("says what is wrong with what was typed, and which instance it wants", async () => {
+  await expect(run("search", "--limit", "1001")).rejects.toThrow("from 1 to 1000")
+  await expect(run("search", "--since", "yesterday")).rejects.toThrow("must be a time such as")
+  await expect(run("search", "--before", "x")).rejects.toThrow("must be a whole number")
+  control = serveControl(folderAt(folder.path), eventCommandsOf(services), () => undefined)
+  await expect(run("search", "--instance", "other")).rejects.toThrow(/say which with --instance/)
+})

@@ -12,9 +12,9 @@ export {
 export { cached, cachedBy, ofInstance } from "./cached.ts"
 export { diskFaultOf } from "./disk-error.ts"
 export type { AnyEvent, ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
-export { openKeyring } from "./keyring.ts"
+export { openKeyring, shareKeyring } from "./keyring.ts"
 export type { EventFilter } from "./log/event-window.ts"
-export { type OpenOptions, openStore } from "./open.ts"
+export { type OpenOptions, openNode, openStore } from "./open.ts"
 export {
   type FailedEvent,
   failedEvents,
@@ -29,7 +29,9 @@ export type { Filter, Searchable, TextMethod } from "./search/condition.ts"
 export { search } from "./search/search.ts"
 export { textFilter } from "./search/text-filter.ts"
 export { windowOf } from "./search/window.ts"
+export { openPostgresLog } from "./shared/postgres-log.ts"
+export { shareReactorPositions } from "./shared/reactor-position.ts"
 export { inSnapshot, newestSchema, type Snapshot, snapshotSize, takeSnapshot } from "./snapshot.ts"
-export { type Calls, type Cx, Store } from "./store.ts"
+export { type Calls, type Cx, type Node, Store } from "./store.ts"
 export { type Statement, statement, systemStatement } from "./view/statement.ts"
 export { type View, type ViewWriter, view } from "./view/view.ts"

@@ -6,7 +6,7 @@ import {
   type Secrets,
   secretsOf,
 } from "../kernel/crypto/secret.ts"
-import type { Store } from "./store.ts"
+import type { Node, Store } from "./store.ts"
 
 type Row = Omit<DataKeyRow, "active"> & { readonly active: number }
 
@@ -37,4 +37,27 @@ export function openKeyring(store: Store, random: Random, master: Uint8Array): S
     database.run("PRAGMA wal_checkpoint(FULL)")
   }
   return secretsOf(random, master, read())
+}
+
+/**
+ * The data keys of the log that a node shares: whichever node came first has made them. The node's
+ * own file has them, too, so that a copy of it is whole.
+ */
+export async function shareKeyring(
+  { database, exclusive }: Store,
+  node: Node,
+  { random, master }: { readonly random: Random; readonly master: Uint8Array },
+): Promise<Secrets> {
+  const kept = await node.keys([])
+  const missing = purposes.filter((each) => !kept.some((row) => row.active && row.purpose === each))
+  const made = missing.map((each) => ({ ...createDataKey(random, master, each), active: true }))
+  const wrapped = made.length > 0 ? await node.keys(made) : kept
+  const insert = database.prepare(
+    "INSERT OR REPLACE INTO data_key (id, purpose, wrapped, active) VALUES (?, ?, ?, ?)",
+  )
+  await exclusive(() => {
+    for (const row of wrapped) insert.run(row.id, row.purpose, row.wrapped, row.active ? 1 : 0)
+  })
+  // Reason for the cast: what stands there has been put there by one of us, a purpose at a time.
+  return secretsOf(random, master, wrapped as readonly DataKeyRow[])
 }

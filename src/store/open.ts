@@ -9,13 +9,22 @@ import { commitIsDurable, type Durability, sharedSync } from "./log/durability.t
 import { eventTypesOf, upcaster } from "./log/event-types.ts"
 import type { Apply, Log, LogEvent, NewEvent } from "./log/log.ts"
 import type { Mark } from "./log/mark.ts"
-import { damagedError, decode, type EventRow, headOf, namesOf } from "./log/row.ts"
+import { damagedError, decode, type EventRow, headOf, type Names, namesOf } from "./log/row.ts"
 import { sqliteLog } from "./log/sqlite-log.ts"
 import { isPassing, patiently } from "./patience.ts"
 import { horizonOf } from "./retention/horizon.ts"
 import { type PruneParts, prunerOf } from "./retention/prune.ts"
 import { purgeOf } from "./retention/purge.ts"
 import { readerOf } from "./search/reader.ts"
+import {
+  belong,
+  belongingOf,
+  type Joined,
+  nodeOn,
+  refuseNode,
+  type Sharing,
+} from "./shared/node.ts"
+import type { SharedLog } from "./shared/shared-log.ts"
 import { type Rebuilt, rebuildStates } from "./state/rebuild.ts"
 import { statesOf } from "./state/state.ts"
 import { type Exclusive, Store } from "./store.ts"
@@ -27,6 +36,8 @@ import { viewsOf } from "./view/views.ts"
 export type OpenOptions = {
   /** The database file; its folder exists and this process owns it. */
   readonly file: string
+  /** Of a node's file, which is looked at alone: what others write comes no more. */
+  readonly isCopy?: boolean
   readonly aggregates: readonly AnyAggregate[]
   readonly views: readonly View[]
   /** A sync or a checkpoint failed: nobody knows what is on disk, so the process must end. */
@@ -55,6 +66,7 @@ export type Appending = (events: readonly NewEvent[]) => void
 export function openStore(options: OpenOptions): Store {
   const opened = openDatabase(options.file, options.aggregates)
   try {
+    if (!options.isCopy) refuseNode(opened.database)
     const store = storeOn(opened, options)
     if (opened.trouble) options.trouble?.(opened.trouble)
     return store
@@ -65,7 +77,32 @@ export function openStore(options: OpenOptions): Store {
   }
 }
 
-function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
+/**
+ * The same for one of several nodes: `connect` joins the log that they share, of which the file has
+ * a part. Resolves when it has all; faults where the file belongs to no log, or to another one.
+ */
+export async function openNode(
+  options: OpenOptions,
+  { connect, fresh, ...how }: Sharing,
+): Promise<Store> {
+  const opened = openDatabase(options.file, options.aggregates)
+  let shared: SharedLog | undefined
+  try {
+    shared = await connect(belongingOf(opened.database, fresh))
+    belong(opened.database, shared)
+    const store = storeOn(opened, options, { ...how, shared })
+    if (opened.trouble) options.trouble?.(opened.trouble)
+    await store.node?.caughtUp()
+    return store
+  } catch (cause) {
+    await shared?.close()
+    opened.database.close()
+    opened.mark.close()
+    throw cause
+  }
+}
+
+function storeOn({ database, mark }: Opened, options: OpenOptions, joined?: Joined): Store {
   const names = namesOf(database)
   const eventTypes = eventTypesOf(database)
   const upcast = upcaster(options.aggregates)
@@ -73,31 +110,25 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const head = headOf(database)
   const statesRebuilt = rebuildStates({ ...options, database, names, states, upcast })
   if (statesRebuilt.events > 0) options.statesRebuilt?.(statesRebuilt)
-  const durability = durabilityOf(options, head, mark)
-  const faultOf = (cause: unknown): Fault | undefined => {
-    const fault = cause instanceof Fault ? cause : diskFaultOf(cause, options.file)
-    if (fault && diskTroubleOf(fault, options.file)) options.trouble?.(fault)
-    return fault
-  }
+  // What others have, too, is on disk with them.
+  const durability = joined ? commitIsDurable(head) : durabilityOf(options, head, mark)
+  const faultOf = faultsOf(options)
   const worker = checkpointWorker(options.file, { failed: options.fatal, refused: faultOf })
   const reader = readerOf({ file: options.file, rowsMin: options.textIndexFrom })
   const copying = { ...marked(worker, mark, durability), pause: reader.pause }
   const gate = checkpointGate(copying, () => raw.flush())
-  const apply: Apply = (event, folded) => {
+  const todays: Apply = (event, folded) => {
     states.apply(event, folded)
     views.apply(event)
   }
+  // Events of others may be of an older version.
+  const apply: Apply = joined ? (event, folded) => todays(upcast(event), folded) : todays
   const keeping = { database, names, eventTypes, gate, durability }
   const raw = sqliteLog({ ...keeping, apply, head, faultOf, appended: options.appended })
   let drops = 0
-  const log = todaysLog(raw, upcast, () => drops + views.generation())
-  const written = database.prepare<EventRow, [number, number]>(
-    "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
-  )
   const exclusive = exclusively(gate, options.file)
   const chunk = chunks(exclusive, gate, raw.flush)
-  const replay: Replay = (position, limit) =>
-    written.all(position, limit).map((row) => upcast(decode(row, names)))
+  const replay = replayOf(database, names, upcast)
   const views = viewsOf({
     database,
     views: options.views,
@@ -113,7 +144,10 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
     viewInspection.dropped(streams)
   }
   const horizon = horizonOf(database)
-  const parts = { ...options, database, names, states, views, chunk, dropped, horizon }
+  const pruning = { ...options, database, names, states, views, chunk, dropped, horizon }
+  const following = joined && nodeOn({ ...joined, ...pruning, local: raw, faultOf })
+  const log = todaysLog(following?.log ?? raw, upcast, () => drops + views.generation())
+  const parts = { ...pruning, shared: following?.drops }
   const [prune, purge] = [prunerOf(parts), purgeOf(parts)]
   const inspection = inspector(options.file)
   const close = async () => {
@@ -131,7 +165,25 @@ function storeOn({ database, mark }: Opened, options: OpenOptions): Store {
   const inspect = inspecting(inspection, viewInspection, faultOf)
   const reads = { reader, flush: raw.flush }
   const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close }
-  return new Store({ log, database, states, views, inspect, probe, faultOf, ...work })
+  const { node } = following ?? {}
+  return new Store({ log, database, states, views, inspect, probe, faultOf, node, ...work })
+}
+
+/** What the disk did not do is told whoever watches it, too. */
+const faultsOf =
+  ({ file, trouble }: OpenOptions): Store["faultOf"] =>
+  (cause) => {
+    const fault = cause instanceof Fault ? cause : diskFaultOf(cause, file)
+    if (fault && diskTroubleOf(fault, file)) trouble?.(fault)
+    return fault
+  }
+
+/** Reads what is written, on disk or not. */
+function replayOf(database: Database, names: Names, upcast: (event: LogEvent) => LogEvent): Replay {
+  const written = database.prepare<EventRow, [number, number]>(
+    "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
+  )
+  return (position, limit) => written.all(position, limit).map((row) => upcast(decode(row, names)))
 }
 
 const durabilityOf = ({ file, fatal }: OpenOptions, head: number, mark: Mark): Durability =>

@@ -10,6 +10,7 @@ import { type Horizon, numberAt } from "./retention/horizon.ts"
 import type { Pruned, PruneLimits } from "./retention/prune.ts"
 import type { PurgeLimits } from "./retention/purge.ts"
 import type { Read, Reader, Reading } from "./search/reader.ts"
+import type { SharedLog } from "./shared/shared-log.ts"
 import type { StateRow, States } from "./state/state.ts"
 import {
   appendOf,
@@ -66,6 +67,23 @@ export type StoreParts = Upkeep & {
   readonly reader: Reader
   /** Commits what the open group commit has written so far. */
   readonly flush: () => void
+  /** What only one of several nodes has. */
+  readonly node?: Node | undefined
+}
+
+/** One of several nodes, which share a log. */
+export type Node = {
+  /** Resolves when this node has all that the log had when it was asked. */
+  readonly caughtUp: () => Promise<void>
+  /** For how long it has not seen the end of the log, in ms. */
+  readonly unseen: () => number
+  /** Which of them, 0–255. */
+  readonly part: number
+  /** The time within the newest id that any of them had used when this one joined, ms UTC. */
+  readonly idTime: number
+  readonly keys: SharedLog["keys"]
+  readonly reached: SharedLog["reached"]
+  readonly lease: SharedLog["lease"]
 }
 
 /** The event log, the state rows and the views of one data folder. */
@@ -92,6 +110,8 @@ export class Store implements Upkeep {
   readonly #reader: Reader
   readonly #flush: () => void
   readonly #parts: StoreParts
+  /** Undefined where this is the only one, and the log is its own. */
+  readonly node: Node | undefined
   #undone = 0
   readonly #reading: StepReading
 
@@ -112,6 +132,7 @@ export class Store implements Upkeep {
     this.#views = parts.views
     this.#reader = parts.reader
     this.#flush = parts.flush
+    this.node = parts.node
     this.#reading = {
       fold: parts.states.fold,
       holder: parts.log.holder,
@@ -168,6 +189,7 @@ export class Store implements Upkeep {
    * it, also where the clock was ahead once. Databases from before it was kept have their events.
    */
   newest(): number {
+    if (this.node) return this.node.idTime
     const event = this.database
       .query<{ time: number }, []>("SELECT time FROM event ORDER BY position DESC LIMIT 1")
       .get()

@@ -1,12 +1,40 @@
 // What every implementation of the log must do. A second one runs this suite as it stands.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import type { Append, Apply, ClaimRequest, Log, NewEvent } from "../../src/store/log/log.ts"
+import { aggregate, type Event, type Recorded, statement, view } from "../../src/store/index.ts"
+import type { Append, ClaimRequest, Log, NewEvent } from "../../src/store/log/log.ts"
+import type { Store } from "../../src/store/store.ts"
 
-/** Types of the events that the suite appends, all in streams of "note". */
-export const noteTypes = ["note.added", "note.changed", "note.erased"] as const
+type NoteEvent = Event<"note.added" | "note.changed" | "note.erased">
+type ViewSpec = Parameters<typeof view<NoteEvent>>[0]
+type Reduce = NonNullable<ViewSpec["on"]["note.added"]>
 
-export type OpenLog = (apply: Apply) => Promise<{
-  readonly log: Log
+const insert = statement("INSERT INTO applied (instance, position) VALUES ($instance, $position)")
+const positions = statement<{ readonly position: number }>(
+  "SELECT position FROM applied WHERE instance = $instance ORDER BY position",
+)
+
+/** What a store of the suite is made of; a reducer throws for streams that `refuses` names. */
+export function noteModules(refuses: (id: string) => boolean) {
+  const nothing = () => null
+  const note = aggregate<NoteEvent, null>({
+    stream: "note",
+    initial: null,
+    evolve: { "note.added": nothing, "note.changed": nothing, "note.erased": nothing },
+  })
+  const each: Reduce = (db, { id }: Recorded<NoteEvent>) => {
+    if (refuses(id)) throw new Error(`${id} is refused`)
+    db.run(insert)
+  }
+  const applied = view<NoteEvent>({
+    name: "applied",
+    tables: { applied: { columns: "position INTEGER NOT NULL", key: "position" } },
+    on: { "note.added": each, "note.changed": each, "note.erased": each },
+  })
+  return { aggregates: [note], views: [applied] }
+}
+
+export type OpenLog = (modules: ReturnType<typeof noteModules>) => Promise<{
+  readonly store: Store
   readonly close: () => Promise<void>
 }>
 
@@ -53,21 +81,19 @@ const take = (id: string, key: string, expires?: number): ClaimRequest => ({
 
 export function logConformance(name: string, open: OpenLog): void {
   describe(name, () => {
+    let store: Store
     let log: Log
     let close: () => Promise<void>
-    let applied: number[]
     let refuse: string | undefined
     beforeEach(async () => {
-      applied = []
       refuse = undefined
-      const opened = await open(({ id, position }) => {
-        if (id === refuse) throw new Error(`${id} is refused`)
-        applied.push(position)
-      })
-      log = opened.log
+      const opened = await open(noteModules((id) => id === refuse))
+      store = opened.store
+      log = store.log
       close = opened.close
     })
     afterEach(() => close())
+    const applied = () => store.all({ instance: "i1" }, positions).map(({ position }) => position)
     const all = () => log.read(0, 1000)
 
     test("positions rise by one in the order of the steps, and are applied so", async () => {
@@ -82,7 +108,7 @@ export function logConformance(name: string, open: OpenLog): void {
         [2, "a"],
         [3, "b"],
       ])
-      expect(applied).toEqual([1, 2, 3])
+      expect(applied()).toEqual([1, 2, 3])
     })
 
     test("an event is read back as it was written", async () => {
@@ -138,6 +164,7 @@ export function logConformance(name: string, open: OpenLog): void {
       refuse = "b"
       const both = step([event("a", 1), event("b", 1)], { claims: [take("a", "k")] })
       await expect(log.append(both)).rejects.toThrow("b is refused")
+      expect(applied()).toEqual([])
       expect(await all()).toEqual([])
       expect(log.holder("i1", "key", "k", time)).toBeUndefined()
       refuse = undefined

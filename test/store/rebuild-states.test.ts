@@ -132,6 +132,7 @@ test("a fold that did not change reads no event", async () => {
 
 /** What turns a database of today into one of an older version, from the newest such on. */
 const older: Readonly<Record<number, readonly string[]>> = {
+  6: ["DROP INDEX claim_number", "ALTER TABLE claim DROP COLUMN number"],
   5: ["DROP TABLE blob"],
   4: ["ALTER TABLE claim DROP COLUMN sum"],
   3: ["ALTER TABLE state DROP COLUMN sum"],
@@ -152,7 +153,7 @@ const older: Readonly<Record<number, readonly string[]>> = {
   1: ["DROP INDEX state_expires", "ALTER TABLE state DROP COLUMN expires", "DROP TABLE fold"],
 }
 
-for (const version of [5, 4, 3, 2, 1]) {
+for (const version of [6, 5, 4, 3, 2, 1]) {
   test(`a database of version ${version} is brought up to date`, async () => {
     const schema = () =>
       store.database
@@ -161,7 +162,7 @@ for (const version of [5, 4, 3, 2, 1]) {
     const before = [rows(), claims(), schema()]
     await store.close()
     const old = new Database(file)
-    for (let step = 5; step >= version; step--) for (const sql of older[step] ?? []) old.run(sql)
+    for (let step = 6; step >= version; step--) for (const sql of older[step] ?? []) old.run(sql)
     old.run(`PRAGMA user_version = ${version}`)
     old.close()
     const told: Rebuilt[] = []

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from "node:fs"
+import { accessSync, constants, existsSync, readdirSync } from "node:fs"
 import { delimiter, join } from "node:path"
 
 /** Programs of the machine that some tests need, with what they are for and how to get them. */
@@ -35,6 +35,12 @@ export const prerequisites = {
     why: "the tests behind Caddy",
     remedy: "apt-get install caddy",
   },
+  postgres: {
+    names: ["initdb"],
+    below: "/usr/lib/postgresql",
+    why: "the tests of a log that nodes share in PostgreSQL",
+    remedy: "apt-get install postgresql",
+  },
   gcc: {
     names: ["gcc"],
     why: "the tests of disks that lose power or refuse, whose helpers are a few lines of C",
@@ -57,11 +63,23 @@ export function needs(prerequisite: Prerequisite): string | undefined {
   const wanted = prerequisites[prerequisite]
   if ("beside" in wanted && !existsSync(wanted.beside)) return undefined
   // Debian keeps servers where only root's PATH leads.
-  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"]
+  const folders = [
+    ...(process.env.PATH ?? "").split(delimiter),
+    "/usr/sbin",
+    ...("below" in wanted ? versionsBelow(wanted.below) : []),
+  ]
   return wanted.names
     .flatMap((name) => folders.map((folder) => join(folder, name)))
     .find(isExecutable)
 }
+
+/** Where Debian keeps the programs of each version, the newest first. */
+const versionsBelow = (folder: string): readonly string[] =>
+  existsSync(folder)
+    ? readdirSync(folder)
+        .sort((a, b) => Number(b) - Number(a))
+        .map((version) => join(folder, version, "bin"))
+    : []
 
 function isExecutable(path: string): boolean {
   try {

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite"
 import { claimSum, type SummedClaim } from "./row.ts"
 
 /** Raised with every change of the tables below; a newer number than ours is not opened. */
-export const schemaVersion = 6
+export const schemaVersion = 7
 
 /** Marks an SQLite file as one of ours: "Lkey" in ASCII. */
 export const applicationId = 0x4c6b6579
@@ -41,6 +41,12 @@ const streams = [
 /** Of all columns, so that a damaged row is found. */
 const stateSums = "ALTER TABLE state ADD COLUMN sum INTEGER"
 const claimSums = "ALTER TABLE claim ADD COLUMN sum INTEGER"
+
+/** Where the log is shared, what it calls a claim: it tells of its end without naming its key. */
+const claimNumbers = [
+  "ALTER TABLE claim ADD COLUMN number INTEGER",
+  "CREATE INDEX claim_number ON claim (number) WHERE number IS NOT NULL",
+] as const
 
 /** Bytes last: who looks for one by its name reads over no others. */
 const blobs = [
@@ -85,6 +91,7 @@ export const migrations: ReadonlyMap<number, readonly Step[]> = new Map<number, 
   [3, [stateSums, "DELETE FROM fold"]],
   [4, [claimSums, sumClaims]],
   [5, blobs],
+  [6, claimNumbers],
 ])
 
 /** A second for some hundred thousand. */
@@ -148,6 +155,7 @@ export const schema = [
     PRIMARY KEY (instance, kind, key)
   ) WITHOUT ROWID`,
   claimSums,
+  ...claimNumbers,
   "CREATE INDEX claim_expires ON claim (expires) WHERE expires IS NOT NULL",
   ...streams,
   stateSums,

@@ -11,6 +11,7 @@ import type {
   Apply,
   BlobRequest,
   ClaimRequest,
+  Folded,
   Log,
   LogEvent,
   NewEvent,
@@ -50,6 +51,19 @@ type Parts = {
 export type SqliteLog = Log & {
   /** Commits what the open group has written so far. */
   readonly flush: () => void
+  /**
+   * Writes what was decided elsewhere, and commits it; answers what `work` answers. What it throws
+   * undoes it all. `work` tells the events that it writes, in the order of their positions.
+   */
+  readonly replicate: (work: (replica: Replica) => void) => Promise<void>
+  /** Does something to the tables and undoes it: what it throws is what was to be learnt. */
+  readonly rehearse: (work: () => void) => Promise<void>
+}
+
+/** Writes as `append` does, and asks nothing. */
+export type Replica = {
+  readonly event: (event: LogEvent, folded?: readonly Folded[]) => void
+  readonly blob: (instance: string, blob: BlobRequest) => void
 }
 
 /**
@@ -57,12 +71,12 @@ export type SqliteLog = Log & {
  * conflict can only come from a decision that was taken before commits were held.
  */
 export function sqliteLog(parts: Parts): SqliteLog {
-  const { database, names, gate, durability, head, faultOf, appended } = parts
+  const { database, gate, durability, faultOf, appended } = parts
   const sql = statements(database)
   let undone = 0
   let writes = 0
   const written = writtenOf()
-  const { group, commit } = committer(parts, sql, () => {
+  const { group, commit, replicate } = committer(parts, sql, () => {
     undone++
     writes++
   })
@@ -93,37 +107,48 @@ export function sqliteLog(parts: Parts): SqliteLog {
         throw faultOf(cause) ?? cause
       }
     },
-    find: async (position, limit, types) => {
-      // Most often nobody has written what is asked for; that is known without a look at the disk.
-      const isKnown = position >= head && types.every((type) => written.last(type) <= position)
-      if (isKnown) return { events: [], upTo: Math.max(position, durability.durable()) }
-      const upTo = sql.window.get(position, durability.durable(), limit)?.last ?? position
-      const codes = types.flatMap((type) => names.known(type) ?? [])
-      const rows = upTo > position && codes.length > 0
-      const found = rows ? sql.find.all(position, upTo, JSON.stringify(codes)) : []
-      return { events: found.map((row) => decode(row, names)), upTo }
-    },
+    find: finding(parts, sql, written),
     ...readsOf(parts, sql),
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
     changesOf: (names) => names.reduce((sum, each) => sum + written.steps(each), undone),
     writes: () => writes,
-    holder: (instance, kind, key, time) => {
-      const row = claimOf(sql, instance, kind, key)
-      return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
-    },
-    blob: ({ instance, stream, id, name }) => {
-      const row = sql.blob.get(instance, id, stream, name)
-      if (row && !isBlobWhole(row)) throw damagedError(blobName(row))
-      return row?.bytes
-    },
     flush: group.flush,
+    replicate: async (work) => {
+      for (let held = hold(); held; held = hold()) await held
+      replicate(work, (event) => written.event(event, event.position))
+      writes++
+      const ended = group.ended()
+      group.flush()
+      await ended
+    },
+    rehearse: async (work) => {
+      for (let held = hold(); held; held = hold()) await held
+      group.run(work, () => false)
+    },
     close: async () => {
       await settle()
       await gate.close()
       await durability.close()
     },
+  }
+}
+
+function finding(
+  { names, durability, head }: Parts,
+  sql: Statements,
+  written: ReturnType<typeof writtenOf>,
+): Log["find"] {
+  return async (position, limit, types) => {
+    // Most often nobody has written what is asked for; that is known without a look at the disk.
+    const isKnown = position >= head && types.every((type) => written.last(type) <= position)
+    if (isKnown) return { events: [], upTo: Math.max(position, durability.durable()) }
+    const upTo = sql.window.get(position, durability.durable(), limit)?.last ?? position
+    const codes = types.flatMap((type) => names.known(type) ?? [])
+    const rows = upTo > position && codes.length > 0
+    const found = rows ? sql.find.all(position, upTo, JSON.stringify(codes)) : []
+    return { events: found.map((row) => decode(row, names)), upTo }
   }
 }
 
@@ -133,13 +158,16 @@ function writtenOf() {
   const steps = new Map<string, number>()
   const latest = new Map<string, number>()
   const count = (name: string) => steps.set(name, (steps.get(name) ?? 0) + 1)
+  const event = ({ stream, type }: Pick<LogEvent, "stream" | "type">, position?: number) => {
+    count(stream)
+    count(type)
+    if (position !== undefined) latest.set(type, position)
+  }
   return {
+    event,
     note: (step: Append, result: Appended) => {
-      for (const { stream, type } of step.events) {
-        count(stream)
-        count(type)
-        if (result.kind === "appended") latest.set(type, result.position)
-      }
+      const position = result.kind === "appended" ? result.position : undefined
+      for (const each of step.events) event(each, position)
       for (const { stream } of step.claims) count(stream)
     },
     /** How often. */
@@ -153,8 +181,17 @@ function writtenOf() {
 function readsOf(
   { names, durability }: Parts,
   sql: Statements,
-): Pick<Log, "at" | "read" | "history"> {
+): Pick<Log, "at" | "read" | "history" | "holder" | "blob"> {
   return {
+    holder: (instance, kind, key, time) => {
+      const row = claimOf(sql, instance, kind, key)
+      return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
+    },
+    blob: ({ instance, stream, id, name }) => {
+      const row = sql.blob.get(instance, id, stream, name)
+      if (row && !isBlobWhole(row)) throw damagedError(blobName(row))
+      return row?.bytes
+    },
     at: async (positions) => {
       const rows = new Map(
         sql.at.all(JSON.stringify(positions)).map((row) => [row.position, row] as const),
@@ -204,21 +241,18 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
     },
   })
 
-  const commit = (step: Append): Appended => {
+  const take = (work: () => Appended, added: Added): Appended => {
     const marks = { names: names.mark(), eventTypes: eventTypes.mark() }
     const forget = () => {
       names.forget(marks.names)
       eventTypes.forget(marks.eventTypes)
     }
     try {
-      const result = group.run(
-        () => write(sql, parts, step, written),
-        ({ kind }) => kind === "appended",
-      )
+      const result = group.run(work, ({ kind }) => kind === "appended")
       if (result.kind === "appended") {
-        const idTime = keptIdTime(step, written)
-        written = { head: result.position, events: written.events + step.events.length, idTime }
-        erases ||= step.events.some(({ erase }) => erase) || step.blobs?.some(isDrop) === true
+        const idTime = keptIdTime(added, written)
+        written = { head: result.position, events: written.events + added.events.length, idTime }
+        erases ||= added.events.some(({ erase }) => erase) || added.blobs?.some(isDrop) === true
       } else forget()
       return result
     } catch (cause) {
@@ -227,7 +261,29 @@ function committer(parts: Parts, sql: Statements, lost: () => void) {
       throw cause
     }
   }
-  return { group, commit }
+  return {
+    group,
+    commit: (step: Append) => take(() => write(sql, parts, step, written), step),
+    replicate: (work: (replica: Replica) => void, note: (event: LogEvent) => void) => {
+      const events: LogEvent[] = []
+      const event: Replica["event"] = (placed, folded) => {
+        insert(sql, parts, placed)
+        parts.apply(placed, folded)
+        note(placed)
+        events.push(placed)
+      }
+      const blob: Replica["blob"] = (instance, each) => keep(sql, instance, each)
+      const replicate = (): Appended => {
+        work({ event, blob })
+        return { kind: "appended", position: events.at(-1)?.position ?? written.head }
+      }
+      take(replicate, { events })
+    },
+  }
+}
+
+type Added = Pick<Append, "blobs" | "idTime"> & {
+  readonly events: readonly Pick<LogEvent, "erase">[]
 }
 
 const isDrop = (blob: BlobRequest) => "drop" in blob
@@ -236,7 +292,7 @@ type Written = { readonly head: number; readonly idTime: number }
 
 /** Ids of the next second are kept with those of this one: a row a second, not one a step. */
 const idTimeStep = 1000
-const keptIdTime = ({ idTime = 0 }: Append, written: Written): number =>
+const keptIdTime = ({ idTime = 0 }: Pick<Append, "idTime">, written: Written): number =>
   idTime > written.idTime ? idTime + idTimeStep : written.idTime
 
 /** Checks what a step expects and claims, and writes it after position `head`. */

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite"
 import type { AnyAggregate } from "../aggregate.ts"
 import type { Names } from "../log/row.ts"
 import { headOf } from "../log/row.ts"
+import type { Dropping, Expired } from "../shared/shared-log.ts"
 import type { States } from "../state/state.ts"
 import type { Standing } from "../view/handle.ts"
 import type { BackgroundChunk } from "../view/rebuild.ts"
@@ -39,6 +40,17 @@ export type PruneParts = {
   /** Streams were dropped: what was computed from their rows is of no use any more. */
   readonly dropped: (streams: readonly (Standing & { readonly stream: string })[]) => void
   readonly horizon: Horizon
+  /** The log that other nodes share, where there is one: it drops first, and tells all of them. */
+  readonly shared?: SharedDrops | undefined
+}
+
+/** Resolves when this node has dropped it, too. */
+export type SharedDrops = {
+  readonly drop: (streams: readonly Dropping[]) => Promise<void>
+  readonly dropClaims: (before: number, limit: number) => Promise<number>
+  readonly purge: (instance: string, keep: string, limit: number) => Promise<number>
+  /** Drops notes of what was dropped, once all nodes have them; answers how many. */
+  readonly trim: (limit: number) => Promise<number>
 }
 
 /** What a clock may be set back by, and nothing that has expired counts again. */
@@ -84,9 +96,19 @@ export function prunerOf(parts: PruneParts): (limits: PruneLimits) => Promise<Pr
       if (changes > 0) parts.horizon.reached(before)
       return changes
     })
+    // Each node drops its own: what has expired counts nowhere.
+    if (parts.shared) await dropShared(parts.shared, before, limits)
     count.claims = await repeat(chunk, limits, () => dropClaims())
     count.pages = await repeat(chunk, limits, () => vacuum(database))
     return count
+  }
+}
+
+async function dropShared(shared: SharedDrops, before: number, limits: PruneLimits): Promise<void> {
+  const works = [() => shared.dropClaims(before, chunkClaims), () => shared.trim(chunkClaims)]
+  for (const work of works) {
+    let count = chunkClaims
+    while (count === chunkClaims && !limits.stopped()) count = await work()
   }
 }
 
@@ -118,7 +140,7 @@ type DueRow = {
   readonly expires: number
 }
 
-type Dropping = {
+type DroppingKind = {
   readonly kind: AnyAggregate
   readonly limits: PruneLimits
   readonly count: { streams: number; events: number }
@@ -128,54 +150,99 @@ type Dropping = {
 async function dropStreams(
   parts: PruneParts,
   sql: Statements,
-  { kind, limits, count }: Dropping,
+  { kind, limits, count }: DroppingKind,
 ): Promise<void> {
-  const { database, chunk, views } = parts
+  const { database, views } = parts
   const before = (kind.retention === "audit" ? limits.auditedBefore : limits.now) - slackMs
   let last = { expires: -1, instance: "", id: "" }
-  const dropSome = () => {
-    if (views.rebuilding().length > 0) return 0
+  const pick = () => {
+    if (views.rebuilding().length > 0) return []
     const newest = headOf(database)
     const from = [last.expires, last.instance, last.id] as const
     const rows = sql.due.all(kind.stream, ...from, before, chunkStreams)
     const free = rows.filter(({ position }) => position < newest && position <= limits.position)
-    if (free.length === 0) return 0
-    count.events += dropAll(parts, sql, free)
-    last = rows.at(-1) ?? last
-    parts.dropped(free)
-    return free.length
+    if (free.length > 0) last = rows.at(-1) ?? last
+    return free
   }
-  count.streams += await repeat(chunk, limits, dropSome)
+  count.streams += await dropPicked(parts, sql, { pick, limits, count })
+}
+
+type Picking = Omit<DroppingKind, "kind"> & { readonly pick: () => readonly DueRow[] }
+
+/** Drops what is picked until nothing is; answers how many streams. */
+async function dropPicked(
+  parts: PruneParts,
+  sql: Statements,
+  { pick, limits, count }: Picking,
+): Promise<number> {
+  const { chunk, shared } = parts
+  if (!shared) {
+    return repeat(chunk, limits, () => {
+      const free = pick()
+      if (free.length === 0) return 0
+      count.events += dropAll(parts, sql, free)
+      parts.dropped(free)
+      return free.length
+    })
+  }
+  let streams = 0
+  while (!limits.stopped()) {
+    const free = await chunk(pick, () => false)
+    if (free.length === 0) break
+    count.events += free.reduce((sum, { version }) => sum + version, 0)
+    await shared.drop(free)
+    streams += free.length
+  }
+  return streams
+}
+
+/** Drops a stream that the shared log has dropped; part of the transaction that notes that. */
+export function forgetting(parts: Omit<PruneParts, "shared">): (stream: Expired) => void {
+  const sql = statements(parts.database)
+  const find = parts.database.prepare<DueRow, [string, string, string]>(
+    `SELECT instance, stream, id, version, position, changed AS time, owner, expires FROM state
+     WHERE instance = ? AND stream = ? AND id = ?`,
+  )
+  return ({ instance, stream, id, expires }) => {
+    parts.horizon.reached(expires)
+    // A node that was behind has not heard of it, or not of its end.
+    const row = find.get(instance, stream, id)
+    if (!row) return
+    drop(parts, sql, row)
+    parts.dropped([row])
+  }
 }
 
 /** Goes along the audits of all instances, and drops those of who keeps them less long. */
 async function dropSooner(
   parts: PruneParts,
   sql: Statements,
-  { kind, limits, count, sooner }: Dropping & { readonly sooner: ReadonlyMap<string, number> },
+  { kind, limits, count, sooner }: DroppingKind & { readonly sooner: ReadonlyMap<string, number> },
 ): Promise<void> {
-  const { database, chunk, views } = parts
+  const { database, views } = parts
   const newestDue = Math.max(...sooner.values()) - slackMs
   const isDue = ({ instance, expires, position }: DueRow) =>
     expires <= (sooner.get(instance) ?? Number.NEGATIVE_INFINITY) - slackMs &&
     position <= limits.position
   let last = { expires: -1, instance: "", id: "" }
-  const dropSome = () => {
-    if (views.rebuilding().length > 0) return 0
+  let isOver = false
+  const pick = () => {
+    if (views.rebuilding().length > 0) return []
     const newest = headOf(database)
     const from = [last.expires, last.instance, last.id] as const
     const rows = sql.due.all(kind.stream, ...from, newestDue, chunkLook)
     const due = rows.filter((row) => isDue(row) && row.position < newest)
     const some = due.slice(0, chunkStreams)
-    if (some.length > 0) {
-      count.events += dropAll(parts, sql, some)
-      parts.dropped(some)
-      count.streams += some.length
-    }
     last = (due.length > some.length ? some.at(-1) : rows.at(-1)) ?? last
-    return rows.length
+    isOver = rows.length === 0
+    return some
   }
-  await repeat(chunk, limits, dropSome)
+  // There may be nothing to drop among many, and something after them.
+  while (!isOver && !limits.stopped()) {
+    const streams = await dropPicked(parts, sql, { pick, limits, count })
+    count.streams += streams
+    if (views.rebuilding().length > 0) break
+  }
 }
 
 /** All of them or, where the disk refuses it, none. */
@@ -187,7 +254,11 @@ function dropAll(parts: PruneParts, sql: Statements, rows: readonly DueRow[]): n
 }
 
 /** Drops one stream, and answers how many events it had. */
-function drop({ names, states, views }: PruneParts, sql: Statements, row: DueRow): number {
+function drop(
+  { names, states, views }: Omit<PruneParts, "shared">,
+  sql: Statements,
+  row: DueRow,
+): number {
   const { instance, stream, id } = row
   views.drop(row)
   const { changes } = sql.events.run(instance, names.code(stream), id)

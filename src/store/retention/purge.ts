@@ -70,6 +70,9 @@ export function purgeOf(parts: PruneParts): (limits: PurgeLimits) => Promise<num
       () => sql.failed.run(instance).changes,
     ]
     let gone = 0
+    while (parts.shared && !stopped() && isFree()) {
+      if ((await parts.shared.purge(instance, keep.stream, chunkRows)) === 0) break
+    }
     for (const step of steps) gone += await repeat(chunk, stopped, () => (isFree() ? step() : 0))
     return gone
   }

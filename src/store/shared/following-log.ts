@@ -1,0 +1,247 @@
+import type { Fault } from "../../kernel/fault.ts"
+import type { Append, Appended, Folded, Log, LogEvent } from "../log/log.ts"
+import type { SqliteLog } from "../log/sqlite-log.ts"
+import type { Follower } from "./follower.ts"
+import type { Dropping, Outcome, Page, SharedLog } from "./shared-log.ts"
+
+export type FollowingParts = {
+  /** This node's own file. */
+  readonly local: SqliteLog
+  readonly shared: SharedLog
+  readonly follower: Follower
+  /** Runs the reducers of an event; what they throw makes its step undone. */
+  readonly reduce: (event: LogEvent) => void
+  readonly faultOf: (cause: unknown) => Fault | undefined
+  /** Is told what this node has appended. */
+  readonly appended?: ((events: Append["events"]) => void) | undefined
+  readonly sleep: (ms: number) => Promise<void>
+  /** A monotonic time in ms. */
+  readonly now: () => number
+  /** The log can't be followed now; the node is not ready. */
+  readonly lost: (cause: unknown) => void
+  /** It can again. */
+  readonly found: () => void
+}
+
+/** The log that nodes share, with what this node has of it in its own file. */
+export type FollowingLog = Log & {
+  /** Resolves when the file has all that the log had when this was called; faults as it must. */
+  readonly caughtUp: () => Promise<void>
+  /** Drops streams in the log and, when this resolves, here. */
+  readonly drop: (streams: readonly Dropping[]) => Promise<void>
+  /** For how long nobody has seen the head of the log, in ms. */
+  readonly unseen: () => number
+}
+
+/** Steps in one transaction: what comes while one is under way waits for the next. */
+const stepsMax = 128
+/** Somebody else may have written: a notice may come late, or be lost with its connection. */
+const lookMs = 200
+const retryMs = 500
+
+/**
+ * Appends in the shared log, which alone decides, and reads in the node's own file, which has what
+ * the log has up to a position. One loop talks with the log: it sends the steps that wait together,
+ * and takes what has come after the last look, theirs and those of others, in the same way and in
+ * the order of the log. A step is answered when it is on disk there and its rows are here.
+ *
+ * What reducers throw must undo a step, and once it is in the log it stays. So each step is tried
+ * out here first, and undone.
+ */
+export function followingLog(parts: FollowingParts): FollowingLog {
+  const { local, shared } = parts
+  const steps: Asked<Append, Appended>[] = []
+  const drops: Asked<readonly Dropping[], void>[] = []
+  const looks: Asked<undefined, void>[] = []
+  let isClosed = false
+  const bell = bellOf(parts.sleep)
+  const talk = talkOf(parts)
+  const ask = <Given, Answer>(into: Asked<Given, Answer>[], given: Given): Promise<Answer> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    into.push({ given, resolve, reject })
+    bell.ring()
+    return promise
+  }
+
+  const look = async () => {
+    const asked = looks.splice(0)
+    const rest = await talk.look(asked)
+    if (!isClosed) await bell.rest(rest)
+  }
+  const work = async () => {
+    // Who waits when it is closed is answered.
+    while (!isClosed || steps.length + drops.length > 0) {
+      const [next] = steps.length > 0 ? [] : drops.splice(0, 1)
+      if (steps.length > 0) await talk.send(steps.splice(0, stepsMax))
+      else if (next) await talk.drop(next)
+      else await look()
+    }
+  }
+  const working = work()
+  shared.listen(bell.ring).catch(parts.lost)
+
+  return {
+    ...local,
+    append: (step) => ask(steps, step),
+    // What is here is in the log, and on disk there.
+    settle: () => Promise.resolve(),
+    caughtUp: () => ask(looks, undefined),
+    drop: (streams) => ask(drops, streams),
+    unseen: talk.unseen,
+    close: async () => {
+      isClosed = true
+      bell.ring()
+      await working
+      for (const { reject } of looks) reject(new Error("the log is closed"))
+      await shared.close()
+      await local.close()
+    },
+  }
+}
+
+/** What is said to the log, one thing after the other. */
+function talkOf(parts: FollowingParts) {
+  const { shared, follower, now, faultOf } = parts
+  let seenAt = Number.NEGATIVE_INFINITY
+  const seen = (begun: number) => {
+    seenAt = begun
+    parts.found()
+  }
+  const takeAll = async (first: Page, folded?: ReadonlyMap<number, readonly Folded[]>) => {
+    await follower.take(first, folded)
+    while (follower.place().position < first.head) {
+      await follower.take(await shared.read(follower.place()))
+    }
+  }
+  const refuse = (asked: readonly Refusable[], cause: unknown) => {
+    const fault = faultOf(cause) ?? cause
+    for (const { reject } of asked) reject(fault)
+    return fault
+  }
+  const read = async () => {
+    const begun = now()
+    await takeAll(await shared.read(follower.place()))
+    seen(begun)
+  }
+  return {
+    unseen: () => now() - seenAt,
+    /** Answers for how long nobody need look again, in ms. */
+    look: async (asked: readonly Asked<undefined, void>[]): Promise<number> => {
+      try {
+        await read()
+        for (const { resolve } of asked) resolve()
+        return lookMs
+      } catch (cause) {
+        parts.lost(refuse(asked, cause))
+        return retryMs
+      }
+    },
+    drop: async (asked: Asked<readonly Dropping[], void>) => {
+      try {
+        await shared.drop(asked.given)
+        await read()
+        asked.resolve()
+      } catch (cause) {
+        refuse([asked], cause)
+      }
+    },
+    send: async (asked: readonly Asked<Append, Appended>[]) => {
+      const begun = now()
+      const batch = await rehearsed(parts, asked)
+      if (batch.length === 0) return
+      const sent = batch.map(({ given }) => given)
+      try {
+        const { outcomes, page } = await shared.append(sent, follower.place())
+        await takeAll(page, foldedOf(sent, outcomes))
+        seen(begun)
+        const { position } = follower.place()
+        for (const [index, { given, resolve }] of batch.entries()) {
+          const result = appendedOf(given, outcomes[index], position)
+          if (result.kind === "appended") parts.appended?.(given.events)
+          resolve(result)
+        }
+      } catch (cause) {
+        refuse(batch, cause)
+      }
+    },
+  }
+}
+
+type Asked<Given, Answer> = {
+  readonly given: Given
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (cause: unknown) => void
+}
+
+type Refusable = { readonly reject: (cause: unknown) => void }
+
+/** The steps that reducers take; who asked for the others is told what they threw. */
+async function rehearsed(
+  { local, follower, reduce, faultOf }: FollowingParts,
+  batch: readonly Asked<Append, Appended>[],
+): Promise<readonly Asked<Append, Appended>[]> {
+  const taken: Asked<Append, Appended>[] = []
+  const { position } = follower.place()
+  for (const each of batch) {
+    const placed = each.given.events.map((event, index) => ({
+      ...event,
+      position: position + index + 1,
+    }))
+    try {
+      await local.rehearse(() => placed.forEach(reduce))
+      taken.push(each)
+    } catch (cause) {
+      each.reject(faultOf(cause) ?? cause)
+    }
+  }
+  return taken
+}
+
+/** What the decisions folded, by the positions that their events have come to have. */
+function foldedOf(
+  steps: readonly Append[],
+  outcomes: readonly Outcome[],
+): ReadonlyMap<number, readonly Folded[]> {
+  const folded = new Map<number, readonly Folded[]>()
+  for (const [index, step] of steps.entries()) {
+    const outcome = outcomes[index]
+    if (outcome?.kind !== "appended" || !step.folded) continue
+    const first = outcome.position - step.events.length + 1
+    for (const at of step.events.keys()) folded.set(first + at, step.folded)
+  }
+  return folded
+}
+
+function appendedOf(step: Append, outcome: Outcome | undefined, position: number): Appended {
+  if (outcome?.kind === "taken") {
+    const claim = step.claims[outcome.claim]
+    if (claim) return { kind: "taken", claim }
+  } else if (outcome) {
+    return step.events.length > 0 || outcome.kind === "conflict"
+      ? outcome
+      : { kind: "appended", position }
+  }
+  throw new Error("PostgreSQL answered for another batch")
+}
+
+/** A rest that ends when somebody rings; who rings before it begins is not missed. */
+function bellOf(sleep: FollowingParts["sleep"]) {
+  let isRung = false
+  let wake: (() => void) | undefined
+  return {
+    ring: () => {
+      isRung = true
+      wake?.()
+    },
+    rest: async (ms: number) => {
+      if (!isRung) {
+        const rung = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        await Promise.race([rung, sleep(ms)])
+      }
+      wake = undefined
+      isRung = false
+    },
+  }
+}

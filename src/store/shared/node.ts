@@ -1,0 +1,94 @@
+import type { Database } from "bun:sqlite"
+import { Fault } from "../../kernel/fault.ts"
+import { headOf } from "../log/row.ts"
+import type { SqliteLog } from "../log/sqlite-log.ts"
+import { forgetting, type PruneParts, type SharedDrops } from "../retention/prune.ts"
+import type { Node } from "../store.ts"
+import { followerOf, placeOf } from "./follower.ts"
+import { type FollowingLog, type FollowingParts, followingLog } from "./following-log.ts"
+import type { Place, SharedLog } from "./shared-log.ts"
+
+/** Which log a node's own file belongs to, and how much of it the file has. */
+export type Belonging = {
+  /** Names the file, forever: whose file is the same is the same node. */
+  readonly folder: string
+  /** Undefined for a new file. */
+  readonly follows: string | undefined
+  readonly place: Place
+}
+
+/** How one of several nodes shares the log with the others. */
+export type Sharing = Pick<FollowingParts, "sleep" | "now" | "lost" | "found"> & {
+  /** Unlike any other. */
+  readonly fresh: () => string
+  readonly connect: (file: Belonging) => Promise<SharedLog>
+}
+
+export type Joined = Omit<Sharing, "connect" | "fresh"> & { readonly shared: SharedLog }
+
+/** What a file says of itself. Refuses one that has a log of its own. */
+export function belongingOf(database: Database, fresh: () => string): Belonging {
+  const follows = metaOf(database, "follows")
+  const place = placeOf(database)
+  if (follows === undefined && headOf(database) > 0) throw ownLogError()
+  const folder = metaOf(database, "folder") ?? keepMeta(database, "folder", fresh())
+  return { folder, follows, place }
+}
+
+/** Refuses to take a part of a log that others write for the whole. */
+export function refuseNode(database: Database): void {
+  if (metaOf(database, "follows") !== undefined) throw partError()
+}
+
+/** From now on the file has a part of that log. */
+export function belong(database: Database, { id }: Pick<SharedLog, "id">): void {
+  if (metaOf(database, "follows") !== undefined) return
+  keepMeta(database, "pruned", "0")
+  keepMeta(database, "follows", id)
+}
+
+const metaOf = (database: Database, key: string): string | undefined =>
+  database.query<{ value: string }, [string]>("SELECT value FROM meta WHERE key = ?").get(key)
+    ?.value
+
+function keepMeta(database: Database, key: string, value: string): string {
+  const insert = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING"
+  database.query<unknown, [string, string]>(insert).run(key, value)
+  return value
+}
+
+/** Follows the log that was joined. */
+export function nodeOn(
+  parts: Joined &
+    Omit<PruneParts, "shared"> &
+    Pick<FollowingParts, "faultOf"> & { readonly local: SqliteLog },
+): { readonly log: FollowingLog; readonly node: Node; readonly drops: SharedDrops } {
+  const { database, shared, local, views } = parts
+  const follower = followerOf({ database, local, shared, forget: forgetting(parts) })
+  const log = followingLog({ ...parts, follower, reduce: views.apply })
+  const { part, idTime, keys, reached, lease, dropClaims, purge } = shared
+  return {
+    log,
+    node: { part, idTime, keys, reached, lease, caughtUp: log.caughtUp, unseen: log.unseen },
+    drops: {
+      ...{ drop: log.drop, dropClaims, purge },
+      trim: (limit) => shared.trim(follower.place(), limit),
+    },
+  }
+}
+
+const ownLogError = () =>
+  new Fault(
+    "failed_precondition",
+    "start.log_own",
+    "this data folder has a log of its own, and the setting database names one in PostgreSQL; " +
+      "nothing was changed. Leave the setting out, or start with an empty folder",
+  )
+
+const partError = () =>
+  new Fault(
+    "failed_precondition",
+    "start.log_elsewhere",
+    "this data folder has a part of a log that is in PostgreSQL; nothing was changed. Name the " +
+      "database with the setting database",
+  )

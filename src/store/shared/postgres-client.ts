@@ -1,0 +1,135 @@
+import { SQL } from "bun"
+import type { Clock } from "../../kernel/clock.ts"
+import { Fault } from "../../kernel/fault.ts"
+
+/** A connection to PostgreSQL that is made anew where it was lost. */
+export type PostgresClient = {
+  /**
+   * One statement, in a transaction of its own; resolves when it is committed. Faults with
+   * `unavailable` where the database can't be reached or does not answer in time: then nobody
+   * knows whether it happened.
+   */
+  readonly ask: <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>
+  readonly listen: (channel: string, wake: () => void) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** A statement takes milliseconds; longer than that waits somebody who holds the log. */
+const answerMs = 5000
+const connectSeconds = 5
+
+/**
+ * Connects with the first statement. What is configured is an address such as
+ * `postgres://user:password@host/database?sslmode=verify-full`.
+ */
+export function postgresClient(url: string, clock: Clock, timeoutMs = answerMs): PostgresClient {
+  const made = () =>
+    new SQL(url, {
+      max: 1,
+      connectionTimeout: connectSeconds,
+      connection: { statement_timeout: String(timeoutMs), application_name: "latchkey" },
+    })
+  let sql = made()
+  let isClosed = false
+  /** Whoever has lost the way, with a cut cable for instance, begins with a new connection. */
+  const anew = (lost: SQL) => {
+    void lost.close({ timeout: 0 }).catch(() => undefined)
+    if (lost === sql && !isClosed) sql = made()
+  }
+  return {
+    ask: async <Row>(text: string, values: readonly unknown[] = []) => {
+      const used = sql
+      const query = used.unsafe(text, [...values])
+      try {
+        // Reason for the cast: a row is what the statement beside the type selects.
+        return (await within(clock, timeoutMs + 1000, query)) as readonly Row[]
+      } catch (cause) {
+        const fault = databaseFaultOf(cause)
+        if (fault?.id === unreachable) anew(used)
+        throw fault ?? cause
+      }
+    },
+    listen: async (channel, wake) => {
+      try {
+        await sql.listen(channel, wake, wake)
+      } catch (cause) {
+        throw databaseFaultOf(cause) ?? cause
+      }
+    },
+    close: async () => {
+      isClosed = true
+      await sql.close({ timeout: 0 })
+    },
+  }
+}
+
+/** The server itself ends what takes too long; that it is gone only a clock of our own tells. */
+async function within<T>(clock: Clock, ms: number, work: PromiseLike<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = clock.after(ms, () => reject(faultFrom(lost)))
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    timer.stop()
+  }
+}
+
+/** SQLSTATE of an error, or what the client calls it. */
+export function codeOf(cause: unknown): string {
+  if (!(cause instanceof SQL.PostgresError)) return ""
+  return cause.errno ?? cause.code
+}
+
+/**
+ * What the database says in plain words; undefined for what is a bug. The codes are those of
+ * PostgreSQL's appendix A.
+ */
+function databaseFaultOf(cause: unknown): Fault | undefined {
+  if (cause instanceof Fault) return cause
+  const said = wordsOf(cause)
+  return said && faultFrom(said, cause)
+}
+
+type Words = readonly [id: string, message: string]
+
+const faultFrom = ([id, message]: Words, cause?: unknown) =>
+  new Fault("unavailable", `store.database_${id}`, message, { cause })
+
+/** Nobody knows whether what was asked has happened. */
+export const unreachable = "store.database_unreachable"
+
+function wordsOf(cause: unknown): Words | undefined {
+  if (!(cause instanceof SQL.PostgresError)) return undefined
+  const { errno: code, message } = cause
+  if (code === undefined) return isOurs(cause.code) ? undefined : lost
+  if (/^28/.test(code))
+    return ["refused", `PostgreSQL lets nobody in like that (${message}); ${check}`]
+  if (code === "3D000") return ["missing", `${message}; make it, or ${check}`]
+  if (code === "42501") return ["denied", `PostgreSQL says: ${message}; ${grant}`]
+  if (code === "25006") return ["read_only", readOnly]
+  if (code === "LK001") return ["taken_over", takenOver]
+  if (code === "LK004") return ["away", away]
+  if (/^(53|58)/.test(code)) return ["full", `PostgreSQL says: ${message}; see its own log`]
+  if (/^(08|57|40|55)/.test(code)) return lost
+  return undefined
+}
+
+/** What the client says of how it was used is a bug; all else is about the way to the server. */
+const isOurs = (code: string) => /INVALID|UNSUPPORTED|SYNTAX|EXPECTED/.test(code)
+
+const lost = [
+  "unreachable",
+  "the database does not answer, so nothing can be saved just now; see whether PostgreSQL runs, " +
+    "and whether this machine reaches it",
+] as const
+const check = "check user, password and database in the setting database"
+const grant = "the user of the setting database must own its schema latchkey, or may make it"
+const readOnly =
+  "PostgreSQL lets nothing be written: it is a replica, or was made read-only; the setting " +
+  "database must lead to the primary"
+const takenOver =
+  "another process runs with a copy of this data folder, so this one writes nothing any more; " +
+  "give each node a folder of its own"
+const away =
+  "this data folder was away for so long that nobody can tell it any more what went meanwhile; " +
+  "start with an empty one, which is made anew from the log"

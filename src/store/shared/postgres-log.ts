@@ -1,0 +1,298 @@
+import { type Clock, pause } from "../../kernel/clock.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Append } from "../log/log.ts"
+import { codeOf, type PostgresClient, postgresClient, unreachable } from "./postgres-client.ts"
+import { sharedFunctions } from "./postgres-functions.ts"
+import { oldestServer, sharedSchema, sharedTables } from "./postgres-schema.ts"
+import type { Outcome, Place, SharedLog, WrappedKey } from "./shared-log.ts"
+import { outcomeFrom, pageOf, shown, stepsText, type WirePage } from "./wire.ts"
+
+export type PostgresOptions = {
+  /** `postgres://user:password@host/database` */
+  readonly url: string
+  /** Names the data folder, forever; whose folder is the same is the same node. */
+  readonly folder: string
+  /** The log that the folder belongs to already; undefined for a new one. */
+  readonly follows: string | undefined
+  /** How far the folder has come. */
+  readonly place: Place
+  /** Of the master key, which all nodes share. */
+  readonly fingerprint: string
+  /** Unlike any other: of a process, and of a log where there is none yet. */
+  readonly fresh: () => string
+  readonly clock: Clock
+  readonly timeoutMs?: number
+}
+
+/** Events and changes in one answer: some hundred kilobytes. */
+const pageMax = 500
+/** What may have happened or not is asked again for so long. */
+const patienceMs = 5000
+const firstMs = 25
+const lastMs = 1000
+
+/** Joins the log in PostgreSQL, or makes it. Faults with one plain line, and nothing changed. */
+export async function openPostgresLog(options: PostgresOptions): Promise<SharedLog> {
+  const connection = () => postgresClient(options.url, options.clock, options.timeoutMs)
+  // Who reads, or listens, never waits behind a batch.
+  const [client, reading, listening] = [connection(), connection(), connection()]
+  const close = async () =>
+    void (await Promise.all([client, reading, listening].map((each) => each.close())))
+  try {
+    const id = await prepared(client, options)
+    const run = options.fresh()
+    const [joined] = await client.ask<{ node: { part: number; idTime: number } | null }>(
+      "SELECT latchkey.join_1($1, $2, $3::bigint) AS node",
+      [options.folder, run, options.place.number],
+    )
+    if (!joined?.node) throw crowdedError()
+    const { part, idTime } = joined.node
+    const me = [part, run] as const
+    return {
+      ...{ id, part, idTime, close },
+      append: appending(client, me, options),
+      read: async (after) => {
+        const [row] = await reading.ask<{ page: WirePage }>(
+          "SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page",
+          [after.position, after.number, pageMax],
+        )
+        return pageOf(some(row).page)
+      },
+      lease: async (name, ms) => {
+        const [row] = await reading.ask<{ has: boolean }>(
+          "SELECT latchkey.lease_1($1::integer, $2, $3, $4::integer) AS has",
+          [...me, name, ms],
+        )
+        return some(row).has
+      },
+      listen: (wake) => listening.listen("latchkey", wake),
+      ...upkeepOf(client, me),
+      ...keepingOf(client),
+    }
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+}
+
+type Me = readonly [part: number, run: string]
+
+/** Sends a batch until its outcome is known: sent twice it happens once, by its number. */
+function appending(client: PostgresClient, me: Me, how: Insistence) {
+  let batch = 0
+  return async (steps: readonly Append[], after: Place) => {
+    batch++
+    const values = [...me, batch, stepsText(steps), after.position, after.number, pageMax]
+    const { outcomes, page } = await insisting(how, async () => {
+      const [row] = await client.ask<{ answer: { outcomes: Outcome[]; page: WirePage } }>(
+        `SELECT latchkey.append_1($1::integer, $2, $3::bigint, ($4::text)::json, $5::bigint,
+           $6::bigint, $7::integer) AS answer`,
+        values,
+      )
+      return some(row).answer
+    })
+    return { outcomes: outcomes.map(outcomeFrom), page: pageOf(page) }
+  }
+}
+
+type Insistence = Pick<PostgresOptions, "timeoutMs">
+
+async function insisting<T>(
+  { timeoutMs = patienceMs }: Insistence,
+  work: () => Promise<T>,
+): Promise<T> {
+  let waited = 0
+  for (let ms = firstMs; ; ms = Math.min(ms * 2, lastMs)) {
+    try {
+      return await work()
+    } catch (cause) {
+      const isUnknown = cause instanceof Fault && cause.id === unreachable
+      if (!isUnknown || waited >= timeoutMs) throw cause
+    }
+    await pause(ms)
+    waited += ms
+  }
+}
+
+/** What is dropped, and the place of the node that it is dropped by. */
+function upkeepOf(
+  client: PostgresClient,
+  me: Me,
+): Pick<SharedLog, "drop" | "dropClaims" | "purge" | "trim"> {
+  const count = async (call: string, values: readonly unknown[]) => {
+    const [row] = await client.ask<{ count: number }>(`SELECT latchkey.${call} AS count`, [
+      ...me,
+      ...values,
+    ])
+    return some(row).count
+  }
+  return {
+    drop: (streams) => {
+      const named = streams.map(({ instance, stream, id, version, expires }) => ({
+        ...{ instance: shown(instance), stream, id: shown(id), version, expires },
+      }))
+      return count("drop_1($1::integer, $2, ($3::text)::json)", [JSON.stringify(named)])
+    },
+    dropClaims: (before, limit) =>
+      count("drop_claims_1($1::integer, $2, $3::bigint, $4::integer)", [before, limit]),
+    purge: (instance, keep, limit) =>
+      count("purge_1($1::integer, $2, $3, $4, $5::integer)", [shown(instance), keep, limit]),
+    trim: ({ number }, limit) =>
+      count("trim_1($1::integer, $2, $3::bigint, $4::integer)", [number, limit]),
+  }
+}
+
+function keepingOf(client: PostgresClient): Pick<SharedLog, "blob" | "keys" | "reached"> {
+  return {
+    blob: async ({ instance, stream, id, name }) => {
+      const [row] = await client.ask<{ bytes: Uint8Array }>(
+        `SELECT bytes FROM latchkey.blob
+         WHERE instance = $1 AND id = $2 AND stream = $3 AND name = $4`,
+        [shown(instance), shown(id), stream, shown(name)],
+      )
+      return row && new Uint8Array(row.bytes)
+    },
+    keys: async (offered) => {
+      await client.ask(
+        `INSERT INTO latchkey.data_key (id, purpose, wrapped, active)
+         SELECT k->>'id', k->>'purpose', k->>'wrapped', (k->>'active')::boolean
+         FROM json_array_elements(($1::text)::json) k ON CONFLICT DO NOTHING`,
+        [JSON.stringify(offered)],
+      )
+      return client.ask<WrappedKey>("SELECT id, purpose, wrapped, active FROM latchkey.data_key")
+    },
+    reached: async (positions) => {
+      await client.ask(
+        `INSERT INTO latchkey.reactor (name, position)
+         SELECT r->>0, (r->>1)::bigint FROM json_array_elements(($1::text)::json) r
+         ON CONFLICT (name) DO UPDATE SET
+           position = greatest(latchkey.reactor.position, excluded.position)`,
+        [JSON.stringify([...positions])],
+      )
+      const rows = await client.ask<{ name: string; position: number }>(
+        "SELECT name, position::float8 AS position FROM latchkey.reactor",
+      )
+      return new Map(rows.map(({ name, position }) => [name, position]))
+    },
+  }
+}
+
+/** Looks at the database, and makes what is not there yet; answers the name of the log. */
+async function prepared(client: PostgresClient, options: PostgresOptions): Promise<string> {
+  const [server] = await client.ask<{ version: number; encoding: string; standby: boolean }>(
+    `SELECT current_setting('server_version_num')::integer AS version,
+       current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
+  )
+  const { version, encoding, standby } = some(server)
+  if (version < oldestServer) throw oldServerError(version)
+  if (encoding !== "UTF8") throw encodingError(encoding)
+  if (standby) throw replicaError()
+  const known = (await rowOf(client)) ?? (await create(client, options))
+  if (known.schema > sharedSchema) throw newerError(known.schema)
+  if (known.fingerprint !== options.fingerprint) throw otherKeyError()
+  if (options.follows !== undefined && options.follows !== known.id) throw otherLogError()
+  if (options.place.position > known.position) throw aheadError(options.place.position, known)
+  return known.id
+}
+
+type LogRow = {
+  readonly id: string
+  readonly fingerprint: string
+  readonly schema: number
+  readonly position: number
+}
+
+async function rowOf(client: PostgresClient): Promise<LogRow | undefined> {
+  const [table] = await client.ask<{ there: boolean }>(
+    "SELECT to_regclass('latchkey.log') IS NOT NULL AS there",
+  )
+  if (!some(table).there) return undefined
+  const [row] = await client.ask<LogRow>(
+    "SELECT id, fingerprint, schema, position::float8 AS position FROM latchkey.log",
+  )
+  return row
+}
+
+/** Tables, functions and the one row at once; of two who try the second finds all there. */
+async function create(client: PostgresClient, options: PostgresOptions): Promise<LogRow> {
+  if (options.follows !== undefined) throw goneError()
+  // Both are hexadecimal: a statement of several parts takes no values.
+  const values = [options.fresh(), options.fingerprint].map((text) => `'${plain(text)}'`)
+  const [schema] = await client.ask<{ there: boolean }>(
+    "SELECT to_regnamespace('latchkey') IS NOT NULL AS there",
+  )
+  const begin = some(schema).there ? "BEGIN" : "BEGIN; CREATE SCHEMA latchkey"
+  try {
+    await client.ask(`${begin}; ${sharedTables} ${sharedFunctions}
+      INSERT INTO latchkey.log (id, fingerprint, schema)
+        VALUES (${values.join(", ")}, ${sharedSchema});
+      COMMIT;`)
+  } catch (cause) {
+    // Somebody else was quicker.
+    if (!/^(42P0[67]|42723|23505|42710)$/.test(codeOf(cause))) throw cause
+    await client.ask("ROLLBACK")
+  }
+  return some(await rowOf(client))
+}
+
+function plain(text: string): string {
+  if (!/^[\w:+/=-]*$/.test(text)) throw new Error("a name that PostgreSQL is told has odd letters")
+  return text
+}
+
+function some<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error("PostgreSQL answered with no row")
+  return found
+}
+
+const startFault = (id: string, message: string) =>
+  new Fault("failed_precondition", `start.${id}`, message)
+
+const oldServerError = (version: number) =>
+  startFault(
+    "database_old",
+    `PostgreSQL ${Math.floor(version / 10_000)} is too old; use version 14 or a newer one`,
+  )
+const encodingError = (encoding: string) =>
+  startFault(
+    "database_encoding",
+    `the database keeps texts as ${encoding}; make one with the encoding UTF8`,
+  )
+const replicaError = () =>
+  startFault(
+    "database_replica",
+    "the setting database leads to a replica, where nothing can be written; name the primary",
+  )
+const newerError = (schema: number) =>
+  startFault(
+    "database_newer",
+    `the log in PostgreSQL was written by a newer Latchkey (schema ${schema}, this one knows up ` +
+      `to ${sharedSchema}); start that version`,
+  )
+const otherKeyError = () =>
+  startFault(
+    "master_key_wrong",
+    "the log in PostgreSQL was begun with another master key than this node's; give every node " +
+      "the same one, with LATCHKEY_MASTER_KEY or --master-key-file",
+  )
+const otherLogError = () =>
+  startFault(
+    "database_other",
+    "this data folder belongs to another log than the one in that database; start with an empty " +
+      "folder, or name the other database",
+  )
+const goneError = () =>
+  startFault(
+    "database_empty",
+    "this data folder belongs to a log in PostgreSQL, and that database has none; nothing was " +
+      "changed. Name the right database, or restore it",
+  )
+const aheadError = (position: number, { position: head }: LogRow) =>
+  startFault(
+    "database_behind",
+    `this data folder has events up to position ${position}, and the log in PostgreSQL ends at ` +
+      `${head}: it has lost some. Nothing was changed. Restore the database, or, to go on with ` +
+      "what it has, start with an empty folder",
+  )
+const crowdedError = () =>
+  startFault("nodes_many", "256 nodes have been there within a day; start no more of them")

@@ -1,0 +1,335 @@
+// A node whose log is in PostgreSQL: what it has of its own is made from there, and what it was
+// promised is there.
+import { rmSync } from "node:fs"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import type { Call } from "../../src/kernel/context.ts"
+import { Fault } from "../../src/kernel/fault.ts"
+import type { Store } from "../../src/store/index.ts"
+import { type Postgres, startPostgres } from "../support/postgres.ts"
+import { needs } from "../support/prerequisite.ts"
+import { openWorld, type World } from "../support/world.ts"
+import {
+  account,
+  accounts,
+  allAccounts,
+  eraseAccount,
+  keepFile,
+  moveAccount,
+  openAccount,
+  openFile,
+  refusalOf,
+  renameAccount,
+  temporaryFile,
+} from "./account.ts"
+import { openTestNode } from "./node.ts"
+import { begin, day, end, hour, visitRooms } from "./visit.ts"
+
+const modules = {
+  aggregates: [account, ...visitRooms.aggregates],
+  views: [accounts, ...visitRooms.views],
+}
+
+describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
+  let postgres: Postgres
+  let world: World
+  let url: string
+  const open: { store: Store; remove: () => void }[] = []
+  beforeAll(() => {
+    postgres = startPostgres()
+  })
+  afterAll(() => postgres.remove())
+  beforeEach(async () => {
+    world = openWorld(modules)
+    url = await postgres.database()
+  })
+  afterEach(async () => {
+    for (const { store, remove } of open.splice(0)) {
+      await store.close()
+      remove()
+    }
+    await world.close()
+  })
+
+  /** A node with a folder of its own, or that of another one which was closed. */
+  const node = async (parts: Partial<Parameters<typeof openTestNode>[0]> = {}) => {
+    const { file, remove } = temporaryFile()
+    const store = await openTestNode({ ...modules, file, url, ...parts })
+    open.push({ store, remove })
+    return store
+  }
+  const leave = async (store: Store) => {
+    const at = open.findIndex((each) => each.store === store)
+    await store.close()
+    return open.splice(at, 1)[0]?.remove ?? (() => {})
+  }
+  const on = (store: Store, call: Partial<Call> = {}) => ({ ...world.cx(call), store })
+  const names = (store: Store, instance = "i1") =>
+    store.all({ instance }, allAccounts).map(({ name }) => name)
+  const asked = async <Row>(text: string): Promise<readonly Row[]> => {
+    const sql = postgres.sql(url)
+    const rows = await sql.unsafe(text)
+    await sql.close()
+    return [...rows]
+  }
+  /** All that a file has, but what says which file it is. */
+  const tables = ({ database }: Store) =>
+    ["event", "claim", "state", "blob", "accounts_1"].map((table) =>
+      database
+        .query<Record<string, unknown>, []>(`SELECT * FROM ${table}`)
+        .all()
+        .map(({ stream, type, sum, ...rest }) => JSON.stringify(rest))
+        .sort(),
+    )
+
+  test("is the same when it begins again with an empty folder", async () => {
+    const first = await node()
+    const cx = on(first)
+    for (const id of ["1", "2", "3"]) await openAccount(cx, id, { name: `n${id}`, email: "a@b" })
+    await renameAccount(cx, "1", "renamed")
+    await moveAccount(cx, "2", "new@b")
+    await keepFile(cx, "2", "a picture")
+    await keepFile(cx, "3", "another")
+    await eraseAccount(cx, "3")
+    await openAccount(on(first, { instance: "i2" }), "1", { name: "n1" })
+    const before = tables(first)
+    const remove = await leave(first)
+    remove()
+    const again = await node()
+    expect(tables(again)).toEqual(before)
+    expect(names(again)).toEqual(["renamed", "n2"])
+    const file = again.blob({ instance: "i1" }, account, { id: "2", name: "portrait" })
+    expect(file && Buffer.from(file).toString()).toBe("a picture")
+    // What is free and what is taken is known, too.
+    const late = (name: string) => refusalOf(openAccount(on(again), "9", { name }))
+    expect(await late("renamed")).toBe("already_exists account.name_taken")
+    expect(await late("n1")).toBe("nothing")
+  })
+
+  test("nothing personal stays in the database when it is erased", async () => {
+    const store = await node()
+    await openAccount(on(store), "1", { name: "erika", email: "erika@example.com" })
+    await eraseAccount(on(store), "1")
+    const [row] = await asked<{ all: string }>(
+      `SELECT coalesce(string_agg(e::text, ''), '') || (SELECT coalesce(string_agg(c::text, ''), '')
+         FROM latchkey.claim c) || (SELECT string_agg(g::text, '') FROM latchkey.change g) AS all
+       FROM latchkey.event e WHERE type <> 'account.opened' OR private IS NOT NULL`,
+    )
+    expect(row?.all).not.toContain("erika@example.com")
+    expect(await asked("SELECT * FROM latchkey.claim")).toEqual([])
+  })
+
+  test("two that write at once see the same in the end, and no name is given twice", async () => {
+    const [one, two] = [await node(), await node()]
+    const made = await Promise.all(
+      Array.from({ length: 60 }, (_, at) => {
+        const store = at % 2 ? one : two
+        return refusalOf(openAccount(on(store), `${at}`, { name: `n${at % 40}` }))
+      }),
+    )
+    expect(made.filter((each) => each === "nothing")).toHaveLength(40)
+    expect(new Set(made)).toEqual(new Set(["nothing", "already_exists account.name_taken"]))
+    await Promise.all([one.node?.caughtUp(), two.node?.caughtUp()])
+    expect(tables(one)).toEqual(tables(two))
+    const rows = await asked<{ n: number }>(
+      "SELECT (max(position) - count(*))::integer AS n FROM latchkey.event",
+    )
+    expect(rows[0]?.n).toBe(0)
+  })
+
+  test("decides again on what another has written meanwhile", async () => {
+    const [one, two] = [await node(), await node()]
+    await openAccount(on(one), "1", { name: "first" })
+    await two.node?.caughtUp()
+    await Promise.all(
+      [one, two].flatMap((store, at) =>
+        [0, 1, 2].map((turn) =>
+          renameAccount(on(store), "1", `${at}${turn}`).catch(() => undefined),
+        ),
+      ),
+    )
+    await Promise.all([one.node?.caughtUp(), two.node?.caughtUp()])
+    expect(names(one)).toEqual(names(two))
+    expect(one.receipt({ instance: "i1" }, account, "1")).toEqual(
+      two.receipt({ instance: "i1" }, account, "1"),
+    )
+  })
+
+  test("streams that expired go from the database and from every node", async () => {
+    const [one, two] = [await node(), await node()]
+    await begin(on(one), "1", { name: "guest" })
+    await end(on(one), "1")
+    await begin(on(one), "2", { name: "stays" })
+    await openAccount(on(one), "1", { name: "newest" })
+    const now = world.clock.now() + day + 2 * hour
+    const limits = { now, auditedBefore: now - 90 * day, position: Number.MAX_SAFE_INTEGER }
+    const pruned = await one.prune({ ...limits, stopped: () => false })
+    expect(pruned).toMatchObject({ streams: 1, events: 2, claims: 2 })
+    expect(
+      await asked("SELECT id FROM latchkey.event WHERE id = '1' AND stream = 'visit'"),
+    ).toEqual([])
+    await two.node?.caughtUp()
+    expect(tables(two)[0]).toEqual(tables(one)[0])
+    // It may begin again, from version 1, on either.
+    world.clock.advance(day + 2 * hour)
+    expect((await begin(on(two), "1", { name: "again" })).version).toBe(1)
+    await one.node?.caughtUp()
+    const again = await node()
+    expect(tables(again)).toEqual(tables(one))
+  })
+
+  test("a step whose answer was lost on the way happens once", async () => {
+    const store = await node()
+    let isOver = false
+    const cutting = (async () => {
+      const sql = postgres.sql(url)
+      for (let cuts = 0; cuts < 8 || !isOver; cuts++) {
+        await sql.unsafe(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE application_name = 'latchkey' AND datname = current_database()`,
+        )
+        await new Promise((done) => setTimeout(done, 20 + cuts * 3))
+      }
+      await sql.close()
+    })()
+    const ids = Array.from({ length: 50 }, (_, at) => `${at}`)
+    const results: unknown[] = []
+    for (const id of ids) results.push(await refusalOf(openAccount(on(store), id, { name: id })))
+    isOver = true
+    await cutting
+    expect(new Set(results)).toEqual(new Set(["nothing"]))
+    expect(
+      await asked("SELECT id FROM latchkey.event GROUP BY id HAVING count(*) = 1"),
+    ).toHaveLength(50)
+    expect(names(store)).toHaveLength(50)
+  })
+
+  test("a batch that is sent again gets the answer that it had, an older one none", async () => {
+    await node()
+    const joined = await asked<{ run: string }>("SELECT run FROM latchkey.node")
+    const event = `["i1","account","7",1,"account.opened",1,"{}",null,0,"","","","",null]`
+    const expects = `[{"stream":"account","id":"7","version":0}]`
+    const step = `{"instance":"i1","time":0,"expect":${expects},"claims":[],"events":[${event}]}`
+    const append = (batch: number) =>
+      asked<{ outcomes: unknown }>(
+        `SELECT latchkey.append_1(0, '${joined[0]?.run}', ${batch}, '[${step}]', 0, 0, 9)
+           ->'outcomes' AS outcomes`,
+      )
+    const once = await append(5)
+    expect(once[0]?.outcomes).toEqual([{ kind: "appended", position: 1 }])
+    expect(await append(5)).toEqual(once)
+    expect((await append(6))[0]?.outcomes).toEqual([
+      { kind: "conflict", stream: "account", id: "7" },
+    ])
+    await expect(append(5)).rejects.toThrow("an older batch")
+  })
+
+  test("goes on when the database was killed and is back, and loses nothing", async () => {
+    const store = await node({ timeoutMs: 500 })
+    await openAccount(on(store), "1", { name: "before" })
+    postgres.stop("immediate")
+    const late = await refusalOf(openAccount(on(store), "2", { name: "meanwhile" }))
+    expect(late).toBe("unavailable store.database_unreachable")
+    // What it has it shows; how old that is, it knows.
+    expect(names(store)).toEqual(["before"])
+    expect(store.node?.unseen()).toBeGreaterThan(500)
+    postgres.start()
+    await openAccount(on(store), "3", { name: "after" })
+    expect(names(store)).toContain("after")
+    expect(store.node?.unseen()).toBeLessThan(1000)
+  })
+
+  test("a process whose folder somebody else has taken over writes nothing any more", async () => {
+    const zombie = await node({ folder: "the same" })
+    await openAccount(on(zombie), "1", { name: "before" })
+    const next = await node({ folder: "the same" })
+    expect(next.node?.part).toBe(zombie.node?.part)
+    expect(await refusalOf(openAccount(on(zombie), "2", { name: "late" }))).toBe(
+      "unavailable store.database_taken_over",
+    )
+    expect(names(next)).toEqual(["before"])
+  })
+
+  test("nodes have parts of their own for their ids", async () => {
+    const parts = [await node(), await node(), await node()].map((store) => store.node?.part)
+    expect(parts).toEqual([0, 1, 2])
+  })
+
+  test("odd texts come back as they were", async () => {
+    const store = await node()
+    const name = "a\0b\\0\\c \u{1F511} \ud800"
+    await openAccount(on(store), "x\0y\\", { name, email: name })
+    const remove = await leave(store)
+    remove()
+    const again = await node()
+    expect(again.state({ instance: "i1" }, account, "x\0y\\")).toMatchObject({ name, email: name })
+    expect(await refusalOf(openAccount(on(again), "2", { name }))).toBe(
+      "already_exists account.name_taken",
+    )
+  })
+
+  describe("refuses in plain words", () => {
+    const refused = async (parts: Partial<Parameters<typeof openTestNode>[0]>) => {
+      const { file, remove } = temporaryFile()
+      const cause: unknown = await openTestNode({ ...modules, file, url, timeoutMs: 500, ...parts })
+        .then(() => "it opened")
+        .catch((each: unknown) => each)
+      remove()
+      return cause instanceof Fault ? `${cause.id}: ${cause.message}` : cause
+    }
+
+    test("a database that is not there, and a way that leads nowhere", async () => {
+      const other = url.replace(/test\d+/, "nothing")
+      expect(await refused({ url: other })).toMatch(/^store\.database_missing: .*"nothing"/)
+      const nowhere = "postgres://latchkey@127.0.0.1:1/x"
+      expect(await refused({ url: nowhere })).toMatch(/^store\.database_unreachable: /)
+      const stranger = url.replace("latchkey@", "stranger@")
+      expect(await refused({ url: stranger })).toMatch(/^store\.database_refused: .*stranger/)
+    })
+
+    test("one that may not make tables, one that only reads, one with other letters", async () => {
+      await asked("CREATE ROLE guest LOGIN")
+      expect(await refused({ url: url.replace("latchkey@", "guest@") })).toMatch(
+        /^store\.database_denied: /,
+      )
+      await asked("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
+      const name = url.match(/test\d+/)?.[0]
+      await asked(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+      expect(await refused({})).toMatch(/^store\.database_read_only: /)
+      expect(await refused({ url: url.replace(/test\d+/, "latin") })).toMatch(
+        /^start\.database_encoding: .*LATIN1/,
+      )
+    })
+
+    test("another master key, a newer version, and a log that has lost something", async () => {
+      const store = await node()
+      await openAccount(on(store), "1", { name: "one" })
+      expect(await refused({ fingerprint: "other" })).toMatch(/^start\.master_key_wrong: /)
+      const { filename } = store.database
+      await leave(store)
+      await asked("DELETE FROM latchkey.event; UPDATE latchkey.log SET position = 0")
+      expect(await refused({ file: filename })).toMatch(/^start\.database_behind: .*position 1/)
+      await asked("UPDATE latchkey.log SET schema = 99")
+      expect(await refused({})).toMatch(/^start\.database_newer: .*schema 99/)
+    })
+
+    test("a folder with a log of its own, or another one, and a part without its log", async () => {
+      const { file, remove } = temporaryFile()
+      const alone = openFile(file, modules)
+      await openAccount(on(alone), "1", { name: "alone" })
+      await alone.close()
+      expect(await refused({ file })).toMatch(/^start\.log_own: /)
+      remove()
+      const store = await node()
+      await openAccount(on(store), "1", { name: "shared" })
+      const { filename } = store.database
+      await leave(store)
+      expect(() => openFile(filename, modules)).toThrow(/part of a log that is in PostgreSQL/)
+      const empty = await postgres.database()
+      expect(await refused({ file: filename, url: empty })).toMatch(/^start\.database_empty: /)
+      const elsewhere = await openTestNode({ ...modules, file: `${filename}-b`, url: empty })
+      await elsewhere.close()
+      expect(await refused({ file: filename, url: empty })).toMatch(/^start\.database_other: /)
+      rmSync(filename)
+    })
+  })
+})

@@ -17,6 +17,7 @@ const schema = z.object({
   listen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8080", addressOf), "127.0.0.1:8080"),
   grpcListen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8081", addressOf), "127.0.0.1:8081"),
   metricsListen: z.optional(text("HOST:PORT, such as 127.0.0.1:9464", addressOf)),
+  database: z.optional(text("an address such as postgres://user@host/name", databaseOf)),
   publicUrl: z.optional(text("an address such as https://id.example.com, no path", originOf)),
   masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
   masterKeyFile: z.optional(text("the path of a file", pathOf)),
@@ -72,6 +73,11 @@ export const keys: Readonly<Record<Key, Described>> = {
     from: ["flag", "env", "file"],
     hint: "HOST:PORT",
     help: "Where to serve metrics for Prometheus (default: nowhere)",
+  },
+  database: {
+    from: ["flag", "env", "file"],
+    hint: "URL",
+    help: "A PostgreSQL that has the log, postgres://… (default: the log is in the data folder)",
   },
   publicUrl: {
     from: ["flag", "env", "file"],
@@ -183,7 +189,7 @@ export function settingsOf(sources: Sources): readonly Setting[] {
     return { name: spelling.file(key), value, from: found?.origin ?? "default" }
   })
 }
-const secretKeys: readonly string[] = ["masterKey"] satisfies readonly Key[]
+const secretKeys: readonly string[] = ["masterKey", "database"] satisfies readonly Key[]
 
 /** How a key is spelled in each source. */
 export const spelling: Readonly<Record<Source, (key: string) => string>> = {
@@ -306,6 +312,13 @@ function limitsFactorOf(value: string): number | undefined {
   if (value === "off") return Number.POSITIVE_INFINITY
   const times = /^\d{1,6}(\.\d{1,6})?$/.test(value) ? Number(value) : 0
   return times > 0 ? times : undefined
+}
+
+/** With a password or not. */
+function databaseOf(value: string): string | undefined {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const isPostgres = url?.protocol === "postgres:" || url?.protocol === "postgresql:"
+  return isPostgres && url.pathname.length > 1 ? value : undefined
 }
 
 function originOf(value: string): string | undefined {

@@ -28,6 +28,7 @@ import { publicFileAt, publishedLooks } from "./file/sent.ts"
 import { addressOf, guarded, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant, namesInstance } from "./instance-host.ts"
+import { staleFault } from "./node/lead.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
 import type { ServerServices } from "./services.ts"
@@ -118,6 +119,8 @@ async function answer(
   }
   const origin = originOf(services, request, peer)
   try {
+    const stale = staleFault(services.store)
+    if (stale) throw stale
     const cx = anonymousCall(services, request.headers, origin)
     const isShut = cx !== undefined && isBlocked(cx)
     const page = cx

@@ -13,10 +13,11 @@ import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
 import { type Listener, listenGrpc, listenHttp, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
+import { keepLeading, lead } from "./node/lead.ts"
 import { doctorOf } from "./operator/doctor.ts"
 import { eventCommandsOf } from "./operator/events.ts"
 import { transferControl } from "./operator/transfer.ts"
-import { openServices } from "./services.ts"
+import { joinServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { openSetupToken } from "./setup/setup-token.ts"
@@ -29,7 +30,8 @@ export async function serve(start: Start): Promise<Running> {
   const { config, folder } = start
   const meters = config.metricsListen && (await import("./metrics/meters.ts")).metersOf()
   const development = await developmentIn(start)
-  const services = openServices(start, { meters, catching: development?.catching })
+  const services = await joinServices(start, { meters, catching: development?.catching })
+  await lead(services)
   await followPublicUrl(services, config.publicUrl)
   await development?.seed(services)
   const setupToken = openSetupToken(services.random, {
@@ -59,6 +61,7 @@ export async function serve(start: Start): Promise<Running> {
       addGauges(meters.registry, { services, reactors: background.reactors })
       listeners.push(listenMetrics(meters.registry, config.metricsListen))
     }
+    working.push(keepLeading(services))
     working.push(keepRotating(services))
     working.push(keepExpiring(services))
     working.push(watchOwners(services))
@@ -100,7 +103,7 @@ async function developmentIn({ development }: Start) {
 
 /** Sets up without serving: opens the store, takes the one step, closes it. */
 export async function setup(start: Start, request: SetupRequest): Promise<void> {
-  const services = openServices(start)
+  const services = await joinServices(start)
   try {
     await setUpByRequest(services, request)
   } finally {
@@ -110,7 +113,7 @@ export async function setup(start: Start, request: SetupRequest): Promise<void> 
 
 /** Lets an owner in without serving; see `recover`. */
 export async function recoverHere(start: Start, request: RecoveryRequest): Promise<Recovered> {
-  const services = openServices(start)
+  const services = await joinServices(start)
   try {
     await followPublicUrl(services, start.config.publicUrl)
     return await recover(services, request)

@@ -4,7 +4,8 @@ import { openLog } from "../boot/logging.ts"
 import type { Start } from "../boot/running.ts"
 import { systemClock } from "../kernel/clock.ts"
 import type { Services } from "../kernel/context.ts"
-import { systemRandom } from "../kernel/crypto/random.ts"
+import { type Random, systemRandom } from "../kernel/crypto/random.ts"
+import type { Secrets } from "../kernel/crypto/secret.ts"
 import { idsOf } from "../kernel/id.ts"
 import { type Limits, limitsOf } from "../kernel/limit.ts"
 import { matcherOf } from "../kernel/net/address.ts"
@@ -14,15 +15,26 @@ import type { SystemUser } from "../kernel/system-user.ts"
 import { directoriesOf } from "../notify/ldap.ts"
 import { outboundOf } from "../notify/outbound.ts"
 import { mailerOf } from "../notify/smtp.ts"
-import { type Calls, diskFaultOf, openKeyring, openStore, type Store } from "../store/index.ts"
+import {
+  type Calls,
+  diskFaultOf,
+  type OpenOptions,
+  openKeyring,
+  openStore,
+  type Store,
+} from "../store/index.ts"
 import { diskWatch } from "./background/disk-watch.ts"
 import { type Readiness, readinessOf } from "./background/readiness.ts"
 import type { Meters } from "./metrics/meters.ts"
 import { aggregates, views } from "./modules.ts"
+import { joinStore } from "./node/join.ts"
+import { staleFault } from "./node/lead.ts"
 
-/** What stands around them where somebody wants that. */
-export type Wrapping = {
+/** What is wanted of them beside the usual. */
+export type Opening = {
   readonly meters?: Meters | undefined
+  /** The data folder is a copy, to be looked at alone. */
+  readonly isCopy?: boolean
   /** Takes something that would go out. */
   readonly catching?: ((outside: Outside) => Outside) | undefined
 }
@@ -49,16 +61,41 @@ export type ServerServices = Services &
   }
 
 /** Opens the store of the data folder and everything that every call needs. */
-export function openServices(
-  { config, folder, master }: Start,
-  { meters, catching = (outside) => outside }: Wrapping = {},
-): ServerServices {
+export function openServices(start: Start, opening: Opening = {}): ServerServices {
+  const ground = groundOf(start, opening)
+  const { isCopy = false } = opening
+  const store = ground.is(openStore({ ...ground.options, isCopy }))
+  return servicesOn(start, ground, { store, ...opening, secrets: openKeyring })
+}
+
+/**
+ * The same where the configuration may name a log in PostgreSQL: joins it, and has all of it when
+ * this resolves.
+ */
+export async function joinServices(start: Start, opening: Opening = {}): Promise<ServerServices> {
+  const { database: url } = start.config
+  if (url === undefined) return openServices(start, opening)
+  const ground = groundOf(start, opening)
+  const { store, secrets } = await joinStore({ ...start, url }, ground)
+  ground.is(store)
+  return servicesOn(start, ground, { store, ...opening, secrets: () => secrets })
+}
+
+type Ground = ReturnType<typeof groundOf>
+
+/** What the store is opened with, and what it tells of itself. */
+function groundOf({ config, folder }: Start, { meters }: Opening) {
   const log = openLog(config)
   warnOfExposedKey(log, { config, folder })
   const readiness = readinessOf(log, (cause) => diskFaultOf(cause, folder.database))
   const { broke, mended } = readiness
   const rebuilding = (view: string) => `the view ${view} can't be rebuilt`
-  const store: Store = openStore({
+  let opened: Store | undefined
+  const store = () => {
+    if (!opened) throw new Error("the store is being opened")
+    return opened
+  }
+  const options: OpenOptions = {
     file: folder.database,
     aggregates,
     views,
@@ -70,22 +107,37 @@ export function openServices(
     notReady: (view, cause) => broke(rebuilding(view), cause),
     ready: (view) => mended(rebuilding(view)),
     appended: meters?.appended,
-    trouble: diskWatch({ ...readiness, clock: systemClock, store: () => store }),
+    trouble: diskWatch({ ...readiness, clock: systemClock, store }),
     statesRebuilt: ({ streams, events }) =>
       log.info("folded the states of {streams} anew, from {events} events", {
         streams: streams.join(", "),
         events,
       }),
-  })
-  const random = systemRandom
-  const secrets = openKeyring(store, random, master)
+  }
+  const is = (made: Store): Store => {
+    opened = made
+    return made
+  }
+  return { log, readiness, options, is }
+}
+
+type Made = Opening & {
+  readonly store: Store
+  readonly secrets: (store: Store, random: Random, master: Uint8Array) => Secrets
+}
+
+function servicesOn(
+  { config, master }: Start,
+  { log, readiness }: Ground,
+  { store, secrets, meters, catching = (outside) => outside }: Made,
+): ServerServices {
   const way = { ...systemNetwork, clock: systemClock, allow: config.outboundAllow }
   const outbound = outboundOf(way)
   const shared: Services = {
     clock: systemClock,
-    ids: idsOf(systemClock, 0, store.newest()),
-    random,
-    secrets,
+    ids: idsOf(systemClock, store.node?.part ?? 0, store.newest()),
+    random: systemRandom,
+    secrets: secrets(store, systemRandom, master),
     outside: catching({
       ...{ send: outbound, texts: systemNetwork.texts },
       ...{ mail: mailerOf(way), directories: directoriesOf(way) },
@@ -95,6 +147,7 @@ export function openServices(
   return {
     ...shared,
     ...readiness,
+    notReady: () => staleFault(store)?.message ?? readiness.notReady(),
     store,
     log,
     isProxy: matcherOf(config.trustedProxies),

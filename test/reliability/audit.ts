@@ -6,6 +6,7 @@ import { type Aggregate, openStore, type Store, type View } from "../../src/stor
 /** Opens the database of a stopped server, as the server does. */
 export const openDatabase = (file: string, declared: readonly View[] = views): Store =>
   openStore({
+    isCopy: true,
     file,
     aggregates,
     views: declared,

@@ -1,10 +1,19 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { freePort, type ServiceKey, serviceToken, setUp, start } from "../support/latchkey.ts"
 import { type Client, call, cheapHash, firstPassword } from "../support/load.ts"
 
-/** A folder that was set up, on a port of its own; starting it is the test's to do, again too. */
-export async function openHouse(folder: string) {
+/**
+ * A folder that was set up, on a port of its own; starting it is the test's to do, again too.
+ * `settings` are lines of its latchkey.toml.
+ */
+export async function openHouse(folder: string, settings = "") {
   const data = join(folder, "data")
+  const furnish = () => {
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+    if (settings) writeFileSync(join(data, "latchkey.toml"), settings)
+  }
+  furnish()
   const port = await freePort()
   const url = `http://localhost:${port}`
   const key = await setUp(data, url)
@@ -12,6 +21,11 @@ export async function openHouse(folder: string) {
     data,
     file: join(data, "latchkey.db"),
     start: () => start({ data, port }),
+    /** Leaves nothing in it but its settings. */
+    empty: () => {
+      rmSync(data, { recursive: true })
+      furnish()
+    },
     client: () => openClient(url, key),
   }
 }

@@ -13,7 +13,7 @@ export type Drilled = { readonly instances: number; readonly signatures: number 
  * not fit.
  */
 export async function drill(start: Start): Promise<Drilled> {
-  const services = openServices(start)
+  const services = openServices(start, { isCopy: true })
   const { store } = services
   try {
     const gone = () => removedInstances(store).map(({ instance }) => instance)

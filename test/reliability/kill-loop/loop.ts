@@ -12,9 +12,20 @@ export type KillLoop = {
   readonly readyMs: readonly number[]
 }
 
+type Losses = {
+  /** Lines of its latchkey.toml. */
+  readonly settings?: string
+  /** Whether its data folder is gone after a round. */
+  readonly losesFolder?: (round: number) => boolean
+}
+
 /** Kills a server under load, starts it again and compares; as many times as it is told. */
-export async function killLoop(folder: string, rounds: number): Promise<KillLoop> {
-  const house = await openHouse(folder)
+export async function killLoop(
+  folder: string,
+  rounds: number,
+  { settings, losesFolder }: Losses = {},
+): Promise<KillLoop> {
+  const house = await openHouse(folder, settings)
   const complaints: string[] = []
   const journals: Journal[] = []
   const readyMs: number[] = []
@@ -29,6 +40,7 @@ export async function killLoop(folder: string, rounds: number): Promise<KillLoop
     await Bun.sleep(50 + Math.random() * 1450)
     await server.stop("SIGKILL")
     await load.ended
+    if (losesFolder?.(round)) house.empty()
     const killed = performance.now()
     server = await house.start()
     readyMs.push(performance.now() - killed)

@@ -10,7 +10,7 @@ import {
 import { instanceIds } from "../../domain/instance/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { openServices, type ServerServices } from "../services.ts"
+import { joinServices, type ServerServices } from "../services.ts"
 
 /** Letters of one part of an export, while which is made nobody else is answered. */
 const partLetters = 64_000
@@ -133,7 +133,7 @@ export async function transferHere<T>(
   start: Start,
   work: (carrier: Carrier) => Promise<T>,
 ): Promise<T> {
-  const services = openServices(start)
+  const services = await joinServices(start)
   try {
     return await work(carrierOf(services))
   } finally {

@@ -119,8 +119,7 @@ async function answer(
   }
   const origin = originOf(services, request, peer)
   try {
-    const stale = staleFault(services.store)
-    if (stale) throw stale
+    if (staleFault(services.store)) await services.store.node?.caughtUp()
     const cx = anonymousCall(services, request.headers, origin)
     const isShut = cx !== undefined && isBlocked(cx)
     const page = cx

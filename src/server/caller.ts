@@ -129,8 +129,7 @@ export const fromOf = (headers: Headers, origin: Pick<Origin, "address">): From 
 export const authenticateWith =
   (services: ServerServices, tokenCaller: (cx: Cx, use: Use) => Promise<Cx["caller"]>) =>
   async (headers: Headers, { requestId, address, target }: Knock): Promise<Cx> => {
-    const stale = staleFault(services.store)
-    if (stale) throw stale
+    if (staleFault(services.store)) await services.store.node?.caughtUp()
     const host = headers.get("host") ?? ""
     const origin = { host, peer: address, address, requestId }
     const cx = anonymousCall(services, headers, origin)

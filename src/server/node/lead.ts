@@ -65,7 +65,10 @@ async function leave(store: Store, node: Node): Promise<void> {
   await node.lease(name, 0)
 }
 
-/** Why nothing may be answered that others may have made void meanwhile; undefined where it may. */
+/**
+ * Why nothing may be answered that others may have made void meanwhile; undefined where it may. Who
+ * must answer looks again first: a machine that is busy is no reason to refuse anybody.
+ */
 export function staleFault({ node }: Store): Fault | undefined {
   if (!node || node.unseen() <= unseenMaxMs) return undefined
   return new Fault(

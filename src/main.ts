@@ -14,8 +14,8 @@ import { ask, serveControl } from "./boot/control.ts"
 import {
   claimForDevelopment,
   developmentFolder,
+  developmentPlace,
   refuseDevelopment,
-  refuseElsewhere,
 } from "./boot/development.ts"
 import { folderFlags, masterKeyFlag, settingFlags, settingsIn } from "./boot/flags.ts"
 import { claimFolder } from "./boot/folder/claim.ts"
@@ -130,9 +130,9 @@ async function develop(flags: Flags): Promise<Outcome> {
   const { data, discard } = developmentFolder(flags["--data"])
   try {
     const config = readConfig({ flags: { ...flags, "--data": data }, env: {} })
-    refuseElsewhere(config)
+    const place = developmentPlace(config)
     claimForDevelopment(data)
-    const publicUrl = localOrigin(config.listen)
+    const publicUrl = localOrigin(place, config.tlsCert.length > 0 ? "https" : "http")
     return await serveOn({ ...config, publicUrl }, publicUrl)
   } finally {
     discard()

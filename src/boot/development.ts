@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Config } from "../kernel/config.ts"
-import { isLoopback } from "../kernel/net/address.ts"
+import { type Address, isLoopback } from "../kernel/net/address.ts"
 import { type Folder, openFolder } from "./folder/folder.ts"
 import { startError } from "./start-error.ts"
 
@@ -44,11 +44,17 @@ export function refuseDevelopment(folder: Folder): void {
   )
 }
 
-/** Nobody but this machine may get there, where anybody may be anybody. */
-export function refuseElsewhere({ listen, grpcListen, metricsListen }: Config): void {
-  const all = [listen, grpcListen, ...(metricsListen ? [metricsListen] : [])]
-  const isHere = all.every(({ host }) => host === "localhost" || isLoopback(host))
-  if (isHere && listen.port !== 0) return
+/**
+ * Where it listens. Nobody but this machine may get there, where anybody may be anybody; and a
+ * browser has to, so it is a port.
+ */
+export function developmentPlace(config: Config): Address {
+  const { listen, grpcListen, metricsListen, redirectListen } = config
+  const all = [listen, grpcListen, metricsListen, redirectListen]
+  const isHere = all.every(
+    (each) => !each || ("host" in each && (each.host === "localhost" || isLoopback(each.host))),
+  )
+  if (isHere && "port" in listen && listen.port !== 0) return listen
   throw startError(
     "dev_elsewhere",
     "latchkey dev listens on this machine alone: --listen 127.0.0.1:PORT",

@@ -1,7 +1,7 @@
 import * as z from "zod/mini"
 import { keyLength } from "./crypto/secret.ts"
 import { Fault } from "./fault.ts"
-import { addressOf, rangeOf } from "./net/address.ts"
+import { addressOf, placeOf, rangeOf } from "./net/address.ts"
 import { outboundAllowedOf } from "./net/outbound.ts"
 import { systemUsersOf } from "./system-user.ts"
 import { nearest } from "./text/nearest.ts"
@@ -14,10 +14,16 @@ const schema = z.object({
   data: z._default(text("the path of a folder", pathOf), "latchkey-data"),
   config: z.optional(text("the path of a TOML file", pathOf)),
   // Plain HTTP belongs behind a proxy: other machines reach it only when someone says so.
-  listen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8080", addressOf), "127.0.0.1:8080"),
+  listen: z.prefault(
+    text("HOST:PORT, such as 127.0.0.1:8080, or unix:PATH", placeOf),
+    "127.0.0.1:8080",
+  ),
   grpcListen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8081", addressOf), "127.0.0.1:8081"),
   metricsListen: z.optional(text("HOST:PORT, such as 127.0.0.1:9464", addressOf)),
   database: z.optional(text("an address such as postgres://user@host/name", databaseOf)),
+  tlsCert: z.prefault(list("paths of PEM files", pathOf), []),
+  tlsKey: z.prefault(list("paths of PEM files", pathOf), []),
+  redirectListen: z.optional(text("HOST:PORT, such as :80", addressOf)),
   publicUrl: z.optional(text("an address such as https://id.example.com, no path", originOf)),
   masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
   masterKeyFile: z.optional(text("the path of a file", pathOf)),
@@ -62,7 +68,22 @@ export const keys: Readonly<Record<Key, Described>> = {
   listen: {
     from: ["flag", "env", "file"],
     hint: "HOST:PORT",
-    help: "Where to serve HTTP (default: 127.0.0.1:8080; :8080 for every interface)",
+    help: "Where to serve HTTP (default: 127.0.0.1:8080; :8080 for all interfaces, or unix:PATH)",
+  },
+  tlsCert: {
+    from: ["flag", "env", "file"],
+    hint: "FILES",
+    help: "Certificates for HTTPS there, each with its chain; read again when they change",
+  },
+  tlsKey: {
+    from: ["flag", "env", "file"],
+    hint: "FILES",
+    help: "The keys of the certificates, in the same order",
+  },
+  redirectListen: {
+    from: ["flag", "env", "file"],
+    hint: "HOST:PORT",
+    help: "Where to send plain HTTP on to HTTPS, such as :80 (default: nowhere)",
   },
   grpcListen: {
     from: ["flag", "env", "file"],
@@ -159,7 +180,23 @@ export function configOf(sources: Sources): Config {
     const origins = [given.get("masterKey")?.origin, given.get("masterKeyFile")?.origin]
     throw refusalError("config.master_key_twice", `${origins.join(" and ")} exclude each other`)
   }
+  checkTls(parsed.data, (key) => given.get(key)?.origin ?? spelling.flag(key))
   return parsed.data
+}
+
+/** Refuses certificates without their keys, and what makes no sense without a certificate. */
+function checkTls(config: Config, named: (key: Key) => string): void {
+  const { tlsCert, tlsKey, redirectListen, listen } = config
+  const refuse = (message: string) => refusalError("config.tls_incomplete", message)
+  if (tlsCert.length !== tlsKey.length) {
+    throw refuse(`${named("tlsCert")} and ${named("tlsKey")} must name as many files`)
+  }
+  if (redirectListen && tlsCert.length === 0) {
+    throw refuse(`${named("redirectListen")} needs ${spelling.flag("tlsCert")}`)
+  }
+  if ("path" in listen && tlsCert.length > 0) {
+    throw refuse(`${named("tlsCert")} needs a port: nobody speaks TLS over a socket`)
+  }
 }
 
 /** What was given, by key, as it counts. Refuses what is not known. */

@@ -1,9 +1,10 @@
+import { readCertificates } from "../boot/edge/certificate.ts"
 import { type Recovered, type RecoveryRequest, recoveryRequest } from "../boot/recovery.ts"
 import type { Running, Start } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
 import { keepSetupLink } from "../boot/setup-link.ts"
 import { instanceIds } from "../domain/instance/index.ts"
-import { localOrigin } from "../kernel/net/address.ts"
+import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
 import { appOf } from "./app.ts"
 import { startBackground } from "./background/background.ts"
 import { keepExpiring } from "./background/expiring.ts"
@@ -11,13 +12,14 @@ import { keepInspecting } from "./background/inspecting.ts"
 import { watchOwners } from "./background/owner-watch.ts"
 import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
-import { type Listener, listenGrpc, listenHttp, listenMetrics } from "./listener.ts"
+import { openEdge } from "./edge/http.ts"
+import { type Listener, listenGrpc, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
 import { keepLeading, lead } from "./node/lead.ts"
 import { doctorOf } from "./operator/doctor.ts"
 import { eventCommandsOf } from "./operator/events.ts"
 import { transferControl } from "./operator/transfer.ts"
-import { joinServices } from "./services.ts"
+import { joinServices, type ServerServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { openSetupToken } from "./setup/setup-token.ts"
@@ -29,6 +31,7 @@ export { transferHere } from "./operator/transfer.ts"
 export async function serve(start: Start): Promise<Running> {
   const { config, folder } = start
   const meters = config.metricsListen && (await import("./metrics/meters.ts")).metersOf()
+  const certificates = readCertificates(config)
   const development = await developmentIn(start)
   const services = await joinServices(start, { meters, catching: development?.catching })
   await lead(services)
@@ -39,7 +42,7 @@ export async function serve(start: Start): Promise<Running> {
     closed: () => keepSetupLink(folder, undefined),
   })
   const doctor = doctorOf(services)
-  const joined = appOf({ services, setupToken, upstream: localOrigin(config.listen) })
+  const joined = appOf({ services, setupToken, upstream: upstreamOf(config.listen) })
   const plain = doctor.watching(development?.around(joined, services) ?? joined)
   const app = meters ? meters.watching(plain) : plain
 
@@ -52,7 +55,9 @@ export async function serve(start: Start): Promise<Running> {
   }
   try {
     listeners.push(await listenGrpc(app, config.grpcListen))
-    listeners.unshift(listenHttp(app, config.listen, services.clock))
+    const edge = await openEdge(services, config, { app, certificates })
+    listeners.unshift(...edge.listeners)
+    working.push(...edge.working)
     // Whoever finds the port taken has done nothing yet.
     const background = startBackground(services, reactors(services.call, services.outbound), config)
     working.push(background)
@@ -62,17 +67,14 @@ export async function serve(start: Start): Promise<Running> {
       listeners.push(listenMetrics(meters.registry, config.metricsListen))
     }
     working.push(keepLeading(services))
-    working.push(keepRotating(services))
-    working.push(keepExpiring(services))
-    working.push(watchOwners(services))
-    working.push(keepInspecting(services))
-    working.push(keepPurging(services, background.reactors.passed))
+    working.push(...rounds(services, background))
   } catch (cause) {
     await stop()
     throw cause
   }
-  const url = localOrigin({ ...config.listen, port: listeners[0]?.port ?? config.listen.port })
-  const link = () => `${config.publicUrl ?? url}/setup#${setupToken.renew()}`
+  const url = originAt(config.listen, listeners[0]?.port, certificates.length > 0)
+  const base = config.publicUrl ?? ("path" in config.listen ? "http://localhost" : url)
+  const link = () => `${base}/setup#${setupToken.renew()}`
 
   return {
     url,
@@ -100,6 +102,27 @@ async function developmentIn({ development }: Start) {
   if (development === undefined) return undefined
   return (await import("./development/development.ts")).developmentOf(development)
 }
+
+/** What is done now and then, as long as the server runs. */
+const rounds = (
+  services: ServerServices,
+  { reactors }: Pick<ReturnType<typeof startBackground>, "reactors">,
+) => [
+  keepRotating(services),
+  keepExpiring(services),
+  watchOwners(services),
+  keepInspecting(services),
+  keepPurging(services, reactors.passed),
+]
+
+/** Where this process is found on its machine, with the port it really has. */
+function originAt(place: Place, port: number | undefined, isTls: boolean): string {
+  if ("path" in place) return `${socketPeer}${place.path}`
+  return localOrigin({ ...place, port: port ?? place.port }, isTls ? "https" : "http")
+}
+
+/** What to write into a proxy on the same machine. */
+const upstreamOf = (place: Place): string => originAt(place, undefined, false)
 
 /** Sets up without serving: opens the store, takes the one step, closes it. */
 export async function setup(start: Start, request: SetupRequest): Promise<void> {

@@ -8,7 +8,7 @@ import { type Random, systemRandom } from "../kernel/crypto/random.ts"
 import type { Secrets } from "../kernel/crypto/secret.ts"
 import { idsOf } from "../kernel/id.ts"
 import { type Limits, limitsOf } from "../kernel/limit.ts"
-import { matcherOf } from "../kernel/net/address.ts"
+import { matcherOf, socketPeer } from "../kernel/net/address.ts"
 import { systemNetwork } from "../kernel/net/network.ts"
 import type { Outbound, Outside } from "../kernel/net/outbound.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
@@ -150,7 +150,7 @@ function servicesOn(
     notReady: () => staleFault(store)?.message ?? readiness.notReady(),
     store,
     log,
-    isProxy: matcherOf(config.trustedProxies),
+    isProxy: isProxyOf(config),
     outbound,
     limits: limitsOf(systemClock, config.limits),
     systemUsers: config.systemUsers,
@@ -165,6 +165,12 @@ function servicesOn(
       languages: [],
     }),
   }
+}
+
+/** Who comes by our socket was let through by its mode. */
+function isProxyOf({ trustedProxies }: Start["config"]): ServerServices["isProxy"] {
+  const isTrusted = matcherOf(trustedProxies)
+  return (address) => address === socketPeer || isTrusted(address)
 }
 
 function warnOfExposedKey(log: Logger, { config, folder }: Pick<Start, "config" | "folder">): void {

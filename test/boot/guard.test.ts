@@ -57,7 +57,11 @@ beforeAll(async () => {
   }
   const setupToken = openSetupToken(systemRandom, { open: false, closed: () => undefined })
   const app = appOf({ services, setupToken, upstream: "http://localhost" })
-  listener = listenHttp(app, { host: "127.0.0.1", port: 0 }, systemClock)
+  listener = listenHttp(
+    app,
+    { place: { host: "127.0.0.1", port: 0 }, certificates: [] },
+    systemClock,
+  )
   close = async () => {
     await listener.stop()
     await opened.store.close()

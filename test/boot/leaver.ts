@@ -22,7 +22,11 @@ const app: App = {
   condition: { isReady: () => true, clock: systemClock },
 }
 
-const listener = listenHttp(app, { host: "127.0.0.1", port: 0 }, systemClock)
+const listener = listenHttp(
+  app,
+  { place: { host: "127.0.0.1", port: 0 }, certificates: [] },
+  systemClock,
+)
 const stopped = untilStopped(systemClock, () => listener.stop())
 console.log(listener.port)
 const code = await stopped

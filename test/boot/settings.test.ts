@@ -16,12 +16,12 @@ const read = (flags: Record<string, string> = {}) =>
   readConfig({ flags: { "--data": data, ...flags }, env: {} })
 
 it("reads latchkey.toml in the data folder, if it is there", () => {
-  expect(read().listen.port).toBe(8080)
+  expect(read().listen).toMatchObject({ port: 8080 })
   const text = 'listen = ":9000"\ntrusted_proxies = ["10.0.0.0/8"]\n'
   writeFileSync(join(data, "latchkey.toml"), text)
   expect(read().listen).toEqual({ host: "0.0.0.0", port: 9000 })
   expect(read().trustedProxies).toHaveLength(1)
-  expect(read({ "--listen": ":1" }).listen.port).toBe(1)
+  expect(read({ "--listen": ":1" }).listen).toMatchObject({ port: 1 })
 })
 
 it("reads the file that --config names instead, which must be there", () => {

@@ -10,6 +10,8 @@ it("has a default for everything a newcomer would have to write", () => {
     listen: { host: "127.0.0.1", port: 8080 },
     grpcListen: { host: "127.0.0.1", port: 8081 },
     outboundAllow: [],
+    tlsCert: [],
+    tlsKey: [],
     systemUsers: [],
     trustedProxies: [],
     auditRetentionDays: 90,

@@ -8,6 +8,7 @@ import { isRunning } from "../folder/claim.ts"
 import { type Folder, folderAt } from "../folder/folder.ts"
 import { version } from "../version.ts"
 import { checkAddress } from "./address.ts"
+import { checkFiles } from "./certificate.ts"
 import { type Finding, ok, warning, wrong } from "./finding.ts"
 import { checkClock, checkDisk, checkFolder, checkKey, checkLimits, checkPort } from "./machine.ts"
 
@@ -50,6 +51,7 @@ export async function examine(examined: Examined): Promise<readonly Finding[]> {
   return [
     ...here,
     ...checkKey(folder, examined.config),
+    ...checkFiles(examined.config, examined.clock.now()),
     checkDisk(folder),
     checkLimits(running?.pid),
     await checkClock(examined.clock.now(), running?.condition.newest ?? null),
@@ -65,7 +67,7 @@ async function askServer(folder: Folder) {
 async function checkStart({ config }: Examined): Promise<Finding[]> {
   return [
     warning("server", `none runs on ${config.data}`, `latchkey serve --data ${config.data}`),
-    await checkPort("--listen", config.listen),
+    ...("path" in config.listen ? [] : [await checkPort("--listen", config.listen)]),
     await checkPort("--grpc-listen", config.grpcListen),
     ...(config.metricsListen ? [await checkPort("--metrics-listen", config.metricsListen)] : []),
   ]

@@ -3,6 +3,24 @@ import { BlockList, isIP } from "node:net"
 /** Where to listen. */
 export type Address = { readonly host: string; readonly port: number }
 
+/** A socket in the file system, and who may use it, as chmod has it. */
+export type SocketFile = { readonly path: string; readonly mode: number }
+
+/** Where HTTP is served: at a port, or for programs of the same machine at a socket. */
+export type Place = Address | SocketFile
+
+/**
+ * Reads what `addressOf` reads, or "unix:PATH", with who may use it behind a bar: "unix:PATH|660",
+ * which is for its owner and their group, and holds where nothing is said.
+ */
+export function placeOf(text: string): Place | undefined {
+  const [, path, mode = "660"] = /^unix:([^|\0]+)(?:\|0?([0-7]{3}))?$/.exec(text) ?? []
+  return path === undefined ? addressOf(text) : { path, mode: Number.parseInt(mode, 8) }
+}
+
+/** What stands for the address of whoever comes by a socket: a proxy of this machine. */
+export const socketPeer = "unix:"
+
 /** Reads "HOST:PORT", "[IPv6]:PORT" or ":PORT" (every interface); undefined for anything else. */
 export function addressOf(text: string): Address | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]*)):(\d{1,5})$/i.exec(text)
@@ -19,10 +37,11 @@ export function addressText({ host, port }: Address): string {
 }
 
 /** Where a browser on the same machine finds what listens on `address`. */
-export function localOrigin({ host, port }: Address): string {
+export function localOrigin({ host, port }: Address, scheme: "http" | "https" = "http"): string {
   const local = ["0.0.0.0", "::", "127.0.0.1", "::1"].includes(host)
   const authority = addressText({ host: local ? "localhost" : host, port })
-  return `http://${port === 80 ? authority.slice(0, -":80".length) : authority}`
+  const usual = scheme === "http" ? 80 : 443
+  return `${scheme}://${port === usual ? authority.slice(0, -`:${usual}`.length) : authority}`
 }
 
 /** An address or a block of addresses: "10.0.0.1", "10.0.0.0/8", "fd00::/8". */

@@ -1,0 +1,196 @@
+// Certificates in files, and sockets in the file system.
+import { copyFileSync, existsSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { connect } from "node:tls"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { checkFiles } from "../../src/boot/doctor/certificate.ts"
+import { readCertificates } from "../../src/boot/edge/certificate.ts"
+import { freeSocketFile } from "../../src/boot/edge/socket-file.ts"
+import { manualClock, systemClock } from "../../src/kernel/clock.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import type { App } from "../../src/server/app.ts"
+import { keepCertificates } from "../../src/server/edge/certificates.ts"
+import { type HttpListener, listenHttp } from "../../src/server/listener.ts"
+import { writeCertificate } from "../support/certificate.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+const at = (name: string) => join(folder.path, name)
+
+const app: App = {
+  published: () => undefined,
+  answer: async (request, peer) => {
+    if (request.url.endsWith("/slow")) await new Promise((done) => setTimeout(done, 150))
+    return new Response(peer())
+  },
+  api: () => Promise.reject(new Error("nobody calls")),
+  guarded: (_, response) => response,
+  grpcHost: () => "",
+  condition: { isReady: () => true, clock: systemClock },
+}
+
+/** The subject of the certificate that is shown to who asks for a host. */
+const shownTo = (port: number, servername: string): Promise<string> =>
+  new Promise((done, fail) => {
+    const options = { port, host: "127.0.0.1", servername, rejectUnauthorized: false }
+    const socket = connect(options, () => {
+      done(String(socket.getPeerCertificate().subject.CN))
+      socket.end()
+    })
+    socket.once("error", fail)
+  })
+
+const filesOf = (...names: readonly string[]) => ({
+  tlsCert: names.map((name) => at(`${name}.crt`)),
+  tlsKey: names.map((name) => at(`${name}.key`)),
+})
+
+beforeAll(async () => {
+  await writeCertificate(at("one"), ["one.example.com"])
+  await writeCertificate(at("two"), ["two.example.com", "*.two.example.com"])
+  await writeCertificate(at("old"), ["one.example.com"], -0.5)
+  await writeCertificate(at("soon"), ["one.example.com"], 5)
+})
+
+describe("certificates in files", () => {
+  let listener: HttpListener
+  beforeAll(() => {
+    listener = listenHttp(
+      app,
+      {
+        place: { host: "127.0.0.1", port: 0 },
+        certificates: readCertificates(filesOf("one", "two")),
+      },
+      systemClock,
+    )
+  })
+  afterAll(() => listener.stop())
+
+  test.each([
+    ["one.example.com", "one.example.com"],
+    ["two.example.com", "two.example.com"],
+    ["TWO.example.com", "two.example.com"],
+    ["x.two.example.com", "two.example.com"],
+    ["other.example.com", "one.example.com"],
+  ])("%s is shown that of %s", async (asked, shown) => {
+    expect(await shownTo(listener.port, asked)).toBe(shown)
+  })
+
+  test("take each other's place at the same port; what is in flight is answered", async () => {
+    const tls = { rejectUnauthorized: false }
+    const slow = fetch(`https://127.0.0.1:${listener.port}/slow`, { tls })
+    await new Promise((done) => setTimeout(done, 40))
+    listener.present(readCertificates(filesOf("two")))
+    expect(await shownTo(listener.port, "one.example.com")).toBe("two.example.com")
+    expect(await (await slow).text()).toBe("127.0.0.1")
+  })
+
+  test("are read again when they change; what is unusable changes nothing", async () => {
+    const files = filesOf("live")
+    const copy = (from: string, ending: "crt" | "key") =>
+      copyFileSync(at(`${from}.${ending}`), at(`live.${ending}`))
+    copy("one", "crt")
+    copy("one", "key")
+    const clock = manualClock(0)
+    const told: string[] = []
+    const presented: string[][] = []
+    const log = {
+      error: (text: string) => told.push(text),
+      info: () => undefined,
+    }
+    const keeping = keepCertificates({ clock, log }, files, {
+      first: readCertificates(files),
+      present: (fresh) => presented.push(fresh.flatMap(({ names }) => names)),
+    })
+    const later = async () => {
+      await Promise.resolve()
+      clock.advance(10_000)
+      await Promise.resolve()
+      await Promise.resolve()
+    }
+    await later()
+    copy("two", "crt")
+    await later()
+    await later()
+    expect(told).toHaveLength(1)
+    expect(presented).toEqual([])
+    copy("two", "key")
+    await later()
+    await later()
+    expect(presented).toEqual([["two.example.com", "*.two.example.com"]])
+    await keeping.stop()
+  })
+
+  test("that can't be used are refused by name, and what is in them is not told", () => {
+    const read = (tlsCert: string, tlsKey: string) => () =>
+      readCertificates({ tlsCert: [tlsCert], tlsKey: [tlsKey] })
+    writeFileSync(at("junk"), "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n")
+    expect(read(at("one.crt"), at("two.key"))).toThrow("is not that of the first certificate")
+    expect(read(at("none"), at("one.key"))).toThrow(`${at("none")} can't be read (ENOENT)`)
+    expect(read(at("junk"), at("one.key"))).toThrow("is no certificate in PEM")
+    expect(read(at("one.crt"), at("junk"))).toThrow("is no private key")
+    expect(read(at("one.crt"), at("junk"))).not.toThrow("c2VjcmV0")
+  })
+
+  test("are told of by the doctor: good, soon over, over, not to be used", () => {
+    const config = configOf({ flags: {}, env: {}, file: {} })
+    const states = (...names: readonly string[]) =>
+      checkFiles({ ...config, ...filesOf(...names) }, Date.now()).map(({ state }) => state)
+    expect(states("one", "soon", "old")).toEqual(["ok", "warning", "wrong"])
+    expect(states("none")).toEqual(["wrong"])
+    expect(states()).toEqual([])
+  })
+})
+
+describe("the configuration of TLS", () => {
+  const read = (flags: Record<string, string>) => () => configOf({ flags, env: {}, file: {} })
+
+  test.each([
+    [{ "--tls-cert": "a.crt" }, "--tls-cert and --tls-key must name as many files"],
+    [{ "--tls-cert": "a,b", "--tls-key": "a" }, "must name as many files"],
+    [{ "--redirect-listen": ":80" }, "--redirect-listen needs --tls-cert"],
+    [{ "--listen": "unix:/s", "--tls-cert": "a", "--tls-key": "a" }, "needs a port"],
+  ])("%o is refused", (flags, words) => {
+    expect(read({ ...flags })).toThrow(words)
+  })
+
+  test.each([
+    ["unix:/run/latchkey/http.sock", { path: "/run/latchkey/http.sock", mode: 0o660 }],
+    ["unix:s|0600", { path: "s", mode: 0o600 }],
+    ["unix:s|666", { path: "s", mode: 0o666 }],
+  ])("%s is a socket", (listen, place) => {
+    expect(read({ "--listen": listen })().listen).toEqual(place)
+  })
+
+  test.each(["unix:", "unix:s|", "unix:s|999", "unix:a|6660"])("%s is none", (listen) => {
+    expect(read({ "--listen": listen })).toThrow("--listen must be")
+  })
+})
+
+describe("a socket in the file system", () => {
+  const place = { path: at("http.sock"), mode: 0o660 }
+
+  test("is for its owner and their group, and whoever comes by it is a proxy", async () => {
+    const listener = listenHttp(app, { place, certificates: [] }, systemClock)
+    expect(statSync(place.path).mode & 0o777).toBe(0o660)
+    const answer = await fetch("http://id.example.com/", { unix: place.path })
+    expect(await answer.text()).toBe("unix:")
+    await expect(freeSocketFile(place)).rejects.toThrow("another program's")
+    await listener.stop()
+    expect(existsSync(place.path)).toBe(false)
+  })
+
+  test("that a killed process left is taken away, and nothing else", async () => {
+    const left = { path: at("left.sock"), mode: 0o600 }
+    const program = `Bun.listen({ unix: ${JSON.stringify(left.path)}, socket: { data() {} } });
+      process.kill(process.pid, "SIGKILL")`
+    Bun.spawnSync([process.execPath, "-e", program])
+    expect(existsSync(left.path)).toBe(true)
+    await freeSocketFile(left)
+    expect(existsSync(left.path)).toBe(false)
+    await freeSocketFile(left)
+    writeFileSync(at("file"), "")
+    await expect(freeSocketFile({ path: at("file"), mode: 0o600 })).rejects.toThrow("no socket")
+  })
+})

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import {
+  clearField,
   clone,
   createRegistry,
   type DescFile,
@@ -9,8 +10,11 @@ import {
   setExtension,
   toBinary,
 } from "@bufbuild/protobuf"
+import { protoCamelCase } from "@bufbuild/protobuf/reflect"
 import {
   type DescriptorProto,
+  type EnumDescriptorProto,
+  FieldDescriptorProtoSchema,
   FileDescriptorProtoSchema,
   type MethodOptions,
 } from "@bufbuild/protobuf/wkt"
@@ -66,19 +70,20 @@ async function bookFiles(): Promise<readonly DescFile[]> {
 const isFile = (value: unknown): value is DescFile =>
   typeof value === "object" && value !== null && "kind" in value && value.kind === "file"
 
-/** The messages that are named, or go with a method that is, with all that their fields hold. */
+/** Messages and enums that are named, or go with a method that is, with all that their fields hold. */
 function neededBy(words: ReadonlySet<string>, files: readonly DescFile[]): ReadonlySet<string> {
   const needed = new Set<string>()
   const need = (message: DescMessage): void => {
     if (needed.has(message.typeName)) return
     needed.add(message.typeName)
-    for (const { message: held } of message.fields) if (held) need(held)
-    for (const field of message.fields) {
-      if (field.fieldKind === "map" && field.mapKind === "message") need(field.message)
+    for (const { message: held, enum: chosen } of message.fields) {
+      if (held) need(held)
+      if (chosen) needed.add(chosen.typeName)
     }
   }
   for (const desc of createRegistry(...files)) {
     if (desc.kind === "message" && words.has(`${desc.name}Schema`)) need(desc)
+    if (desc.kind === "enum" && words.has(`${desc.name}Schema`)) needed.add(desc.typeName)
     // What methods say of themselves, as whom they let in.
     if (desc.kind === "extension" && desc.message) need(desc.message)
     if (desc.kind !== "service") continue
@@ -94,7 +99,12 @@ function neededBy(words: ReadonlySet<string>, files: readonly DescFile[]): Reado
 /** Messages keep their places, by which generated code finds them. */
 function pruned(file: DescFile, words: ReadonlySet<string>, needed: ReadonlySet<string>) {
   const proto = clone(FileDescriptorProtoSchema, file.proto)
-  for (const message of proto.messageType) strip(message, proto.package, needed)
+  for (const [at, message] of proto.messageType.entries()) {
+    strip(message, { within: proto.package, needed, spare: `_${at}` })
+  }
+  for (const [at, one] of proto.enumType.entries()) {
+    stripEnum(one, { within: proto.package, needed, spare: `_e${at}` })
+  }
   for (const [at, service] of proto.service.entries()) {
     const methods = file.services[at]?.methods ?? []
     service.method = service.method.filter((_, index) => words.has(methods[index]?.localName ?? ""))
@@ -110,11 +120,44 @@ function sayLess(options: MethodOptions): void {
   setExtension(options, access, { ...asked, rankless: "", system: "", proof: [] })
 }
 
-function strip(message: DescriptorProto, within: string, needed: ReadonlySet<string>): void {
+type Stripping = {
+  readonly within: string
+  readonly needed: ReadonlySet<string>
+  /** What it is called where nobody asks for it. */
+  readonly spare: string
+}
+
+/** Answers whether anything of it is needed; of what is not, nothing is left but a short name. */
+function strip(message: DescriptorProto, { within, needed, spare }: Stripping): boolean {
   const name = `${within}.${message.name}`
-  for (const { options } of message.field) if (options) options.$unknown = []
-  for (const nested of message.nestedType) strip(nested, name, needed)
-  if (needed.has(name) || message.options?.mapEntry) return
+  for (const field of message.field) {
+    if (field.options) field.options.$unknown = []
+    // Readers make it of the name, where it is not another.
+    if (field.jsonName === protoCamelCase(field.name)) {
+      clearField(field, FieldDescriptorProtoSchema.field.jsonName)
+    }
+  }
+  const inner = message.nestedType.map((nested, at) =>
+    strip(nested, { within: name, needed, spare: `_${at}` }),
+  )
+  const chosen = message.enumType.map((one, at) =>
+    stripEnum(one, { within: name, needed, spare: `_e${at}` }),
+  )
+  if (needed.has(name) || message.options?.mapEntry) return true
   message.field = []
   message.oneofDecl = []
+  const isHolder = [...inner, ...chosen].some(Boolean)
+  if (!isHolder) {
+    message.name = spare
+    message.nestedType = []
+    message.enumType = []
+  }
+  return isHolder
+}
+
+function stripEnum(one: EnumDescriptorProto, { within, needed, spare }: Stripping): boolean {
+  if (needed.has(`${within}.${one.name}`)) return true
+  one.name = spare
+  one.value = one.value.slice(0, 1)
+  return false
 }

@@ -12,7 +12,7 @@ export const groups = [
     isParallel: true,
   },
   // From here on everything runs against the compiled binary.
-  { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], exclude: [], isParallel: false },
+  { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], exclude: [], isParallel: true },
   {
     name: "reliability",
     include: ["test/reliability/**/*.test.ts"],

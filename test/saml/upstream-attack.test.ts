@@ -300,7 +300,7 @@ describe("XML that does more than say something", () => {
     const began = performance.now()
     const end = await endOf((asked) => good(asked) + " ".repeat(20_000_000))
     expect(end.response.status).toBe(400)
-    expect(performance.now() - began).toBeLessThan(3000)
+    expect(performance.now() - began).toBeLessThan(15_000)
   })
 })
 

@@ -11,6 +11,7 @@ import {
 import { ApplicationService } from "../../src/gen/core/application/v2/application_service_pb.ts"
 import { DiagnosisService } from "../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { GroupService } from "../../src/gen/core/group/v2/group_service_pb.ts"
+import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
 import { MessageService } from "../../src/gen/core/message/v2/message_service_pb.ts"
 import { access } from "../../src/gen/core/options_pb.ts"
 import { OrganizationService } from "../../src/gen/core/org/v2/organization_service_pb.ts"
@@ -180,6 +181,7 @@ it("what a place needs to be offered is what its list asks for", () => {
     organization: OrganizationService.method.listOrganizations,
     "refused-requests": DiagnosisService.method.listRefusedRequests,
     outbox: MessageService.method.listMessages,
+    scripts: ManagementService.method.listActions,
   }
   const asked = Object.entries(lists).map(
     ([place, method]) => [place, getOption(method, access).permission] as const,

@@ -134,7 +134,12 @@ export const actionRows: readonly Row[] = [
   {
     call: "diagnosis.v2.DiagnosisService/ListScriptMoments",
     as: "nobody",
-    expect: { moments: [{ flowType: "1", triggerType: "1" }] },
+    expect: {
+      moments: ["1 1", "1 2", "1 3", "2 4", "2 5", "3 1", "3 2", "3 3", "4 6"].map((moment) => {
+        const [flowType, triggerType] = moment.split(" ")
+        return { flowType, triggerType }
+      }),
+    },
   },
   {
     call: "diagnosis.v2.DiagnosisService/TryScript",

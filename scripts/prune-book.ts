@@ -70,7 +70,7 @@ async function bookFiles(): Promise<readonly DescFile[]> {
 const isFile = (value: unknown): value is DescFile =>
   typeof value === "object" && value !== null && "kind" in value && value.kind === "file"
 
-/** Messages and enums that are named, or go with a method that is, with all that their fields hold. */
+/** Messages and enums that are named, or go with a method that is; with all that is in them. */
 function neededBy(words: ReadonlySet<string>, files: readonly DescFile[]): ReadonlySet<string> {
   const needed = new Set<string>()
   const need = (message: DescMessage): void => {

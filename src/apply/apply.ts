@@ -93,13 +93,13 @@ type Listed = {
 
 async function applyList(run: Run, kind: Kind, { items, place, more = [] }: Listed) {
   if (items.length === 0) return []
-  const there = place.ids ? await listed(run.call, kind, place.ids) : []
   const keys = items.map(({ given }) => textAt(given, kind.key))
   const twice = keys.findIndex((key, index) => keys.indexOf(key) !== index)
   if (twice >= 0) {
     const which = `${kind.name} ${keys[twice]}${place.of}`
     throw documentError(items[twice]?.file ?? "", `the ${which} is described twice`)
   }
+  const there = place.ids ? await listed(run.call, kind, { ids: place.ids, keys }) : []
   const things: Thing[] = []
   for (const item of items)
     things.push(await applyThing(run, kind, { ...item, there, place, more }))
@@ -108,11 +108,26 @@ async function applyList(run: Run, kind: Kind, { items, place, more = [] }: List
   return things
 }
 
-async function listed(call: CallApi, kind: Kind, ids: Ids): Promise<readonly JsonObject[]> {
+type Looking = { readonly ids: Ids; readonly keys: readonly string[] }
+
+async function listed(call: CallApi, kind: Kind, { ids, keys }: Looking) {
+  if (!kind.isOpen) return pagesOf(call, kind, { ids, keys })
+  const found: JsonObject[] = []
+  const named = keys.filter((key) => key !== "")
+  for (let at = 0; at < named.length; at += keysAtOnce) {
+    const some = named.slice(at, at + keysAtOnce)
+    found.push(...(await pagesOf(call, kind, { ids, keys: some })))
+  }
+  return found
+}
+
+const keysAtOnce = 50
+
+async function pagesOf(call: CallApi, kind: Kind, { ids, keys }: Looking) {
   const { method, request, items, page } = kind.list
   const found: JsonObject[] = []
   for (;;) {
-    const asked = { ...request(ids, {}), [page]: { offset: `${found.length}`, limit: pageSize } }
+    const asked = { ...request(ids, keys), [page]: { offset: `${found.length}`, limit: pageSize } }
     const answer = listAt(await call(method, asked), items).filter(isObject)
     found.push(...answer)
     if (answer.length < pageSize) return found
@@ -211,7 +226,7 @@ async function referredId(
   const key = nameOf(kind, place.org, name)
   if (!run.known.has(key) && place.ids) {
     const project = organization.parts.projects
-    const there = project ? await listed(run.call, project, place.ids) : []
+    const there = project ? await listed(run.call, project, { ids: place.ids, keys: [] }) : []
     for (const each of there) {
       const found = nameOf(kind, place.org, textAt(each, "name"))
       if (!run.known.has(found)) run.known.set(found, project?.list.idOf(each))

@@ -29,7 +29,10 @@ export type Kind = {
   readonly key: string
   /** What requests about what hangs from it call its id. */
   readonly id: string
-  readonly list: Act & {
+  readonly list: {
+    readonly method: DescMethod
+    /** Asks for all that hang from the same; of people only for those whose keys are given. */
+    readonly request: (ids: Ids, keys: readonly string[]) => JsonObject
     /** Where an answer has what was found, and where a request says which page. */
     readonly items: string
     readonly page: "pagination" | "query"
@@ -42,7 +45,10 @@ export type Kind = {
   readonly create: Act
   readonly update: Act
   readonly parts: Readonly<Record<string, Kind>>
-  /** Whether those that are not described are no news: people come by themselves. */
+  /**
+   * Whether there may be any number of them, which come by themselves: only those are looked for
+   * that are described, and others are no news.
+   */
   readonly isOpen?: true
   /** A thing of a kind that it names: where its id is put among the ids. */
   readonly refers?: { readonly field: string; readonly kind: string; readonly id: string }
@@ -187,8 +193,11 @@ const user: Kind = {
   ...{ name: "user", key: "username", id: "userId", isOpen: true },
   list: {
     method: UserService.method.listUsers,
-    request: ({ organizationId = "" }) => ({
-      queries: [{ organizationIdQuery: { organizationId } }],
+    request: ({ organizationId = "" }, keys) => ({
+      queries: [
+        { organizationIdQuery: { organizationId } },
+        { orQuery: { queries: keys.map((userName) => ({ userNameQuery: { userName } })) } },
+      ],
     }),
     ...{ items: "result", page: "query", shown: UserSchema },
     ...{ keyOf: own("username"), idOf: own("userId") },

@@ -76,6 +76,7 @@ export {
   createPassword,
   homeOf,
   importPassword,
+  mustOutrank,
   type NewPassword,
   type PasswordChange,
   type PasswordCheck,

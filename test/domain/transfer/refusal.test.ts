@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
+import { createSigningPair } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -49,22 +50,72 @@ test("each kind of thing takes the permission that it takes by itself", async ()
   const data = orgsOf({
     orgId: "org2",
     projects: [{ projectId: "thin", project: { name: "Thin" } }],
+    domainPolicy: { userLoginMustBeDomain: true },
     orgMembers: [{ userId: "stranger2", roles: ["ORG_OWNER"] }],
     humanUsers: [human("stranger2")],
   })
   const bare = await (await narrow("BARE", "iam.write"))(data)
   expect(bare.success.orgs).toEqual([])
   expect(bare.errors.map(({ message }: Refused) => message)).toEqual([
+    "this needs the permission iam.policy.write",
     "this needs the permission project.create",
     "this needs the permission user.write",
     "this needs the permission org.member.write",
   ])
-  const some = ["user.write", "user.read", "user.credential.write", "org.member.write"]
+  const some = [
+    ...["user.write", "user.read", "user.credential.write", "org.member.write"],
+    // Who says names for all of an organisation's people has more than its policies.
+    "policy.write",
+  ]
   const more = await (await narrow("MORE", "iam.write", ...some))(data)
   expect(more.success.orgs).toMatchObject([{ humanUserIds: ["stranger2"], orgMembers: [] }])
   expect(more.errors).toMatchObject([
+    { type: "domain_policy" },
     { type: "projects" },
     { message: /can't give or take a role/ },
+  ])
+})
+
+test("nobody gets a way to act as somebody who may do more", async () => {
+  const cx = estate.cx()
+  const permissions = "iam.write user.write user.credential.write user.read org.idp.write".split(
+    " ",
+  )
+  await createRole(cx, { key: "LOW", displayName: "Low", permissions, level: "instance" })
+  const target = { level: "instance" } as const
+  const robot = { kind: "machine", name: "Robot", accessTokenType: "bearer" } as const
+  await estate.step((tx) => {
+    addUser(tx, "low", person("low", "org1"))
+    addUser(tx, "robot", { ...robot, orgId: "org1" })
+    addUser(tx, "plain-robot", { ...robot, orgId: "org1" })
+    addMember(tx, { target, userId: "low", roles: ["LOW"] })
+    addMember(tx, { target, userId: "robot", roles: ["IAM_OWNER"] })
+  })
+  const { publicKey } = await createSigningPair()
+  const key = (userId: string) => ({
+    keyId: `of-${userId}`,
+    userId,
+    publicKey: Buffer.from(publicKey),
+  })
+  const note = (id: string) => ({ id, key: "k", value: new Uint8Array([1]) })
+  const link = (userId: string) => ({ userId, idpId: "lows", providedUserId: userId })
+  const idp = { name: "Low", issuer: "https://low.example.com", clientId: "c", clientSecret: "s" }
+  const data = orgsOf({
+    orgId: "org1",
+    oidcIdps: [{ idpId: "lows", idp }],
+    machineKeys: [key("robot"), key("plain-robot")],
+    userMetadata: [note("owner"), note("nobody")],
+    userLinks: [link("owner"), link("nobody")],
+  })
+  const caller = { kind: "user", userId: "low", orgId: "org1", clientId: "c" } as const
+  const { errors, success } = await estate.as("owner", "importData", { data }, { cx: { caller } })
+  expect(errors).toMatchObject([
+    { type: "machine_keys", id: "of-robot", message: /this user has roles/ },
+    { type: "user_metadata", id: "owner/k", message: /this user has roles/ },
+    { type: "user_links", id: "owner/lows", message: /this user has roles/ },
+  ])
+  expect(success.orgs).toMatchObject([
+    { machineKeys: ["of-plain-robot"], userLinks: [{ userId: "nobody" }] },
   ])
 })
 

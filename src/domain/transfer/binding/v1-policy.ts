@@ -32,6 +32,8 @@ const { method: admin } = AdminService
 /** A policy of an organisation: its messages are those of the operations that show and add it. */
 type Policy<V> = {
   readonly field: Field
+  /** What the permissions are named after that it takes to read and to say it. */
+  readonly permission?: string
   readonly from: (org: DataOrg) => V | undefined
   readonly into: (value: V) => Piece
   /** What the organisation says itself; undefined where it leaves it to the instance. */
@@ -39,10 +41,11 @@ type Policy<V> = {
   readonly add: (cx: Cx, value: V, orgId: string) => Promise<unknown>
 }
 
-const policyRow = <V>({ field, from, into, said, add }: Policy<V>): Row =>
-  row<V>({
+const policyRow = <V>({ field, permission = "policy", ...policy }: Policy<V>): Row => {
+  const { from, into, said, add } = policy
+  return row<V>({
     field,
-    needs: needs("policy"),
+    needs: needs(permission),
     from: (org) => one(from(org)),
     async *read(cx, orgId) {
       const value = await said(cx, orgId)
@@ -54,6 +57,7 @@ const policyRow = <V>({ field, from, into, said, add }: Policy<V>): Row =>
     idOf: () => field,
     taken: () => ({ settings: [field] }),
   })
+}
 
 type Shown<P> = { readonly policy?: P | undefined; readonly isDefault?: boolean }
 
@@ -70,6 +74,7 @@ function own<I extends DescMessage, P extends DescMessage>(
 
 export const domainPolicyRow = policyRow({
   field: "domainPolicy",
+  permission: "iam.policy",
   from: (org) => org.domainPolicy,
   into: (domainPolicy) => ({ domainPolicy }),
   said: async (cx, orgId) => {

@@ -21,6 +21,7 @@ import {
   importTotp,
   linksOf,
   lockUser,
+  mustOutrank,
   type NewHuman,
   type NewPassword,
   passwordFor,
@@ -290,11 +291,16 @@ export const machineKeyRow = row({
   taken: ({ keyId }) => ({ machineKeys: [keyId] }),
 })
 
-/** What stands in an organisation's data is said of its own users, and of nobody else's. */
+/**
+ * What stands in an organisation's data is said of its own users, and of nobody else's. They may
+ * have been there before: a key or a link of theirs is a way to act as them.
+ */
 function mustBeOf(cx: Cx, orgId: string, userId: string): void {
   const isThere = !hasLeft(cx.store.state(cx, user, userId))
-  if (isThere && cx.store.receipt(cx, user, userId)?.owner === orgId) return
-  throw new Fault("not_found", "user.missing", "the organisation has no such user")
+  if (!isThere || cx.store.receipt(cx, user, userId)?.owner !== orgId) {
+    throw new Fault("not_found", "user.missing", "the organisation has no such user")
+  }
+  mustOutrank(cx, userId)
 }
 
 const notedError = () =>

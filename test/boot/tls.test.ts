@@ -1,5 +1,5 @@
 // Certificates in files, and sockets in the file system.
-import { copyFileSync, existsSync, statSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { connect } from "node:tls"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -131,6 +131,13 @@ describe("certificates in files", () => {
     expect(read(at("junk"), at("one.key"))).toThrow("is no certificate in PEM")
     expect(read(at("one.crt"), at("junk"))).toThrow("is no private key")
     expect(read(at("one.crt"), at("junk"))).not.toThrow("c2VjcmV0")
+  })
+
+  test("whose chain is half written are refused, before anything listens with them", () => {
+    const whole = readFileSync(at("one.crt"), "utf8")
+    writeFileSync(at("half.crt"), `${whole}\n${whole.slice(0, 200)}`)
+    const read = () => readCertificates({ tlsCert: [at("half.crt")], tlsKey: [at("one.key")] })
+    expect(read).toThrow("is no chain of certificates that TLS can use")
   })
 
   test("are told of by the doctor: good, soon over, over, not to be used", () => {

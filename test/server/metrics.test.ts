@@ -12,5 +12,6 @@ test("each event that is counted is one that is written", () => {
 test("a path belongs to one of the groups", () => {
   const paths = ["/oauth/v2/token", "/ui/login/password", "/ui/console/", "/saml/v2/SSO", "/x"]
   expect(paths.map(routeGroup)).toEqual(["token", "login", "console", "saml", "other"])
+  expect(routeGroup("/forward-auth/id.example.com/1/check")).toBe("forwardAuth")
   expect(routeGroups).toContain(routeGroup("/core.user.v2.UserService/ListUsers"))
 })

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
+import { createSecureContext } from "node:tls"
 import type { Config } from "../../kernel/config.ts"
 import { startError, systemCode } from "../start-error.ts"
 
@@ -29,6 +30,10 @@ function readCertificate(certFile: string, keyFile: string): Certificate {
   if (!parsed.checkPrivateKey(secret)) {
     throw tlsError(`the key in ${keyFile} is not that of the first certificate in ${certFile}`)
   }
+  // All of it: a file that is half written may have its first certificate whole.
+  understood(certFile, "chain of certificates that TLS can use", () =>
+    createSecureContext({ cert, key }),
+  )
   const names = (parsed.subjectAltName ?? "")
     .split(", ")
     .flatMap((each) => (each.startsWith("DNS:") ? each.slice("DNS:".length).toLowerCase() : []))

@@ -57,7 +57,8 @@ const standard: AccessRule = { prefix: "/", everybody: false, roles: [] }
  * what they may take for the same in other cases, the rules of both.
  */
 export function rulesFor(rules: readonly AccessRule[], target: string): readonly AccessRule[] {
-  const raw = target.replace(/[?#].*$/s, "")
+  // A browser sends no fragment: what others make of "#" is part of the path to some programs.
+  const raw = target.replace(/\?.*$/s, "")
   const path = decoded(raw)
   if (path === undefined || isAmbiguous(path) || /%2f|%5c/i.test(raw)) return [standard, ...rules]
   const exact = longest(rules, path, (prefix) => prefix)

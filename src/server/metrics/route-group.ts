@@ -13,6 +13,7 @@ const prefixes: readonly (readonly [prefix: string, group: string])[] = [
   ["/ui/", "console"],
   ["/assets/", "asset"],
   ["/saml/", "saml"],
+  [oauthPaths.forwardAuth, "forwardAuth"],
   ["/idps/", "login"],
   ["/debug/", "health"],
   ["/healthz", "health"],

@@ -61,6 +61,7 @@ describe("the rules that a request must satisfy", () => {
     ["/public/%ff"],
     ["/public/%zz"],
     ["/public/%3f"],
+    ["/public/#/../../admin"],
     ["public/"],
     [""],
   ])("%s: what servers read in different ways must satisfy all", (target) => {

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { addPerson, openService, type Service } from "../acceptance/service.ts"
-import { openBrowser } from "../support/browser.ts"
+import { openBrowser, withPasskeys } from "../support/browser.ts"
 import { freePort } from "../support/latchkey.ts"
 import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -36,16 +36,9 @@ describe.runIf(needs("chromium"))("what is taken back is gone where it was", () 
     context = await browser.newContext({ locale: "en" })
     page = await context.newPage()
     page.setDefaultTimeout(8000)
-    keys = await context.newCDPSession(page)
-    await keys.send("WebAuthn.enable")
-    const virtual = await keys.send("WebAuthn.addVirtualAuthenticator", {
-      options: {
-        ...({ protocol: "ctap2", transport: "internal" } as const),
-        ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
-        automaticPresenceSimulation: true,
-      },
-    })
-    authenticatorId = virtual.authenticatorId
+    const device = await withPasskeys(page)
+    keys = device.keys
+    authenticatorId = device.authenticatorId
   })
   afterAll(async () => {
     await browser?.close()

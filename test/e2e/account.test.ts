@@ -3,7 +3,7 @@ import { TOTP } from "otpauth"
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { addPerson, openService, type Service } from "../acceptance/service.ts"
-import { openBrowser } from "../support/browser.ts"
+import { openBrowser, withPasskeys } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -37,16 +37,9 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     browser = await openBrowser()
     context = await browser.newContext({ locale: "en", bypassCSP: true, acceptDownloads: true })
     page = await opened(context)
-    keys = await context.newCDPSession(page)
-    await keys.send("WebAuthn.enable")
-    const made = await keys.send("WebAuthn.addVirtualAuthenticator", {
-      options: {
-        ...({ protocol: "ctap2", transport: "internal" } as const),
-        ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
-        automaticPresenceSimulation: true,
-      },
-    })
-    authenticatorId = made.authenticatorId
+    const device = await withPasskeys(page)
+    keys = device.keys
+    authenticatorId = device.authenticatorId
   })
   afterAll(async () => {
     await browser?.close()

@@ -2,7 +2,7 @@ import { TOTP } from "otpauth"
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
-import { openBrowser } from "../support/browser.ts"
+import { newAuthenticator, openBrowser, withPasskeys } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -30,9 +30,9 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())
     })
-    keys = await context.newCDPSession(page)
-    await keys.send("WebAuthn.enable")
-    authenticatorId = await newAuthenticator()
+    const device = await withPasskeys(page)
+    keys = device.keys
+    authenticatorId = device.authenticatorId
   })
 
   /** A request as the console makes it. */
@@ -50,16 +50,6 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await browser?.close()
     await service?.close()
   })
-
-  /** A key of the device itself, that sees who uses it. */
-  async function newAuthenticator(): Promise<string> {
-    const options = {
-      ...({ protocol: "ctap2", transport: "internal" } as const),
-      ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
-      automaticPresenceSimulation: true,
-    }
-    return (await keys.send("WebAuthn.addVirtualAuthenticator", { options })).authenticatorId
-  }
 
   const heading = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor()
   const console = () => page.locator("main.content").waitFor()
@@ -111,7 +101,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await heading("Confirm that it is you")
     await keys.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false })
     await keys.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId })
-    authenticatorId = await newAuthenticator()
+    authenticatorId = await newAuthenticator(keys)
     await page.getByRole("button", { name: "Use passkey or security key" }).click()
     await page.getByText("That did not work.").waitFor()
   })

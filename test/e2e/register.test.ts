@@ -2,7 +2,7 @@ import axe from "axe-core"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
-import { openBrowser } from "../support/browser.ts"
+import { openBrowser, withPasskeys } from "../support/browser.ts"
 import { freePort } from "../support/latchkey.ts"
 import { allowRegistration } from "../support/login-policy.ts"
 import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
@@ -133,6 +133,33 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.context().close()
   }, 60_000)
 
+  test("takes a passkey instead of a password, and comes in by it alone", async () => {
+    const page = await opened()
+    await withPasskeys(page)
+    await page.goto(`${service.url}/ui/login/register`)
+    await typeIn(page, "pia@example.net")
+    const text = await mailTo("pia@example.net", "Activate your account")
+    await page.getByLabel("Code").fill(codeIn(text))
+    await page.keyboard.press("Enter")
+    await heading(page, "Choose your password")
+    const choice = page.getByRole("button", { name: "Use a passkey instead" })
+    await choice.waitFor()
+    await mustBeUsable(page)
+    // Nobody is given one who only stands on the page.
+    expect(page.url()).toContain("/register/password")
+    await choice.press("Enter")
+    await heading(page, "You are signed in")
+    await page.goto("about:blank")
+    await page.context().clearCookies()
+    // The browser offers it where a name is typed.
+    const back = party.next()
+    await page.goto(party.url)
+    const { claims, userinfo } = await back
+    expect(claims.amr).toEqual(["pop", "user", "mfa"])
+    expect(userinfo).toMatchObject({ email: "pia@example.net", email_verified: true })
+    await page.context().close()
+  }, 60_000)
+
   test("does so by the mail's link, without JavaScript, in German and in the dark", async () => {
     const page = await opened({ javaScriptEnabled: false, locale: "de", colorScheme: "dark" })
     await page.goto(`${service.url}/ui/login/register`)
@@ -144,6 +171,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.goto(linkIn(text))
     await page.fill('[name="code"]', codeIn(text))
     await page.press('[name="code"]', "Enter")
+    expect(await page.locator("form:visible").count()).toBe(1)
     await page.fill('[name="password"]', password)
     await page.fill('[name="repeat"]', password)
     await page.press('[name="repeat"]', "Enter")

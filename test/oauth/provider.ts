@@ -274,7 +274,7 @@ export type Visited = {
 const formAction = (page: string) =>
   unescapeHtml(/<form[^>]*action="([^"]*)"/.exec(page)?.[1] ?? "/no-form")
 
-const hiddenFields = (page: string): Record<string, string> =>
+export const hiddenFields = (page: string): Record<string, string> =>
   Object.fromEntries(
     [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(
       ([, name = "", value = ""]) => [name, unescapeHtml(value)],

@@ -1,4 +1,4 @@
-import { type Browser, chromium } from "playwright-core"
+import { type Browser, type CDPSession, chromium, type Page } from "playwright-core"
 import { needs } from "./prerequisite.ts"
 
 /** Headless Chromium with nothing of its own going out to the network. */
@@ -12,4 +12,24 @@ export async function openBrowser(): Promise<Browser> {
       ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
     ],
   })
+}
+
+/** Gives the device of a page an authenticator, which sees who uses it; `keys` makes others. */
+export async function withPasskeys(page: Page): Promise<{
+  readonly keys: CDPSession
+  readonly authenticatorId: string
+}> {
+  const keys = await page.context().newCDPSession(page)
+  await keys.send("WebAuthn.enable")
+  return { keys, authenticatorId: await newAuthenticator(keys) }
+}
+
+/** A key of the device itself, that sees who uses it. */
+export async function newAuthenticator(keys: CDPSession): Promise<string> {
+  const options = {
+    ...({ protocol: "ctap2", transport: "internal" } as const),
+    ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+    automaticPresenceSimulation: true,
+  }
+  return (await keys.send("WebAuthn.addVirtualAuthenticator", { options })).authenticatorId
 }

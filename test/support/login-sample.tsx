@@ -92,6 +92,7 @@ const links = ({ base, linked, account, application, named }: Ground): Samples =
   linkPassword: createElement(login.LinkPasswordPage, {
     ...{ ...base, form, linked, account, rules },
     ...{ title: named, lead: named, submit: named, errors: { password: named } },
+    passkey: { options: "{}", challenge: "challenge", error: named },
   }),
   forgot: createElement(login.ForgotPage, {
     ...{ ...base, form, loginName: named, error: named, backHref },

@@ -42,6 +42,7 @@ export {
 } from "./frame.tsx"
 export { HostPage, type HostPageProps } from "./host-page.tsx"
 export {
+  type FirstPasskey,
   type Linked,
   type LinkKind,
   LinkPage,

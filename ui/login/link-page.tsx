@@ -1,5 +1,6 @@
 import { Button, ButtonLink } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
+import { KeyForm } from "./factor/key-form.tsx"
 import { type Account, AccountPerson, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import { type NewPasswordErrors, NewPasswordFields } from "./new-password-fields.tsx"
@@ -171,11 +172,23 @@ export type LinkPasswordPageProps = PageProps & {
   readonly account: Account
   readonly rules: PasswordRules
   readonly errors?: NewPasswordErrors
+  /** What one may take in place of a password, where there is such. */
+  readonly passkey?: FirstPasskey | undefined
 }
 
-/** The password that a right code lets somebody choose. Posts what brought it here, as well. */
+/** A passkey that an account is made with; `options` is what the browser is handed, as JSON. */
+export type FirstPasskey = {
+  readonly options: string
+  readonly challenge: string
+  readonly error?: string | undefined
+}
+
+/**
+ * The password that a right code lets somebody choose, or a passkey. Posts what brought it here, as
+ * well; of a passkey `credential` and `challenge`.
+ */
 export function LinkPasswordPage(props: LinkPasswordPageProps) {
-  const { t, title, lead, submit, form, linked, account, rules, errors } = props
+  const { t, title, lead, submit, form, linked, account, rules, errors, passkey } = props
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={lead} />
@@ -190,6 +203,27 @@ export function LinkPasswordPage(props: LinkPasswordPageProps) {
           {submit}
         </Button>
       </FlowForm>
+      {passkey && <Passkey {...{ t, form, linked, passkey }} />}
     </Frame>
+  )
+}
+
+type PasskeyProps = Pick<LinkPasswordPageProps, "t" | "form" | "linked"> & {
+  readonly passkey: FirstPasskey
+}
+
+/** For browsers that know passkeys, with a script: the password is there for all. */
+function Passkey({ t, form, linked, passkey }: PasskeyProps) {
+  const { options, challenge, error } = passkey
+  const hidden = { ...linked, challenge }
+  return (
+    <div className="script-only">
+      <KeyForm t={t} mode="create" isOffered target={form} {...{ options, hidden, error }}>
+        <p className="quiet small">{t("passkey_link.lead")}</p>
+        <Button type="submit" wide>
+          {t("register.passkey")}
+        </Button>
+      </KeyForm>
+    </div>
   )
 }

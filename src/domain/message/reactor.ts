@@ -95,13 +95,14 @@ const plainly = { channel: "email", codeExpires: 0, urlTemplate: "" } as const
 /** Why somebody is written to; undefined where nobody is. */
 function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): Cause | undefined {
   const plain = { kind, userId, ...plainly } as const
+  // What somebody begins with is no news to them.
+  const isFirst = "isFirst" in data
   if (kind === "password_change") {
-    // The password that somebody begins with is no news to them.
-    const isFirst = "isFirst" in data
     return isFirst || !policyOf(cx, owner, notification).passwordChange ? undefined : plain
   }
   if (kind === "domain_claimed")
     return "domain" in data ? { ...plain, domain: `${data.domain}` } : plain
+  if (kind === "factor_added" && isFirst) return undefined
   if (kind === "factor_added" || kind === "factor_removed" || kind === "phone_changed") return plain
   if (!isCode(data)) throw new Error("the event does not say what to send")
   const { expires: codeExpires, urlTemplate, returned, requestId, codeId } = data

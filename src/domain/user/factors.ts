@@ -50,7 +50,13 @@ type KeyEvent<Stem extends string> =
     >
   | Event<
       `${Stem}.verified`,
-      { readonly tokenId: string; readonly aaguid: string; readonly signCount: number },
+      {
+        readonly tokenId: string
+        readonly aaguid: string
+        readonly signCount: number
+        /** Made with the account, in place of a password. */
+        readonly isFirst?: boolean
+      },
       KeySecret
     >
   | Event<`${Stem}.removed`, { readonly tokenId: string }>

@@ -55,6 +55,7 @@ export {
   askRegistration,
   checkRegistration,
   completeRegistration,
+  type FirstCredential,
   personAsked,
   type Registrant,
   type RegistrationEvent,
@@ -62,6 +63,7 @@ export {
   registrantOf,
   registration,
   registrationCode,
+  registrationKey,
   registrationPassword,
 } from "./account/registration.ts"
 export { type Attempts, attemptsOf, isStandIn } from "./credential/attempt.ts"
@@ -109,6 +111,7 @@ export {
   factorChecks,
   type UserVerification,
 } from "./factor/check.ts"
+export { firstKey } from "./factor/first-key.ts"
 export { beginKey, type FinishedKey, finishedKey } from "./factor/key.ts"
 export { addOtp, challengeCode, type OtpChannel } from "./factor/otp.ts"
 export {

@@ -1,5 +1,6 @@
 import type {
   Account,
+  FirstPasskey,
   Linked,
   LinkKind,
   LinkProblem,
@@ -145,6 +146,8 @@ type Choosing = {
   /** Whom the password is for, and what it has to be; without a word, the user's. */
   readonly account?: Account
   readonly rules?: PasswordRules
+  /** What they may take instead. */
+  readonly passkey?: Omit<FirstPasskey, "error"> | undefined
   readonly words: (t: Translate) => {
     readonly title: string
     readonly lead: string
@@ -152,12 +155,17 @@ type Choosing = {
   }
 }
 
+/** What was wrong with what somebody chose to sign in with. */
+export type ChoiceProblem =
+  | NewPasswordProblem
+  | { readonly at: "passkey"; readonly key: "factor.error.key" }
+
 type Translate = Parameters<Parameters<LoginContext["show"]>[1]>[1]["t"]
 
 export function linkPasswordPage(
   loginContext: LoginContext,
   { linked, action, orgId, words, ...given }: Choosing,
-  problem?: NewPasswordProblem,
+  problem?: ChoiceProblem,
 ): Promise<Response> {
   const { cx } = loginContext
   const form = targetOf(loginContext, action)
@@ -166,10 +174,10 @@ export function linkPasswordPage(
   return loginContext.show(
     cx,
     (ui, shared) => {
-      const errors = problem && {
-        [problem.at]: shared.t(problem.key, { rules: ui.rulesIn(shared.t, rules) }),
-      }
-      const told = { form, linked, account, rules, errors }
+      const said = problem && shared.t(problem.key, { rules: ui.rulesIn(shared.t, rules) })
+      const { passkey: error, ...errors } = problem ? { [problem.at]: said } : {}
+      const passkey = given.passkey && { ...given.passkey, error }
+      const told = { form, linked, account, rules, errors, passkey }
       return ui.LinkPasswordPage({ ...shared, ...words(shared.t), ...told })
     },
     { ...optionsOf(loginContext, problem ? 422 : 200), orgId },

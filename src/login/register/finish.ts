@@ -7,7 +7,6 @@ import {
   completeRegistration,
   personAsked,
   registrantBy,
-  registrationPassword,
 } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
@@ -16,16 +15,22 @@ import { completeSignIn } from "../complete-sign-in.ts"
 import { type LoginContext, trouble } from "../context.ts"
 import { sceneOf } from "../entered/script.ts"
 import type { Fields } from "../form.ts"
-import { guessing, linkedIn, linkPasswordPage, refuseLink } from "../link/link.ts"
+import {
+  type ChoiceProblem,
+  guessing,
+  linkedIn,
+  linkPasswordPage,
+  refuseLink,
+} from "../link/link.ts"
 import { notesFor } from "../note.ts"
-import { type NewPasswordProblem, newPasswordIn } from "../password/change.ts"
 import { loginPaths } from "../path.ts"
+import { chosenIn, mayTake, offeredFirst, proofOf } from "./choice.ts"
 import { mayStillRegister } from "./home.ts"
 
 const kind = "register"
 
-/** Who has shown the code, and what was wrong with the password that they chose. */
-type Choice = { readonly linked: Linked; readonly problem?: NewPasswordProblem }
+/** Who has shown the code, and what was wrong with what they chose. */
+type Choice = { readonly linked: Linked; readonly problem?: ChoiceProblem }
 
 const choices = notesFor<Choice>(loginPaths.registerPassword)
 
@@ -43,8 +48,8 @@ export async function takeRegisterCode(
     : refuseLink(loginContext, { kind, linked }, result)
 }
 
-/** GET: asks for the password of the account. */
-export function askRegisterPassword(loginContext: LoginContext): Promise<Response> | Response {
+/** GET: asks what they want to sign in with, a password or a passkey. */
+export async function askRegisterPassword(loginContext: LoginContext): Promise<Response> {
   const { cx } = loginContext
   const { linked, problem } = choices.of(loginContext) ?? {}
   const registrant = linked && registrantBy(cx, linked.userId)
@@ -54,6 +59,7 @@ export function askRegisterPassword(loginContext: LoginContext): Promise<Respons
     ...{ linked, orgId, action: loginPaths.registerPassword },
     account: { displayName: `${givenName} ${familyName}`, loginName: email },
     rules: policyOf(cx, orgId, passwordComplexity),
+    passkey: await offeredFirst(loginContext, { userId: linked.userId, orgId }),
     words: (t: Parameters<Parameters<typeof linkPasswordPage>[1]["words"]>[0]) => ({
       title: t("invite.password.title"),
       lead: t("register.password.lead"),
@@ -63,7 +69,7 @@ export function askRegisterPassword(loginContext: LoginContext): Promise<Respons
   return linkPasswordPage(loginContext, asked, problem)
 }
 
-/** The password was chosen: the account is made and its person signed in, in one step. */
+/** What they chose: the account is made with it, and its person signed in, in one step. */
 export async function takeRegisterPassword(
   loginContext: LoginContext,
   fields: Fields,
@@ -73,20 +79,25 @@ export async function takeRegisterPassword(
   const { userId, code } = linked
   const result = await guessing(cx, code, () => checkRegistration(cx, userId, code))
   if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
-  const password = await newPasswordIn(fields, (plain) => registrationPassword(cx, userId, plain))
-  if ("key" in password) return choices.next(loginContext, { linked, problem: password })
+  const chosen = await chosenIn(loginContext, { userId, fields })
+  if ("problem" in chosen) return choices.next(loginContext, { linked, ...chosen })
   const context = continued(loginContext, linked)
   const scripted = await askScripts(context, userId)
   try {
     return await completeSignIn<never>(context, {
       userId,
       first: (tx) => {
-        const made = complete(tx, userId, { code, password, person: scripted?.person })
-        if (!mayStillRegister(cx, made)) throw closedError()
+        const made = complete(tx, userId, { code, chosen, person: scripted?.person })
+        if (!mayStillRegister(cx, made) || !mayTake(cx, made.orgId, chosen)) throw closedError()
         if (scripted) giveGranted(tx, { userId, orgId: made.orgId }, scripted.granted)
       },
+      proof: () => proofOf(chosen),
     })
   } catch (cause) {
+    if (cause instanceof Fault && cause.id === "user.key_taken") {
+      const problem = { at: "passkey", key: "factor.error.key" } as const
+      return choices.next(loginContext, { linked, problem })
+    }
     // Somebody else has the account by now, the same code was faster in another window, or nobody
     // may make one any more.
     if (!(cause instanceof Fault) || !overs.includes(cause.id)) throw cause

@@ -11,7 +11,10 @@ type KeyFormProps = Pick<PageProps, "t"> & {
   /** Further fields, posted as they are. */
   readonly hidden: Readonly<Record<string, string>>
   readonly error?: string | undefined
-  /** Whether the browser offers passkeys where a name is typed. */
+  /**
+   * Whether it is one way of several: it shows in browsers alone that can take it, and a passkey
+   * that is asked for is also offered where a name is typed.
+   */
   readonly isOffered?: boolean
   readonly children: ReactNode
 }

@@ -56,7 +56,8 @@ function wire(place: HTMLElement): void {
   // Browsers end it by themselves where nobody picks one.
   if (place.dataset.keyOffered !== undefined) {
     place.hidden = !("PublicKeyCredential" in window)
-    void offerWhereTyped(() => ask("conditional"))
+    // One that is made asks the person: none is made for them while they type a password.
+    if (!isMade) void offerWhereTyped(() => ask("conditional"))
   }
 }
 

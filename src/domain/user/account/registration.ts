@@ -13,8 +13,9 @@ import {
 import { addOrganization } from "../../org/index.ts"
 import { newCode } from "../../policy/index.ts"
 import { type NewPassword, passwordFor } from "../credential/credential.ts"
+import { beginFirstKey, type FirstKey } from "../factor/first-key.ts"
 import { emailOf } from "../field.ts"
-import { addUser, type NewHuman } from "./create.ts"
+import { addUser, fullName, type NewHuman } from "./create.ts"
 import { findByLoginName } from "./login-name.ts"
 
 /** What somebody says of themselves who wants an account. */
@@ -196,9 +197,19 @@ export function registrationPassword(cx: Cx, id: string, plain: string): Promise
   return passwordFor(cx, state.orgId, plain, { names: [state.email] })
 }
 
+/** The same of a passkey that they choose instead; see `beginFirstKey`. */
+export function registrationKey(cx: Cx, id: string) {
+  const state = cx.store.state(cx, registration, id)
+  if (state.status !== "open") throw overError()
+  return beginFirstKey(cx, { id, name: state.email, displayName: fullName(state) })
+}
+
+/** What somebody begins with who makes an account. */
+export type FirstCredential = { readonly password: NewPassword } | { readonly passkey: FirstKey }
+
 export type Completing = {
   readonly code: string
-  readonly password: NewPassword
+  readonly chosen: FirstCredential
   /** Who they are, where that is not what they have said. */
   readonly person?: NewHuman | undefined
 }
@@ -226,14 +237,16 @@ export function personAsked(cx: Cx, id: string): NewHuman | undefined {
 export function completeRegistration(
   tx: Transaction,
   id: string,
-  { code, password, person }: Completing,
+  { code, chosen, person }: Completing,
 ): { readonly orgId: string; readonly isFounder: boolean } {
   const state = tx.state(registration, id)
   if (state.status !== "open" || !isRight(tx, id, code)) throw overError()
   const { orgId, organization } = state
   const isFounder = organization !== ""
   if (isFounder) addOrganization(tx, orgId, { name: organization })
+  const { password } = { password: undefined, ...chosen }
   addUser(tx, id, { ...(person ?? personOf(state)), password })
+  if ("passkey" in chosen) chosen.passkey(tx, id)
   const types = ["registration.requested"] as const
   tx.append(registration, id, [{ type: "registration.completed", data: {}, erase: { types } }])
   return { orgId, isFounder }

@@ -64,7 +64,8 @@ type Begun = {
   readonly codeId: string | undefined
 }
 
-const addKey = user.command<Begun>((state, { kind, tokenId, rpId, challenge, codeId }) => {
+/** Notes as a part of a step that a key is being made. */
+export const addKey = user.command<Begun>((state, { kind, tokenId, rpId, challenge, codeId }) => {
   if (keysOf(personIn(state), kind).length >= keysMax) {
     throw new Fault(
       "failed_precondition",
@@ -123,10 +124,13 @@ type Verified = {
   readonly challenge: string
   readonly name: string
   readonly key: NewKey
+  /** Whether it is made with the account, in place of a password. */
+  readonly isFirst?: boolean
 }
 
-const verifyKey = user.command<Verified>(
-  (state, { kind, tokenId, challenge, name, key }, { now }) => {
+/** Takes a key that was read, as a part of a step. */
+export const verifyKey = user.command<Verified>(
+  (state, { kind, tokenId, challenge, name, key, isFirst = false }, { now }) => {
     const person = personIn(state)
     const pending = pendingIn(person, { kind, tokenId, now })
     if (pending.challenge !== challenge) throw wrongError()
@@ -134,7 +138,7 @@ const verifyKey = user.command<Verified>(
     const type = `${stems[kind]}.verified` as const
     const verified: Draft<UserEvent> = {
       type,
-      data: { tokenId, aaguid, signCount },
+      data: { tokenId, aaguid, signCount, ...(isFirst && { isFirst }) },
       private: { ...secret, name },
       claims: [takeCredential(key.credentialId)],
       erase: { types: [`${stems[kind]}.added`] },
@@ -205,7 +209,8 @@ function pendingIn(
   throw new Fault("failed_precondition", "user.key_late", "this took too long; begin again")
 }
 
-const wrongError = () =>
+/** What a browser has answered is not what it was asked for. */
+export const wrongError = () =>
   new Fault(
     "invalid_argument",
     "user.key_wrong",

@@ -1,0 +1,170 @@
+// An account that is made with a passkey and never has a password.
+import { decodeJwt } from "jose"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { memberships } from "../../src/domain/member/index.ts"
+import { messageReactor } from "../../src/domain/message/reactor.ts"
+import { changePolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
+import { setRestrictions } from "../../src/domain/quota/index.ts"
+import {
+  findByLoginName,
+  keysOf,
+  passwordOf,
+  registrationCode,
+  user,
+} from "../../src/domain/user/index.ts"
+import { runReactors } from "../../src/store/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  hiddenFields,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  type Visited,
+} from "../oauth/provider.ts"
+import { makeKey } from "../support/authenticator.ts"
+
+const own = "Own-Battery-9"
+const register = "/ui/login/register"
+const given = { email: "rita@example.net", givenName: "Rita", familyName: "Roth" }
+
+let provider: Provider
+let client: NewClient
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  await says({})
+  const cx = provider.cx()
+  await setRestrictions(cx, cx.instance, { disallowPublicOrgRegistration: false })
+})
+afterEach(() => provider.close())
+
+const path = (changes = {}) => authorizePath(client.id, changes)
+const create = () => path({ prompt: "create" })
+const says = (values: object) =>
+  changePolicy(provider.cx(), undefined, {
+    policy: login,
+    say: (had) => ({ ...had, allowRegister: true, ...values }),
+  })
+const idIn = ({ path: at }: Visited) => new URL(at, issuer).searchParams.get("userId") ?? ""
+const codeFor = (at: Visited) => registrationCode(provider.cx(), idIn(at))?.plain ?? ""
+const twice = { password: own, repeat: own }
+
+describe("a passkey in place of a password", () => {
+  const offeredBy = ({ page }: Visited) => {
+    const read = (pattern: RegExp) =>
+      (pattern.exec(page)?.[1] ?? "").replaceAll("&quot;", '"').replaceAll("&amp;", "&")
+    const options = read(/data-key-options="([^"]*)"/)
+    return {
+      options: options === "" ? undefined : JSON.parse(options),
+      challenge: read(/name="challenge" value="([^"]*)"/),
+    }
+  }
+  /** As far as the choice, in a browser. */
+  async function chosen(at = create(), more = {}) {
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(at), { ...given, ...more })
+    return { browser, sent, choice: await browser.post(sent, { code: codeFor(sent) }) }
+  }
+  const made = (choice: Visited, manner = {}) => {
+    const { options, challenge } = offeredBy(choice)
+    const key = makeKey(options, { origin: issuer, ...manner })
+    return { key, fields: { challenge, credential: JSON.stringify(key.creation) } }
+  }
+  const owned = (id: string) => keysOf(provider.cx().store.state(provider.cx(), user, id))
+
+  test("makes the account, signs in to the application, and later by itself", async () => {
+    const { browser, sent, choice } = await chosen()
+    const { key, fields } = made(choice)
+    const { code = "" } = answerOf(await browser.post(choice, fields))
+    const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+    expect(decodeJwt(`${answer.id_token}`).amr).toEqual(["pop", "user", "mfa"])
+    expect(owned(idIn(sent))).toMatchObject([{ kind: "passkey", credentialId: key.credentialId }])
+    const state = provider.cx().store.state(provider.cx(), user, idIn(sent))
+    expect(passwordOf(state)).toBeNull()
+    const later = browserOf(provider)
+    const first = await later.go(path())
+    const { options, challenge } = offeredBy(first)
+    const credential = JSON.stringify(key.assertion(options, { origin: issuer }))
+    const hidden = hiddenFields(first.page)
+    const body = new URLSearchParams({ ...hidden, challenge, credential })
+    const end = await later.go("/ui/login/passkey", { method: "POST", body })
+    expect(answerOf(end)).toHaveProperty("code")
+  })
+
+  test("begins an organisation as well, and no mail tells of it", async () => {
+    const cx = provider.cx()
+    const reactors = runReactors(provider.store, provider.clock, [messageReactor(() => cx)])
+    const { browser, sent, choice } = await chosen(`${register}/org`, { organization: "Roth" })
+    const end = await browser.post(choice, made(choice).fields)
+    await reactors.drain()
+    await reactors.stop()
+    expect(end.path).toBe("/ui/login/signedin")
+    expect(memberships(cx, idIn(sent))).toMatchObject([{ roles: ["ORG_OWNER"] }])
+    const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
+    expect(events.map(({ data }) => "kind" in data && data.kind)).not.toContain("factor_added")
+  })
+
+  test.each([
+    ["of another page", { origin: "https://evil.example" }],
+    ["that has not seen who uses it", { isVerified: false }],
+    ["for another service", { rpId: "evil.example" }],
+  ])("%s is refused where it stands, and another one taken", async (_, manner) => {
+    const { browser, sent, choice } = await chosen()
+    const wrong = await browser.post(choice, made(choice, manner).fields)
+    expect([wrong.response.status, /role="alert"/.test(wrong.page)]).toEqual([422, true])
+    expect(owned(idIn(sent))).toEqual([])
+    expect(answerOf(await browser.post(wrong, made(wrong).fields))).toHaveProperty("code")
+  })
+
+  test("is not what another browser, another account or another hour was asked for", async () => {
+    const [mine, theirs] = [await chosen(), await chosen(create(), { email: "eve@example.net" })]
+    for (const other of [
+      made(theirs.choice).fields,
+      { ...made(mine.choice).fields, challenge: "" },
+    ])
+      expect((await mine.browser.post(mine.choice, other)).response.status).toBe(422)
+    const late = made(mine.choice).fields
+    provider.clock.advance(10 * 60_000)
+    expect((await mine.browser.post(mine.choice, late)).response.status).toBe(422)
+    expect(findByLoginName(provider.cx(), given.email)).toBeUndefined()
+  })
+
+  test("that somebody has already makes no account", async () => {
+    const first = await chosen()
+    const { fields } = made(first.choice)
+    await first.browser.post(first.choice, fields)
+    const second = await chosen(create(), { email: "eve@example.net" })
+    const { options, challenge } = offeredBy(second.choice)
+    const again = JSON.parse(fields.credential)
+    const { response } = JSON.parse(JSON.stringify(makeKey(options, { origin: issuer }).creation))
+    again.response.clientDataJSON = response.clientDataJSON
+    const end = await second.browser.post(second.choice, {
+      ...{ challenge, credential: JSON.stringify(again) },
+    })
+    expect(end.response.status).toBe(422)
+    expect(findByLoginName(provider.cx(), "eve@example.net")).toBeUndefined()
+  })
+
+  test("is offered where the policy allows it alone, and counts nowhere else", async () => {
+    const { browser, choice } = await chosen()
+    const { fields } = made(choice)
+    await says({ allowPasswordless: false })
+    expect((await browser.post(choice, fields)).response.status).toBe(422)
+    expect(findByLoginName(provider.cx(), given.email)).toBeUndefined()
+    const { browser: other, choice: plain } = await chosen(create(), { email: "ann@example.net" })
+    expect(offeredBy(plain).options).toBeUndefined()
+    expect(answerOf(await other.post(plain, twice))).toHaveProperty("code")
+  })
+
+  test("does where a second factor is forced", async () => {
+    await says({ forceMfa: true })
+    const { browser, choice } = await chosen()
+    expect(answerOf(await browser.post(choice, made(choice).fields))).toHaveProperty("code")
+  })
+})

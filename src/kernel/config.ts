@@ -10,6 +10,11 @@ const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as con
 
 const logFormats = ["text", "json"] as const
 
+/** Where certificates come from that nobody has to look after. */
+const tlsKinds = ["acme"] as const
+
+const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
+
 const schema = z.object({
   data: z._default(text("the path of a folder", pathOf), "latchkey-data"),
   config: z.optional(text("the path of a TOML file", pathOf)),
@@ -23,6 +28,11 @@ const schema = z.object({
   database: z.optional(text("an address such as postgres://user@host/name", databaseOf)),
   tlsCert: z.prefault(list("paths of PEM files", pathOf), []),
   tlsKey: z.prefault(list("paths of PEM files", pathOf), []),
+  tls: z.optional(choice(tlsKinds)),
+  acmeDirectory: z.prefault(text("an address with https://", secureUrlOf), letsEncrypt),
+  acmeEmail: z.optional(text("an e-mail address", emailOf)),
+  acmeTerms: z.optional(choice(["agreed"])),
+  acmeRoot: z.optional(text("the path of a PEM file", pathOf)),
   redirectListen: z.optional(text("HOST:PORT, such as :80", addressOf)),
   publicUrl: z.optional(text("an address such as https://id.example.com, no path", originOf)),
   masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
@@ -79,6 +89,33 @@ export const keys: Readonly<Record<Key, Described>> = {
     from: ["flag", "env", "file"],
     hint: "FILES",
     help: "The keys of the certificates, in the same order",
+  },
+  tls: {
+    from: ["flag", "env", "file"],
+    hint: "KIND",
+    help: "acme: certificates of a public authority for HTTPS there, got and renewed by itself",
+    of: tlsKinds,
+  },
+  acmeDirectory: {
+    from: ["flag", "env", "file"],
+    hint: "URL",
+    help: "The authority's ACME directory (default: that of Let's Encrypt)",
+  },
+  acmeEmail: {
+    from: ["flag", "env", "file"],
+    hint: "ADDRESS",
+    help: "Where the authority may write to about the certificates",
+  },
+  acmeTerms: {
+    from: ["flag", "env", "file"],
+    hint: "agreed",
+    help: "agreed: you have read the authority's terms of service and agree to them",
+    of: ["agreed"],
+  },
+  acmeRoot: {
+    from: ["flag", "env", "file"],
+    hint: "FILE",
+    help: "Root certificates that the directory is trusted by, where it is a private one",
   },
   redirectListen: {
     from: ["flag", "env", "file"],
@@ -186,16 +223,44 @@ export function configOf(sources: Sources): Config {
 
 /** Refuses certificates without their keys, and what makes no sense without a certificate. */
 function checkTls(config: Config, named: (key: Key) => string): void {
-  const { tlsCert, tlsKey, redirectListen, listen } = config
+  const { tls, tlsCert, tlsKey, redirectListen, listen } = config
+  const hasTls = tls !== undefined || tlsCert.length > 0
   const refuse = (message: string) => refusalError("config.tls_incomplete", message)
   if (tlsCert.length !== tlsKey.length) {
     throw refuse(`${named("tlsCert")} and ${named("tlsKey")} must name as many files`)
   }
-  if (redirectListen && tlsCert.length === 0) {
-    throw refuse(`${named("redirectListen")} needs ${spelling.flag("tlsCert")}`)
+  if (redirectListen && !hasTls) {
+    throw refuse(`${named("redirectListen")} needs ${spelling.flag("tlsCert")} or --tls`)
   }
-  if ("path" in listen && tlsCert.length > 0) {
-    throw refuse(`${named("tlsCert")} needs a port: nobody speaks TLS over a socket`)
+  if ("path" in listen && hasTls) {
+    const given = tls ? named("tls") : named("tlsCert")
+    throw refuse(`${given} needs a port: nobody speaks TLS over a socket`)
+  }
+  if (tls) checkOwnTls(config, named, refuse)
+}
+
+/** Refuses certificates by themselves beside others, and where they could not be got. */
+function checkOwnTls(
+  { tls, tlsCert, database, redirectListen, acmeTerms, acmeDirectory }: Config,
+  named: (key: Key) => string,
+  refuse: (message: string) => Fault,
+): void {
+  if (tlsCert.length > 0) {
+    throw refuse(`${named("tls")} and ${named("tlsCert")} exclude each other`)
+  }
+  if (database !== undefined) {
+    const instead = "leave TLS to the proxy in front of the nodes, or name files"
+    throw refuse(`${named("tls")} is for one node alone, without ${named("database")}; ${instead}`)
+  }
+  if (tls !== "acme") return
+  if (!redirectListen) {
+    const why = "the authority comes there to see whose the name is"
+    throw refuse(`${named("tls")} acme needs ${spelling.flag("redirectListen")} :80; ${why}`)
+  }
+  if (acmeTerms !== "agreed") {
+    const host = new URL(acmeDirectory).host
+    const how = `${spelling.flag("acmeTerms")} agreed`
+    throw refuse(`${named("tls")} acme needs ${how}: that you accept the terms of ${host}`)
   }
 }
 
@@ -339,6 +404,16 @@ function separated(value: string): string[] {
 
 function pathOf(value: string): string | undefined {
   return value !== "" && !value.includes("\0") ? value : undefined
+}
+
+function secureUrlOf(value: string): string | undefined {
+  const url = URL.parse(value)
+  const isBare = url?.protocol === "https:" && !url.username && !url.password
+  return isBare ? url.href : undefined
+}
+
+function emailOf(value: string): string | undefined {
+  return /^[^\s@<>,;:]{1,64}@[^\s@<>,;:]{1,255}$/.test(value) ? value : undefined
 }
 
 function daysOf(value: string): number | undefined {

@@ -85,8 +85,17 @@ async function send(
     status: response.status,
     body: await bodyOf(response, request.sizeMax ?? sizeMax),
     ...(cacheControl !== null && { cacheControl }),
+    ...(request.told && { headers: toldIn(response, request.told) }),
   }
 }
+
+const toldIn = (response: Response, told: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    told.flatMap((name) => {
+      const value = response.headers.get(name)
+      return value === null ? [] : [[name, value]]
+    }),
+  )
 
 /** Names that mean this machine, in whatever spelling, are judged by their address. */
 function webUrl(text: string): URL {

@@ -31,7 +31,7 @@ export { transferHere } from "./operator/transfer.ts"
 export async function serve(start: Start): Promise<Running> {
   const { config, folder } = start
   const meters = config.metricsListen && (await import("./metrics/meters.ts")).metersOf()
-  const certificates = readCertificates(config)
+  const files = readCertificates(config)
   const development = await developmentIn(start)
   const services = await joinServices(start, { meters, catching: development?.catching })
   await lead(services)
@@ -55,7 +55,7 @@ export async function serve(start: Start): Promise<Running> {
   }
   try {
     listeners.push(await listenGrpc(app, config.grpcListen))
-    const edge = await openEdge(services, config, { app, certificates })
+    const edge = await openEdge(services, start, { app, files })
     listeners.unshift(...edge.listeners)
     working.push(...edge.working)
     // Whoever finds the port taken has done nothing yet.
@@ -72,7 +72,8 @@ export async function serve(start: Start): Promise<Running> {
     await stop()
     throw cause
   }
-  const url = originAt(config.listen, listeners[0]?.port, certificates.length > 0)
+  const isTls = files.length > 0 || config.tls !== undefined
+  const url = originAt(config.listen, listeners[0]?.port, isTls)
   const base = config.publicUrl ?? ("path" in config.listen ? "http://localhost" : url)
   const link = () => `${base}/setup#${setupToken.renew()}`
 

@@ -157,6 +157,14 @@ describe("the configuration of TLS", () => {
     [{ "--tls-cert": "a.crt" }, "--tls-cert and --tls-key must name as many files"],
     [{ "--tls-cert": "a,b", "--tls-key": "a" }, "must name as many files"],
     [{ "--redirect-listen": ":80" }, "--redirect-listen needs --tls-cert"],
+    [{ "--tls": "acme", "--tls-cert": "a", "--tls-key": "a" }, "exclude each other"],
+    [{ "--tls": "acme" }, "--tls acme needs --redirect-listen :80"],
+    [{ "--tls": "acme", "--redirect-listen": ":80" }, "needs --acme-terms agreed"],
+    [{ "--tls": "acme", "--database": "postgres://a/b" }, "is for one node alone"],
+    [{ "--tls": "acme", "--listen": "unix:/s" }, "--tls needs a port"],
+    [{ "--tls": "magic" }, "--tls must be one of"],
+    [{ "--acme-directory": "http://ca.example.com/" }, "--acme-directory must be"],
+    [{ "--acme-email": "ada" }, "--acme-email must be"],
     [{ "--listen": "unix:/s", "--tls-cert": "a", "--tls-key": "a" }, "needs a port"],
   ])("%o is refused", (flags, words) => {
     expect(read({ ...flags })).toThrow(words)

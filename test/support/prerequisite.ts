@@ -35,6 +35,12 @@ export const prerequisites = {
     why: "the tests behind Caddy",
     remedy: "apt-get install caddy",
   },
+  pebble: {
+    names: ["pebble"],
+    beside: "/usr/bin/pebble-challtestsrv",
+    why: "the test of certificates that an authority gives",
+    remedy: "apt-get install pebble",
+  },
   postgres: {
     names: ["initdb"],
     below: "/usr/lib/postgresql",

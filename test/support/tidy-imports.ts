@@ -86,7 +86,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@node-rs/argon2": ["src/domain/user"],
   "@oslojs/crypto": ["ui/console"],
   "@simplewebauthn/server": ["src/domain/user"],
-  "@peculiar/x509": ["src/domain/key"],
+  "@peculiar/x509": ["src/domain/key", "src/server/edge"],
   "@xmldom/xmldom": ["src/kernel"],
   "@zxcvbn-ts/language-common": ["src/domain/user"],
   "@tanstack/react-query": ["ui/console"],
@@ -96,7 +96,10 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "bun:sqlite": ["src/boot", "src/store"],
   citty: ["src/boot"],
   elysia: ["src/server"],
-  jose: ["src/apply", "src/domain/idp", "src/domain/key", "src/oauth", "ui/console"],
+  jose: [
+    ...["src/apply", "src/domain/idp", "src/domain/key", "src/oauth", "src/server/edge"],
+    "ui/console",
+  ],
   lucia: ["src/domain/session"],
   messageformat: ["ui/kit"],
   ldapts: ["src/notify"],
@@ -109,10 +112,10 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "quickjs-emscripten-core": ["src/domain/action"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],
-  "reflect-metadata": ["src/domain/key", "src/domain/user"],
+  "reflect-metadata": ["src/domain/key", "src/domain/user", "src/server/edge"],
   uqr: ["ui/kit"],
   "xml-crypto": ["src/kernel"],
-  zod: ["src/apply", "src/boot", "src/kernel"],
+  zod: ["src/apply", "src/boot", "src/kernel", "src/server/edge"],
 }
 
 /**

@@ -21,8 +21,18 @@ export type Certificate = {
 export const readCertificates = ({ tlsCert, tlsKey }: Pick<Config, "tlsCert" | "tlsKey">) =>
   tlsCert.map((file, at) => readCertificate(file, tlsKey[at] ?? ""))
 
-function readCertificate(certFile: string, keyFile: string): Certificate {
-  const [cert, key] = [textOf(certFile), textOf(keyFile)]
+const readCertificate = (certFile: string, keyFile: string): Certificate =>
+  certificateOf({ cert: textOf(certFile), key: textOf(keyFile) }, certFile, keyFile)
+
+/**
+ * A certificate and its key in PEM, with what it says of itself. Refuses what doesn't belong
+ * together, in words that name where they come from.
+ */
+export function certificateOf(
+  { cert, key }: Pick<Certificate, "cert" | "key">,
+  certFile: string,
+  keyFile: string,
+): Certificate {
   const parsed = understood(certFile, "certificate", () => new X509Certificate(cert))
   const secret = understood(keyFile, "private key without a passphrase", () =>
     createPrivateKey(key),

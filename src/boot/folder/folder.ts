@@ -17,6 +17,8 @@ export type Folder = {
   /** The set-up link, as long as there is no owner; for containers whose output nobody sees. */
   readonly setupLink: string
   readonly configFile: string
+  /** The certificates that the server gets by itself, their keys sealed. */
+  readonly certificates: string
   /** Held by who makes a backup. */
   readonly backupLock: string
   /** The copy of the database that a backup is made of, while it is made. */
@@ -41,6 +43,7 @@ export function folderAt(data: string): Folder {
     controlSocket: join(path, "control.sock"),
     setupLink: join(path, "setup-link"),
     configFile: join(path, "latchkey.toml"),
+    certificates: join(path, "certificates.json"),
     backupLock: join(path, "backup.lock"),
     backupCopy: join(path, "backup.part"),
     development: join(path, "development"),

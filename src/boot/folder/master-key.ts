@@ -1,17 +1,9 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs"
+import { existsSync, readFileSync, statSync } from "node:fs"
 import { type Config, masterKeyBytes } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { fingerprint, keyLength } from "../../kernel/crypto/secret.ts"
-import { startError, systemCode, withFile } from "../start-error.ts"
+import { startError, systemCode } from "../start-error.ts"
+import { writeDurably } from "./durable.ts"
 import type { Folder } from "./folder.ts"
 
 /**
@@ -107,19 +99,4 @@ function readIfThere(file: string): string | undefined {
     if (systemCode(error) === "ENOENT") return undefined
     throw startError("file_unreadable", `${file} can't be read (${systemCode(error)})`, error)
   }
-}
-
-/** On disk as a whole or not at all: a key that is half written would lose everything. */
-function writeDurably(file: string, text: string): void {
-  withFile(file, () => {
-    const fresh = `${file}.new`
-    const descriptor = openSync(fresh, "w", 0o600)
-    try {
-      writeFileSync(descriptor, text)
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
-    renameSync(fresh, file)
-  })
 }

@@ -23,7 +23,7 @@ export {
   setPublicUrl,
   standings,
 } from "./commands.ts"
-export { hasDomain, isKnownHost } from "./domain.ts"
+export { domainsOf, hasDomain, isKnownHost } from "./domain.ts"
 export {
   addDomain,
   addTrustedDomain,

@@ -13,6 +13,8 @@ export type OutboundRequest = {
   readonly timeoutMs?: number
   /** The largest answer that is read, in bytes; 65,536 unless said. */
   readonly sizeMax?: number
+  /** Headers of the answer that are wanted, in small letters. */
+  readonly told?: readonly string[]
 }
 
 export type OutboundReply = {
@@ -20,6 +22,8 @@ export type OutboundReply = {
   readonly body: string
   /** Its Cache-Control; absent where it has none. */
   readonly cacheControl?: string
+  /** Those headers that were wanted and came. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /**

@@ -1,37 +1,64 @@
 import type { Certificate } from "../../boot/edge/certificate.ts"
 import { freeSocketFile } from "../../boot/edge/socket-file.ts"
-import type { Config } from "../../kernel/config.ts"
+import type { Start } from "../../boot/running.ts"
 import type { App } from "../app.ts"
 import { type Listener, listenHttp, listenRedirect } from "../listener.ts"
 import type { ServerServices } from "../services.ts"
 import { keepCertificates } from "./certificates.ts"
 import { toHttps } from "./redirect.ts"
 
+type Working = { readonly stop: () => Promise<void> }
+
 type Edge = {
   /** The first is what people come to. */
   readonly listeners: readonly [Listener, ...Listener[]]
-  readonly working: readonly { readonly stop: () => Promise<void> }[]
+  readonly working: readonly Working[]
+}
+
+/** The certificates that HTTP begins with, and what puts others in their place later. */
+type Source = {
+  readonly first: readonly Certificate[]
+  readonly keep?: (present: (certificates: readonly Certificate[]) => void) => Working
+  /** What plain HTTP has an answer to, before it sends people on. */
+  readonly plain?: (request: Request) => Response | undefined
 }
 
 /** Listens for HTTP as the configuration says: plain or by TLS, at a port or a socket. */
 export async function openEdge(
   services: ServerServices,
-  { listen: place, redirectListen, ...config }: Config,
-  { app, certificates }: { readonly app: App; readonly certificates: readonly Certificate[] },
+  start: Pick<Start, "config" | "folder">,
+  { app, files }: { readonly app: App; readonly files: readonly Certificate[] },
 ): Promise<Edge> {
+  const { listen: place, redirectListen } = start.config
   if ("path" in place) await freeSocketFile(place)
-  const http = listenHttp(app, { place, certificates }, services.clock)
-  const { clock, log } = services
-  const { present } = http
-  const isKept = certificates.length > 0
-  const first = { first: certificates, present }
-  const working = isKept ? [keepCertificates({ clock, log }, config, first)] : []
-  if (!redirectListen) return { listeners: [http], working }
-  const answer = (request: Request) => toHttps(services, http.port, request)
+  const source = await sourceOf(services, start, files)
+  const http = listenHttp(app, { place, certificates: source.first }, services.clock)
+  const working: Working[] = []
   try {
-    return { listeners: [http, listenRedirect(answer, redirectListen)], working }
+    const answer = (request: Request) =>
+      source.plain?.(request) ?? toHttps(services, http.port, request)
+    const listeners: [Listener, ...Listener[]] = redirectListen
+      ? [http, listenRedirect(answer, redirectListen)]
+      : [http]
+    // What an authority looks at is there before it is asked.
+    if (source.keep) working.push(source.keep(http.present))
+    return { listeners, working }
   } catch (cause) {
     await Promise.all([http.stop(), ...working.map((each) => each.stop())])
     throw cause
+  }
+}
+
+async function sourceOf(
+  services: ServerServices,
+  start: Pick<Start, "config" | "folder">,
+  first: readonly Certificate[],
+): Promise<Source> {
+  const { clock, log } = services
+  if (start.config.tls) return (await import("./own.ts")).ownSource(services, start)
+  if (first.length === 0) return { first }
+  return {
+    first,
+    keep: (present) => keepCertificates({ clock, log }, start.config, { first, present }),
   }
 }

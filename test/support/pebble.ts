@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { connect } from "node:net"
+import { join } from "node:path"
+import { writeCertificate } from "./certificate.ts"
+import { freePort, temporaryFolder } from "./latchkey.ts"
+import { needs } from "./prerequisite.ts"
+
+export type Pebble = {
+  /** Its directory, and the file with what its own TLS is trusted by. */
+  readonly directory: string
+  readonly root: string
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * An ACME authority as Let's Encrypt tests clients with: it refuses some nonces on purpose. Every
+ * name leads to this machine, where it comes to `httpPort`.
+ */
+export async function startPebble(httpPort: number): Promise<Pebble> {
+  const binary = needs("pebble")
+  if (!binary) throw new Error("no pebble on this machine")
+  const folder = temporaryFolder()
+  const [port, management] = [await freePort(), await freePort()]
+  const [dns, control] = [await freePort(), await freePort()]
+  const { certFile, keyFile } = await writeCertificate(join(folder.path, "tls"), ["localhost"])
+  const config = join(folder.path, "config.json")
+  const pebble = {
+    ...{ listenAddress: `127.0.0.1:${port}`, managementListenAddress: `127.0.0.1:${management}` },
+    ...{ certificate: certFile, privateKey: keyFile, httpPort, tlsPort: 1 },
+  }
+  writeFileSync(config, JSON.stringify({ pebble }))
+  const names = spawn("/usr/bin/pebble-challtestsrv", [
+    ...["-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dns01", `127.0.0.1:${dns}`],
+    ...["-management", `127.0.0.1:${control}`, "-http01", "", "-https01", "", "-tlsalpn01", ""],
+  ])
+  const authority = spawn(binary, ["-config", config, "-dnsserver", `127.0.0.1:${dns}`], {
+    env: { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "10" },
+  })
+  const stop = async () => {
+    await Promise.all([ended(names), ended(authority)])
+    folder.remove()
+  }
+  for (let tries = 0; tries < 200; tries++) {
+    if ((await isOpen(port)) && (await isOpen(control))) {
+      return { directory: `https://localhost:${port}/dir`, root: certFile, stop }
+    }
+    await new Promise((done) => setTimeout(done, 25))
+  }
+  await stop()
+  throw new Error("pebble did not start")
+}
+
+const isOpen = (port: number | undefined): Promise<boolean> =>
+  new Promise((done) => {
+    const socket = connect({ host: "127.0.0.1", port: port ?? 0 }, () => {
+      socket.destroy()
+      done(true)
+    })
+    socket.once("error", () => done(false))
+  })
+
+const ended = (child: ChildProcess): Promise<void> =>
+  new Promise((done) => {
+    if (child.exitCode !== null || child.pid === undefined) return done()
+    child.once("exit", () => done())
+    child.kill("SIGTERM")
+  })

@@ -4,9 +4,10 @@ import { delimiter, join } from "node:path"
 /** Programs of the machine that some tests need, with what they are for and how to get them. */
 export const prerequisites = {
   chromium: {
-    names: ["chromium", "chromium-browser", "google-chrome"],
+    // The first is the same engine without what shows windows: it takes half of the time.
+    names: ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"],
     why: "the browser tests",
-    remedy: "apt-get install chromium",
+    remedy: "apt-get install chromium-headless-shell",
   },
   apache: {
     names: ["apache2"],

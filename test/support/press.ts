@@ -39,7 +39,7 @@ export async function settled(page: Page): Promise<void> {
       const now = performance.getEntriesByType("resource").length
       if (now === seen) return done()
       seen = now
-      setTimeout(look, 80)
+      setTimeout(look, 50)
     }
     look()
   })`)

@@ -26,6 +26,9 @@ const hashcat = {
   "MD5 behind a salt": "$md5salted-prefix$pepper$dc419fc4a3e167f5c52a6d861dad2feb",
   "SHA-256 before a salt":
     "$sha256salted-suffix$pepper$579e403499118c6783779f75a08efc8540ec8d3d9231b98a5603e9f59ae80acb",
+  "the same with its salt in base64":
+    "$sha256salted-suffix-b64$cGVwcGVy$" +
+    "579e403499118c6783779f75a08efc8540ec8d3d9231b98a5603e9f59ae80acb",
 } as const
 
 test.each(Object.entries(hashcat))("%s is verified", async (_, hash) => {

@@ -114,6 +114,17 @@ const forms: readonly Form[] = [
       ]),
   },
   {
+    // The same with a salt of any bytes, which stands there in base64.
+    pattern:
+      /^\$(md5|sha1|sha256|sha512)salted-(prefix|suffix)-b64\$([\w+/=-]{0,96})\$([0-9a-fA-F]+)$/,
+    read: ([algorithm = "", place, text = "", output = ""]) =>
+      cheap(async (plain) => {
+        const [salt, bytes] = [Buffer.from(text, "base64"), Buffer.from(plain)]
+        const both = place === "prefix" ? [salt, bytes] : [bytes, salt]
+        return [hex(algorithm, Buffer.concat(both)), output.toLowerCase()]
+      }),
+  },
+  {
     pattern: /^([0-9a-fA-F]{32})$/,
     read: ([output = ""]) => cheap(async (plain) => [hex("md5", plain), output.toLowerCase()]),
   },
@@ -134,7 +145,7 @@ export function foreignHash(hashed: string): Foreign | undefined {
 const scryptOf = promisify<string, Buffer, number, object, Buffer>(scrypt)
 const pbkdf2Of = promisify(pbkdf2)
 
-const hex = (algorithm: string, text: string): string =>
+const hex = (algorithm: string, text: string | Uint8Array): string =>
   createHash(algorithm).update(text).digest("hex")
 
 /** What costs next to nothing: two texts that are to be the same. */

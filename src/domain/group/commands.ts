@@ -1,7 +1,7 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/text/given.ts"
 import { canonical, normalForm } from "../../kernel/text/name.ts"
-import type { Cx, Draft, Receipt } from "../../store/index.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { isThere, org } from "../org/index.ts"
 import { type Group, type GroupEvent, group } from "./model.ts"
 
@@ -13,23 +13,39 @@ type GroupInput = {
 
 /** Adds a group. Refuses a name that another group of the organisation has, however spelled. */
 export async function createGroup(cx: Cx, id: string, input: GroupInput): Promise<Receipt> {
-  const step = await cx.store.transact(cx, (tx) => {
-    if (tx.state(group, id).status !== "absent") {
-      throw new Fault("already_exists", "group.exists", "there is already a group with this id")
-    }
-    if (!isThere(tx.state(org, input.orgId))) {
-      throw new Fault("not_found", "org.missing", "there is no such organisation")
-    }
-    const name = givenName("name", input.name)
-    const description = givenDescription(input.description)
-    const added: Draft<GroupEvent> = {
-      type: "group.added",
-      data: { name, description, organizationId: input.orgId },
-      claims: [takeName(input.orgId, name)],
-    }
-    tx.append(group, id, [added], input.orgId)
-  })
+  const step = await cx.store.transact(cx, (tx) => addGroup(tx, id, input))
   return step.receipt(group, id)
+}
+
+function addGroup(tx: Transaction, id: string, input: GroupInput): void {
+  if (tx.state(group, id).status !== "absent") {
+    throw new Fault("already_exists", "group.exists", "there is already a group with this id")
+  }
+  if (!isThere(tx.state(org, input.orgId))) {
+    throw new Fault("not_found", "org.missing", "there is no such organisation")
+  }
+  const name = givenName("name", input.name)
+  const description = givenDescription(input.description)
+  const added: Draft<GroupEvent> = {
+    type: "group.added",
+    data: { name, description, organizationId: input.orgId },
+    claims: [takeName(input.orgId, name)],
+  }
+  tx.append(group, id, [added], input.orgId)
+}
+
+/** The id of an organisation's group by its name, however that is spelled. */
+export function groupNamed(tx: Transaction, orgId: string, name: string): string | undefined {
+  const holder = tx.holder(nameClaim, nameKey(orgId, name))
+  return holder?.stream === group.stream ? holder.id : undefined
+}
+
+/** Adds a group, unless the organisation has one of that name. */
+export async function ensureGroup(cx: Cx, orgId: string, name: string): Promise<void> {
+  await cx.store.transact(cx, (tx) => {
+    if (groupNamed(tx, orgId, name) !== undefined) return
+    addGroup(tx, cx.ids.next(), { orgId, name, description: "" })
+  })
 }
 
 type GroupChange = {
@@ -82,11 +98,13 @@ function givenDescription(text: string): string {
   )
 }
 
+const nameClaim = "group.name"
+
 /** Names that only look different are the same. */
 const nameKey = (orgId: string, name: string) => `${encodeURIComponent(orgId)}/${canonical(name)}`
 
 const takeName = (orgId: string, name: string) => ({
-  take: "group.name",
+  take: nameClaim,
   key: nameKey(orgId, name),
   taken: {
     id: "group.name_taken",
@@ -95,6 +113,6 @@ const takeName = (orgId: string, name: string) => ({
 })
 
 const releaseName = (orgId: string, name: string) => ({
-  release: "group.name",
+  release: nameClaim,
   key: nameKey(orgId, name),
 })

@@ -2,7 +2,9 @@ import { groupUser } from "./member.ts"
 import { group } from "./model.ts"
 import { groupChain, groupUserView, groupView } from "./view.ts"
 
-export { createGroup } from "./commands.ts"
+export { createGroup, ensureGroup, groupNamed } from "./commands.ts"
+export { enterGroup } from "./member.ts"
+export { groupsOfUser } from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {

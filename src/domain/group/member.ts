@@ -23,13 +23,19 @@ const most = 100
 
 /** Adds users of its organisation to a group, all or none; who is in it already stays. */
 export const addToGroup = (cx: Cx, groupId: string, userIds: readonly string[]): Promise<number> =>
-  eachOf(cx, groupId, userIds, (tx, { orgId, userId, id }) => {
-    if (hasLeft(tx.state(user, userId)) || tx.owner(user, userId) !== orgId) throw noSuchUserError()
-    if (tx.state(groupUser, id).isIn) return false
-    const added: Draft<GroupUserEvent> = { type: "group.user.added", data: { groupId, userId } }
-    tx.append(groupUser, id, [added], orgId)
-    return true
-  })
+  eachOf(cx, groupId, userIds, (tx, { userId }) => enterGroup(tx, groupId, userId))
+
+/** Adds one, as a part of a step; whether they were not in it before. */
+export function enterGroup(tx: Transaction, groupId: string, userId: string): boolean {
+  const { status, orgId } = tx.state(group, groupId)
+  if (status !== "active") throw missingError()
+  if (hasLeft(tx.state(user, userId)) || tx.owner(user, userId) !== orgId) throw noSuchUserError()
+  const id = `${groupId}/${userId}`
+  if (tx.state(groupUser, id).isIn) return false
+  const added: Draft<GroupUserEvent> = { type: "group.user.added", data: { groupId, userId } }
+  tx.append(groupUser, id, [added], orgId)
+  return true
+}
 
 /** Takes users out of a group; who is not in it stays out. */
 export const removeFromGroup = (
@@ -43,7 +49,7 @@ export const removeFromGroup = (
     return true
   })
 
-type One = { readonly orgId: string; readonly userId: string; readonly id: string }
+type One = { readonly userId: string; readonly id: string }
 
 /** Answers when anything last changed, ms UTC: now, where `change` did so for anybody. */
 async function eachOf(
@@ -54,11 +60,8 @@ async function eachOf(
 ): Promise<number> {
   if (userIds.length > most) throw tooManyError()
   const step = await cx.store.transact(cx, (tx) => {
-    const { status, orgId } = tx.state(group, groupId)
-    if (status !== "active") throw missingError()
-    const changed = userIds.filter((userId) =>
-      change(tx, { orgId, userId, id: `${groupId}/${userId}` }),
-    )
+    if (tx.state(group, groupId).status !== "active") throw missingError()
+    const changed = userIds.filter((userId) => change(tx, { userId, id: `${groupId}/${userId}` }))
     return changed.length > 0 ? tx.now : undefined
   })
   return step.value ?? step.receipt(group, groupId).changed

@@ -149,6 +149,15 @@ export function findGroup(cx: Cx, id: string): GroupRow {
   return row
 }
 
+const namesOfUser = statement<{ name: string }>(
+  `SELECT g.name FROM group_users t JOIN groups g ON g.instance = t.instance AND g.id = t.group_id
+   WHERE t.instance = $instance AND t.user_id = $userId ORDER BY g.name`,
+)
+
+/** The names of the groups that somebody is in. */
+export const groupsOfUser = (cx: Cx, userId: string): readonly string[] =>
+  cx.store.all(cx, namesOfUser, { userId }).map(({ name }) => name)
+
 /** What the access to a group hangs from; undefined where it, or its organisation, is gone. */
 export function groupChain(cx: Cx, id: string) {
   const { status, orgId } = cx.store.state(cx, group, id)

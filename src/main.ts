@@ -20,6 +20,7 @@ import {
 import { folderFlags, masterKeyFlag, settingFlags, settingsIn } from "./boot/flags.ts"
 import { claimFolder } from "./boot/folder/claim.ts"
 import { folderAt } from "./boot/folder/folder.ts"
+import { peopleCommands } from "./boot/people/commands.ts"
 import { notify } from "./boot/readiness.ts"
 import { recoveredText, recoverOwner } from "./boot/recovery.ts"
 import type { Running } from "./boot/running.ts"
@@ -28,7 +29,7 @@ import { passwordIn, setUp } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
 import { failureJson, failureText, startError } from "./boot/start-error.ts"
 import { untilStopped } from "./boot/stop.ts"
-import { transferCommands } from "./boot/transfer/commands.ts"
+import { type Lent, transferCommands } from "./boot/transfer/commands.ts"
 import { shortVersion, version } from "./boot/version.ts"
 import { systemClock } from "./kernel/clock.ts"
 import type { Config } from "./kernel/config.ts"
@@ -63,6 +64,12 @@ const recoveryFlags = {
   "--instance": { hint: "ID", help: "Which instance, where there are several" },
   "--keep-factors": { help: "Their second factors and passkeys are not lost: keep them" },
 } as const satisfies Record<string, Flag>
+
+/** What carries data in and out. */
+const carrying: Lent = {
+  ...{ env, random: systemRandom, started },
+  here: async (start, work) => (await import("./server/index.ts")).transferHere(start, work),
+}
 
 const commands: CommandTable = {
   serve: { help: "Run the service", flags: settingFlags, plain: true, run: serve },
@@ -112,10 +119,8 @@ const commands: CommandTable = {
     plain: true,
     run: printCompletion,
   },
-  ...transferCommands({
-    ...{ env, random: systemRandom, started },
-    here: async (start, work) => (await import("./server/index.ts")).transferHere(start, work),
-  }),
+  ...transferCommands(carrying),
+  ...peopleCommands(carrying),
   version: { help: "Print the version", flags: {}, run: printVersion },
 }
 

@@ -6,6 +6,7 @@ import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import * as feature from "../../src/domain/feature/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
+import * as group from "../../src/domain/group/index.ts"
 import * as idp from "../../src/domain/idp/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
@@ -21,6 +22,7 @@ import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as target from "../../src/domain/target/index.ts"
 import * as text from "../../src/domain/text/index.ts"
+import * as transfer from "../../src/domain/transfer/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { loginHandler, pagesWith } from "../../src/login/index.ts"
@@ -55,6 +57,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...app.module.aggregates,
   ...authorization.module.aggregates,
   ...grant.module.aggregates,
+  ...group.module.aggregates,
   ...idp.module.aggregates,
   ...instance.module.aggregates,
   ...feature.module.aggregates,
@@ -70,6 +73,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...session.module.aggregates,
   ...target.module.aggregates,
   ...text.module.aggregates,
+  ...transfer.module.aggregates,
   ...user.module.aggregates,
 ]
 const views = [
@@ -78,6 +82,7 @@ const views = [
   app.appView,
   ...authorization.module.views,
   ...grant.module.views,
+  ...group.module.views,
   instance.instanceHostView,
   instance.instanceView,
   ...key.module.views,

@@ -91,10 +91,12 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@zxcvbn-ts/language-common": ["src/domain/user"],
   "@tanstack/react-query": ["ui/console"],
   "@tanstack/react-router": ["ui/console"],
+  "@streamparser/json": ["src/boot"],
   "age-encryption": ["src/boot"],
   "bun:ffi": ["src/boot"],
   "bun:sqlite": ["src/boot", "src/store"],
   citty: ["src/boot"],
+  "csv-parse": ["src/boot"],
   elysia: ["src/server"],
   jose: [
     ...["src/apply", "src/domain/idp", "src/domain/key", "src/oauth", "src/server/edge"],

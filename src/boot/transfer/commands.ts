@@ -5,6 +5,7 @@ import { ask } from "../control.ts"
 import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
 import { claimFolder, isRunning } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
+import { type PeopleCarrier, takePart, tellPart } from "../people/part.ts"
 import type { Start } from "../running.ts"
 import { readConfig } from "../settings.ts"
 import { startError } from "../start-error.ts"
@@ -16,10 +17,13 @@ export type Lent = {
   readonly random: Random
   readonly started: number
   /** Opens a data folder that no server runs on, and closes it after the work. */
-  readonly here: <T>(start: Start, work: (carrier: Carrier) => Promise<T>) => Promise<T>
+  readonly here: <T>(start: Start, work: (carrier: AnyCarrier) => Promise<T>) => Promise<T>
 }
 
-const common = {
+type AnyCarrier = Carrier & PeopleCarrier
+
+/** What every command takes that carries data. */
+export const common = {
   ...folderFlags,
   ...masterKeyFlag,
   "--instance": { hint: "ID", help: "Which instance, where there are several" },
@@ -84,10 +88,10 @@ async function runImport(lent: Lent, flags: Flags): Promise<Outcome> {
 }
 
 /** By the server that runs on the data folder, else in this process. */
-async function carrying<T>(
+export async function carrying<T>(
   { env, random, started, here }: Lent,
   flags: Flags,
-  work: (carrier: Carrier) => Promise<T>,
+  work: (carrier: AnyCarrier) => Promise<T>,
 ): Promise<T> {
   const config = readConfig({ flags: settingsIn(flags), env })
   const folder = folderAt(config.data)
@@ -95,6 +99,8 @@ async function carrying<T>(
     return work({
       tell: async (asked) => exportPart.parse(await ask(folder, "export", asked)),
       take: async (asked) => importPart.parse(await ask(folder, "import", asked)),
+      takePeople: async (asked) => takePart.parse(await ask(folder, "users-import", asked)),
+      tellPeople: async (asked) => tellPart.parse(await ask(folder, "users-export", asked)),
     })
   }
   if (!existsSync(folder.database)) {

@@ -34,7 +34,7 @@ export async function writeOut(
 }
 
 /** For its owner only: it holds personal data. */
-async function fileAt(path: string) {
+export async function fileAt(path: string) {
   try {
     return await open(path, "wx", 0o600)
   } catch (cause) {

@@ -25,6 +25,15 @@ export const transfer = aggregate<TransferEvent, null>({
   },
 })
 
+/** The log keeps who took something out. */
+export async function noteExport(cx: Cx, carried: Carried, organizations: number): Promise<void> {
+  const data = { ...carried, organizations }
+  const id = cx.ids.next()
+  await cx.store.transact(cx, (tx) =>
+    tx.append(transfer, id, [{ type: "transfer.exported", data }]),
+  )
+}
+
 /** The log keeps who brought something in. */
 export async function noteImport(
   cx: Cx,

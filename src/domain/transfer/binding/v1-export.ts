@@ -4,7 +4,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isOrgThere } from "../../org/index.ts"
 import { orgIds } from "../list.ts"
-import { type Carried, transfer } from "../model.ts"
+import { type Carried, noteExport } from "../model.ts"
 import { rows } from "./v1-rows.ts"
 
 /** What is to be told of whom. */
@@ -29,7 +29,7 @@ export async function* piecesOf(
   const { carried } = wanted
   if (Object.values(carried).some(Boolean)) mustHold(cx, "iam.write")
   const orgs = chosenOf(cx, wanted)
-  await note(cx, carried, orgs.length)
+  await noteExport(cx, carried, orgs.length)
   for (const { read } of rows) {
     for (const orgId of orgs) {
       for await (const piece of read({ ...cx, orgId }, orgId, carried)) {
@@ -55,14 +55,6 @@ function chosenOf(cx: Cx, { orgIds: named, excludedOrgIds }: Wanted): readonly s
   }
   const all = named.length > 0 ? [...new Set(named)] : orgIds(cx)
   return all.filter((id) => !excludedOrgIds.includes(id))
-}
-
-async function note(cx: Cx, carried: Carried, organizations: number): Promise<void> {
-  const data = { ...carried, organizations }
-  const id = cx.ids.next()
-  await cx.store.transact(cx, (tx) =>
-    tx.append(transfer, id, [{ type: "transfer.exported", data }]),
-  )
 }
 
 /** As much as the body of an import may have, in bytes of JSON and in things. */

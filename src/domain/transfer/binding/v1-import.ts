@@ -8,6 +8,7 @@ import {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isOrgThere } from "../../org/index.ts"
+import { isOurs } from "../fault.ts"
 import { mustHold } from "./v1-export.ts"
 import type { Field, Row, Success, Taking } from "./v1-row.ts"
 import { rows } from "./v1-rows.ts"
@@ -85,10 +86,6 @@ async function takeOne(
     report.refused({ type: nameOf(field), orgId, id: taking.id, message: cause.message })
   }
 }
-
-/** Whether the server could not do it, whatever was asked. */
-const isOurs = ({ code }: Fault): boolean =>
-  code === "unavailable" || code === "data_loss" || code === "internal"
 
 /** As the interface names it on the wire. */
 export const nameOf = (field: Field): string => DataOrgSchema.field[field].name

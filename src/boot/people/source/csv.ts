@@ -1,0 +1,54 @@
+import { Readable } from "node:stream"
+import type { Entry } from "../person.ts"
+import { entryMax, fileError, linesOf, textOf } from "./text.ts"
+
+/**
+ * The records of a CSV file (RFC 4180) by the names in its first line, which `column` makes one
+ * spelling of, or refuses. What parts the fields is found there, too: comma, semicolon or tab.
+ */
+export async function* csvEntries(
+  path: string,
+  column: (name: string) => string,
+): AsyncGenerator<Entry> {
+  const { CsvError, parse } = await import("csv-parse")
+  const parser = parse({
+    delimiter: await delimiterOf(path),
+    columns: (names: readonly string[]) => columnsOf(path, names, column),
+    ...{ info: true, skip_empty_lines: true, relax_column_count: true, max_record_size: entryMax },
+  })
+  const input = Readable.from(textOf(path))
+  input.on("error", (cause) => parser.destroy(cause))
+  let row = 1
+  try {
+    for await (const { record, info } of input.pipe(parser)) {
+      const isRagged = info.error !== undefined
+      // Rows as a spreadsheet counts them: a field may have lines of its own.
+      const at = `row ${++row + info.empty_lines}`
+      yield { at, value: record, ...(isRagged && { wrong: ragged }) }
+    }
+  } catch (cause) {
+    if (!(cause instanceof CsvError)) throw cause
+    throw fileError(`${path} is broken CSV: ${cause.message}; nothing was taken over`, cause)
+  }
+}
+
+const ragged = "has another number of fields than the first line"
+
+async function delimiterOf(path: string): Promise<string> {
+  for await (const { line = "" } of linesOf(path)) {
+    const count = (mark: string) => line.split(mark).length
+    return [",", ";", "\t"].toSorted((a, b) => count(b) - count(a))[0] ?? ","
+  }
+  throw fileError(`${path} is empty; its first line names the columns`)
+}
+
+function columnsOf(
+  path: string,
+  names: readonly string[],
+  column: (name: string) => string,
+): string[] {
+  const found = names.map((name) => column(name.trim()))
+  const twice = found.find((name, at) => found.indexOf(name) !== at)
+  if (twice !== undefined) throw fileError(`${path} has the column "${twice}" twice`)
+  return found
+}

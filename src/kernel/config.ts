@@ -11,7 +11,7 @@ const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as con
 const logFormats = ["text", "json"] as const
 
 /** Where certificates come from that nobody has to look after. */
-const tlsKinds = ["acme"] as const
+const tlsKinds = ["acme", "internal"] as const
 
 const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
 
@@ -93,7 +93,7 @@ export const keys: Readonly<Record<Key, Described>> = {
   tls: {
     from: ["flag", "env", "file"],
     hint: "KIND",
-    help: "acme: certificates of a public authority for HTTPS there, got and renewed by itself",
+    help: "acme or internal: certificates for HTTPS there by themselves, public or of our own",
     of: tlsKinds,
   },
   acmeDirectory: {

@@ -140,9 +140,11 @@ function bindSocket(file: SocketFile, options: Options) {
 const presented = (certificates: Certificates) =>
   certificates.length === 1
     ? certificates.map(({ cert, key }) => ({ cert, key }))
-    : certificates.flatMap(({ cert, key, names }) =>
-        names.map((serverName) => ({ cert, key, serverName })),
-      )
+    : certificates.flatMap(({ cert, key, names }, at) => [
+        // One that has no name, an address's, is for whoever names none.
+        ...(at === 0 && names.length === 0 ? [{ cert, key }] : []),
+        ...names.map((serverName) => ({ cert, key, serverName })),
+      ])
 
 /**
  * What one HTTP/2 connection may ask for. Who opens streams only to reset them (CVE-2023-44487) is

@@ -10,9 +10,9 @@ import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secr
 import { Fault } from "../../src/kernel/fault.ts"
 import type { OutboundReply, OutboundRequest } from "../../src/kernel/net/outbound.ts"
 import { accountOf, createAccountKey } from "../../src/server/edge/acme/account.ts"
+import { answeredPlain } from "../../src/server/edge/acme/challenge.ts"
 import { acmeIssuer, isPublicName } from "../../src/server/edge/acme/issuer.ts"
 import { orderCertificate } from "../../src/server/edge/acme/order.ts"
-import { answeredPlain } from "../../src/server/edge/own.ts"
 import {
   type Issued,
   type Issuer,

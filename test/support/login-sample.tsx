@@ -208,4 +208,8 @@ const troubles = ({ base, named }: Ground): Samples => ({
     ...{ ...base, received: named, expected: "https://id.example.org" },
     ...{ upstream: "127.0.0.1:8080", forwardedHost: named, trustedProxy: false },
   }),
+  trust: createElement(login.TrustPage, {
+    ...{ ...base, host: "nas.lan", downloadHref: "/ui/trust/root.crt" },
+    fingerprint: Array(32).fill("A7").join(":"),
+  }),
 })

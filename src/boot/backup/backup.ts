@@ -119,6 +119,7 @@ function sourcesOf({ config, withMasterKey }: BackupRequest, { folder, copy }: P
     ...textSource("master.key.fingerprint", textIn(folder.fingerprint)),
     ...textSource("master.key", key ? masterKeyText(key) : ""),
     ...textSource("latchkey.toml", isTelling && !withMasterKey ? "" : settings),
+    ...textSource("certificates.json", textIn(folder.certificates)),
     { name: "latchkey.db", size: statSync(copy).size, bytes: () => Bun.file(copy).stream() },
   ]
 }

@@ -11,6 +11,7 @@ export const parts = [
   "master.key.fingerprint",
   "master.key",
   "latchkey.toml",
+  "certificates.json",
   "latchkey.db",
 ] as const
 export type Part = (typeof parts)[number]

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto"
 import type { Config } from "../../kernel/config.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { readCertificates } from "../edge/certificate.ts"
-import { type Failure, type Held, readKept } from "../edge/kept.ts"
+import { authorityOf, type Failure, type Held, type Root, readKept } from "../edge/kept.ts"
 import type { Folder } from "../folder/folder.ts"
 import { type Finding, ok, warning, wrong } from "./finding.ts"
 
@@ -28,14 +28,15 @@ function daysLeft(what: string, leftMs: number): Finding {
 export function checkKept(folder: Folder, config: Config, now: number): readonly Finding[] {
   if (!config.tls) return []
   return unlessRefused("move the file away", () => {
-    const { held, failures } = readKept(folder)
-    const by = config.acmeDirectory
+    const { held, failures, roots } = readKept(folder)
+    const by = authorityOf(config)
     const own = held.filter((each) => each.by === by)
     const failed = failures.filter((each) => each.by === by)
     const good = own.filter(({ host }) => !failed.some((each) => each.host === host))
     const findings = [
       ...good.map((each) => daysLeft(`the certificate of ${each.host}`, endOf(each) - now)),
       ...failed.map((failure) => failedFinding(failure, own, now)),
+      ...(config.tls === "internal" ? roots.map((root) => rootFinding(root, now)) : []),
     ]
     return findings.length > 0 ? findings : [noneYet]
   })
@@ -44,8 +45,21 @@ export function checkKept(folder: Folder, config: Config, now: number): readonly
 const noneYet = warning(
   "tls",
   "no certificate was asked for yet",
-  "set up with a public address that begins with https:// and names a host of the internet",
+  "have the public address begin with https://; a public authority wants a name of the internet",
 )
+
+/** Devices trust it for years, and must be told in time of the one that comes after it. */
+function rootFinding({ host, cert }: Root, now: number): Finding {
+  const { fingerprint256, validTo } = new X509Certificate(cert)
+  const until = new Date(validTo).toISOString().slice(0, 10)
+  const said = `devices trust ${host} by the root ${fingerprint256}, until ${until}`
+  if (Date.parse(validTo) - now > 365 * dayMs) return ok("root", said)
+  return warning(
+    "root",
+    said,
+    `move certificates.json away for a new one, at https://${host}/ui/trust`,
+  )
+}
 
 const endOf = ({ cert }: Held): number => Date.parse(new X509Certificate(cert).validTo)
 

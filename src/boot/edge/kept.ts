@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
 import * as z from "zod/mini"
+import type { Config } from "../../kernel/config.ts"
 import type { Folder } from "../folder/folder.ts"
 import { startError, systemCode } from "../start-error.ts"
 
@@ -9,7 +10,7 @@ import { startError, systemCode } from "../start-error.ts"
 /** A host's certificate. Times are ms UTC. */
 const held = z.object({
   host: z.string(),
-  /** Who gave it: the address of an authority's directory. */
+  /** Who gave it: the address of an authority's directory, or `ownAuthority`. */
   by: z.string(),
   /** PEM, with those that lead to its root. */
   cert: z.string(),
@@ -29,21 +30,33 @@ const failure = z.object({
   next: z.number(),
 })
 
+/** What a device trusts to believe our own certificates of a host. */
+const root = z.object({ host: z.string(), cert: z.string(), sealedKey: z.string() })
+
 const schema = z.object({
   format: z.literal(1),
   /** With the authority of this directory. */
   accounts: z.array(z.object({ by: z.string(), sealedKey: z.string() })),
   held: z.array(held),
+  roots: z._default(z.array(root), []),
   failures: z.array(failure),
 })
 
 export type Held = Readonly<z.output<typeof held>>
+export type Root = Readonly<z.output<typeof root>>
 export type Failure = Readonly<z.output<typeof failure>>
 export type Kept = Readonly<z.output<typeof schema>>
 
+/** Who gives the certificates that are our own. */
+export const ownAuthority = "internal"
+
+/** Who gives certificates, by the configuration. */
+export const authorityOf = ({ tls, acmeDirectory }: Pick<Config, "tls" | "acmeDirectory">) =>
+  tls === "internal" ? ownAuthority : acmeDirectory
+
 /** What was got so far. Refuses a file that is not one of ours, and changes nothing. */
 export function readKept({ certificates: file }: Pick<Folder, "certificates">): Kept {
-  if (!existsSync(file)) return { format: 1, accounts: [], held: [], failures: [] }
+  if (!existsSync(file)) return { format: 1, accounts: [], held: [], roots: [], failures: [] }
   const read = schema.safeParse(parsed(file))
   if (read.success) return read.data
   throw keptError(file, "is not a list of certificates that this version can read")

@@ -21,6 +21,8 @@ type Source = {
   readonly keep?: (present: (certificates: readonly Certificate[]) => void) => Working
   /** What plain HTTP has an answer to, before it sends people on. */
   readonly plain?: (request: Request) => Response | undefined
+  /** What is answered beside what the app does. */
+  readonly around?: (app: App) => App
 }
 
 /** Listens for HTTP as the configuration says: plain or by TLS, at a port or a socket. */
@@ -32,7 +34,8 @@ export async function openEdge(
   const { listen: place, redirectListen } = start.config
   if ("path" in place) await freeSocketFile(place)
   const source = await sourceOf(services, start, files)
-  const http = listenHttp(app, { place, certificates: source.first }, services.clock)
+  const answering = source.around?.(app) ?? app
+  const http = listenHttp(answering, { place, certificates: source.first }, services.clock)
   const working: Working[] = []
   try {
     const answer = (request: Request) =>

@@ -1,3 +1,4 @@
+import { isIP } from "node:net"
 import { type Certificate, certificateOf } from "../../boot/edge/certificate.ts"
 import { type Held, type Kept, keptError, readKept } from "../../boot/edge/kept.ts"
 import { writeDurably } from "../../boot/folder/durable.ts"
@@ -6,7 +7,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { keepRounds } from "../background/round.ts"
 import type { ServerServices } from "../services.ts"
 import { failedOnce, renewalOf } from "./renewal.ts"
-import { createStandIn } from "./x509.ts"
+import { bareHost, createStandIn } from "./x509.ts"
 
 /** A new certificate with its key, in PEM. Times are ms UTC. */
 export type Issued = {
@@ -78,7 +79,8 @@ export async function ownCertificates(parts: Parts, shelf: Shelf, { issuer, host
   const pair = await createStandIn(hosts()[0] ?? "localhost", life)
   const standIn = certificateOf(pair, "the stand-in", "its own")
   const current = (): readonly Certificate[] => {
-    const found = hosts().flatMap((host) => heldFor(shelf.kept(), issuer, host) ?? [])
+    const all = [...hosts()].sort((a, b) => rank(a) - rank(b))
+    const found = all.flatMap((host) => heldFor(shelf.kept(), issuer, host) ?? [])
     return found.length > 0 ? found.map((held) => certificateIn(shelf, held)) : [standIn]
   }
   const first = current()
@@ -121,9 +123,12 @@ const certificateIn = (shelf: Shelf, held: Held): Certificate => ({
     `the certificate of ${held.host}`,
     `the key of ${held.host}`,
   ),
-  // RFC 6066 §3: it is shown to who asks for this host.
-  names: [held.host],
+  names: isAddress(held.host) ? [] : [held.host],
 })
+
+/** RFC 6066 §3: who comes by an address asks for nobody, and is shown the first. */
+const isAddress = (host: string): boolean => isIP(bareHost(host)) !== 0
+const rank = (host: string): number => (isAddress(host) ? 0 : 1)
 
 function isDue(
   kept: Kept,

@@ -30,6 +30,7 @@ beforeAll(async () => {
   data = house.fresh()
   running = await setUpData(data)
   writeFileSync(join(data, "latchkey.toml"), 'log_level = "fatal"\n')
+  writeFileSync(join(data, "certificates.json"), "{}")
   saved = house.fresh("backup")
   await save(data, saved)
 })
@@ -51,7 +52,10 @@ describe("a backup", () => {
     const restored = await bringBack(saved, there)
     expect(restored).toMatchObject({ position: running.head(), isOpen: true })
     expect(readdirSync(there).sort()).toEqual(
-      ["latchkey.db", "latchkey.toml", "lock", "master.key", "master.key.fingerprint"].sort(),
+      [
+        ...["certificates.json", "latchkey.db", "latchkey.toml", "lock"],
+        ...["master.key", "master.key.fingerprint"],
+      ].sort(),
     )
     const again = await openData(there)
     expect(again.head()).toBe(running.head())
@@ -66,7 +70,7 @@ describe("a backup", () => {
   test("is a tar that others open, and for its owner only", async () => {
     expect(listed(saved)).toEqual([
       ...["latchkey-backup.txt", "master.key.fingerprint", "master.key", "latchkey.toml"],
-      ...["latchkey.db", "latchkey-backup.json"],
+      ...["certificates.json", "latchkey.db", "latchkey-backup.json"],
     ])
     expect(statSync(saved).mode & 0o777).toBe(0o600)
     expect(readdirSync(data).filter((name) => name.endsWith(".part"))).toEqual([])

@@ -1,0 +1,55 @@
+import { X509Certificate } from "node:crypto"
+import type { ShowPage } from "../../login/index.ts"
+import type { App } from "../app.ts"
+import { anonymousCall } from "../caller.ts"
+import { originOf } from "../origin.ts"
+import type { ServerServices } from "../services.ts"
+import { rootOf } from "./internal.ts"
+import type { Shelf } from "./own-certificates.ts"
+
+const pagePath = "/ui/trust"
+const downloadPath = `${pagePath}/root.crt`
+
+/** The same app, with the page that says how a device comes to trust us, and what it needs. */
+export function withTrust(
+  services: ServerServices,
+  shelf: Pick<Shelf, "kept">,
+  show: ShowPage,
+): (app: App) => App {
+  const at: App["answer"] = async (request, peer) => {
+    const { pathname } = new URL(request.url)
+    const origin = originOf(services, request, peer)
+    const { hostname } = new URL(`https://${origin.host}`)
+    const root = rootOf(shelf, hostname)
+    const cx = anonymousCall(services, request.headers, origin)
+    if (!root || !cx)
+      return new Response("there is no root certificate for this host\n", { status: 404 })
+    const certificate = new X509Certificate(root.cert)
+    if (pathname === downloadPath) return download(certificate.raw, hostname)
+    const shown = { host: hostname, fingerprint: certificate.fingerprint256 }
+    return show(cx, (ui, shared) =>
+      ui.TrustPage({ ...shared, ...shown, downloadHref: downloadPath }),
+    )
+  }
+  return (app) => ({
+    ...app,
+    answer: (request, peer) => (isAsked(request) ? at(request, peer) : app.answer(request, peer)),
+  })
+}
+
+function isAsked({ method, url }: Request): boolean {
+  if (method !== "GET" || !url.includes(pagePath)) return false
+  return [pagePath, downloadPath].includes(URL.parse(url)?.pathname ?? "")
+}
+
+/** DER, which every system takes (RFC 5280 §4.2.1.13 names the type). */
+function download(bytes: Uint8Array, host: string): Response {
+  const name = host.replace(/[^\w.-]/g, "-")
+  return new Response(new Uint8Array(bytes), {
+    headers: {
+      "content-type": "application/x-x509-ca-cert",
+      "content-disposition": `attachment; filename="latchkey-${name}.crt"`,
+      "cache-control": "no-store",
+    },
+  })
+}

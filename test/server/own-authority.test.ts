@@ -1,0 +1,145 @@
+// Certificates of our own: a root for each host, and the page that has devices trust it.
+import { X509Certificate } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { connect } from "node:tls"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { checkKept } from "../../src/boot/doctor/certificate.ts"
+import { readKept } from "../../src/boot/edge/kept.ts"
+import { folderAt } from "../../src/boot/folder/folder.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
+import { pagesWith } from "../../src/login/index.ts"
+import type { App } from "../../src/server/app.ts"
+import { secureHosts } from "../../src/server/edge/hosts.ts"
+import { internalIssuer } from "../../src/server/edge/internal.ts"
+import { openShelf, ownCertificates } from "../../src/server/edge/own-certificates.ts"
+import { withTrust } from "../../src/server/edge/trust.ts"
+import { createLeaf, createRoot, type Pair } from "../../src/server/edge/x509.ts"
+import { openServices } from "../../src/server/services.ts"
+import { setUpByRequest } from "../../src/server/setup/setup.ts"
+import { owner, temporaryFolder } from "../support/latchkey.ts"
+
+const dayMs = 86_400_000
+const life = { from: Date.now() - dayMs, to: Date.now() + 30 * dayMs }
+
+/** Why a device that trusts `root` refuses who shows `leaf` as `host`; "" where it does not. */
+async function refusal(root: Pair, leaf: Pair, host: string): Promise<string> {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response(),
+    tls: leaf,
+  })
+  try {
+    return await handshake(server.port ?? 0, host, root.cert)
+  } finally {
+    await server.stop(true)
+  }
+}
+
+const handshake = (port: number, host: string, ca: string): Promise<string> =>
+  new Promise((done) => {
+    const socket = connect({ port, host: "127.0.0.1", servername: host, ca }, () => {
+      done("")
+      socket.end()
+    })
+    socket.once("error", (cause) => done("code" in cause ? String(cause.code) : cause.message))
+  })
+
+/** How the runtime puts a name that the root's constraints don't permit (RFC 5280 §4.2.1.10). */
+const refused = "UNSPECIFIED"
+
+describe("a root", () => {
+  test.each([
+    ["nas.lan", "nas.lan", ""],
+    ["nas.lan", "www.nas.lan", ""],
+    ["nas.lan", "bank.example.com", refused],
+    ["nas.lan", "lan", refused],
+    ["192.168.1.5", "nas.lan", refused],
+  ])("of %s speaks for %s: %s", async (of, host, code) => {
+    const root = await createRoot(of, life, systemRandom)
+    const leaf = await createLeaf(root, { host, random: systemRandom, ...life })
+    expect(await refusal(root, leaf, host)).toContain(code)
+    if (code === "") expect(await refusal(root, leaf, "other.lan")).not.toBe("")
+  })
+
+  test.each(["192.168.1.5", "[fd00::5]"])("of an address certifies it: %s", async (host) => {
+    const root = await createRoot(host, life, systemRandom)
+    const leaf = await createLeaf(root, { host, random: systemRandom, ...life })
+    const [above, below] = [new X509Certificate(root.cert), new X509Certificate(leaf.cert)]
+    expect(below.checkIP(host.replace(/[[\]]/g, ""))).toBeDefined()
+    expect(below.verify(above.publicKey)).toBe(true)
+  })
+})
+
+describe("the page that hands a root out", () => {
+  const place = temporaryFolder()
+  const folder = folderAt(place.path)
+  const config = configOf({
+    flags: { "--tls": "internal", "--log-level": "fatal" },
+    ...{ env: {}, file: {} },
+  })
+  const master = new Uint8Array(32)
+  const services = openServices({ config, folder, master, started: 0 })
+  const shelf = openShelf(folder, services)
+  const assets = { css: "/kit.css", pageJs: "/page.js", icon: "/mark.svg" }
+  const beneath: App = {
+    published: () => undefined,
+    answer: async () => new Response("beneath"),
+    api: () => Promise.reject(new Error("nobody calls")),
+    guarded: (_, response) => response,
+    grpcHost: () => "",
+    condition: { isReady: () => true, clock: systemClock },
+  }
+  const app = withTrust(services, shelf, pagesWith(assets))(beneath)
+  const asked = (path: string, headers: Record<string, string> = {}, host = "nas.lan") =>
+    app.answer(
+      new Request(`https://${host}${path}`, { headers: { host, ...headers } }),
+      () => "192.168.1.9",
+    )
+  beforeAll(async () => {
+    await setUpByRequest(services, {
+      ...{ publicUrl: "https://nas.lan", org: "Acme", owner: owner.loginName },
+      ...{ ownerEmail: owner.email, ownerPassword: owner.password },
+    })
+    const issuer = internalIssuer({ ...services, shelf })
+    const hosts = () => secureHosts(services)
+    const own = await ownCertificates(services, shelf, { issuer, hosts })
+    await new Promise<void>((done) => {
+      const keeping = own.keep(() => void keeping.stop().then(done))
+    })
+  })
+  afterAll(async () => {
+    await services.store.close()
+    place.remove()
+  })
+
+  test("says for which host, with its fingerprint, in the visitor's language", async () => {
+    const [root] = readKept(folder).roots
+    const { fingerprint256, raw } = new X509Certificate(root?.cert ?? "")
+    const html = await (await asked("/ui/trust")).text()
+    expect(html).toContain(fingerprint256)
+    expect(html).toContain("/ui/trust/root.crt")
+    const german = await asked("/ui/trust", { "accept-language": "de" })
+    expect(await german.text()).toContain("Lass dieses Gerät nas.lan vertrauen")
+    const file = await asked("/ui/trust/root.crt")
+    expect(file.headers.get("content-type")).toBe("application/x-x509-ca-cert")
+    expect(Buffer.from(await file.arrayBuffer()).equals(raw)).toBe(true)
+    expect((await asked("/ui/trust", {}, "else.lan")).status).toBe(404)
+    expect(await (await asked("/ui/trusted")).text()).toBe("beneath")
+    expect(readFileSync(folder.certificates, "utf8")).not.toContain("PRIVATE KEY")
+    const findings = checkKept(folder, config, Date.now())
+    expect(findings.map(({ state }) => state)).toEqual(["ok", "ok"])
+    expect(findings.at(-1)?.said).toContain(fingerprint256)
+  })
+
+  test("and its root outlives what it signs: the next certificate has the same", async () => {
+    const [before] = readKept(folder).roots
+    const again = openShelf(folder, services)
+    const leaf = await internalIssuer({ ...services, shelf: again }).issue("nas.lan")
+    expect(again.kept().roots).toEqual([before])
+    const root = { cert: before?.cert ?? "", key: "" }
+    expect(await refusal(root, leaf, "nas.lan")).toBe("")
+  })
+})

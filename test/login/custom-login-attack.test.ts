@@ -1,17 +1,20 @@
 // What somebody tries on a login page that is not ours, by one, or past it.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { changeApplication, deactivateApplication } from "../../src/domain/app/commands.ts"
+import { findClient } from "../../src/domain/app/index.ts"
 import { createOrganization, deactivateOrganization } from "../../src/domain/org/commands.ts"
 import { createProject } from "../../src/domain/project/index.ts"
 import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
 import {
   authorizePath,
   browserOf,
+  issuer,
   openProvider,
   type Provider,
   password,
   redirectUri,
 } from "../oauth/provider.ts"
+import { letRegister, sendMetadata } from "../oauth/registering.ts"
 import { openHouse } from "../scenario/house.ts"
 import {
   type Application,
@@ -19,6 +22,7 @@ import {
   type CustomLogin,
   customLogin,
   type Kept,
+  pageUri,
 } from "../support/custom-login.ts"
 import { addServiceUser, callingAs, openLoginPage } from "../support/login-page.ts"
 
@@ -204,6 +208,41 @@ describe("a request", () => {
     expect(url.startsWith(`${redirectUri}?`)).toBe(true)
     expect(new URL(url).searchParams.get("code")).toBeNull()
     await expect(finish(url)).rejects.toMatchObject({ error: "access_denied" })
+  })
+})
+
+describe("an application that registered itself", () => {
+  const stranger = "https://phish.example/callback"
+  async function refusedAt(uri: string, asked: Record<string, string> = {}) {
+    await letRegister(provider)
+    const { answer } = await sendMetadata(provider, {
+      ...{ client_name: "Prize", redirect_uris: [uri], token_endpoint_auth_method: "none" },
+    })
+    const id = String(answer.client_id)
+    const appId = findClient(provider.cx(), id)?.appId ?? ""
+    const loginVersion = { version: "v2", baseUri: pageUri } as const
+    await changeApplication(provider.cx(), appId, { oidc: { loginVersion } })
+    const changes = { redirect_uri: uri, prompt: "login", ...asked }
+    const { path } = await browserOf(provider).go(authorizePath(id, changes))
+    return new URL(await page.refuse(await page.open(path), { error: 3 }))
+  }
+
+  test("is not where a refusal leads by itself, posted or not", async () => {
+    for (const asked of [{}, { response_mode: "form_post" }, { response_mode: "fragment" }]) {
+      const url = await refusedAt(stranger, asked)
+      expect(url.origin).toBe(issuer)
+      const at = await browserOf(provider).go(url.pathname + url.search)
+      expect([at.response.status, at.response.headers.get("location")]).toEqual([200, null])
+      expect(at.page).toContain("Prize is not known here")
+      expect(at.page).not.toContain("data-autosubmit")
+      expect(at.page).toContain(stranger)
+    }
+  })
+
+  test("is, on the person's own device", async () => {
+    const url = await refusedAt("http://127.0.0.1:1/back")
+    expect(url.origin).toBe("http://127.0.0.1:1")
+    expect(url.searchParams.get("error")).toBe("access_denied")
   })
 })
 

@@ -150,8 +150,9 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
     access_token: [await personalTokenOf(provider, robot.userId)],
     client_secret: [web.secret, robot.secret],
   }
-  const asked = { clientId: web.id, redirectUri }
-  const posted = writePosted(provider.cx(), { asked, all: { error: "access_denied" } })
+  const answered = { responseMode: "form_post", languages: [] } as const
+  const asked = { ...answered, appId: web.appId, clientId: web.id, redirectUri }
+  const posted = writePosted(provider.cx(), { asked, fields: { error: "access_denied" } })
   const shown = {
     user_code: [String(device.user_code)],
     csrf: [hidden("csrf")],

@@ -234,8 +234,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   "an answer that a page is to post": {
     make: async () => {
-      const asked = { clientId: web.id, redirectUri }
-      const url = writePosted(provider.cx(), { asked, all: { code: "1" } })
+      const way = { responseMode: "form_post", languages: [] } as const
+      const asked = { ...way, appId: web.appId, clientId: web.id, redirectUri }
+      const url = writePosted(provider.cx(), { asked, fields: { code: "1" } })
       return new URL(url).searchParams.get("answer") ?? ""
     },
     isTaken: async (answer) => {

@@ -1,6 +1,7 @@
 import { failRequest } from "../../domain/grant/index.ts"
 import {
   applicationName,
+  type BrowserContext,
   browserContextOf,
   nextStep,
   type ShowPage,
@@ -9,10 +10,10 @@ import {
   waitingRequest,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { answerClient, postAnswer } from "../authorize/answer.ts"
+import { answerClient } from "../authorize/answer.ts"
 import { goneSince } from "../authorize/client.ts"
 import { finish } from "../authorize/finish.ts"
-import { shownFor } from "../authorize/language.ts"
+import { inLanguages, shownFor } from "../authorize/language.ts"
 import { isTester } from "../authorize/tested.ts"
 import { readPosted } from "../handed/posted.ts"
 import { redirect } from "../response.ts"
@@ -24,9 +25,9 @@ export const callback: Endpoint = {
   anyOrigin: false,
   answer: async ({ cx, request, url, show: showAny }) => {
     const answer = url.searchParams.get("answer")
-    if (answer !== null) return post(cx, showAny, answer)
     const browserContext = await browserContextOf(cx, request)
     const cookies = [browserContext.browser.setCookie]
+    if (answer !== null) return post(cx, showAny, { answer, browserContext })
     const waiting = waitingRequest(cx, browserContext, url.searchParams.get("id") ?? "")
     if (!waiting) return showTrouble(showAny, cx, { problem: "expired", cookies })
 
@@ -49,12 +50,23 @@ export const callback: Endpoint = {
   },
 }
 
-/** Posts what a login page of somebody else has answered, the way the client asked for. */
-function post(cx: Cx, show: ShowPage, sealed: string): Promise<Response> {
-  const posted = readPosted(cx, sealed)
-  if (!posted) return showTrouble(show, cx, { problem: "expired" })
-  const { clientId, redirectUri, fields } = posted
-  return postAnswer(cx, show, { redirectUri, fields, application: applicationName(cx, clientId) })
+type Posting = { readonly answer: string; readonly browserContext: BrowserContext }
+
+/** Hands on what a login page of somebody else has answered, the way the client asked for. */
+function post(cx: Cx, showAny: ShowPage, { answer, browserContext }: Posting): Promise<Response> {
+  const { browser, present: here } = browserContext
+  const cookies = [browser.setCookie]
+  const posted = readPosted(cx, answer)
+  if (!posted) return showTrouble(showAny, cx, { problem: "expired", cookies })
+  const { back, fields } = posted
+  const application = applicationName(cx, back.clientId)
+  return answerClient(cx, inLanguages(showAny, back.languages), {
+    back,
+    fields,
+    application,
+    here,
+    cookies,
+  })
 }
 
 /** OpenID Connect Core §3.1.2.6 and RFC 6749 §4.1.2.1. */

@@ -12,6 +12,7 @@ import type { Cx, Receipt } from "../../store/index.ts"
 import { answerFields, joined } from "../authorize/answer.ts"
 import { goneSince } from "../authorize/client.ts"
 import { complete } from "../authorize/complete.ts"
+import { isStranger } from "../authorize/stranger.ts"
 import { writePosted } from "./posted.ts"
 import { type NamedSession, provenBy } from "./proven.ts"
 import { mustBeDone } from "./step.ts"
@@ -69,11 +70,16 @@ function called(
 ): Called {
   const receipt = cx.store.receipt(cx, authRequest, id)
   if (!receipt) throw new Error("a request was answered that is not there")
-  const all = answerFields(cx, asked, fields)
-  const url =
-    asked.responseMode === "form_post" ? writePosted(cx, { asked, all }) : joined(asked, all)
+  const isPosted = asked.responseMode === "form_post" || isRefusedStranger(cx, asked, fields)
+  const url = isPosted
+    ? writePosted(cx, { asked, fields })
+    : joined(asked, answerFields(cx, asked, fields))
   return { url, receipt }
 }
+
+/** A page of ours asks the person first, by who is signed in there; see `isStranger`. */
+const isRefusedStranger = (cx: Cx, { appId, redirectUri: uri }: Requested, fields: Fields) =>
+  fields.error !== undefined && isStranger(cx, { appId, uri, here: [] })
 
 /** Nobody is sent where an administrator has taken the address away meanwhile. */
 export function mustBeThere(cx: Cx, asked: Requested): void {

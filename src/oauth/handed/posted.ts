@@ -2,29 +2,24 @@ import type { Requested } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { issuerOf, paths } from "../issuer.ts"
 
-/** An answer that the browser is to post, which no address can make it do: a page of ours does. */
-export type Posted = {
-  readonly clientId: string
-  readonly redirectUri: string
-  readonly fields: Readonly<Record<string, string>>
+type Back = Pick<Requested, "appId" | "clientId" | "redirectUri" | "responseMode" | "languages"> & {
+  readonly state?: string | undefined
 }
+
+/** An answer that no address can bring to the application: a page of ours does, or asks first. */
+export type Posted = { readonly back: Back; readonly fields: Readonly<Record<string, string>> }
 
 /** As long as a code is good that is in it. */
 const lifetimeMs = 60_000
 
-/** The address of the page that posts an answer; what it says is sealed. */
+/** The address of the page that has an answer; what it says is sealed. */
 export function writePosted(
   cx: Cx,
-  {
-    asked,
-    all,
-  }: {
-    readonly asked: Pick<Requested, "clientId" | "redirectUri">
-    readonly all: Posted["fields"]
-  },
+  { asked, fields }: { readonly asked: Back; readonly fields: Posted["fields"] },
 ): string {
-  const { clientId, redirectUri } = asked
-  const posted: Posted = { clientId, redirectUri, fields: all }
+  const { appId, clientId, redirectUri, responseMode, state, languages } = asked
+  const back: Back = { appId, clientId, redirectUri, responseMode, state, languages }
+  const posted: Posted = { back, fields }
   const plain = JSON.stringify([posted, cx.clock.now() + lifetimeMs])
   const answer = cx.secrets.seal("token", plain, aboutOf(cx))
   return `${issuerOf(cx).issuer}${paths.callback}?${new URLSearchParams({ answer })}`

@@ -1,8 +1,6 @@
 // Accounts on a login page of somebody else: made, invited, given a new password and a passkey by
 // the operations that its service user may call, and signed in with.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { changePolicy } from "../../src/domain/policy/commands.ts"
-import { passwordAge } from "../../src/domain/policy/index.ts"
 import { UserVerificationRequirement } from "../../src/gen/core/session/v2/challenge_pb.ts"
 import { issuer, openProvider, type Provider } from "../oauth/provider.ts"
 import { makeKey } from "../support/authenticator.ts"
@@ -137,17 +135,4 @@ test("who forgot their password sets another by a code, once, and is signed out"
   const { path } = await app.begin()
   expect(await idOf(page.finish(await page.open(path), before))).not.toBe("done")
   expect((await arrive(fresh)).sub).toBe(id)
-})
-
-test("whose password has grown too old sets another by it, and then signs in", async () => {
-  const id = await provider.addPerson(name)
-  const age = (maxAgeDays: number) =>
-    changePolicy(provider.cx(), undefined, { policy: passwordAge, say: () => ({ maxAgeDays }) })
-  await age(30)
-  provider.clock.advance(31 * 86_400_000)
-  const old = "Correct-Horse-7"
-  expect(await idOf(page.signIn(name, old))).toBe("session.password_change_required")
-  await setPassword(id, { case: "currentPassword", value: old })
-  expect((await arrive(fresh)).sub).toBe(id)
-  await age(0)
 })

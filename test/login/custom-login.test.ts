@@ -1,12 +1,8 @@
 // A login page of somebody else, built with the services of v2 alone; see custom-login.ts.
 import * as client from "openid-client"
-import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { setInstanceFeatures } from "../../src/domain/feature/index.ts"
 import { requireInstance } from "../../src/domain/instance/index.ts"
-import { addOtp } from "../../src/domain/user/factor/otp.ts"
-import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
 import { Prompt } from "../../src/gen/core/oidc/v2/authorization_pb.ts"
 import {
   authorizePath,
@@ -197,43 +193,6 @@ describe("what an application asks for", () => {
     provider.clock.advance(60_000)
     const late = await provider.send(ours.pathname + ours.search)
     expect(await late.text()).not.toContain(redirectUri)
-  })
-})
-
-describe("a second factor", () => {
-  const methodsAfter = async (checks: (kept: Awaited<ReturnType<typeof signedIn>>) => object) => {
-    const { path, finish } = await app.begin()
-    const request = await page.open(path)
-    const first = await signedIn()
-    const kept = await page.check(first, checks(first))
-    const { claims } = await finish(await page.finish(request, kept))
-    return claims.amr
-  }
-  const signedIn = () => page.signIn(name, password)
-
-  test("of an authenticator app is in the methods", async () => {
-    const { secret } = await registerTotp(provider.cx(), id, { issuer: "Home", label: name })
-    const codeAt = (late: number) =>
-      new TOTP({ secret }).generate({ timestamp: provider.clock.now() + late * 30_000 })
-    await verifyTotp(provider.cx(), id, codeAt(-1))
-    expect(await methodsAfter(() => ({ totp: { code: codeAt(0) } }))).toEqual(["pwd", "otp", "mfa"])
-  })
-
-  test("of recovery codes is in the methods", async () => {
-    const { codes } = await generateRecoveryCodes(provider.cx(), id)
-    const [code = ""] = codes
-    expect(await methodsAfter(() => ({ recoveryCode: { code } }))).toContain("mfa")
-  })
-
-  test("by mail is in the methods", async () => {
-    await addOtp(provider.cx(), id, "email")
-    const { path, finish } = await app.begin()
-    const request = await page.open(path)
-    const otpEmail = { deliveryType: { case: "returnCode", value: {} } }
-    const asked = await page.check(await signedIn(), {}, { otpEmail })
-    const kept = await page.check(asked, { otpEmail: { code: asked.challenges.otpEmail } })
-    const { claims } = await finish(await page.finish(request, kept))
-    expect(claims.amr).toEqual(["pwd", "otp", "mfa"])
   })
 })
 

@@ -1,4 +1,5 @@
 import { applyCommands } from "./apply/commands.ts"
+import { auditCommands } from "./boot/audit/commands.ts"
 import { backupCommands } from "./boot/backup/commands.ts"
 import { completed, completeWord, completionScripts } from "./boot/command/completion.ts"
 import { eventCommands } from "./boot/command/events.ts"
@@ -112,6 +113,7 @@ const commands: CommandTable = {
     drill: async (start) => (await import("./server/index.ts")).drill(start),
   }),
   ...eventCommands({ env, clock: systemClock, print }),
+  ...auditCommands({ env }),
   completion: {
     help: "Print what makes a shell complete commands and flags",
     words: { SHELL: { help: "bash, zsh or fish", of: Object.keys(completionScripts) } },

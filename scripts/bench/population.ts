@@ -97,7 +97,7 @@ function noSecrets(): Secrets {
   const refuse = () => {
     throw new Error("the population has no secrets")
   }
-  return { seal: refuse, open: refuse, hash: refuse, matches: refuse }
+  return { seal: refuse, open: refuse, hash: refuse, matches: refuse, signer: refuse }
 }
 
 if (import.meta.main) {

@@ -1,4 +1,12 @@
-import { createHash, createHmac, createSecretKey, hkdfSync, timingSafeEqual } from "node:crypto"
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  timingSafeEqual,
+} from "node:crypto"
 import { Fault } from "../fault.ts"
 import type { Random } from "./random.ts"
 import { type Cipher, nonceLength, xaesOf } from "./xaes.ts"
@@ -21,7 +29,15 @@ export type Secrets = {
   readonly hash: (plain: string, about: string) => string
   /** Compares in constant time. */
   readonly matches: (hashed: string, plain: string, about: string) => boolean
+  /**
+   * The private key (Ed25519) for signing what is `about` something; the same each time. Its id is
+   * that of a data key: the active one, unless one is named; undefined where there is no such key.
+   */
+  readonly signer: (about: string, id?: string) => Signer | undefined
 }
+
+/** A key pair for signatures that others check (RFC 8032), and by what it is found again. */
+export type Signer = { readonly id: string; readonly key: KeyObject }
 
 /** A data key as it is stored: only the master key can unwrap it. */
 export type DataKey = { readonly id: string; readonly purpose: Purpose; readonly wrapped: string }
@@ -68,6 +84,10 @@ export function secretsOf(
       const key = keys.get(hashed.slice(0, hashed.indexOf(".")))
       if (key?.purpose !== "hash") return false
       return sameText(hashed, key.hash(plain, about))
+    },
+    signer: (about, id = active.hash.id) => {
+      const key = keys.get(id)
+      return key?.purpose === "hash" ? { id, key: key.signing(about) } : undefined
     },
   }
 }
@@ -134,7 +154,11 @@ type ReadyKey = {
   readonly purpose: Purpose
   readonly cipher: Cipher
   readonly hash: (plain: string, about: string) => string
+  readonly signing: (about: string) => KeyObject
 }
+
+/** RFC 8410 §7: what stands before the seed of a private key of Ed25519 in PKCS #8. */
+const beforeSeed = Buffer.from("302e020100300506032b657004220420", "hex")
 
 function readyKey({ id, purpose }: DataKey, key: Uint8Array): ReadyKey {
   const mac = createSecretKey(derive(key, "hash"))
@@ -142,6 +166,10 @@ function readyKey({ id, purpose }: DataKey, key: Uint8Array): ReadyKey {
     id,
     purpose,
     cipher: xaesOf(derive(key, "seal")),
+    signing: (about) => {
+      const pair = Buffer.concat([beforeSeed, derive(key, `sign ${about}`)])
+      return createPrivateKey({ key: pair, format: "der", type: "pkcs8" })
+    },
     hash: (plain, about) => {
       const context = Buffer.from(about)
       // The length first: "a" about "bc" must not hash like "ab" about "c".

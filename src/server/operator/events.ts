@@ -4,10 +4,12 @@ import { eventsOf } from "../../domain/history/index.ts"
 import { instanceIds } from "../../domain/instance/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
+import { eventExportOf, shownEvent } from "./event-export.ts"
 
 /** What the command line asks a running server for when somebody looks at its events. */
 export const eventCommandsOf = (services: ServerServices): Commands => ({
   events: async (input) => eventsAsked(services, eventRequest.parse(input)),
+  ...eventExportOf(services),
 })
 
 async function eventsAsked(services: ServerServices, asked: EventRequest): Promise<EventAnswer> {
@@ -16,8 +18,7 @@ async function eventsAsked(services: ServerServices, asked: EventRequest): Promi
   // Before the look: what is written during it comes with the next.
   const position = cx.store.log.durable()
   const found = limit === 0 ? [] : await eventsOf(cx, filter, { from, asc, limit })
-  const events = found.map(({ editor, ...event }) => ({ ...event, editor: editor.id }))
-  return { position, events }
+  return { position, events: found.map(shownEvent) }
 }
 
 function instanceOf({ store }: ServerServices, named: string | undefined): string {

@@ -51,5 +51,5 @@ function noSecrets(): Secrets {
   const refuse = () => {
     throw new Error("accounts have no secrets")
   }
-  return { seal: refuse, open: refuse, hash: refuse, matches: refuse }
+  return { seal: refuse, open: refuse, hash: refuse, matches: refuse, signer: refuse }
 }

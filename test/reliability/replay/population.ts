@@ -106,5 +106,5 @@ function noSecrets(): Secrets {
   const refuse = () => {
     throw new Error("the population has no secrets")
   }
-  return { seal: refuse, open: refuse, hash: refuse, matches: refuse }
+  return { seal: refuse, open: refuse, hash: refuse, matches: refuse, signer: refuse }
 }

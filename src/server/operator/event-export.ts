@@ -1,0 +1,89 @@
+import { type ExportAsked, type ExportPart, exportAsked } from "../../boot/audit/part.ts"
+import type { Commands } from "../../boot/control.ts"
+import { eventsOf, type Happened } from "../../domain/history/index.ts"
+import {
+  hashOfLine,
+  isSealedBy,
+  publicJwkOf,
+  readSeal,
+  type Seal,
+  sealLine,
+} from "../../kernel/crypto/chain.ts"
+import type { Signer } from "../../kernel/crypto/secret.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import { callOn, type Lent } from "./session.ts"
+
+/** Events of one part, while which is made nobody else is answered. */
+const most = 200
+
+/** What the command line asks a running server for that keeps its events elsewhere. */
+export const eventExportOf = (services: Lent): Commands => ({
+  "events-export": (input) => partOf(services, exportAsked.parse(input)),
+  "events-key": async (input) => {
+    const cx = callOn(services, exportAsked.parse(input).instance)
+    return publicJwkOf(signerOf(cx).key)
+  },
+})
+
+/** As whoever runs the server is told of it: by ids, without names. */
+export const shownEvent = ({ editor, ...event }: Happened) => ({ ...event, editor: editor.id })
+
+/** Where a file stands: all that follows hangs from it. */
+type Standing = Pick<Seal, "position" | "events" | "hash">
+
+async function partOf(services: Lent, asked: ExportAsked): Promise<ExportPart> {
+  const cx = callOn(services, asked.instance)
+  const signer = signerOf(cx, asked.seal)
+  const lines: string[] = []
+  const standing = asked.seal === undefined ? begin(cx, signer, asked) : resumed(cx, asked.seal)
+  if (asked.seal === undefined) lines.push(standing.line)
+  // What a power cut could still take is told once it can't: nothing is to be told twice otherwise.
+  const durable = cx.store.log.durable()
+  const found = await eventsOf(cx, {}, { from: standing.position, asc: true, limit: most })
+  const events = found.filter(({ position }) => position <= durable).map(shownEvent)
+  let previous = hashOfLine(standing.line)
+  for (const event of events) {
+    const line = JSON.stringify({ previous, ...event })
+    previous = hashOfLine(line)
+    lines.push(line)
+  }
+  if (lines.length === 0) return { lines, isMore: false }
+  const position = events.at(-1)?.position ?? standing.position
+  const count = standing.events + events.length
+  const iat = Math.floor(cx.clock.now() / 1000)
+  const seal = { instance: cx.instance, position, events: count, hash: previous, iat }
+  return { lines: [...lines, sealLine(signer, seal)], isMore: events.length === most }
+}
+
+/** The first line says what the file is, and which key has sealed it. */
+function begin(cx: Cx, { id, key }: Signer, { after = 0 }: ExportAsked) {
+  const jwk = { ...publicJwkOf(key), kid: id }
+  const head = { latchkey: "events", version: 1, instance: cx.instance, after, key: jwk }
+  return { position: after, events: 0, hash: "", line: JSON.stringify(head) }
+}
+
+/** Goes on from a seal of this server's own alone: it never signs what others have written. */
+function resumed(cx: Cx, line: string): Standing & { readonly line: string } {
+  const { kid = "", seal } = readSeal(line) ?? {}
+  const signer = cx.secrets.signer(aboutOf(cx), kid)
+  const isOurs = signer !== undefined && isSealedBy(signer.key, line)
+  if (!seal || !isOurs || seal.instance !== cx.instance) throw foreignError()
+  return { ...seal, line }
+}
+
+const aboutOf = ({ instance }: Cx): string => `events of ${instance}`
+
+/** A file has one key from beginning to end. */
+function signerOf(cx: Cx, seal?: string): Signer {
+  const signer = cx.secrets.signer(aboutOf(cx), seal && readSeal(seal)?.kid)
+  if (signer) return signer
+  throw foreignError()
+}
+
+const foreignError = () =>
+  new Fault(
+    "failed_precondition",
+    "events.seal_foreign",
+    "the last seal in the file is not this server's; name a file that does not exist yet",
+  )

@@ -1,4 +1,4 @@
-import { SQL } from "bun"
+import type { SQL } from "bun"
 import type { Clock } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 
@@ -24,7 +24,7 @@ const connectSeconds = 5
  */
 export function postgresClient(url: string, clock: Clock, timeoutMs = answerMs): PostgresClient {
   const made = () =>
-    new SQL(url, {
+    new Bun.SQL(url, {
       max: 1,
       connectionTimeout: connectSeconds,
       connection: { statement_timeout: String(timeoutMs), application_name: "latchkey" },
@@ -76,7 +76,7 @@ async function within<T>(clock: Clock, ms: number, work: PromiseLike<T>): Promis
 
 /** SQLSTATE of an error, or what the client calls it. */
 export function codeOf(cause: unknown): string {
-  if (!(cause instanceof SQL.PostgresError)) return ""
+  if (!(cause instanceof Bun.SQL.PostgresError)) return ""
   return cause.errno ?? cause.code
 }
 
@@ -99,7 +99,7 @@ const faultFrom = ([id, message]: Words, cause?: unknown) =>
 export const unreachable = "store.database_unreachable"
 
 function wordsOf(cause: unknown): Words | undefined {
-  if (!(cause instanceof SQL.PostgresError)) return undefined
+  if (!(cause instanceof Bun.SQL.PostgresError)) return undefined
   const { errno: code, message } = cause
   if (code === undefined) return isOurs(cause.code) ? undefined : lost
   if (/^28/.test(code))

@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite"
-import { lru } from "../../kernel/lru.ts"
 import type { AnyAggregate } from "../aggregate.ts"
 import type { Envelope } from "../event.ts"
 import type { Folded, LogEvent, NewEvent } from "../log/log.ts"
@@ -13,6 +12,7 @@ import {
   stateName,
   stateSum,
 } from "../log/row.ts"
+import { recalled } from "./recalled.ts"
 
 /** The folded state of a stream, with where it stands. Version 0: there is no such stream. */
 export type StateRow = {
@@ -113,7 +113,8 @@ export function statesOf(parts: StateParts): States {
   return {
     read,
     recall: (instance, kind, id) =>
-      rows.recall(keyOf(instance, kind.stream, id), () => read(instance, kind, id)),
+      rows.recall(instance, kind.stream, id) ??
+      rows.keep(instance, kind.stream, id, read(instance, kind, id)),
     forget: rows.forget,
     fold,
     apply,
@@ -156,9 +157,10 @@ function rowsOf(database: Database) {
        state = excluded.state, expires = excluded.expires, sum = excluded.sum`,
   )
   const remove = database.prepare("DELETE FROM state WHERE instance = ? AND stream = ? AND id = ?")
-  let known = lru<StateRow>(rowsMax)
-  const keep = (key: string, row: StateRow) => {
-    if (key.length <= keyMax) known.set(key, row)
+  let known = recalled(rowsMax)
+  const keep = (instance: string, stream: string, id: string, row: StateRow) => {
+    if (id.length <= idMax) known.set(instance, stream, id, row)
+    return row
   }
   return {
     get: (...key: [string, string, string]) => {
@@ -166,25 +168,19 @@ function rowsOf(database: Database) {
       if (row && !isStateWhole(row)) throw damagedError(stateName(row))
       return row ?? undefined
     },
-    recall: (key: string, read: () => StateRow) => {
-      const row = known.get(key)
-      if (row) return row
-      const fresh = read()
-      keep(key, fresh)
-      return fresh
-    },
+    recall: (instance: string, stream: string, id: string) => known.get(instance, stream, id),
+    keep,
     forget: () => {
-      known = lru<StateRow>(rowsMax)
+      known = recalled(rowsMax)
     },
     set: (kind: AnyAggregate, last: LogEvent, { state, created, owner = last.owner }: Standing) => {
       const { instance, stream, id, version, position, time: changed } = last
-      const key = keyOf(instance, stream, id)
       if (version === 1 && !hasRowAtOnce(kind)) {
         // Kept for nobody, thousands of these would only make the garbage collector stop longer.
-        known.delete(key)
+        known.delete(instance, stream, id)
         return
       }
-      keep(key, { version, position, created, changed, owner, state })
+      keep(instance, stream, id, { version, position, created, changed, owner, state })
       const expires = expiryOf(kind, state, changed)
       const text = JSON.stringify(state)
       const standing = { created, changed, owner, state: text, expires }
@@ -194,7 +190,7 @@ function rowsOf(database: Database) {
     },
     drop: (instance: string, stream: string, id: string) => {
       remove.run(instance, stream, id)
-      known.delete(keyOf(instance, stream, id))
+      known.delete(instance, stream, id)
     },
   }
 }
@@ -203,10 +199,7 @@ function rowsOf(database: Database) {
 const rowsMax = 4096
 
 /** No id of ours is nearly as long. Strangers make up others; what is not there is kept, too. */
-const keyMax = 1000
-
-const keyOf = (instance: string, stream: string, id: string) =>
-  `${stream}/${instance.length}/${instance}/${id}`
+const idMax = 1000
 
 /** A state, and what the first event of its stream says of it. */
 type Standing = {

@@ -172,6 +172,20 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await page.unroute("**/oauth/v2/authorize?*")
   })
 
+  test("the place that is shown is in view, also in a low window", async () => {
+    await page.setViewportSize({ width: 1280, height: 420 })
+    await page.goto(at("/settings"))
+    const place = page.locator(".sidebar").getByRole("link", { name: "Settings" })
+    const isInView = () =>
+      place.evaluate((link) => {
+        const { top, bottom } = link.getBoundingClientRect()
+        const list = link.closest(".nav-links")?.getBoundingClientRect()
+        return list !== undefined && top >= list.top && bottom <= list.bottom + 1
+      })
+    await expect.poll(isInView).toBe(true)
+    await page.setViewportSize({ width: 1280, height: 720 })
+  })
+
   test("a sign-in that the network kept from being renewed is asked for again", async () => {
     const last = page.getByRole("button", { name: "Create project" }).last()
     await page.goto(at("/projects"))

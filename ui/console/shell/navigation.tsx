@@ -1,5 +1,5 @@
 import { useLocation } from "@tanstack/react-router"
-import { Suspense, useState } from "react"
+import { Suspense, useEffect, useState } from "react"
 import { Button } from "../../kit/button.tsx"
 import { Chips } from "../../kit/choice.tsx"
 import { Mark } from "../../kit/mark.tsx"
@@ -121,6 +121,7 @@ function ConsoleNavigation({ onFollow }: NavigationProps) {
             <p className="nav-group">{t("nav.instance")}</p>
             {instancePlaces.map(to)}
           </IfInstance>
+          <ActivePlaceInView />
         </Suspense>
       </nav>
       <Account />
@@ -175,6 +176,17 @@ function ToOrganization({ onFollow }: Omit<ToPlaceProps, "place">) {
       {t("nav.organization")}
     </Link>
   )
+}
+
+/** Where a window is low the places scroll: to the one that is shown. Mounts after all of them. */
+function ActivePlaceInView() {
+  const { pathname } = useLocation()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: which one is active follows from it.
+  useEffect(() => {
+    const active = document.querySelector(".nav-links [aria-current=page]")
+    active?.scrollIntoView({ block: "nearest" })
+  }, [pathname])
+  return null
 }
 
 function IfInstance({ children }: { readonly children: React.ReactNode }) {

@@ -8,6 +8,7 @@ import { AuthorizationService } from "../gen/core/authorization/v2/authorization
 import { DiagnosisService } from "../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { FeatureService } from "../gen/core/feature/v2/feature_service_pb.ts"
 import { GroupService } from "../gen/core/group/v2/group_service_pb.ts"
+import { HistoryService } from "../gen/core/history/v2/history_service_pb.ts"
 import { IdentityProviderService } from "../gen/core/idp/v2/idp_service_pb.ts"
 import { InstanceService } from "../gen/core/instance/v2/instance_service_pb.ts"
 import { InternalPermissionService } from "../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
@@ -39,6 +40,7 @@ export const book = [
   CoreWebKeys,
   DiagnosisService,
   FeatureService,
+  HistoryService,
   IdentityProviderService,
   InstanceService,
   InternalPermissionService,

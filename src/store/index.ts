@@ -22,6 +22,7 @@ export {
   type ReactorStanding,
   type Reactors,
   removeFailedEvent,
+  retryFailedEvents,
   runReactors,
 } from "./reactor.ts"
 export { type Pruner, runPruner } from "./retention/pruner.ts"

@@ -1,3 +1,4 @@
+import type { Database } from "bun:sqlite"
 import type { Clock, Timer } from "../kernel/clock.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
 import type { LogEvent } from "./log/log.ts"
@@ -30,6 +31,7 @@ export type FailedEvent = {
   readonly instance: string
   readonly failures: number
   readonly error: string
+  /** When it failed last, ms UTC; 0 while it is to be tried again at once. */
   readonly last: number
 }
 
@@ -88,6 +90,10 @@ export function runReactors(
   const parts = reactors.map((reactor) => ({ store, clock, book, reactor, troubles }))
   const runners = parts.map(runner)
   const retriers = parts.map(retrier)
+  const wakeAll = () => {
+    for (const { wake } of retriers) wake()
+  }
+  wakers.set(store.database, wakeAll)
   return {
     drain: async () => void (await Promise.all(runners.map((each) => each.drain()))),
     failed: book.all,
@@ -150,6 +156,7 @@ function retrier({ troubles, ...parts }: Parts) {
   }
   void poll({ act: () => insist(act), everyMs: again.checked, sleep, isOver })
   return {
+    wake,
     stop: async () => {
       stopped = true
       wake()
@@ -331,6 +338,37 @@ export const removeFailedEvent = (store: Store, reactor: string, position: numbe
         .run(reactor, position),
   )
 
+/** Those who wait for the time of what has failed, by the store that it stands in. */
+const wakers = new WeakMap<Database, () => void>()
+
+/** Which failed events are meant; what is absent may be anything. */
+export type FailedSelection = {
+  readonly instance?: string | undefined
+  readonly reactor?: string | undefined
+  readonly position?: number | undefined
+}
+
+/**
+ * Has failed events tried again at once, also those that were given up, each by its own reactor, and
+ * answers how many that are. What fails again is counted and stays on the list.
+ */
+export async function retryFailedEvents(
+  store: Store,
+  { instance, reactor, position }: FailedSelection,
+): Promise<number> {
+  const marked = await store.exclusive(
+    () =>
+      store.database
+        .query<unknown, [string | null, string | null, number | null]>(
+          `UPDATE failed_event SET last = 0 WHERE (?1 IS NULL OR instance = ?1)
+             AND (?2 IS NULL OR reactor = ?2) AND (?3 IS NULL OR position = ?3)`,
+        )
+        .run(instance ?? null, reactor ?? null, position ?? null).changes,
+  )
+  wakers.get(store.database)?.()
+  return marked
+}
+
 function bookOf(store: Store) {
   const { database } = store
   const at = database.prepare<{ position: number }, [string]>(
@@ -350,8 +388,9 @@ function bookOf(store: Store) {
     "SELECT count(*) AS count FROM failed_event WHERE reactor = ?",
   )
   const due = database.prepare<{ position: number }, [string, number, number]>(
-    `SELECT position FROM failed_event WHERE reactor = ? AND failures < ${again.failuresMax}
-       AND last + min(${again.first} << (failures - 1), ${again.most}) <= ?
+    `SELECT position FROM failed_event WHERE reactor = ? AND (last = 0
+       OR failures < ${again.failuresMax}
+         AND last + min(${again.first} << (failures - 1), ${again.most}) <= ?)
      ORDER BY last LIMIT ?`,
   )
   return {

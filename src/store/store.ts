@@ -247,6 +247,16 @@ export class Store implements Upkeep {
     return this.#states.names
   }
 
+  /** The aggregate whose streams have this name; undefined where there is none. */
+  kind(stream: string): AnyAggregate | undefined {
+    return this.#states.kind(stream)
+  }
+
+  /** What an event of the log makes of the state of its stream. */
+  fold(state: unknown, event: LogEvent): unknown {
+    return this.#states.fold(state, event)
+  }
+
   /** Grows when an event is written that changes what a statement finds, or is undone. */
   stamp(sql: string): number {
     return this.log.changesOf(this.#views.typesIn(sql))

@@ -1,4 +1,4 @@
 // Files run beside each other, the tests of one file one after the other: each has a fair share.
 import { testFamilies } from "./families.ts"
 
-testFamilies(["policy", "message", "messageProvider", "asset", "target"])
+testFamilies(["policy", "message", "messageProvider", "asset", "target", "history"])

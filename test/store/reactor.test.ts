@@ -1,6 +1,11 @@
 import type { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { type Reactor, type Reactors, runReactors } from "../../src/store/index.ts"
+import {
+  type Reactor,
+  type Reactors,
+  retryFailedEvents,
+  runReactors,
+} from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { account, eraseAccount, modules, openAccount, renameAccount } from "./account.ts"
 
@@ -142,6 +147,20 @@ describe("a failed event is tried again by itself", () => {
     expect(calls).toHaveLength(5 + 29)
     await until(() => false, 60 * minute, 48)
     expect(calls).toHaveLength(5 + 29)
+  })
+
+  test("at once where somebody asks, also what was given up", async () => {
+    const { calls, reactors } = await failedOnce(5 + 30)
+    await until(() => reactors.failed()[0]?.failures === 30, 30 * second)
+    expect(await retryFailedEvents(world.store, { instance: "another" })).toBe(0)
+    expect(await retryFailedEvents(world.store, { reactor: "mail", position: 2 })).toBe(0)
+    for (const left of [31, 0]) {
+      const before = calls.length
+      expect(await retryFailedEvents(world.store, { instance: "i1" })).toBe(1)
+      const passed = await until(() => (reactors.failed()[0]?.failures ?? 0) === left, 1, 100)
+      expect(calls).toHaveLength(before + 1)
+      expect(passed).toBeLessThan(100)
+    }
   })
 
   test("also by the process that comes after", async () => {

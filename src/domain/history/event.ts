@@ -5,6 +5,7 @@ import {
   type FailedEvent,
   failedEvents,
   removeFailedEvent,
+  retryFailedEvents,
 } from "../../store/index.ts"
 import { type Editor, editorsOf, keptSince, type Part } from "./query.ts"
 
@@ -61,9 +62,34 @@ export async function removeFailed(
   const isIt = ({ reactor, position }: FailedEvent) =>
     database === databaseName && reactor === viewName && BigInt(position) === failedSequence
   const found = failedEvents(store, instance).find(isIt)
-  if (!found) {
-    const words = `${database} has no failed event ${failedSequence} of ${viewName}`
-    throw new Fault("not_found", "event.failed_missing", words)
-  }
+  if (!found) throw failedMissingError({ database, viewName, failedSequence })
   await removeFailedEvent(store, found.reactor, found.position)
 }
+
+/**
+ * Has one failed event tried again, or all where none is named, and answers how many; of any
+ * instance, unless one is named. Faults with `not_found` where the one isn't on the list.
+ */
+export async function retryFailed(
+  { store }: Pick<Cx, "store">,
+  { viewName, failedSequence }: Pick<Failed, "viewName" | "failedSequence">,
+  instance?: string,
+): Promise<number> {
+  const position = failedSequence === 0n ? undefined : Number(failedSequence)
+  const count = await retryFailedEvents(store, {
+    ...{ instance, position },
+    reactor: viewName || undefined,
+  })
+  const isOne = position !== undefined
+  if (isOne && count === 0) {
+    throw failedMissingError({ database: databaseName, viewName, failedSequence })
+  }
+  return count
+}
+
+const failedMissingError = ({ database, viewName, failedSequence }: Failed) =>
+  new Fault(
+    "not_found",
+    "event.failed_missing",
+    `${database} has no failed event ${failedSequence} of ${viewName}`,
+  )

@@ -80,5 +80,5 @@ const toFailed = ({ reactor, position, failures, error, last }: FailedEvent) => 
   failedSequence: BigInt(position),
   failureCount: BigInt(failures),
   errorMessage: error,
-  lastFailed: at(last),
+  ...(last > 0 && { lastFailed: at(last) }),
 })

@@ -40,6 +40,8 @@ export type States = {
   readonly fold: (state: unknown, event: NewEvent) => unknown
   readonly apply: (event: LogEvent, folded?: readonly Folded[]) => void
   readonly known: (type: string) => AnyAggregate | undefined
+  /** By the name of its streams. */
+  readonly kind: (stream: string) => AnyAggregate | undefined
   /** Of all kinds of streams, and of all types of events. */
   readonly names: { readonly streams: readonly string[]; readonly types: readonly string[] }
   readonly drop: (instance: string, stream: string, id: string) => void
@@ -118,6 +120,7 @@ export function statesOf(parts: StateParts): States {
     forget: rows.forget,
     fold,
     apply,
+    kind: (stream) => byStream.get(stream),
     known: (type) => byStream.get(branches.get(type)?.stream ?? ""),
     names: { streams: [...byStream.keys()].sort(), types: [...branches.keys()].sort() },
     drop: rows.drop,

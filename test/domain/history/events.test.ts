@@ -134,6 +134,22 @@ test("what could not be handled is listed, and taken off the list by who may", a
   await expect(act("manager", "removeFailedEvent", failed)).rejects.toThrow()
   const other = { ...failed, failedSequence: 8n }
   await expect(act("owner", "removeFailedEvent", other)).rejects.toThrow("no failed event 8")
+  const one = { viewName: "messages", failedSequence: 7n }
+  await expect(act("manager", "retryFailedEvents", one)).rejects.toThrow()
+  const foreign = { ...one, failedSequence: 8n }
+  await expect(act("owner", "retryFailedEvents", foreign)).rejects.toMatchObject({
+    id: "event.failed_missing",
+  })
+  for (const asked of [one, {}]) {
+    expect(await act("owner", "retryFailedEvents", asked)).toMatchObject({ count: 1n })
+  }
+  const [again] = await listed()
+  expect(again).toMatchObject({ ...failed, failureCount: 3n })
+  expect(again.lastFailed).toBeUndefined()
+  const ofSystem = async (request: object) =>
+    (await act("system", "retrySystemFailedEvents", request)).count
+  expect(await ofSystem({})).toBe(2n)
+  expect(await ofSystem({ instanceId: "another" })).toBe(1n)
   await act("owner", "removeFailedEvent", failed)
   expect(await listed()).toEqual([])
 })

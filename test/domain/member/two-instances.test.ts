@@ -386,6 +386,8 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listProjectGrantChanges", byId],
   ["listMyUserChanges", {}],
   ["listEvents", { limit: 1000 }],
+  ["listChanges", { resource: { resource: { case: "projectId", value: "p1" } } }],
+  ["getDifferences", { resource: { resource: { case: "projectId", value: "p1" } } }],
   ["listEventTypes", {}],
   ["listAggregateTypes", {}],
   ["listFailedEvents", {}, "admin.v1"],
@@ -424,6 +426,7 @@ const systemOnly = new Set([
 const ofAll = [
   ...["bulkSetLimits", "createInstance", "existsDomain", "getSystemFeatures", "listInstances"],
   ...["resetSystemFeatures", "setSystemFeatures", "removeFailedEvent"],
+  ...["retryFailedEvents", "retrySystemFailedEvents"],
   ...["listViews", "clearView"],
 ]
 

@@ -4,6 +4,7 @@ import { actionRows } from "./action.ts"
 import { applicationRows } from "./application.ts"
 import { assetRows } from "./asset.ts"
 import { factorRows } from "./factor.ts"
+import { historyRows } from "./history.ts"
 import { idpRows } from "./idp.ts"
 import { instanceRows } from "./instance.ts"
 import { messageRows } from "./message.ts"
@@ -25,6 +26,7 @@ export const rows = {
   action: actionRows,
   application: applicationRows,
   asset: assetRows,
+  history: historyRows,
   idp: idpRows,
   instance: instanceRows,
   oidc: oidcRows,

@@ -1,0 +1,116 @@
+import type { JsonObject } from "@bufbuild/protobuf"
+import { fromJson } from "@bufbuild/protobuf"
+import { timestampMs, type Value, ValueSchema } from "@bufbuild/protobuf/wkt"
+import { share } from "../../api/method.ts"
+import {
+  HistoryService,
+  type Moment as MomentMessage,
+  type Resource,
+} from "../../gen/core/history/v2/history_service_pb.ts"
+import { at } from "../../kernel/answer.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
+import { findClient } from "../app/index.ts"
+import { type Difference, type Json, wordsOfPath } from "./difference.ts"
+import { retryFailed } from "./event.ts"
+import { type Changed, changesIn, compare, type Moment } from "./past.ts"
+import { editorsOf } from "./query.ts"
+import { kindOf, type Place } from "./resource.ts"
+import { sequenceOf, wordsOf } from "./words.ts"
+
+export const v2 = share<Cx>()(HistoryService, {
+  listChanges: async ({ resource, limit, sequence, asc }, cx) => {
+    const part = { from: sequenceOf(sequence), asc, limit: limitOf(limit) }
+    const changes = await changesIn(cx, placeOf(cx, resource), part)
+    const toChange = changing(cx)
+    return { changes: changes.map(toChange) }
+  },
+  getDifferences: async ({ resource, from, to }, cx) => {
+    const moments = { from: momentOf(from), to: momentOf(to) }
+    const { existed, last, differences } = await compare(cx, placeOf(cx, resource), moments)
+    const when = last && { sequence: BigInt(last.version), changeDate: at(last.time) }
+    return { existed, ...when, differences: differences.map(toDifference) }
+  },
+  retryFailedEvents: async (req, cx) => ({
+    count: BigInt(await retryFailed(cx, checked(req), cx.instance)),
+  }),
+  retrySystemFailedEvents: async (req, cx) => ({
+    count: BigInt(await retryFailed(cx, checked(req), req.instanceId || undefined)),
+  }),
+})
+
+/** A place in the log is no larger than what counts exactly. */
+function checked<Asked extends { readonly failedSequence: bigint }>(asked: Asked): Asked {
+  sequenceOf(asked.failedSequence)
+  return asked
+}
+
+const [limitMax, limitDefault] = [100, 20]
+
+function limitOf(limit: number): number {
+  if (limit <= limitMax) return limit || limitDefault
+  throw new Fault(
+    "invalid_argument",
+    "page.limit_too_large",
+    `limit must be at most ${limitMax}, ${limit} was given; use sequence to read further changes`,
+  )
+}
+
+/** The streams of resources that have a name of their own in a request. */
+const streams = {
+  userId: "user",
+  organizationId: "org",
+  projectId: "project",
+  applicationId: "app",
+  projectGrantId: "projectgrant",
+  authorizationId: "usergrant",
+  groupId: "group",
+  actionId: "action",
+  policiesOf: "policy",
+} as const
+
+export function placeOf(cx: Cx, resource: Resource | undefined): Place {
+  const named = resource?.resource
+  if (!named?.case) throw new Error("the access rule lets nothing pass that is not named")
+  if (named.case !== "stream") return { kind: kindOf(cx, streams[named.case]), id: named.value }
+  return { kind: kindOf(cx, named.value.kind), id: named.value.id }
+}
+
+function momentOf(message: MomentMessage | undefined): Moment | undefined {
+  const moment = message?.moment
+  if (moment?.case === "time") return { time: timestampMs(moment.value) }
+  const position = moment?.case === "position" ? sequenceOf(moment.value) : undefined
+  return position === undefined ? undefined : { position }
+}
+
+function changing(cx: Cx) {
+  const named = editorsOf(cx)
+  return ({ event, differences }: Changed) => {
+    const { user, client } = event.editor
+    const { name, loginName } = named(user)
+    const payload: JsonObject = JSON.parse(JSON.stringify(event.data))
+    return {
+      sequence: BigInt(event.version),
+      position: BigInt(event.position),
+      changeDate: at(event.time),
+      type: event.type,
+      words: wordsOf(event.type),
+      editor: {
+        ...{ userId: user, displayName: name, loginName, requestId: event.correlation },
+        ...{ clientId: client, clientName: findClient(cx, client)?.state.name ?? "" },
+      },
+      differences: differences.map(toDifference),
+      payload,
+    }
+  }
+}
+
+const toDifference = ({ path, before, after, shortened }: Difference) => ({
+  path: [...path],
+  words: wordsOfPath(path),
+  ...(before !== undefined && { before: jsonValue(before) }),
+  ...(after !== undefined && { after: jsonValue(after) }),
+  shortened,
+})
+
+const jsonValue = (value: Json): Value => fromJson(ValueSchema, JSON.parse(JSON.stringify(value)))

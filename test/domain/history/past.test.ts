@@ -1,0 +1,187 @@
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
+})
+afterEach(() => estate.close())
+
+const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
+const of = (named: string, value: unknown) => ({ resource: { resource: { case: named, value } } })
+const p1 = of("projectId", "p1")
+const stream = (kind: string, id: string) => of("stream", { instance: true, kind, id })
+const changes = async (who: Person, request: object): Promise<readonly any[]> =>
+  (await act(who, "listChanges", request)).changes
+const compared = (who: Person, request: object) => act(who, "getDifferences", request)
+
+/** Differences as "path: before → after". */
+const lines = ({ differences }: any): readonly string[] =>
+  differences.map(({ path, before, after }: any) => {
+    const [was, is] = [before, after].map((value) => JSON.stringify(plain(value)) ?? "-")
+    return `${path.join(".")}: ${was} → ${is}`
+  })
+const plain = (value: any): unknown => {
+  const kind = value?.kind
+  if (kind?.case === "listValue") return kind.value.values.map(plain)
+  return kind?.value
+}
+
+test("each change is told with who made it, by what, and the fields that it changed", async () => {
+  await act("owner", "updateProject", { projectId: "p1", name: "Two", authorizationRequired: true })
+  const [newest, first] = await changes("manager", p1)
+  expect(newest).toMatchObject({
+    sequence: 2n,
+    type: "project.changed",
+    words: "Project changed",
+    editor: { userId: "owner", displayName: "owner Person", loginName: "owner" },
+  })
+  expect(newest.editor.requestId).not.toBe("")
+  expect(timestampMs(newest.changeDate)).toBe(estate.clock.now())
+  expect(lines(newest)).toEqual(['name: "One" → "Two"', "projectRoleCheck: false → true"])
+  expect(newest.differences[1].words).toBe("project role check")
+  expect(lines(first)).toContain('name: - → "One"')
+})
+
+test("roles of a project are told by their keys, and versions not at all", async () => {
+  await act("manager", "addProjectRole", { projectId: "p1", roleKey: "a", displayName: "A" })
+  await act("manager", "addProjectRole", { projectId: "p1", roleKey: "b", displayName: "B" })
+  const [newest] = await changes("manager", p1)
+  expect(lines(newest)).toEqual(['roles: ["a"] → ["a","b"]'])
+  expect(newest.payload).toMatchObject({ key: "b", displayName: "B" })
+})
+
+test("parts follow one another in both directions, with the same differences", async () => {
+  for (const name of ["2", "3", "4", "5"])
+    await act("owner", "updateProject", { projectId: "p1", name })
+  for (const asc of [true, false]) {
+    const whole = await changes("owner", { ...p1, asc })
+    expect(whole).toHaveLength(5)
+    const parts: any[] = []
+    for (let sequence = 0n; ; sequence = parts.at(-1).sequence) {
+      const part = await changes("owner", { ...p1, asc, limit: 2, sequence })
+      parts.push(...part)
+      if (part.length < 2) break
+    }
+    expect(parts).toEqual(whole)
+  }
+  await expect(changes("owner", { ...p1, limit: 101 })).rejects.toMatchObject({
+    id: "page.limit_too_large",
+  })
+})
+
+test("two moments are compared by time or position, or one is told whole", async () => {
+  const begun = estate.clock.now()
+  estate.clock.advance(60_000)
+  await act("owner", "updateProject", { projectId: "p1", name: "Two" })
+  estate.clock.advance(60_000)
+  await act("owner", "deactivateProject", { projectId: "p1" })
+  const time = (ms: number) => ({ moment: { case: "time", value: timestampFromMs(ms) } })
+  const all = await compared("manager", { ...p1, from: time(begun) })
+  expect(lines(all)).toEqual(['status: "active" → "inactive"', 'name: "One" → "Two"'])
+  expect(all).toMatchObject({ existed: true, sequence: 3n })
+  const [, second] = await changes("manager", p1)
+  const position = { moment: { case: "position", value: second.position } }
+  expect(lines(await compared("manager", { ...p1, from: time(begun), to: position }))).toEqual([
+    'name: "One" → "Two"',
+  ])
+  const whole = await compared("manager", { ...p1, to: time(begun) })
+  expect(whole).toMatchObject({ existed: false, sequence: 1n })
+  expect(lines(whole)).toContain('name: - → "One"')
+  const never = await compared("manager", { ...p1, to: time(begun - 1000) })
+  expect(never).toMatchObject({ existed: false, differences: [] })
+  expect(never.sequence).toBe(0n)
+})
+
+test("of people their profile is told, but no secret, and nothing once they are gone", async () => {
+  await act("manager", "createUser", {
+    organizationId: "org1",
+    userId: "petra",
+    username: "petra",
+    userType: {
+      case: "human",
+      value: {
+        profile: { givenName: "Petra", familyName: "Before" },
+        email: { email: "petra@example.com", verification: { case: "isVerified", value: true } },
+        passwordType: { case: "password", value: { password: "Correct-horse-7" } },
+      },
+    },
+  })
+  const profile = { givenName: "Petra", familyName: "After" }
+  await act("manager", "updateHumanUser", { userId: "petra", profile })
+  const petra = of("userId", "petra")
+  const told = await changes("manager", petra)
+  expect(lines(told[0])).toContain('profile.familyName: "Before" → "After"')
+  const text = JSON.stringify(told, (_, value) => (typeof value === "bigint" ? `${value}` : value))
+  for (const secret of ["argon2", "sealed", "hash", "Correct-horse"])
+    expect(text).not.toContain(secret)
+  await act("manager", "deleteUser", { userId: "petra" })
+  await expect(changes("manager", petra)).rejects.toMatchObject({ code: "not_found" })
+  const gone = JSON.stringify(await changes("owner", stream("user", "petra")), (_, value) =>
+    typeof value === "bigint" ? `${value}` : value,
+  )
+  expect(gone).toContain("user.removed")
+  for (const word of ["Before", "After", "petra@"]) expect(gone).not.toContain(word)
+})
+
+test("what is sealed or hashed stays so in the history of every kind", async () => {
+  const target = { name: "Hook", targetType: { case: "restWebhook", value: {} } }
+  const { id } = await act("owner", "createTarget", {
+    ...target,
+    endpoint: "https://hook.example.com",
+    timeout: { seconds: 5n },
+  })
+  const [added] = await changes("owner", stream("target", id))
+  expect(lines(added)).toContain('name: - → "Hook"')
+  const { sealed } = estate.store.state(estate.cx(), estate.store.kind("target") as any, id) as any
+  expect(sealed).not.toBe("")
+  expect(JSON.stringify(lines(added))).not.toContain(sealed)
+})
+
+test("who may not read a thing has no history of it; streams are for who reads all events", async () => {
+  for (const resource of [p1, of("organizationId", "org1"), of("userId", "nobody")]) {
+    await expect(changes("stranger", resource)).rejects.toMatchObject({ code: "not_found" })
+    await expect(compared("stranger", resource)).rejects.toMatchObject({ code: "not_found" })
+  }
+  expect(await changes("nobody", of("userId", "nobody"))).not.toEqual([])
+  await expect(changes("manager", stream("project", "p1"))).rejects.toMatchObject({
+    code: "permission_denied",
+  })
+  expect(await changes("owner", stream("project", "p1"))).toHaveLength(1)
+  for (const kind of ["session", "nothing"]) {
+    await expect(changes("owner", stream(kind, "1"))).rejects.toMatchObject({
+      id: "history.kind_unknown",
+    })
+  }
+})
+
+test("where the instance shows only the newer past, earlier moments are refused", async () => {
+  await act("owner", "updateProject", { projectId: "p1", name: "Two" })
+  estate.clock.advance(7_200_000)
+  await act("owner", "updateProject", { projectId: "p1", name: "Three" })
+  await act("system", "setLimits", { instanceId: "i1", auditLogRetention: { seconds: 3600n } })
+  const [only, ...others] = await changes("owner", p1)
+  expect(lines(only)).toEqual(['name: "Two" → "Three"'])
+  expect(others).toEqual([])
+  const long = { moment: { case: "time", value: timestampFromMs(estate.clock.now() - 7_200_000) } }
+  const early = { moment: { case: "position", value: 1n } }
+  for (const from of [long, early]) {
+    await expect(compared("owner", { ...p1, from })).rejects.toMatchObject({
+      id: "history.not_kept",
+    })
+  }
+})
+
+test("every kind that is kept can be folded without what its events say in private", async () => {
+  for (const kind of estate.store.eventTypes().streams) {
+    if (estate.store.kind(kind)?.retention !== "forever") continue
+    for (const id of ["i1", "org1", "p1", "owner", "console"]) {
+      const told = await changes("owner", { ...stream(kind, id), limit: 100 })
+      expect(JSON.stringify(told, (_, v) => (typeof v === "bigint" ? `${v}` : v))).not.toMatch(
+        /sealed|hashedSecret|argon2/,
+      )
+    }
+  }
+})

@@ -1,0 +1,78 @@
+// What became of things.
+import type { Row } from "../row.ts"
+
+const service = "history.v2.HistoryService"
+
+export const historyRows: readonly Row[] = [
+  {
+    call: `${service}/ListChanges`,
+    given: [["project.v2.ProjectService/UpdateProject", { projectId: "$project", name: "New" }]],
+    body: { resource: { projectId: "$project" }, limit: 1 },
+    expect: {
+      changes: [
+        { type: "project.changed", sequence: "2", differences: [{ path: ["name"], after: "New" }] },
+      ],
+    },
+  },
+  {
+    call: `${service}/ListChanges`,
+    name: "of anything",
+    as: "owner",
+    body: { resource: { stream: { instance: true, kind: "target", id: "$target" } } },
+    expect: { changes: [{ type: "target.added" }] },
+  },
+  {
+    call: `${service}/ListChanges`,
+    name: "of anything, by a manager",
+    body: { resource: { stream: { instance: true, kind: "project", id: "$project" } } },
+    code: "permission_denied",
+    id: "access.denied",
+  },
+  {
+    call: `${service}/ListChanges`,
+    name: "of nothing",
+    body: {},
+    code: "invalid_argument",
+    id: "request.resource_missing",
+  },
+  {
+    call: `${service}/GetDifferences`,
+    body: { resource: { userId: "$user" } },
+    expect: { sequence: "1" },
+  },
+  {
+    call: `${service}/GetDifferences`,
+    name: "of another organisation's",
+    as: "stranger",
+    body: { resource: { userId: "$user" } },
+    code: "not_found",
+    id: "user.missing",
+  },
+  {
+    call: `${service}/RetryFailedEvents`,
+    as: "owner",
+    expect: {},
+  },
+  {
+    call: `${service}/RetryFailedEvents`,
+    name: "by a manager",
+    code: "permission_denied",
+    id: "access.denied",
+  },
+  {
+    call: `${service}/RetryFailedEvents`,
+    name: "that is not on the list",
+    as: "owner",
+    body: { viewName: "messages", failedSequence: "999999" },
+    code: "not_found",
+    id: "event.failed_missing",
+  },
+  { call: `${service}/RetrySystemFailedEvents`, as: "system" },
+  {
+    call: `${service}/RetrySystemFailedEvents`,
+    name: "by the owner of an instance",
+    as: "owner",
+    code: "permission_denied",
+    id: "access.denied",
+  },
+]

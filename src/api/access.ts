@@ -46,7 +46,7 @@ export type Authority<C> = Ranking<C> & {
 }
 
 /** A rule that names one resource. */
-type Rule = {
+export type Rule = {
   readonly permission: string
   readonly resource: string
   /** undefined: the instance. "context", "home": the organisation of the context, the caller's. */
@@ -235,7 +235,7 @@ type Entrance = {
  * Opens by the rule, or by what stands beside it: then it answers why the rule itself didn't open.
  * Whichever it was, nobody above the caller may be touched. Answers what the caller holds there.
  */
-function admit<C extends Call>(
+export function admit<C extends Call>(
   authority: Authority<C>,
   cx: C,
   { access, holder, request }: Entrance,
@@ -284,13 +284,13 @@ function asSystem<C extends Call>(
 }
 
 /** What the caller holds where. */
-type Holder = {
+export type Holder = {
   readonly userId: string
   readonly memberships: readonly Membership[]
   readonly holds: (membership: Membership, permission: string) => boolean
 }
 
-function holderOf<C>(authority: Authority<C>, cx: C, userId: string): Holder {
+export function holderOf<C>(authority: Authority<C>, cx: C, userId: string): Holder {
   return {
     userId,
     memberships: authority.memberships(cx, userId),
@@ -356,7 +356,7 @@ function open<C extends Call>(
 const ownPermission = "iam.write"
 
 /** The owners of the resource that the request names; undefined where it is not there. */
-function chainOf<C extends Call>(
+export function chainOf<C extends Call>(
   authority: Authority<C>,
   cx: C,
   rule: Rule,
@@ -394,7 +394,7 @@ function given(from: Rule["parent"], request: Message): string | undefined {
 }
 
 /** A membership reaches everything below the thing that it is on. */
-function covers({ level, id }: Membership, chain: Chain): boolean {
+export function covers({ level, id }: Membership, chain: Chain): boolean {
   if (level === "instance") return chain.instance
   return chain[level] === id || (chain.shared?.({ level, id }) ?? false)
 }
@@ -444,7 +444,7 @@ const deniedError = (permission: string) =>
   new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)
 
 /** One text for what is not there and for what is somebody else's. */
-function absentError(resource: string): Fault {
+export function absentError(resource: string): Fault {
   const kind = sameAs[resource] ?? resource
   return new Fault("not_found", `${kind}.missing`, `there is no such ${names[kind] ?? kind}`)
 }

@@ -6,6 +6,7 @@ import { type Code, Fault, lateError } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { type Access, type Authority, accessOf, authorise, tokenMissingError } from "./access.ts"
 import { noticeOf } from "./deprecation.ts"
+import { explain, type Rules } from "./explain.ts"
 import { bodyBytesMax, fileBytesMax, strangerBytesMax } from "./input/bounds.ts"
 import { checkValues } from "./input/values.ts"
 import { nameOf, type Operation } from "./method.ts"
@@ -101,12 +102,15 @@ export type Entry = {
  */
 export function entriesOf<C extends Call>(pipeline: Pipeline<C>): readonly Entry[] {
   const resources = new Set(Object.keys(pipeline.authority.resources))
+  const known = new Map<string, Access>()
+  const rules: Rules = (name) => known.get(name)
   return pipeline.operations.map((operation) => {
     const { method } = operation
     const access = accessOf(method, resources)
+    known.set(nameOf(method), access)
     const bytesMax = method.input.fields.some(isFile) ? fileBytesMax : bodyBytesMax
     const notice = noticeOf(method)
-    const line: Line<C> = { operation, access, name: nameOf(method), notice, bytesMax }
+    const line: Line<C> = { operation, access, name: nameOf(method), notice, bytesMax, rules }
     return {
       method,
       name: line.name,
@@ -122,6 +126,7 @@ type Line<C> = {
   readonly notice: Answer<unknown>["headers"]
   /** How much of a body is read of who has shown a token. */
   readonly bytesMax: number
+  readonly rules: Rules
 }
 
 const isFile = ({ message }: DescField) => message === FileSchema
@@ -182,7 +187,7 @@ async function run<C extends Call, T>(
   line: Line<C>,
   given: Given<C, T>,
 ): Promise<T> {
-  const { operation, access, bytesMax, name } = line
+  const { operation, access, bytesMax, name, rules } = line
   const { arrival, codec, requestId, progress, started } = given
   const { headers, address, target } = arrival
   const cx = await authenticate(headers, { requestId, address, target })
@@ -192,7 +197,11 @@ async function run<C extends Call, T>(
   progress.request = request
   checkValues(operation.method.input, request)
   const admit = (asked: Message) => {
-    const admitted = { ...authorise(authority, access, cx, asked), ...deadlineOf(arrival, started) }
+    const admitted: C = {
+      ...authorise(authority, access, cx, asked),
+      ...deadlineOf(arrival, started),
+      explain: (question) => explain(authority, cx, rules, question),
+    }
     progress.cx = admitted
     return admitted
   }

@@ -1,3 +1,4 @@
+import type { Explain } from "./access.ts"
 import type { Clock } from "./clock.ts"
 import type { Random } from "./crypto/random.ts"
 import type { Secrets } from "./crypto/secret.ts"
@@ -88,6 +89,8 @@ export type Call = Services & {
    * dispatcher; an operation asks it for what only a part of a request needs.
    */
   readonly holds?: ((permission: string) => boolean) | undefined
+  /** Tells how access would be decided for a user, and why. Set by the dispatcher. */
+  readonly explain?: Explain | undefined
   /**
    * Set by the dispatcher where the rule itself did not open, but what stands beside it: what the
    * operation answers where that leads to nothing.

@@ -141,6 +141,10 @@ export const looks: readonly Step[] = [
   [management("ListAppChanges"), older],
   ["core.auth.v1.AuthService/ListMyUserChanges", {}],
   [admin("ListEvents"), {}],
+  ["ListChanges", { resource: { projectId: "project" } }],
+  ["GetDifferences", { resource: { projectId: "project" } }],
+  ["GetPermissionReason", { ...user, permission: "project.read", resource: "instance" }],
+  ["GetEntryReason", { ...user, applicationId: "app" }],
   [admin("ListEventTypes"), {}],
   [admin("ListAggregateTypes"), {}],
   [admin("ListFailedEvents"), {}],
@@ -300,6 +304,7 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ...providerRefusals,
   ...targetRefusals,
   ...actionRefusals,
+  ["RetryFailedEvents", { viewName: "absent", failedSequence: 1 }, 404],
   [
     admin("RemoveFailedEvent"),
     { database: "latchkey", viewName: "absent", failedSequence: 1 },

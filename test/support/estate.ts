@@ -1,5 +1,7 @@
 import { create, type DescMethod } from "@bufbuild/protobuf"
 import { type Access, accessOf, authorise } from "../../src/api/access.ts"
+import { explain } from "../../src/api/explain.ts"
+import { nameOf } from "../../src/api/method.ts"
 import * as app from "../../src/domain/app/index.ts"
 import { module as federation } from "../../src/domain/federation/index.ts"
 import { module as grant } from "../../src/domain/grant/index.ts"
@@ -14,6 +16,7 @@ import * as project from "../../src/domain/project/index.ts"
 import { module as refusal } from "../../src/domain/refusal/index.ts"
 import { module as session } from "../../src/domain/session/index.ts"
 import * as user from "../../src/domain/user/index.ts"
+import type { AccessQuestion } from "../../src/kernel/access.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { aggregates, authority, modules, views } from "../../src/server/modules.ts"
 import type { Transaction } from "../../src/store/index.ts"
@@ -94,7 +97,11 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
         bare,
         create(method.input, request as never),
       )
-      return ask([share], name, admitted, request)
+      const explained = {
+        ...admitted,
+        explain: (question: AccessQuestion) => explain(authority, bare, ruleNamed, question),
+      }
+      return ask([share], name, explained, request)
     },
   }
 }
@@ -144,6 +151,13 @@ function ruleOf(method: DescMethod): Access {
   const rule = rules.get(method) ?? accessOf(method, resources)
   rules.set(method, rule)
   return rule
+}
+
+/** The rule of an operation by its full name. */
+function ruleNamed(operation: string): Access | undefined {
+  const methods = callable.flatMap(({ service }) => [...service.methods])
+  const method = methods.find((each) => nameOf(each) === operation)
+  return method && ruleOf(method)
 }
 
 /** The share that binds an operation; of two with one name v2 has the first word. */

@@ -11,7 +11,7 @@ export {
   removeAuthorization,
 } from "./commands.ts"
 export { type Authorization, type AuthorizationEvent, authorization } from "./model.ts"
-export { authorizationsOf, type Held, mayEnter, rolesHeld } from "./query.ts"
+export { authorizationsOf, entryOf, givenOn, type Held, mayEnter, rolesHeld } from "./query.ts"
 
 /** What this module is to the whole. */
 export const module = {

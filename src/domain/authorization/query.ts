@@ -18,23 +18,56 @@ export function rolesHeld(cx: Cx, userId: string, projectId: string): readonly H
   }))
 }
 
+/** Whether a user may sign in to the applications of a project, and what was looked at for it. */
+export type Entry = {
+  readonly answer: "yes" | "no roles" | "no project"
+  /** Whether their organisation has the project; undefined where the project doesn't ask for it. */
+  readonly hasProject: boolean | undefined
+  /** Whether they have roles on it; undefined where the project doesn't ask, or that is no matter. */
+  readonly hasRoles: boolean | undefined
+}
+
 /**
  * Whether a user may sign in to the applications of a project, as the project asks for it: their
  * organisation must have the project, they must be authorized on it. Who was given roles that are
  * all gone is authorized no more.
  */
-export function mayEnter(
-  cx: Cx,
-  userId: string,
-  projectId: string,
-): "yes" | "no roles" | "no project" {
+export function entryOf(cx: Cx, userId: string, projectId: string): Entry {
   const on = cx.store.state(cx, project, projectId)
   const home = () => cx.store.receipt(cx, user, userId)?.owner ?? ""
-  if (on.hasProjectCheck && !hasProject(cx, projectId, home())) return "no project"
-  if (!on.projectRoleCheck) return "yes"
+  const hasIt = on.hasProjectCheck ? hasProject(cx, projectId, home()) : undefined
+  if (hasIt === false) return { answer: "no project", hasProject: hasIt, hasRoles: undefined }
+  if (!on.projectRoleCheck) return { answer: "yes", hasProject: hasIt, hasRoles: undefined }
   const counts = (each: Authorization) =>
     each.roleKeys.length === 0 || keysOf(cx, on, each).length > 0
-  return inForce(cx, userId, projectId).some(counts) ? "yes" : "no roles"
+  const hasRoles = inForce(cx, userId, projectId).some(counts)
+  return { answer: hasRoles ? "yes" : "no roles", hasProject: hasIt, hasRoles }
+}
+
+/** The answer alone. */
+export const mayEnter = (cx: Cx, userId: string, projectId: string): Entry["answer"] =>
+  entryOf(cx, userId, projectId).answer
+
+/** An authorization of a user on a project, and what it gives them now. */
+export type Given = {
+  readonly id: string
+  readonly orgId: string
+  /** Empty where the project's own organisation gave it. */
+  readonly grantId: string
+  /** Whether it is active, and over a grant that one counts. */
+  readonly counts: boolean
+  readonly keys: readonly string[]
+}
+
+/** All that a user was given on a project and nobody has removed, in force or not. */
+export function givenOn(cx: Cx, userId: string, projectId: string): readonly Given[] {
+  const on = cx.store.state(cx, project, projectId)
+  return cx.store.all(cx, between, { userId, projectId }).map(({ id }) => {
+    const state = cx.store.state(cx, authorization, id)
+    const counts = isInForce(cx, state)
+    const { orgId, grantId } = state
+    return { id, orgId, grantId, counts, keys: counts ? keysOf(cx, on, state) : [] }
+  })
 }
 
 const keysOf = (cx: Cx, on: Project, held: Authorization): readonly string[] =>
@@ -61,10 +94,11 @@ function inForce(cx: Cx, userId: string, projectId: string): readonly Authorizat
   return cx.store
     .all(cx, between, { userId, projectId })
     .map(({ id }) => cx.store.state(cx, authorization, id))
-    .filter(({ status, grantId }) => {
-      return status === "active" && (grantId === "" || grantInForce(cx, grantId) !== undefined)
-    })
+    .filter((each) => isInForce(cx, each))
 }
+
+const isInForce = (cx: Cx, { status, grantId }: Authorization): boolean =>
+  status === "active" && (grantId === "" || grantInForce(cx, grantId) !== undefined)
 
 /**
  * What the access to an authorization hangs from; undefined where there is none. Over a grant it

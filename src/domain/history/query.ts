@@ -67,7 +67,7 @@ export function editorsOf(cx: Cx): (id: string) => Editor {
 /** Who did it, as they are named today: what they were called then is erased with them. */
 function editorOf(cx: Cx, id: string): Editor {
   const home = cx.store.receipt(cx, user, id)?.owner
-  const known = home !== undefined && maySee(cx, id, home) ? profile(cx, id) : undefined
+  const known = home !== undefined && mayRead(cx, id, home) ? profile(cx, id) : undefined
   if (home === undefined || !known) return { id, name: "", loginName: "", picture: "" }
   const { preferredLoginName } = shownNames(cx, { user_name: known.userName, org: home })
   const { name, picture } = known
@@ -75,7 +75,7 @@ function editorOf(cx: Cx, id: string): Editor {
 }
 
 /** Users are seen by themselves, and by who may read users where they belong. */
-function maySee(cx: Cx, id: string, home: string): boolean {
+export function mayRead(cx: Cx, id: string, home: string): boolean {
   const { caller } = cx
   if (caller.kind !== "user") return false
   if (caller.userId === id) return true

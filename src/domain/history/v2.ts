@@ -83,11 +83,22 @@ function momentOf(message: MomentMessage | undefined): Moment | undefined {
   return position === undefined ? undefined : { position }
 }
 
+/** Who did it, with what; names are looked up once where `named` remembers them. */
+export function toEditor(
+  cx: Cx,
+  { editor: { user, client }, correlation }: Changed["event"],
+  named = editorsOf(cx),
+) {
+  const { name, loginName } = named(user)
+  return {
+    ...{ userId: user, displayName: name, loginName, requestId: correlation },
+    ...{ clientId: client, clientName: findClient(cx, client)?.state.name ?? "" },
+  }
+}
+
 function changing(cx: Cx) {
   const named = editorsOf(cx)
   return ({ event, differences }: Changed) => {
-    const { user, client } = event.editor
-    const { name, loginName } = named(user)
     const payload: JsonObject = JSON.parse(JSON.stringify(event.data))
     return {
       sequence: BigInt(event.version),
@@ -95,10 +106,7 @@ function changing(cx: Cx) {
       changeDate: at(event.time),
       type: event.type,
       words: wordsOf(event.type),
-      editor: {
-        ...{ userId: user, displayName: name, loginName, requestId: event.correlation },
-        ...{ clientId: client, clientName: findClient(cx, client)?.state.name ?? "" },
-      },
+      editor: toEditor(cx, event, named),
       differences: differences.map(toDifference),
       payload,
     }

@@ -12,7 +12,7 @@ export {
   removeMember,
 } from "./commands.ts"
 export { rolePermissions, stateReader } from "./custom-role.ts"
-export { type Member, type MemberEvent, member, type Target } from "./model.ts"
+export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
 export { outranks, outranksAll } from "./rank.ts"
 export { permissionsOf } from "./roles.ts"
 export { type AdministratorRow, type Membership, memberships, memberView } from "./view.ts"

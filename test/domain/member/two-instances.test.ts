@@ -387,6 +387,15 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listMyUserChanges", {}],
   ["listEvents", { limit: 1000 }],
   ["listChanges", { resource: { resource: { case: "projectId", value: "p1" } } }],
+  [
+    "getPermissionReason",
+    {
+      userId: "manager",
+      subject: { case: "operation", value: "core.project.v2.ProjectService/UpdateProject" },
+      id: "p1",
+    },
+  ],
+  ["getEntryReason", { userId: "nobody", applicationId: "a1" }],
   ["getDifferences", { resource: { resource: { case: "projectId", value: "p1" } } }],
   ["listEventTypes", {}],
   ["listAggregateTypes", {}],

@@ -75,4 +75,40 @@ export const historyRows: readonly Row[] = [
     code: "permission_denied",
     id: "access.denied",
   },
+  {
+    call: `${service}/GetPermissionReason`,
+    body: { userId: "$manager", permission: "project.write", resource: "project", id: "$project" },
+    expect: { allowed: true, reason: "REASON_ROLE", organizationId: "$org" },
+  },
+  {
+    call: `${service}/GetPermissionReason`,
+    name: "of an operation, for nobody",
+    body: {
+      userId: "$nobody",
+      operation: "core.project.v2.ProjectService/UpdateProject",
+      id: "$project",
+    },
+    expect: { reason: "REASON_NO_PERMISSION", refusal: "access.denied" },
+  },
+  {
+    call: `${service}/GetPermissionReason`,
+    name: "by a stranger",
+    as: "stranger",
+    body: { userId: "$manager", permission: "project.write", resource: "project", id: "$project" },
+    code: "not_found",
+    id: "user.missing",
+  },
+  {
+    call: `${service}/GetEntryReason`,
+    body: { userId: "$user", applicationId: "$app" },
+    expect: { allowed: true },
+  },
+  {
+    call: `${service}/GetEntryReason`,
+    name: "by a stranger",
+    as: "stranger",
+    body: { userId: "$user", applicationId: "$app" },
+    code: "not_found",
+    id: "app.missing",
+  },
 ]

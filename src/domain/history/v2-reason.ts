@@ -1,0 +1,145 @@
+import { share } from "../../api/method.ts"
+import {
+  EntryCondition,
+  type GetEntryReasonRequest,
+  type GetPermissionReasonRequest,
+  HistoryService,
+  Reason,
+} from "../../gen/core/history/v2/history_service_pb.ts"
+import type { AccessAnswer, Holding } from "../../kernel/access.ts"
+import { at } from "../../kernel/answer.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { AnyEvent, Cx, Recorded } from "../../store/index.ts"
+import { app, isAppActive } from "../app/index.ts"
+import { entryOf, givenOn } from "../authorization/index.ts"
+import { isOrgActive, org } from "../org/index.ts"
+import { project } from "../project/index.ts"
+import { projectGrant } from "../project-grant/index.ts"
+import { isUserActive, user } from "../user/index.ts"
+import { lastAuthorized, lastGiven } from "./given.ts"
+import { mayRead } from "./query.ts"
+import { toEditor } from "./v2.ts"
+
+export const reasons = share<Cx>()(HistoryService, {
+  getPermissionReason: (req, cx) => permissionReason(cx, req),
+  getEntryReason: (req, cx) => entryReason(cx, req),
+})
+
+async function permissionReason(cx: Cx, { userId, subject, ...req }: GetPermissionReasonRequest) {
+  if (!cx.explain) throw new Error("the dispatcher lends what explains its decisions")
+  if (!subject.case || subject.value === "") throw subjectMissingError()
+  const answer = cx.explain({
+    ...{ userId, orgId: cx.store.receipt(cx, user, userId)?.owner ?? "" },
+    subject: { kind: subject.case, name: subject.value },
+    ...{ resource: req.resource, id: req.id, parent: req.parentId },
+  })
+  const { permission, resource, owners, holdings, outcome } = answer
+  const reason = reasonOf(answer)
+  return {
+    allowed: !(outcome instanceof Fault),
+    reason,
+    words: outcome instanceof Fault ? outcome.message : words[outcome],
+    refusal: outcome instanceof Fault ? outcome.id : "",
+    ...{ permission, resource },
+    organizationId: owners.org ?? "",
+    projectId: owners.project ?? "",
+    projectGrantId: owners.grant ?? "",
+    holdings: await Promise.all(holdings.map((each) => toHolding(cx, userId, each))),
+  }
+}
+
+const words = {
+  role: "a role permits it",
+  self: "it is about the user themself",
+  open: "everybody who is signed in may do this",
+} as const
+
+function reasonOf({ outcome, holdings }: AccessAnswer): Reason {
+  if (outcome === "role") return Reason.ROLE
+  if (outcome === "self") return Reason.SELF
+  if (outcome === "open") return Reason.OPEN
+  const granting = holdings.filter((each) => each.granting.length > 0)
+  if (granting.some(({ reaches }) => reaches)) return Reason.FORBIDDEN
+  return granting.length > 0 ? Reason.ELSEWHERE : Reason.NO_PERMISSION
+}
+
+async function toHolding(cx: Cx, userId: string, { granting, ...held }: Holding) {
+  const { level, id, roles, reaches } = held
+  return {
+    ...{ level, id, reaches, name: nameOf(cx, held) },
+    ...{ roles: [...roles], grantingRoles: [...granting] },
+    ...given(cx, await lastGiven(cx, userId, held)),
+  }
+}
+
+function nameOf(cx: Cx, { level, id }: Pick<Holding, "level" | "id">): string {
+  if (level === "org") return cx.store.state(cx, org, id).name
+  if (level === "instance") return ""
+  const projectId = level === "grant" ? cx.store.state(cx, projectGrant, id).projectId : id
+  return cx.store.state(cx, project, projectId).name
+}
+
+const given = (cx: Cx, event: Recorded<AnyEvent> | undefined) =>
+  event && { givenBy: toEditor(cx, event), givenDate: at(event.time) }
+
+async function entryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequest) {
+  const home = cx.store.receipt(cx, user, userId)?.owner
+  if (home === undefined || !mayRead(cx, userId, home)) {
+    throw new Fault("not_found", "user.missing", "there is no such user")
+  }
+  const state = cx.store.state(cx, app, applicationId)
+  const projectId = "projectId" in state ? state.projectId : ""
+  const { answer, hasProject, hasRoles } = entryOf(cx, userId, projectId)
+  const isActive = isUserActive(cx, userId) && isOrgActive(cx, home)
+  const isServed = isAppActive(cx, applicationId)
+  const checks = [
+    ...check(EntryCondition.USER_ACTIVE, isActive),
+    ...check(EntryCondition.APPLICATION_ACTIVE, isServed),
+    ...check(EntryCondition.PROJECT_GRANTED, hasProject),
+    ...check(EntryCondition.ROLES_GIVEN, hasRoles),
+  ]
+  const seen = cx.holds?.("user.grant.read") ? givenOn(cx, userId, projectId) : []
+  const roles = seen.map(async ({ id, orgId, grantId, counts, keys }) => ({
+    ...{ authorizationId: id, roleKeys: [...keys], counts, projectGrantId: grantId },
+    ...{ organizationId: orgId, organizationName: cx.store.state(cx, org, orgId).name },
+    ...given(cx, await lastAuthorized(cx, id)),
+  }))
+  return {
+    allowed: isActive && isServed && answer === "yes",
+    checks,
+    roles: await Promise.all(roles),
+  }
+}
+
+const conditions = {
+  [EntryCondition.USER_ACTIVE]: [
+    "the user and their organisation are active",
+    "the user or their organisation is not active",
+  ],
+  [EntryCondition.APPLICATION_ACTIVE]: [
+    "the application and its project are active",
+    "the application, its project or the organisation that owns them is not active",
+  ],
+  [EntryCondition.PROJECT_GRANTED]: [
+    "the organisation of the user has the project",
+    "the project lets in only organisations that have it, and that of the user does not",
+  ],
+  [EntryCondition.ROLES_GIVEN]: [
+    "the user has roles on the project",
+    "the project lets in only who has roles on it, and the user has none that count",
+  ],
+} as const
+
+/** None where nothing of the kind is asked for. */
+function check(condition: keyof typeof conditions, met: boolean | undefined) {
+  if (met === undefined) return []
+  const [fine, lacking] = conditions[condition]
+  return [{ condition, met, words: met ? fine : lacking }]
+}
+
+const subjectMissingError = () =>
+  new Fault(
+    "invalid_argument",
+    "reason.subject_missing",
+    "say in permission or in operation what is to be explained",
+  )

@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { addAuthorization } from "../../../src/domain/authorization/index.ts"
+import { addMember } from "../../../src/domain/member/index.ts"
+import { addGrant } from "../../../src/domain/project-grant/index.ts"
+import { EntryCondition, Reason } from "../../../src/gen/core/history/v2/history_service_pb.ts"
+import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
+})
+afterEach(() => estate.close())
+
+const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
+
+const permission = (userId: string, value: string, where: object) => ({
+  ...{ userId, subject: { case: "permission", value } },
+  ...where,
+})
+const operation = (userId: string, value: string, where: object) => ({
+  ...{ userId, subject: { case: "operation", value: `core.${value}` } },
+  ...where,
+})
+const why = (who: Person, request: object) => act(who, "getPermissionReason", request)
+const p1 = { resource: "project", id: "p1" }
+const update = "project.v2.ProjectService/UpdateProject"
+
+test("a role that opens is told with where it is held, by whom it was given, and when", async () => {
+  await act("owner", "createAdministrator", {
+    userId: "nobody",
+    resource: { resource: { case: "projectId", value: "p1" } },
+    roles: ["PROJECT_OWNER"],
+  })
+  const told = await why("manager", permission("nobody", "project.write", p1))
+  expect(told).toMatchObject({ allowed: true, reason: Reason.ROLE, organizationId: "org1" })
+  expect(told.holdings).toMatchObject([
+    {
+      ...{ level: "project", id: "p1", name: "One", reaches: true },
+      ...{ roles: ["PROJECT_OWNER"], grantingRoles: ["PROJECT_OWNER"] },
+      givenBy: { userId: "owner", displayName: "owner Person" },
+    },
+  ])
+  expect(told.holdings[0].givenDate).toBeDefined()
+})
+
+test("roles of the instance and the organisation reach down, and the first that opens leads", async () => {
+  const told = await why("owner", permission("owner", "project.write", p1))
+  expect(told.holdings[0]).toMatchObject({ level: "instance", reaches: true })
+  const ofManager = await why("owner", permission("manager", "project.write", p1))
+  expect(ofManager.holdings).toMatchObject([
+    { level: "org", id: "org1", name: "Acme", grantingRoles: ["ORG_OWNER"] },
+  ])
+})
+
+test("a refusal says what is missing: the permission, or that it is held elsewhere", async () => {
+  const none = await why("manager", permission("nobody", "project.write", p1))
+  expect(none).toMatchObject({
+    ...{ allowed: false, reason: Reason.NO_PERMISSION, refusal: "access.denied", holdings: [] },
+    words: "this needs the permission project.write",
+  })
+  const elsewhere = await why("owner", permission("stranger", "project.write", p1))
+  expect(elsewhere).toMatchObject({ allowed: false, reason: Reason.ELSEWHERE })
+  expect(elsewhere.holdings).toMatchObject([
+    { id: "org2", grantingRoles: ["ORG_OWNER"], reaches: false },
+  ])
+})
+
+test("of an operation the whole rule decides: what is internal, oneself, and rank", async () => {
+  expect(await why("manager", operation("manager", update, { id: "p1" }))).toMatchObject({
+    ...{ allowed: true, permission: "project.write", resource: "project" },
+  })
+  const own = await why("owner", operation("manager", update, { id: "own" }))
+  expect(own).toMatchObject({ allowed: false, reason: Reason.ELSEWHERE })
+  const lock = "user.v2.UserService/LockUser"
+  const owner = await why("owner", operation("manager", lock, { id: "owner" }))
+  expect(owner).toMatchObject({ reason: Reason.FORBIDDEN, refusal: "user.outranks_you" })
+  const read = "user.v2.UserService/GetUserByID"
+  expect(await why("manager", operation("nobody", read, { id: "nobody" }))).toMatchObject({
+    ...{ allowed: true, reason: Reason.SELF },
+  })
+  expect(
+    await why(
+      "manager",
+      operation("nobody", "diagnosis.v2.DiagnosisService/ListScriptMoments", {}),
+    ),
+  ).toMatchObject({ allowed: true, reason: Reason.OPEN })
+})
+
+test("what it tells is what the operation itself then does", async () => {
+  const people = ["owner", "manager", "nobody", "stranger"] as const
+  const asked = [
+    [update, "updateProject", { projectId: "p1", name: "Two" }, "p1"],
+    ["user.v2.UserService/LockUser", "lockUser", { userId: "manager" }, "manager"],
+    ["user.v2.UserService/DeleteUser", "deleteUser", { userId: "owner" }, "owner"],
+  ] as const
+  for (const [name, method, request, id] of asked) {
+    for (const person of people) {
+      const { allowed } = await why("owner", operation(person, name, { id }))
+      const tried = await act(person, method, request).then(
+        () => true,
+        ({ id: fault }: any) =>
+          !["access.denied", "project.missing", "user.missing", "user.outranks_you"].includes(
+            fault,
+          ),
+      )
+      expect([person, name, tried]).toEqual([person, name, allowed])
+      if (tried && method === "lockUser") await act("owner", "unlockUser", { userId: "manager" })
+    }
+  }
+})
+
+test("nobody learns of resources that nothing of theirs reaches, or of people", async () => {
+  await act("stranger", "createProject", { organizationId: "org2", projectId: "p2", name: "Two" })
+  const there = { resource: "project", id: "p2" }
+  const absent = { resource: "project", id: "p404" }
+  for (const where of [there, absent]) {
+    await expect(why("manager", permission("nobody", "project.read", where))).rejects.toMatchObject(
+      { id: "project.missing" },
+    )
+  }
+  await expect(why("stranger", permission("nobody", "project.read", there))).rejects.toMatchObject({
+    code: "not_found",
+  })
+  for (const bad of [
+    permission("nobody", "project.read", { resource: "spaceship", id: "1" }),
+    operation("nobody", "project.v2.ProjectService/Nothing", {}),
+    operation("nobody", update, { resource: "user", id: "nobody" }),
+    { userId: "nobody" },
+  ]) {
+    await expect(why("manager", bad)).rejects.toMatchObject({ code: "invalid_argument" })
+  }
+})
+
+const app = async () => {
+  await act("manager", "createApplication", {
+    ...{ projectId: "p1", applicationId: "a1", name: "App" },
+    applicationType: { case: "oidc", value: {} },
+  })
+}
+const entry = (who: Person, userId: string) =>
+  act(who, "getEntryReason", { userId, applicationId: "a1" })
+
+test("who is let in to an application, and by which roles", async () => {
+  await app()
+  expect(await entry("manager", "nobody")).toMatchObject({ allowed: true, roles: [] })
+  await act("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
+  const out = await entry("manager", "nobody")
+  expect(out.allowed).toBe(false)
+  expect(out.checks.filter(({ met }: any) => !met)).toMatchObject([
+    { condition: EntryCondition.ROLES_GIVEN },
+  ])
+  await act("manager", "addProjectRole", { projectId: "p1", roleKey: "a", displayName: "A" })
+  const given = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: ["a"] }
+  await estate.step((tx) => addAuthorization(tx, "u1", given))
+  const inside = await entry("manager", "nobody")
+  expect(inside).toMatchObject({
+    allowed: true,
+    roles: [{ authorizationId: "u1", roleKeys: ["a"], counts: true, organizationName: "Acme" }],
+  })
+  await act("manager", "deactivateAuthorization", { id: "u1" })
+  expect(await entry("manager", "nobody")).toMatchObject({
+    allowed: false,
+    roles: [{ roleKeys: [], counts: false }],
+  })
+})
+
+test("another organisation's people come in by a grant, where the project asks for one", async () => {
+  await app()
+  await act("manager", "updateProject", { projectId: "p1", projectAccessRequired: true })
+  const unmet = async () =>
+    (await entry("owner", "stranger")).checks
+      .filter(({ met }: any) => !met)
+      .map(({ condition }: any) => condition)
+  expect(await unmet()).toEqual([EntryCondition.PROJECT_GRANTED])
+  await estate.step((tx) =>
+    addGrant(tx, "g1", { projectId: "p1", grantedOrgId: "org2", roleKeys: [] }),
+  )
+  expect(await unmet()).toEqual([])
+  await act("owner", "deactivateUser", { userId: "stranger" })
+  expect(await unmet()).toEqual([EntryCondition.USER_ACTIVE])
+  await expect(entry("manager", "stranger")).rejects.toMatchObject({ id: "user.missing" })
+})
+
+test("roles that the instance gave are found, too, with who gave them", async () => {
+  await estate.step((tx) =>
+    addMember(tx, { userId: "nobody", target: { level: "instance" }, roles: ["IAM_OWNER_VIEWER"] }),
+  )
+  const told = await why("owner", permission("nobody", "project.read", p1))
+  expect(told.holdings).toMatchObject([{ level: "instance", grantingRoles: ["IAM_OWNER_VIEWER"] }])
+  expect(told.holdings[0].givenDate).toBeDefined()
+})

@@ -349,8 +349,8 @@ export type FailedSelection = {
 }
 
 /**
- * Has failed events tried again at once, also those that were given up, each by its own reactor, and
- * answers how many that are. What fails again is counted and stays on the list.
+ * Has failed events tried again at once, also those that were given up, each by its own reactor,
+ * and answers how many that are. What fails again is counted and stays on the list.
  */
 export async function retryFailedEvents(
   store: Store,

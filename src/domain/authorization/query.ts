@@ -23,7 +23,7 @@ export type Entry = {
   readonly answer: "yes" | "no roles" | "no project"
   /** Whether their organisation has the project; undefined where the project doesn't ask for it. */
   readonly hasProject: boolean | undefined
-  /** Whether they have roles on it; undefined where the project doesn't ask, or that is no matter. */
+  /** Whether they have roles on it; undefined where that was not asked. */
   readonly hasRoles: boolean | undefined
 }
 

@@ -140,7 +140,7 @@ test("what is sealed or hashed stays so in the history of every kind", async () 
   expect(JSON.stringify(lines(added))).not.toContain(sealed)
 })
 
-test("who may not read a thing has no history of it; streams are for who reads all events", async () => {
+test("who may not read a thing has no history of it; streams need all events", async () => {
   for (const resource of [p1, of("organizationId", "org1"), of("userId", "nobody")]) {
     await expect(changes("stranger", resource)).rejects.toMatchObject({ code: "not_found" })
     await expect(compared("stranger", resource)).rejects.toMatchObject({ code: "not_found" })

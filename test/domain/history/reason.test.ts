@@ -26,7 +26,7 @@ const why = (who: Person, request: object) => act(who, "getPermissionReason", re
 const p1 = { resource: "project", id: "p1" }
 const update = "project.v2.ProjectService/UpdateProject"
 
-test("a role that opens is told with where it is held, by whom it was given, and when", async () => {
+test("a role that opens is told with where it is held, who gave it, and when", async () => {
   await act("owner", "createAdministrator", {
     userId: "nobody",
     resource: { resource: { case: "projectId", value: "p1" } },
@@ -44,7 +44,7 @@ test("a role that opens is told with where it is held, by whom it was given, and
   expect(told.holdings[0].givenDate).toBeDefined()
 })
 
-test("roles of the instance and the organisation reach down, and the first that opens leads", async () => {
+test("roles reach down from above, and what opens leads", async () => {
   const told = await why("owner", permission("owner", "project.write", p1))
   expect(told.holdings[0]).toMatchObject({ level: "instance", reaches: true })
   const ofManager = await why("owner", permission("manager", "project.write", p1))
@@ -165,7 +165,7 @@ test("who is let in to an application, and by which roles", async () => {
   })
 })
 
-test("another organisation's people come in by a grant, where the project asks for one", async () => {
+test("people of others come in by a grant, where the project asks for one", async () => {
   await app()
   await act("manager", "updateProject", { projectId: "p1", projectAccessRequired: true })
   const unmet = async () =>

@@ -28,7 +28,7 @@ import { publicFileAt, publishedLooks } from "./file/sent.ts"
 import { addressOf, guarded, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant, namesInstance } from "./instance-host.ts"
-import { staleFault } from "./node/lead.ts"
+import { confirmed } from "./node/lead.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
 import type { ServerServices } from "./services.ts"
@@ -68,6 +68,17 @@ export function appOf(parts: AppParts): App {
   const show = pagesWith(uiEntry)
   const handlers = {
     api,
+    // What everybody gets the same of is good for minutes anyway: it is told without the log, too.
+    confirmed: async (request: Request) => {
+      try {
+        await confirmed(services.store, request)
+        return undefined
+      } catch (cause) {
+        const known = namesInstance(request) ? undefined : published(request)
+        if (known) return known
+        throw cause
+      }
+    },
     show,
     setup: setupPages(services, setupToken, show),
     instance: instanceHandler(services, show),
@@ -79,7 +90,8 @@ export function appOf(parts: AppParts): App {
   )
   return {
     api,
-    published: (request) => (namesInstance(request) ? undefined : published(request)),
+    published: (request) =>
+      services.store.node || namesInstance(request) ? undefined : published(request),
     guarded: (request, response) => guarded(services, request, response),
     answer: async (request, peer) => {
       const url = addressOf(request)
@@ -93,6 +105,8 @@ export function appOf(parts: AppParts): App {
 
 type Handlers = {
   readonly api: App["api"]
+  /** Waits until what others wrote is here; answers what may be answered without. */
+  readonly confirmed: (request: Request) => Promise<Response | undefined>
   readonly show: ShowPage
   readonly setup: ReturnType<typeof setupPages>
   readonly instance: ReturnType<typeof instanceHandler>
@@ -119,7 +133,10 @@ async function answer(
   }
   const origin = originOf(services, request, peer)
   try {
-    if (staleFault(services.store)) await services.store.node?.caughtUp()
+    if (services.store.node) {
+      const known = await handlers.confirmed(request)
+      if (known) return known
+    }
     const cx = anonymousCall(services, request.headers, origin)
     const isShut = cx !== undefined && isBlocked(cx)
     const page = cx

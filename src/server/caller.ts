@@ -5,7 +5,7 @@ import { Fault } from "../kernel/fault.ts"
 import { languagesOf } from "../kernel/text/accept.ts"
 import { systemCaller, type Use } from "../oauth/index.ts"
 import type { Cx, Store } from "../store/index.ts"
-import { staleFault } from "./node/lead.ts"
+import { confirmed } from "./node/lead.ts"
 import type { ServerServices } from "./services.ts"
 
 /** What a request tells about where it came from, before anybody looks at who sent it. */
@@ -129,7 +129,7 @@ export const fromOf = (headers: Headers, origin: Pick<Origin, "address">): From 
 export const authenticateWith =
   (services: ServerServices, tokenCaller: (cx: Cx, use: Use) => Promise<Cx["caller"]>) =>
   async (headers: Headers, { requestId, address, target }: Knock): Promise<Cx> => {
-    if (staleFault(services.store)) await services.store.node?.caughtUp()
+    await confirmed(services.store, { headers })
     const host = headers.get("host") ?? ""
     const origin = { host, peer: address, address, requestId }
     const cx = anonymousCall(services, headers, origin)

@@ -15,7 +15,6 @@ import { keepRotating } from "./background/rotation.ts"
 import { openEdge } from "./edge/http.ts"
 import { type Listener, listenGrpc, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
-import { keepLeading, lead } from "./node/lead.ts"
 import { doctorOf } from "./operator/doctor.ts"
 import { eventCommandsOf } from "./operator/events.ts"
 import { transferControl } from "./operator/transfer.ts"
@@ -34,13 +33,10 @@ export async function serve(start: Start): Promise<Running> {
   const files = readCertificates(config)
   const development = await developmentIn(start)
   const services = await joinServices(start, { meters, catching: development?.catching })
-  await lead(services)
+  await services.lead.begin()
   await followPublicUrl(services, config.publicUrl)
   await development?.seed(services)
-  const setupToken = openSetupToken(services.random, {
-    open: instanceIds(services.store).length === 0,
-    closed: () => keepSetupLink(folder, undefined),
-  })
+  const setupToken = setupTokenOf(services, () => keepSetupLink(folder, undefined))
   const doctor = doctorOf(services)
   const joined = appOf({ services, setupToken, upstream: upstreamOf(config.listen) })
   const plain = doctor.watching(development?.around(joined, services) ?? joined)
@@ -51,6 +47,7 @@ export async function serve(start: Start): Promise<Running> {
   const stop = async () => {
     await Promise.all(listeners.map((each) => each.stop()))
     await Promise.all(working.map((each) => each.stop()))
+    await services.lead.stop()
     await services.store.close()
   }
   try {
@@ -66,7 +63,6 @@ export async function serve(start: Start): Promise<Running> {
       addGauges(meters.registry, { services, reactors: background.reactors })
       listeners.push(listenMetrics(meters.registry, config.metricsListen))
     }
-    working.push(keepLeading(services))
     working.push(...rounds(services, background))
   } catch (cause) {
     await stop()
@@ -97,6 +93,15 @@ export async function serve(start: Start): Promise<Running> {
       },
     },
   }
+}
+
+function setupTokenOf({ store, random, secrets }: ServerServices, closed: () => void) {
+  return openSetupToken(random, {
+    open: () => instanceIds(store).length === 0,
+    closed,
+    // Whichever of several nodes is asked, the link of any of them leads in.
+    secret: store.node && secrets.hash("set-up", "setup-link"),
+  })
 }
 
 async function developmentIn({ development }: Start) {

@@ -28,7 +28,7 @@ import { type Readiness, readinessOf } from "./background/readiness.ts"
 import type { Meters } from "./metrics/meters.ts"
 import { aggregates, views } from "./modules.ts"
 import { joinStore } from "./node/join.ts"
-import { staleFault } from "./node/lead.ts"
+import { type Lead, leadOf, staleFault } from "./node/lead.ts"
 
 /** What is wanted of them beside the usual. */
 export type Opening = {
@@ -58,6 +58,8 @@ export type ServerServices = Services &
     readonly meters: Meters | undefined
     /** A call of the process itself, on one instance. */
     readonly call: Calls
+    /** Whether this process does what must be done once. */
+    readonly lead: Lead
   }
 
 /** Opens the store of the data folder and everything that every call needs. */
@@ -156,6 +158,7 @@ function servicesOn(
     systemUsers: config.systemUsers,
     publicUrl: config.publicUrl,
     meters,
+    lead: leadOf({ store, log, clock: systemClock }),
     call: (instance, name) => ({
       ...shared,
       store,

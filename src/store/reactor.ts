@@ -74,6 +74,8 @@ export type Troubles = {
   readonly freed?: (reactor: string) => void
   /** The first tries with an event have failed; it is a failed event from now on. */
   readonly gaveUp?: (reactor: string, event: LogEvent, error: string) => void
+  /** Whether it is this node that works; others keep still until they are asked to. */
+  readonly leads?: () => boolean
 }
 
 /**
@@ -88,7 +90,7 @@ export function runReactors(
 ): Reactors {
   const book = bookOf(store)
   const parts = reactors.map((reactor) => ({ store, clock, book, reactor, troubles }))
-  const runners = parts.map(runner)
+  const runners = parts.map((each) => runner(each, troubles.leads ?? always))
   const retriers = parts.map(retrier)
   const wakeAll = () => {
     for (const { wake } of retriers) wake()
@@ -112,6 +114,8 @@ export function runReactors(
       void (await Promise.all([...runners, ...retriers].map((each) => each.stop()))),
   }
 }
+
+const always = () => true
 
 const rethrow = (_: string, cause: unknown): never => {
   throw cause
@@ -147,12 +151,13 @@ function retrier({ troubles, ...parts }: Parts) {
   let stopped = false
   const isOver = () => stopped
   const insist = insistence(reactor.name, troubles, { isOver, sleep })
+  const { leads = always } = troubles
   const act = async () => {
-    let due: readonly number[]
-    do {
-      due = book.due(reactor.name, clock.now(), reactor.parallel ?? 1)
-      await Promise.all(due.map((position) => retry(parts, position, isOver)))
-    } while (due.length > 0 && !stopped)
+    while (!stopped && leads()) {
+      const due = book.due(reactor.name, clock.now(), reactor.parallel ?? 1)
+      if (due.length === 0) return
+      await Promise.all(due.map((position) => retry(parts, position, () => stopped || !leads())))
+    }
   }
   void poll({ act: () => insist(act), everyMs: again.checked, sleep, isOver })
   return {
@@ -164,53 +169,45 @@ function retrier({ troubles, ...parts }: Parts) {
   }
 }
 
-function runner({ store, clock, book, reactor, troubles }: Parts) {
+function runner(parts: Parts, leads: () => boolean) {
+  const { store, clock, reactor, troubles } = parts
   let stopped = false
-  const isOver = () => stopped
+  const isStopped = () => stopped
+  const isOver = () => stopped || !leads()
   const { sleep, wake } = pausesOf(clock)
-  const insist = insistence(reactor.name, troubles, { isOver, sleep })
-  const handle = handlerOf({ store, clock, book, reactor, troubles }, { insist, isOver, sleep })
-  const isNew = reactor.from === "now" && !book.isKnown(reactor.name)
-  let read = isNew ? store.log.durable() : book.position(reactor.name)
-  const underWay = new Map<number, Promise<void>>()
-  // Up to the first event that is not done; what is done beyond it may be done again.
-  const advance = () =>
-    insist(() =>
-      store.exclusive(() => {
-        const before = Math.min(...underWay.keys()) - 1
-        if (!stopped) book.reached(reactor.name, Math.min(read, before))
-      }),
-    )
-  let working = isNew ? advance() : Promise.resolve()
-  const begin = async (event: LogEvent) => {
-    while (underWay.size >= (reactor.parallel ?? 1)) await Promise.race(underWay.values())
-    if (stopped) return
-    const done = handle(event).then(() => {
-      underWay.delete(event.position)
-      return advance()
-    })
-    underWay.set(event.position, done)
-  }
+  const pauses = { isOver, sleep }
+  const insist = insistence(reactor.name, troubles, pauses)
+  const handle = handlerOf(parts, { ...pauses, insist })
+  const noting = insistence(reactor.name, troubles, { isOver: isStopped, sleep })
+  const course = courseOf(parts, { isStopped, isOver, handle, noting })
+  let isBegun = leads()
+  let working = isBegun ? course.resume() : Promise.resolve()
   const all = Object.keys(reactor.on)
   const { types = () => all } = reactor
   // What is written meanwhile waits for the next turn: somebody writes all the time.
   const work = async () => {
+    if (isOver()) {
+      isBegun = false
+      return
+    }
+    if (!isBegun || course.isBroken()) await course.resume()
+    isBegun = true
     let target = store.log.durable()
-    while (!stopped) {
+    while (!course.isOff()) {
       // Asked for in the same turn as the log is: what wants an event was written before it.
-      const { events, upTo } = await store.log.find(read, batch, types())
+      const { events, upTo } = await store.log.find(course.read(), batch, types())
       for (const event of events) {
-        await begin(event)
-        if (stopped) return
-        read = event.position
+        await course.begin(event)
+        if (course.isOff()) return
+        course.pass(event.position)
       }
-      const isNews = upTo > read || events.length > 0
-      read = upTo
-      if (isNews) await advance()
+      const isNews = upTo > course.read() || events.length > 0
+      course.pass(upTo)
+      if (isNews) await course.advance()
       // Handling one event may have caused others.
       if (events.length > 0) target = store.log.durable()
-      if (underWay.size === 0 && (read >= target || !isNews)) return
-      if (!isNews) await Promise.race([...underWay.values(), sleep(pollMs)])
+      if (course.underWay() === 0 && (course.read() >= target || !isNews)) return
+      if (!isNews) await Promise.race([course.next(), sleep(pollMs)])
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
@@ -219,7 +216,7 @@ function runner({ store, clock, book, reactor, troubles }: Parts) {
     working = turn.catch(() => undefined)
     return turn
   }
-  void poll({ act: () => insist(drain), sleep, isOver })
+  void poll({ act: () => insist(drain), sleep, isOver: isStopped })
   return {
     drain,
     stop: async () => {
@@ -229,24 +226,99 @@ function runner({ store, clock, book, reactor, troubles }: Parts) {
   }
 }
 
+type Steering = {
+  readonly isStopped: () => boolean
+  /** Whether this node works no more. */
+  readonly isOver: () => boolean
+  /** False where it was broken off. */
+  readonly handle: (event: LogEvent) => Promise<boolean>
+  readonly noting: Insist
+}
+
+/** How far a reactor has come, and the events that it is at. */
+function courseOf(
+  { store, book, reactor }: Parts,
+  { isStopped, isOver, handle, noting }: Steering,
+) {
+  let read = 0
+  /** An event was broken off: nobody passes it until it is begun again. */
+  let isBroken = false
+  const underWay = new Map<number, Promise<void>>()
+  const isOff = () => isOver() || isBroken
+  /**
+   * Notes where it is: before the first event that is not done; what is done beyond it may be done
+   * again. `isTold` is for what was done: whichever node works next must not do it again.
+   */
+  const advance = (isTold = false) =>
+    noting(async () => {
+      const position = await store.exclusive(() => {
+        const before = Math.min(read, Math.min(...underWay.keys()) - 1)
+        if (isStopped()) return undefined
+        book.reached(reactor.name, before)
+        return before
+      })
+      if (!isTold || position === undefined) return
+      await store.node?.reached(new Map([[reactor.name, position]]))
+    })
+  return {
+    isOff,
+    isBroken: () => isBroken,
+    read: () => read,
+    pass: (position: number) => {
+      read = position
+    },
+    underWay: () => underWay.size,
+    /** Resolves when one of those under way is done. */
+    next: () => Promise.race(underWay.values()),
+    advance,
+    /** Goes on where it was, or where the node before this one was. */
+    resume: async (now = store.log.durable()) => {
+      await Promise.all(underWay.values())
+      underWay.clear()
+      isBroken = false
+      const isNew = reactor.from === "now" && !book.isKnown(reactor.name)
+      read = isNew ? now : book.position(reactor.name)
+      if (isNew) await advance(true)
+    },
+    begin: async (event: LogEvent) => {
+      while (!isOff() && underWay.size >= (reactor.parallel ?? 1)) {
+        await Promise.race(underWay.values())
+      }
+      if (isOff()) return
+      const done = handle(event).then(async (isDone) => {
+        if (!isDone) {
+          isBroken = true
+          return
+        }
+        underWay.delete(event.position)
+        await advance(true)
+      })
+      underWay.set(event.position, done)
+    },
+  }
+}
+
 type Pauses = Pick<Insistence, "isOver"> & { readonly sleep: (ms: number) => Promise<void> }
 type Insist = <T>(work: () => Promise<T>) => Promise<T | undefined>
 
-/** Tries an event, some times, until it is handled or given up. */
+/** Tries an event, some times, until it is handled or given up; false where it was broken off. */
 function handlerOf(
   { store, clock, book, reactor, troubles }: Parts,
   { insist, isOver, sleep }: Pauses & { readonly insist: Insist },
 ) {
-  return async (event: LogEvent) => {
+  return async (event: LogEvent): Promise<boolean> => {
     for (let tries = 1; ; tries++) {
-      const error = await insist(() => attempt(store, reactor, event))
-      if (error === undefined || isOver()) return
+      const tried = await insist(async () => ({ error: await attempt(store, reactor, event) }))
+      if (tried && tried.error === undefined) return true
+      if (!tried || isOver()) return false
       if (tries === triesMax) {
+        const { error = "" } = tried
         troubles.gaveUp?.(reactor.name, event, error)
-        return insist(() => book.failure(reactor, event, { error, now: clock.now() }))
+        await insist(() => book.failure(reactor, event, { error, now: clock.now() }))
+        return !isOver()
       }
       await sleep(2 ** tries * 100)
-      if (isOver()) return
+      if (isOver()) return false
     }
   }
 }
@@ -330,13 +402,18 @@ export const failedEvents = ({ database }: Store, instance?: string): readonly F
     .all(instance ?? null)
 
 /** Takes a failed event off the list: it is tried no more, and stays in the log. */
-export const removeFailedEvent = (store: Store, reactor: string, position: number): Promise<void> =>
-  store.exclusive(
-    () =>
-      void store.database
-        .query("DELETE FROM failed_event WHERE reactor = ? AND position = ?")
-        .run(reactor, position),
+export async function removeFailedEvent(
+  store: Store,
+  reactor: string,
+  position: number,
+): Promise<void> {
+  await store.node?.unfailed({ reactor, position })
+  await store.exclusive(() =>
+    store.database
+      .query("DELETE FROM failed_event WHERE reactor = ? AND position = ?")
+      .run(reactor, position),
   )
+}
 
 /** Those who wait for the time of what has failed, by the store that it stands in. */
 const wakers = new WeakMap<Database, () => void>()
@@ -397,10 +474,14 @@ function bookOf(store: Store) {
     isKnown: (name: string) => at.get(name) !== null,
     position: (name: string) => at.get(name)?.position ?? 0,
     reached: (name: string, position: number) => void move.run(name, position),
-    failure: (reactor: Reactor, event: LogEvent, what: { error: string; now: number }) =>
-      store.exclusive(
+    failure: async (reactor: Reactor, event: LogEvent, what: { error: string; now: number }) => {
+      const { position, instance } = event
+      const { error, now: last } = what
+      await store.node?.failed({ reactor: reactor.name, position, instance, error, last })
+      await store.exclusive(
         () => void fail.run(reactor.name, event.position, event.instance, what.error, what.now),
-      ),
+      )
+    },
     remove: (name: string, position: number) => removeFailedEvent(store, name, position),
     all: () => failedEvents(store),
     failures: (name: string) => failures.get(name)?.count ?? 0,

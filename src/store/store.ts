@@ -10,7 +10,7 @@ import { type Horizon, numberAt } from "./retention/horizon.ts"
 import type { Pruned, PruneLimits } from "./retention/prune.ts"
 import type { PurgeLimits } from "./retention/purge.ts"
 import type { Read, Reader, Reading } from "./search/reader.ts"
-import type { SharedLog } from "./shared/shared-log.ts"
+import type { NodeStanding, SharedLog } from "./shared/shared-log.ts"
 import type { StateRow, States } from "./state/state.ts"
 import {
   appendOf,
@@ -33,6 +33,11 @@ export type Cx = Call & { readonly store: Store }
 export type Calls = (instance: string, name: string) => Cx
 
 const attemptsMax = 4
+/**
+ * On several nodes, each of those who change the same thing at once may come before, and only one of
+ * them wins each time.
+ */
+const attemptsOfNodesMax = 64
 
 /** Runs what writes without the log. */
 export type Exclusive = <T>(work: () => T) => Promise<T>
@@ -84,6 +89,13 @@ export type Node = {
   readonly keys: SharedLog["keys"]
   readonly reached: SharedLog["reached"]
   readonly lease: SharedLog["lease"]
+  readonly failures: SharedLog["failures"]
+  readonly failed: SharedLog["failed"]
+  readonly unfailed: SharedLog["unfailed"]
+  /** Whether something that counts once, until a time in ms UTC, is used for the first time. */
+  readonly spendOnce: (what: string, until: number) => Promise<boolean>
+  /** Where all of them stand, and which of them has a lease. */
+  readonly nodes: (lease: string) => Promise<readonly NodeStanding[]>
 }
 
 /** The event log, the state rows and the views of one data folder. */
@@ -144,10 +156,11 @@ export class Store implements Upkeep {
    * Decides and appends, all or nothing, and resolves when it is on disk; so does a decision that
    * appends nothing or faults, because what it read must not vanish. Decides again when what it
    * saw has changed. Faults with `already_exists` when a claim is taken, with `aborted` after four
-   * conflicts.
+   * conflicts, or many where others write, too.
    */
   async transact<T>(cx: Deciding, decide: (tx: Transaction) => T): Promise<Step<T>> {
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const most = this.node ? attemptsOfNodesMax : attemptsMax
+    for (let attempt = 0; attempt < most; attempt++) {
       const seen = this.log.writes()
       const draft: Drafting = { now: cx.clock.now(), pending: new Map() }
       let value: T

@@ -44,7 +44,7 @@ export async function openPair(logLevel = "fatal"): Promise<Pair> {
   const opened = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
   const ids = sameIds()
   const services: ServerServices = { ...opened, ids }
-  const setupToken = openSetupToken(systemRandom, { open: false, closed: () => undefined })
+  const setupToken = openSetupToken(systemRandom, { open: () => false, closed: () => undefined })
   const { answer } = appOf({ services, setupToken, upstream: "http://localhost" })
 
   const side = async (instance: string, name: string): Promise<Side> => {

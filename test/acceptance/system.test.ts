@@ -56,7 +56,7 @@ async function open(): Promise<Process> {
     ownerPassword: owner.password,
     serviceKey: undefined,
   })
-  const setupToken = openSetupToken(systemRandom, { open: false, closed: () => undefined })
+  const setupToken = openSetupToken(systemRandom, { open: () => false, closed: () => undefined })
   const app = appOf({ services, setupToken, upstream: "http://localhost" })
   const grpc = await listenGrpc(app, { host: "localhost", port: 0 })
   const ask = (host: string, path: string, init: RequestInit = {}, peer = "127.0.0.1") => {

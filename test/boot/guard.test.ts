@@ -55,7 +55,7 @@ beforeAll(async () => {
     const input = { publicUrl, organization: "Acme", owner: person, serviceKey: undefined }
     await setUp(services.call(instance, "setup"), input)
   }
-  const setupToken = openSetupToken(systemRandom, { open: false, closed: () => undefined })
+  const setupToken = openSetupToken(systemRandom, { open: () => false, closed: () => undefined })
   const app = appOf({ services, setupToken, upstream: "http://localhost" })
   listener = listenHttp(
     app,

@@ -27,7 +27,7 @@ beforeEach(() => {
   const config = configOf({ flags, env: {}, file: {} })
   const master = new Uint8Array(32)
   services = openServices({ config, folder: folderAt(folder.path), master, started: 0 })
-  const setupToken = openSetupToken(systemRandom, { open: true, closed: () => {} })
+  const setupToken = openSetupToken(systemRandom, { open: () => true, closed: () => {} })
   secret = setupToken.renew()
   const assets = { css: "/kit.css", pageJs: "/page.js", icon: "/mark.svg" }
   const pages = setupPages(services, setupToken, pagesWith(assets))

@@ -1,12 +1,10 @@
-// A node whose log is in PostgreSQL, in service: killed, robbed of its folder, taken over from.
-import { cpSync, mkdirSync, writeFileSync } from "node:fs"
+// A node whose log is in PostgreSQL, in service: killed, robbed of its folder.
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { freePort, run, start, temporaryFolder } from "../support/latchkey.ts"
-import { call } from "../support/load.ts"
+import { run, temporaryFolder } from "../support/latchkey.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
-import { openHouse } from "./house.ts"
 import { type KillLoop, killLoop } from "./kill-loop/loop.ts"
 
 const rounds = 4
@@ -44,35 +42,6 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     })
   })
 
-  test("a second node waits, and takes over what the first one was told", async () => {
-    const house = await openHouse(join(folder.path, "first"), await settings())
-    const first = await house.start()
-    const client = await house.client()
-    const deed = { organizationId: client.orgId, name: "Kept" }
-    const made = await call(client, "project.CreateProject", deed)
-    expect(made.status).toBe(200)
-
-    const other = settingsOf(house.data, join(folder.path, "second"))
-    const port = await freePort()
-    const waiting = start({ data: other, port, args: ["--public-url", client.url] })
-    await Bun.sleep(1500)
-    // It must not answer while the first one does.
-    await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow()
-    await first.stop()
-    const second = await waiting
-    const { projectId } = made.body
-    const headers = { host: new URL(client.url).host }
-    const found = await fetch(`http://127.0.0.1:${port}/debug/ready`, { headers })
-    expect([found.status, await found.text()]).toEqual([200, "ok\n"])
-    expect(projectId).toBeTruthy()
-    await second.stop()
-    // And the first one again, which has missed nothing.
-    const again = await house.start()
-    const kept = await call(client, "project.GetProject", { projectId })
-    expect(kept.body.project).toMatchObject({ name: "Kept" })
-    await again.stop()
-  }, 60_000)
-
   test("says in plain words what keeps it from starting", async () => {
     const data = join(folder.path, "third")
     const key = join(folder.path, "key")
@@ -84,10 +53,3 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     expect([odd.code, odd.output]).toEqual([1, expect.stringMatching(/--database must be/)])
   })
 })
-
-/** The settings of one folder for another one. */
-function settingsOf(data: string, folder: string): string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  cpSync(join(data, "latchkey.toml"), join(folder, "latchkey.toml"))
-  return folder
-}

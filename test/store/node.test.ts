@@ -307,7 +307,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
       const { filename } = store.database
       await leave(store)
       await asked("DELETE FROM latchkey.event; UPDATE latchkey.log SET position = 0")
-      expect(await refused({ file: filename })).toMatch(/^start\.database_behind: .*position 1/)
+      expect(await refused({ file: filename })).toMatch(/^store\.database_behind: .*position 1/)
       await asked("UPDATE latchkey.log SET schema = 99")
       expect(await refused({})).toMatch(/^start\.database_newer: .*schema 99/)
     })

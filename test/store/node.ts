@@ -39,6 +39,7 @@ export const openTestNode = (parts: Parts): Promise<Store> =>
       fresh,
       sleep: pause,
       now: () => performance.now(),
+      clock: systemClock,
       lost: parts.lost ?? (() => undefined),
       found: () => undefined,
     },

@@ -7,7 +7,14 @@ import { type Page, visit } from "./visitor.ts"
 const redirectUri = "https://load.example.com/callback"
 
 /** What a public client needs to make families: who it is, and the first token of another one. */
-export type Families = { readonly clientId: string; readonly next: () => Promise<string> }
+export type Families = {
+  readonly clientId: string
+  readonly next: () => Promise<string>
+  /** A code that nobody has redeemed yet. */
+  readonly code: () => Promise<string>
+  /** Redeems it; answers the status and what was said. */
+  readonly redeem: (code: string) => Promise<{ readonly status: number; readonly body: any }>
+}
 
 /** Registers the application and signs the owner in, once: further families cost no password. */
 export async function openFamilies(client: Client): Promise<Families> {
@@ -33,11 +40,10 @@ export async function openFamilies(client: Client): Promise<Families> {
   const ask = () => visitor.get(`${client.url}/oauth/v2/authorize?${query}`)
   const named = await visitor.post(await ask(), { loginName: owner.loginName })
   await visitor.post(named, { password: owner.password })
-  const next = async () => {
-    const tokens = await trade(client, { clientId, verifier, code: codeIn(await ask()) })
-    return String(tokens.refresh_token)
-  }
-  return { clientId, next }
+  const code = async () => codeIn(await ask())
+  const redeem = (given: string) => trade(client, { clientId, verifier, code: given })
+  const next = async () => String((await redeem(await code())).body.refresh_token)
+  return { clientId, next, code, redeem }
 }
 
 function codeIn({ url }: Page): string {
@@ -56,5 +62,5 @@ async function trade({ url }: Client, { clientId, verifier, code }: Trade) {
       ...{ redirect_uri: redirectUri, code_verifier: verifier },
     }),
   })
-  return answer.json()
+  return { status: answer.status, body: await answer.json() }
 }

@@ -6,7 +6,7 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
 import { besideText, expected, findingsInJwt, textOf, type Unproven } from "./jwt.ts"
-import { isFirstUse } from "./replay.ts"
+import { isFirstUse, isRemembered } from "./replay.ts"
 
 /** RFC 9449: that a client holds a private key. */
 export type Proof = {
@@ -51,11 +51,11 @@ export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
   const { jti, iat = 0 } = proven.payload
   if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused()
   // RFC 9449 §11.1: before this process began it may have been used, and nobody here would know.
-  if (iat < Math.floor(cx.clock.began / 1000)) throw refused()
+  if (!isRemembered(cx, iat * 1000 + 999)) throw refused()
   // Ages are whole seconds: it counts until the last one is over.
   const expires = (iat + ageMaxSeconds + toleranceSeconds + 1) * 1000
   // RFC 9449 §11.1: a proof that somebody else has seen must be worth nothing to them.
-  if (!isFirstUse(cx, `${jkt}/${jti}`, expires)) throw refused()
+  if (!(await isFirstUse(cx, `${jkt}/${jti}`, expires))) throw refused()
   return { jkt }
 }
 

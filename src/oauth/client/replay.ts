@@ -21,9 +21,20 @@ const empty = (): Half => ({ uses: new Map(), bySource: new Map() })
 /**
  * Notes that something was used; false where it was used before. For what is good for a minute at
  * most and costs its sender a signature: it is kept in memory only, and what was made before this
- * process began must be refused by whoever asks.
+ * process began must be refused, see `isRemembered`. Where several nodes share a log, one of them
+ * asks for all.
  */
-export function isFirstUse(cx: Cx, what: string, expires: number): boolean {
+export function isFirstUse(cx: Cx, what: string, expires: number): boolean | Promise<boolean> {
+  const isFirst = isFirstHere(cx, what, expires)
+  const { node } = cx.store
+  return isFirst && (node === undefined || node.spendOnce(keyOf(cx, what), expires))
+}
+
+/** Whether a use at that time, ms UTC, would be known by now. */
+export const isRemembered = ({ store, clock }: Cx, time: number): boolean =>
+  store.node !== undefined || time >= clock.began
+
+function isFirstHere(cx: Cx, what: string, expires: number): boolean {
   const now = cx.clock.now()
   const seen = seenByStore.get(cx.store) ?? { recent: empty(), old: empty(), turned: now }
   seenByStore.set(cx.store, seen)

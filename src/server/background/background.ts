@@ -16,10 +16,11 @@ export function startBackground(
   reactors: readonly Reactor[],
   { auditRetentionDays }: Pick<Config, "auditRetentionDays">,
 ): Background {
-  const { store, clock } = services
+  const { store, clock, lead } = services
   const running = runReactors(store, clock, reactors, {
     stuck: (name, cause) => services.broke(stuck(name), cause),
     freed: (name) => services.mended(stuck(name)),
+    leads: lead.holds,
     gaveUp: (reactor, { type, position }, error) =>
       services.log.warning("{reactor} gave up on {type} at {position}: {error}", {
         ...{ reactor, type, position, error },
@@ -31,6 +32,7 @@ export function startBackground(
     auditRetentionDays,
     auditsKept: () => auditsKept(services),
     passed: running.passed,
+    isFollowing: () => !lead.holds(),
     failed: (cause) => services.log.warning("pruning broke off: {cause}", { cause: String(cause) }),
   })
   return {

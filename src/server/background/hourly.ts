@@ -14,11 +14,12 @@ type Work = {
 const every = 3_600_000
 
 /**
- * Does its work for every instance now and each hour, until it is stopped. What fails is
- * logged and comes up again; nothing else waits for it.
+ * Does its work for every instance now and each hour, until it is stopped, where it is this node
+ * that works. What fails is logged and comes up again; nothing else waits for it.
  */
 export const keepHourly = (services: ServerServices, { name, does, failed }: Work) =>
   keepRounds(services.clock, every, async () => {
+    if (!services.lead.holds()) return
     for (const instance of instanceIds(services.store)) {
       const cx = services.call(instance, name)
       for (const each of does) {

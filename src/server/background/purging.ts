@@ -4,7 +4,9 @@ import { keepRounds } from "./round.ts"
 
 const every = 60_000
 
-type Parts = Pick<ServerServices, "store" | "clock" | "log">
+type Parts = Pick<ServerServices, "store" | "clock" | "log"> & {
+  readonly lead?: ServerServices["lead"]
+}
 
 /**
  * Takes away what removed instances had, and the last bytes of what was erased, now and each
@@ -19,13 +21,14 @@ export const keepPurging = (parts: Parts, passed: () => number) =>
   )
 
 async function sweepAll(
-  { store, log }: Parts,
+  { store, log, lead }: Parts,
   { passed, stopped }: { readonly passed: () => number; readonly stopped: () => boolean },
 ): Promise<void> {
   for (const { instance, position } of removedInstances(store)) {
     if (position > passed()) continue
+    const isFollowing = lead?.holds() === false
     const keep = { stream: "instance", view: "instance" }
-    const rows = await store.purge({ instance, keep, stopped })
+    const rows = await store.purge({ instance, keep, stopped, isFollowing })
     if (rows > 0) log.info("took away what instance {instance} had", { instance, rows })
   }
   await store.scrub()

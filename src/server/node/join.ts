@@ -25,6 +25,7 @@ export async function joinStore(
     fresh,
     sleep: pause,
     now: () => performance.now(),
+    clock: systemClock,
     lost: (cause) => readiness.broke(what, cause),
     found: () => readiness.mended(what),
     connect: (belonging) =>

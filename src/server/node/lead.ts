@@ -1,13 +1,15 @@
 import type { Logger } from "@logtape/logtape"
 import { type Clock, pause } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { type Node, type Store, shareReactorPositions } from "../../store/index.ts"
+import { type Node, type Store, shareReactorState } from "../../store/index.ts"
 import { keepRounds } from "../background/round.ts"
 
-/** One node at a time answers and works; the others follow, and one takes over when it is gone. */
-const name = "serve"
+/** One node at a time does what must be done once; all of them answer. */
+export const leaseName = "work"
 /** Whoever is gone without a word is missed for so long. */
 const leaseMs = 5000
+/** Whoever was kept from renewing it stops so long before another one begins. */
+const marginMs = 1500
 const everyMs = 1000
 /** A node that has not seen the end of the log for so long doesn't know what was revoked. */
 const unseenMaxMs = 1000
@@ -18,63 +20,99 @@ type Parts = {
   readonly clock: Clock
 }
 
-/** Waits until no other node serves; this one then has all that those before it did. */
-export async function lead({ store, log }: Parts): Promise<void> {
-  const { node } = store
-  if (!node) return
-  let isSaid = false
-  while (!(await node.lease(name, leaseMs))) {
-    if (!isSaid) log.info("another node serves; this one follows, and takes over when it is gone")
-    isSaid = true
-    await pause(everyMs)
-  }
-  await node.caughtUp()
-  await shareReactorPositions(store, node)
+/** Whether this node is the one that works: that sends, rotates, drops. */
+export type Lead = {
+  /** True where there is no other. Asked before each piece of work, for it may be lost. */
+  readonly holds: () => boolean
+  /** Tries for it, now and each second; resolves when it was tried once. */
+  readonly begin: () => Promise<void>
+  /** Gives it back. */
+  readonly stop: () => Promise<void>
 }
 
-/** Keeps the place until it is stopped, then gives it back. Ends the process that has lost it. */
-export function keepLeading(parts: Parts): { readonly stop: () => Promise<void> } {
-  const { store, log, clock } = parts
+export function leadOf({ store, log, clock }: Parts): Lead {
   const { node } = store
-  if (!node) return { stop: () => Promise.resolve() }
-  const rounds = keepRounds(clock, everyMs, () =>
-    renew(store, node, log).catch((cause) =>
+  if (!node) {
+    return { holds: () => true, begin: () => Promise.resolve(), stop: () => Promise.resolve() }
+  }
+  let until = Number.NEGATIVE_INFINITY
+  let isHeld = false
+  const holds = () => performance.now() < until
+  const renew = async () => {
+    const asked = performance.now()
+    const isOurs = await node.lease(leaseName, leaseMs)
+    // It begins where the node before it has ended.
+    if (isOurs && !holds()) await caughtUp(store, node)
+    until = isOurs ? asked + leaseMs - marginMs : Number.NEGATIVE_INFINITY
+    if (isOurs !== isHeld) log.info(isOurs ? works : follows)
+    isHeld = isOurs
+    await shareReactorState(store, node, holds())
+  }
+  const round = () =>
+    renew().catch((cause) =>
       log.warning("the lease of this node was not renewed: {cause}", { cause: String(cause) }),
-    ),
-  )
+    )
+  let rounds: { readonly stop: () => Promise<void> } | undefined
   return {
+    holds,
+    begin: async () => {
+      await round()
+      rounds = keepRounds(clock, everyMs, round)
+    },
     stop: async () => {
-      await rounds.stop()
-      await leave(store, node).catch((cause) =>
+      await rounds?.stop()
+      if (!holds()) return
+      until = Number.NEGATIVE_INFINITY
+      const leave = async () => {
+        await shareReactorState(store, node, true)
+        await node.lease(leaseName, 0)
+      }
+      await leave().catch((cause) =>
         log.warning("the next node waits for some seconds: {cause}", { cause: String(cause) }),
       )
     },
   }
 }
 
-async function renew(store: Store, node: Node, log: Logger): Promise<void> {
-  if (!(await node.lease(name, leaseMs))) {
-    log.fatal("another node has taken over, because this one was not heard of; stopping")
-    process.exit(1)
-  }
-  await shareReactorPositions(store, node)
+const works = "this node works: it sends, rotates keys and drops what has expired"
+const follows = "another node works; this one answers, and takes over when it is gone"
+
+async function caughtUp(store: Store, node: Node): Promise<void> {
+  await node.caughtUp()
+  await shareReactorState(store, node, false)
 }
 
-async function leave(store: Store, node: Node): Promise<void> {
-  await shareReactorPositions(store, node)
-  await node.lease(name, 0)
+/** Why nothing may be answered that others may have made void meanwhile; undefined where it may. */
+export function staleFault({ node }: Store): Fault | undefined {
+  return !node || node.unseen() <= unseenMaxMs ? undefined : unseenFault()
 }
+
+/** How long somebody waits until this node has what was written before they asked. */
+const patienceMs = 5000
 
 /**
- * Why nothing may be answered that others may have made void meanwhile; undefined where it may. Who
- * must answer looks again first: a machine that is busy is no reason to refuse anybody.
+ * Resolves when this node has all that the log had when this was called: whatever somebody was told
+ * by any of the nodes, or was taken from somebody by any of them, this one then knows. Every answer
+ * waits for it; those that come together are answered by one look. Faults where the log can't be
+ * asked.
  */
-export function staleFault({ node }: Store): Fault | undefined {
-  if (!node || node.unseen() <= unseenMaxMs) return undefined
-  return new Fault(
+export async function confirmed({ node }: Store, { headers }: Pick<Request, "headers">) {
+  if (!node || asked.has(headers)) return
+  const late = async (): Promise<never> => {
+    await pause(patienceMs)
+    throw unseenFault()
+  }
+  await Promise.race([node.caughtUp(), late()])
+  asked.add(headers)
+}
+
+/** Requests that have waited, by their headers: calls of the interface come by two doors. */
+const asked = new WeakSet<Headers>()
+
+const unseenFault = () =>
+  new Fault(
     "unavailable",
     "store.log_unseen",
     "this node has not heard from its database for over a second, and can't know what was " +
       "revoked meanwhile; try again soon",
   )
-}

@@ -4,7 +4,8 @@ import { Fault } from "../../kernel/fault.ts"
 
 /**
  * The one-time way in to set-up, as long as there is no owner. Its secret lives in this process
- * only; each link that is printed makes the one before it void.
+ * only; each link that is printed makes the one before it void. That of nodes which share a log is
+ * one for all, made with their key.
  */
 export type SetupToken = {
   readonly isOpen: () => boolean
@@ -17,23 +18,33 @@ export type SetupToken = {
 
 export function openSetupToken(
   random: Random,
-  options: { readonly open: boolean; readonly closed: () => void },
+  options: {
+    /** Whether there is no owner yet: one may come by another node. */
+    readonly open: () => boolean
+    readonly closed: () => void
+    readonly secret?: string | undefined
+  },
 ): SetupToken {
-  let open = options.open
-  let secret: string | undefined
-  if (!open) options.closed()
+  let isClosed = false
+  let secret = options.secret
+  const isOpen = () => {
+    if (!isClosed && !options.open()) close()
+    return !isClosed
+  }
+  const close = () => {
+    isClosed = true
+    options.closed()
+  }
+  isOpen()
   return {
-    isOpen: () => open,
+    isOpen,
     renew: () => {
-      if (!open) throw setUpDoneError()
-      secret = randomToken(random, 24)
+      if (!isOpen()) throw setUpDoneError()
+      secret = options.secret ?? randomToken(random, 24)
       return secret
     },
-    matches: (given) => open && secret !== undefined && sameText(secret, given),
-    close: () => {
-      open = false
-      options.closed()
-    },
+    matches: (given) => isOpen() && secret !== undefined && sameText(secret, given),
+    close,
   }
 }
 

@@ -19,6 +19,8 @@ export type PruneLimits = {
   /** Streams that end at this position or before: every reactor has seen them. */
   readonly position: number
   readonly stopped: () => boolean
+  /** Whether another node drops from the log that is shared; then only what is here goes. */
+  readonly isFollowing?: boolean
 }
 
 /** What has gone. */
@@ -83,8 +85,9 @@ export function prunerOf(parts: PruneParts): (limits: PruneLimits) => Promise<Pr
     const count = { streams: 0, events: 0, claims: 0, pages: 0 }
     // First of all: what is dropped with a clock that is ahead again counts from then on.
     await chunk(() => parts.horizon.keep(limits.now), Boolean)
-    for (const kind of kinds) await dropStreams(parts, sql, { kind, limits, count })
-    if (limits.auditedSooner && limits.now - soonerAt >= soonerEveryMs) {
+    const led = limits.isFollowing ? [] : kinds
+    for (const kind of led) await dropStreams(parts, sql, { kind, limits, count })
+    if (!limits.isFollowing && limits.auditedSooner && limits.now - soonerAt >= soonerEveryMs) {
       soonerAt = limits.now
       const sooner = limits.auditedSooner()
       const audits = sooner.size > 0 ? kinds.filter(({ retention }) => retention === "audit") : []
@@ -105,8 +108,10 @@ export function prunerOf(parts: PruneParts): (limits: PruneLimits) => Promise<Pr
 }
 
 async function dropShared(shared: SharedDrops, before: number, limits: PruneLimits): Promise<void> {
-  const works = [() => shared.dropClaims(before, chunkClaims), () => shared.trim(chunkClaims)]
-  for (const work of works) {
+  const drop = () => shared.dropClaims(before, chunkClaims)
+  // Each node says how far it has come.
+  const trim = () => shared.trim(chunkClaims)
+  for (const work of limits.isFollowing ? [trim] : [drop, trim]) {
     let count = chunkClaims
     while (count === chunkClaims && !limits.stopped()) count = await work()
   }

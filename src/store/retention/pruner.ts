@@ -9,6 +9,8 @@ export type PrunerParts = {
   readonly auditsKept?: () => ReadonlyMap<string, number>
   /** The position that every reactor has passed. */
   readonly passed: () => number
+  /** Whether another node drops what is shared. */
+  readonly isFollowing?: () => boolean
   /** A pass broke off, of a full disk for instance; the next one comes in a minute. */
   readonly failed: (cause: unknown) => void
 }
@@ -35,6 +37,7 @@ export function runPruner(parts: PrunerParts): Pruner {
       }),
       position: passed(),
       stopped: () => isStopped,
+      isFollowing: parts.isFollowing?.() ?? false,
     })
   }
   const wait = () => {

@@ -8,6 +8,8 @@ export type PurgeLimits = {
   /** The kind of stream that is kept, and the view that is made of it. */
   readonly keep: { readonly stream: string; readonly view: string }
   readonly stopped: () => boolean
+  /** Whether another node takes it from the log that is shared. */
+  readonly isFollowing?: boolean
 }
 
 /** Each chunk is a few milliseconds. */
@@ -61,7 +63,7 @@ export function purgeOf(parts: PruneParts): (limits: PurgeLimits) => Promise<num
     parts.dropped([])
     return rows.length
   }
-  return async ({ instance, keep, stopped }) => {
+  return async ({ instance, keep, stopped, isFollowing = false }) => {
     const isFree = () => views.rebuilding().length === 0
     const steps: readonly (() => number)[] = [
       () => views.erase(instance, { keep: keep.view, limit: chunkRows }),
@@ -70,7 +72,7 @@ export function purgeOf(parts: PruneParts): (limits: PurgeLimits) => Promise<num
       () => sql.failed.run(instance).changes,
     ]
     let gone = 0
-    while (parts.shared && !stopped() && isFree()) {
+    while (parts.shared && !isFollowing && !stopped() && isFree()) {
       if ((await parts.shared.purge(instance, keep.stream, chunkRows)) === 0) break
     }
     for (const step of steps) gone += await repeat(chunk, stopped, () => (isFree() ? step() : 0))

@@ -8,6 +8,8 @@ import type { Change, Expired, Page, Place, SharedLog } from "./shared-log.ts"
 /** Writes what the shared log says into this node's own file. */
 export type Follower = {
   readonly place: () => Place
+  /** Whether it has what the log had when it ended there. */
+  readonly has: (head: Page["head"]) => boolean
   /**
    * All of a page or nothing of it. `folded` are states that are known already, by the position of
    * the last event in them.
@@ -28,9 +30,13 @@ export function followerOf({ database, local, shared, forget }: FollowerParts): 
   let place: Place = placeOf(database)
   return {
     place: () => place,
+    has: (head) => place.position >= head.position && place.number >= head.number,
     take: async ({ events, changes, upTo }, folded) => {
       const files = await filesOf(changes, shared)
-      if (events.length === 0 && changes.length === 0) return
+      if (events.length === 0 && changes.length === 0) {
+        place = { ...upTo, position: place.position }
+        return
+      }
       let { position } = place
       await local.replicate((replica) => {
         const changing = changesOf(changes, { sql, replica, files, forget })
@@ -44,8 +50,9 @@ export function followerOf({ database, local, shared, forget }: FollowerParts): 
         changing(Number.MAX_SAFE_INTEGER)
         if (gone > 0) sql.gone.run(gone)
         sql.number.run(upTo.number)
+        sql.epoch.run(upTo.epoch)
       })
-      place = { position, number: upTo.number }
+      place = { ...upTo, position }
     },
   }
 }
@@ -54,6 +61,7 @@ export function followerOf({ database, local, shared, forget }: FollowerParts): 
 export const placeOf = (database: Database): Place => ({
   position: headOf(database),
   number: numberAt(database, "log_number"),
+  epoch: numberAt(database, "log_epoch"),
 })
 
 type Bytes = Uint8Array<ArrayBuffer>
@@ -118,6 +126,10 @@ const statements = (database: Database) => ({
   release: database.prepare<unknown, [number]>("DELETE FROM claim WHERE number = ?"),
   number: database.prepare<unknown, [number]>(
     `INSERT INTO meta (key, value) VALUES ('log_number', ?)
+     ON CONFLICT DO UPDATE SET value = excluded.value`,
+  ),
+  epoch: database.prepare<unknown, [number]>(
+    `INSERT INTO meta (key, value) VALUES ('log_epoch', ?)
      ON CONFLICT DO UPDATE SET value = excluded.value`,
   ),
   // Positions that are gone for good: with those that are there they are all there were.

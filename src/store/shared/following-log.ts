@@ -1,7 +1,10 @@
+import type { Clock } from "../../kernel/clock.ts"
 import type { Fault } from "../../kernel/fault.ts"
 import type { Append, Appended, Folded, Log, LogEvent } from "../log/log.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
+import { refuseOddClock } from "./clock-check.ts"
 import type { Follower } from "./follower.ts"
+import { shareFlight } from "./shared-flight.ts"
 import type { Dropping, Outcome, Page, SharedLog } from "./shared-log.ts"
 
 export type FollowingParts = {
@@ -21,6 +24,8 @@ export type FollowingParts = {
   readonly lost: (cause: unknown) => void
   /** It can again. */
   readonly found: () => void
+  /** Of this machine; it must agree with that of the log. */
+  readonly clock: Clock
 }
 
 /** The log that nodes share, with what this node has of it in its own file. */
@@ -49,7 +54,7 @@ const retryMs = 500
  * out here first, and undone.
  */
 export function followingLog(parts: FollowingParts): FollowingLog {
-  const { local, shared } = parts
+  const { local, shared, follower } = parts
   const steps: Asked<Append, Appended>[] = []
   const drops: Asked<readonly Dropping[], void>[] = []
   const looks: Asked<undefined, void>[] = []
@@ -72,7 +77,8 @@ export function followingLog(parts: FollowingParts): FollowingLog {
     // Who waits when it is closed is answered.
     while (!isClosed || steps.length + drops.length > 0) {
       const [next] = steps.length > 0 ? [] : drops.splice(0, 1)
-      if (steps.length > 0) await talk.send(steps.splice(0, stepsMax))
+      // Whoever asked before it was sent has seen all of it once that is here.
+      if (steps.length > 0) await talk.send(steps.splice(0, stepsMax), looks.splice(0))
       else if (next) await talk.drop(next)
       else await look()
     }
@@ -85,7 +91,15 @@ export function followingLog(parts: FollowingParts): FollowingLog {
     append: (step) => ask(steps, step),
     // What is here is in the log, and on disk there.
     settle: () => Promise.resolve(),
-    caughtUp: () => ask(looks, undefined),
+    caughtUp: shareFlight(async () => {
+      const head = await talk.head()
+      // A look finds out what became of a log that another server has.
+      if (!head.isSame) return ask(looks, undefined)
+      if (follower.has(head)) return
+      const coming = talk.awaited.until(head)
+      bell.ring()
+      await coming
+    }),
     drop: (streams) => ask(drops, streams),
     unseen: talk.unseen,
     close: async () => {
@@ -93,8 +107,46 @@ export function followingLog(parts: FollowingParts): FollowingLog {
       bell.ring()
       await working
       for (const { reject } of looks) reject(new Error("the log is closed"))
+      talk.awaited.fail(new Error("the log is closed"))
       await shared.close()
       await local.close()
+    },
+  }
+}
+
+/** What this node has seen of the log, and takes from it. */
+function sightOf(parts: FollowingParts) {
+  const { shared, follower, now } = parts
+  let seenAt = Number.NEGATIVE_INFINITY
+  const awaited = awaitedOf(follower)
+  const seen = (begun: number) => {
+    seenAt = begun
+    parts.found()
+  }
+  const takeAll = async (first: Page, folded?: ReadonlyMap<number, readonly Folded[]>) => {
+    await follower.take(first, folded)
+    while (!follower.has(first.head)) {
+      await follower.take(await shared.read(follower.place()))
+    }
+    awaited.came()
+  }
+  return {
+    awaited,
+    seen,
+    takeAll,
+    unseen: () => now() - seenAt,
+    read: async () => {
+      const begun = now()
+      await takeAll(await shared.read(follower.place()))
+      seen(begun)
+    },
+    /** Where the log ends; seen, where this node has all of it. */
+    head: async () => {
+      const begun = now()
+      const head = await shared.head()
+      refuseOddClock(parts.clock.now(), head.time)
+      if (head.isSame && follower.has(head)) seen(begun)
+      return head
     },
   }
 }
@@ -102,66 +154,55 @@ export function followingLog(parts: FollowingParts): FollowingLog {
 /** What is said to the log, one thing after the other. */
 function talkOf(parts: FollowingParts) {
   const { shared, follower, now, faultOf } = parts
-  let seenAt = Number.NEGATIVE_INFINITY
-  const seen = (begun: number) => {
-    seenAt = begun
-    parts.found()
-  }
-  const takeAll = async (first: Page, folded?: ReadonlyMap<number, readonly Folded[]>) => {
-    await follower.take(first, folded)
-    while (follower.place().position < first.head) {
-      await follower.take(await shared.read(follower.place()))
-    }
-  }
+  const sight = sightOf(parts)
   const refuse = (asked: readonly Refusable[], cause: unknown) => {
     const fault = faultOf(cause) ?? cause
     for (const { reject } of asked) reject(fault)
     return fault
   }
-  const read = async () => {
-    const begun = now()
-    await takeAll(await shared.read(follower.place()))
-    seen(begun)
+  /** Answers for how long nobody need look again, in ms. */
+  const look = async (asked: readonly Asked<undefined, void>[]): Promise<number> => {
+    try {
+      await sight.read()
+      for (const { resolve } of asked) resolve()
+      return lookMs
+    } catch (cause) {
+      const fault = refuse(asked, cause)
+      sight.awaited.fail(fault)
+      parts.lost(fault)
+      return retryMs
+    }
   }
   return {
-    unseen: () => now() - seenAt,
-    /** Answers for how long nobody need look again, in ms. */
-    look: async (asked: readonly Asked<undefined, void>[]): Promise<number> => {
-      try {
-        await read()
-        for (const { resolve } of asked) resolve()
-        return lookMs
-      } catch (cause) {
-        parts.lost(refuse(asked, cause))
-        return retryMs
-      }
-    },
+    ...{ unseen: sight.unseen, head: sight.head, awaited: sight.awaited, look },
     drop: async (asked: Asked<readonly Dropping[], void>) => {
       try {
         await shared.drop(asked.given)
-        await read()
+        await sight.read()
         asked.resolve()
       } catch (cause) {
         refuse([asked], cause)
       }
     },
-    send: async (asked: readonly Asked<Append, Appended>[]) => {
+    send: async (
+      asked: readonly Asked<Append, Appended>[],
+      looks: readonly Asked<undefined, void>[],
+    ) => {
       const begun = now()
       const batch = await rehearsed(parts, asked)
-      if (batch.length === 0) return
+      if (batch.length === 0) {
+        await look(looks)
+        return
+      }
       const sent = batch.map(({ given }) => given)
       try {
         const { outcomes, page } = await shared.append(sent, follower.place())
-        await takeAll(page, foldedOf(sent, outcomes))
-        seen(begun)
-        const { position } = follower.place()
-        for (const [index, { given, resolve }] of batch.entries()) {
-          const result = appendedOf(given, outcomes[index], position)
-          if (result.kind === "appended") parts.appended?.(given.events)
-          resolve(result)
-        }
+        await sight.takeAll(page, foldedOf(sent, outcomes))
+        sight.seen(begun)
+        answer(parts, batch, outcomes)
+        for (const { resolve } of looks) resolve()
       } catch (cause) {
-        refuse(batch, cause)
+        refuse([...batch, ...looks], cause)
       }
     },
   }
@@ -174,6 +215,27 @@ type Asked<Given, Answer> = {
 }
 
 type Refusable = { readonly reject: (cause: unknown) => void }
+
+/** Those who wait until this node has what the log had when it ended somewhere. */
+function awaitedOf({ has }: Follower) {
+  let waiting: readonly Asked<Page["head"], void>[] = []
+  return {
+    until: (head: Page["head"]): Promise<void> =>
+      new Promise((resolve, reject) => {
+        waiting = [...waiting, { given: head, resolve, reject }]
+      }),
+    came: () => {
+      const here = waiting.filter(({ given }) => has(given))
+      waiting = waiting.filter(({ given }) => !has(given))
+      for (const { resolve } of here) resolve()
+    },
+    fail: (cause: unknown) => {
+      const failed = waiting
+      waiting = []
+      for (const { reject } of failed) reject(cause)
+    },
+  }
+}
 
 /** The steps that reducers take; who asked for the others is told what they threw. */
 async function rehearsed(
@@ -210,6 +272,20 @@ function foldedOf(
     for (const at of step.events.keys()) folded.set(first + at, step.folded)
   }
   return folded
+}
+
+/** Tells everybody what became of their step. */
+function answer(
+  { follower, appended }: FollowingParts,
+  batch: readonly Asked<Append, Appended>[],
+  outcomes: readonly Outcome[],
+): void {
+  const { position } = follower.place()
+  for (const [index, { given, resolve }] of batch.entries()) {
+    const result = appendedOf(given, outcomes[index], position)
+    if (result.kind === "appended") appended?.(given.events)
+    resolve(result)
+  }
 }
 
 function appendedOf(step: Append, outcome: Outcome | undefined, position: number): Appended {

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite"
+import type { Clock } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { headOf } from "../log/row.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
@@ -6,7 +7,7 @@ import { forgetting, type PruneParts, type SharedDrops } from "../retention/prun
 import type { Node } from "../store.ts"
 import { followerOf, placeOf } from "./follower.ts"
 import { type FollowingLog, type FollowingParts, followingLog } from "./following-log.ts"
-import type { Place, SharedLog } from "./shared-log.ts"
+import type { Place, SharedLog, Use } from "./shared-log.ts"
 
 /** Which log a node's own file belongs to, and how much of it the file has. */
 export type Belonging = {
@@ -18,7 +19,7 @@ export type Belonging = {
 }
 
 /** How one of several nodes shares the log with the others. */
-export type Sharing = Pick<FollowingParts, "sleep" | "now" | "lost" | "found"> & {
+export type Sharing = Pick<FollowingParts, "sleep" | "now" | "lost" | "found" | "clock"> & {
   /** Unlike any other. */
   readonly fresh: () => string
   readonly connect: (file: Belonging) => Promise<SharedLog>
@@ -57,6 +58,31 @@ function keepMeta(database: Database, key: string, value: string): string {
   return value
 }
 
+/** Those of one turn go together. */
+function spenderOf({ spendOnce }: SharedLog, clock: Clock): Node["spendOnce"] {
+  let waiting: { use: Use; resolve: (first: boolean) => void; reject: (why: unknown) => void }[] =
+    []
+  const send = async () => {
+    const sent = waiting
+    waiting = []
+    try {
+      const firsts = await spendOnce(
+        sent.map(({ use }) => use),
+        clock.now(),
+      )
+      for (const [at, { resolve }] of sent.entries()) resolve(firsts[at] === true)
+    } catch (cause) {
+      for (const { reject } of sent) reject(cause)
+    }
+  }
+  return (what, until) => {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+    if (waiting.length === 0) setImmediate(() => void send())
+    waiting.push({ use: { what, until }, resolve, reject })
+    return promise
+  }
+}
+
 /** Follows the log that was joined. */
 export function nodeOn(
   parts: Joined &
@@ -66,13 +92,20 @@ export function nodeOn(
   const { database, shared, local, views } = parts
   const follower = followerOf({ database, local, shared, forget: forgetting(parts) })
   const log = followingLog({ ...parts, follower, reduce: views.apply })
-  const { part, idTime, keys, reached, lease, dropClaims, purge } = shared
+  const { part, idTime, keys, reached, lease, failures, failed, unfailed } = shared
+  const { dropClaims, purge } = shared
   return {
     log,
-    node: { part, idTime, keys, reached, lease, caughtUp: log.caughtUp, unseen: log.unseen },
+    node: {
+      ...{ part, idTime, keys, reached, lease, failures, failed, unfailed },
+      ...{ caughtUp: log.caughtUp, unseen: log.unseen },
+      spendOnce: spenderOf(shared, parts.clock),
+      nodes: (name) => shared.nodes(follower.place(), name),
+    },
     drops: {
       ...{ drop: log.drop, dropClaims, purge },
-      trim: (limit) => shared.trim(follower.place(), limit),
+      // As far as the file has come: what is known in memory alone is asked for again.
+      trim: (limit) => shared.trim(placeOf(database), limit),
     },
   }
 }

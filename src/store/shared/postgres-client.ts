@@ -109,6 +109,7 @@ function wordsOf(cause: unknown): Words | undefined {
   if (code === "25006") return ["read_only", readOnly]
   if (code === "LK001") return ["taken_over", takenOver]
   if (code === "LK004") return ["away", away]
+  if (code === "LK005") return ["turned", "another server has taken the database over"]
   if (/^(53|58)/.test(code)) return ["full", `PostgreSQL says: ${message}; see its own log`]
   if (/^(08|57|40|55)/.test(code)) return lost
   return undefined

@@ -5,7 +5,8 @@
  *
  * What they refuse has codes of its own: LK001, another process has this node's place; LK002, a
  * batch of this node that is older than its last; LK003, a claim that somebody else holds; LK004, a
- * node that was away for so long that nobody can tell it any more what went meanwhile.
+ * node that was away for so long that nobody can tell it any more what went meanwhile; LK005, a
+ * node that has not looked yet whether it has more than was left when another server took over.
  */
 export const sharedFunctions = `
 -- A part of the log after a place, of one moment: called alone, all of it has one snapshot.
@@ -14,6 +15,7 @@ CREATE OR REPLACE FUNCTION latchkey.page_1(
 ) RETURNS json LANGUAGE plpgsql STABLE AS $$
 DECLARE
   head bigint;
+  head_number bigint;
   upto bigint;
   many bigint;
   last_number bigint := in_number;
@@ -21,7 +23,7 @@ DECLARE
   changes json;
   events json;
 BEGIN
-  SELECT l.position INTO head FROM latchkey.log l;
+  SELECT l.position, l.number INTO head, head_number FROM latchkey.log l;
   SELECT count(*), max(e.position) INTO many, upto FROM (
     SELECT position FROM latchkey.event
     WHERE position > in_position ORDER BY position LIMIT in_limit
@@ -50,13 +52,84 @@ BEGIN
     ORDER BY number LIMIT in_limit
   ) c;
   -- What comes after a change that is not here yet may need it.
-  IF many = in_limit THEN upto := last_position; END IF;
+  IF many = in_limit THEN upto := last_position;
+  -- Numbers of claims that are gone, or were taken again, are nobody's.
+  ELSIF upto = head THEN last_number := head_number; END IF;
   SELECT json_agg(json_build_array(position, instance, stream, id, version, type, revision, data,
     private, time, editor_user, editor_client, owner, correlation, erase) ORDER BY position)
   INTO events
   FROM latchkey.event WHERE position > in_position AND position <= upto;
-  RETURN json_build_object('head', head, 'position', upto,
+  RETURN json_build_object('head', head, 'headNumber', head_number, 'position', upto,
     'number', coalesce(last_number, in_number), 'events', events, 'changes', changes);
+END $$;
+
+-- A server that takes the database over, or has it from a backup, counts on.
+CREATE OR REPLACE FUNCTION latchkey.timeline_2() RETURNS text LANGUAGE sql VOLATILE AS $$
+  SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+$$;
+
+-- Begins an epoch where another server has taken over, and says whether a node that has come so far
+-- in an older one may go on: not if it has what was lost.
+CREATE OR REPLACE FUNCTION latchkey.turn_2(
+  in_part integer, in_run text, in_epoch integer, in_position bigint, in_number bigint
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  head latchkey.log;
+  lost bigint;
+BEGIN
+  SELECT * INTO STRICT head FROM latchkey.log FOR UPDATE;
+  IF head.timeline <> latchkey.timeline_2() THEN
+    IF head.timeline <> '' THEN
+      head.epoch := head.epoch + 1;
+      INSERT INTO latchkey.epoch (epoch, position, number)
+      VALUES (head.epoch, head.position, head.number);
+    END IF;
+    UPDATE latchkey.log SET timeline = latchkey.timeline_2(), epoch = head.epoch;
+  END IF;
+  SELECT min(e.position) INTO lost FROM (
+    SELECT epoch, position, number FROM latchkey.epoch WHERE epoch > in_epoch
+    UNION ALL SELECT head.epoch, head.position, head.number
+  ) e WHERE e.position < in_position OR e.number < in_number;
+  IF lost IS NULL THEN
+    UPDATE latchkey.node SET epoch = head.epoch WHERE part = in_part AND run = in_run;
+  END IF;
+  RETURN json_build_object('epoch', head.epoch, 'lost', lost);
+END $$;
+
+-- Of uses of what counts once, whether each was the first.
+CREATE OR REPLACE FUNCTION latchkey.use_2(in_uses json, in_now bigint)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  use json;
+  firsts boolean[] := '{}';
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  DELETE FROM latchkey.used WHERE what IN (
+    SELECT what FROM latchkey.used WHERE until <= in_now LIMIT 100 FOR UPDATE SKIP LOCKED
+  );
+  FOR use IN SELECT u.value FROM json_array_elements(in_uses) u LOOP
+    INSERT INTO latchkey.used AS u (what, until) VALUES (use->>'what', (use->>'until')::bigint)
+    ON CONFLICT (what) DO UPDATE SET until = excluded.until WHERE u.until <= in_now;
+    firsts := firsts || FOUND;
+  END LOOP;
+  RETURN array_to_json(firsts);
+END $$;
+
+-- Notes how far a node has come, and answers where all of them stand.
+CREATE OR REPLACE FUNCTION latchkey.nodes_2(
+  in_part integer, in_run text, in_position bigint, in_lease text
+) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE latchkey.node SET position = in_position, seen = clock_timestamp()
+  WHERE part = in_part AND run = in_run;
+  RETURN (SELECT coalesce(json_agg(json_build_object('part', n.part, 'isSelf', n.part = in_part,
+    'seenMs', floor(extract(epoch FROM clock_timestamp() - n.seen) * 1000),
+    'position', n.position, 'leads', EXISTS (SELECT 1 FROM latchkey.lease l
+      WHERE l.name = in_lease AND l.part = n.part AND l.until > clock_timestamp())
+  ) ORDER BY n.part), '[]'::json)
+  FROM latchkey.node n WHERE n.seen > clock_timestamp() - interval '1 day');
 END $$;
 
 -- Holds the log for whoever appends, and refuses who has lost their place.
@@ -64,14 +137,19 @@ CREATE OR REPLACE FUNCTION latchkey.hold_1(in_part integer, in_run text)
 RETURNS latchkey.log LANGUAGE plpgsql AS $$
 DECLARE
   head latchkey.log;
+  its_epoch integer;
 BEGIN
   -- What is answered must be on disk, whatever the database was told.
   IF current_setting('synchronous_commit') = 'off' THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
   SELECT * INTO STRICT head FROM latchkey.log FOR UPDATE;
-  PERFORM 1 FROM latchkey.node WHERE part = in_part AND run = in_run FOR UPDATE;
+  SELECT n.epoch INTO its_epoch FROM latchkey.node n
+  WHERE part = in_part AND run = in_run FOR UPDATE;
   IF NOT FOUND THEN RAISE SQLSTATE 'LK001' USING MESSAGE = 'another process is this node'; END IF;
+  IF its_epoch <> head.epoch OR head.timeline <> latchkey.timeline_2() THEN
+    RAISE SQLSTATE 'LK005' USING MESSAGE = 'another server has taken over';
+  END IF;
   RETURN head;
 END $$;
 

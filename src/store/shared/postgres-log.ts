@@ -1,10 +1,13 @@
 import { type Clock, pause } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Append } from "../log/log.ts"
+import { refuseOddClock } from "./clock-check.ts"
 import { codeOf, type PostgresClient, postgresClient, unreachable } from "./postgres-client.ts"
+import { type Epochs, epochsOf, lostError, type Me, turnedError } from "./postgres-epoch.ts"
 import { sharedFunctions } from "./postgres-functions.ts"
-import { oldestServer, sharedSchema, sharedTables } from "./postgres-schema.ts"
-import type { Outcome, Place, SharedLog, WrappedKey } from "./shared-log.ts"
+import { oldestServer, sharedAdditions, sharedSchema, sharedTables } from "./postgres-schema.ts"
+import { standingOf } from "./postgres-standing.ts"
+import type { Outcome, Page, Place, SharedLog, WrappedKey } from "./shared-log.ts"
 import { outcomeFrom, pageOf, shown, stepsText, type WirePage } from "./wire.ts"
 
 export type PostgresOptions = {
@@ -30,14 +33,18 @@ const pageMax = 500
 const patienceMs = 5000
 const firstMs = 25
 const lastMs = 1000
+/** Somebody waits for it with every answer. */
+const soonMs = 2000
 
 /** Joins the log in PostgreSQL, or makes it. Faults with one plain line, and nothing changed. */
 export async function openPostgresLog(options: PostgresOptions): Promise<SharedLog> {
-  const connection = () => postgresClient(options.url, options.clock, options.timeoutMs)
-  // Who reads, or listens, never waits behind a batch.
+  const { clock, timeoutMs } = options
+  const connection = (ms = timeoutMs) => postgresClient(options.url, clock, ms)
+  // Who reads, or listens, never waits behind a batch; who asks for the head is told soon.
   const [client, reading, listening] = [connection(), connection(), connection()]
+  const soon = connection(Math.min(soonMs, timeoutMs ?? soonMs))
   const close = async () =>
-    void (await Promise.all([client, reading, listening].map((each) => each.close())))
+    void (await Promise.all([client, reading, listening, soon].map((each) => each.close())))
   try {
     const id = await prepared(client, options)
     const run = options.fresh()
@@ -48,24 +55,14 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
     if (!joined?.node) throw crowdedError()
     const { part, idTime } = joined.node
     const me = [part, run] as const
+    const epochs = epochsOf(client, me)
+    await epochs.turn(options.place)
     return {
       ...{ id, part, idTime, close },
-      append: appending(client, me, options),
-      read: async (after) => {
-        const [row] = await reading.ask<{ page: WirePage }>(
-          "SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page",
-          [after.position, after.number, pageMax],
-        )
-        return pageOf(some(row).page)
-      },
-      lease: async (name, ms) => {
-        const [row] = await reading.ask<{ has: boolean }>(
-          "SELECT latchkey.lease_1($1::integer, $2, $3, $4::integer) AS has",
-          [...me, name, ms],
-        )
-        return some(row).has
-      },
+      append: appending(client, me, { timeoutMs, epochs }),
+      read: (after) => epochs.within(after, () => pageAfter(reading, epochs, after)),
       listen: (wake) => listening.listen("latchkey", wake),
+      ...standingOf(soon, me, epochs),
       ...upkeepOf(client, me),
       ...keepingOf(client),
     }
@@ -75,27 +72,38 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
   }
 }
 
-type Me = readonly [part: number, run: string]
+async function pageAfter(client: PostgresClient, epochs: Epochs, after: Place): Promise<Page> {
+  const [row] = await client.ask<{ page: WirePage; epoch: number }>(
+    `SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page,
+       (SELECT epoch FROM latchkey.log) AS epoch`,
+    [after.position, after.number, pageMax],
+  )
+  const { page, epoch } = some(row)
+  if (epoch !== epochs.now()) throw turnedError()
+  return pageOf(page, epoch)
+}
 
 /** Sends a batch until its outcome is known: sent twice it happens once, by its number. */
-function appending(client: PostgresClient, me: Me, how: Insistence) {
+function appending(client: PostgresClient, me: Me, how: Insistence & { readonly epochs: Epochs }) {
+  const { epochs } = how
   let batch = 0
   return async (steps: readonly Append[], after: Place) => {
     batch++
     const values = [...me, batch, stepsText(steps), after.position, after.number, pageMax]
-    const { outcomes, page } = await insisting(how, async () => {
+    const send = async () => {
       const [row] = await client.ask<{ answer: { outcomes: Outcome[]; page: WirePage } }>(
         `SELECT latchkey.append_1($1::integer, $2, $3::bigint, ($4::text)::json, $5::bigint,
            $6::bigint, $7::integer) AS answer`,
         values,
       )
       return some(row).answer
-    })
-    return { outcomes: outcomes.map(outcomeFrom), page: pageOf(page) }
+    }
+    const { outcomes, page } = await insisting(how, () => epochs.within(after, send))
+    return { outcomes: outcomes.map(outcomeFrom), page: pageOf(page, epochs.now()) }
   }
 }
 
-type Insistence = Pick<PostgresOptions, "timeoutMs">
+type Insistence = { readonly timeoutMs: number | undefined }
 
 async function insisting<T>(
   { timeoutMs = patienceMs }: Insistence,
@@ -191,7 +199,10 @@ async function prepared(client: PostgresClient, options: PostgresOptions): Promi
   if (known.schema > sharedSchema) throw newerError(known.schema)
   if (known.fingerprint !== options.fingerprint) throw otherKeyError()
   if (options.follows !== undefined && options.follows !== known.id) throw otherLogError()
-  if (options.place.position > known.position) throw aheadError(options.place.position, known)
+  const { position } = options.place
+  if (position > known.position) throw lostError(position, known.position)
+  refuseOddClock(options.clock.now(), known.time)
+  if (known.schema < sharedSchema) await renew(client)
   return known.id
 }
 
@@ -200,6 +211,8 @@ type LogRow = {
   readonly fingerprint: string
   readonly schema: number
   readonly position: number
+  /** By the clock of the database, ms UTC. */
+  readonly time: number
 }
 
 async function rowOf(client: PostgresClient): Promise<LogRow | undefined> {
@@ -208,7 +221,8 @@ async function rowOf(client: PostgresClient): Promise<LogRow | undefined> {
   )
   if (!some(table).there) return undefined
   const [row] = await client.ask<LogRow>(
-    "SELECT id, fingerprint, schema, position::float8 AS position FROM latchkey.log",
+    `SELECT id, fingerprint, schema, position::float8 AS position,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time FROM latchkey.log`,
   )
   return row
 }
@@ -223,7 +237,7 @@ async function create(client: PostgresClient, options: PostgresOptions): Promise
   )
   const begin = some(schema).there ? "BEGIN" : "BEGIN; CREATE SCHEMA latchkey"
   try {
-    await client.ask(`${begin}; ${sharedTables} ${sharedFunctions}
+    await client.ask(`${begin}; ${sharedTables} ${sharedAdditions} ${sharedFunctions}
       INSERT INTO latchkey.log (id, fingerprint, schema)
         VALUES (${values.join(", ")}, ${sharedSchema});
       COMMIT;`)
@@ -234,6 +248,11 @@ async function create(client: PostgresClient, options: PostgresOptions): Promise
   }
   return some(await rowOf(client))
 }
+
+/** Of two who try at once both do, one after the other. */
+const renew = (client: PostgresClient) =>
+  client.ask(`BEGIN; SELECT 1 FROM latchkey.log FOR UPDATE; ${sharedAdditions} ${sharedFunctions}
+    UPDATE latchkey.log SET schema = ${sharedSchema}; COMMIT;`)
 
 function plain(text: string): string {
   if (!/^[\w:+/=-]*$/.test(text)) throw new Error("a name that PostgreSQL is told has odd letters")
@@ -286,13 +305,6 @@ const goneError = () =>
     "database_empty",
     "this data folder belongs to a log in PostgreSQL, and that database has none; nothing was " +
       "changed. Name the right database, or restore it",
-  )
-const aheadError = (position: number, { position: head }: LogRow) =>
-  startFault(
-    "database_behind",
-    `this data folder has events up to position ${position}, and the log in PostgreSQL ends at ` +
-      `${head}: it has lost some. Nothing was changed. Restore the database, or, to go on with ` +
-      "what it has, start with an empty folder",
   )
 const crowdedError = () =>
   startFault("nodes_many", "256 nodes have been there within a day; start no more of them")

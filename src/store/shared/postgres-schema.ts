@@ -1,5 +1,5 @@
 /** Raised with every change of what lies in the database; a newer number than ours is not used. */
-export const sharedSchema = 1
+export const sharedSchema = 2
 
 /** PostgreSQL 14. */
 export const oldestServer = 140_000
@@ -101,4 +101,35 @@ CREATE TABLE latchkey.lease (
   until timestamptz NOT NULL
 );
 CREATE TABLE latchkey.reactor (name text PRIMARY KEY, position bigint NOT NULL);
+`
+
+/**
+ * What came later, made beside the tables above as well as on its own: nothing happens where it is
+ * there already. `epoch` has where the log ended when another server took the database over, which
+ * it tells by its timeline. `used` has what counts once and is no event. `failed_event` is what
+ * reactors have gone on without, for whichever node works next.
+ */
+export const sharedAdditions = `
+ALTER TABLE latchkey.log
+  ADD COLUMN IF NOT EXISTS epoch integer NOT NULL DEFAULT 1,
+  ADD COLUMN IF NOT EXISTS timeline text NOT NULL DEFAULT '';
+ALTER TABLE latchkey.node
+  ADD COLUMN IF NOT EXISTS epoch integer NOT NULL DEFAULT 0,
+  ADD COLUMN IF NOT EXISTS position bigint NOT NULL DEFAULT 0;
+CREATE TABLE IF NOT EXISTS latchkey.epoch (
+  epoch integer PRIMARY KEY,
+  position bigint NOT NULL,
+  number bigint NOT NULL
+);
+CREATE TABLE IF NOT EXISTS latchkey.used (what text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);
+CREATE INDEX IF NOT EXISTS used_until ON latchkey.used (until);
+CREATE TABLE IF NOT EXISTS latchkey.failed_event (
+  reactor text NOT NULL,
+  position bigint NOT NULL,
+  instance text COLLATE "C" NOT NULL,
+  failures integer NOT NULL,
+  error text NOT NULL,
+  last bigint NOT NULL,
+  PRIMARY KEY (reactor, position)
+);
 `

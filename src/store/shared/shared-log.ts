@@ -4,7 +4,46 @@ import type { Append, LogEvent } from "../log/log.ts"
  * How far a node has come: the position of the newest event that it has, and the number of the
  * newest change beside the events.
  */
-export type Place = { readonly position: number; readonly number: number }
+export type Place = {
+  readonly position: number
+  readonly number: number
+  /** Of the log, see `Head`; 0 where nobody noted it. */
+  readonly epoch: number
+}
+
+/** Where the log ends, at one moment. */
+export type Head = Pick<Place, "position" | "number"> & {
+  /** By the database's clock, ms UTC. */
+  readonly time: number
+  /**
+   * Whether the log goes on as it was when it was last read. Where another server has taken the
+   * database over, it may have lost some of its end: then an epoch begins, and each node looks
+   * whether it has more than there was at that moment.
+   */
+  readonly isSame: boolean
+}
+
+/** One of the nodes, as the log knows it; `ms` are by the database's clock, at this moment. */
+export type NodeStanding = {
+  readonly part: number
+  readonly isSelf: boolean
+  readonly seenMs: number
+  readonly position: number
+  readonly leads: boolean
+}
+
+/** An event that a reactor went on without, and how often it failed. */
+export type SharedFailure = {
+  readonly reactor: string
+  readonly position: number
+  readonly instance: string
+  readonly failures: number
+  readonly error: string
+  readonly last: number
+}
+
+/** Something that counts once until a time, ms UTC. */
+export type Use = { readonly what: string; readonly until: number }
 
 /**
  * What a step changed beside its events. It happened after the event at `position` and before the
@@ -48,8 +87,8 @@ export type Page = {
   readonly changes: readonly Change[]
   /** What comes next begins after this. */
   readonly upTo: Place
-  /** The newest position at that moment. */
-  readonly head: number
+  /** Where the log ended at that moment. */
+  readonly head: Pick<Place, "position" | "number">
 }
 
 /** What became of a step; of one that was taken the index of the claim. */
@@ -90,6 +129,13 @@ export type SharedLog = {
     after: Place,
   ) => Promise<{ readonly outcomes: readonly Outcome[]; readonly page: Page }>
   readonly read: (after: Place) => Promise<Page>
+  /** Answers soon, or faults: whoever asks waits with an answer for somebody. */
+  readonly head: () => Promise<Head>
+  /**
+   * Notes uses of what may be used once; of each, whether it was the first. What counts no more at
+   * `now`, ms UTC, may be forgotten.
+   */
+  readonly spendOnce: (uses: readonly Use[], now: number) => Promise<readonly boolean[]>
   readonly blob: (name: BlobName) => Promise<Uint8Array<ArrayBuffer> | undefined>
   /** Drops streams whole, but those to which somebody has added since; answers how many events. */
   readonly drop: (streams: readonly Dropping[]) => Promise<number>
@@ -106,6 +152,13 @@ export type SharedLog = {
   readonly keys: (offered: readonly WrappedKey[]) => Promise<readonly WrappedKey[]>
   /** Up to where reactors have come, by their names; none goes back. */
   readonly reached: (positions: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>>
+  /** What reactors have gone on without. */
+  readonly failures: () => Promise<readonly SharedFailure[]>
+  /** Counts one more failure of an event. */
+  readonly failed: (failure: Omit<SharedFailure, "failures">) => Promise<void>
+  readonly unfailed: (of: Pick<SharedFailure, "reactor" | "position">) => Promise<void>
+  /** Notes how far this node has come, and answers where all of the last day stand. */
+  readonly nodes: (place: Place, lease: string) => Promise<readonly NodeStanding[]>
   /**
    * Takes what one node at a time may have, for so many ms from now, or keeps it; 0 gives it back.
    * False where another node has it.

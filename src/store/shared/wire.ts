@@ -65,6 +65,7 @@ const eventOf = (event: NewEvent) => [
 /** What the database answers with; its own functions make it, so it is what it says it is. */
 export type WirePage = {
   readonly head: number
+  readonly headNumber: number
   readonly position: number
   readonly number: number
   readonly events: readonly WireEvent[] | null
@@ -97,9 +98,12 @@ export type WireChange =
   | readonly [number, number, "put" | "drop", ...Named, string]
   | readonly [number, number, "forget", ...Named, number]
 
-export const pageOf = ({ head, position, number, events, changes }: WirePage): Page => ({
-  head,
-  upTo: { position, number },
+export const pageOf = (
+  { head, headNumber, position, number, events, changes }: WirePage,
+  epoch: number,
+): Page => ({
+  head: { position: head, number: headNumber },
+  upTo: { position, number, epoch },
   events: (events ?? []).map(eventFrom),
   changes: (changes ?? []).map(changeFrom),
 })

@@ -1,0 +1,90 @@
+import type { PostgresClient } from "./postgres-client.ts"
+import type { Epochs, Me } from "./postgres-epoch.ts"
+import type { Head, NodeStanding, SharedFailure, SharedLog, Use } from "./shared-log.ts"
+import { shown, told } from "./wire.ts"
+
+/** What nodes tell each other beside the log, and ask of it while somebody waits. */
+export function standingOf(
+  client: PostgresClient,
+  me: Me,
+  epochs: Epochs,
+): Pick<SharedLog, "head" | "spendOnce" | "lease" | "failures" | "failed" | "unfailed" | "nodes"> {
+  return {
+    head: async (): Promise<Head> => {
+      const [row] = await client.ask<Omit<Head, "isSame"> & { epoch: number; line: boolean }>(
+        `SELECT position::float8 AS position, number::float8 AS number, epoch,
+           floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time,
+           timeline = latchkey.timeline_2() AS line
+         FROM latchkey.log`,
+      )
+      const { epoch, line, ...head } = some(row)
+      return { ...head, isSame: line && epoch === epochs.now() }
+    },
+    spendOnce: (uses, now) => spendOnce(client, uses, now),
+    lease: async (name, ms) => {
+      const [row] = await client.ask<{ has: boolean }>(
+        "SELECT latchkey.lease_1($1::integer, $2, $3, $4::integer) AS has",
+        [...me, name, ms],
+      )
+      return some(row).has
+    },
+    nodes: async ({ position }, lease) => {
+      const [row] = await client.ask<{ nodes: NodeStanding[] }>(
+        "SELECT latchkey.nodes_2($1::integer, $2, $3::bigint, $4) AS nodes",
+        [...me, position, lease],
+      )
+      return some(row).nodes
+    },
+    ...failuresOf(client),
+  }
+}
+
+/** The clocks of nodes differ by seconds; what counts no more on one may count on another. */
+const slackMs = 60_000
+
+async function spendOnce(client: PostgresClient, uses: readonly Use[], now: number) {
+  // All in the same order, or two nodes would wait for each other.
+  const order = uses.map((_, at) => at).sort((a, b) => (nameAt(uses, a) < nameAt(uses, b) ? -1 : 1))
+  const sorted = order.map((at) => uses[at])
+  const [row] = await client.ask<{ firsts: boolean[] }>(
+    "SELECT latchkey.use_2(($1::text)::json, $2::bigint) AS firsts",
+    [JSON.stringify(sorted), now - slackMs],
+  )
+  const firsts = new Map(order.map((at, nth) => [at, some(row).firsts[nth] === true]))
+  return uses.map((_, at) => firsts.get(at) === true)
+}
+
+const nameAt = (uses: readonly Use[], at: number): string => uses[at]?.what ?? ""
+
+function failuresOf(client: PostgresClient): Pick<SharedLog, "failures" | "failed" | "unfailed"> {
+  return {
+    failures: async () => {
+      const rows = await client.ask<SharedFailure>(
+        `SELECT reactor, position::float8 AS position, instance, failures, error,
+           last::float8 AS last FROM latchkey.failed_event`,
+      )
+      return rows.map((row) => ({ ...row, instance: told(row.instance), error: told(row.error) }))
+    },
+    failed: async ({ reactor, position, instance, error, last }) => {
+      await client.ask(
+        `INSERT INTO latchkey.failed_event AS f
+           (reactor, position, instance, failures, error, last)
+         VALUES ($1, $2::bigint, $3, 1, $4, $5::bigint)
+         ON CONFLICT (reactor, position) DO UPDATE SET failures = f.failures + 1,
+           error = excluded.error, last = excluded.last`,
+        [reactor, position, shown(instance), shown(error), last],
+      )
+    },
+    unfailed: async ({ reactor, position }) => {
+      await client.ask(
+        "DELETE FROM latchkey.failed_event WHERE reactor = $1 AND position = $2::bigint",
+        [reactor, position],
+      )
+    },
+  }
+}
+
+function some<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error("PostgreSQL answered with no row")
+  return found
+}

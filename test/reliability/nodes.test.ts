@@ -1,0 +1,234 @@
+// Several nodes that share a log and all answer, behind a proxy that gives each request to another.
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Families, openFamilies } from "../support/family.ts"
+import { complaintsAbout, type Deed } from "../support/history.ts"
+import { freePort, type Running, setUp, start, temporaryFolder } from "../support/latchkey.ts"
+import { type Client, call, perform } from "../support/load.ts"
+import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { type Postgres, startPostgres } from "../support/postgres.ts"
+import { needs } from "../support/prerequisite.ts"
+import { type RoundRobin, roundRobin } from "../support/round-robin.ts"
+import { openClient } from "./house.ts"
+
+const count = 2
+
+describe.runIf(needs("postgres"))("two nodes that share a log", () => {
+  const folder = temporaryFolder()
+  let postgres: Postgres
+  let proxy: RoundRobin
+  let mails: MailServerOfTests
+  let client: Client
+  let families: Families
+  let ports: readonly number[] = []
+  let database: string
+  const nodes: Running[] = []
+  const settings = (data: string, database: string) => {
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+    const key = `master_key_file = "${join(folder.path, "key")}"\n`
+    const rest = 'outbound_allow = ["127.0.0.1"]\nlimits = "off"\n'
+    writeFileSync(join(data, "latchkey.toml"), `database = "${database}"\n${key}${rest}`)
+    return data
+  }
+  const dataOf = (at: number) => join(folder.path, `node-${at}`)
+  const startNode = (at: number) => start({ data: dataOf(at), port: ports[at] ?? 0 })
+
+  beforeAll(async () => {
+    postgres = startPostgres()
+    mails = await mailServer()
+    writeFileSync(join(folder.path, "key"), Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 })
+    database = await postgres.database()
+    proxy = roundRobin(await freePort())
+    ports = await Promise.all(Array.from({ length: count }, freePort))
+    for (let at = 0; at < count; at++) settings(dataOf(at), database)
+    const url = `http://localhost:${proxy.port}`
+    const key = await setUp(dataOf(0), url)
+    for (let at = 0; at < count; at++) nodes.push(await startNode(at))
+    proxy.lead(ports)
+    client = await openClient(url, key)
+    families = await openFamilies(client)
+  }, 120_000)
+
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.stop()))
+    await proxy.stop()
+    await mails.close()
+    postgres.remove()
+    folder.remove()
+  })
+
+  /** Asks one node, as the proxy would. */
+  const at = (port: number | undefined, path: string, init: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      ...init,
+      headers: { ...init.headers, host: new URL(client.url).host },
+    })
+  const accessToken = async () => (await families.redeem(await families.code())).body.access_token
+  const userinfo = async (port: number | undefined, token: string) =>
+    (await at(port, "/oidc/v1/userinfo", { headers: { authorization: `Bearer ${token}` } })).status
+
+  test("are ready, and each says of itself that it is one of them", async () => {
+    for (const port of ports) {
+      expect(await (await at(port, "/debug/ready")).text()).toBe("ok\n")
+    }
+    const works = nodes.map((node) => / this node works/.test(node.output()))
+    expect(works.filter(Boolean)).toHaveLength(1)
+  })
+
+  test("what one was told, the next one knows", async () => {
+    for (let round = 0; round < 40; round++) {
+      const name = `project ${round}`
+      const { orgId: organizationId } = client
+      const made = await call(client, "project.CreateProject", { organizationId, name })
+      const { projectId } = made.body
+      const read = await call(client, "project.GetProject", { projectId })
+      expect([read.status, read.body.project?.name]).toEqual([200, name])
+    }
+  })
+
+  test("a code that is redeemed from twenty connections at once counts once", async () => {
+    for (let round = 0; round < 3; round++) {
+      const code = await families.code()
+      const answers = await Promise.all(Array.from({ length: 20 }, () => families.redeem(code)))
+      const statuses = answers.map(({ status }) => status).sort()
+      expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 400)])
+    }
+  })
+
+  test("a refresh token that twenty present at once is renewed once, and used later ends all", async () => {
+    const token = await families.next()
+    const refresh = (which: string) =>
+      perform(client, { kind: "refresh", clientId: families.clientId, token: which })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(token)))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+    const renewed = await postgres.sql(database).unsafe(
+      `SELECT count(*)::integer AS count FROM latchkey.event
+       WHERE type = 'oidc_session.refresh_token.renewed'`,
+    )
+    expect(renewed[0]?.count).toBe(1)
+    // The next of one of them is of the same family as those of all others.
+    const { status, body } = await refresh(answers[0]?.body.refresh_token)
+    expect(status).toBe(200)
+    expect((await refresh(token)).status).toBe(400)
+    expect((await refresh(body.refresh_token)).status).toBe(400)
+  })
+
+  test("a token that was revoked at one is worth nothing at any", async () => {
+    for (let round = 0; round < 10; round++) {
+      const token = await accessToken()
+      expect(await Promise.all(ports.map((port) => userinfo(port, token)))).toEqual([200, 200])
+      const body = new URLSearchParams({ token, client_id: families.clientId })
+      const revoked = await at(ports[round % count], "/oauth/v2/revoke", { method: "POST", body })
+      expect(revoked.status).toBe(200)
+      expect(await Promise.all(ports.map((port) => userinfo(port, token)))).toEqual([401, 401])
+    }
+  })
+
+  test("a mail is sent once, whichever node was told of it", async () => {
+    const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
+    const host = `127.0.0.1:${mails.port}`
+    const admin = (name: string, request: object) =>
+      at(ports[0], `/core.admin.v1.AdminService/${name}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${client.token}` },
+        body: JSON.stringify(request),
+      }).then((answer) => answer.json())
+    const { id } = await admin("AddEmailProviderSMTP", { ...smtp, host })
+    await admin("ActivateEmailProvider", { id })
+    const names = Array.from({ length: 12 }, (_, each) => `eva-${each}`)
+    for (const username of names) await invite(username)
+    await expect.poll(() => mails.received.length).toBeGreaterThanOrEqual(names.length)
+    await Bun.sleep(1000)
+    expect(sentTo()).toEqual(names.map((name) => `${name}@example.com`).sort())
+  })
+
+  const sentTo = () => mails.received.flatMap(({ recipients }) => recipients).sort()
+  const invite = (username: string) => {
+    const profile = { givenName: "Eva", familyName: username }
+    const human = { profile, email: { email: `${username}@example.com`, sendCode: {} } }
+    return call(client, "user.CreateUser", { organizationId: client.orgId, username, human })
+  }
+
+  test("nobody reads what is older than what somebody has seen, also while nodes die", async () => {
+    const history: Deed[] = []
+    const registers = await Promise.all(
+      ["a", "b", "c"].map(async (name) => {
+        const { orgId: organizationId } = client
+        const made = await call(client, "project.CreateProject", { organizationId, name })
+        return String(made.body.projectId)
+      }),
+    )
+    let isOver = false
+    let values = 0
+    const write = async (register: string) => {
+      const value = `v${values++}`
+      const begun = performance.now()
+      const answer = await call(client, "project.UpdateProject", {
+        projectId: register,
+        name: value,
+      }).catch(() => undefined)
+      // A conflict is an answer, too: then it has not happened.
+      if (answer && [400, 409].includes(answer.status)) return
+      const ended = answer?.status === 200 ? performance.now() : undefined
+      history.push({ register, kind: "write", value, begun, ended })
+    }
+    const read = async (register: string) => {
+      const begun = performance.now()
+      const answer = await call(client, "project.GetProject", { projectId: register }).catch(
+        () => undefined,
+      )
+      const value = answer?.body.project?.name
+      if (answer?.status !== 200 || !/^v\d/.test(value)) return
+      history.push({ register, kind: "read", value, begun, ended: performance.now() })
+    }
+    const loop = async (work: () => Promise<void>) => {
+      while (!isOver) await work()
+    }
+    const load = registers.flatMap((register) => [
+      loop(() => write(register)),
+      loop(() => read(register)),
+      loop(() => read(register)),
+    ])
+    for (let kill = 0; kill < 2; kill++) {
+      await Bun.sleep(800)
+      await nodes[kill]?.stop("SIGKILL")
+      await Bun.sleep(500)
+      nodes[kill] = await startNode(kill)
+    }
+    await Bun.sleep(500)
+    isOver = true
+    await Promise.all(load)
+    expect(history.length).toBeGreaterThan(100)
+    expect(complaintsAbout(history)).toEqual([])
+  }, 60_000)
+
+  test("another one sends when the one that did is gone", async () => {
+    const [first = 0] = nodes.flatMap((node, each) => {
+      const said = node
+        .output()
+        .split("\n")
+        .filter((line) => / (this|another) node works/.test(line))
+      return / this node works/.test(said.at(-1) ?? "") ? [each] : []
+    })
+    await nodes[first]?.stop("SIGKILL")
+    await invite("late")
+    await expect.poll(sentTo, { timeout: 15_000 }).toContain("late@example.com")
+    nodes[first] = await startNode(first)
+    expect(sentTo().filter((to) => to === "late@example.com")).toHaveLength(1)
+  }, 40_000)
+
+  test("say no while the database is away, and go on by themselves", async () => {
+    const token = await accessToken()
+    postgres.stop("immediate")
+    const refused = await Promise.all(ports.map((port) => userinfo(port, token)))
+    expect(refused).toEqual([503, 503])
+    const keys = await Promise.all(ports.map((port) => at(port, "/oauth/v2/keys")))
+    // What everybody may know is told all the same.
+    expect(keys.map(({ status }) => status)).toEqual([200, 200])
+    await expect.poll(async () => (await at(ports[0], "/debug/ready")).status).toBe(503)
+    postgres.start()
+    await expect.poll(() => userinfo(ports[0], token), { timeout: 15_000 }).toBe(200)
+    await expect.poll(() => userinfo(ports[1], token), { timeout: 15_000 }).toBe(200)
+  }, 60_000)
+})

@@ -1,0 +1,43 @@
+/** A proxy that gives each request to the next of several servers, as a balancer would. */
+export type RoundRobin = {
+  readonly port: number
+  /** Gives requests to these from now on. */
+  readonly lead: (ports: readonly number[]) => void
+  readonly stop: () => Promise<void>
+}
+
+/** Whoever does not listen is passed over; a request that broke off is told as 502, and not sent again. */
+export function roundRobin(port: number): RoundRobin {
+  let ports: readonly number[] = []
+  let turn = 0
+  const forward = async (request: Request): Promise<Response> => {
+    const { pathname, search } = new URL(request.url)
+    const body = await request.arrayBuffer()
+    for (const _ of ports) {
+      const next = ports[turn++ % ports.length]
+      try {
+        return await fetch(`http://127.0.0.1:${next}${pathname}${search}`, {
+          method: request.method,
+          headers: request.headers,
+          redirect: "manual",
+          ...(body.byteLength > 0 && { body }),
+        })
+      } catch (cause) {
+        const isUnsent =
+          cause instanceof Error && "code" in cause && refusals.has(String(cause.code))
+        if (!isUnsent) return new Response("the server went away", { status: 502 })
+      }
+    }
+    return new Response("nobody listens", { status: 503 })
+  }
+  const server = Bun.serve({ hostname: "127.0.0.1", port, idleTimeout: 60, fetch: forward })
+  return {
+    port: server.port ?? port,
+    lead: (next) => {
+      ports = next
+    },
+    stop: () => server.stop(true),
+  }
+}
+
+const refusals = new Set(["ConnectionRefused", "ECONNREFUSED"])

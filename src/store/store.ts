@@ -34,8 +34,8 @@ export type Calls = (instance: string, name: string) => Cx
 
 const attemptsMax = 4
 /**
- * On several nodes, each of those who change the same thing at once may come before, and only one of
- * them wins each time.
+ * On several nodes, each of those who change the same thing at once may come before, and only one
+ * of them wins each time.
  */
 const attemptsOfNodesMax = 64
 

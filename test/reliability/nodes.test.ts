@@ -96,7 +96,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     }
   })
 
-  test("a refresh token that twenty present at once is renewed once, and used later ends all", async () => {
+  test("a refresh token that twenty present at once is renewed once, then ends all", async () => {
     const token = await families.next()
     const refresh = (which: string) =>
       perform(client, { kind: "refresh", clientId: families.clientId, token: which })

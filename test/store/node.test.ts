@@ -2,9 +2,10 @@
 // promised is there.
 import { rmSync } from "node:fs"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { systemClock } from "../../src/kernel/clock.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { Fault } from "../../src/kernel/fault.ts"
-import type { Store } from "../../src/store/index.ts"
+import { failedEvents, runReactors, type Store, shareReactorState } from "../../src/store/index.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
 import { openWorld, type World } from "../support/world.ts"
@@ -265,6 +266,122 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     expect(await refusalOf(openAccount(on(again), "2", { name }))).toBe(
       "already_exists account.name_taken",
     )
+  })
+
+  test("knows what another one wrote once it has asked where the log ends", async () => {
+    const [one, two] = [await node(), await node()]
+    for (let at = 0; at < 20; at++) {
+      await openAccount(on(at % 2 ? one : two), `${at}`, { name: `n${at}` })
+      const other = at % 2 ? two : one
+      await other.node?.caughtUp()
+      expect(names(other)).toHaveLength(at + 1)
+    }
+    await one.prune({ ...everything(), stopped: () => false })
+    await Promise.all([one, two].map((store) => store.node?.caughtUp()))
+  })
+
+  const everything = () => ({
+    now: world.clock.now() + 365 * day,
+    auditedBefore: 0,
+    position: Number.MAX_SAFE_INTEGER,
+  })
+
+  test("what counts once counts once, whichever nodes are asked", async () => {
+    const [one, two] = [await node(), await node()]
+    const asked = Array.from({ length: 30 }, (_, at) => (at % 2 ? one : two).node)
+    const until = Date.now() + 60_000
+    const firsts = await Promise.all(asked.map((each, at) => each?.spendOnce(`${at % 5}`, until)))
+    expect(firsts.filter(Boolean)).toHaveLength(5)
+    expect(await two.node?.spendOnce("3", until)).toBe(false)
+    // What counts no more is forgotten, but not before clocks that are a little off agree.
+    expect(await one.node?.spendOnce("old", Date.now() - 3_600_000)).toBe(true)
+    expect(await two.node?.spendOnce("old", until)).toBe(true)
+  })
+
+  describe("when another server has taken the database over", () => {
+    const takeOver = (lost = "") => asked(`${lost} UPDATE latchkey.log SET timeline = '00000000'`)
+
+    test("goes on where nothing was lost", async () => {
+      const [one, two] = [await node(), await node()]
+      await openAccount(on(one), "1", { name: "before" })
+      await takeOver()
+      await openAccount(on(two), "2", { name: "after" })
+      await one.node?.caughtUp()
+      await renameAccount(on(one), "2", "renamed")
+      await two.node?.caughtUp()
+      expect(names(two)).toEqual(["before", "renamed"])
+      const { filename } = one.database
+      await leave(one)
+      expect(names(await node({ file: filename }))).toEqual(["before", "renamed"])
+    })
+
+    test("and lost its end, a node that has it answers and writes nothing any more", async () => {
+      const ahead = await node()
+      await openAccount(on(ahead), "1", { name: "kept" })
+      const behind = await node()
+      const { filename } = behind.database
+      await leave(behind)
+      await openAccount(on(ahead), "2", { name: "lost" })
+      await takeOver(
+        "DELETE FROM latchkey.event WHERE position > 1; UPDATE latchkey.log SET position = 1;",
+      )
+      const next = await node()
+      for (const id of ["3", "4", "5"]) await openAccount(on(next), id, { name: `n${id}` })
+      const refused = "unavailable store.database_behind"
+      expect(await refusalOf(ahead.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
+      expect(await refusalOf(openAccount(on(ahead), "6", { name: "late" }))).toBe(refused)
+      expect(names(next)).toEqual(["kept", "n3", "n4", "n5"])
+      // One that was not so far takes what came instead.
+      expect(names(await node({ file: filename }))).toEqual(["kept", "n3", "n4", "n5"])
+    })
+  })
+
+  test("one that takes over goes on where the one before it was, failures and all", async () => {
+    const [one, two] = [await node(), await node()]
+    const handled: string[] = []
+    let leader = one
+    const running = [one, two].map((store) =>
+      runReactors(
+        store,
+        systemClock,
+        [
+          {
+            name: "greeter",
+            on: {
+              "account.opened": async ({ id }) => {
+                handled.push(`${store === one ? "one" : "two"} ${id}`)
+                if (id === "2") throw new Error("cannot")
+              },
+            },
+          },
+        ],
+        { leads: () => store === leader },
+      ),
+    )
+    for (const id of ["1", "2", "3"]) await openAccount(on(one), id, { name: id })
+    await expect.poll(() => handled.at(-1)).toBe("one 3")
+    await running[0]?.drain()
+    leader = two
+    if (!two.node) throw new Error("it is no node")
+    await shareReactorState(two, two.node, false)
+    expect(failedEvents(two)).toMatchObject([{ reactor: "greeter", failures: 1, error: "cannot" }])
+    await openAccount(on(one), "4", { name: "4" })
+    await expect.poll(() => handled.at(-1)).toBe("two 4")
+    expect(handled.filter((each) => !each.endsWith("2"))).toEqual(["one 1", "one 3", "two 4"])
+    await Promise.all(running.map((each) => each.stop()))
+  })
+
+  test("adds what an older version did not make", async () => {
+    const first = await node()
+    await openAccount(on(first), "1", { name: "before" })
+    await leave(first)
+    await asked(`ALTER TABLE latchkey.log DROP COLUMN epoch, DROP COLUMN timeline;
+      ALTER TABLE latchkey.node DROP COLUMN epoch, DROP COLUMN position;
+      DROP TABLE latchkey.epoch, latchkey.used, latchkey.failed_event;
+      UPDATE latchkey.log SET schema = 1`)
+    const again = await node()
+    await openAccount(on(again), "2", { name: "after" })
+    expect(names(again)).toEqual(["before", "after"])
   })
 
   describe("refuses in plain words", () => {

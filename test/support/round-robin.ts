@@ -6,7 +6,7 @@ export type RoundRobin = {
   readonly stop: () => Promise<void>
 }
 
-/** Whoever does not listen is passed over; a request that broke off is told as 502, and not sent again. */
+/** Whoever does not listen is passed over; a request that broke off is told as 502, once. */
 export function roundRobin(port: number): RoundRobin {
   let ports: readonly number[] = []
   let turn = 0

@@ -108,9 +108,10 @@ async function look(page: Page, { name, address }: Looked): Promise<void> {
   await page.goto(address)
   await page.locator("main h1").first().waitFor()
   if (address.includes("/ui/")) await settled(page)
-  const found = await flawsOf(page, (view) =>
-    page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: true }),
-  )
+  const found = await flawsOf(page, {
+    looked: (view) =>
+      page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: true }),
+  })
   flaws += found.length
   for (const flaw of found) console.log(`${name}: ${flaw}`)
 }

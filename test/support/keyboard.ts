@@ -1,0 +1,53 @@
+// A page by keyboard alone.
+import type { Page } from "playwright-core"
+
+/** Presses Tab through a page: what it does not reach, and what it reaches unseen. */
+export async function missedOn(page: Page): Promise<readonly string[]> {
+  const count: number = await page.evaluate(watchFocus)
+  if ((await page.locator(".code").count()) === 0) await pressTab(page, count + 2)
+  else {
+    for (let pressed = 0; pressed < count + 2; pressed += 1) {
+      // Within a program Tab indents; its hint says how to go on.
+      if (await page.evaluate(`!!document.activeElement.closest(".code")`))
+        await page.keyboard.press("Escape")
+      await page.keyboard.press("Tab")
+    }
+  }
+  // What another thing has taken the place of meanwhile is not to be reached any more.
+  return page.evaluate(`[...window.offered].filter((one) => one.isConnected)
+    .map((one) => "not reached: " + one.outerHTML.slice(0, 100))
+    .concat(window.unseen.map((one) => "not seen: " + one))`)
+}
+
+/** Somebody who knows the way: each key is pressed before the page has answered the last. */
+async function pressTab(page: Page, times: number): Promise<void> {
+  const keys = await page.context().newCDPSession(page)
+  const tab = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 }
+  const press = () => [
+    keys.send("Input.dispatchKeyEvent", { type: "rawKeyDown", ...tab }),
+    keys.send("Input.dispatchKeyEvent", { type: "keyUp", ...tab }),
+  ]
+  await Promise.all(Array.from({ length: times }, press).flat())
+  await keys.detach()
+}
+
+/** In the page: what can have the focus, less what gets it; and what gets it unseen. */
+const watchFocus = `(() => {
+  const offered = "a[href], button, input, select, textarea, summary"
+  const isOne = (each) => each.checkVisibility() && !each.matches(":disabled, [type=hidden]") &&
+    !each.closest("[inert]") && each.tabIndex >= 0
+  window.offered = new Set([...document.querySelectorAll(offered)].filter(isOne))
+  // What a page has given the focus to by itself is reached.
+  window.offered.delete(document.activeElement)
+  window.unseen = []
+  document.addEventListener("focusin", ({ target: at }) => {
+    window.offered.delete(at)
+    // Of radio buttons the keyboard comes to one, and goes on among them by arrows.
+    if (at.type === "radio")
+      for (const each of window.offered) if (each.name === at.name) window.offered.delete(each)
+    const { width, height, bottom, top } = at.getBoundingClientRect()
+    const isSeen = width > 0 && height > 0 && bottom > 0 && top < innerHeight
+    if (!isSeen) window.unseen.push(at.outerHTML.slice(0, 100))
+  })
+  return window.offered.size
+})()`

@@ -290,6 +290,34 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await section("About").getByRole("button", { name: "Edit" }).waitFor()
   })
 
+  test("says by which addresses clients name an API, and takes them away again", async () => {
+    const { get } = service
+    const organizationId = (await get("ListOrganizations")).result[0].id
+    const { projectId } = await get("CreateProject", { organizationId, name: "Interfaces" })
+    const apiConfiguration = { authMethodType: "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT" }
+    const wanted = { projectId, name: "Orders API", apiConfiguration }
+    const { applicationId } = await get("CreateApplication", wanted)
+    const configured = async () =>
+      (await get("GetApplication", { applicationId })).application.apiConfiguration
+    await open(`/applications/${applicationId}`, "Orders API")
+    const part = section("Addresses of the API")
+    const say = async (text: string) => {
+      await part.getByRole("button", { name: "Edit" }).click()
+      await part.getByLabel("Addresses").fill(text)
+      await part.getByRole("button", { name: "Save" }).click()
+    }
+    await say("http://orders.example.com")
+    await part.getByText("Addresses are like").waitFor()
+    await part.getByLabel("Addresses").fill("https://orders.example.com/mcp")
+    await part.getByRole("button", { name: "Save" }).click()
+    await part.locator("code").getByText("https://orders.example.com/mcp").waitFor()
+    const resources = { uris: ["https://orders.example.com/mcp"] }
+    expect(await configured()).toMatchObject({ ...apiConfiguration, resources })
+    await say("")
+    await part.getByText("No address.").waitFor()
+    expect((await configured()).resources?.uris ?? []).toEqual([])
+  })
+
   test("says which languages the login pages have, and lifts that again", async () => {
     await open("/settings", "Settings")
     const part = section("Login pages")

@@ -52,7 +52,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     await page.locator("main.content h1").waitFor()
   })
 
-  /** Each language in the views that are hardest on it; the others differ in what is tried there. */
+  /** Each language in a view; the other views are for `scripts/looks.ts`, which takes longer. */
   const spoken = [
     ["en", { width: 1280, scheme: "light" }],
     ["de", { width: 390, scheme: "dark" }],

@@ -7,7 +7,7 @@ import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
-import type { ApplicationPart } from "./change.ts"
+import type { ApiPart } from "./change.ts"
 
 const { updateApplication } = ApplicationService.method
 
@@ -21,10 +21,8 @@ const methodNames: readonly Method[] = ["basic", "private_key_jwt"]
 export const methodOf = ({ authMethodType }: APIConfiguration): Method =>
   methodNames.find((name) => methods[name] === authMethodType) ?? "basic"
 
-type ApiProofProps = ApplicationPart & { readonly api: APIConfiguration }
-
 /** How an API proves who it is when it asks about tokens. */
-export function ApiProof({ application, api }: ApiProofProps) {
+export function ApiProof({ application, api }: ApiPart) {
   const { t } = useText()
   const { applicationId, projectId, name } = application
   return (

@@ -14,6 +14,7 @@ import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import { ApiProof, methodOf } from "./api-proof.tsx"
+import { ApiResources } from "./api-resources.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
 import type { ApplicationPart } from "./change.ts"
 import { Flows } from "./flows.tsx"
@@ -93,6 +94,7 @@ function Protocol(part: ApplicationPart) {
       <>
         {connect}
         <ApiProof {...part} api={api} />
+        <ApiResources {...part} api={api} />
         {proofs[methodOf(api)] === "secret" && secrets}
         <Keys {...part} />
       </>

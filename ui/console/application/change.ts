@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import type {
+  APIConfiguration,
   Application,
   OIDCConfiguration,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
@@ -16,6 +17,9 @@ export type ApplicationPart = { readonly application: Application }
 
 /** The same, for what only OpenID Connect applications have. */
 export type OidcPart = ApplicationPart & { readonly oidc: OIDCConfiguration }
+
+/** The same, for what only APIs have. */
+export type ApiPart = ApplicationPart & { readonly api: APIConfiguration }
 
 /** Changes what is given; lists that are left out, or empty, stay as they are. */
 export function changeOidc({ application }: OidcPart, value: OidcChange) {

@@ -227,6 +227,17 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await noted.getByRole("link", { name: /^ada/ }).waitFor()
     await section("History").getByRole("button", { name: "Show more" }).click()
     await rows.filter({ hasText: "Person created" }).waitFor()
+    await rows.filter({ hasText: "Phone › Number" }).first().waitFor()
+    await noted.getByRole("button", { name: "Since then" }).click()
+    await dialog().getByText("Nothing has changed since then.").waitFor()
+    await answer("Close")
+
+    await page.getByRole("link", { name: "Why they may do something" }).click()
+    await page.getByLabel("Permission", { exact: true }).fill("user.write")
+    await page.getByRole("button", { name: "Explain" }).click()
+    await page.getByText("no role of theirs permits it").waitFor()
+    await page.getByRole("radio").first().click()
+    await page.getByText("The application lets them in.").waitFor()
   })
 
   test("sees where a person is signed in, and who failed to sign in as them", async () => {

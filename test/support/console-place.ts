@@ -43,6 +43,7 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/users", "Users"],
   ["/ui/console/users/new", "Create user"],
   ["/ui/console/users/$userId", "$person Person"],
+  ["/ui/console/users/$userId/why", "Why they may do something"],
   ["/ui/console/groups", "Groups"],
   ["/ui/console/groups/$groupId", "$group"],
   ["/ui/console/organizations", "Organisations"],

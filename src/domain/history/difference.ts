@@ -71,10 +71,10 @@ function leavesOf(state: unknown, sets: readonly string[]): readonly Field[] {
   const fields: Field[] = []
   const walk = (value: Json, path: readonly string[]): void => {
     const isSet = sets.some((each) => each === path.join("."))
-    if (!isRecord(value)) {
-      if (!isEmpty(value)) fields.push({ path, value })
-    } else if (isSet) fields.push({ path, value: Object.keys(value) })
-    else for (const [key, inner] of Object.entries(value)) walk(inner, [...path, key])
+    const said = isSet && isRecord(value) ? Object.keys(value) : value
+    if (isRecord(said)) {
+      for (const [key, inner] of Object.entries(said)) walk(inner, [...path, key])
+    } else if (!isEmpty(said)) fields.push({ path, value: said })
   }
   // States are kept as JSON: what that leaves out is not part of them.
   walk(JSON.parse(JSON.stringify(state ?? null)), [])

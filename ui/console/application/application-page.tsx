@@ -31,7 +31,7 @@ import { WaysBack } from "./ways-back.tsx"
 
 // What stands further down, or is seldom opened, is loaded once the page stands.
 const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
-const Changes = lazyRouteComponent(() => import("../list/changes.tsx"), "ApplicationChanges")
+const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getApplication, updateApplication, deleteApplication } = ApplicationService.method
 const { deactivateApplication, reactivateApplication } = ApplicationService.method
@@ -66,7 +66,7 @@ function Inside({ application }: ApplicationPart) {
       <RefusedRequests application={application} />
       <About application={application} />
       <Part>
-        <Changes projectId={projectId} appId={applicationId} />
+        <History of={{ case: "applicationId", value: applicationId }} />
       </Part>
       <DeleteSection
         {...{ family: "applications", name, by: deleteApplication }}

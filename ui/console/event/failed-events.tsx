@@ -1,7 +1,8 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { FailedEvent } from "../../../src/gen/core/admin/v1/event_pb.ts"
+import { HistoryService } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { type Column, Table } from "../../kit/table.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
+import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
@@ -9,6 +10,7 @@ import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
 
 const { listFailedEvents, removeFailedEvent } = AdminService.method
+const { retryFailedEvents } = HistoryService.method
 
 /** What could not be done about events so far, and is tried again. Nothing where all is well. */
 export function FailedEvents() {
@@ -25,6 +27,13 @@ export function FailedEvents() {
         rows={result}
         keyOf={({ viewName, failedSequence }) => `${viewName} ${failedSequence}`}
       />
+      <div className="row">
+        <ActionButton
+          needs={retryFailedEvents}
+          label={t("failed_events.retry_all")}
+          act={() => call(retryFailedEvents, {})}
+        />
+      </div>
     </Section>
   )
 }
@@ -43,11 +52,21 @@ const columnsOf = ({ t }: Texts): readonly Column<FailedEvent>[] => [
   },
   { label: t("events.position"), cell: ({ failedSequence }) => String(failedSequence) },
   { label: t("failed_events.count"), cell: ({ failureCount }) => String(failureCount) },
-  { label: t("failed_events.last"), cell: ({ lastFailed }) => <Time at={lastFailed} /> },
+  {
+    label: t("failed_events.last"),
+    cell: ({ lastFailed }) =>
+      lastFailed ? <Time at={lastFailed} /> : <span>{t("failed_events.retrying")}</span>,
+  },
   {
     label: "",
     cell: ({ database, viewName, failedSequence }) => (
       <div className="row-actions">
+        <ActionButton
+          small
+          needs={retryFailedEvents}
+          label={t("failed_events.retry")}
+          act={() => call(retryFailedEvents, { viewName, failedSequence })}
+        />
         <ConfirmButton
           small
           needs={removeFailedEvent}

@@ -1,4 +1,4 @@
-import { useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
@@ -14,9 +14,13 @@ import { copied, Facts } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 import { groupForm } from "./group-form.tsx"
+
+// Loaded once the page stands.
+const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getGroup, updateGroup, deleteGroup } = GroupService.method
 const { listGroupUsers, addUsersToGroup, removeUsersFromGroup } = GroupService.method
@@ -48,6 +52,9 @@ export function GroupPage() {
         form={groupForm(texts, group.organizationId, group)}
       />
       <Users group={group} />
+      <Part>
+        <History of={{ case: "groupId", value: id }} />
+      </Part>
       <DeleteSection
         {...{ family: "groups", name: group.name, by: deleteGroup, of: { id } }}
         to={{ to: "/groups" }}

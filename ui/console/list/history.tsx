@@ -1,16 +1,14 @@
-import type {
-  DescMessage,
-  DescMethodUnary,
-  MessageInitShape,
-  MessageShape,
-} from "@bufbuild/protobuf"
+import type { MessageInitShape } from "@bufbuild/protobuf"
 import { createQueryOptions } from "@connectrpc/connect-query"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import type { Change } from "../../../src/gen/core/change/v1/change_pb.ts"
+import {
+  type Change,
+  HistoryService,
+  type ResourceSchema,
+} from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
-import { within } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
 import { isHidden, refusalOf } from "../shell/refusal.ts"
@@ -18,74 +16,98 @@ import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import type { Texts } from "../shell/texts/index.ts"
 import { transport } from "../shell/transport.ts"
+import { Differences } from "./differences.tsx"
+import { SinceButton } from "./since.tsx"
 import { Time } from "./time.tsx"
 
-type HistoryProps<I extends DescMessage, O extends DescMessage> = {
-  readonly method: DescMethodUnary<I, O>
-  readonly ask: (query: { readonly limit: number }) => MessageInitShape<I>
-  readonly within?: string
-  readonly find: (answer: MessageShape<O>) => readonly Change[]
-}
+/** What a history is of. */
+export type HistoryOf = NonNullable<MessageInitShape<typeof ResourceSchema>["resource"]>
 
 const first = 5
 const step = 50
 
-/** What happened to a thing and who did it, the newest first. */
-export function History<I extends DescMessage, O extends DescMessage>(props: HistoryProps<I, O>) {
-  const { method, ask, find } = props
+/** What happened to a thing, who did it and what it changed, the newest first. */
+export function History({ of }: { readonly of: HistoryOf }) {
   const texts = useText()
   const { t } = texts
   const [limit, setLimit] = useState(first)
-  const options = { transport, ...within(props.within) }
+  const [sequence, setSequence] = useState(0n)
   const { data, error } = useQuery({
     // One more than is shown tells whether there are more.
-    ...createQueryOptions(method, ask({ limit: limit + 1 }), options),
+    ...createQueryOptions(
+      HistoryService.method.listChanges,
+      { resource: { resource: of }, limit: limit + 1, sequence },
+      { transport },
+    ),
     placeholderData: keepPreviousData,
   })
   const refusal = error ? refusalOf(error) : undefined
   if (refusal ? isHidden(refusal) : !data) return null
-  const rows = data ? find(data) : []
+  const found = data?.changes ?? []
+  const rows = found.slice(0, limit)
+  const more = () => {
+    if (limit > first) setSequence(rows.at(-1)?.sequence ?? 0n)
+    setLimit(step)
+  }
   return (
     <Section title={t("history.title")}>
       <Refused refusal={refusal} />
       <Table
         caption={t("history.title")}
-        columns={columnsOf(texts)}
-        rows={rows.slice(0, limit)}
-        keyOf={({ sequence }) => String(sequence)}
+        columns={columnsOf(texts, of)}
+        rows={rows}
+        keyOf={(change) => String(change.sequence)}
       />
-      {rows.length > limit && (
-        <div className="row">
-          <Button onClick={() => setLimit(limit + step)}>{t("history.more")}</Button>
-        </div>
-      )}
+      <div className="row">
+        {sequence > 0n && <Button onClick={() => setSequence(0n)}>{t("history.newest")}</Button>}
+        {found.length > limit && <Button onClick={more}>{t("history.more")}</Button>}
+      </div>
     </Section>
   )
 }
 
-const columnsOf = ({ t }: Texts): readonly Column<Change>[] => [
+const columnsOf = ({ t }: Texts, of: HistoryOf): readonly Column<Change>[] => [
   { label: t("history.what"), cell: (change) => <What change={change} /> },
   { label: t("history.who"), cell: (change) => <Who change={change} /> },
   { label: t("history.when"), cell: ({ changeDate }) => <Time at={changeDate} /> },
+  {
+    label: "",
+    cell: (change) => (
+      <div className="row-actions">
+        <SinceButton of={of} change={change} />
+      </div>
+    ),
+  },
 ]
 
 type RowProps = { readonly change: Change }
 
 /** In the reader's language where the catalogue knows what it was, else in the server's words. */
-function What({ change }: RowProps) {
+function What({ change: { type, words, differences, sequence } }: RowProps) {
   const { t, has } = useText()
-  const { key = "", localizedMessage = "" } = change.eventType ?? {}
-  const text = `event.${key.replace("EventTypes.", "")}`
-  return has(text) ? t(text) : <span lang="en">{localizedMessage}</span>
+  const text = `event.${type}`
+  return (
+    <div className="call">
+      {has(text) ? <span>{t(text)}</span> : <span lang="en">{words}</span>}
+      {/* Of what begins, everything is new. */}
+      {sequence > 1n && <Differences rows={differences} />}
+    </div>
+  )
 }
 
 function Who({ change }: RowProps) {
-  const { editorId: userId, editorDisplayName, editorPreferredLoginName } = change
-  const name = editorDisplayName || editorPreferredLoginName
-  if (!name) return <span className="quiet">{userId}</span>
+  const { userId = "", displayName = "", loginName = "", clientName = "" } = change.editor ?? {}
+  const name = displayName || loginName
   return (
-    <Link to="/users/$userId" params={{ userId }}>
-      <bdi className="clip">{name}</bdi>
-    </Link>
+    <div className="call">
+      {name ? (
+        <Link to="/users/$userId" params={{ userId }}>
+          <bdi className="clip">{name}</bdi>
+        </Link>
+      ) : (
+        <span className="quiet">{userId}</span>
+      )}
+      {clientName && <bdi className="quiet small clip">{clientName}</bdi>}
+    </div>
   )
 }

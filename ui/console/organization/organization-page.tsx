@@ -1,5 +1,4 @@
 import { useParams } from "@tanstack/react-router"
-import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { type Organization, OrganizationState } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
@@ -60,12 +59,7 @@ export function OrganizationPage() {
         set={(metadata) => call(setOrganizationMetadata, { organizationId, metadata })}
         remove={(keys) => call(deleteOrganizationMetadata, { organizationId, keys })}
       />
-      <History
-        method={ManagementService.method.listOrgChanges}
-        within={organizationId}
-        ask={(wanted) => ({ query: wanted })}
-        find={(answer) => answer.result}
-      />
+      <History of={{ case: "organizationId", value: organizationId }} />
       <DeleteSection
         {...{ family: "organizations", name: organization.name, by: deleteOrganization }}
         of={{ organizationId }}

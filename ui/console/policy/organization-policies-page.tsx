@@ -1,10 +1,13 @@
-import { useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import { policies } from "./policies.ts"
 import { PolicySection } from "./policy-section.tsx"
+
+// Loaded once the page stands.
+const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 /** What an organisation decides for its own people, where the instance leaves it to it. */
 export function OrganizationPoliciesPage() {
@@ -24,6 +27,9 @@ export function OrganizationPoliciesPage() {
           <PolicySection policy={policy} place={organizationId} />
         </Part>
       ))}
+      <Part>
+        <History of={{ case: "policiesOf", value: organizationId }} />
+      </Part>
     </Page>
   )
 }

@@ -28,7 +28,7 @@ const Administrators = lazyRouteComponent(
   "Administrators",
 )
 const Grants = lazyRouteComponent(() => import("./grants.tsx"), "Grants")
-const Changes = lazyRouteComponent(() => import("../list/changes.tsx"), "ProjectChanges")
+const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getProject, updateProject, deleteProject, activateProject, deactivateProject } =
   ProjectService.method
@@ -66,7 +66,7 @@ export function ProjectPage() {
       </Part>
       <About project={project} />
       <Part>
-        <Changes projectId={projectId} />
+        <History of={{ case: "projectId", value: projectId }} />
       </Part>
       <DeleteSection
         {...{ family: "projects", name: project.name, by: deleteProject, of: { projectId } }}

@@ -1,4 +1,4 @@
-import { useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Action } from "../../../src/gen/core/action/v1/action_pb.ts"
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
@@ -14,6 +14,7 @@ import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
 import { useMay } from "../shell/permission.ts"
 import { unless } from "../shell/refusal.ts"
 import { useText } from "../shell/text.ts"
@@ -21,6 +22,9 @@ import { MomentField, type MomentProps } from "./moment-field.tsx"
 import { Runs } from "./runs.tsx"
 import { isActive } from "./script.ts"
 import { Trial } from "./trial.tsx"
+
+// Loaded once the page stands.
+const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getAction, updateAction, deleteAction } = ManagementService.method
 const { deactivateAction, reactivateAction } = ManagementService.method
@@ -85,6 +89,9 @@ function Inside({ action, organizationId }: InsideProps) {
       <Editor form={form} wrong={wrong} onTyped={() => setWrong(0)} />
       {chosen && <Members {...{ moments, moment: chosen, choose }} />}
       <Runs {...{ organizationId, actionId: id }} />
+      <Part>
+        <History of={{ case: "actionId", value: id }} />
+      </Part>
       <DeleteSection
         {...{ family: "scripts", name, by: deleteAction, of: { id } }}
         to={{ to: "/scripts" }}

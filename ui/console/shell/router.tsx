@@ -105,6 +105,7 @@ const routeTree = root.addChildren([
   page("/users", "users-page", () => import("../user/users-page.tsx"), "UsersPage"),
   page("/users/new", "new-user-page", () => import("../user/new-user-page.tsx"), "NewUserPage"),
   page("/users/$userId", "user-page", () => import("../user/user-page.tsx"), "UserPage"),
+  page("/users/$userId/why", "why-page", () => import("../user/why-page.tsx"), "WhyPage"),
   page("/groups", "groups-page", () => import("../group/groups-page.tsx"), "GroupsPage"),
   page("/groups/$groupId", "group-page", () => import("../group/group-page.tsx"), "GroupPage"),
   page(

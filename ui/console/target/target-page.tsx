@@ -1,5 +1,5 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
-import { useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
 import type { Target } from "../../../src/gen/core/action/v2/target_pb.ts"
@@ -19,6 +19,9 @@ import type { Texts } from "../shell/texts/index.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { PublicKeys } from "./public-keys.tsx"
 import { interruptsOf, kindOf, payloadOf, targetForm } from "./target.ts"
+
+// Loaded once the page stands.
+const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getTarget, updateTarget, deleteTarget } = ActionService.method
 
@@ -63,6 +66,9 @@ export function TargetPage() {
       />
       {payloadOf(target) === "jwe" && <PublicKeys targetId={targetId} />}
       <Calls targetId={targetId} />
+      <Part>
+        <History of={{ case: "stream", value: { instance: true, kind: "target", id: targetId } }} />
+      </Part>
       <DeleteSection
         {...{ family: "targets", name, by: deleteTarget, of: { id: targetId } }}
         to={{ to: "/targets" }}

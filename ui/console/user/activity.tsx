@@ -3,7 +3,7 @@ import { useState } from "react"
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { FieldName } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { HistoryService } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { SessionService } from "../../../src/gen/core/session/v2/session_service_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { TimestampQueryMethod } from "../../../src/gen/core/v1/time_pb.ts"
@@ -18,8 +18,8 @@ import { Time } from "../list/time.tsx"
 import { Messages } from "../message/messages.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { Link } from "../shell/link.tsx"
-import { Led } from "../shell/may.tsx"
+import { Link, LinkButton } from "../shell/link.tsx"
+import { Led, May } from "../shell/may.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
@@ -30,9 +30,17 @@ const { listUserMetadata, setUserMetadata, deleteUserMetadata } = UserService.me
 
 /** What somebody belongs to, what they do with their account, and what was done to it. */
 export function Activity({ user }: UserPart) {
+  const { t } = useText()
   const { userId, type } = user
   return (
     <>
+      <May needs={HistoryService.method.getPermissionReason}>
+        <div className="row">
+          <LinkButton to="/users/$userId/why" params={{ userId }}>
+            {t("why.link")}
+          </LinkButton>
+        </div>
+      </May>
       <Groups user={user} />
       {type.case === "human" && (
         <>
@@ -53,11 +61,7 @@ export function Activity({ user }: UserPart) {
         set={(metadata) => call(setUserMetadata, { userId, metadata })}
         remove={(keys) => call(deleteUserMetadata, { userId, keys })}
       />
-      <History
-        method={ManagementService.method.listUserChanges}
-        ask={(query) => ({ userId, query })}
-        find={({ result }) => result}
-      />
+      <History of={{ case: "userId", value: userId }} />
     </>
   )
 }

@@ -1,0 +1,303 @@
+import { useParams } from "@tanstack/react-router"
+import { useState } from "react"
+import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
+import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
+import {
+  type EntryCheck,
+  EntryCondition,
+  type EntryRoles,
+  type GetPermissionReasonResponse,
+  HistoryService,
+  type Holding,
+  Reason,
+} from "../../../src/gen/core/history/v2/history_service_pb.ts"
+import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { Alert } from "../../kit/alert.tsx"
+import { Button } from "../../kit/button.tsx"
+import { TextField } from "../../kit/field.tsx"
+import { SelectField } from "../../kit/select.tsx"
+import { Table } from "../../kit/table.tsx"
+import { Ask } from "../form/ask.tsx"
+import { verbatim } from "../form/controls.tsx"
+import { Badges } from "../list/badges.tsx"
+import { Picker } from "../list/picker.tsx"
+import { Time } from "../list/time.tsx"
+import { useRead, useReadIfAllowed } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { Page } from "../shell/frame.tsx"
+import { useBelongsTo } from "../shell/organization.tsx"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import type { UserPart } from "./part.ts"
+import { nameOf } from "./user.ts"
+
+const { getUserByID } = UserService.method
+const { getPermissionReason, getEntryReason } = HistoryService.method
+
+/** Why somebody may do something, or not: asked of the decision itself. */
+export function WhyPage() {
+  const { t } = useText()
+  const { userId } = useParams({ from: "/users/$userId/why" })
+  const { user } = useRead(getUserByID, { userId })
+  useBelongsTo(user?.details?.resourceOwner)
+  if (!user) return null
+  const link = { to: "/users/$userId", params: { userId } } as const
+  return (
+    <Page
+      title={t("why.title")}
+      crumbs={[
+        { label: t("nav.users"), link: { to: "/users" } },
+        { label: nameOf(user), link },
+      ]}
+    >
+      <p className="quiet section-lead">{t("why.lead")}</p>
+      <Section title={t("why.permission_title")}>
+        <Permission user={user} />
+      </Section>
+      {user.type.case === "human" && (
+        <Section title={t("why.entry_title")}>
+          <Entry user={user} />
+        </Section>
+      )}
+    </Page>
+  )
+}
+
+const kinds = ["instance", "org", "project", "app", "user", "group"] as const
+type Kind = (typeof kinds)[number]
+type Asked = { readonly permission: string; readonly resource: Kind; readonly id: string }
+
+const permissionsId = "why-permissions"
+
+function Permission({ user: { userId, details } }: UserPart) {
+  const { t } = useText()
+  const home: Asked = { permission: "", resource: "org", id: details?.resourceOwner ?? "" }
+  const [typed, setTyped] = useState(home)
+  const [asked, setAsked] = useState<Asked>()
+  const put = (part: Partial<Asked>) => setTyped({ ...typed, ...part })
+  const { permission, resource, id } = typed
+  const ask = () =>
+    setAsked({
+      resource,
+      permission: permission.trim(),
+      id: resource === "instance" ? "" : id.trim(),
+    })
+  return (
+    <>
+      <Ask className="form" onAsk={ask}>
+        <div className="pair pair-two">
+          <TextField
+            label={t("why.permission")}
+            {...verbatim}
+            list={permissionsId}
+            maxLength={100}
+            autoComplete="off"
+            placeholder="project.write"
+            value={permission}
+            onChange={(event) => put({ permission: event.target.value })}
+          />
+          <SelectField
+            label={t("why.resource")}
+            options={kinds.map((value) => ({ value, label: t(`why.kind.${value}`) }))}
+            value={resource}
+            onChange={(kind) => put({ resource: kind })}
+          />
+          {resource !== "instance" && (
+            <TextField
+              label={t("why.id")}
+              {...verbatim}
+              maxLength={200}
+              autoComplete="off"
+              value={id}
+              onChange={(event) => put({ id: event.target.value })}
+            />
+          )}
+        </div>
+        <Part rows={1}>
+          <Permissions />
+        </Part>
+        <div className="row">
+          <Button type="submit" disabled={permission.trim() === ""}>
+            {t("why.ask")}
+          </Button>
+        </div>
+      </Ask>
+      {asked && (
+        <Part key={JSON.stringify(asked)}>
+          <PermissionReason userId={userId} asked={asked} />
+        </Part>
+      )}
+    </>
+  )
+}
+
+/** Every permission that a role has, to choose from. */
+function Permissions() {
+  const roles = useReadIfAllowed(InternalPermissionService.method.listRoles)?.roles ?? []
+  const all = [...new Set(roles.flatMap(({ permissions }) => permissions))].sort()
+  return (
+    <datalist id={permissionsId}>
+      {all.map((permission) => (
+        <option key={permission} value={permission} />
+      ))}
+    </datalist>
+  )
+}
+
+type ReasonProps = { readonly userId: string; readonly asked: Asked }
+
+function PermissionReason({ userId, asked: { permission, resource, id } }: ReasonProps) {
+  const { t } = useText()
+  const subject = { case: "permission", value: permission } as const
+  const answer = useRead(getPermissionReason, { userId, subject, resource, id })
+  return (
+    <div className="stack" aria-live="polite">
+      <Alert tone={answer.allowed ? "done" : "warning"}>{t(`why.reason.${wordOf(answer)}`)}</Alert>
+      <Holdings rows={answer.holdings} />
+    </div>
+  )
+}
+
+type ReasonWord = "role" | "self" | "open" | "none" | "elsewhere" | "forbidden"
+
+const reasons: Readonly<Record<Reason, ReasonWord>> = {
+  [Reason.UNSPECIFIED]: "forbidden",
+  [Reason.ROLE]: "role",
+  [Reason.SELF]: "self",
+  [Reason.OPEN]: "open",
+  [Reason.NO_PERMISSION]: "none",
+  [Reason.ELSEWHERE]: "elsewhere",
+  [Reason.FORBIDDEN]: "forbidden",
+}
+
+const wordOf = ({ reason }: GetPermissionReasonResponse): ReasonWord =>
+  reasons[reason] ?? "forbidden"
+
+const levels = ["instance", "org", "project", "grant"] as const
+
+function Holdings({ rows }: { readonly rows: readonly Holding[] }) {
+  const { t } = useText()
+  if (rows.length === 0) return null
+  const levelOf = (level: string) =>
+    t(`why.level.${levels.find((each) => each === level) ?? "org"}`)
+  return (
+    <Table
+      caption={t("why.holdings")}
+      columns={[
+        {
+          label: t("why.where"),
+          cell: ({ level, name, reaches }) => (
+            <div className="call">
+              <span>
+                {levelOf(level)} <bdi>{name}</bdi>
+              </span>
+              {!reaches && <span className="quiet small">{t("why.out_of_reach")}</span>}
+            </div>
+          ),
+        },
+        { label: t("roles.title"), cell: ({ roles }) => <Badges words={[...roles]} /> },
+        {
+          label: t("why.granting"),
+          cell: ({ grantingRoles }) => <Badges words={[...grantingRoles]} />,
+        },
+        { label: t("why.given_by"), cell: (row) => <GivenBy row={row} /> },
+      ]}
+      rows={rows}
+      keyOf={({ level, id }) => `${level} ${id}`}
+    />
+  )
+}
+
+function GivenBy({ row: { givenBy, givenDate } }: { readonly row: Holding | EntryRoles }) {
+  if (!givenBy) return null
+  return (
+    <div className="call">
+      <bdi className="clip">{givenBy.displayName || givenBy.loginName || givenBy.userId}</bdi>
+      <span className="quiet small">
+        <Time at={givenDate} />
+      </span>
+    </div>
+  )
+}
+
+function Entry({ user: { userId } }: UserPart) {
+  const { t } = useText()
+  const [applicationId, setApplicationId] = useState("")
+  const method = TextFilterMethod.CONTAINS_IGNORE_CASE
+  const named = (name: string) => ({ case: "nameFilter", value: { name, method } }) as const
+  return (
+    <>
+      <Picker
+        label={t("why.application")}
+        value={applicationId}
+        onChange={setApplicationId}
+        method={ApplicationService.method.listApplications}
+        ask={(text) => ({
+          pagination: { limit: 6 },
+          filters: text ? [{ filter: named(text) }] : [],
+        })}
+        find={({ applications }) => applications}
+        idOf={(application) => application.applicationId}
+        show={({ name }) => name}
+      />
+      {applicationId && (
+        <Part key={applicationId}>
+          <EntryReason userId={userId} applicationId={applicationId} />
+        </Part>
+      )}
+    </>
+  )
+}
+
+type EntryProps = { readonly userId: string; readonly applicationId: string }
+
+function EntryReason({ userId, applicationId }: EntryProps) {
+  const { t } = useText()
+  const { allowed, checks, roles } = useRead(getEntryReason, { userId, applicationId })
+  return (
+    <div className="stack" aria-live="polite">
+      <Alert tone={allowed ? "done" : "warning"}>
+        {t(allowed ? "why.entry.yes" : "why.entry.no")}
+      </Alert>
+      <ul className="value-list">
+        {checks.map((check) => (
+          <li key={check.condition}>{t(`why.check.${checkOf(check)}`)}</li>
+        ))}
+      </ul>
+      {roles.length > 0 && (
+        <Table
+          caption={t("why.roles")}
+          columns={[
+            { label: t("roles.title"), cell: ({ roleKeys }) => <Badges words={[...roleKeys]} /> },
+            {
+              label: t("nav.organization"),
+              cell: ({ organizationName, counts }) => (
+                <div className="call">
+                  <bdi className="clip">{organizationName}</bdi>
+                  {!counts && <span className="quiet small">{t("why.counts_not")}</span>}
+                </div>
+              ),
+            },
+            { label: t("why.given_by"), cell: (row) => <GivenBy row={row} /> },
+          ]}
+          rows={roles}
+          keyOf={({ authorizationId }) => authorizationId}
+        />
+      )}
+    </div>
+  )
+}
+
+type Condition = "user" | "application" | "project" | "roles"
+
+const conditions: Readonly<Record<EntryCondition, Condition>> = {
+  [EntryCondition.UNSPECIFIED]: "user",
+  [EntryCondition.USER_ACTIVE]: "user",
+  [EntryCondition.APPLICATION_ACTIVE]: "application",
+  [EntryCondition.PROJECT_GRANTED]: "project",
+  [EntryCondition.ROLES_GIVEN]: "roles",
+}
+
+const checkOf = ({ condition, met }: EntryCheck) =>
+  `${conditions[condition] ?? "user"}.${met ? "met" : "unmet"}` as const

@@ -3,6 +3,7 @@ import { auditCommands } from "./boot/audit/commands.ts"
 import { backupCommands } from "./boot/backup/commands.ts"
 import { completed, completeWord, completionScripts } from "./boot/command/completion.ts"
 import { eventCommands } from "./boot/command/events.ts"
+import { moveCommands } from "./boot/command/move.ts"
 import {
   type CommandTable,
   type Flag,
@@ -111,6 +112,11 @@ const commands: CommandTable = {
   ...backupCommands({
     ...{ env, clock: systemClock, random: systemRandom, started },
     drill: async (start) => (await import("./server/index.ts")).drill(start),
+  }),
+  ...moveCommands({
+    ...{ env, random: systemRandom, started },
+    moveIn: async (start) => (await import("./server/index.ts")).moveIn(start),
+    moveOut: async (start) => (await import("./server/index.ts")).moveOut(start),
   }),
   ...eventCommands({ env, clock: systemClock, print }),
   ...auditCommands({ env }),

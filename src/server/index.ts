@@ -24,6 +24,7 @@ import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { openSetupToken } from "./setup/setup-token.ts"
 
 export { type Drilled, drill } from "./operator/drill.ts"
+export { moveIn, moveOut } from "./operator/move.ts"
 export { transferHere } from "./operator/transfer.ts"
 
 /** Opens the data folder, answers on both listeners, and says where. */

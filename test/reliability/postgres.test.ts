@@ -2,9 +2,11 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { run, temporaryFolder } from "../support/latchkey.ts"
+import { run, start, temporaryFolder } from "../support/latchkey.ts"
+import { call } from "../support/load.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
+import { openHouse } from "./house.ts"
 import { type KillLoop, killLoop } from "./kill-loop/loop.ts"
 
 const rounds = 4
@@ -41,6 +43,40 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
       expect(outcome.complaints).toEqual([])
     })
   })
+
+  test("takes what a folder has into PostgreSQL, and out of it again", async () => {
+    const house = await openHouse(join(folder.path, "moved"))
+    const alone = await house.start()
+    const client = await house.client()
+    const deed = { organizationId: client.orgId, name: "Kept" }
+    const { projectId } = (await call(client, "project.CreateProject", deed)).body
+    const kept = async () => {
+      const { body } = await call(client, "project.GetProject", { projectId })
+      return body.project?.name
+    }
+    const url = await postgres.database()
+    const move = (...way: readonly string[]) => run(["move", "--data", house.data, ...way])
+    expect(await move("--to", url)).toMatchObject({ code: 1 })
+    await alone.stop()
+    expect(await move("--to", url)).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/the same on both sides/),
+    })
+    expect((await run(["serve", "--data", house.data])).output).toMatch(/a log that is in Postgre/)
+    const { port } = new URL(client.url)
+    const node = await start({
+      ...{ data: house.data, port: Number(port), args: ["--database", url] },
+    })
+    expect(await kept()).toBe("Kept")
+    await call(client, "project.UpdateProject", { projectId, name: "Changed" })
+    await node.stop()
+    expect(await move("--from", url)).toMatchObject({ code: 0 })
+    const again = await house.start()
+    expect(await kept()).toBe("Changed")
+    await again.stop()
+    const gone = await run(["serve", "--data", house.data, "--database", url])
+    expect(gone.code).toBe(1)
+  }, 60_000)
 
   test("says in plain words what keeps it from starting", async () => {
     const data = join(folder.path, "third")

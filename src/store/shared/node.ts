@@ -32,9 +32,12 @@ export function belongingOf(database: Database, fresh: () => string): Belonging 
   const follows = metaOf(database, "follows")
   const place = placeOf(database)
   if (follows === undefined && headOf(database) > 0) throw ownLogError()
-  const folder = metaOf(database, "folder") ?? keepMeta(database, "folder", fresh())
-  return { folder, follows, place }
+  return { folder: folderOf(database, fresh), follows, place }
 }
+
+/** Names a file forever. */
+export const folderOf = (database: Database, fresh: () => string): string =>
+  metaOf(database, "folder") ?? keepMeta(database, "folder", fresh())
 
 /** Refuses to take a part of a log that others write for the whole. */
 export function refuseNode(database: Database): void {
@@ -48,11 +51,11 @@ export function belong(database: Database, { id }: Pick<SharedLog, "id">): void 
   keepMeta(database, "follows", id)
 }
 
-const metaOf = (database: Database, key: string): string | undefined =>
+export const metaOf = (database: Database, key: string): string | undefined =>
   database.query<{ value: string }, [string]>("SELECT value FROM meta WHERE key = ?").get(key)
     ?.value
 
-function keepMeta(database: Database, key: string, value: string): string {
+export function keepMeta(database: Database, key: string, value: string): string {
   const insert = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING"
   database.query<unknown, [string, string]>(insert).run(key, value)
   return value

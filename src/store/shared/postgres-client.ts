@@ -109,6 +109,7 @@ function wordsOf(cause: unknown): Words | undefined {
   if (code === "25006") return ["read_only", readOnly]
   if (code === "LK001") return ["taken_over", takenOver]
   if (code === "LK004") return ["away", away]
+  if (code === "LK006") return ["moved", message.startsWith("in ") ? movingIn : movedOut]
   if (code === "LK005") return ["turned", "another server has taken the database over"]
   if (/^(53|58)/.test(code)) return ["full", `PostgreSQL says: ${message}; see its own log`]
   if (/^(08|57|40|55)/.test(code)) return lost
@@ -131,6 +132,12 @@ const readOnly =
 const takenOver =
   "another process runs with a copy of this data folder, so this one writes nothing any more; " +
   "give each node a folder of its own"
+const movingIn =
+  "a log is being moved into that database, and is not whole yet; finish that with " +
+  "latchkey move --to"
+const movedOut =
+  "the log was moved out of that database, to the data folder of a node; leave the setting " +
+  "database out there, and stop all others"
 const away =
   "this data folder was away for so long that nobody can tell it any more what went meanwhile; " +
   "start with an empty one, which is made anew from the log"

@@ -6,7 +6,8 @@
  * What they refuse has codes of its own: LK001, another process has this node's place; LK002, a
  * batch of this node that is older than its last; LK003, a claim that somebody else holds; LK004, a
  * node that was away for so long that nobody can tell it any more what went meanwhile; LK005, a
- * node that has not looked yet whether it has more than was left when another server took over.
+ * node that has not looked yet whether it has more than was left when another server took over;
+ * LK006, a log that is being moved, or was moved away.
  */
 export const sharedFunctions = `
 -- A part of the log after a place, of one moment: called alone, all of it has one snapshot.
@@ -78,6 +79,7 @@ DECLARE
   lost bigint;
 BEGIN
   SELECT * INTO STRICT head FROM latchkey.log FOR UPDATE;
+  IF head.moving IS NOT NULL THEN RAISE SQLSTATE 'LK006' USING MESSAGE = head.moving; END IF;
   IF head.timeline <> latchkey.timeline_2() THEN
     IF head.timeline <> '' THEN
       head.epoch := head.epoch + 1;
@@ -147,6 +149,7 @@ BEGIN
   SELECT n.epoch INTO its_epoch FROM latchkey.node n
   WHERE part = in_part AND run = in_run FOR UPDATE;
   IF NOT FOUND THEN RAISE SQLSTATE 'LK001' USING MESSAGE = 'another process is this node'; END IF;
+  IF head.moving IS NOT NULL THEN RAISE SQLSTATE 'LK006' USING MESSAGE = head.moving; END IF;
   IF its_epoch <> head.epoch OR head.timeline <> latchkey.timeline_2() THEN
     RAISE SQLSTATE 'LK005' USING MESSAGE = 'another server has taken over';
   END IF;
@@ -406,6 +409,7 @@ DECLARE
   mine integer;
 BEGIN
   SELECT * INTO STRICT head FROM latchkey.log FOR UPDATE;
+  IF head.moving IS NOT NULL THEN RAISE SQLSTATE 'LK006' USING MESSAGE = head.moving; END IF;
   IF in_number > 0 AND in_number < head.trimmed THEN
     RAISE SQLSTATE 'LK004' USING MESSAGE = 'away for too long';
   END IF;

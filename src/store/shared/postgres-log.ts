@@ -3,7 +3,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Append } from "../log/log.ts"
 import { refuseOddClock } from "./clock-check.ts"
 import { codeOf, type PostgresClient, postgresClient, unreachable } from "./postgres-client.ts"
-import { type Epochs, epochsOf, lostError, type Me, turnedError } from "./postgres-epoch.ts"
+import { type Epochs, epochsOf, type Me, turnedError } from "./postgres-epoch.ts"
 import { sharedFunctions } from "./postgres-functions.ts"
 import { oldestServer, sharedAdditions, sharedSchema, sharedTables } from "./postgres-schema.ts"
 import { standingOf } from "./postgres-standing.ts"
@@ -46,7 +46,7 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
   const close = async () =>
     void (await Promise.all([client, reading, listening, soon].map((each) => each.close())))
   try {
-    const id = await prepared(client, options)
+    const id = await preparedLog(client, options)
     const run = options.fresh()
     const [joined] = await client.ask<{ node: { part: number; idTime: number } | null }>(
       "SELECT latchkey.join_1($1, $2, $3::bigint) AS node",
@@ -185,8 +185,14 @@ function keepingOf(client: PostgresClient): Pick<SharedLog, "blob" | "keys" | "r
   }
 }
 
+/** What is asked of a database before anything is done with it. */
+export type Preparing = Pick<
+  PostgresOptions,
+  "fingerprint" | "fresh" | "clock" | "follows" | "place"
+>
+
 /** Looks at the database, and makes what is not there yet; answers the name of the log. */
-async function prepared(client: PostgresClient, options: PostgresOptions): Promise<string> {
+export async function preparedLog(client: PostgresClient, options: Preparing): Promise<string> {
   const [server] = await client.ask<{ version: number; encoding: string; standby: boolean }>(
     `SELECT current_setting('server_version_num')::integer AS version,
        current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
@@ -199,8 +205,6 @@ async function prepared(client: PostgresClient, options: PostgresOptions): Promi
   if (known.schema > sharedSchema) throw newerError(known.schema)
   if (known.fingerprint !== options.fingerprint) throw otherKeyError()
   if (options.follows !== undefined && options.follows !== known.id) throw otherLogError()
-  const { position } = options.place
-  if (position > known.position) throw lostError(position, known.position)
   refuseOddClock(options.clock.now(), known.time)
   if (known.schema < sharedSchema) await renew(client)
   return known.id
@@ -228,7 +232,7 @@ async function rowOf(client: PostgresClient): Promise<LogRow | undefined> {
 }
 
 /** Tables, functions and the one row at once; of two who try the second finds all there. */
-async function create(client: PostgresClient, options: PostgresOptions): Promise<LogRow> {
+async function create(client: PostgresClient, options: Preparing): Promise<LogRow> {
   if (options.follows !== undefined) throw goneError()
   // Both are hexadecimal: a statement of several parts takes no values.
   const values = [options.fresh(), options.fingerprint].map((text) => `'${plain(text)}'`)

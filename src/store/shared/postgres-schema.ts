@@ -1,5 +1,5 @@
 /** Raised with every change of what lies in the database; a newer number than ours is not used. */
-export const sharedSchema = 2
+export const sharedSchema = 3
 
 /** PostgreSQL 14. */
 export const oldestServer = 140_000
@@ -107,12 +107,14 @@ CREATE TABLE latchkey.reactor (name text PRIMARY KEY, position bigint NOT NULL);
  * What came later, made beside the tables above as well as on its own: nothing happens where it is
  * there already. `epoch` has where the log ended when another server took the database over, which
  * it tells by its timeline. `used` has what counts once and is no event. `failed_event` is what
- * reactors have gone on without, for whichever node works next.
+ * reactors have gone on without, for whichever node works next. `moving` says that a log comes from
+ * a data folder and is not whole yet, or has gone to one, and no node may use it.
  */
 export const sharedAdditions = `
 ALTER TABLE latchkey.log
   ADD COLUMN IF NOT EXISTS epoch integer NOT NULL DEFAULT 1,
-  ADD COLUMN IF NOT EXISTS timeline text NOT NULL DEFAULT '';
+  ADD COLUMN IF NOT EXISTS timeline text NOT NULL DEFAULT '',
+  ADD COLUMN IF NOT EXISTS moving text;
 ALTER TABLE latchkey.node
   ADD COLUMN IF NOT EXISTS epoch integer NOT NULL DEFAULT 0,
   ADD COLUMN IF NOT EXISTS position bigint NOT NULL DEFAULT 0;

@@ -45,7 +45,7 @@ const blobOf = (blob: BlobRequest) => ({
     : { put: shown(blob.put), bytes: Buffer.from(blob.bytes).toString("base64") }),
 })
 
-const eventOf = (event: NewEvent) => [
+export const eventOf = (event: NewEvent) => [
   shown(event.instance),
   event.stream,
   shown(event.id),

@@ -148,6 +148,10 @@ function filled(method: DescMethod, { resource }: Access, house: Household): Jso
     ...(fields.has("roles") && !fields.get("roles")?.message && { roles: ["ORG_OWNER"] }),
     ...(has("key_id") && { keyId: resource === "app" ? house.appKeyId : house.keyId }),
     ...(has("token_id") && { tokenId: house.tokenId }),
+    ...(method.name === "GetPermissionReason" && {
+      ...{ permission: "user.read", resource: "org", id: house.orgId },
+    }),
+    ...(method.name === "GetEntryReason" && { userId: house.userId }),
     ...(fields.has("new_password") && { newPassword: { password: "Correct-horse-7-battery" } }),
   }
 }

@@ -19,6 +19,7 @@ import type { Texts } from "../shell/texts/index.ts"
 import { transport } from "../shell/transport.ts"
 import { FailedEvents } from "./failed-events.tsx"
 import { Filters } from "./filters.tsx"
+import { Views } from "./views.tsx"
 
 const pageSize = 50
 const followMs = 2000
@@ -86,6 +87,9 @@ export function EventsPage() {
           </Button>
         )}
       </div>
+      <Part>
+        <Views />
+      </Part>
     </Page>
   )
 }

@@ -1,0 +1,30 @@
+import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import { Table } from "../../kit/table.tsx"
+import { Time } from "../list/time.tsx"
+import { useRead } from "../shell/call.ts"
+import { Section } from "../shell/detail.tsx"
+import { useText } from "../shell/text.ts"
+
+/** What lists are read from, and up to which event each has it. */
+export function Views() {
+  const { t } = useText()
+  const { result } = useRead(AdminService.method.listViews)
+  return (
+    <Section title={t("views.title")}>
+      <p className="quiet section-lead">{t("views.lead")}</p>
+      <Table
+        caption={t("views.title")}
+        columns={[
+          { label: t("views.name"), cell: ({ viewName }) => <code>{viewName}</code> },
+          {
+            label: t("events.position"),
+            cell: ({ processedSequence }) => String(processedSequence),
+          },
+          { label: t("views.last"), cell: ({ eventTimestamp }) => <Time at={eventTimestamp} /> },
+        ]}
+        rows={result}
+        keyOf={({ viewName }) => viewName}
+      />
+    </Section>
+  )
+}

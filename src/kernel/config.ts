@@ -42,6 +42,7 @@ const schema = z.object({
     list("addresses, blocks or host names, such as 10.0.0.0/8", outboundAllowedOf),
     [],
   ),
+  transferFolder: z.optional(text("the path of a folder", pathOf)),
   auditRetentionDays: z.prefault(text("a whole number of days, such as 90", daysOf), "90"),
   systemUsers: z._default(table(systemUsersOf), []),
   limits: z.prefault(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
@@ -174,6 +175,11 @@ export const keys: Readonly<Record<Key, Described>> = {
     from: ["flag", "env", "file"],
     hint: "LIST",
     help: "Places of a local network that may be called, such as 10.1.0.0/16,app.internal",
+  },
+  transferFolder: {
+    from: ["flag", "env", "file"],
+    hint: "DIR",
+    help: "Folder with the files that exports and imports by the API may name (default: none)",
   },
   logLevel: {
     from: ["flag", "env", "file"],

@@ -29,6 +29,7 @@ import type { Meters } from "./metrics/meters.ts"
 import { aggregates, views } from "./modules.ts"
 import { joinStore } from "./node/join.ts"
 import { type Lead, leadOf, staleFault } from "./node/lead.ts"
+import { filesIn } from "./operator/files.ts"
 
 /** What is wanted of them beside the usual. */
 export type Opening = {
@@ -143,6 +144,7 @@ function servicesOn(
     outside: catching({
       ...{ send: outbound, texts: systemNetwork.texts },
       ...{ mail: mailerOf(way), directories: directoriesOf(way) },
+      ...(config.transferFolder && { files: filesIn(config.transferFolder) }),
     }),
     warn: (said) => log.warning("{said}", { said }),
   }

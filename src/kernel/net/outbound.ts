@@ -41,6 +41,16 @@ export type Outside = {
   readonly directories: Directories
   /** The TXT records of a name; none where nobody knows it. Rejects where nobody answers. */
   readonly texts: (name: string) => Promise<readonly string[]>
+  /** The files that callers may name; absent where the configuration has no folder for them. */
+  readonly files?: Files | undefined
+}
+
+/** Files of an instance by their names; each faults in plain words where it can't. */
+export type Files = {
+  /** UTF-8; refuses what has more bytes than `most`. */
+  readonly read: (instance: string, name: string, most: number) => Promise<string>
+  /** Refuses to write over anything. */
+  readonly write: (instance: string, name: string, text: string) => Promise<void>
 }
 
 /** Where requests may go although it is nobody's place on the internet. */

@@ -208,13 +208,14 @@ test("what is more than a body is refused with what to do", async () => {
 
 test.for([
   ["exportData", { gcsOutput: {} }, "transfer.no_bucket"],
-  ["exportData", { s3Output: {} }, "transfer.no_place"],
-  ["exportData", { localOutput: { path: "x" } }, "transfer.no_place"],
+  ["exportData", { s3Output: {} }, "transfer.endpoint"],
+  ["exportData", { localOutput: { path: "x" } }, "transfer.no_folder"],
+  ["exportData", { localOutput: {}, s3Output: {} }, "transfer.places"],
   ["exportData", { timeout: "soon" }, "transfer.timeout"],
   ["exportData", { timeout: "0s" }, "request.late"],
   ["exportData", { orgIds: ["nope"] }, "org.missing"],
   ["importData", {}, "transfer.data_missing"],
-  ["importData", { data: { case: "dataOrgsLocal", value: {} } }, "transfer.no_place"],
+  ["importData", { data: { case: "dataOrgsLocal", value: {} } }, "transfer.no_folder"],
   ["importData", { data: { case: "dataOrgsGcs", value: {} } }, "transfer.no_bucket"],
 ] as const)("%s with %j is refused as %s", async ([name, request, id]) => {
   await expect(estate.as("owner", name, request)).rejects.toMatchObject({ id })

@@ -58,7 +58,7 @@ function chosenOf(cx: Cx, { orgIds: named, excludedOrgIds }: Wanted): readonly s
 }
 
 /** As much as the body of an import may have, in bytes of JSON and in things. */
-const inline = { bytes: 1024 * 1024, things: 1000 } as const
+export const inline = { bytes: 1024 * 1024, things: 1000 } as const
 
 /** All of it at once. Faults where it is more than an import could take in one request. */
 export async function wholeOf(

@@ -1,76 +1,59 @@
 import { share } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
-import type {
-  DataOrg,
-  ExportDataRequest,
-  ImportDataRequest,
-} from "../../../gen/core/admin/v1/data_pb.ts"
-import { Fault, fieldError, lateError } from "../../../kernel/fault.ts"
+import type { DataOrg, ImportDataRequest } from "../../../gen/core/admin/v1/data_pb.ts"
+import { fieldError, lateError } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { noteImport } from "../model.ts"
-import { wholeOf } from "./v1-export.ts"
-import { gathering, takeOver } from "./v1-import.ts"
-import { presentOf } from "./v1-older.ts"
+import { mustHold, wholeOf } from "./v1-export.ts"
+import { gathering, type Report, takeOver } from "./v1-import.ts"
+import { presentOf } from "./v1-line.ts"
+import { sourceOf, takeFrom, targetOf, writeTo } from "./v1-place.ts"
 
 export const admin = share<Cx>()(AdminService, {
   exportData: async (req, cx) => {
-    mustBeInline(req)
-    const isLate = timerOf(cx, req.timeout)
+    const [isLate, place] = [timerOf(cx, req.timeout), targetOf(cx, req)]
     const { orgIds, excludedOrgIds, withPasswords, withOtp, withSecrets } = req
-    const carried = { withPasswords, withOtp, withSecrets }
-    const orgs = await wholeOf(cx, { orgIds, excludedOrgIds, carried }, () => {
+    const wanted = {
+      ...{ orgIds, excludedOrgIds, carried: { withPasswords, withOtp, withSecrets } },
+    }
+    const pass = () => {
       if (isLate()) throw lateError()
-    })
-    return { orgs: [...orgs] }
+    }
+    // Who only reads fills no disk, and sends nothing anywhere.
+    if (place) mustHold(cx, "iam.write")
+    if (place) await writeTo(cx, place, wanted, pass)
+    const isTold = !place || req.responseOutput
+    return { orgs: isTold ? [...(await wholeOf(cx, wanted, pass))] : [] }
   },
   importData: async (req, cx) => {
-    const [orgs, isLate] = [orgsIn(req), timerOf(cx, req.timeout)]
+    const [source, isLate] = [sourceOf(cx, req), timerOf(cx, req.timeout)]
     const { report, errors, orgs: taken } = gathering()
     const here = req.dryRun ? { ...cx, store: cx.store.rehearse() } : cx
-    await takeOver(here, orgs, { report, isLate, made: new Set() })
+    const orgs = source
+      ? (await takeFrom(here, source.place, { ...source, report, isLate })).orgs
+      : await takeInline(here, req, { report, isLate })
     const success = { orgs: taken() }
     if (!req.dryRun)
-      await noteImport(cx, orgs.length, { taken: success.orgs.length, refused: errors.length })
+      await noteImport(cx, orgs, { taken: success.orgs.length, refused: errors.length })
     return { errors, success }
   },
 })
 
-function orgsIn({ data }: ImportDataRequest): readonly DataOrg[] {
-  switch (data.case) {
-    case "dataOrgs":
-      return data.value.orgs
-    case "dataOrgsv1":
-      return data.value.orgs.map(presentOf)
-    case undefined:
-      throw fieldError("transfer.data_missing", "data_orgs", "must be there")
-    case "dataOrgsGcs":
-    case "dataOrgsv1Gcs":
-      throw bucketError()
-    default:
-      throw elsewhereError("data_orgs", "latchkey import FILE")
-  }
+async function takeInline(
+  cx: Cx,
+  { data }: ImportDataRequest,
+  how: { readonly report: Report; readonly isLate: () => boolean },
+): Promise<number> {
+  const orgs = orgsOf(data)
+  await takeOver(cx, orgs, { ...how, made: new Set() })
+  return orgs.length
 }
 
-/** What would go elsewhere than into the answer is refused. */
-function mustBeInline({ localOutput, s3Output, gcsOutput }: ExportDataRequest): void {
-  if (gcsOutput) throw bucketError()
-  if (localOutput || s3Output) throw elsewhereError("response_output", "latchkey export FILE")
+function orgsOf(data: ImportDataRequest["data"]): readonly DataOrg[] {
+  if (data.case === "dataOrgs") return data.value.orgs
+  if (data.case === "dataOrgsv1") return data.value.orgs.map(presentOf)
+  throw fieldError("transfer.data_missing", "data_orgs", "must be there")
 }
-
-const elsewhereError = (field: string, command: string) =>
-  new Fault(
-    "failed_precondition",
-    "transfer.no_place",
-    `this server reads and writes no files for callers; use ${field}, or run ${command} on it`,
-  )
-
-const bucketError = () =>
-  new Fault(
-    "failed_precondition",
-    "transfer.no_bucket",
-    "this server doesn't speak to Google Cloud Storage; run latchkey export FILE or latchkey " +
-      "import FILE on it, and copy the file with the tools of that service",
-  )
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
 const duration = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/

@@ -30,7 +30,7 @@ export type How = Pick<TakeAsked, "instance" | "orgId" | "projectId" | "dryRun">
 }
 
 /** As much as one part has: few enough that others are answered soon after. */
-const most = { people: 50, letters: 200_000 } as const
+const most = { people: 50, letters: 100_000 } as const
 
 type Waiting = { readonly entry: Entry; readonly given: Person }
 

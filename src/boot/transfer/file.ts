@@ -48,7 +48,7 @@ export async function fileAt(path: string) {
 type Taken = { readonly taken: number; readonly refused: readonly Refused[] }
 
 /** As much as one part has: few enough that others are answered soon after. */
-const part = { lines: 200, letters: 500_000 } as const
+const part = { lines: 50, letters: 100_000 } as const
 
 /** Reads a file line by line and hands it over, part by part. */
 export async function readIn(

@@ -14,7 +14,7 @@ type Outcome =
   | { readonly became: "refused"; readonly id: string; readonly message: string }
 
 /** How many people are written at once: they share what it costs to have them on disk. */
-const lanes = 16
+const lanes = 8
 
 /** Takes people over, each a step of their own; the outcomes are in the order of the people. */
 export async function takePeople(

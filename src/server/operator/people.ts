@@ -14,7 +14,7 @@ import type { Cx } from "../../store/index.ts"
 import { callOn, type Lent, sessionsOf } from "./session.ts"
 
 /** People of one part of an export, while which is made nobody else is answered. */
-const partPeople = 50
+const partPeople = 25
 
 type Taking = { readonly cx: Cx; taken: number; refused: number }
 

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { readIn, writeOut } from "../../../src/boot/transfer/file.ts"
 import type { Carrier } from "../../../src/boot/transfer/part.ts"
+import { linesOf } from "../../../src/domain/transfer/api.ts"
 import { carrierOf } from "../../../src/server/operator/transfer.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { everything, hash } from "./everything.ts"
@@ -80,4 +81,38 @@ test("several instances are told apart, and a session that is over is refused", 
   await expect(writeOut(carrier, asked, join(folder, "x"))).rejects.toThrow("--instance: i1, i2")
   const old = { instance: "i1", session: "old", dryRun: false, first: 1, lines: [], isLast: true }
   await expect(carrier.take(old)).rejects.toMatchObject({ id: "transfer.over" })
+})
+
+test("others have their turn while much is taken over and told", async () => {
+  const people = 400
+  const large = join(folder, "large.jsonl")
+  const lines = Array.from({ length: people }, (_, at) => {
+    const email = { email: `large${at}@example.com`, isEmailVerified: true }
+    const user = { userName: `large${at}`, profile: { firstName: "A", lastName: "B" }, email }
+    return JSON.stringify({ orgId: "corp", humanUsers: [{ userId: `large${at}`, user }] })
+  })
+  writeFileSync(large, lines.join("\n"))
+  /** The most that is done between two turns of everybody else. */
+  const most = async (done: () => number, work: () => Promise<unknown>) => {
+    let [before, largest, isOver] = [done(), 0, false]
+    const next = () => {
+      largest = Math.max(largest, done() - before)
+      before = done()
+      if (!isOver) setImmediate(next)
+    }
+    setImmediate(next)
+    await work()
+    isOver = true
+    return largest
+  }
+  const taking = () => readIn(carrier, { instance: "i1", dryRun: false }, large)
+  expect(await most(() => estate.store.log.durable(), taking)).toBeLessThanOrEqual(10)
+  let told = 0
+  const wanted = { orgIds: ["corp"], excludedOrgIds: [], carried }
+  const telling = async () => {
+    for await (const _ of linesOf(estate.cx({ caller: { kind: "system", name: "t" } }), wanted))
+      told++
+  }
+  expect(await most(() => told, telling)).toBeLessThanOrEqual(20)
+  expect(told).toBeGreaterThan(people)
 })

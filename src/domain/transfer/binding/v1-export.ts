@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { create, fromBinary, toBinary, toJsonString } from "@bufbuild/protobuf"
 import { type DataOrg, DataOrgSchema } from "../../../gen/core/admin/v1/data_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
@@ -30,13 +31,27 @@ export async function* piecesOf(
   if (Object.values(carried).some(Boolean)) mustHold(cx, "iam.write")
   const orgs = chosenOf(cx, wanted)
   await noteExport(cx, carried, orgs.length)
+  const step = pausing()
   for (const { read } of rows) {
     for (const orgId of orgs) {
+      await step()
       for await (const piece of read({ ...cx, orgId }, orgId, carried)) {
+        await step()
         await pass()
         yield create(DataOrgSchema, { ...piece, orgId })
       }
     }
+  }
+}
+
+/** Things that are told, and organisations that are looked at, before others have their turn. */
+const stepsAtOnce = 20
+
+/** Counts steps, and lets others have their turn. */
+function pausing(): () => Promise<void> {
+  let steps = 0
+  return async () => {
+    if (++steps % stepsAtOnce === 0) await nextTurn()
   }
 }
 

@@ -28,7 +28,7 @@ export type Report = {
 }
 
 /** How many things are written at once: they share what it costs to have them on disk. */
-const lanesAtOnce = 16
+const lanesAtOnce = 8
 
 /**
  * Takes organisations over, kind by kind. Each thing is a step of its own: what can't be taken is

@@ -3,6 +3,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Part } from "./names.ts"
 import type { PeopleCarrier, PersonOutcome, TakeAsked } from "./part.ts"
 import { type Entry, type Person, person, type Read, type Source } from "./person.ts"
+import { entryMax } from "./source/text.ts"
 
 /** What could not be taken over: where it stands, who it is as far as that is known, and why. */
 type RefusedPerson = {
@@ -66,7 +67,7 @@ export async function takePeople(
     else if ("message" in given) refused.push(given)
     else {
       waiting.push({ entry, given })
-      letters += JSON.stringify(given).length
+      letters += sizeOf(given)
       if (waiting.length >= most.people || letters > most.letters) await send(false)
     }
   }
@@ -82,12 +83,16 @@ function readEntry(
   try {
     if (wrong !== undefined) throw entryFault(wrong)
     const read = source.read(value)
-    return read && completed(read, how)
+    const whole = read && completed(read, how)
+    if (whole && sizeOf(whole) > entryMax) throw entryFault("this is more than a person may have")
+    return whole
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause
     return { at, name: nameIn(value), id: cause.id, message: cause.message }
   }
 }
+
+const sizeOf = (given: Person): number => JSON.stringify(given).length
 
 /** What the flags leave out is left out; what is derived is derived; what is lost is refused. */
 function completed({ lost = [], ...given }: Read, how: How): Person {

@@ -286,3 +286,36 @@ test("the command line names the formats and parts that there are", () => {
   expect(Object.keys(formats)).toEqual(formatNames)
   expect(new Set(parts).size).toBe(parts.length)
 })
+
+test("a document may be one line, however long, and its entries are counted", async () => {
+  const people = (from: number) =>
+    Array.from({ length: 40 }, (_, at) => ({
+      userName: `one-line-${from + at}`,
+      email: { value: `one-line-${from + at}@x.example`, verified: true },
+      metadata: { long: "x".repeat(40_000) },
+    }))
+  writeFileSync(join(folder, "array"), JSON.stringify(people(0)))
+  writeFileSync(join(folder, "users"), JSON.stringify({ users: people(40), realm: "r" }))
+  for (const name of ["array", "users"]) {
+    expect(await take("json", join(folder, name))).toMatchObject({ taken: 40, refused: [] })
+  }
+  const large = { ...people(80)[0], metadata: { long: "x".repeat(1_100_000) } }
+  writeFileSync(join(folder, "array"), JSON.stringify([large]))
+  expect(await take("json", join(folder, "array"))).toMatchObject({
+    refused: [
+      {
+        at: "entry 1",
+        name: "one-line-80",
+        message: expect.stringMatching("more than a person may have"),
+      },
+    ],
+  })
+})
+
+test("a first line that is broken is refused alone", async () => {
+  const good = { userName: "behind", email: { value: "behind@x.example", verified: true } }
+  writeFileSync(join(folder, "first"), `{"userName":\n${JSON.stringify(good)}\n`)
+  expect(await take("json", join(folder, "first"))).toMatchObject({
+    ...{ taken: 1, refused: [{ at: "line 1" }] },
+  })
+})

@@ -15,14 +15,27 @@ export async function* jsonEntries(path: string): AsyncGenerator<Entry> {
 }
 
 async function shapeOf(path: string): Promise<"lines" | "$.*" | "$.users.*"> {
+  if ((await firstLetter(path)) === "[") return "$.*"
+  const first: (string | undefined)[] = []
   for await (const { line } of linesOf(path)) {
-    if (line === undefined) return "$.users.*"
-    if (line.trim() === "") continue
-    if (line.trimStart().startsWith("[")) return "$.*"
-    const { value, wrong } = parsed(line)
-    return wrong !== undefined || isList(value) ? "$.users.*" : "lines"
+    if (line?.trim() !== "") first.push(line)
+    if (first.length === 2) break
   }
-  return "lines"
+  const [one, two = ""] = first
+  // A document may be one line, however long.
+  if (one === undefined) return first.length > 0 ? "$.users.*" : "lines"
+  const { value, wrong } = parsed(one)
+  if (wrong === undefined) return isList(value) ? "$.users.*" : "lines"
+  // Broken, or the beginning of a document: lines that begin alike are entries each.
+  return two.startsWith("{") && !one.includes('"users"') ? "lines" : "$.users.*"
+}
+
+async function firstLetter(path: string): Promise<string> {
+  for await (const text of textOf(path)) {
+    const letter = text.trimStart()[0]
+    if (letter !== undefined) return letter
+  }
+  return ""
 }
 
 const isList = (value: unknown): boolean =>

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import type { BunPlugin } from "bun"
 import { prepare } from "./gen.ts"
@@ -74,7 +82,41 @@ const withoutUnread: BunPlugin = {
   },
 }
 
-async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
+/** Another system than this machine's. */
+export type Foreign = {
+  readonly outfile: string
+  readonly target: Bun.Build.CompileTarget
+  /** The runtime for it. */
+  readonly executablePath: string
+  /** The package with the password library for it, and where that was unpacked. */
+  readonly addon: { readonly name: string; readonly folder: string }
+  /** What `recordStart` has written on this system: the code is the same there. */
+  readonly bytecodeOrder: string
+}
+
+/** Compiles for another system. */
+export const compileFor = ({ outfile, bytecodeOrder, addon, ...foreign }: Foreign): Promise<void> =>
+  compile(outfile, bytecodeOrder, { ...foreign, plugin: withAddon(addon) })
+
+type Elsewhere = Pick<Foreign, "target" | "executablePath"> & { readonly plugin: BunPlugin }
+
+/** The one addon that is meant is embedded; of another system's nothing is. */
+const withAddon = ({ name, folder }: Foreign["addon"]): BunPlugin => ({
+  name: "with-addon",
+  setup: (build) => {
+    const { main } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+    build.onResolve({ filter: /^@node-rs\/argon2-/ }, ({ path }) =>
+      path === name ? { path: join(folder, main) } : { path, external: true },
+    )
+  },
+})
+
+async function compile(
+  outfile: string,
+  bytecodeOrder?: string,
+  elsewhere?: Elsewhere,
+): Promise<void> {
+  const { plugin, ...foreign } = elsewhere ?? {}
   const built = await Bun.build({
     // A worker is loaded by path at run time: only an entry point of its own is embedded.
     entrypoints: ["src/main.ts", ...workers].map((file) => join(root, file)),
@@ -90,10 +132,11 @@ async function compile(outfile: string, bytecodeOrder?: string): Promise<void> {
     define: { "process.env.NODE_ENV": '"production"' },
     // Elysia asks for it where a schema wants a file of a kind, and none of ours does.
     external: ["file-type"],
-    plugins: [withoutUnread],
+    plugins: [withoutUnread, ...(plugin ? [plugin] : [])],
     throw: false,
     compile: {
       outfile,
+      ...foreign,
       bytecodeOrder: bytecodeOrder ?? false,
       // Else the binary would read .env, and run what a bunfig.toml in the current folder preloads.
       autoloadDotenv: false,

@@ -4,6 +4,7 @@ import { backupCommands } from "./boot/backup/commands.ts"
 import { completed, completeWord, completionScripts } from "./boot/command/completion.ts"
 import { eventCommands } from "./boot/command/events.ts"
 import { moveCommands } from "./boot/command/move.ts"
+import { healthCommands } from "./boot/command/health.ts"
 import {
   type CommandTable,
   type Flag,
@@ -98,6 +99,7 @@ const commands: CommandTable = {
     exits: { 3: "something is wrong" },
     run: doctor,
   },
+  ...healthCommands({ env }),
   "config check": {
     help: "Say whether the configuration can be read",
     flags: settingFlags,

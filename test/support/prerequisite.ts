@@ -36,6 +36,16 @@ export const prerequisites = {
     why: "the tests behind Caddy",
     remedy: "apt-get install caddy",
   },
+  dpkg: {
+    names: ["dpkg-deb"],
+    why: "the test of the Debian package",
+    remedy: "apt-get install dpkg",
+  },
+  systemd: {
+    names: ["systemd-analyze"],
+    why: "the test of the unit",
+    remedy: "apt-get install systemd",
+  },
   pebble: {
     names: ["pebble"],
     beside: "/usr/bin/pebble-challtestsrv",

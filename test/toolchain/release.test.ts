@@ -1,0 +1,131 @@
+// What a release is made of: the parts, without the minutes that all systems take.
+import { spawnSync } from "node:child_process"
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, describe, expect, test } from "vitest"
+import { packFolder, sumsOf } from "../../scripts/release/archive.ts"
+import { buildDebian } from "../../scripts/release/debian.ts"
+import { lockedPackage } from "../../scripts/release/package.ts"
+import { archiveName, binaryName, runtimePackage, targets } from "../../scripts/release/target.ts"
+import { triedText, tryBinary } from "../../scripts/release/tried.ts"
+import { root } from "../../scripts/step.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+const at = (name: string) => join(folder.path, name)
+
+const ran = (command: string, ...words: readonly string[]) => {
+  const { status, stdout, stderr } = spawnSync(command, words, { cwd: folder.path })
+  return { ok: status === 0, text: `${stdout}${stderr}` }
+}
+
+describe("the systems of a release", () => {
+  test.each(targets)("$name has a runtime and a password library, by their sums", (target) => {
+    for (const name of [runtimePackage(target), target.addon]) {
+      expect(lockedPackage(name)).toMatchObject({
+        version: expect.stringMatching(/^\d/),
+        integrity: expect.stringMatching(/^sha512-/),
+      })
+    }
+  })
+
+  test("have names of their own, and Windows its ending", () => {
+    const names = targets.map((target) => archiveName("1.2.3", target))
+    expect(new Set(names).size).toBe(names.length)
+    expect(names[0]).toBe("latchkey-1.2.3-linux-x64.tar.gz")
+    expect(targets.map(binaryName).filter((name) => name.endsWith(".exe"))).toHaveLength(2)
+  })
+
+  test("that this machine can't start are said not to be tried", async () => {
+    const [mac] = targets.filter(({ name }) => name === "macos-arm64")
+    if (!mac) throw new Error("no macOS")
+    const said = await tryBinary(mac, "/nowhere")
+    expect(triedText("1.2.3", [[mac, said]])).toMatch(/^macos-arm64 +not tried/m)
+  })
+})
+
+test("an archive is bit by bit the same each time, and its sum is checked as usual", async () => {
+  mkdirSync(at("latchkey-1"), { recursive: true })
+  writeFileSync(at("latchkey-1/b"), "b")
+  writeFileSync(at("latchkey-1/a"), "a")
+  const wanted = { folder: folder.path, below: "latchkey-1" }
+  await packFolder(wanted, at("one.tar.gz"), 1_700_000_000)
+  chmodSync(at("latchkey-1/a"), 0o644)
+  writeFileSync(at("latchkey-1/a"), "a")
+  await packFolder(wanted, at("two.tar.gz"), 1_700_000_000)
+  expect(readFileSync(at("one.tar.gz")).equals(readFileSync(at("two.tar.gz")))).toBe(true)
+  writeFileSync(at("SHA256SUMS"), await sumsOf([at("two.tar.gz"), at("one.tar.gz")]))
+  expect(ran("sha256sum", "--check", "SHA256SUMS").text).toBe("one.tar.gz: OK\ntwo.tar.gz: OK\n")
+})
+
+describe.runIf(needs("dpkg"))("the Debian package", () => {
+  const place = at("root")
+  const dpkg = (...words: readonly string[]) =>
+    ran(
+      "dpkg",
+      ...[`--root=${place}`, "--force-not-root", "--force-script-chrootless", "--force-depends"],
+      ...["--force-confold", ...words],
+    )
+  const packageOf = async (version: string) => {
+    writeFileSync(at("binary"), `#!/bin/sh\necho "latchkey ${version}"\n`)
+    const made = { version, architecture: "all", binary: at("binary"), seconds: 1_700_000_000 }
+    return buildDebian(made, folder.path)
+  }
+
+  test("is installed, upgraded, removed and purged; settings stay, and data always", async () => {
+    for (const name of ["info", "updates", "triggers"]) {
+      mkdirSync(join(place, "var/lib/dpkg", name), { recursive: true })
+    }
+    writeFileSync(join(place, "var/lib/dpkg/status"), "")
+    const settings = join(place, "etc/latchkey/latchkey.toml")
+    const installed = dpkg("--install", await packageOf("1.0.0"))
+    expect(installed).toMatchObject({ ok: true })
+    expect(readFileSync(join(place, "usr/bin/latchkey"), "utf8")).toContain("1.0.0")
+    expect(existsSync(join(place, "usr/lib/sysusers.d/latchkey.conf"))).toBe(true)
+    writeFileSync(settings, 'log_level = "debug"\n')
+    mkdirSync(join(place, "var/lib/latchkey"), { recursive: true })
+    expect(dpkg("--install", await packageOf("1.1.0"))).toMatchObject({ ok: true })
+    expect(readFileSync(join(place, "usr/bin/latchkey"), "utf8")).toContain("1.1.0")
+    expect(readFileSync(settings, "utf8")).toBe('log_level = "debug"\n')
+    expect(dpkg("--remove", "latchkey")).toMatchObject({ ok: true })
+    expect(existsSync(join(place, "usr/bin/latchkey"))).toBe(false)
+    expect(existsSync(settings)).toBe(true)
+    const purged = dpkg("--purge", "latchkey")
+    expect(purged.text).toContain("The data of Latchkey is still in")
+    expect(existsSync(settings)).toBe(false)
+    expect(existsSync(join(place, "var/lib/latchkey"))).toBe(true)
+  })
+
+  test("belongs to root, and says what its settings are", async () => {
+    const file = await packageOf("2.0.0")
+    const listed = ran("dpkg-deb", "--contents", file).text
+    expect(listed).not.toMatch(/^\S+ (?!root\/root)/m)
+    expect(listed).toMatch(/^-rwxr-xr-x root\/root .*\.\/usr\/bin\/latchkey$/m)
+    expect(ran("dpkg-deb", "--info", file, "conffiles").text).toBe("/etc/latchkey/latchkey.toml\n")
+    const first = readFileSync(file)
+    expect(readFileSync(await packageOf("2.0.0")).equals(first)).toBe(true)
+  })
+})
+
+describe.runIf(needs("systemd"))("the unit", () => {
+  test("is left with little that it could do to the machine", () => {
+    const file = join(root, "packaging/latchkey.service")
+    const { text } = ran("systemd-analyze", "security", "--offline=true", "--no-pager", file)
+    const [, exposure] = /Overall exposure level for \S+: (\d+\.\d)/.exec(text) ?? []
+    expect(Number(exposure ?? 10)).toBeLessThan(2)
+  })
+})
+
+describe("the container", () => {
+  test("runs as nobody, with a root that is read-only, and is asked by its own binary", () => {
+    const file = readFileSync(join(root, "packaging/Containerfile"), "utf8")
+    expect(file).toMatch(/^USER 65532:65532$/m)
+    expect(file).toMatch(/^HEALTHCHECK .* CMD \["\/usr\/bin\/latchkey", "health"\]$/m)
+    const compose = Bun.YAML.parse(readFileSync(join(root, "packaging/compose.yaml"), "utf8"))
+    expect(compose).toMatchObject({
+      services: { latchkey: { read_only: true, cap_drop: ["ALL"] }, caddy: {} },
+    })
+  })
+})

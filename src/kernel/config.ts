@@ -44,6 +44,10 @@ const schema = z.object({
   ),
   transferFolder: z.optional(text("the path of a folder", pathOf)),
   auditRetentionDays: z.prefault(text("a whole number of days, such as 90", daysOf), "90"),
+  backupFolder: z.optional(text("the path of a folder", pathOf)),
+  backupEveryHours: z.prefault(text("a whole number of hours, such as 24", countOf), "24"),
+  backupKeep: z.prefault(text("a whole number, such as 14", countOf), "14"),
+  backupRecipient: z.optional(text("a public key of age, age1…", recipientOf)),
   systemUsers: z._default(table(systemUsersOf), []),
   limits: z.prefault(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
   logLevel: z._default(choice(logLevels), "info"),
@@ -160,6 +164,26 @@ export const keys: Readonly<Record<Key, Described>> = {
     hint: "DAYS",
     help: "How long the records of issued tokens and the like are kept (default: 90)",
   },
+  backupFolder: {
+    from: ["flag", "env", "file"],
+    hint: "DIR",
+    help: "Where to make a backup now and then (default: nowhere)",
+  },
+  backupEveryHours: {
+    from: ["flag", "env", "file"],
+    hint: "HOURS",
+    help: "How often (default: 24)",
+  },
+  backupKeep: {
+    from: ["flag", "env", "file"],
+    hint: "COUNT",
+    help: "How many of them to keep (default: 14)",
+  },
+  backupRecipient: {
+    from: ["flag", "env", "file"],
+    hint: "AGE1…",
+    help: "Encrypt them (age) for who has this public key's other",
+  },
   // A table: in the environment it is JSON, and a flag has no room for it.
   systemUsers: {
     from: ["env", "file"],
@@ -223,7 +247,9 @@ export function configOf(sources: Sources): Config {
     const origins = [given.get("masterKey")?.origin, given.get("masterKeyFile")?.origin]
     throw refusalError("config.master_key_twice", `${origins.join(" and ")} exclude each other`)
   }
-  checkTls(parsed.data, (key) => given.get(key)?.origin ?? spelling.flag(key))
+  const named = (key: Key) => given.get(key)?.origin ?? spelling.flag(key)
+  checkTls(parsed.data, named)
+  checkBackups(parsed.data, named)
   return parsed.data
 }
 
@@ -243,6 +269,16 @@ function checkTls(config: Config, named: (key: Key) => string): void {
     throw refuse(`${given} needs a port: nobody speaks TLS over a socket`)
   }
   if (tls) checkOwnTls(config, named, refuse)
+}
+
+/** Where the log is in PostgreSQL, the folder has nothing that would be missed. */
+function checkBackups({ backupFolder, database }: Config, named: (key: Key) => string): void {
+  if (backupFolder === undefined || database === undefined) return
+  const instead = `what ${named("database")} names is saved by PostgreSQL's own means`
+  throw refusalError(
+    "config.backup_elsewhere",
+    `${named("backupFolder")} saves nothing: ${instead}`,
+  )
 }
 
 /** Refuses certificates by themselves beside others, and where they could not be got. */
@@ -420,6 +456,15 @@ function secureUrlOf(value: string): string | undefined {
 
 function emailOf(value: string): string | undefined {
   return /^[^\s@<>,;:]{1,64}@[^\s@<>,;:]{1,255}$/.test(value) ? value : undefined
+}
+
+function countOf(value: string): number | undefined {
+  return /^[1-9]\d{0,3}$/.test(value) ? Number(value) : undefined
+}
+
+/** Bech32: https://age-encryption.org/v1 "X25519". */
+function recipientOf(value: string): string | undefined {
+  return /^age1[02-9ac-hj-np-z]{40,200}$/.test(value) ? value : undefined
 }
 
 function daysOf(value: string): number | undefined {

@@ -65,6 +65,11 @@ export async function serve(start: Start): Promise<Running> {
       listeners.push(listenMetrics(meters.registry, config.metricsListen))
     }
     working.push(...rounds(services, background))
+    if (config.backupFolder !== undefined) {
+      const { keepBackups, savingApart } = await import("./background/backups.ts")
+      const wanted = { ...config, to: config.backupFolder }
+      working.push(keepBackups(services, wanted, savingApart(config)))
+    }
   } catch (cause) {
     await stop()
     throw cause

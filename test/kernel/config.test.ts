@@ -7,6 +7,8 @@ const read = (some: Partial<Sources>) => configOf({ ...nothing, ...some })
 it("has a default for everything a newcomer would have to write", () => {
   expect(read({})).toEqual({
     acmeDirectory: "https://acme-v02.api.letsencrypt.org/directory",
+    backupEveryHours: 24,
+    backupKeep: 14,
     data: "latchkey-data",
     listen: { host: "127.0.0.1", port: 8080 },
     grpcListen: { host: "127.0.0.1", port: 8081 },

@@ -8,6 +8,7 @@ import { isRunning } from "../folder/claim.ts"
 import { type Folder, folderAt } from "../folder/folder.ts"
 import { version } from "../version.ts"
 import { checkAddress } from "./address.ts"
+import { checkBackups } from "./backup.ts"
 import { checkFiles, checkKept } from "./certificate.ts"
 import { type Finding, ok, warning, wrong } from "./finding.ts"
 import { checkClock, checkDisk, checkFolder, checkKey, checkLimits, checkPort } from "./machine.ts"
@@ -53,6 +54,7 @@ export async function examine(examined: Examined): Promise<readonly Finding[]> {
     ...checkKey(folder, examined.config),
     ...checkFiles(examined.config, examined.clock.now()),
     ...checkKept(folder, examined.config, examined.clock.now()),
+    ...checkBackups(examined.config, examined.clock.now()),
     checkDisk(folder),
     checkLimits(running?.pid),
     await checkClock(examined.clock.now(), running?.condition.newest ?? null),

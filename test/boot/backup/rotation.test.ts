@@ -1,0 +1,101 @@
+// Backups that are made by themselves.
+import { existsSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { backupName, backupsIn } from "../../../src/boot/backup/rotation.ts"
+import { checkBackups } from "../../../src/boot/doctor/backup.ts"
+import { type ManualClock, manualClock } from "../../../src/kernel/clock.ts"
+import { configOf } from "../../../src/kernel/config.ts"
+import { keepBackups, type Save } from "../../../src/server/background/backups.ts"
+import { temporaryFolder } from "../../support/latchkey.ts"
+
+const hourMs = 3_600_000
+let place: ReturnType<typeof temporaryFolder>
+let clock: ManualClock
+let told: string[]
+let to = ""
+beforeEach(() => {
+  place = temporaryFolder()
+  to = join(place.path, "backups")
+  clock = manualClock(Date.UTC(2026, 0, 1))
+  told = []
+})
+afterEach(() => place.remove())
+
+const log = { error: (_: string, values: object) => told.push(JSON.stringify(values)) }
+const settle = async () => {
+  for (let turn = 0; turn < 10; turn++) await new Promise((done) => setImmediate(done))
+}
+const hours = async (count: number) => {
+  for (let minute = 0; minute < count * 60; minute += 30) {
+    clock.advance(30 * 60_000)
+    await settle()
+  }
+}
+const keep = async (save: Save) => {
+  const keeping = keepBackups({ clock, log }, { to, backupEveryHours: 24, backupKeep: 3 }, save)
+  await settle()
+  return keeping
+}
+const written: Save = async (file) => writeFileSync(file, "")
+
+describe("a backup by itself", () => {
+  test("is made each day; the newest three are kept, and what is somebody's stays", async () => {
+    const keeping = await keep(written)
+    writeFileSync(join(to, "latchkey-mine.backup"), "")
+    expect(backupsIn(to)).toHaveLength(1)
+    await hours(23)
+    expect(backupsIn(to)).toHaveLength(1)
+    await hours(24 * 6)
+    expect(backupsIn(to)).toHaveLength(3)
+    expect(readdirSync(to)).toContain("latchkey-mine.backup")
+    expect(clock.now() - (backupsIn(to)[0]?.made ?? 0)).toBeLessThan(25 * hourMs)
+    await keeping.stop()
+    // A restart makes none too many.
+    const again = await keep(() => Promise.reject(new Error("asked")))
+    expect(told).toEqual([])
+    await again.stop()
+  })
+
+  test("that fails is told, and tried again in an hour; the old ones stay", async () => {
+    let isFull = false
+    let tries = 0
+    const keeping = await keep(async (file, stopping) => {
+      tries++
+      if (isFull) throw new Error("the disk is full")
+      return written(file, stopping)
+    })
+    isFull = true
+    await hours(26)
+    expect(tries).toBeGreaterThanOrEqual(3)
+    expect(tries).toBeLessThanOrEqual(4)
+    expect(told[0]).toContain("the disk is full")
+    expect(backupsIn(to)).toHaveLength(1)
+    isFull = false
+    await hours(2)
+    expect(backupsIn(to)).toHaveLength(2)
+    await keeping.stop()
+  })
+
+  test("that is under way is ended with the server", async () => {
+    let isEnded = false
+    const keeping = await keep(async (_, stopping) => {
+      await stopping
+      isEnded = true
+      throw new Error("it was ended")
+    })
+    await keeping.stop()
+    expect(isEnded).toBe(true)
+    expect(told).toEqual([])
+  })
+})
+
+test("the doctor says how old the newest is", async () => {
+  const config = configOf({ flags: { "--backup-folder": to }, env: {}, file: {} })
+  expect(checkBackups(config, clock.now())).toMatchObject([{ state: "warning" }])
+  const keeping = await keep(written)
+  await keeping.stop()
+  expect(existsSync(join(to, backupName(clock.now())))).toBe(true)
+  expect(checkBackups(config, clock.now())).toMatchObject([{ state: "ok" }])
+  expect(checkBackups(config, clock.now() + 49 * hourMs)).toMatchObject([{ state: "warning" }])
+})

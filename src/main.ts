@@ -5,6 +5,7 @@ import { completed, completeWord, completionScripts } from "./boot/command/compl
 import { eventCommands } from "./boot/command/events.ts"
 import { moveCommands } from "./boot/command/move.ts"
 import { healthCommands } from "./boot/command/health.ts"
+import { keyCommands } from "./boot/command/keys.ts"
 import {
   type CommandTable,
   type Flag,
@@ -122,6 +123,10 @@ const commands: CommandTable = {
   }),
   ...eventCommands({ env, clock: systemClock, print }),
   ...auditCommands({ env }),
+  ...keyCommands({
+    ...{ env, random: systemRandom, started },
+    server: () => import("./server/index.ts"),
+  }),
   completion: {
     help: "Print what makes a shell complete commands and flags",
     words: { SHELL: { help: "bash, zsh or fish", of: Object.keys(completionScripts) } },

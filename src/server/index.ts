@@ -25,6 +25,7 @@ import { openSetupToken } from "./setup/setup-token.ts"
 
 export { type Drilled, drill } from "./operator/drill.ts"
 export { moveIn, moveOut } from "./operator/move.ts"
+export { prepareMaster, takeMaster } from "./operator/master-key.ts"
 export { transferHere } from "./operator/transfer.ts"
 
 /** Opens the data folder, answers on both listeners, and says where. */

@@ -12,7 +12,7 @@ export {
 export { cached, cachedBy, ofInstance } from "./cached.ts"
 export { diskFaultOf } from "./disk-error.ts"
 export type { AnyEvent, ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
-export { openKeyring, shareKeyring } from "./keyring.ts"
+export { openKeyring, prepareMasterKey, shareKeyring } from "./keyring.ts"
 export type { EventFilter } from "./log/event-window.ts"
 export { type Moved, type Moving, moveFromPostgres, moveToPostgres } from "./move/move.ts"
 export { type OpenOptions, openNode, openStore } from "./open.ts"

@@ -2,7 +2,9 @@ import type { Random } from "../kernel/crypto/random.ts"
 import {
   createDataKey,
   type DataKeyRow,
+  fingerprint,
   purposes,
+  rewrap,
   type Secrets,
   secretsOf,
 } from "../kernel/crypto/secret.ts"
@@ -16,11 +18,8 @@ type Row = Omit<DataKeyRow, "active"> & { readonly active: number }
  */
 export function openKeyring(store: Store, random: Random, master: Uint8Array): Secrets {
   const { database } = store
-  const read = () =>
-    database
-      .query<Row, []>("SELECT id, purpose, wrapped, active FROM data_key")
-      .all()
-      .map((row): DataKeyRow => ({ ...row, active: row.active === 1 }))
+  finishMasterKey(store, master)
+  const read = () => rowsOf(store)
   const missing = purposes.filter(
     (purpose) => !read().some((row) => row.active && row.purpose === purpose),
   )
@@ -37,6 +36,56 @@ export function openKeyring(store: Store, random: Random, master: Uint8Array): S
     database.run("PRAGMA wal_checkpoint(FULL)")
   }
   return secretsOf(random, master, read())
+}
+
+const rowsOf = ({ database }: Store): DataKeyRow[] =>
+  database
+    .query<Row, []>("SELECT id, purpose, wrapped, active FROM data_key")
+    .all()
+    .map((row) => ({ ...row, active: row.active === 1 }))
+
+/** What `meta` has while the master key is being replaced: the data keys under the next one. */
+const nextKeys = "data_keys_next"
+
+type Next = {
+  readonly fingerprint: string
+  readonly keys: readonly { readonly id: string; readonly wrapped: string }[]
+}
+
+/**
+ * Lays the data keys down under another master key beside those under this one: from now on either
+ * of the two opens them. Whichever is used next is the one that stays. Nobody else may have the
+ * store; it is on disk when that is closed.
+ */
+export function prepareMasterKey(
+  store: Store,
+  random: Random,
+  { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
+): void {
+  const keys = rewrap(random, from, to, rowsOf(store)).map(({ id, wrapped }) => ({ id, wrapped }))
+  const next: Next = { fingerprint: fingerprint(to), keys }
+  store.database
+    .prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
+    .run(nextKeys, JSON.stringify(next))
+  store.database.run("PRAGMA wal_checkpoint(FULL)")
+}
+
+/** The master key that came decides: all is under it from now on, or stays so. */
+function finishMasterKey({ database }: Store, master: Uint8Array): void {
+  const found = database
+    .query<{ value: string }, [string]>("SELECT value FROM meta WHERE key = ?")
+    .get(nextKeys)
+  if (!found) return
+  const next: Next = JSON.parse(found.value)
+  const set = database.prepare("UPDATE data_key SET wrapped = ? WHERE id = ?")
+  const drop = database.prepare("DELETE FROM meta WHERE key = ?")
+  database.transaction(() => {
+    if (next.fingerprint === fingerprint(master)) {
+      for (const { id, wrapped } of next.keys) set.run(wrapped, id)
+    }
+    drop.run(nextKeys)
+  })()
+  database.run("PRAGMA wal_checkpoint(FULL)")
 }
 
 /**

@@ -13,6 +13,8 @@ export type Folder = {
   readonly lockHolder: string
   readonly masterKey: string
   readonly fingerprint: string
+  /** That of the key that is about to take the master key's place. */
+  readonly nextFingerprint: string
   readonly controlSocket: string
   /** The set-up link, as long as there is no owner; for containers whose output nobody sees. */
   readonly setupLink: string
@@ -40,6 +42,7 @@ export function folderAt(data: string): Folder {
     lockHolder: join(path, "lock.pid"),
     masterKey: join(path, "master.key"),
     fingerprint: join(path, "master.key.fingerprint"),
+    nextFingerprint: join(path, "master.key.fingerprint.next"),
     controlSocket: join(path, "control.sock"),
     setupLink: join(path, "setup-link"),
     configFile: join(path, "latchkey.toml"),

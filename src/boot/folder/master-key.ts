@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs"
 import { type Config, masterKeyBytes } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { fingerprint, keyLength } from "../../kernel/crypto/secret.ts"
@@ -22,7 +22,30 @@ export function masterKeyOf(
   const master = key ?? makeKey(folder, random)
   // Beside a database the key proves itself when it opens what lies in there.
   if (isNew) writeDurably(folder.fingerprint, `${fingerprint(master)}\n`)
+  settleFingerprint(folder, master)
   return master
+}
+
+/** The key that came is the one that stays; see `replaceMasterKey`. */
+function settleFingerprint(folder: Folder, master: Uint8Array): void {
+  const next = readIfThere(folder.nextFingerprint)?.trim()
+  if (next === undefined) return
+  if (next === fingerprint(master)) writeDurably(folder.fingerprint, `${next}\n`)
+  rmSync(folder.nextFingerprint)
+}
+
+/**
+ * Puts another key in the master key's place. The data keys must have been laid down under both:
+ * wherever this breaks off, one whole key lies there, and it is taken. The caller holds the lock.
+ */
+export function replaceMasterKey(
+  folder: Folder,
+  { masterKeyFile = folder.masterKey }: Pick<Config, "masterKeyFile">,
+  key: Uint8Array,
+): void {
+  writeDurably(folder.nextFingerprint, `${fingerprint(key)}\n`)
+  writeDurably(masterKeyFile, masterKeyText(key))
+  settleFingerprint(folder, key)
 }
 
 /** The same, where there is one: makes none. */
@@ -30,9 +53,11 @@ export function givenMasterKey(
   folder: Folder,
   config: Pick<Config, "masterKey" | "masterKeyFile">,
 ): Uint8Array | undefined {
-  const expected = readIfThere(folder.fingerprint)?.trim()
+  const expected = [folder.fingerprint, folder.nextFingerprint].flatMap(
+    (file) => readIfThere(file)?.trim() ?? [],
+  )
   const key = config.masterKey ?? keyIn(config.masterKeyFile ?? folder.masterKey)
-  if (key && expected && fingerprint(key) !== expected) throw wrong(folder)
+  if (key && expected.length > 0 && !expected.includes(fingerprint(key))) throw wrong(folder)
   if (!key && config.masterKeyFile) {
     throw startError("master_key_missing", `there is no master key at ${config.masterKeyFile}`)
   }

@@ -11,7 +11,7 @@ export function canTry({ name }: Target): boolean {
   return name === `linux-${processor}-musl` && existsSync(`/lib/ld-musl-${loader}.so.1`)
 }
 
-/** Has a binary say its version; answers what came of it. Throws where it should start and doesn't. */
+/** Has a binary say its version, where it can; throws where it should start and doesn't. */
 export async function tryBinary(target: Target, binary: string): Promise<string> {
   if (!canTry(target)) return "not tried: built on another system"
   const { ok, output } = await run([binary, "version"])

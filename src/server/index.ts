@@ -65,12 +65,7 @@ export async function serve(start: Start): Promise<Running> {
       addGauges(meters.registry, { services, reactors: background.reactors })
       listeners.push(listenMetrics(meters.registry, config.metricsListen))
     }
-    working.push(...rounds(services, background))
-    if (config.backupFolder !== undefined) {
-      const { keepBackups, savingApart } = await import("./background/backups.ts")
-      const wanted = { ...config, to: config.backupFolder }
-      working.push(keepBackups(services, wanted, savingApart(config)))
-    }
+    working.push(...rounds(services, background), ...(await backups(services, config)))
   } catch (cause) {
     await stop()
     throw cause
@@ -127,6 +122,13 @@ const rounds = (
   keepInspecting(services),
   keepPurging(services, reactors.passed),
 ]
+
+/** Backups by themselves, where the configuration wants them. */
+async function backups(services: ServerServices, config: Start["config"]) {
+  if (config.backupFolder === undefined) return []
+  const { keepBackups, savingApart } = await import("./background/backups.ts")
+  return [keepBackups(services, { ...config, to: config.backupFolder }, savingApart(config))]
+}
 
 /** Where this process is found on its machine, with the port it really has. */
 function originAt(place: Place, port: number | undefined, isTls: boolean): string {

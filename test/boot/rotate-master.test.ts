@@ -47,7 +47,7 @@ async function opened(data: string): Promise<string | undefined> {
   }
 }
 
-test("takes the old one's place; that one opens nothing any more, and is kept if wanted", async () => {
+test("takes the old one's place, which opens nothing any more, and is kept if wanted", async () => {
   const data = copied()
   const old = join(house.folder, "old.key")
   const before = keyIn(join(data, "master.key"))

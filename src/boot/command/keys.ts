@@ -88,7 +88,7 @@ async function refuseUnfit(config: Config): Promise<void> {
   }
   if (config.masterKey) {
     throw refuse(
-      "the master key is given by LATCHKEY_MASTER_KEY or master_key, which a command can't change; " +
+      "LATCHKEY_MASTER_KEY or master_key gives the master key, which no command can change; " +
         "put it into a file that --master-key-file names, then rotate",
     )
   }

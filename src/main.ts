@@ -6,6 +6,7 @@ import { eventCommands } from "./boot/command/events.ts"
 import { moveCommands } from "./boot/command/move.ts"
 import { healthCommands } from "./boot/command/health.ts"
 import { keyCommands } from "./boot/command/keys.ts"
+import { upgradeCommands } from "./boot/command/upgrade.ts"
 import {
   type CommandTable,
   type Flag,
@@ -123,6 +124,7 @@ const commands: CommandTable = {
   }),
   ...eventCommands({ env, clock: systemClock, print }),
   ...auditCommands({ env }),
+  ...upgradeCommands({ env, server: () => import("./server/index.ts") }),
   ...keyCommands({
     ...{ env, random: systemRandom, started },
     server: () => import("./server/index.ts"),

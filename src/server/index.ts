@@ -27,6 +27,7 @@ export { type Drilled, drill } from "./operator/drill.ts"
 export { moveIn, moveOut } from "./operator/move.ts"
 export { prepareMaster, takeMaster } from "./operator/master-key.ts"
 export { transferHere } from "./operator/transfer.ts"
+export { whatUpgradeDoes } from "./operator/upgrade.ts"
 
 /** Opens the data folder, answers on both listeners, and says where. */
 export async function serve(start: Start): Promise<Running> {

@@ -20,7 +20,7 @@ export type Snapshot = {
 /** Versions of tables beyond this one are a newer Latchkey's. */
 export const newestSchema: number = schemaVersion
 
-type Source = {
+export type Source = {
   /** The database file. */
   readonly file: string
   /** Whether a server has it open: then its files change as one looks at them. */
@@ -71,7 +71,8 @@ export function snapshotSize(source: Source): number {
   return pages.get()?.bytes ?? 0
 }
 
-function openSource({ file, isInUse }: Source): Database {
+/** Opens it for reading alone; faults where it is damaged, another's, or not there. */
+export function openSource({ file, isInUse }: Source): Database {
   if (isInUse) return new Database(file, { readonly: true, strict: true })
   const found = preflight(file)
   if (found.isAbsent) throw emptyError(file)

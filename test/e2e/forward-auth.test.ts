@@ -5,9 +5,9 @@ import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type ProxyKind, type Started, startProgram, startProxy } from "../support/proxy.ts"
+import { type Started, startProgram, startProxy } from "../support/proxy.ts"
 
-const kinds: readonly ProxyKind[] = ["nginx", "caddy"]
+const kinds = ["nginx", "caddy"] as const
 const names = { nginx: "nginx", caddy: "Caddy" } as const
 const isHere = needs("chromium") !== undefined && kinds.every((kind) => needs(kind) !== undefined)
 
@@ -44,7 +44,7 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
   })
 
   /** A proxy with the settings that the console shows, and nothing else but ports. */
-  async function openProxy(kind: ProxyKind) {
+  async function openProxy(kind: (typeof kinds)[number]) {
     const port = await freePort()
     const redirectUri = `http://localhost:${port}/.latchkey/callback`
     const app = await service.get("CreateApplication", {

@@ -21,6 +21,11 @@ export const prerequisites = {
     why: "the test behind a web server's own SAML module",
     remedy: "apt-get install apache2 libapache2-mod-auth-mellon",
   },
+  haproxy: {
+    names: ["haproxy"],
+    why: "the tests behind HAProxy",
+    remedy: "apt-get install haproxy",
+  },
   slapd: {
     names: ["slapd"],
     why: "the tests of a directory that people sign in with",

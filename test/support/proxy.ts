@@ -6,13 +6,15 @@ import { needs } from "./prerequisite.ts"
 
 export type Started = { readonly stop: () => Promise<void> }
 
-export type ProxyKind = "nginx" | "caddy"
+export type ProxyKind = "nginx" | "caddy" | "apache" | "haproxy"
 
 type Wanted = {
   /** For its files; it may be read by others. */
   readonly folder: string
   /** Where it answers when it is there. */
   readonly url: string
+  /** By TLS: whose certificate it has. */
+  readonly serverName?: string
   /** Its whole configuration; of nginx what stands in `http`. */
   readonly settings: string
 }
@@ -31,8 +33,10 @@ export async function startProxy(kind: ProxyKind, wanted: Wanted): Promise<Start
   let said = ""
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (more) => (said += more))
   const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  const { serverName } = wanted
+  const tls = { rejectUnauthorized: false, ...(serverName !== undefined && { serverName }) }
   for (let tries = 0; tries < 200; tries++) {
-    const answer = await fetch(wanted.url, { redirect: "manual" }).catch(() => undefined)
+    const answer = await fetch(wanted.url, { redirect: "manual", tls }).catch(() => undefined)
     if (answer) {
       await answer.body?.cancel()
       const stop = () => {
@@ -50,9 +54,17 @@ export async function startProxy(kind: ProxyKind, wanted: Wanted): Promise<Start
 const argumentsOf = {
   nginx: (config: string) => ["-c", config, "-e", "stderr"],
   caddy: (config: string) => ["run", "--adapter", "caddyfile", "--config", config],
+  apache: (config: string) => ["-f", config, "-DFOREGROUND"],
+  haproxy: (config: string) => ["-db", "-f", config],
 } as const
 
 const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] as const
+
+/** Where Debian keeps them, and those that \`a2enmod proxy_http headers ssl\` turns on. */
+const modules = "/usr/lib/apache2/modules"
+const apacheModules = [
+  ...["mpm_event", "authz_core", "proxy", "proxy_http", "headers", "ssl", "socache_shmcb"],
+] as const
 
 const configs = {
   nginx: ({ folder, settings }: Wanted) => `${process.getuid?.() === 0 ? "user root;" : ""}
@@ -66,6 +78,22 @@ access_log off;
 ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join("\n")}
 ${settings}
 }
+`,
+  apache: ({ folder, settings }: Wanted) => `
+ServerRoot ${folder}
+ServerName localhost
+PidFile ${folder}/apache.pid
+ErrorLog ${folder}/error.log
+${apacheModules.map((each) => `LoadModule ${each}_module ${modules}/mod_${each}.so`).join("\n")}
+${process.getuid?.() === 0 ? "User nobody" : ""}
+${settings}
+`,
+  haproxy: ({ settings }: Wanted) => `
+defaults
+  timeout connect 5s
+  timeout client 30s
+  timeout server 30s
+${settings}
 `,
   caddy: ({ settings }: Wanted) => `{
   admin off

@@ -3,14 +3,17 @@ export type Page = { readonly url: string; readonly text: string }
 
 type Fields = Readonly<Record<string, string>>
 
+/** How requests are sent. */
+export type Send = (url: string, init: RequestInit) => Promise<Response>
+
 /** A browser as simple as it can be: follows redirects, keeps cookies, posts forms. */
-export function visit() {
+export function visit(send: Send = fetch) {
   const cookies = new Map<string, string>()
 
   async function go(url: string, init: RequestInit = {}): Promise<Page> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
     const headers = { accept: "text/html", cookie }
-    const response = await fetch(url, { ...init, headers, redirect: "manual" })
+    const response = await send(url, { ...init, headers, redirect: "manual" })
     for (const line of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       cookies.set(name, value)

@@ -1,4 +1,5 @@
 import { Frame, Heading, type PageProps } from "./frame.tsx"
+import { proxyLines } from "./proxy-lines.ts"
 import { Snippet } from "./snippet.tsx"
 
 export type HostPageProps = PageProps & {
@@ -48,41 +49,11 @@ export function HostPage(props: HostPageProps) {
       <section className="stack">
         <p>{t("host.proxy")}</p>
         <div>
-          <Snippet name="Caddy" text={caddy(host, upstream)} open />
-          <Snippet name="nginx" text={nginx(host, upstream)} />
-          <Snippet name="Traefik" text={traefik(host, upstream)} />
+          {proxyLines(host, upstream).map(({ name, text }, at) => (
+            <Snippet key={name} name={name} text={text} open={at === 0} />
+          ))}
         </div>
       </section>
     </Frame>
   )
-}
-
-function caddy(host: string, upstream: string): string {
-  return `${host} {\n  reverse_proxy ${upstream}\n}`
-}
-
-function nginx(host: string, upstream: string): string {
-  return `server {
-  server_name ${host};
-  location / {
-    proxy_pass http://${upstream};
-    proxy_set_header Host $host;
-    proxy_set_header X-Forwarded-For $remote_addr;
-    proxy_set_header X-Forwarded-Proto $scheme;
-  }
-}`
-}
-
-function traefik(host: string, upstream: string): string {
-  return `http:
-  routers:
-    latchkey:
-      rule: Host(\`${host}\`)
-      service: latchkey
-  services:
-    latchkey:
-      loadBalancer:
-        passHostHeader: true
-        servers:
-          - url: http://${upstream}`
 }

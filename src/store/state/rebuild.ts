@@ -22,13 +22,7 @@ export type Rebuilt = { readonly streams: readonly string[]; readonly events: nu
  */
 export function rebuildStates(parts: RebuildStatesParts): Rebuilt {
   const { database, aggregates } = parts
-  const made = new Map(
-    database
-      .query<{ stream: string; shape: string }, []>("SELECT stream, shape FROM fold")
-      .all()
-      .map(({ stream, shape }) => [stream, shape]),
-  )
-  const stale = aggregates.filter((kind) => made.get(kind.stream) !== shapeOf(kind))
+  const stale = staleOf(database, aggregates)
   if (stale.length === 0) return { streams: [], events: 0 }
   return database.transaction(() => {
     const counts = stale.map((kind) => ({ stream: kind.stream, events: refoldAll(parts, kind) }))
@@ -37,6 +31,20 @@ export function rebuildStates(parts: RebuildStatesParts): Rebuilt {
       events: counts.reduce((sum, { events }) => sum + events, 0),
     }
   })()
+}
+
+/** Kinds of streams whose states this version makes otherwise. */
+export const staleStates = (database: Database, aggregates: readonly AnyAggregate[]) =>
+  staleOf(database, aggregates).map(({ stream }) => stream)
+
+function staleOf(database: Database, aggregates: readonly AnyAggregate[]) {
+  const made = new Map(
+    database
+      .query<{ stream: string; shape: string }, []>("SELECT stream, shape FROM fold")
+      .all()
+      .map(({ stream, shape }) => [stream, shape]),
+  )
+  return aggregates.filter((kind) => made.get(kind.stream) !== shapeOf(kind))
 }
 
 /** What the rows of a kind depend on, beside the events. */

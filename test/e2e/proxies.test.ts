@@ -1,0 +1,148 @@
+// Behind the proxies that people have: https, another host name, and who is believed. What each is
+// told stands on the page that an unknown host gets, and the test does what that says.
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { ask } from "../../src/boot/control.ts"
+import { folderAt } from "../../src/boot/folder/folder.ts"
+import { writeCertificate } from "../support/certificate.ts"
+import {
+  freePort,
+  owner,
+  type Running,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+import { type ProxyKind, startProxy } from "../support/proxy.ts"
+import { type Send, visit } from "../support/visitor.ts"
+
+const host = "id.example.com"
+
+type Certified = { readonly port: number; readonly certFile: string; readonly keyFile: string }
+
+/** By what it is called on the page: what an administrator has beside its lines. */
+const kinds: readonly (readonly [
+  name: string,
+  kind: ProxyKind,
+  around: (lines: string, place: Certified) => string,
+])[] = [
+  [
+    ...(["nginx", "nginx"] as const),
+    (lines, { port, certFile, keyFile }) =>
+      lines.replace(
+        "server {",
+        `server {\nlisten 127.0.0.1:${port} ssl;\nssl_certificate ${certFile};\nssl_certificate_key ${keyFile};`,
+      ),
+  ],
+  [
+    ...(["Caddy", "caddy"] as const),
+    (lines, { port, certFile, keyFile }) =>
+      lines.replace(
+        `${host} {`,
+        `https://${host}:${port} {\nbind 127.0.0.1\ntls ${certFile} ${keyFile}`,
+      ),
+  ],
+  [
+    ...(["Apache", "apache"] as const),
+    (lines, { port, certFile, keyFile }) =>
+      `Listen 127.0.0.1:${port}\n${lines
+        .replace("*:443", `127.0.0.1:${port}`)
+        .replace(
+          `ServerName ${host}`,
+          `ServerName ${host}\nSSLEngine on\nSSLCertificateFile ${certFile}\nSSLCertificateKeyFile ${keyFile}`,
+        )}`,
+  ],
+  [
+    ...(["HAProxy", "haproxy"] as const),
+    (lines, { port, certFile, keyFile }) => {
+      const both = `${certFile}.both`
+      const pems = [certFile, keyFile].map((file) => readFileSync(file, "utf8"))
+      writeFileSync(both, pems.join("\n"))
+      return lines.replace(":443 ssl crt /etc/haproxy/certs/", `127.0.0.1:${port} ssl crt ${both}`)
+    },
+  ],
+]
+const isHere = kinds.every(([, kind]) => needs(kind) !== undefined)
+
+describe.runIf(isHere)("behind a proxy", () => {
+  const folder = temporaryFolder()
+  const data = { trusting: join(folder.path, "trusting"), wary: join(folder.path, "wary") }
+  const servers: Partial<Record<keyof typeof data, Running & { readonly port: number }>> = {}
+  let certificate = { certFile: "", keyFile: "" }
+
+  beforeAll(async () => {
+    certificate = await writeCertificate(join(folder.path, "tls"), [host])
+    for (const kind of ["trusting", "wary"] as const) {
+      await setUp(data[kind], `https://${host}`)
+      const port = await freePort()
+      const args = kind === "trusting" ? ["--trusted-proxies", "127.0.0.1"] : []
+      servers[kind] = { ...(await start({ data: data[kind], port, args })), port }
+    }
+  })
+  afterAll(async () => {
+    await Promise.all(Object.values(servers).map((server) => server.stop()))
+    folder.remove()
+  })
+
+  /** The lines for a proxy on the page that says what to change. */
+  async function linesOf(server: keyof typeof data, name: string): Promise<string> {
+    const url = `http://127.0.0.1:${servers[server]?.port}/`
+    const page = await fetch(url, { headers: { accept: "text/html" } })
+    expect(page.status).toBe(421)
+    const text = await page.text()
+    expect(text).toContain(`<code>${host}</code>`)
+    const [, lines = ""] =
+      new RegExp(`${name}</summary><pre[^>]*><code>([^<]*)</code>`).exec(text) ?? []
+    const signs = { lt: "<", gt: ">", quot: '"', "#x27": "'", amp: "&" } as const
+    return Object.entries(signs).reduce((all, [sign, is]) => all.replaceAll(`&${sign};`, is), lines)
+  }
+
+  test.each(kinds)(
+    "%s: people sign in, and it is believed where it is named",
+    async (name, kind, around) => {
+      for (const server of ["trusting", "wary"] as const) {
+        const place = { ...certificate, port: await freePort() }
+        const settings = around(await linesOf(server, name), place)
+        const proxy = await startProxy(kind, {
+          ...{ folder: join(folder.path, `${kind}-${server}`), settings },
+          ...{ url: `https://127.0.0.1:${place.port}/`, serverName: host },
+        })
+        // As a browser does that finds the name there.
+        const send: Send = (url, { headers, ...init }) => {
+          const { pathname, search } = new URL(url)
+          return fetch(`https://127.0.0.1:${place.port}${pathname}${search}`, {
+            ...init,
+            headers: { ...headers, host },
+            tls: { serverName: host, ca: readFileSync(place.certFile, "utf8") },
+          })
+        }
+        try {
+          const { path } = Object(await ask(folderAt(data[server]), "await-request"))
+          await send(`https://${host}${path}`, {})
+          expect(await ask(folderAt(data[server]), "arrived", { path })).toMatchObject({
+            ...{ host, peer: "127.0.0.1", isRelayed: server === "wary" },
+          })
+          if (server === "wary") continue
+          const metadata = await send(`https://${host}/.well-known/openid-configuration`, {})
+          expect(await metadata.json()).toMatchObject({ issuer: `https://${host}` })
+          const browser = visit(send)
+          const named = await browser.get(`https://${host}/ui/login`)
+          const password = await browser.post(named, { loginName: owner.loginName })
+          const end = await browser.post(password, { password: owner.password })
+          expect(new URL(end.url)).toMatchObject({
+            host,
+            pathname: expect.stringMatching(/^\/ui\//),
+          })
+          expect(end.text).not.toContain('name="password"')
+          // What is encoded in a path arrives as it was sent.
+          const odd = await send(`https://${host}/management/v1/projects/a%2Fb`, {})
+          expect(odd.status).toBe(401)
+        } finally {
+          await proxy.stop()
+        }
+      }
+    },
+  )
+})

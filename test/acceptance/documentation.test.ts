@@ -10,7 +10,7 @@ const pages = [
   ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
 ].filter((name) => name.endsWith(".md"))
 
-/** Lines of code that start us, in whatever they stand: "sudo …", "… | ssh box …", "exec latchkey". */
+/** Lines of code that start us, in whatever they stand: "sudo …", "exec latchkey". */
 function commandsIn(page: string): readonly string[] {
   const text = readFileSync(join(root, page), "utf8")
   return [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) =>

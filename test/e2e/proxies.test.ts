@@ -33,7 +33,10 @@ const kinds: readonly (readonly [
     (lines, { port, certFile, keyFile }) =>
       lines.replace(
         "server {",
-        `server {\nlisten 127.0.0.1:${port} ssl;\nssl_certificate ${certFile};\nssl_certificate_key ${keyFile};`,
+        [
+          ...["server {", `listen 127.0.0.1:${port} ssl;`],
+          ...[`ssl_certificate ${certFile};`, `ssl_certificate_key ${keyFile};`],
+        ].join("\n"),
       ),
   ],
   [
@@ -51,7 +54,10 @@ const kinds: readonly (readonly [
         .replace("*:443", `127.0.0.1:${port}`)
         .replace(
           `ServerName ${host}`,
-          `ServerName ${host}\nSSLEngine on\nSSLCertificateFile ${certFile}\nSSLCertificateKeyFile ${keyFile}`,
+          [
+            ...[`ServerName ${host}`, "SSLEngine on"],
+            ...[`SSLCertificateFile ${certFile}`, `SSLCertificateKeyFile ${keyFile}`],
+          ].join("\n"),
         )}`,
   ],
   [

@@ -46,22 +46,21 @@ type Found = Upgrade & { readonly seconds: number; readonly free: number }
 function upgradeText({ schema, states, views, position, bytes, seconds, free }: Found): string {
   const { from, to } = schema
   const mega = (count: number) => `${Math.ceil(count / 1e6)} MB`
+  const anew = (how: string, names: readonly string[]) =>
+    names.length === 0 ? "stay as they are" : `${how}: ${names.join(", ")}`
   const stays = from === to && states.length === 0 && views.length === 0
-  const tables =
-    from === to
-      ? `they are those of this version (${to})`
-      : `from version ${from} to ${to}, at once`
+  const same = `they are those of this version (${to})`
+  const tables = from === to ? same : `from version ${from} to ${to}, at once`
   return [
-    `  This is Latchkey ${version}. The data can be opened; everything up to event ${position} is in it.`,
+    `  This is Latchkey ${version}. The data can be opened, up to event ${position}.`,
     `  tables    ${tables}`,
-    `  states    ${states.length === 0 ? "stay as they are" : `folded anew: ${states.join(", ")}`}`,
-    `  lists     ${views.length === 0 ? "stay as they are" : `made anew beside the old ones: ${views.join(", ")}`}`,
-    `  time      ${seconds === 0 ? "no longer than any start" : `about ${seconds} s until it answers`}`,
+    `  states    ${anew("folded anew", states)}`,
+    `  lists     ${anew("made anew beside the old ones", views)}`,
+    `  time      ${seconds === 0 ? "no longer than any start" : `about ${seconds} s to answer`}`,
     `  room      a backup takes ${mega(bytes)} at most; ${mega(free)} are free here`,
     ...(stays ? [] : [backupFirst]),
   ].join("\n")
 }
 
-const backupFirst =
-  "  Make a backup first (latchkey backup FILE): the version before opens that, and perhaps nothing\n" +
-  "  that this one has changed."
+const backupFirst = `  Make a backup first (latchkey backup FILE): the version before opens that,
+  and perhaps nothing that this one has changed.`

@@ -1,13 +1,13 @@
 import type { Database } from "bun:sqlite"
-import type { AnyAggregate } from "./aggregate.ts"
-import { diskFaultOf } from "./disk-error.ts"
-import { checkOwn } from "./log/database.ts"
-import { checkEventTypes } from "./log/event-types.ts"
-import { headOf, namesOf } from "./log/row.ts"
-import { schemaVersion } from "./log/schema.ts"
-import { openSource, type Source, snapshotSize } from "./snapshot.ts"
-import { staleStates } from "./state/rebuild.ts"
-import type { View } from "./view/view.ts"
+import type { AnyAggregate } from "../aggregate.ts"
+import { diskFaultOf } from "../disk-error.ts"
+import { checkOwn } from "../log/database.ts"
+import { checkEventTypes } from "../log/event-types.ts"
+import { headOf, namesOf } from "../log/row.ts"
+import { schemaVersion } from "../log/schema.ts"
+import { openSource, type Source, snapshotSize } from "../snapshot.ts"
+import type { View } from "../view/view.ts"
+import { staleStates } from "./rebuild.ts"
 
 /** What the first start of this version on a database does to it. */
 export type Upgrade = {
@@ -26,8 +26,8 @@ export type Upgrade = {
 type Code = { readonly aggregates: readonly AnyAggregate[]; readonly views: readonly View[] }
 
 /**
- * Says what a start would change, by reading alone, also beside a server. Faults as that would: with
- * what is damaged, another's, or of a newer version.
+ * Says what a start would change, by reading alone, also beside a server. Faults as that would:
+ * with what is damaged, another's, or of a newer version.
  */
 export function upgradeOf(source: Source, { aggregates, views }: Code): Upgrade {
   try {

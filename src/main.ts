@@ -3,10 +3,8 @@ import { auditCommands } from "./boot/audit/commands.ts"
 import { backupCommands } from "./boot/backup/commands.ts"
 import { completed, completeWord, completionScripts } from "./boot/command/completion.ts"
 import { eventCommands } from "./boot/command/events.ts"
-import { moveCommands } from "./boot/command/move.ts"
 import { healthCommands } from "./boot/command/health.ts"
-import { keyCommands } from "./boot/command/keys.ts"
-import { upgradeCommands } from "./boot/command/upgrade.ts"
+import { moveCommands } from "./boot/command/move.ts"
 import {
   type CommandTable,
   type Flag,
@@ -124,11 +122,6 @@ const commands: CommandTable = {
   }),
   ...eventCommands({ env, clock: systemClock, print }),
   ...auditCommands({ env }),
-  ...upgradeCommands({ env, server: () => import("./server/index.ts") }),
-  ...keyCommands({
-    ...{ env, random: systemRandom, started },
-    server: () => import("./server/index.ts"),
-  }),
   completion: {
     help: "Print what makes a shell complete commands and flags",
     words: { SHELL: { help: "bash, zsh or fish", of: Object.keys(completionScripts) } },

@@ -24,8 +24,8 @@ import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { openSetupToken } from "./setup/setup-token.ts"
 
 export { type Drilled, drill } from "./operator/drill.ts"
-export { moveIn, moveOut } from "./operator/move.ts"
 export { prepareMaster, takeMaster } from "./operator/master-key.ts"
+export { moveIn, moveOut } from "./operator/move.ts"
 export { transferHere } from "./operator/transfer.ts"
 export { whatUpgradeDoes } from "./operator/upgrade.ts"
 

@@ -4,7 +4,9 @@ import { backupCommands } from "./boot/backup/commands.ts"
 import { completed, completeWord, completionScripts } from "./boot/command/completion.ts"
 import { eventCommands } from "./boot/command/events.ts"
 import { healthCommands } from "./boot/command/health.ts"
+import { keyCommands } from "./boot/command/keys.ts"
 import { moveCommands } from "./boot/command/move.ts"
+import { upgradeCommands } from "./boot/command/upgrade.ts"
 import {
   type CommandTable,
   type Flag,
@@ -122,6 +124,11 @@ const commands: CommandTable = {
   }),
   ...eventCommands({ env, clock: systemClock, print }),
   ...auditCommands({ env }),
+  ...upgradeCommands({ env, server: () => import("./server/index.ts") }),
+  ...keyCommands({
+    ...{ env, random: systemRandom, started },
+    server: () => import("./server/index.ts"),
+  }),
   completion: {
     help: "Print what makes a shell complete commands and flags",
     words: { SHELL: { help: "bash, zsh or fish", of: Object.keys(completionScripts) } },

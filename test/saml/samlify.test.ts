@@ -1,0 +1,135 @@
+// An identity provider that is not ours signs people in by SAML: samlify's messages, as it makes
+// them, and what it makes of ours.
+import * as samlify from "samlify"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { findByLoginName } from "../../src/domain/user/index.ts"
+import { answerOf, type NewClient, type Provider } from "../oauth/provider.ts"
+import { type Asked, askedBy, idpEntity } from "./identity-provider.ts"
+import { createKey, openSamlProvider, type ProviderKey, pemOf } from "./service-provider.ts"
+import { addSaml, away, bring, newBrowser } from "./upstream.ts"
+
+const persistent = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
+const origin = "https://idp.example.com/saml"
+const redirect = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
+const names = ["Email", "FirstName", "SurName", "UserName"] as const
+
+let provider: Provider
+let client: NewClient
+let key: ProviderKey
+let idpId: string
+beforeAll(async () => {
+  // It wants to be told how XML is checked against its schema; what is tried here is not that.
+  samlify.setSchemaValidator({ validate: async () => "unchecked" })
+  provider = await openSamlProvider()
+  client = await provider.addClient()
+  key = await createKey()
+  idpId = await addSaml(provider, peerWith(key).getMetadata())
+})
+afterAll(() => provider.close())
+
+const statement =
+  '<saml:AuthnStatement AuthnInstant="{IssueInstant}" SessionIndex="_1"><saml:AuthnContext>' +
+  "<saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password" +
+  "</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>"
+
+function peerWith({ certificate, privatePem }: ProviderKey, more: object = {}) {
+  const { context } = samlify.SamlLib.defaultLoginResponseTemplate
+  return samlify.IdentityProvider({
+    ...{ entityID: idpEntity, privateKey: privatePem, signingCert: pemOf(certificate) },
+    ...{ wantAuthnRequestsSigned: true, nameIDFormat: [persistent] },
+    singleSignOnService: [{ Binding: redirect, Location: `${origin}/sso` }],
+    singleLogoutService: [{ Binding: redirect, Location: `${origin}/slo` }],
+    loginResponseTemplate: {
+      // Its own statement is that nobody signed in by anything.
+      context: context.replace("{AuthnStatement}", statement),
+      attributes: names.map((name) => ({
+        ...{ name, valueTag: name, valueXsiType: "xs:string" },
+        nameFormat: "urn:oasis:names:tc:SAML:2.0:attrname-format:basic",
+      })),
+    },
+    ...more,
+  })
+}
+
+type Peer = ReturnType<typeof peerWith>
+
+/** What the peer knows of us: our metadata, as anybody reads them. */
+async function oursAs(more: object = {}) {
+  const answer = await provider.send(`/idps/${idpId}/saml/metadata`)
+  return samlify.ServiceProvider({ metadata: await answer.text(), ...more })
+}
+
+/** Has the peer read the request that a browser brings, and answer it. */
+async function answered(peer: Peer, url: string, name: string, more: object = {}) {
+  const ours = await oursAs(more)
+  const { searchParams, search } = new URL(url)
+  const query = Object.fromEntries(searchParams)
+  const octetString = search.slice(1).replace(/&Signature=.*$/, "")
+  const { extract } = await peer.parseLoginRequest(ours, "redirect", { query, octetString })
+  const asked = askedBy(url)
+  expect(extract.request?.id).toBe(asked.id)
+  const tagged = (template: string) => ({
+    id: "_response",
+    context: samlify.SamlLib.replaceTagsByValue(template, said(asked, name)),
+  })
+  const made = await peer.createLoginResponse(ours, { extract }, "post", {}, tagged)
+  return { asked, xml: Buffer.from(made.context, "base64").toString() }
+}
+
+/** What the peer's template asks for. */
+function said(asked: Asked, name: string) {
+  const time = (late: number) => new Date(provider.clock.now() + late).toISOString()
+  return {
+    ...{ ID: "_response", AssertionID: "_assertion", Issuer: idpEntity, IssueInstant: time(0) },
+    ...{ Destination: asked.acs, AssertionConsumerServiceURL: asked.acs, EntityID: asked.issuer },
+    ...{ SubjectRecipient: asked.acs, Audience: asked.issuer, InResponseTo: asked.id },
+    ...{ NameIDFormat: persistent, NameID: `${name}-id` },
+    ...{ ConditionsNotBefore: time(-1000), ConditionsNotOnOrAfter: time(60_000) },
+    SubjectConfirmationDataNotOnOrAfter: time(60_000),
+    StatusCode: "urn:oasis:names:tc:SAML:2.0:status:Success",
+    ...{ attrEmail: `${name}@example.com`, attrUserName: name },
+    ...{ attrFirstName: "Ada", attrSurName: "Lovelace" },
+  }
+}
+
+test.each<[string, RegExp, object, object]>([
+  ["with a signed assertion", /^(?!.*<ds:Signature.*<ds:Signature )/s, {}, {}],
+  [
+    "with all of it signed, too",
+    /<ds:Signature .*<ds:Signature /s,
+    {},
+    { wantMessageSigned: true },
+  ],
+  [
+    "with an assertion encrypted for us",
+    /<saml:EncryptedAssertion/,
+    {
+      isAssertionEncrypted: true,
+      dataEncryptionAlgorithm: "http://www.w3.org/2009/xmlenc11#aes256-gcm",
+      keyEncryptionAlgorithm: "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p",
+    },
+    {},
+  ],
+])("signs people in %s", async (how, form, peer, ours) => {
+  const name = how.replaceAll(/\W+/g, "-")
+  const browser = newBrowser(provider)
+  const url = await away(browser, client.id)
+  const made = await answered(peerWith(key, peer), url, name, ours)
+  expect(made.xml).toMatch(form)
+  const end = await bring(provider, browser, made)
+  expect(answerOf(end)).toHaveProperty("code")
+  expect(findByLoginName(provider.cx(), name)).toBeDefined()
+})
+
+test("is believed by its own key alone, and only what it has signed", async () => {
+  const browser = newBrowser(provider)
+  const url = await away(browser, client.id)
+  const { asked, xml } = await answered(peerWith(await createKey()), url, "mallory")
+  const stranger = await bring(provider, browser, { asked, xml })
+  expect(stranger.page).toContain("made a mistake")
+  const mine = newBrowser(provider)
+  const own = await answered(peerWith(key), await away(mine, client.id), "ada")
+  const changed = { ...own, xml: own.xml.replace(">ada-id<", ">eve-id<") }
+  expect(changed.xml).not.toBe(own.xml)
+  expect((await bring(provider, mine, changed)).page).toContain("made a mistake")
+})

@@ -35,8 +35,9 @@ afterEach(() => world.close())
 const keysOf = (instance: string) => listWebKeys(world.cx({ instance })).length
 
 /** The parts of a process that the job uses; `broken` names an instance whose calls fail. */
-const job = (broken?: string) =>
+const job = (broken?: string, isWorking = true) =>
   keepRotating({
+    lead: { holds: () => isWorking },
     clock: world.clock,
     store: world.store,
     log: { error: (text: string) => logged.push(text) },
@@ -59,6 +60,14 @@ test("the keys of every instance are looked at hourly, until the server stops", 
   world.clock.advance(30 * 24 * hour)
   await settled()
   expect([keysOf("i1"), keysOf("i2")]).toEqual([4, 4])
+})
+
+test("where another node works, this one leaves them alone", async () => {
+  world.clock.advance(84 * 24 * hour)
+  const { stop } = job(undefined, false)
+  await settled()
+  expect([keysOf("i1"), keysOf("i2")]).toEqual([2, 2])
+  await stop()
 })
 
 test("an instance that fails is logged and holds up no other", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Families, openFamilies } from "../support/family.ts"
 import { complaintsAbout, type Deed } from "../support/history.ts"
-import { freePort, type Running, setUp, start, temporaryFolder } from "../support/latchkey.ts"
+import { freePort, type Running, run, setUp, start, temporaryFolder } from "../support/latchkey.ts"
 import { type Client, call, perform } from "../support/load.ts"
 import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
@@ -74,6 +74,13 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     }
     const works = nodes.map((node) => / this node works/.test(node.output()))
     expect(works.filter(Boolean)).toHaveLength(1)
+  })
+
+  test("doctor names them, how far they are, and which of them works", async () => {
+    const { output } = await run(["doctor", "--data", dataOf(1)])
+    expect(output).toMatch(/nodes +node 0 has the log up to position \d+/)
+    expect(output).toMatch(/nodes +node 1, this one, has the log up to position \d+/)
+    expect(output.match(/it sends mails and rotates keys/g)).toHaveLength(1)
   })
 
   test("what one was told, the next one knows", async () => {

@@ -16,6 +16,19 @@ import { checkClock, checkDisk, checkFolder, checkKey, checkLimits, checkPort } 
 /** What a running server says of itself. */
 export const condition = z.object({
   notReady: z.nullable(z.string()),
+  /** Those that share a log with it, and it itself; absent where it is alone. */
+  nodes: z.optional(
+    z.array(
+      z.object({
+        part: z.number(),
+        isSelf: z.boolean(),
+        /** How long ago it said where it is, in ms. */
+        seenMs: z.number(),
+        position: z.number(),
+        leads: z.boolean(),
+      }),
+    ),
+  ),
   /** When the newest event was written, in ms UTC; null where there is none. */
   newest: z.nullable(z.number()),
   instances: z.array(
@@ -91,6 +104,7 @@ async function checkServer(
     ...(server.version === version
       ? []
       : [warning("server", `this program is version ${version}`, "restart the server")]),
+    ...nodeFindings(server.condition),
     ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
   ]
   for (const { publicUrl, hasMail, keyless } of instances) {
@@ -112,4 +126,24 @@ async function checkServer(
     )
   }
   return findings
+}
+
+/** Each says where it is every ten seconds. */
+const nodeLateMs = 30_000
+/** Who was not heard of for so long has been taken away. */
+const nodeGoneMs = 3_600_000
+
+function nodeFindings({ nodes = [] }: Condition): Finding[] {
+  return nodes
+    .filter(({ isSelf, seenMs }) => isSelf || seenMs < nodeGoneMs)
+    .map(({ part, isSelf, seenMs, position, leads }) => {
+      const name = `node ${part}${isSelf ? ", this one," : ""}`
+      if (seenMs > nodeLateMs) {
+        const seconds = Math.round(seenMs / 1000)
+        const said = `${name} was not heard of for ${seconds} s`
+        return warning("nodes", said, "start it again, if it should be there")
+      }
+      const works = leads ? "; it sends mails and rotates keys" : ""
+      return ok("nodes", `${name} has the log up to position ${position}${works}`)
+    })
 }

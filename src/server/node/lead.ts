@@ -11,6 +11,8 @@ const leaseMs = 5000
 /** Whoever was kept from renewing it stops so long before another one begins. */
 const marginMs = 1500
 const everyMs = 1000
+/** Each so many rounds a node says how far it has come, for those who look after it. */
+const tellEvery = 10
 /** A node that has not seen the end of the log for so long doesn't know what was revoked. */
 const unseenMaxMs = 1000
 
@@ -37,6 +39,7 @@ export function leadOf({ store, log, clock }: Parts): Lead {
   }
   let until = Number.NEGATIVE_INFINITY
   let isHeld = false
+  let rounds = 0
   const holds = () => performance.now() < until
   const renew = async () => {
     const asked = performance.now()
@@ -47,20 +50,21 @@ export function leadOf({ store, log, clock }: Parts): Lead {
     if (isOurs !== isHeld) log.info(isOurs ? works : follows)
     isHeld = isOurs
     await shareReactorState(store, node, holds())
+    if (rounds++ % tellEvery === 0) await node.nodes(leaseName)
   }
   const round = () =>
     renew().catch((cause) =>
       log.warning("the lease of this node was not renewed: {cause}", { cause: String(cause) }),
     )
-  let rounds: { readonly stop: () => Promise<void> } | undefined
+  let keeping: { readonly stop: () => Promise<void> } | undefined
   return {
     holds,
     begin: async () => {
       await round()
-      rounds = keepRounds(clock, everyMs, round)
+      keeping = keepRounds(clock, everyMs, round)
     },
     stop: async () => {
-      await rounds?.stop()
+      await keeping?.stop()
       if (!holds()) return
       until = Number.NEGATIVE_INFINITY
       const leave = async () => {

@@ -5,8 +5,11 @@ import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
 import { signingAlgorithms } from "../../domain/key/index.ts"
 import { activeProvider } from "../../domain/message-provider/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
+import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
+import type { Node } from "../../store/index.ts"
 import type { App } from "../app.ts"
+import { leaseName } from "../node/lead.ts"
 import { originOf } from "../origin.ts"
 import type { ServerServices } from "../services.ts"
 
@@ -48,9 +51,10 @@ export function doctorOf(services: ServerServices) {
   }
 }
 
-function conditionOf({ store, call, notReady }: ServerServices): Condition {
+async function conditionOf({ store, call, notReady }: ServerServices): Promise<Condition> {
   return {
     notReady: notReady() ?? null,
+    ...(store.node && (await nodesOf(store.node))),
     newest: store.newest() || null,
     instances: instanceIds(store).map((id) => {
       const cx = call(id, "doctor")
@@ -62,5 +66,15 @@ function conditionOf({ store, call, notReady }: ServerServices): Condition {
         keyless: used.filter((algorithm) => !active.includes(algorithm)),
       }
     }),
+  }
+}
+
+/** Nothing where the log can't be asked: that it can't is told already. */
+async function nodesOf(node: Node): Promise<Pick<Condition, "nodes">> {
+  try {
+    return { nodes: [...(await node.nodes(leaseName))] }
+  } catch (cause) {
+    if (cause instanceof Fault) return {}
+    throw cause
   }
 }

@@ -242,7 +242,7 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
     const expires = provider.clock.now() + 70_000
     const use = (source: string, what: string) => isFirstUse(from(source), what, expires)
     const flood = () => {
-      for (let at = 0; at < 500_000; at++) use("192.0.2.1", `${at}`)
+      for (let at = 0; at < 500_000; at++) void use("192.0.2.1", `${at}`)
     }
     expect(flood).toThrow(/too many/)
     expect(() => use("192.0.2.1", "one more")).toThrow(/too many/)

@@ -103,7 +103,10 @@ const isPersonal = ({ resource }: Way) => resource === "user" || resource === "s
 const passesAsSelf = ({ permissions }: Subject, { self }: Way) =>
   self === "authenticated" || (self !== "" && permissions.has(self))
 
-const flags = ["", "resource.instance", "ctx.instance", "instance", "system"]
+const flags = [
+  ...["", "resource.instance", "ctx.instance", "instance", "system"],
+  "resource.stream.instance",
+]
 
 /** An operation on the instance that is called, or one that a flag chooses. */
 const isAboutItself = ({ resource, id }: Way) => resource === "instance" && flags.includes(id)

@@ -59,11 +59,11 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
   /** A page that has come to the password, in a browser of its own. */
   async function opened(redirectUri: string, javaScriptEnabled: boolean): Promise<Page> {
     const context = await browser.newContext({ javaScriptEnabled })
-    // Not every machine has IPv6, and none has the other.
-    await context.route(/^(https:\/\/app\.example\.com|http:\/\/\[::1\])/, (route, request) => {
+    // Not every machine has IPv6, and none has the other: what is seen is what is asked for there.
+    context.on("request", (request) => {
+      if (!/^(https:\/\/app\.example\.com|http:\/\/\[::1\])/.test(request.url())) return
       const { pathname, search } = new URL(request.url())
       asked.push({ url: pathname + search, referer: request.headers().referer })
-      return route.fulfill({ contentType: "text/html", body: "<h1>at the application</h1>" })
     })
     const page = await context.newPage()
     page.setDefaultTimeout(8000)
@@ -92,7 +92,7 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
       const page = await opened(uri(), script)
       const before = asked.length
       await page.click('button[type="submit"]')
-      await page.getByRole("heading", { name: "at the application" }).waitFor()
+      await expect.poll(() => asked.length).toBeGreaterThan(before)
       const [answer] = asked.slice(before)
       expect(answer?.url).toMatch(/^\/callback\?code=[^&]+&state=s&iss=/)
       expect(answer?.referer).toBeUndefined()

@@ -169,3 +169,19 @@ test("a file may begin behind a position, and following outlasts the server", as
   expect(await verifyEvents(file, undefined)).toMatchObject({ wrong: "", after: upTo })
   await expect(exported(file, { asked: { after: upTo } })).rejects.toThrow("leave --after out")
 })
+
+test("a line ends with LF alone, whatever else parts lines elsewhere", async () => {
+  const { privateKey, publicKey: other } = await pair()
+  const parting = (line = "") => line.replace(/"editor":"[^"]*"/, '"editor":"a\u2028b\u2029c"')
+  const file = change("parting", (all) => {
+    const head = { ...JSON.parse(all[0] ?? ""), key: other.export({ format: "jwk" }) }
+    const lines = chained([JSON.stringify(head), parting(all[1])])
+    const { position } = JSON.parse(lines[1] ?? "")
+    const seal = { instance: "i1", position, events: 1, hash: hashOfLine(lines[1] ?? ""), iat: 1 }
+    return [...lines, sealLine({ id: "k", key: privateKey }, seal)]
+  })
+  expect(await verifyEvents(file, undefined)).toMatchObject({ wrong: "", events: 1 })
+  const turned = path("turned")
+  writeFileSync(turned, readFileSync(file, "utf8").replaceAll("}\n{", "}\r{"))
+  await expect(verifyEvents(turned, undefined)).rejects.toThrow("is no export of events")
+})

@@ -1,7 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { readFile } from "node:fs/promises"
-import { createInterface } from "node:readline"
 import * as z from "zod/mini"
 import { hashOfLine, isSealedBy, readSeal, thumbprintOf } from "../../kernel/crypto/chain.ts"
 import { startError, systemCode } from "../start-error.ts"
@@ -95,9 +94,19 @@ function json(line: unknown): unknown {
   }
 }
 
+/** A line ends with LF alone: `node:readline` parts texts at U+2028 too, which JSON has as it is. */
 async function* linesOf(path: string): AsyncGenerator<string> {
+  let rest = ""
   try {
-    yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
+    for await (const text of createReadStream(path, "utf8")) {
+      const [first = "", ...more] = String(text).split("\n")
+      rest += first
+      for (const next of more) {
+        yield rest
+        rest = next
+      }
+    }
+    if (rest !== "") yield rest
   } catch (cause) {
     throw startError("events_file", `${path} can't be read (${systemCode(cause)})`, cause)
   }

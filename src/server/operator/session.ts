@@ -42,11 +42,14 @@ export function sessionsOf<T>({ ids, clock }: Lent) {
       return [id, work]
     },
     /** What breaks ends the session: nobody can go on with it. */
-    whole: <R>(id: string, work: () => Promise<R>): Promise<R> =>
-      work().catch((cause) => {
+    whole: async <R>(id: string, work: () => Promise<R>): Promise<R> => {
+      try {
+        return await work()
+      } catch (cause) {
         all.delete(id)
         throw cause
-      }),
+      }
+    },
     close: (id: string): void => {
       all.delete(id)
     },

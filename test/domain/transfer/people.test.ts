@@ -319,3 +319,19 @@ test("a first line that is broken is refused alone", async () => {
     ...{ taken: 1, refused: [{ at: "line 1" }] },
   })
 })
+
+test("an organisation that isn't there keeps no session open", async () => {
+  const file = join(folder, "nowhere")
+  writeFileSync(file, JSON.stringify({ userName: "nowhere@x.example" }))
+  for (let times = 0; times < 6; times++) {
+    await expect(take("json", file, { orgId: "missing" })).rejects.toThrow("no organisation")
+  }
+})
+
+test("what people write of themselves at Auth0 is not what an application says", async () => {
+  const file = join(folder, "posing")
+  const posing = { email: "posing@a0.example", user_metadata: { "app_metadata.role": "admin" } }
+  writeFileSync(file, JSON.stringify([posing]))
+  const words = expect.stringMatching(/is like app_metadata.*--without metadata/)
+  expect(await take("auth0", file)).toMatchObject({ taken: 0, refused: [{ message: words }] })
+})

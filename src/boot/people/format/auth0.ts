@@ -73,11 +73,25 @@ function read(given: User) {
         ...{ provider: connection ?? provider, externalId: String(id), name: email ?? String(id) },
       })),
     metadata: {
-      ...notes(given.user_metadata, ""),
-      ...notes(given.app_metadata, "app_metadata."),
+      ...notes(ownNotes(given, lost), ""),
+      ...notes(given.app_metadata, ofApp),
     },
     lost,
   }
+}
+
+const ofApp = "app_metadata."
+
+/** People write these themselves: none is taken for what an application says of them. */
+function ownNotes({ user_metadata: given }: User, lost: Lost[]): User["user_metadata"] {
+  const posing = Object.keys(given ?? {}).find((key) => key.startsWith(ofApp))
+  if (posing !== undefined) {
+    lost.push({
+      part: "metadata",
+      why: `user_metadata has "${posing}", which is like app_metadata`,
+    })
+  }
+  return given
 }
 
 const notes = (given: User["user_metadata"], before: string) =>

@@ -68,18 +68,20 @@ export async function changesIn(
   const changes: Changed[] = []
   if (events.length === 0) return changes
   for await (const { event, before, after } of foldings(cx, place)) {
-    const differences = versions.has(event.version) ? between(place, before, after) : []
-    if (versions.has(event.version)) changes.push({ event, differences })
+    if (versions.has(event.version)) {
+      changes.push({ event, differences: between(place, before, after) })
+      // A state may be large: a document that somebody has uploaded, a thousand roles.
+      await nextTurn()
+    }
     if (event.version >= last) break
   }
   return part.asc ? changes : changes.reverse()
 }
 
-const between = ({ kind }: Place, before: Folded, after: Folded): readonly Difference[] =>
-  differencesOf(...([shownIn(kind, before), shownIn(kind, after)] as const))
+const between = (place: Place, before: Folded, after: Folded): readonly Difference[] =>
+  differencesOf(...([shownIn(place, before), shownIn(place, after)] as const))
 
-const shownIn = (kind: Place["kind"], { open, whole }: Folded) =>
-  fieldsOf(shownOf(kind), open, whole)
+const shownIn = (place: Place, { open, whole }: Folded) => fieldsOf(shownOf(place), open, whole)
 
 /** A moment of a thing: a time in ms UTC, or the place of an event. */
 export type Moment = { readonly time: number } | { readonly position: number }

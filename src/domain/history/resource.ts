@@ -2,7 +2,12 @@ import { Fault } from "../../kernel/fault.ts"
 import type { AnyAggregate, Cx } from "../../store/index.ts"
 
 /** One thing whose history is asked for: the kind of its stream, and its id there. */
-export type Place = { readonly kind: AnyAggregate; readonly id: string }
+export type Place = {
+  readonly kind: AnyAggregate
+  readonly id: string
+  /** Whether the caller may read events, but not what is personal in the thing. */
+  readonly isImpersonal?: boolean
+}
 
 /**
  * What of a state is shown, beside what its events say openly. Paths are dotted; `*` is any key.
@@ -40,7 +45,10 @@ const shown: Readonly<Record<string, Shown>> = {
   usergrant: { hidden: ["orgId", "rolesVersion", "grantVersion"] },
 }
 
-export const shownOf = ({ stream }: AnyAggregate): Shown => shown[stream] ?? {}
+export function shownOf({ kind, isImpersonal }: Place): Shown {
+  const { personal = [], ...rest } = shown[kind.stream] ?? {}
+  return isImpersonal ? rest : { ...rest, personal }
+}
 
 /** The kind of a stream; faults with `invalid_argument` where there is none that is kept. */
 export function kindOf({ store }: Pick<Cx, "store">, stream: string): AnyAggregate {

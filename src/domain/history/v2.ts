@@ -73,7 +73,9 @@ export function placeOf(cx: Cx, resource: Resource | undefined): Place {
   const named = resource?.resource
   if (!named?.case) throw new Error("the access rule lets nothing pass that is not named")
   if (named.case !== "stream") return { kind: kindOf(cx, streams[named.case]), id: named.value }
-  return { kind: kindOf(cx, named.value.kind), id: named.value.id }
+  const { kind, id } = named.value
+  const isImpersonal = kind === streams.userId && !cx.holds?.("user.read")
+  return { kind: kindOf(cx, kind), id, isImpersonal }
 }
 
 function momentOf(message: MomentMessage | undefined): Moment | undefined {

@@ -1,5 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { addRoles } from "../../../src/domain/project/index.ts"
+import { RoleLevel } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -185,3 +188,36 @@ test("every kind that is kept can be folded without what its events say in priva
     }
   }
 })
+
+test("who may read events, but not users, is not told what is personal by their stream", async () => {
+  const key = "EVENT_READER"
+  await act("owner", "createRole", { key, level: RoleLevel.INSTANCE, permissions: ["events.read"] })
+  await act("owner", "createAdministrator", {
+    userId: "nobody",
+    resource: { resource: { case: "instance", value: true } },
+    roles: [key],
+  })
+  const manager = stream("user", "manager")
+  const told = [await changes("nobody", manager), await compared("nobody", manager)]
+  expect(JSON.stringify(told, text)).not.toContain("manager@example.com")
+  expect(JSON.stringify(await changes("owner", manager), text)).toContain("manager@example.com")
+})
+
+test("others have their turn while changes of something large are compared", async () => {
+  const role = (at: number) => ({ key: `role${at}`, displayName: "Role", group: "" })
+  const roles = Array.from({ length: 500 }, (_, at) => role(at))
+  await estate.step((tx) => addRoles.within(tx, "p1", roles))
+  let isOver = false
+  const others = async () => {
+    for (let turns = 0; ; turns++) {
+      if (isOver) return turns
+      await nextTurn()
+    }
+  }
+  const turns = others()
+  await changes("manager", { ...p1, limit: 100 })
+  isOver = true
+  expect(await turns).toBeGreaterThan(90)
+})
+
+const text = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value)

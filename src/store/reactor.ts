@@ -3,6 +3,7 @@ import type { Clock, Timer } from "../kernel/clock.ts"
 import type { AnyEvent, Recorded } from "./event.ts"
 import type { LogEvent } from "./log/log.ts"
 import { type Insistence, insistently, isPassing } from "./patience.ts"
+import type { FailedSelection } from "./shared/shared-log.ts"
 import type { Store } from "./store.ts"
 
 /**
@@ -418,13 +419,6 @@ export async function removeFailedEvent(
 /** Those who wait for the time of what has failed, by the store that it stands in. */
 const wakers = new WeakMap<Database, () => void>()
 
-/** Which failed events are meant; what is absent may be anything. */
-export type FailedSelection = {
-  readonly instance?: string | undefined
-  readonly reactor?: string | undefined
-  readonly position?: number | undefined
-}
-
 /**
  * Has failed events tried again at once, also those that were given up, each by its own reactor,
  * and answers how many that are. What fails again is counted and stays on the list.
@@ -433,6 +427,7 @@ export async function retryFailedEvents(
   store: Store,
   { instance, reactor, position }: FailedSelection,
 ): Promise<number> {
+  await store.node?.failedAgain({ instance, reactor, position })
   const marked = await store.exclusive(
     () =>
       store.database

@@ -92,6 +92,7 @@ export type Node = {
   readonly failures: SharedLog["failures"]
   readonly failed: SharedLog["failed"]
   readonly unfailed: SharedLog["unfailed"]
+  readonly failedAgain: SharedLog["failedAgain"]
   /** Whether something that counts once, until a time in ms UTC, is used for the first time. */
   readonly spendOnce: (what: string, until: number) => Promise<boolean>
   /** Where all of them stand, and which of them has a lease. */

@@ -5,7 +5,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { systemClock } from "../../src/kernel/clock.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { Fault } from "../../src/kernel/fault.ts"
-import { failedEvents, runReactors, type Store, shareReactorState } from "../../src/store/index.ts"
+import {
+  failedEvents,
+  retryFailedEvents,
+  runReactors,
+  type Store,
+  shareReactorState,
+} from "../../src/store/index.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
 import { openWorld, type World } from "../support/world.ts"
@@ -369,6 +375,24 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     await expect.poll(() => handled.at(-1)).toBe("two 4")
     expect(handled.filter((each) => !each.endsWith("2"))).toEqual(["one 1", "one 3", "two 4"])
     await Promise.all(running.map((each) => each.stop()))
+  })
+
+  test("what any node is told to try again, the one that works tries again", async () => {
+    const [one, two] = [await node(), await node()]
+    if (!one.node || !two.node) throw new Error("they are no nodes")
+    const failure = { reactor: "greeter", position: 3, instance: "one", error: "cannot" }
+    await one.node.failed({ ...failure, last: 1000 })
+    await one.node.failed({ ...failure, position: 4, last: 1000 })
+    await shareReactorState(one, one.node, true)
+    await shareReactorState(two, two.node, false)
+    const lasts = (store: Store) => failedEvents(store).map(({ last }) => last)
+    expect(await retryFailedEvents(two, { instance: "one", position: 3 })).toBe(1)
+    await shareReactorState(one, one.node, true)
+    await shareReactorState(two, two.node, false)
+    expect([lasts(one), lasts(two)]).toEqual([
+      [0, 1000],
+      [0, 1000],
+    ])
   })
 
   test("adds what an older version did not make", async () => {

@@ -96,11 +96,11 @@ export function nodeOn(
   const follower = followerOf({ database, local, shared, forget: forgetting(parts) })
   const log = followingLog({ ...parts, follower, reduce: views.apply })
   const { part, idTime, keys, reached, lease, failures, failed, unfailed } = shared
-  const { dropClaims, purge } = shared
+  const { failedAgain, dropClaims, purge } = shared
   return {
     log,
     node: {
-      ...{ part, idTime, keys, reached, lease, failures, failed, unfailed },
+      ...{ part, idTime, keys, reached, lease, failures, failed, unfailed, failedAgain },
       ...{ caughtUp: log.caughtUp, unseen: log.unseen },
       spendOnce: spenderOf(shared, parts.clock),
       nodes: (name) => shared.nodes(follower.place(), name),

@@ -8,7 +8,7 @@ export function standingOf(
   client: PostgresClient,
   me: Me,
   epochs: Epochs,
-): Pick<SharedLog, "head" | "spendOnce" | "lease" | "failures" | "failed" | "unfailed" | "nodes"> {
+): Pick<SharedLog, "head" | "spendOnce" | "lease" | "nodes" | Failures> {
   return {
     head: async (): Promise<Head> => {
       const [row] = await client.ask<Omit<Head, "isSame"> & { epoch: number; line: boolean }>(
@@ -56,7 +56,9 @@ async function spendOnce(client: PostgresClient, uses: readonly Use[], now: numb
 
 const nameAt = (uses: readonly Use[], at: number): string => uses[at]?.what ?? ""
 
-function failuresOf(client: PostgresClient): Pick<SharedLog, "failures" | "failed" | "unfailed"> {
+type Failures = "failures" | "failed" | "unfailed" | "failedAgain"
+
+function failuresOf(client: PostgresClient): Pick<SharedLog, Failures> {
   return {
     failures: async () => {
       const rows = await client.ask<SharedFailure>(
@@ -79,6 +81,13 @@ function failuresOf(client: PostgresClient): Pick<SharedLog, "failures" | "faile
       await client.ask(
         "DELETE FROM latchkey.failed_event WHERE reactor = $1 AND position = $2::bigint",
         [reactor, position],
+      )
+    },
+    failedAgain: async ({ instance, reactor, position }) => {
+      await client.ask(
+        `UPDATE latchkey.failed_event SET last = 0 WHERE ($1::text IS NULL OR instance = $1)
+           AND ($2::text IS NULL OR reactor = $2) AND ($3::bigint IS NULL OR position = $3)`,
+        [instance === undefined ? null : shown(instance), reactor ?? null, position ?? null],
       )
     },
   }

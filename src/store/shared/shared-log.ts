@@ -42,6 +42,13 @@ export type SharedFailure = {
   readonly last: number
 }
 
+/** Which failed events are meant; what is absent may be anything. */
+export type FailedSelection = {
+  readonly instance?: string | undefined
+  readonly reactor?: string | undefined
+  readonly position?: number | undefined
+}
+
 /** Something that counts once until a time, ms UTC. */
 export type Use = { readonly what: string; readonly until: number }
 
@@ -157,6 +164,8 @@ export type SharedLog = {
   /** Counts one more failure of an event. */
   readonly failed: (failure: Omit<SharedFailure, "failures">) => Promise<void>
   readonly unfailed: (of: Pick<SharedFailure, "reactor" | "position">) => Promise<void>
+  /** Has failures tried again at once by the node that works; what is absent may be anything. */
+  readonly failedAgain: (which: FailedSelection) => Promise<void>
   /** Notes how far this node has come, and answers where all of the last day stand. */
   readonly nodes: (place: Place, lease: string) => Promise<readonly NodeStanding[]>
   /**
